@@ -95,7 +95,7 @@ func attach(t *engine.Table, method string, outbox engine.Outbox, more []engine.
 	fail := func(err error) (func(*engine.Mode), error) {
 		return nil, fmt.Errorf("maintain: %s %s: %w", method, t.Name, err)
 	}
-	rows := 0
+	rows := t.Mode.Parts
 	names := map[string]bool{}
 	for _, m := range maintainers {
 		switch {
@@ -110,7 +110,7 @@ func attach(t *engine.Table, method string, outbox engine.Outbox, more []engine.
 		rows += m.MaxRows()
 	}
 	if rows > engine.MaxDerived {
-		return fail(&table.LimitError{Limit: "rows that the maintainers of an entity touch", Got: rows, Max: engine.MaxDerived})
+		return fail(&table.LimitError{Limit: "rows that the maintainers of an entity touch, its parts included", Got: rows, Max: engine.MaxDerived})
 	}
 	return func(m *engine.Mode) { m.Maintainers, m.Outbox = maintainers, outbox }, nil
 }

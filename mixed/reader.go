@@ -53,7 +53,13 @@ func New(tables ...Table) (*Reader, error) {
 		}
 		m.schemas = append(m.schemas, s)
 	}
-	m.rows = table.RowsOf(first, true).InMode(func(mode *engine.Mode) { mode.BlindWrites, mode.LibraryRows = false, false })
+	parts := 0
+	for _, t := range tables {
+		parts = max(parts, t.Engine().Mode.Parts)
+	}
+	m.rows = table.RowsOf(first, true).InMode(func(mode *engine.Mode) {
+		mode.BlindWrites, mode.LibraryRows, mode.Parts = false, false, parts
+	})
 	return m, nil
 }
 

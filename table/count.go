@@ -38,6 +38,7 @@ func (h handle) countAll(ctx context.Context, q engine.Query) (int, error) {
 
 // count returns the number of rows that are mine.
 func (h handle) count(ctx context.Context, method string, q engine.Query, own bool, mine func(*edm.Reader, edm.Entity) (bool, error)) (int, error) {
+	q.HeadsOnly = true
 	c := &counted{mine: mine}
 	err := h.engine.List(ctx, method, *h.shape.query(q, own), c)
 	return c.n, public(err)

@@ -40,7 +40,7 @@ func (s *shape) decode(r *edm.Reader, in edm.Entity, stored edm.Stored) (made en
 
 // read is decode for a row that was read as JSON.
 func (s *shape) read(r *edm.Reader, in edm.Entity) (entity, bool, error) {
-	return s.decode(r, in, edm.Stored{JSON: in.Raw})
+	return s.decode(r, in, in.Stored())
 }
 
 // conform decodes the row that the reader has just read, upgraded if it is of an older version.
@@ -144,6 +144,7 @@ func (s *shape) partial(r *edm.Reader, in edm.Entity, part *engine.Row) (entity,
 	made := s.newEntity()
 	e := made.parts()
 	*e.key, *e.etag, *e.timestamp, e.part = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, part
+	e.plan = s.plan
 	if err := errors.Join(s.row.decode(e.value, in.RowKey), s.partition.decode(e.value, in.PartitionKey)); err != nil {
 		return nil, err
 	}

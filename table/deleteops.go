@@ -38,6 +38,7 @@ func (h handle) deletes(ctx context.Context, q engine.Query) iter.Seq2[Op, error
 	d := &deletion{h, q, h.shape.read}
 	if len(h.engine.Mode.Maintainers) == 0 && !h.shape.verify {
 		d.q.Select = h.shape.Select(reserved.MaintainerState) // by which the operation sees that it should have maintainers
+		d.q.HeadsOnly = true
 		d.read = h.shape.unread
 	}
 	return func(yield func(Op, error) bool) {
@@ -57,7 +58,7 @@ func (s *shape) unread(r *edm.Reader, in edm.Entity) (entity, bool, error) {
 	mine, err := s.ownsAny(r, in)
 	made := s.newEntity()
 	e := made.parts()
-	*e.key, *e.etag, e.row = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), edm.Stored{JSON: in.Raw}
+	*e.key, *e.etag, e.row = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Stored()
 	return made, mine, err
 }
 
@@ -66,7 +67,7 @@ func (d *deletion) op(e entity) Op {
 	op := d.h.remove(e)
 	k := *e.parts().key
 	op.op.Remake = func(ctx context.Context) (engine.Op, bool, error) {
-		q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select}
+		q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select, HeadsOnly: d.q.HeadsOnly}
 		var found entity
 		err := d.h.list(ctx, deleteOps, *d.h.shape.query(q, true), d.read, func(e entity) bool { found = e; return false })
 		if err != nil || found == nil {

@@ -77,12 +77,12 @@ func (h handle) encodeSets(k keys.Key, sets []set, stored edm.Stored) (edm.Body,
 			return edm.Body{}, s.err
 		}
 		for _, other := range sets[:i] {
-			if other.name == s.name && slices.Equal(other.path, s.path) {
+			if other.name == s.name && other.element == s.element && slices.Equal(other.path, s.path) {
 				return edm.Body{}, &ValueError{Field: h.shape.fieldName(s), Reason: "is set twice"}
 			}
 		}
 		if s.name == "" {
-			h.shape.plan.EncodeField(w, s.path, s.value, stored)
+			h.shape.plan.EncodeField(w, s.path, s.element, s.value, stored)
 		} else if err := putNamed(w, s.name, s.value); err != nil {
 			return edm.Body{}, err
 		}
@@ -151,6 +151,10 @@ func apply(value any, sets []set) {
 			row.put(s.name, x)
 			continue
 		}
-		to.FieldByIndex(s.path).Set(s.value)
+		if field := to.FieldByIndex(s.path); s.element > 0 {
+			edm.SetElement(field, s.element-1, s.value)
+		} else {
+			field.Set(s.value)
+		}
 	}
 }

@@ -37,11 +37,14 @@ type known struct {
 	// difference to it, whatever the caller has done to Value.
 	row edm.Stored
 
-	doubtful bool        // the outcome of a write is unknown
-	upgraded bool        // the stored row is of an older version than row and Value
-	copied   *engine.Row // the copy that the entity was read from
-	part     *engine.Row // the copy of some of its properties that the entity was read from
-	edited   bool        // it was made of a row that was changed since it was read, so row is not what is stored
+	doubtful  bool         // the outcome of a write is unknown
+	upgraded  bool         // the stored row is of an older version than row and Value
+	copied    *engine.Row  // the copy that the entity was read from
+	part      *engine.Row  // the copy of some of its properties that the entity was read from
+	head      []edm.Column // of an entity of which some parts were read
+	readParts []uint8      // which were read
+	plan      *edm.Plan    // of a partial entity
+	edited    bool         // it was made of a row that was changed since it was read, so row is not what is stored
 }
 
 // entity is an *Entity of any type.
@@ -81,8 +84,8 @@ func (e parts) at(k keys.Key) parts {
 	return e
 }
 
-// Partial reports whether the entity was read from a copy of some of the row's properties, such as those of an index with
-// Options.Only. All other fields of Value are zero, whatever is stored. Writing such an entity fails with ErrPartial: Get it by its
+// Partial reports whether only some of the entity's properties were read: from a copy, such as those of an index with Options.Only,
+// or by [Table.GetFields]. [Entity.Has] tells which. All other fields of Value are zero, whatever is stored. Writing such an entity fails with ErrPartial: Get it by its
 // Key first.
 func (e *Entity[T]) Partial() bool { return e != nil && e.known.part != nil }
 

@@ -52,6 +52,10 @@ var (
 	ErrExpired = engine.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
 	ErrOutbox = engine.ErrOutbox
+	// ErrUnknownParts: the entity has parts, and this handle does not maintain them. Give the fields of T their parts by tags, or set
+	// Schema.Parts.
+	ErrUnknownParts = engine.ErrUnknownParts
+
 	// ErrUnknownMaintainer: the entity has maintainer state of a maintainer that this handle lacks, so a write would leave that
 	// maintainer's rows behind. Write by a handle that has the maintainer; see maintain.With and index.Attach.
 	ErrUnknownMaintainer = engine.ErrUnknownMaintainer
@@ -254,7 +258,7 @@ var (
 type partError struct{}
 
 func (partError) Error() string {
-	return "it was read from a copy that contains some of its properties, and the others are zero: Get it by its Key, or let the index read entities (ReadEntities)"
+	return "only some of its properties were read, and the others are zero: Get it by its Key, or let the index read entities (ReadEntities)"
 }
 
 func (partError) Is(target error) bool { return target == ErrNoETag }

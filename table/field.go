@@ -18,9 +18,10 @@ type Field[T, V any] struct{ f field }
 
 // field is a Field without its types.
 type field struct {
-	path []int
-	name string // of a property of a Row
-	err  error
+	path    []int
+	element int    // of a list, counted from 1; 0 for the field
+	name    string // of a property of a Row
+	err     error
 }
 
 // PropertyOf names a property of rows of any type, with the Go type of its values, for conditions and merges of [Row]:
@@ -32,6 +33,21 @@ func PropertyOf[V any](name string) Field[Row, V] { return Field[Row, V]{field{n
 func FieldOf[T, V any](at func(*T) *V) Field[T, V] {
 	zero := new(T)
 	return Field[T, V]{fieldAt(zero, func() any { return at(zero) })}
+}
+
+// ElementOf names an element of a list that is stored in a property of its own (the option each of [Table]), for conditions and
+// merges:
+//
+//	first := table.ElementOf(func(p *Page) *[]int32 { return &p.Visits }, 0)
+//
+// A merge of an element writes 1 property, and of an entity with parts, 1 part. It extends a shorter list with zero elements. An i
+// outside the list is a *LimitError or *ValueError of the first use.
+func ElementOf[T, E any](at func(*T) *[]E, i int) Field[T, E] {
+	f := FieldOf(at).f
+	if f.element = i + 1; i < 0 && f.err == nil {
+		f.err = &ValueError{Field: "i", Reason: fmt.Sprintf("is %d; elements are counted from 0", i)}
+	}
+	return Field[T, E]{f}
 }
 
 // fieldAt finds the field of a zero struct that at points to.
@@ -81,7 +97,7 @@ func (f Field[T, V]) Set(v V) Set[T] {
 type Cond[T any] struct{ c engine.Cond }
 
 func (f Field[T, V]) compare(op string, v V) Cond[T] {
-	return Cond[T]{engine.Cond{Op: op, Path: f.f.path, Name: f.f.name, Value: reflect.ValueOf(&v).Elem(), Err: f.f.err}}
+	return Cond[T]{engine.Cond{Op: op, Path: f.f.path, Element: f.f.element, Name: f.f.name, Value: reflect.ValueOf(&v).Elem(), Err: f.f.err}}
 }
 
 // Eq is met by rows whose property equals v. A row without the property meets no comparison.
@@ -134,7 +150,7 @@ func (f field) properties(p *edm.Plan) ([]string, error) {
 	if f.err != nil || f.name != "" {
 		return []string{f.name}, f.err
 	}
-	names, ok := p.NamesAt(f.path)
+	names, ok := p.NamesAt(f.path, f.element)
 	if !ok {
 		return nil, &TypeError{Type: p.Type, Field: p.Type.FieldByIndex(f.path).Name, Reason: "is stored in no property of its own"}
 	}

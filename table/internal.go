@@ -18,7 +18,7 @@ func RowsOf(t *engine.Table, hasID bool) *Table[Row] {
 	plain := *t.Plain()
 	plain.Options.OmitOperationID = plain.Options.OmitOperationID || !hasID
 	s := rowShape()
-	plain.Mode.Schema = s
+	plain.Mode.Schema, plain.Mode.Parts = s, t.Mode.Parts
 	return &Table[Row]{handle{&plain, s}}
 }
 

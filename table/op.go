@@ -118,7 +118,7 @@ func (h handle) of(method string, kind aztables.TransactionType, e entity, use t
 		op.stored = e
 	}
 	op.op.Before, op.op.Copied, op.op.Upgraded, op.op.Edited = p.row, p.copied, p.upgraded, p.edited
-	op.op.Known = p.row.Known()
+	op.op.Known, op.op.Head = p.row.Known(), p.head
 	op.op.Target = &target{parts: p, use: use, wasRead: p.row.Known()}
 	return op, p
 }

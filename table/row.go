@@ -149,7 +149,7 @@ func (r *Row) stored() edm.Stored {
 func (r *Row) write(w *edm.Writer, except ...string) {
 	for _, c := range r.columns {
 		if !slices.Contains(except, c.Name) {
-			w.Put(c.Name, c.Value)
+			w.PutColumn(c)
 		}
 	}
 }

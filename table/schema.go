@@ -33,6 +33,11 @@ type Schema[T any] struct {
 	// older version applies them in order. The stored row changes when it is replaced. A version that only adds properties needs no
 	// function. Conditions of a query apply to rows as they are stored.
 	Upgrade map[int]func(*Row) error
+
+	// Parts is the greatest number of parts of an entity, besides the head, at most 98. Defaults to what the tags of T ask for, so
+	// that a T without the options part and chunks has none. Set it for T = Row, and if another release of the program stores more
+	// parts. [Table] describes entities with parts.
+	Parts int
 }
 
 // shape is a schema, and how its entities are stored, without the type parameter: code that needs no T is compiled once.
@@ -42,6 +47,7 @@ type shape struct {
 	partition, row binding
 	name           string
 	version        int
+	parts          int
 	upgrade        map[int]func(*Row) error
 	plan           *edm.Plan
 	newEntity      func() entity
@@ -74,7 +80,7 @@ func shapeOf[T any](s *Schema[T]) *shape {
 	typ := reflect.TypeFor[T]()
 	return &shape{
 		typ: typ, isRow: typ == rowType, partition: bindingOf(&s.Partition), row: bindingOf(&s.Row),
-		name: s.Type, version: s.Version, upgrade: s.Upgrade,
+		name: s.Type, version: s.Version, upgrade: s.Upgrade, parts: s.Parts,
 		newEntity: func() entity { return new(Entity[T]) },
 	}
 }
@@ -89,7 +95,9 @@ func (s *shape) finish() error {
 	if s.isRow {
 		typ = emptyType
 	}
-	s.plan, err = edm.NewPlan(typ, bound)
+	if s.plan, err = edm.NewPlan(typ, bound); err == nil {
+		s.parts = max(s.parts, s.plan.Parts())
+	}
 	return err
 }
 
@@ -140,6 +148,9 @@ func (s *shape) sound() error {
 	}
 	if s.version < 0 || s.version > 1<<30 {
 		return &ValueError{Field: "Schema.Version", Reason: fmt.Sprintf("is %d; it must be 0 to 2^30", s.version)}
+	}
+	if s.parts < 0 || s.parts > edm.MaxPart {
+		return &LimitError{Field: "Schema.Parts", Limit: "parts of an entity", Got: s.parts, Max: edm.MaxPart}
 	}
 	for v, f := range s.upgrade {
 		if v < 0 || v >= s.version || f == nil {

@@ -122,7 +122,10 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 	if err := s.finish(); err != nil {
 		return fail(err)
 	}
-	return handle{t.With(engine.Mode{BlindWrites: o.BlindWrites, Schema: s}), s}, nil
+	if s.parts > 0 && o.BlindWrites {
+		return fail(&ValueError{Field: "Options.BlindWrites", Reason: "is set, but a write must know the parts of the entity that it replaces"})
+	}
+	return handle{t.With(engine.Mode{BlindWrites: o.BlindWrites, Parts: s.parts, Schema: s}), s}, nil
 }
 
 // Name returns the table's name.

@@ -9,7 +9,7 @@ func (r *Reader) Columns() ([]Column, error) {
 			return nil, err
 		}
 		if x.Kind != Absent {
-			columns = append(columns, Column{string(m.name), x})
+			columns = append(columns, Column{string(m.name), x, m.part()})
 		}
 	}
 	return columns, nil

@@ -3,6 +3,8 @@ package edm
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
 // Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader read last. Properties without a
@@ -18,7 +20,7 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 			continue
 		}
 		f := &p.fields[t.field]
-		if f.form == composite {
+		if f.form == composite || f.form == chunks {
 			continue
 		}
 		x, err := r.value(*m)
@@ -35,6 +37,9 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 		if !f.scalar.set(fv, x) {
 			return f.mismatch(f.names[t.sub], fv, x)
 		}
+	}
+	if err := p.decodeChunks(r, v); err != nil {
+		return err
 	}
 	return p.decodeComposites(r, v)
 }
@@ -58,6 +63,9 @@ func (f *field) mismatch(name string, v reflect.Value, x Value) error {
 }
 
 func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
+	if m.column == nil && string(m.name) == reserved.Parts {
+		return &DecodeError{Field: reserved.Parts, Reason: "says that the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts"}
+	}
 	if p.extra == nil || IsSystem(string(m.name)) {
 		return nil
 	}

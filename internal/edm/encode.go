@@ -23,8 +23,8 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 }
 
 // EncodeField writes the value v of the field at path, for a merge. An absent value is an error, since a merge does not change
-// absent properties. stored is as in Encode.
-func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored Stored) {
+// absent properties. element is the number of an element of a list, counted from 1, 0 for the whole field. stored is as in Encode.
+func (p *Plan) EncodeField(w *Writer, path []int, element int, v reflect.Value, stored Stored) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
 	}
@@ -33,15 +33,21 @@ func (p *Plan) EncodeField(w *Writer, path []int, v reflect.Value, stored Stored
 		w.Fail(err)
 		return
 	}
+	if element > 0 {
+		if f, err = f.element(element); err != nil {
+			w.Fail(err)
+			return
+		}
+	}
 	switch {
 	case f.form == bound:
 		w.Fail(&ValueError{Field: f.name, Reason: "is part of the key, which a merge cannot change; delete the entity and insert it with the new key"})
-	case f.form == elements:
-		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot set a list, since it does not remove surplus elements; use Replace"})
+	case f.form == elements || f.form == chunks:
+		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot set a list, nor a value in chunks, since it does not remove surplus properties; use Replace"})
 	}
-	before := w.count
+	before := len(w.body.Columns)
 	f.encode(w, v)
-	if w.err == nil && w.count-before != len(f.names) {
+	if w.err == nil && len(w.body.Columns)-before != len(f.names) {
 		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot make a property absent (nil, zero time, omitempty); use Replace"})
 	}
 }
@@ -58,7 +64,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 			w.Fail(f.refusal(f.name, err))
 			return
 		}
-		w.Put(f.name, x)
+		w.putIn(f.first, f.name, x)
 	case elements:
 		if v.Len() > len(f.names) {
 			w.Fail(&LimitError{Field: f.name, Limit: "elements", Got: v.Len(), Max: len(f.names)})
@@ -74,8 +80,10 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 				w.Fail(&ValueError{Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so that the list would be read back shorter"})
 				return
 			}
-			w.Put(f.names[i], x)
+			w.putIn(f.partOf(i), f.names[i], x)
 		}
+	case chunks:
+		f.encodeChunks(w, v)
 	case composite:
 		values, err := v.Addr().Interface().(Composite).PropertyValues()
 		switch {
@@ -87,7 +95,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 			return
 		}
 		for i, value := range values {
-			w.PutAny(f.names[i], value)
+			w.putAnyIn(f.first, f.names[i], value)
 		}
 	}
 }
@@ -123,6 +131,6 @@ func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {
 			w.Fail(err)
 			return
 		}
-		w.PutAny(name, columns[name])
+		w.putAnyIn(p.extraPart, name, columns[name])
 	}
 }

@@ -15,6 +15,17 @@ const (
 	maxBinary      = 64 << 10
 )
 
+// MaxPart is the greatest number of a part of a wide entity: the head and the commit record take the other two operations of a
+// transaction.
+const MaxPart = 98
+
+// The limits of an entity with parts. The service refuses transactions of less than the 4 MiB that it promises, from 3.8 MiB on.
+const (
+	maxWide      = 3584 << 10
+	lengthOfPart = 64 // of the JSON of a part besides its keys and properties, and of its entry in the head
+	bytesOfPart  = 64 // of a part besides its keys and properties
+)
+
 // The service's range of DateTime.
 var (
 	minTime = time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -24,6 +24,9 @@ type Plan struct {
 	fields []field
 	byName map[string]propertyOf
 	extra  []int // the index path of the map of unknown columns, or nil
+
+	extraPart uint8 // in which they are stored
+	parts     uint8 // the greatest number of a part
 }
 
 // form is the number and the kind of the properties in which a field is stored.
@@ -32,6 +35,7 @@ type form uint8
 const (
 	single    form = iota
 	elements       // a slice: one numbered property for each element
+	chunks         // a long text or []byte: one numbered property for each piece
 	composite      // a Composite: one property for each suffix
 	bound          // part of a key: no property
 )
@@ -45,6 +49,17 @@ type field struct {
 	narrow bool     // an integer that is stored as an Int32
 	names  []string // of the properties
 	scalar scalar   // of the field, or of an element
+
+	first   uint8 // the part of the first property
+	perPart int   // so many properties are in each part, all if it is 0
+}
+
+// partOf returns the part of the i-th property.
+func (f *field) partOf(i int) uint8 {
+	if f.perPart == 0 {
+		return f.first
+	}
+	return f.first + uint8(i/f.perPart)
 }
 
 // propertyOf is the field of a property, and the index of the property among those of the field.
@@ -119,8 +134,12 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	fail := func(format string, args ...any) error {
 		return &TypeError{Type: p.Type, Field: f.goName, Reason: fmt.Sprintf(format, args...)}
 	}
-	asJSON, narrow, each := false, false, 0
+	asJSON, narrow, each, pieces := false, false, 0, 0
 	words := strings.FieldsFunc(options, func(r rune) bool { return r == ',' })
+	words, placed, err := f.takePart(words)
+	if err != nil {
+		return fail("%v", err)
+	}
 	alone := func(word string) error {
 		if len(words) > 1 {
 			return fail("the option %s cannot be combined with others", word)
@@ -140,8 +159,16 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			if t != reflect.TypeFor[map[string]any]() || p.extra != nil {
 				return fail("the option extra is for one field of type map[string]any")
 			}
-			p.extra = f.path
+			p.extra, p.extraPart, p.parts = f.path, f.first, max(p.parts, f.first)
 			return alone(word)
+		case "chunks":
+			if pieces = defaultChunks; number != "" {
+				n, err := strconv.Atoi(number)
+				if err != nil || n < 1 || n > defaultChunks {
+					return fail("chunks=%s: the number of chunks must be 1 to %d", number, defaultChunks)
+				}
+				pieces = n
+			}
 		case "each":
 			if err := alone(word); err != nil {
 				return err
@@ -149,17 +176,19 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			each = maxProperties
 			if number != "" {
 				n, err := strconv.Atoi(number)
-				if err != nil || n < 1 || n > 1000 {
-					return fail("each=%s: the number of elements must be 1 to 1000", number)
+				if most := mostElements(placed); err != nil || n < 1 || n > most {
+					return fail("each=%s: the number of elements must be 1 to %d", number, most)
 				}
 				each = n
 			}
 		default:
-			return fail("the table tag has the unknown option %q; use omitempty, int32, json, extra, each or each=n", word)
+			return fail("the table tag has the unknown option %q; use omitempty, int32, json, extra, each, each=n, chunks, chunks=n or part=n", word)
 		}
 	}
 	var ok bool
 	switch {
+	case pieces > 0 && (asJSON || narrow || each > 0):
+		return fail("the option chunks can be combined with omitempty and part alone")
 	case asJSON:
 		f.scalar = jsonScalar
 	case reflect.PointerTo(t).Implements(compositeType):
@@ -180,11 +209,15 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 		if f.scalar, ok = scalarOf(t.Elem()); !ok {
 			return fail("a list of elements of type %v cannot be stored; use the option json", t.Elem())
 		}
-		f.form = elements
-		width := len(strconv.Itoa(each - 1))
-		for i := range each {
-			f.names = append(f.names, fmt.Sprintf("%s%0*d", f.name, width, i))
+		f.form, f.names = elements, numbered(f.name, each)
+		if placed {
+			f.perPart = elementsPerPart
 		}
+	case pieces > 0:
+		if f.scalar, ok = scalarOf(t); !ok || f.scalar.kind != Binary && f.scalar.kind != String || f.scalar.fail != nil {
+			return fail("the option chunks is for strings and []byte")
+		}
+		f.form, f.names, f.perPart = chunks, numbered(f.name, pieces), chunksPerPart
 	default:
 		if f.scalar, ok = scalarOf(t); !ok {
 			return fail("the type %v cannot be stored; implement encoding.TextMarshaler and TextUnmarshaler or table.Composite, or use the options json, each or -", t)
@@ -195,6 +228,12 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	}
 	if f.narrow = narrow; narrow && !f.scalar.int && f.scalar.kind != Int32 {
 		return fail("the option int32 is for whole numbers")
+	}
+	if n := len(f.names); n > 0 {
+		if f.perPart > 0 && int(f.first)+(n-1)/f.perPart > MaxPart {
+			return fail("takes more parts than the %d of an entity", MaxPart)
+		}
+		p.parts = max(p.parts, f.partOf(n-1))
 	}
 	for i, name := range f.names {
 		if err := CheckName(name); err != nil {
@@ -212,6 +251,16 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	return nil
 }
 
+// numbered returns the names of n numbered properties.
+func numbered(name string, n int) []string {
+	names := make([]string, n)
+	width := len(strconv.Itoa(n - 1))
+	for i := range names {
+		names[i] = fmt.Sprintf("%s%0*d", name, width, i)
+	}
+	return names
+}
+
 // Fields returns for how many properties there should be room: those of all fields, unless lists make them many.
 func (p *Plan) Fields() int { return min(len(p.byName), 32) }
 
@@ -224,10 +273,17 @@ func (p *Plan) Names() []string {
 	return names
 }
 
-// NamesAt returns the properties of the field at an index path, none for a field that is part of a key. ok is false if the field is
+// NamesAt returns the properties of the field at an index path, or of its element of a number, counted from 1; none for a field that is part of a key. ok is false if the field is
 // not stored in properties of its own.
-func (p *Plan) NamesAt(path []int) (names []string, ok bool) {
-	if f := p.at(path); f != nil {
+func (p *Plan) NamesAt(path []int, element int) (names []string, ok bool) {
+	f := p.at(path)
+	if f != nil && element > 0 {
+		var err error
+		if f, err = f.element(element); err != nil {
+			return nil, false
+		}
+	}
+	if f != nil {
 		return f.names, true
 	}
 	return nil, false

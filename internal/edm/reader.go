@@ -33,7 +33,12 @@ type Entity struct {
 	ETag                 string
 	Timestamp            time.Time
 	Raw                  []byte // the JSON of the entity, a slice of the response
+
+	Columns []Column // in place of the JSON, of an entity that was put together of several rows
 }
+
+// Stored returns the content of the entity.
+func (e Entity) Stored() Stored { return Stored{JSON: e.Raw, Columns: e.Columns} }
 
 // member is a property of the response, before it is converted to a Value.
 type member struct {
@@ -42,6 +47,14 @@ type member struct {
 	tok  token
 
 	column *Column // of an entity that is known by its columns
+}
+
+// part returns the part of the entity in which the property is stored.
+func (m *member) part() uint8 {
+	if m.column == nil {
+		return 0
+	}
+	return m.column.Part
 }
 
 // annotated is an annotation that precedes its property.

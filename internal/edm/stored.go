@@ -23,11 +23,11 @@ func (s Stored) Open(partitionKey, rowKey string) (*Reader, Entity, error) {
 		return r, in, err
 	}
 	e := Entity{PartitionKey: partitionKey, RowKey: rowKey}
-	return readColumns(e, s.Columns), e, nil
+	return ReadColumns(e, s.Columns), e, nil
 }
 
-// readColumns returns a reader that has read an entity of these columns.
-func readColumns(e Entity, columns []Column) *Reader {
+// ReadColumns returns a reader that has read an entity of these columns.
+func ReadColumns(e Entity, columns []Column) *Reader {
 	r := NewReader(nil)
 	r.entity = e
 	for i := range columns {
@@ -60,11 +60,11 @@ func (s Stored) Overlay(partitionKey, rowKey string, set []Column, reserve Colum
 	w := NewWriter(partitionKey, rowKey, len(old)+len(set)+1)
 	for _, c := range old {
 		if !slices.ContainsFunc(set, func(s Column) bool { return s.Name == c.Name }) && !slices.Contains(except, c.Name) {
-			w.Put(c.Name, c.Value)
+			w.PutColumn(c)
 		}
 	}
 	for _, c := range set {
-		w.Put(c.Name, c.Value)
+		w.PutColumn(c)
 	}
 	if reserve.Name != "" {
 		w.Reserve(reserve)
@@ -149,6 +149,6 @@ func (p *Plan) PutUnknown(w *Writer, stored Stored, except ...string) {
 			w.Fail(err)
 			return
 		}
-		w.Put(string(m.name), x)
+		w.PutColumn(Column{string(m.name), x, m.part()})
 	}
 }

@@ -2,6 +2,7 @@ package edm
 
 import (
 	"encoding/base64"
+	"fmt"
 	"math"
 	"strconv"
 )
@@ -18,32 +19,77 @@ type Body struct {
 // Writer collects the properties of one entity, and checks the limits of the service. The first error stays, and Finish returns it.
 type Writer struct {
 	body        Body
-	count       int             // of properties
-	size        int             // by the service's formula, which counts names and types
+	head        rowSize         // the only row of most entities
+	parts       []rowSize       // part 1 first
 	numberTypes map[string]Kind // types of numbers that stay as they are stored
 	err         error
+}
+
+// rowSize is the size of one row of an entity.
+type rowSize struct {
+	count int // of properties
+	bytes int // by the service's formula, which counts names and types
 }
 
 // NewWriter begins an entity with its keys, and with room for so many properties.
 func NewWriter(partitionKey, rowKey string, room int) *Writer {
 	w := &Writer{body: Body{PartitionKey: partitionKey, RowKey: rowKey, Columns: make([]Column, 0, room)}}
 	// 4 bytes and two for each character of the keys: the size of an entity without properties.
-	w.size = 4 + 2*(utf16Units(partitionKey)+utf16Units(rowKey))
-	w.body.Length = len(`{"":"","":""}`) + len(PartitionKey) + textLength(partitionKey) + len(RowKey) + textLength(rowKey)
+	w.head.bytes = 4 + 2*(utf16Units(partitionKey)+utf16Units(rowKey))
+	w.body.Length = w.lengthOfKeys()
 	return w
+}
+
+// lengthOfKeys is the number of bytes of the JSON of a row without properties.
+func (w *Writer) lengthOfKeys() int {
+	return len(`{"":"","":""}`) + len(PartitionKey) + textLength(w.body.PartitionKey) + len(RowKey) + textLength(w.body.RowKey)
+}
+
+// row returns the size of a part of the entity, of the head for 0.
+func (w *Writer) row(part uint8) *rowSize {
+	if part == 0 {
+		return &w.head
+	}
+	for len(w.parts) < int(part) {
+		w.parts = append(w.parts, rowSize{})
+	}
+	row := &w.parts[part-1]
+	if row.count == 0 { // the first property of the part, which has a tag besides
+		row.count, row.bytes = 1, 4+2*(utf16Units(w.body.PartitionKey)+utf16Units(w.body.RowKey))+bytesOfPart
+		w.body.Length += w.lengthOfKeys() + lengthOfPart
+	}
+	return row
 }
 
 // Finish returns the entity, or the first error: of a property, of the number of properties, or of the size.
 func (w *Writer) Finish() (Body, error) {
-	switch {
-	case w.err != nil:
+	if w.err != nil {
 		return Body{}, w.err
-	case w.count > maxProperties:
-		return Body{}, &LimitError{Limit: "properties in an entity, system properties included", Got: w.count, Max: maxProperties}
-	case w.size > maxEntity:
-		return Body{}, &LimitError{Limit: "bytes in an entity, by the service's formula", Got: w.size, Max: maxEntity}
+	}
+	err := w.head.check("an entity")
+	for i := range w.parts {
+		if err == nil {
+			err = w.parts[i].check(fmt.Sprintf("part %d of an entity", i+1))
+		}
+	}
+	if length := w.body.Length; err == nil && len(w.parts) > 0 && length > maxWide {
+		err = &LimitError{Limit: "bytes of the JSON of an entity with parts, which is stored in one transaction; store its large values in blobs (package largeentity)", Got: length, Max: maxWide}
+	}
+	if err != nil {
+		return Body{}, err
 	}
 	return w.body, nil
+}
+
+// check returns the error of a row that is too large.
+func (r rowSize) check(of string) error {
+	switch {
+	case r.count > maxProperties:
+		return &LimitError{Limit: "properties in " + of + ", system properties included", Got: r.count, Max: maxProperties}
+	case r.bytes > maxEntity:
+		return &LimitError{Limit: "bytes in " + of + ", by the service's formula", Got: r.bytes, Max: maxEntity}
+	}
+	return nil
 }
 
 // Fail keeps err as the entity's error, unless there is one.
@@ -54,26 +100,34 @@ func (w *Writer) Fail(err error) {
 }
 
 // Put adds a property; an absent value adds nothing. The name has been checked, or was read from the service.
-func (w *Writer) Put(name string, v Value) {
-	if v.Kind == Absent || w.err != nil {
-		return
-	}
+func (w *Writer) Put(name string, v Value) { w.putIn(0, name, v) }
+
+// putIn is Put for a property of a field, in a part.
+func (w *Writer) putIn(part uint8, name string, v Value) {
 	if k, ok := w.numberTypes[name]; ok {
 		v = v.asNumber(k)
 	}
-	if err := CheckValue(name, v); err != nil {
+	w.PutColumn(Column{Name: name, Value: v, Part: part})
+}
+
+// PutColumn is Put for a property with its part.
+func (w *Writer) PutColumn(c Column) {
+	if c.Value.Kind == Absent || w.err != nil {
+		return
+	}
+	if err := CheckValue(c.Name, c.Value); err != nil {
 		w.Fail(err)
 		return
 	}
-	c := Column{name, v}
 	w.body.Columns = append(w.body.Columns, c)
 	w.Reserve(c)
 }
 
 // Reserve counts a property of the size of c, which the caller of Append adds.
 func (w *Writer) Reserve(c Column) {
-	w.count++
-	w.size += 8 + 2*utf16Units(c.Name) + storedSize(c.Value)
+	row := w.row(c.Part)
+	row.count++
+	row.bytes += 8 + 2*utf16Units(c.Name) + storedSize(c.Value)
 	w.body.Length += c.length()
 }
 
@@ -208,11 +262,13 @@ func appendEscaped(b []byte, s string) []byte {
 }
 
 // PutAny is Put for a Go value of a type that ValueOf accepts.
-func (w *Writer) PutAny(name string, value any) {
+func (w *Writer) PutAny(name string, value any) { w.putAnyIn(0, name, value) }
+
+func (w *Writer) putAnyIn(part uint8, name string, value any) {
 	x, err := ValueOf(value)
 	if err != nil {
 		w.Fail(&ValueError{Field: name, Reason: err.Error()})
 		return
 	}
-	w.Put(name, x)
+	w.putIn(part, name, x)
 }

@@ -17,10 +17,10 @@ import (
 
 // readAndMaintain plans one operation: it reads the row if it is not known, and lets the maintainers add to the plan.
 func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
-	if s.Known {
+	if s.Known || s.Head != nil && len(p.own) == 1 && !s.adds() && (s.merges() || s.deletes()) {
 		return s.maintain(ctx, p)
 	}
-	f, err := p.readRow(ctx, s.Key)
+	f, err := p.readEntity(ctx, s.Table, s.Key)
 	if err != nil {
 		p.unread = withReadHint(err, s.adds())
 		return p.unread
@@ -55,7 +55,7 @@ func (s *step) bindToRow(f readResult) error {
 		return f.gone
 	case s.Copied != nil && !s.replannable:
 		is, was := Find(f.row.Columns, reserved.OperationID), Find(s.Copied.Columns, reserved.OperationID)
-		if !edm.Same(is, was) || !SameColumns(Without(f.row.Columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner), s.Copied.Columns) {
+		if !edm.Same(is, was) || !SameColumns(Without(f.row.Columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts), s.Copied.Columns) {
 			return ErrChanged
 		}
 	case s.Kind == aztables.TransactionTypeInsertMerge:
@@ -77,7 +77,11 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	if s.Known && s.Upgraded {
 		c.before = rowOnce{}
 	}
-	switch c.state, err = stateOf(s.Before, s.Key); {
+	head := s.Before
+	if s.Head != nil && !head.Known() {
+		head = edm.Stored{Columns: s.Head}
+	}
+	switch c.state, err = stateOf(head, s.Key); {
 	case err == nil || m.IgnoreCorruptState && c.state != nil:
 	case !maintained && c.state != nil:
 		return &Condition{ErrUnknownMaintainer, err}
@@ -116,9 +120,12 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 		return errNewID
 	}
 	if p.planned[s.Key.RowKey()] = (edm.Stored{}); s.deletes() {
-		return nil
+		return s.planParts(p)
 	}
 	if err := c.state.put(&s.Op, maintained); err != nil {
+		return err
+	}
+	if err := s.planParts(p); err != nil {
 		return err
 	}
 	if after, err = s.after(UnassignedID); err != nil {
@@ -143,7 +150,7 @@ var errCopy = errors.New("it was read from a copy of its row: write it by the ha
 func (op Op) Prepared() Op {
 	op.Known = op.Known && op.Copied == nil && !op.Edited
 	m := &op.Table.Mode
-	if op.needsPlanning = len(m.Maintainers) > 0 || !op.Known && !m.BlindWrites; op.needsPlanning || op.Err != nil {
+	if op.needsPlanning = len(m.Maintainers) > 0 || m.Parts > 0 || !op.Known && !m.BlindWrites; op.needsPlanning || op.Err != nil {
 		return op
 	}
 	switch {
@@ -151,6 +158,8 @@ func (op Op) Prepared() Op {
 		op.Err = &Condition{ErrNoETag, errCopy}
 	case op.Before.Known() && HasState(op.Before, op.Key):
 		op.Err = ErrUnknownMaintainer
+	case op.Before.Known() && hasParts(op.Before):
+		op.Err = ErrUnknownParts
 	}
 	return op
 }
@@ -168,7 +177,7 @@ func (s *entityState) put(op *Op, maintained bool) (err error) {
 		switch c.Name {
 		case reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner:
 		default:
-			w.Put(c.Name, c.Value)
+			w.PutColumn(c)
 		}
 	}
 	if s.tags != "" {

@@ -34,6 +34,7 @@ var (
 	ErrGivenUp           = errors.New("the write was given up; nothing of it was applied, nor will be")
 	ErrExpired           = errors.New("the write is older than the retention of commit records, so a missing record proves nothing")
 	ErrOutbox            = errors.New("the outbox did not store the notification")
+	ErrUnknownParts      = errors.New("the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts")
 	ErrUnknownMaintainer = errors.New("the row has derived rows of a maintainer that this handle lacks")
 	ErrBudget            = errors.New("the budget of the query is used up")
 	ErrDuplicateRow      = errors.New("the transaction contains another operation on this row")

@@ -248,7 +248,7 @@ func (p *transaction) encode(id string) {
 		if s.deletes() && !p.batch {
 			continue
 		}
-		body := s.Body
+		body := *s.sent()
 		if s.deletes() {
 			body = noProperties(s.Key)
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -11,12 +12,13 @@ import (
 
 // Cond is a condition on properties: a comparison, or conditions that are joined.
 type Cond struct {
-	Op    string // a comparison, "and", "or" or "not"; "" for the zero condition, which every row meets
-	Path  []int  // of the field that is compared
-	Name  string // of the property, if there is no field
-	Value reflect.Value
-	Parts []Cond
-	Err   error
+	Op      string // a comparison, "and", "or" or "not"; "" for the zero condition, which every row meets
+	Path    []int  // of the field that is compared
+	Element int    // of a list, counted from 1; 0 for the field
+	Name    string // of the property, if there is no field
+	Value   reflect.Value
+	Parts   []Cond
+	Err     error
 }
 
 // filter writes an OData filter and counts its comparisons.
@@ -132,12 +134,15 @@ func (f *filter) tree(p *edm.Plan, c Cond) error {
 		err   error
 	)
 	if name == "" {
-		name, value, err = p.Operand(c.Path, c.Value)
+		name, value, err = p.Operand(c.Path, c.Element, c.Value)
 	} else {
 		value, err = edm.NamedOperand(name, c.Value)
 	}
 	if err != nil {
 		return err
+	}
+	if p != nil && c.Name == "" && p.PartsOf(name)[0] > 0 {
+		return &ValueError{Field: name, Reason: fmt.Sprintf("is stored in part %d of the entity; a condition can name only properties of the head, which is part 0", p.PartsOf(name)[0])}
 	}
 	text, n, err := edm.Compare(name, c.Op, value)
 	f.b.WriteString(text)

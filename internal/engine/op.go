@@ -29,6 +29,10 @@ type Op struct {
 	Upgraded bool       // Before is of a newer version than the stored row
 	Edited   bool       // Before is not what is stored
 
+	// Head is the stored head of a wide entity of which some parts were read. A merge and a deletion then need to read no more,
+	// unless there are maintainers.
+	Head []edm.Column
+
 	Target Target // is told what becomes of the operation; may be nil
 
 	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.

@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -30,53 +31,30 @@ func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err
 	if err != nil {
 		return t.OpError(method, keys.Key{}, err)
 	}
-	for left := q.Limit; !p.at.done; {
-		body, err := p.next(ctx, left)
+	d := &delivery{pager: p, lister: l, method: method, left: q.Limit}
+	for !p.at.done {
+		body, err := p.next(ctx, d.left)
 		if err != nil {
 			return t.ReadError(ctx, method, keys.Key{}, err)
 		}
-		stopped, bad := false, error(nil)
 		r := edm.NewReader(body)
-		broken := r.Page(func(in edm.Entity) bool {
-			if bad = t.OpError(method, keys.Key{}, p.unasked(in)); bad != nil {
-				return false
-			}
-			if !p.wants(in) {
-				return !p.spent
-			}
-			mine, err := l.Read(r, in)
-			if !mine {
-				p.foreign(in)
-				return true
-			}
-			if err != nil {
-				k := keys.Stored(in.PartitionKey, in.RowKey)
-				if bad = t.OpError(method, k, err); q.Skip != nil && q.Skip(k, bad) {
-					bad = nil
-					p.stats.Skipped++
-					p.at.deliver(in)
-					return true
-				}
-				return false
-			}
-			left--
-			if p.at.deliver(in); r.AtEnd() {
-				p.turn()
-			}
-			stopped = !l.Yield() || left == 0
-			return !stopped
-		})
-		if broken != nil && !stopped && bad == nil {
-			bad = t.OpError(method, keys.Key{}, broken)
+		var broken error
+		if t.Mode.Parts > 0 {
+			broken = d.widePage(ctx, r)
+		} else {
+			broken = d.page(r)
 		}
-		if p.spent {
-			bad = t.ReadError(ctx, method, keys.Key{}, errRows)
+		if broken != nil && !d.stopped && d.err == nil {
+			d.err = t.OpError(method, keys.Key{}, broken)
+		}
+		if p.spent && !d.stopped {
+			d.err = t.ReadError(ctx, method, keys.Key{}, errRows)
 		}
 		switch {
-		case stopped:
+		case d.stopped:
 			return nil
-		case bad != nil:
-			return bad
+		case d.err != nil:
+			return d.err
 		}
 		if p.turn(); q.OnePage && q.Limit == 0 {
 			return nil
@@ -88,6 +66,13 @@ func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err
 // each calls f for the rows of a filter, of any type, the library's own included, until f returns false. The rows have the
 // properties in choice, all if it is "". 1 request for each 1,000.
 func (t *Table) each(ctx context.Context, filter, choice string, f func(*Row) bool) error {
+	return t.eachPhysical(ctx, filter, choice, func(in edm.Entity, columns []edm.Column) bool {
+		return f(&Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns})
+	})
+}
+
+// eachPhysical is each without the rows.
+func (t *Table) eachPhysical(ctx context.Context, filter, choice string, f func(edm.Entity, []edm.Column) bool) error {
 	for p := t.pages(filter, choice); !p.at.done; {
 		body, err := p.next(ctx, 0)
 		if err != nil {
@@ -100,7 +85,7 @@ func (t *Table) each(ctx context.Context, filter, choice string, f func(*Row) bo
 			if bad = cerr; bad != nil {
 				return false
 			}
-			stopped = !f(&Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns})
+			stopped = !f(in, columns)
 			return !stopped
 		})
 		if err = firstError(bad, err); err != nil || stopped {
@@ -131,6 +116,9 @@ func (t *Table) newPager(q Query) (*pager, error) {
 	ex, err := q.Explain()
 	if err != nil {
 		return nil, err
+	}
+	if t.Mode.Parts > 0 && q.Select != "" {
+		q.Select += "," + reserved.Parts + "," + reserved.Part
 	}
 	p := &pager{table: t, q: q, filter: ex.Filter, stats: q.Stats, at: new(position)}
 	if p.stats == nil {
@@ -202,12 +190,20 @@ func (p *pager) size(left int) int {
 		return n
 	}
 	if p.q.Limit > 0 && p.stats.Foreign == 0 {
-		n = min(n, left)
+		n = min(n, left*(1+p.parts()))
 	}
 	if b := p.q.Budget.Rows; b > 0 {
 		n = min(n, b-p.stats.Rows)
 	}
 	return n
+}
+
+// parts returns how many rows more than its head an entity may have that the query asks for.
+func (p *pager) parts() int {
+	if p.q.HeadsOnly || p.q.Rows.IsPoint() || p.q.Where.Op != "" {
+		return 0
+	}
+	return p.table.Mode.Parts
 }
 
 var (

@@ -18,7 +18,7 @@ import (
 type Plan struct {
 	table          rowReader
 	partition      string
-	own            map[string]bool        // rows of the caller's operations
+	own            map[string]*Table      // the rows of the caller's operations, with their handles
 	planned        map[string]edm.Stored  // of those that are planned, the content after the transaction; not known for a deleted row
 	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
 	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
@@ -42,7 +42,7 @@ type Plan struct {
 // rowReader reads the rows that a plan needs. A *Table is one.
 type rowReader interface {
 	readRow(ctx context.Context, k keys.Key) (readResult, error)
-	each(ctx context.Context, filter, choice string, f func(*Row) bool) error
+	eachEntity(ctx context.Context, filter string, f func(*Row) bool) error
 	RangedRows() bool
 }
 
@@ -55,6 +55,8 @@ type derivedRow struct {
 	after    *Row        // nil if the row will not exist
 	planned  bool
 	ifExists error // the error if the row exists; nil if it may be replaced
+
+	merge []edm.Column // of a part that exists: the properties that are merged into it; nil if the part is replaced
 
 	op int    // the operation that the row follows from
 	by string // its maintainer
@@ -166,8 +168,8 @@ func (p *Plan) Entity(ctx context.Context, rowKey string) (*Row, error) {
 		columns, err := row.Decoded()
 		return &Row{Key: k, Columns: columns}, err
 	}
-	if p.own[rowKey] {
-		f, err := p.readRow(ctx, k)
+	if p.own[rowKey] != nil {
+		f, err := p.readEntity(ctx, p.own[rowKey], k)
 		return f.row, err
 	}
 	return p.Load(ctx, rowKey)
@@ -183,7 +185,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 	filter.key(edm.PartitionKey, "eq", p.partition)
 	filter.keys(edm.RowKey, rows)
 	stopped := false
-	err := p.table.each(ctx, filter.b.String(), "", func(r *Row) bool {
+	err := p.table.eachEntity(ctx, filter.b.String(), func(r *Row) bool {
 		rk := r.Key.RowKey()
 		_, planned := p.planned[rk]
 		if planned || rk == p.key.RowKey() || !rows.Contains(rk) {
@@ -218,15 +220,24 @@ type aheadRow struct {
 	err   error
 }
 
+// readEntity reads an entity of a handle for the plan, with its parts.
+func (p *Plan) readEntity(ctx context.Context, t *Table, k keys.Key) (readResult, error) {
+	return p.read(ctx, k, t.readEntity)
+}
+
 // readRow reads a row for the plan.
 func (p *Plan) readRow(ctx context.Context, k keys.Key) (readResult, error) {
+	return p.read(ctx, k, p.table.readRow)
+}
+
+func (p *Plan) read(ctx context.Context, k keys.Key, read func(context.Context, keys.Key) (readResult, error)) (readResult, error) {
 	if r, ok := p.ahead[k.RowKey()]; ok {
 		if r.err != nil {
 			p.unread = r.err
 		}
 		return r.found, r.err
 	}
-	f, err := p.table.readRow(ctx, k)
+	f, err := read(ctx, k)
 	if err != nil {
 		p.unread = err
 	}
@@ -260,7 +271,7 @@ func (p *Plan) rowFor(k keys.Key) (*derivedRow, error) {
 		return nil, k.Err()
 	case k.PartitionKey() != p.partition:
 		return nil, p.refuse(k, ErrOtherPartition)
-	case p.own[k.RowKey()]:
+	case p.own[k.RowKey()] != nil:
 		return nil, p.refuse(k, ErrDuplicateRow)
 	case strings.HasPrefix(k.RowKey(), reserved.CommitRecord):
 		return nil, p.refuse(k, &ValueError{Field: edm.RowKey, Reason: "begins with " + reserved.CommitRecord + ", as those of commit records do"})

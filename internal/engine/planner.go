@@ -10,7 +10,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
-	"github.com/aztablekit/aztablekit/keys"
 )
 
 // planner lets the maintainers derive rows from the operations of a write. If the write may leave out operations, planner finds out
@@ -33,9 +32,9 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 	if w.corrections == nil {
 		w.corrections, w.entityVersions = map[string]readResult{}, map[string]azcore.ETag{}
 	}
-	p := &Plan{table: w.table, partition: w.partition(), own: map[string]bool{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
+	p := &Plan{table: w.table, partition: w.partition(), own: map[string]*Table{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
 	for i := range k.steps {
-		p.own[k.steps[i].Key.RowKey()] = true
+		p.own[k.steps[i].Key.RowKey()] = k.steps[i].Table
 	}
 	k.operations = k.reservedForRecord()
 	p.readAhead(ctx, k.steps[:min(len(k.steps), maxOperations-k.operations)], w.mayDropTail)
@@ -144,6 +143,8 @@ func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
 		switch {
 		case exists && d.after == nil:
 			s.Kind = aztables.TransactionTypeDelete
+		case exists && d.merge != nil:
+			s.Kind = aztables.TransactionTypeUpdateMerge
 		case exists:
 			s.Kind = aztables.TransactionTypeUpdateReplace
 		default:
@@ -151,6 +152,9 @@ func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
 		}
 		if d.after != nil {
 			after := &Row{Key: d.key, Columns: d.after.Columns}
+			if s.merges() {
+				after.Columns = d.merge
+			}
 			if s.Body, s.StoresID, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation)); err != nil {
 				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: err}
 			}
@@ -163,21 +167,21 @@ func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
 // readAhead reads the rows of operations that must know them, several at a time. If some of the operations may be left to another
 // transaction, it reads only for those that surely go into this one: whose maintainers add nothing.
 func (p *Plan) readAhead(ctx context.Context, steps []step, some bool) {
-	var ks []keys.Key
+	var ahead []*step
 	for i := range steps {
 		if s := &steps[i]; s.reads() && (!some || !s.adds()) {
-			ks = append(ks, s.Key)
+			ahead = append(ahead, s)
 		} else if some && s.adds() {
 			break
 		}
 	}
-	if len(ks) < 2 {
+	if len(ahead) < 2 {
 		return
 	}
 	p.ahead = map[string]aheadRow{}
 	i := 0
-	InOrder(ctx, ks, p.table.readRow, func(f readResult, err error) bool {
-		p.ahead[ks[i].RowKey()] = aheadRow{f, err}
+	InOrder(ctx, ahead, func(ctx context.Context, s *step) (readResult, error) { return s.Table.readEntity(ctx, s.Key) }, func(f readResult, err error) bool {
+		p.ahead[ahead[i].Key.RowKey()] = aheadRow{f, err}
 		i++
 		return err == nil
 	})

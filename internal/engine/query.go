@@ -31,6 +31,7 @@ type Query struct {
 	Limit, PageSize int
 	TableScan       bool
 	Select          string // the properties that are asked for; "" for all
+	HeadsOnly       bool   // the parts of wide entities are not read
 	OnePage         bool   // without a limit, one request
 	Budget          Budget
 	Skip            func(k keys.Key, err error) bool

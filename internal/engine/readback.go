@@ -63,7 +63,7 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 // the caller has not seen. After a merge into a row that was not read, the full content is unknown: the operation ID and the sent
 // columns are compared.
 func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, ours bool, err error) {
-	f, err := w.readRow(ctx, s.Key)
+	f, err := w.readStep(ctx, s)
 	if err != nil || f.row == nil {
 		return "", false, err
 	}

@@ -191,7 +191,7 @@ func (r *Row) WithoutSystemProperties() *Row {
 }
 
 func ownProperties(columns []edm.Column) []edm.Column {
-	return Without(columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner)
+	return Without(columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts)
 }
 
 // Same reports whether two rows have the same properties, apart from their operation IDs.
@@ -261,6 +261,10 @@ func (r *Row) body(keepsID, keepsIncarnation bool) (body edm.Body, named bool, e
 		case reserved.OperationID:
 			named = named || c.Value.S == UnassignedID.Value.S
 		case reserved.MaintainerState:
+		case reserved.Parts: // a copy has no parts
+			if !r.isCopy() {
+				w.Put(c.Name, c.Value)
+			}
 		case reserved.Incarnation:
 			if keepsIncarnation {
 				w.Put(c.Name, c.Value)

@@ -55,7 +55,7 @@ func checkTogether(ops []Op) error {
 func sized(steps []step) error {
 	size := 0
 	for i := range steps {
-		size += steps[i].Body.Length
+		size += steps[i].sent().Length
 	}
 	switch {
 	case len(steps) > maxOperations:

@@ -19,7 +19,16 @@ type step struct {
 	opIndex     int         // the caller's operation that the step is, or follows from; -1 for none
 	derived     *derivedRow // nil for an operation of the caller's
 	replannable bool        // the row was read for the operation, so that it may be planned again after a conflict
+	head        *edm.Body   // of a wide entity, what is sent of Body in the head; nil if that is all of it
 	json        []byte      // as it is sent
+}
+
+// sent returns what is sent in the row of the step.
+func (s *step) sent() *edm.Body {
+	if s.head != nil {
+		return s.head
+	}
+	return &s.Body
 }
 
 // request sends the operation by a call of the SDK. The SDK writes into its options, so each call gets new ones.

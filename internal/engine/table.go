@@ -57,6 +57,7 @@ type Mode struct {
 	Completes   *Completion
 
 	Exact              bool // writes store a commit record
+	Parts              int  // the most parts of an entity; 0 if each entity is one row
 	BlindWrites        bool // writes by key do not read the row first
 	IgnoreCorruptState bool // corrupt maintainer state counts as none
 	LibraryRows        bool // the handle also writes derived rows and rows of the library

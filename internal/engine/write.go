@@ -110,6 +110,18 @@ func (w *write) readRow(ctx context.Context, k keys.Key) (f readResult, err erro
 	return f, err
 }
 
+// readStep reads the row of a step: of a step of the caller's, the whole entity.
+func (w *write) readStep(ctx context.Context, s *step) (f readResult, err error) {
+	if s.derived != nil || s.Table.Mode.Parts == 0 {
+		return w.readRow(ctx, s.Key)
+	}
+	err = w.table.Options.Retry.RepeatBusy(ctx, w.log(), func() error {
+		f, err = s.Table.readEntity(ctx, s.Key)
+		return err
+	})
+	return f, err
+}
+
 // stored returns the content of a step's row once the write is applied.
 func (w *write) stored(s *step) edm.Stored {
 	after, _ := s.after(idColumn(w.id)) // planning has seen it

@@ -23,10 +23,19 @@ const (
 	// version as an Edm.Int32.
 	Type    = "_type"
 	Version = "_v"
+
+	// Parts is written by package table into the heads of wide entities: the numbers and tags of the parts, as an Edm.String. Part is
+	// written into each part: its tag.
+	Parts = "_parts"
+	Part  = "_part"
 )
 
+// PartMark separates the RowKey of a wide entity from the number of a part, 2 digits, in the RowKey of the part. Parts sort directly
+// behind their heads.
+const PartMark = "!"
+
 // Properties are the system properties.
-var Properties = []string{OperationID, Incarnation, MaintainerState, Type, Version, Owner}
+var Properties = []string{OperationID, Incarnation, MaintainerState, Type, Version, Owner, Parts, Part}
 
 // SpreadPartition separates a source of package logtail from the number of its partition, 3 digits, in the PartitionKeys of a log that
 // is spread.

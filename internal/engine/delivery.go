@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// delivery hands the rows of a list to its Lister.
+type delivery struct {
+	pager   *pager
+	lister  Lister
+	method  string
+	left    int // of the limit
+	stopped bool
+	err     error // that ends the list
+}
+
+// page hands out the rows of a page. It returns the error of a page that cannot be read.
+func (d *delivery) page(r *edm.Reader) error {
+	return r.Page(func(in edm.Entity) bool {
+		if !d.wants(in) {
+			return d.err == nil && !d.pager.spent
+		}
+		mine, err := d.lister.Read(r, in)
+		return d.give(in, mine, err, r.AtEnd())
+	})
+}
+
+// wants reports whether a row is to be read. A row that was not asked for ends the list.
+func (d *delivery) wants(in edm.Entity) bool {
+	d.err = d.pager.table.OpError(d.method, keys.Key{}, d.pager.unasked(in))
+	return d.err == nil && d.pager.wants(in)
+}
+
+// give hands out the row that the Lister has read. last reports that it is the last of its page. give reports whether the list goes
+// on.
+func (d *delivery) give(in edm.Entity, mine bool, err error, last bool) (goOn bool) {
+	p := d.pager
+	switch {
+	case !mine:
+		p.foreign(in)
+		return true
+	case err != nil:
+		k := keys.Stored(in.PartitionKey, in.RowKey)
+		if d.err = p.table.OpError(d.method, k, err); p.q.Skip != nil && p.q.Skip(k, d.err) {
+			d.err = nil
+			p.stats.Skipped++
+			p.at.deliver(in)
+			return true
+		}
+		return false
+	}
+	d.left--
+	if p.at.deliver(in); last {
+		p.turn()
+	}
+	d.stopped = !d.lister.Yield() || d.left == 0
+	return !d.stopped
+}
+
+// widePage is page for a table with wide entities. An entity of which the page does not contain all parts is read by its key: 1
+// request more.
+func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
+	var all []*assembly
+	var pending *assembly
+	broken := r.Page(func(in edm.Entity) bool {
+		columns, err := r.Columns()
+		if Find(columns, reserved.Part).Kind != edm.Absent {
+			if d.pager.stats.Rows++; pending != nil && pending.head.PartitionKey == in.PartitionKey {
+				pending.add(in.RowKey, columns)
+			}
+			return true
+		}
+		if pending = nil; !d.wants(in) {
+			return d.err == nil && !d.pager.spent
+		}
+		if pending = assemble(in, columns); err != nil {
+			pending.err = err
+		}
+		all = append(all, pending)
+		return true
+	})
+	i := 0
+	InOrder(ctx, all, d.complete, func(a completed, err error) bool {
+		if i++; a.read {
+			d.pager.stats.Requests++
+		}
+		in := all[i-1].head
+		if err != nil {
+			return d.give(in, true, err, false)
+		}
+		if a.gone {
+			return true
+		}
+		mine, err := d.lister.Read(edm.ReadColumns(a.entity, a.entity.Columns), a.entity)
+		return d.give(a.entity, mine, err, i == len(all))
+	})
+	return broken
+}
+
+// completed is an entity of a page with all its parts.
+type completed struct {
+	entity edm.Entity
+	read   bool // by its key
+	gone   bool // it was deleted meanwhile
+}
+
+func (d *delivery) complete(ctx context.Context, a *assembly) (completed, error) {
+	if d.pager.q.HeadsOnly || a.whole() == nil {
+		return completed{entity: a.entity()}, nil
+	}
+	f, err := d.pager.table.readEntity(ctx, a.row().Key)
+	if err != nil || f.row == nil {
+		return completed{read: true, gone: true}, err
+	}
+	in := a.head
+	in.ETag, in.Timestamp, in.Columns = string(f.row.ETag), f.row.Timestamp, f.row.Columns
+	return completed{entity: in, read: true}, nil
+}

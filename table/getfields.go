@@ -1,0 +1,77 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// GetFields reads some fields of an entity with parts: the head, and the parts in which the fields are stored.
+//
+//	e, err := pages.GetFields(ctx, k, title, visits)
+//	if e.Has(article) { … }
+//
+// The entity has all fields of the parts that were read, and is [Entity.Partial] unless these are all of its parts. Merge and Delete
+// accept it, and read no more if the table has no maintainers.
+//
+// Errors: those of Get; *TypeError for a field that is not stored. Requests: 1 if the fields are in the head, or in part 1 and parts
+// behind it; otherwise 2 at the same time, which also transfer the parts between the wanted ones.
+func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField[T]) (*Entity[T], error) {
+	var names []string
+	for _, f := range fields {
+		more, err := f.properties(t.h.shape.plan)
+		if err != nil {
+			return nil, t.h.opError("GetFields", k, err)
+		}
+		names = append(names, more...)
+	}
+	return typed[T](t.h.getFields(ctx, k, t.h.shape.plan.PartsOf(names...)))
+}
+
+func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ entity, err error) {
+	ctx, end := h.engine.Span(ctx, "GetFields")
+	defer func() { end(err) }()
+	if h.engine.Mode.Parts == 0 {
+		return h.get(ctx, "GetFields", k)
+	}
+	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+		return nil, h.opError("GetFields", k, err)
+	}
+	row, whole, err := h.engine.GetParts(ctx, k, parts)
+	if err != nil {
+		return nil, h.opError("GetFields", k, err)
+	}
+	in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(row.ETag), Timestamp: row.Timestamp, Columns: row.Columns}
+	r := edm.ReadColumns(in, in.Columns)
+	var e entity
+	if whole {
+		e, _, err = h.shape.read(r, in)
+	} else if e, err = h.shape.partial(r, in, row); err == nil {
+		p := e.parts()
+		p.head = slices.DeleteFunc(slices.Clone(row.Columns), func(c edm.Column) bool { return c.Part > 0 })
+		p.readParts = append([]uint8{0}, parts...)
+	}
+	if err != nil {
+		return nil, h.opError("GetFields", k, err)
+	}
+	return e, nil
+}
+
+// Has reports whether a field was read. Of an entity that is not [Entity.Partial], every field was. Of one that was read from a copy,
+// the fields were that have a value in it.
+func (e *Entity[T]) Has(f AnyField[T]) bool {
+	if !e.Partial() {
+		return e != nil
+	}
+	names, err := f.properties(e.known.plan)
+	if err != nil {
+		return false
+	}
+	if e.known.readParts == nil {
+		return slices.ContainsFunc(e.known.part.Columns, func(c edm.Column) bool { return slices.Contains(names, c.Name) })
+	}
+	return !slices.ContainsFunc(e.known.plan.PartsOf(names...), func(part uint8) bool { return !slices.Contains(e.known.readParts, part) })
+}
