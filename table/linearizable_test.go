@@ -68,24 +68,55 @@ func (h *history) tick() int64 {
 	return h.clock
 }
 
-// do calls a method and records its result. A write with an unknown outcome may still be applied at any later time.
-func (h *history) do(ctx context.Context, staff *table.Table[employee], a rowCall) {
-	start := h.tick()
-	s := rowResult{outcome: "done", was: absentRow}
-	var err error
+// numberRow is a row with a number, by the calls of one program.
+type numberRow interface {
+	call(ctx context.Context, a rowCall) (was int32, err error)
+}
+
+// call calls a method of the table on employee 1, whose age is the number.
+func (staff employeeRow) call(ctx context.Context, a rowCall) (was int32, err error) {
+	was = absentRow
 	switch k := employeeKey("Sales", 1); a.method {
 	case "get":
 		var e *table.Entity[employee]
 		if e, err = staff.Get(ctx, k); err == nil {
-			s.was = e.Value.Age
+			was = e.Value.Age
 		}
 	case "insert":
 		_, err = staff.Insert(ctx, &employee{"Sales", 1, "x", a.value})
 	case "update":
-		_, err = staff.Update(ctx, k, func(e *employee) error { s.was, e.Age = e.Age, a.value; return nil })
+		_, err = staff.Update(ctx, k, func(e *employee) error { was, e.Age = e.Age, a.value; return nil })
 	case "delete":
 		err = staff.DeleteAny(ctx, k)
 	}
+	return was, err
+}
+
+type employeeRow struct{ *table.Table[employee] }
+
+// employeeRowOf returns the row of a process.
+func employeeRowOf(open staffOpener) func(*crashtest.Process) (numberRow, error) {
+	return func(p *crashtest.Process) (numberRow, error) {
+		staff, err := open(p)
+		return employeeRow{staff}, err
+	}
+}
+
+// ensureStaff creates the table.
+func ensureStaff(ctx context.Context, p *crashtest.Process) error {
+	staff, err := processStaff(p)
+	if err != nil {
+		return err
+	}
+	return staff.Ensure(ctx)
+}
+
+// do calls a method and records its result. A write with an unknown outcome may still be applied at any later time.
+func (h *history) do(ctx context.Context, row numberRow, a rowCall) {
+	start := h.tick()
+	s := rowResult{outcome: "done"}
+	var err error
+	s.was, err = row.call(ctx, a)
 	end := int64(math.MaxInt64)
 	switch {
 	case err == nil:
@@ -113,7 +144,7 @@ func TestLinearizable(t *testing.T) {
 			storagetest.LostResponse(), storagetest.LostRequest(), storagetest.NotSent(), storagetest.ExecuteThenHang(), storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(503, "ServerBusy"),
 		}
 	}
-	testLinearizable(t, processStaff, []string{"get", "insert", "update"}, crashtest.Options{Faults: lost, MaxLateness: -1, FaultRate: 0.2})
+	testLinearizable(t, employeeRowOf(processStaff), ensureStaff, []string{"get", "insert", "update"}, crashtest.Options{Faults: lost, MaxLateness: -1, FaultRate: 0.2})
 }
 
 // TestExactLinearizable: exact writes are linearizable with deletes too, and with duplicated and late requests.
@@ -122,40 +153,34 @@ func TestExactLinearizable(t *testing.T) {
 	faults := func(q storagetest.Request) []storagetest.Fault { // a refusal needs a reason in the row
 		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused in transaction 4") })
 	}
-	testLinearizable(t, exactProcessStaff, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: faults, FaultRate: 0.2})
+	testLinearizable(t, employeeRowOf(exactProcessStaff), ensureStaff, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: faults, FaultRate: 0.2})
 }
 
 // testLinearizable runs three processes that call random methods on one row, and checks their history.
-func testLinearizable(t *testing.T, open staffOpener, methods []string, o crashtest.Options) {
+func testLinearizable(t *testing.T, open func(*crashtest.Process) (numberRow, error), setup func(context.Context, *crashtest.Process) error, methods []string, o crashtest.Options) {
 	model := rowModel.ToModel()
 	build := func() crashtest.Workload {
 		h := &history{}
-		w := crashtest.Workload{Setup: func(ctx context.Context, p *crashtest.Process) error {
-			staff, err := processStaff(p)
-			if err != nil {
-				return err
-			}
-			return staff.Ensure(ctx)
-		}}
+		w := crashtest.Workload{Setup: setup}
 		for i := range int32(3) {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-				staff, err := open(p)
+				row, err := open(p)
 				if err != nil {
 					return err
 				}
 				for j := range int32(4) {
 					method := methods[p.Rand().IntN(len(methods))]
-					h.do(ctx, staff, rowCall{method, 10*i + j})
+					h.do(ctx, row, rowCall{method, 10*i + j})
 				}
 				return nil
 			})
 		}
 		w.Drain = func(ctx context.Context, p *crashtest.Process) error {
-			staff, err := processStaff(p)
+			row, err := open(p)
 			if err != nil {
 				return err
 			}
-			h.do(ctx, staff, rowCall{method: "get"})
+			h.do(ctx, row, rowCall{method: "get"})
 			return nil
 		}
 		w.Check = func(*storagetest.Service) error {

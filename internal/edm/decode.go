@@ -52,6 +52,9 @@ func elementAt(list reflect.Value, i int) reflect.Value {
 	return list.Index(i)
 }
 
+// SetElement sets an element of a list, which it extends if necessary.
+func SetElement(list reflect.Value, i int, v reflect.Value) { elementAt(list, i).Set(v) }
+
 func (f *field) mismatch(name string, v reflect.Value, x Value) error {
 	e := &DecodeError{Field: name, Reason: fmt.Sprintf("the %v does not fit the field's type %v", x.Kind, v.Type())}
 	if f.scalar.fail != nil {
@@ -78,6 +81,43 @@ func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
 		columns.Set(reflect.MakeMap(columns.Type()))
 	}
 	columns.Interface().(map[string]any)[string(m.name)] = x.Any()
+	return nil
+}
+
+// decodeChunks sets each field that is stored in pieces.
+func (p *Plan) decodeChunks(r *Reader, v reflect.Value) error {
+	for i := range p.fields {
+		f := &p.fields[i]
+		if f.form != chunks {
+			continue
+		}
+		pieces, last := make([]Value, len(f.names)), -1
+		for j := range r.members {
+			m := &r.members[j]
+			t, known := p.byName[string(m.name)]
+			if !known || t.field != i {
+				continue
+			}
+			x, err := r.value(*m)
+			if err != nil {
+				return err
+			}
+			if x.Kind != Absent {
+				pieces[t.sub], last = x, max(last, t.sub)
+			}
+		}
+		if last < 0 {
+			continue
+		}
+		whole, err := join(f.scalar.kind, f.names, pieces[:last+1])
+		if err != nil {
+			return err
+		}
+		fv := v.FieldByIndex(f.path)
+		if !f.scalar.set(fv, whole) {
+			return f.mismatch(f.name, fv, whole)
+		}
+	}
 	return nil
 }
 

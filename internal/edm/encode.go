@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"unicode/utf8"
 )
 
 // Encode writes the fields of v, an addressable struct of the plan's type. An absent value writes nothing. stored is the JSON of
@@ -97,6 +98,30 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		for i, value := range values {
 			w.putAnyIn(f.first, f.names[i], value)
 		}
+	}
+}
+
+// encodeChunks writes a long text or []byte in chunks.
+func (f *field) encodeChunks(w *Writer, v reflect.Value) {
+	if f.omit && v.IsZero() {
+		return
+	}
+	x, err := f.scalar.get(v)
+	switch {
+	case err != nil:
+		w.Fail(f.refusal(f.name, err))
+		return
+	case x.Kind == String && !utf8.ValidString(x.S):
+		w.Fail(errNotUTF8(f.name))
+		return
+	}
+	all := chunksOf(x)
+	if len(all) > len(f.names) {
+		w.Fail(&LimitError{Field: f.name, Limit: "chunks of 64 KiB; store a larger value in a blob (package largeentity)", Got: len(all), Max: len(f.names)})
+		return
+	}
+	for i := range all {
+		w.putIn(f.partOf(i), f.names[i], all[i])
 	}
 }
 

@@ -37,7 +37,7 @@ func CheckValue(name string, v Value) error {
 	switch v.Kind {
 	case String:
 		if !utf8.ValidString(v.S) {
-			return &ValueError{Field: name, Reason: "the text is not valid UTF-8"}
+			return errNotUTF8(name)
 		}
 		if len(v.S) > maxStringUnits { // a character has at least as many bytes as units
 			if n := utf16Units(v.S); n > maxStringUnits {
@@ -80,4 +80,8 @@ func utf16Units(s string) int {
 		n += utf16.RuneLen(r)
 	}
 	return n
+}
+
+func errNotUTF8(name string) error {
+	return &ValueError{Field: name, Reason: "the text is not valid UTF-8"}
 }

@@ -136,7 +136,8 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	}
 	asJSON, narrow, each, pieces := false, false, 0, 0
 	words := strings.FieldsFunc(options, func(r rune) bool { return r == ',' })
-	words, placed, err := f.takePart(words)
+	words, first, placed, err := takePart(words)
+	f.first = first
 	if err != nil {
 		return fail("%v", err)
 	}
@@ -366,4 +367,34 @@ func structField(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
 		return sf, false
 	}
 	return t.FieldByIndex(path), true
+}
+
+// element returns an element of a list, counted from 1, as a field of its own.
+func (f *field) element(i int) (*field, error) {
+	switch {
+	case f.form != elements:
+		return nil, &ValueError{Field: f.name, Reason: "has no elements in properties of their own; the option each is for that"}
+	case i > len(f.names):
+		return nil, &LimitError{Field: f.name, Limit: "elements", Got: i, Max: len(f.names)}
+	}
+	return &field{
+		path: f.path, goName: f.goName, name: f.names[i-1], names: f.names[i-1 : i], form: single, narrow: f.narrow, scalar: f.scalar, first: f.partOf(i - 1),
+	}, nil
+}
+
+// Parts returns the greatest number of a part in which a field is stored, 0 if all of them are in the head.
+func (p *Plan) Parts() int { return int(p.parts) }
+
+// PartsOf returns the parts in which properties are stored, in ascending order.
+func (p *Plan) PartsOf(names ...string) []uint8 {
+	var parts []uint8
+	for _, name := range names {
+		if t, known := p.byName[name]; known {
+			parts = append(parts, p.fields[t.field].partOf(t.sub))
+		} else {
+			parts = append(parts, p.extraPart)
+		}
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
 }

@@ -37,9 +37,6 @@ type Entity struct {
 	Columns []Column // in place of the JSON, of an entity that was put together of several rows
 }
 
-// Stored returns the content of the entity.
-func (e Entity) Stored() Stored { return Stored{JSON: e.Raw, Columns: e.Columns} }
-
 // member is a property of the response, before it is converted to a Value.
 type member struct {
 	name []byte

@@ -12,6 +12,9 @@ type Stored struct {
 	Columns []Column // nil if they are not decoded
 }
 
+// Stored returns the content of the entity.
+func (e Entity) Stored() Stored { return Stored{JSON: e.Raw, Columns: e.Columns} }
+
 // Known reports whether the content is known.
 func (s Stored) Known() bool { return s.JSON != nil || s.Columns != nil }
 

@@ -8,6 +8,14 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
+// Lister is told about the rows of a list.
+type Lister interface {
+	// Read decodes a row. mine is false for a row of another type, which is passed over.
+	Read(r *edm.Reader, in edm.Entity) (mine bool, err error)
+	// Yield hands out what Read has decoded last. It returns false to end the list.
+	Yield() bool
+}
+
 // delivery hands the rows of a list to its Lister.
 type delivery struct {
 	pager   *pager

@@ -14,55 +14,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Lister is told about the rows of a list.
-type Lister interface {
-	// Read decodes a row. mine is false for a row of another type, which is passed over.
-	Read(r *edm.Reader, in edm.Entity) (mine bool, err error)
-	// Yield hands out what Read has decoded last. It returns false to end the list.
-	Yield() bool
-}
-
-// List is every list: it asks for pages until there are no more, and gives their rows to l. If Yield ends the list, the error is
-// nil.
-func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err error) {
-	ctx, end := t.Span(ctx, method)
-	defer func() { end(err) }()
-	p, err := t.newPager(q)
-	if err != nil {
-		return t.OpError(method, keys.Key{}, err)
-	}
-	d := &delivery{pager: p, lister: l, method: method, left: q.Limit}
-	for !p.at.done {
-		body, err := p.next(ctx, d.left)
-		if err != nil {
-			return t.ReadError(ctx, method, keys.Key{}, err)
-		}
-		r := edm.NewReader(body)
-		var broken error
-		if t.Mode.Parts > 0 {
-			broken = d.widePage(ctx, r)
-		} else {
-			broken = d.page(r)
-		}
-		if broken != nil && !d.stopped && d.err == nil {
-			d.err = t.OpError(method, keys.Key{}, broken)
-		}
-		if p.spent && !d.stopped {
-			d.err = t.ReadError(ctx, method, keys.Key{}, errRows)
-		}
-		switch {
-		case d.stopped:
-			return nil
-		case d.err != nil:
-			return d.err
-		}
-		if p.turn(); q.OnePage && q.Limit == 0 {
-			return nil
-		}
-	}
-	return nil
-}
-
 // each calls f for the rows of a filter, of any type, the library's own included, until f returns false. The rows have the
 // properties in choice, all if it is "". 1 request for each 1,000.
 func (t *Table) each(ctx context.Context, filter, choice string, f func(*Row) bool) error {

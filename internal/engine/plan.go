@@ -18,7 +18,7 @@ import (
 type Plan struct {
 	table          rowReader
 	partition      string
-	own            map[string]*Table      // the rows of the caller's operations, with their handles
+	own            map[string]rowReader   // the rows of the caller's operations, with their handles
 	planned        map[string]edm.Stored  // of those that are planned, the content after the transaction; not known for a deleted row
 	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
 	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
@@ -42,6 +42,7 @@ type Plan struct {
 // rowReader reads the rows that a plan needs. A *Table is one.
 type rowReader interface {
 	readRow(ctx context.Context, k keys.Key) (readResult, error)
+	readEntity(ctx context.Context, k keys.Key) (readResult, error)
 	eachEntity(ctx context.Context, filter string, f func(*Row) bool) error
 	RangedRows() bool
 }
@@ -221,7 +222,7 @@ type aheadRow struct {
 }
 
 // readEntity reads an entity of a handle for the plan, with its parts.
-func (p *Plan) readEntity(ctx context.Context, t *Table, k keys.Key) (readResult, error) {
+func (p *Plan) readEntity(ctx context.Context, t rowReader, k keys.Key) (readResult, error) {
 	return p.read(ctx, k, t.readEntity)
 }
 

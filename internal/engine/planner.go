@@ -32,7 +32,7 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 	if w.corrections == nil {
 		w.corrections, w.entityVersions = map[string]readResult{}, map[string]azcore.ETag{}
 	}
-	p := &Plan{table: w.table, partition: w.partition(), own: map[string]*Table{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
+	p := &Plan{table: w.table, partition: w.partition(), own: map[string]rowReader{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
 	for i := range k.steps {
 		p.own[k.steps[i].Key.RowKey()] = k.steps[i].Table
 	}

@@ -12,32 +12,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Get reads the entity under a key as it is stored, with its parts. 1 request. Errors: ErrNotFound, and those of any read.
-func (t *Table) Get(ctx context.Context, k keys.Key) (*Row, error) {
-	f, err := t.readEntity(ctx, k)
-	if err == nil && f.row == nil {
-		err = f.gone
-	}
-	return f.row, err
-}
-
-// OpenRow reads an entity whose columns the caller decodes. 1 request. Errors are those of Get.
-func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, error) {
-	if t.Mode.Parts > 0 {
-		row, err := t.Get(ctx, k)
-		if err != nil {
-			return nil, edm.Entity{}, err
-		}
-		in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(row.ETag), Timestamp: row.Timestamp, Columns: row.Columns}
-		return edm.ReadColumns(in, in.Columns), in, nil
-	}
-	r, in, f, err := t.openRow(ctx, k)
-	if err == nil && r == nil {
-		err = f.gone
-	}
-	return r, in, err
-}
-
 // readRow reads the row under a key. A row that is not there is no error. 1 request.
 func (t *Table) readRow(ctx context.Context, k keys.Key) (readResult, error) {
 	r, in, f, err := t.openRow(ctx, k)

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Get reads the entity under a key as it is stored, with its parts. 1 request. Errors: ErrNotFound, and those of any read.
+func (t *Table) Get(ctx context.Context, k keys.Key) (*Row, error) {
+	f, err := t.readEntity(ctx, k)
+	if err == nil && f.row == nil {
+		err = f.gone
+	}
+	return f.row, err
+}
+
+// OpenRow reads an entity whose columns the caller decodes. 1 request. Errors are those of Get.
+func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, error) {
+	if t.Mode.Parts > 0 {
+		row, err := t.Get(ctx, k)
+		if err != nil {
+			return nil, edm.Entity{}, err
+		}
+		in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(row.ETag), Timestamp: row.Timestamp, Columns: row.Columns}
+		return edm.ReadColumns(in, in.Columns), in, nil
+	}
+	r, in, f, err := t.openRow(ctx, k)
+	if err == nil && r == nil {
+		err = f.gone
+	}
+	return r, in, err
+}
+
+// mostTornReads is how often an entity is read whose rows are not of one version, before that is an error.
+const mostTornReads = 5
+
+// readEntity reads an entity, with its parts if it is wide. An entity that is not there is no error. 1 request, and 1 more for each
+// time that a concurrent writer has changed it meanwhile.
+func (t *Table) readEntity(ctx context.Context, k keys.Key) (readResult, error) {
+	if t.Mode.Parts == 0 {
+		return t.readRow(ctx, k)
+	}
+	var found readResult
+	err := t.tornReads().Repeat(ctx, t.Log("Get", k), func() (again bool, err error) {
+		var a *assembly
+		if a, err = t.readRows(ctx, k, edm.MaxPart); err != nil {
+			return false, err
+		}
+		if a == nil {
+			found = readResult{gone: &Condition{ErrNotFound, errNoRow}, hidden: t.RangedRows()}
+			return false, nil
+		}
+		found = readResult{row: a.row()}
+		return true, a.whole()
+	})
+	return found, err
+}
+
+var errNoRow = errors.New("the query for the entity and its parts returned no row")
+
+// tornReads is the policy of reads that find rows of several versions.
+func (t *Table) tornReads() Retry {
+	r := t.Options.Retry.OfConflicts()
+	r.Attempts = mostTornReads
+	return r
+}
+
+// readRows reads the head of an entity and its parts up to a number by one query, nil if there is no head.
+func (t *Table) readRows(ctx context.Context, k keys.Key, last uint8) (a *assembly, err error) {
+	err = t.eachPhysical(ctx, rowsFilter(k.PartitionKey(), k.RowKey(), partKey(k, last).RowKey()), "", func(in edm.Entity, columns []edm.Column) bool {
+		switch {
+		case in.RowKey == k.RowKey():
+			a = assemble(in, columns)
+		case a != nil:
+			a.add(in.RowKey, columns)
+		}
+		return true
+	})
+	return a, err
+}
+
+// eachEntity is each for entities: parts come with their heads.
+func (t *Table) eachEntity(ctx context.Context, filter string, f func(*Row) bool) error {
+	if t.Mode.Parts == 0 {
+		return t.each(ctx, filter, "", f)
+	}
+	var pending *assembly
+	var bad error
+	flush := func() (more bool) {
+		a := pending
+		if pending = nil; a == nil {
+			return true
+		}
+		if a.whole() == nil {
+			return f(a.row())
+		}
+		again, err := t.readEntity(ctx, a.row().Key)
+		if bad = err; err != nil || again.row == nil {
+			return err == nil
+		}
+		return f(again.row)
+	}
+	stopped := false
+	err := t.eachPhysical(ctx, filter, "", func(in edm.Entity, columns []edm.Column) bool {
+		if pending != nil && pending.head.PartitionKey == in.PartitionKey && pending.add(in.RowKey, columns) || Find(columns, reserved.Part).Kind != edm.Absent {
+			return true
+		}
+		stopped = !flush()
+		pending = assemble(in, columns)
+		return !stopped
+	})
+	if err == nil && !stopped {
+		flush()
+	}
+	return firstError(bad, err)
+}
+
+// rowsFilter is the filter for the rows of a partition between two keys, both included.
+func rowsFilter(partition, from, to string) string {
+	var f filter
+	f.key(edm.PartitionKey, "eq", partition)
+	f.key(edm.RowKey, "ge", from)
+	f.key(edm.RowKey, "le", to)
+	return f.b.String()
+}
