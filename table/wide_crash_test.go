@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -203,4 +205,80 @@ func TestWideEveryFault(t *testing.T) {
 			t.Log(r)
 		})
 	}
+}
+
+// TestWideTornReads: the service ends pages inside of an entity, and writers change the entity between two pages. A read returns
+// parts of one version all the same, by its key and in a list.
+func TestWideTornReads(t *testing.T) {
+	t.Parallel()
+	short := func(q storagetest.Request) []storagetest.Fault {
+		if q.Kind != requests.Query {
+			return nil
+		}
+		return []storagetest.Fault{storagetest.ShortPage(1), storagetest.ShortPage(2), storagetest.ShortPage(3)}
+	}
+	build := func() crashtest.Workload {
+		process := func(work func(context.Context, *table.Table[ledger], *rand.Rand) error) func(context.Context, *crashtest.Process) error {
+			return func(ctx context.Context, p *crashtest.Process) error {
+				t, err := openLedgers(p)
+				for i := 0; err == nil && i < 6; i++ {
+					err = work(ctx, t, p.Rand())
+				}
+				return err
+			}
+		}
+		var violation error
+		torn := func(err error) error {
+			if !errors.Is(err, table.ErrUnreachable) && !errors.Is(err, table.ErrContended) { // time has passed, or too many writers
+				violation = errors.Join(violation, err)
+			}
+			return nil
+		}
+		return crashtest.Workload{
+			Setup: func(ctx context.Context, p *crashtest.Process) error {
+				t, err := openLedgers(p)
+				if err != nil {
+					return err
+				}
+				l := ledgerOf(5)
+				return errors.Join(t.Ensure(ctx), func() error { _, err := t.Insert(ctx, &l); return err }())
+			},
+			Processes: []func(context.Context, *crashtest.Process) error{
+				process(func(ctx context.Context, t *table.Table[ledger], r *rand.Rand) error {
+					l := ledgerOf(r.Int32N(12))
+					_, err := t.Update(ctx, ledgerKey, func(stored *ledger) error {
+						err := torn(stored.mixed())
+						*stored = l
+						return err
+					})
+					return err
+				}),
+				process(func(ctx context.Context, t *table.Table[ledger], _ *rand.Rand) error {
+					e, err := t.Get(ctx, ledgerKey)
+					if err != nil {
+						return torn(err)
+					}
+					return torn(e.Value.mixed())
+				}),
+				process(func(ctx context.Context, t *table.Table[ledger], _ *rand.Rand) error {
+					n := 0
+					for e, err := range t.List(ctx, table.Query[ledger]{Partition: ledgerKey.Partition()}) {
+						if err != nil {
+							return torn(err)
+						}
+						n++
+						torn(e.Value.mixed())
+					}
+					if n != 1 {
+						torn(fmt.Errorf("the list has %d entities, want 1", n))
+					}
+					return nil
+				}),
+			},
+			Check: func(*storagetest.Service) error { return violation },
+		}
+	}
+	r := crashtest.Schedules(t, build, crashOptions(crashtest.Options{Faults: short, FaultRate: 0.8, CrashRate: -1, MaxLateness: -1}))
+	r.Require(t)
+	t.Log(r)
 }

@@ -145,10 +145,10 @@ func TestWide(t *testing.T) {
 	counter.Take()
 	_, err = pages.Upsert(ctx, &page{Site: "s", Path: "big", Note: "only"}, table.ReplaceExisting)
 	testkit.NoError(t, err)
-	costs("upsert", "1 query, 1 transaction")
+	costs("upsert", "1 get, 1 transaction")
 	testkit.Expect(t, "rows", storedPages(s), "page_big page_big!20 page_small")
 	testkit.NoError(t, pages.DeleteAny(ctx, e.Key))
-	costs("delete", "1 query, 1 transaction")
+	costs("delete", "1 get, 1 transaction")
 	testkit.Expect(t, "rows", storedPages(s), "page_small")
 	if _, err = pages.Get(ctx, e.Key); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got %v, want ErrNotFound", err)
@@ -284,7 +284,7 @@ func TestGetFields(t *testing.T) {
 	testkit.NoError(t, pages.Merge(ctx, e, day(300).Set(9)))
 	testkit.Expect(t, "merge: requests", counter.Take().String(), "1 transaction")
 	testkit.NoError(t, pages.Merge(ctx, e, day(301).Set(10)))
-	testkit.Expect(t, "second merge: requests", counter.Take().String(), "1 query, 1 transaction")
+	testkit.Expect(t, "second merge: requests", counter.Take().String(), "1 get, 1 transaction")
 	got, err := pages.Get(ctx, made.Key)
 	testkit.NoError(t, err)
 	big.Visits[300], big.Visits[301] = 9, 10

@@ -17,10 +17,17 @@ import (
 
 // readAndMaintain plans one operation: it reads the row if it is not known, and lets the maintainers add to the plan.
 func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
-	if s.Known || s.Head != nil && len(p.own) == 1 && !s.adds() && (s.merges() || s.deletes()) {
+	headOnly := s.headSuffices(p)
+	if s.Known || headOnly && s.Head != nil && (s.merges() || s.deletes()) {
 		return s.maintain(ctx, p)
 	}
-	f, err := p.readEntity(ctx, s.Table, s.Key)
+	var f readResult
+	var err error
+	if headOnly {
+		f, err = p.readRow(ctx, s.Key)
+	} else {
+		f, err = p.readEntity(ctx, s.Table, s.Key)
+	}
 	if err != nil {
 		p.unread = withReadHint(err, s.adds())
 		return p.unread
@@ -38,10 +45,19 @@ func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 	if err := s.bindToRow(f); err != nil {
 		return err
 	}
-	if s.Before = (edm.Stored{}); f.row != nil {
+	if s.Before, s.Head = (edm.Stored{}), nil; f.row != nil && headOnly {
+		s.Head = f.row.Columns
+	} else if f.row != nil {
 		s.Before = f.row.Stored()
 	}
 	return s.maintain(ctx, p)
+}
+
+// headSuffices reports whether the operation on a wide entity needs to know its head alone: which parts there are. Maintainers must
+// see the whole entity, and so must those of other operations of the transaction.
+func (s *step) headSuffices(p *Plan) bool {
+	merges := s.merges() || s.Kind == aztables.TransactionTypeInsertMerge
+	return s.Table.Mode.Parts > 0 && !s.adds() && s.Copied == nil && (!merges || len(p.own) == 1)
 }
 
 // bindToRow makes an operation whose row was not known an operation on the version that was read.

@@ -180,7 +180,12 @@ func (p *Plan) readAhead(ctx context.Context, steps []step, some bool) {
 	}
 	p.ahead = map[string]aheadRow{}
 	i := 0
-	InOrder(ctx, ahead, func(ctx context.Context, s *step) (readResult, error) { return s.Table.readEntity(ctx, s.Key) }, func(f readResult, err error) bool {
+	InOrder(ctx, ahead, func(ctx context.Context, s *step) (readResult, error) {
+		if s.headSuffices(p) {
+			return s.Table.readRow(ctx, s.Key)
+		}
+		return s.Table.readEntity(ctx, s.Key)
+	}, func(f readResult, err error) bool {
 		p.ahead[ahead[i].Key.RowKey()] = aheadRow{f, err}
 		i++
 		return err == nil

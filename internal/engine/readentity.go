@@ -35,7 +35,7 @@ func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 	return r, in, err
 }
 
-// mostTornReads is how often an entity is read whose rows are not of one version, before that is an error.
+// mostTornReads is how often an entity is read that concurrent writers change during each read.
 const mostTornReads = 5
 
 // readEntity reads an entity, with its parts if it is wide. An entity that is not there is no error. 1 request, and 1 more for each
@@ -45,7 +45,8 @@ func (t *Table) readEntity(ctx context.Context, k keys.Key) (readResult, error) 
 		return t.readRow(ctx, k)
 	}
 	var found readResult
-	err := t.tornReads().Repeat(ctx, t.Log("Get", k), func() (again bool, err error) {
+	var torn tornReads
+	err := torn.policy(t).Repeat(ctx, t.Log("Get", k), func() (again bool, err error) {
 		var a *assembly
 		if a, err = t.readRows(ctx, k, edm.MaxPart); err != nil {
 			return false, err
@@ -55,18 +56,35 @@ func (t *Table) readEntity(ctx context.Context, k keys.Key) (readResult, error) 
 			return false, nil
 		}
 		found = readResult{row: a.row()}
-		return true, a.whole()
+		return torn.again(a, a.whole())
 	})
 	return found, err
 }
 
 var errNoRow = errors.New("the query for the entity and its parts returned no row")
 
-// tornReads is the policy of reads that find rows of several versions.
-func (t *Table) tornReads() Retry {
-	r := t.Options.Retry.OfConflicts()
-	r.Attempts = mostTornReads
-	return r
+// tornReads decides what becomes of reads that find rows of several versions. If the head has not changed since the read before, no
+// writer was at work: the entity is damaged.
+type tornReads struct {
+	last  string // the ETag of the head
+	times int
+}
+
+func (r *tornReads) policy(t *Table) Retry {
+	policy := t.Options.Retry.OfConflicts()
+	policy.Attempts = mostTornReads
+	return policy
+}
+
+// again returns the error of a read, nil for none, and whether to read again.
+func (r *tornReads) again(a *assembly, err error) (bool, error) {
+	if r.times++; err == nil || a.head.ETag == r.last {
+		return false, err
+	}
+	if r.last = a.head.ETag; r.times == mostTornReads {
+		err = &Condition{ErrContended, err}
+	}
+	return true, err
 }
 
 // readRows reads the head of an entity and its parts up to a number by one query, nil if there is no head.

@@ -14,7 +14,8 @@ import (
 func (t *Table) GetParts(ctx context.Context, k keys.Key, parts []uint8) (row *Row, whole bool, err error) {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(n uint8) bool { return n == 0 })
 	var gone error
-	err = t.tornReads().Repeat(ctx, t.Log("GetFields", k), func() (again bool, err error) {
+	var torn tornReads
+	err = torn.policy(t).Repeat(ctx, t.Log("GetFields", k), func() (again bool, err error) {
 		var a *assembly
 		switch {
 		case len(parts) == 0:
@@ -39,7 +40,7 @@ func (t *Table) GetParts(ctx context.Context, k keys.Key, parts []uint8) (row *R
 		}
 		a.columns = slices.DeleteFunc(a.columns, func(c edm.Column) bool { return c.Part > 0 && !slices.Contains(parts, c.Part) })
 		row = a.row()
-		return true, a.err
+		return torn.again(a, a.err)
 	})
 	if err == nil && gone != nil {
 		err = gone
