@@ -32,8 +32,11 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox commit
 	case wire.IsNil(to):
 		return fail(&table.ValueError{Field: "to", Reason: "is nil"})
 	}
-	if d, is := to.(*TableDestination); is && d.rows.Engine().Same(from.Engine()) {
-		return fail(&table.ValueError{Field: "to", Reason: "is also the table from; give another"})
+	if d, is := to.(*TableDestination); is {
+		if d.rows.Engine().Same(from.Engine()) {
+			return fail(&table.ValueError{Field: "to", Reason: "is also the table from; give another"})
+		}
+		to = d.withParts(from.Engine().Mode.Parts)
 	}
 	from, err := maintain.WithOutbox(from, outbox)
 	if err != nil {

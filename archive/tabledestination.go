@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -38,6 +39,14 @@ func ToTable(service table.Service, name string, o *table.Options) (*TableDestin
 	return &TableDestination{table.RowsOf(t.Engine(), true)}, nil
 }
 
+// withParts returns the destination for entities with parts, as of table.Schema.Parts.
+func (d *TableDestination) withParts(parts int) *TableDestination {
+	if parts <= d.rows.Engine().Mode.Parts {
+		return d
+	}
+	return &TableDestination{d.rows.InMode(func(m *engine.Mode) { m.Parts = parts })}
+}
+
 // Ensure creates the table unless it exists. 1 request; idempotent.
 func (d *TableDestination) Ensure(ctx context.Context) error { return d.rows.Ensure(ctx) }
 
@@ -54,8 +63,19 @@ func (d *TableDestination) Get(ctx context.Context, id ID) (*ArchivedRow, error)
 	case err != nil:
 		return nil, err
 	}
+	return d.decode(row)
+}
+
+// decode is decodeArchivedRow for a row of the table. A row of which the parts were not read is an error.
+func (d *TableDestination) decode(row *table.Row) (*ArchivedRow, error) {
+	if d.rows.Engine().Mode.Parts == 0 && row.Type(reserved.Parts) != "" {
+		return nil, fmt.Errorf("destination: %w: %v", table.ErrUnknownParts, row.Key)
+	}
 	return decodeArchivedRow(row)
 }
+
+// isPart reports whether a row is a part of another, which a destination without parts lists on its own.
+func isPart(row *table.Row) bool { return row.Type(reserved.Part) != "" }
 
 // maxKey is the most UTF-16 code units of a key ('Understanding the Table service data model').
 const maxKey = 512
@@ -111,7 +131,7 @@ func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Se
 				return
 			}
 			// A row of another key that begins with this one, or of another program, is not this key's.
-			r, err := decodeArchivedRow(row)
+			r, err := d.decode(row)
 			if err == nil && r.Row != nil && r.Key.RowKey() == k.RowKey() && !yield(r, nil) {
 				return
 			}
@@ -132,10 +152,10 @@ func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Se
 				yield(nil, err)
 				return
 			}
-			if strings.HasPrefix(row.Key.RowKey(), reserved.First) {
+			if strings.HasPrefix(row.Key.RowKey(), reserved.First) || isPart(row) {
 				continue // a tombstone record
 			}
-			r, err := decodeArchivedRow(row)
+			r, err := d.decode(row)
 			if err == nil && r.Row == nil {
 				continue
 			}

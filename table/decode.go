@@ -153,27 +153,25 @@ func (s *shape) partial(r *edm.Reader, in edm.Entity, part *engine.Row) (entity,
 
 // rowToInsert returns a row as a new entity.
 func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
-	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(r.columns))
-	r.write(w, reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner)
-	body, err := w.Finish()
-	if err != nil {
-		return nil, body, err
+	// The limits are checked for the entity that is made of the row: the row may have lost the parts of its columns.
+	stored := edm.Stored{Columns: engine.Without(r.columns, reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts)}
+	if stored.Columns == nil {
+		stored.Columns = []edm.Column{}
 	}
-	stored := edm.Stored{Columns: body.Columns}
 	in, row, err := stored.Open(k.PartitionKey(), k.RowKey())
 	if err != nil {
-		return nil, body, err
+		return nil, edm.Body{}, err
 	}
 	e, _, err := h.shape.decode(in, row, stored)
 	if err != nil {
-		return nil, body, err
+		return nil, edm.Body{}, err
 	}
 	p := e.parts()
 	if v, ok := p.value.(*Row); ok {
 		v.Key = k
 	}
 	// The key may be one that this library would not make: of a row that another program has written, and that was moved.
-	body, err = h.encode(k, p.value, p.row)
+	body, err := h.encode(k, p.value, p.row)
 	*p.key, *p.known = k, known{}
 	return e, body, err
 }

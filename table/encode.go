@@ -33,6 +33,9 @@ func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...strin
 	if err := h.shape.agrees(value, k); err != nil {
 		return edm.Body{}, err
 	}
+	if row, ok := value.(*Row); ok && h.engine.Mode.Parts == 0 {
+		value = row.flat()
+	}
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), h.shape.plan.Fields()+1)
 	own := append(h.shape.put(w), reserved.OperationID)
 	own = append(own, except...)

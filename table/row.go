@@ -154,6 +154,19 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 	}
 }
 
+// flat returns the row as one without parts has it.
+func (r *Row) flat() *Row {
+	if !slices.ContainsFunc(r.columns, func(c edm.Column) bool { return c.Part > 0 }) {
+		return r
+	}
+	c := *r
+	c.columns = engine.Without(slices.Clone(r.columns), reserved.Parts)
+	for i := range c.columns {
+		c.columns[i].Part = 0
+	}
+	return &c
+}
+
 // At returns the row under another key, for Insert and Put of a maintain.Plan.
 func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 

@@ -1,7 +1,12 @@
 package table
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -10,10 +15,13 @@ import (
 // *ValueError for a value that no row can have.
 func (r Row) MarshalJSON() ([]byte, error) {
 	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.columns))
-	r.write(w)
+	r.write(w, reserved.Parts)
 	body, err := w.Finish()
 	if err != nil {
 		return nil, public(err)
+	}
+	if places := placesOf(r.columns); places != "" {
+		return body.Append(nil, edm.Column{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: places}}), nil
 	}
 	return body.Append(nil), nil
 }
@@ -29,6 +37,49 @@ func (r *Row) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return public(err)
 	}
+	if err := place(columns, engine.Find(columns, reserved.Parts).S); err != nil {
+		return public(err)
+	}
+	columns = engine.Without(columns, reserved.Parts)
 	*r = Row{Key: keys.Stored(e.PartitionKey, e.RowKey), columns: columns}
+	return nil
+}
+
+// placesOf returns which columns are in which parts, as in "1 Day000 Day001,2 Day200", "" if all are in the head.
+func placesOf(columns []edm.Column) string {
+	parts := make([]string, edm.MaxPart+1)
+	for _, c := range columns {
+		if c.Part > 0 {
+			parts[c.Part] += " " + c.Name
+		}
+	}
+	var places []string
+	for number, names := range parts {
+		if names != "" {
+			places = append(places, strconv.Itoa(number)+names)
+		}
+	}
+	return strings.Join(places, ",")
+}
+
+// place gives columns their parts.
+func place(columns []edm.Column, places string) error {
+	if places == "" {
+		return nil
+	}
+	parts := map[string]uint8{}
+	for part := range strings.SplitSeq(places, ",") {
+		words := strings.Split(part, " ")
+		number, err := strconv.Atoi(words[0])
+		if err != nil || number < 1 || number > edm.MaxPart {
+			return &DecodeError{Field: reserved.Parts, Reason: "does not say which columns are in which parts"}
+		}
+		for _, name := range words[1:] {
+			parts[name] = uint8(number)
+		}
+	}
+	for i := range columns {
+		columns[i].Part = parts[columns[i].Name]
+	}
 	return nil
 }

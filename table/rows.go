@@ -33,7 +33,7 @@ func (h handle) entity(row *Row) (entity, error) {
 		return nil, h.opError("Entity", keys.Key{}, errNil)
 	}
 	if h.engine.Mode.LibraryRows { // a handle of RowsOf
-		return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, known: known{row: row.stored()}}, nil
+		return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, known: known{row: row.stored(), edited: h.engine.Mode.Parts > 0}}, nil // what is stored is read for its parts
 	}
 	e, err := h.shape.entityOf(row)
 	if err != nil {

@@ -88,6 +88,9 @@ func (s *step) bindToRow(f readResult) error {
 // maintain calls the maintainers, and adds their state to the operation. The row before the operation is known.
 func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	m := &s.Table.Mode
+	if m.LibraryRows { // of any rows, whose system properties are the caller's
+		return s.planRows(p)
+	}
 	maintained := len(m.Maintainers) > 0 // else only the maintainer state of the row is looked at
 	c := &Change{Key: s.Key, before: rowOnce{key: s.Key, stored: s.Before}, newID: s.Table.Options.NewID}
 	if s.Known && s.Upgraded {
@@ -135,16 +138,25 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	if c.state.newIncarnation && !IsID(c.state.incarnation) {
 		return errNewID
 	}
-	if p.planned[s.Key.RowKey()] = (edm.Stored{}); s.deletes() {
-		return s.planParts(p)
+	if !s.deletes() {
+		if err := c.state.put(&s.Op, maintained); err != nil {
+			return err
+		}
 	}
-	if err := c.state.put(&s.Op, maintained); err != nil {
-		return err
-	}
+	return s.planRows(p)
+}
+
+// planRows plans the rows of the parts, and notes what the entity will be.
+func (s *step) planRows(p *Plan) error {
 	if err := s.planParts(p); err != nil {
 		return err
 	}
-	if after, err = s.after(UnassignedID); err != nil {
+	p.planned[s.Key.RowKey()] = edm.Stored{}
+	if s.deletes() {
+		return nil
+	}
+	after, err := s.after(UnassignedID)
+	if err != nil {
 		return err // with its state it is too large
 	}
 	p.planned[s.Key.RowKey()] = after
