@@ -14,11 +14,11 @@ import (
 //	e, err := pages.GetFields(ctx, k, title, visits)
 //	if e.Has(article) { … }
 //
-// The entity has all fields of the parts that were read, and is [Entity.Partial] unless these are all of its parts. Merge and Delete
-// accept it, and read no more if the table has no maintainers.
+// The entity has all fields of the parts that were read, and is [Entity.Partial] unless these are all of its parts. Merge and
+// Delete accept it, and read no more if the table has no maintainers.
 //
-// Errors: those of Get; *TypeError for a field that is not stored. Requests: 1 if the fields are in the head, or in part 1 and parts
-// behind it; otherwise 2 at the same time, which also transfer the parts between the wanted ones.
+// Errors: those of Get; *TypeError for a field that is not stored. Requests: 1 if the fields are in the head, or in part 1 and
+// parts behind it; otherwise 2 at the same time, which also transfer the parts between the wanted ones.
 func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField[T]) (*Entity[T], error) {
 	var names []string
 	for _, f := range fields {
@@ -60,8 +60,8 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 	return e, nil
 }
 
-// Has reports whether a field was read. Of an entity that is not [Entity.Partial], every field was. Of one that was read from a copy,
-// the fields were that have a value in it.
+// Has reports whether a field was read. Of an entity that is not [Entity.Partial], every field was. Of one that was read from a
+// copy, the fields were that have a value in it.
 func (e *Entity[T]) Has(f AnyField[T]) bool {
 	if !e.Partial() {
 		return e != nil

@@ -61,6 +61,8 @@ type Options struct {
 //	each        a slice, each element in a property of its own: m000, m001, … up to m251; each=24 means h00 to h23.
 //	            An empty list comes back as nil, and the last element must not be absent
 //	extra       one map[string]any that takes the columns that no other field does
+//	chunks      a string or []byte of up to several MiB, in properties of 64 KiB each: m00, m01, …
+//	part=n      the field is stored in part n of the entity, 0 to 98; see below
 //
 // New fails if two fields have one property, also if one of them is in an embedded struct and hidden in Go.
 //
@@ -71,6 +73,36 @@ type Options struct {
 // above. To keep a column Edm.Int32, use the option int32.
 //
 // Replace keeps the columns that T does not know, also without a field with the option extra.
+//
+// # Entities with parts
+//
+// A row takes 252 properties and 1 MiB. A larger entity is stored in several rows of its partition: the head, under the entity's
+// key, and parts, under that key with ! and the number of the part: page_home, page_home!01, page_home!02 ('Azure Table storage
+// table design guide': wide entities pattern). All methods work as for other entities, and an entity is written in one transaction,
+// with its derived rows.
+//
+//	type Page struct {
+//		Path    string
+//		Title   string                                     // in the head
+//		Visits  []int32 `table:"Day,each=365,part=1"`      // 200 elements in part 1, the others in part 2
+//		Article string  `table:",chunks,omitempty,part=3"` // 15 chunks of 64 KiB in part 3, the others in part 4
+//	}
+//
+// Without an option part, a field is in the head; so is the start of a field in chunks. Keep the part of a field once entities are
+// stored: a merge by key would store the field twice. New fields may go to any part. Conditions name fields of the head.
+//
+// A read finds parts of one version: it is repeated if a concurrent writer changes the entity meanwhile, and fails with
+// ErrContended after 5 attempts. If a part is missing or of another version, it fails with a *DecodeError. A handle of another T,
+// without parts, fails with a *DecodeError too, and its writes with ErrUnknownParts.
+//
+// A write stores the parts that change, and the head: Merge of one part sends that part's changes alone. Get and List read all
+// parts, [Table.GetFields] those of some fields. The JSON of the entity may take 3.5 MiB, which is 2.6 MiB of binary values, and
+// its rows, with those of maintainers, 97; otherwise the error is a *LimitError before anything is sent. Store larger values in
+// blobs, with package largeentity.
+//
+// Requests: 1 to read an entity and 1 to write a loaded one. A write by key reads first, the head alone if there are no
+// maintainers. A list takes 1 more for each entity that a page does not contain whole, as at the end of a page, and for each entity
+// with parts if the query has a condition.
 type Table[T any] struct{ h handle }
 
 // handle is a table without the type parameter. The methods of a table do nothing but call it, because a program compiles them for

@@ -139,7 +139,8 @@ func (c *comparison) addWhole(name, op string, f float64) {
 	default:
 		long = strconv.FormatInt(int64(f), 10)
 	}
-	// Emulators fail if they compare a Double property with a literal such as 5L, so the condition excludes Double properties first.
+	// Emulators fail if they compare a Double property with a literal such as 5L, so the condition excludes Double properties
+	// first.
 	c.b.WriteString(" or (not (" + name + " le 0.0 or " + name + " gt 0.0)) and (" + name + " " + op + " " + long + "L)")
 	c.count += 3
 }

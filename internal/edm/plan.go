@@ -274,8 +274,8 @@ func (p *Plan) Names() []string {
 	return names
 }
 
-// NamesAt returns the properties of the field at an index path, or of its element of a number, counted from 1; none for a field that is part of a key. ok is false if the field is
-// not stored in properties of its own.
+// NamesAt returns the properties of the field at an index path, or of its element of a number, counted from 1; none for a field
+// that is part of a key. ok is false if the field is not stored in properties of its own.
 func (p *Plan) NamesAt(path []int, element int) (names []string, ok bool) {
 	f := p.at(path)
 	if f != nil && element > 0 {

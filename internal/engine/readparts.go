@@ -9,8 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// GetParts reads some parts of an entity, with its head. whole reports that these are all of its parts. Requests: 1 if the parts are
-// the head, or begin with part 1; otherwise 2 at the same time. A torn read is repeated as by Get.
+// GetParts reads some parts of an entity, with its head. whole reports that these are all of its parts. Requests: 1 if the parts
+// are the head, or begin with part 1; otherwise 2 at the same time. A torn read is repeated as by Get.
 func (t *Table) GetParts(ctx context.Context, k keys.Key, parts []uint8) (row *Row, whole bool, err error) {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(n uint8) bool { return n == 0 })
 	var gone error
