@@ -1,0 +1,2 @@
+// Package series is being written.
+package series
