@@ -19,12 +19,15 @@ func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, o *bulk.Opti
 	if from.IsZero() {
 		from = startOf(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), s.slots.zone)
 	}
-	q, _, _, err := s.query(from, to)
-	if err != nil {
-		return bulk.Result{}, s.wrap("Delete", err)
+	if to.IsZero() {
+		return bulk.Result{}, s.wrap("Delete", noBound("to"))
 	}
 	if !from.Before(to) {
 		return bulk.Result{}, nil
+	}
+	q, _, _, err := s.query(from, to)
+	if err != nil {
+		return bulk.Result{}, s.wrap("Delete", err)
 	}
 	return bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for op, err := range s.rows.DeleteOps(ctx, q) {

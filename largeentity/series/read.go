@@ -38,11 +38,16 @@ func (s *Series[V]) Read(ctx context.Context, at time.Time) ([]Value[V], error) 
 func (s *Series[V]) Between(ctx context.Context, from, to time.Time) iter.Seq2[Value[V], error] {
 	return func(yield func(Value[V], error) bool) {
 		q, first, last, err := s.query(from, to)
-		if err != nil {
-			yield(Value[V]{}, s.wrap("Between", err))
+		switch {
+		case from.IsZero():
+			err = noBound("from")
+		case to.IsZero():
+			err = noBound("to")
+		case !from.Before(to):
 			return
 		}
-		if !from.Before(to) {
+		if err != nil {
+			yield(Value[V]{}, s.wrap("Between", err))
 			return
 		}
 		stored := storedPeriod{}
@@ -114,16 +119,10 @@ func valueOf[V Number](s *Series[V], c cell, stored storedPeriod) (Value[V], err
 	return Value[V]{c.Slot, v, true}, nil
 }
 
-// query returns the query of the entities of a range, and its first and last period.
+// query returns the query of the entities of a range that is not empty, and its first and last period.
 func (s *Series[V]) query(from, to time.Time) (q table.Query[table.Row], first, last time.Time, err error) {
-	if from.IsZero() {
-		return q, first, last, noBound("from")
-	}
-	if to.IsZero() {
-		return q, first, last, noBound("to")
-	}
-	if first, err = s.slots.periodOf(from); err != nil || !from.Before(to) {
-		return q, first, first, err
+	if first, err = s.slots.periodOf(from); err != nil {
+		return q, first, last, err
 	}
 	if last, err = s.slots.periodOf(to.Add(-1)); err != nil {
 		return q, first, last, err
@@ -135,5 +134,5 @@ func (s *Series[V]) query(from, to time.Time) (q table.Query[table.Row], first, 
 }
 
 func noBound(name string) error {
-	return &table.ValueError{Field: name, Reason: "is the zero time, and a range of slots has two bounds"}
+	return &table.ValueError{Field: name, Reason: "is the zero time, which is no bound of a range of slots"}
 }
