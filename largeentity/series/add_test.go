@@ -62,6 +62,7 @@ func TestAddConflict(t *testing.T) {
 					if exists {
 						noError(t, plain.Set(ctx, july, 5))
 					}
+					h.Count()
 					left := times
 					h.BeforeRequest = beforeTransactions(func() {
 						if left--; left >= 0 {
@@ -82,6 +83,9 @@ func TestAddConflict(t *testing.T) {
 						want = 6
 					}
 					testkit.Expect(t, "sum", got, want)
+					if exists && name == "set" {
+						testkit.Expect(t, "requests after 1 conflict", h.Count().String(), "3 get, 1 insert-or-merge, 2 transaction")
+					}
 					day, err := plain.Read(ctx, july)
 					noError(t, err)
 					testkit.Expect(t, "stored", day[0].Value, want)

@@ -128,8 +128,8 @@ func (s *Series[V]) query(from, to time.Time) (q table.Query[table.Row], first, 
 		return q, first, last, err
 	}
 	q.Partition = s.partition
-	start, end := s.key(s.slots.rowKey(first, 0)), s.key(s.slots.rowKey(last, 0)+"~")
-	q.Rows = keys.RawBetween(start.RowKey(), end.RowKey())
+	start, end := s.key(s.slots.rowKey(first, 0)), s.key(s.slots.rowKey(last, 0))
+	q.Rows = keys.RawBetween(start.RowKey(), end.RowKey()+"~")
 	return q, first, last, cmp.Or(start.Err(), end.Err())
 }
 

@@ -119,6 +119,16 @@ func TestKeys(t *testing.T) {
 		"series/2014", "series/2014_01", "series/a_2014", "series/a_2014_01"})
 }
 
+// TestLongKey: the longest RowKey of a period can be read, too.
+func TestLongKey(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	visits, _ := newSeries(t, series.Hours(nil))
+	long := visits.Of(keys.Raw(strings.Repeat("a", 501)))
+	noError(t, long.Set(ctx, july, 1))
+	testkit.Expect(t, "slots", text(t, long.Between(ctx, july, july.Add(2*time.Hour))), "H00=1, 1 absent")
+}
+
 // TestBetween: the slots that begin in a range, in order, with those of days without an entity, in 1 request.
 func TestBetween(t *testing.T) {
 	t.Parallel()

@@ -123,7 +123,7 @@ func newSlots(s Slots) Slots {
 // check returns the error of invalid Slots.
 func (s Slots) check() error {
 	if s.err == nil && s.zone == nil {
-		return &table.ValueError{Field: "slots", Reason: "is the zero value; use Hours, Days, Every or Parts"}
+		return &table.ValueError{Field: "series.Slots", Reason: "is the zero value; use Hours, Days, Every or Parts"}
 	}
 	return s.err
 }
@@ -168,7 +168,7 @@ func (s Slots) Named(period, name string) (Slot, error) {
 	if len(all) == 0 {
 		return Slot{}, &table.ValueError{Field: "Slot.Period", Reason: fmt.Sprintf("is %s, a day that %v has skipped", period, s.zone)}
 	}
-	return Slot{}, &table.ValueError{Field: "Slot.Name", Reason: fmt.Sprintf("is %q; %s has the slots %s to %s in %v", name, period, all[0].Name, all[len(all)-1].Name, s.zone)}
+	return Slot{}, &table.ValueError{Field: "Slot.Name", Reason: fmt.Sprintf("is %q, a slot that %s lacks in %v; its slots are %s to %s", name, period, s.zone, all[0].Name, all[len(all)-1].Name)}
 }
 
 // cell is a slot and the entity in which it is stored.

@@ -1,6 +1,7 @@
 package series_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -130,7 +131,7 @@ func TestWrongSlots(t *testing.T) {
 		err  error
 		text string
 	}{
-		{"zero", at(series.Slots{}), "property slots is the zero value; use Hours, Days, Every or Parts"},
+		{"zero", at(series.Slots{}), "series.Slots is the zero value; use Hours, Days, Every or Parts"},
 		{"7 hours", at(series.Every(7*h, nil)), "Every.length is 7h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
 		{"parts of a second", at(series.Every(500*time.Millisecond, nil)), "Every.length is 500ms; it must be whole seconds and divide 24 hours into equal slots"},
 		{"negative", at(series.Every(-h, nil)), "Every.length is -1h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
@@ -145,11 +146,12 @@ func TestWrongSlots(t *testing.T) {
 		{"reserved name", at(series.Parts(nil, series.Part{Name: "_op"})), `property "_op": the library reserves the names _op _life _ix _type _v _sys`},
 		{"name of the service", at(series.Parts(nil, series.Part{Name: "RowKey"})), `property "RowKey": the service reserves the name`},
 		{"many parts", at(series.Parts(nil, many...)), "Parts.parts has 251 parts of a day; at most 250 are allowed"},
-		{"24th hour", named(series.Hours(nil), "2014-07-31", "H24"), `Slot.Name is "H24"; 2014-07-31 has the slots H00 to H23 in UTC`},
-		{"lost hour", named(series.Hours(zone(t, "Europe/Berlin")), "2014-03-30", "H23"), `Slot.Name is "H23"; 2014-03-30 has the slots H00 to H22 in Europe/Berlin`},
-		{"leap day", named(series.Days(nil), "2014", "D0229"), `Slot.Name is "D0229"; 2014 has the slots D0101 to D1231 in UTC`},
+		{"24th hour", named(series.Hours(nil), "2014-07-31", "H24"), `Slot.Name is "H24", a slot that 2014-07-31 lacks in UTC; its slots are H00 to H23`},
+		{"lost hour", named(series.Hours(zone(t, "Europe/Berlin")), "2014-03-30", "H23"), `Slot.Name is "H23", a slot that 2014-03-30 lacks in Europe/Berlin; its slots are H00 to H22`},
+		{"leap day", named(series.Days(nil), "2014", "D0229"), `Slot.Name is "D0229", a slot that 2014 lacks in UTC; its slots are D0101 to D1231`},
 		{"no day", named(series.Hours(nil), "2014-02-29", "H00"), `Slot.Period is "2014-02-29"; it must be like 2006-01-02`},
 		{"year for a day", named(series.Hours(nil), "2014", "H00"), `Slot.Period is "2014"; it must be like 2006-01-02`},
+		{"skipped day of a year", named(series.Days(zone(t, "Pacific/Apia")), "2011", "D1230"), `Slot.Name is "D1230", a slot that 2011 lacks in Pacific/Apia; its slots are D0101 to D1231`},
 		{"skipped day", named(series.Hours(zone(t, "Pacific/Apia")), "2011-12-30", "H00"), "Slot.Period is 2011-12-30, a day that Pacific/Apia has skipped"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -233,8 +235,8 @@ func checkPeriod(t testing.TB, slots series.Slots, at time.Time) {
 	noError(t, err)
 	names, found := map[string]bool{}, 0
 	for i, slot := range all {
-		if i > 0 && !slot.From.Equal(all[i-1].To) || names[slot.Name] || slot.Period != all[0].Period {
-			t.Errorf("%v: got slot %v after %v; want another name, and no gap", at, slot, all[i-1])
+		if i > 0 && !slot.From.Equal(all[i-1].To) || !slot.From.Before(slot.To) || names[slot.Name] || slot.Period != all[0].Period {
+			t.Errorf("%v: got slot %v after %v; want another name, no gap, and a length", at, slot, all[max(i-1, 0)])
 		}
 		names[slot.Name] = true
 		if !at.Before(slot.From) && at.Before(slot.To) {
@@ -287,4 +289,17 @@ func FuzzSlots(f *testing.F) {
 		checkSlot(t, slots, at)
 		checkPeriod(t, slots, at)
 	})
+}
+
+// TestHalfYears: a day is in the same entity in each year.
+func TestHalfYears(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for year := 2015; year <= 2016; year++ {
+		visits, s := newSeries(t, series.Days(nil))
+		for _, day := range []time.Time{time.Date(year, 6, 30, 0, 0, 0, 0, time.UTC), time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)} {
+			noError(t, visits.Set(ctx, day, 1))
+		}
+		testkit.Expect(t, "rows", stored(s), fmt.Sprintf("%d: D0630=1; %[1]d_01: D0701=1", year))
+	}
 }
