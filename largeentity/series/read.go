@@ -1,0 +1,138 @@
+package series
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Value is a slot with its value.
+type Value[V Number] struct {
+	Slot
+	Value   V    // 0 if the slot is absent
+	Present bool // whether the slot has a value
+}
+
+// Read returns all slots of the period of a time, in order: those of a day, or of a year ([Days]). Errors are those of
+// [Series.Between]. 1 request.
+func (s *Series[V]) Read(ctx context.Context, at time.Time) ([]Value[V], error) {
+	p, err := s.slots.periodOf(at)
+	if err != nil {
+		return nil, s.wrap("Read", err)
+	}
+	from, to := s.slots.bounds(p)
+	return table.Collect(s.Between(ctx, from, to))
+}
+
+// Between yields the slots that begin at from or later and before to, in order. A slot that has no value is yielded as absent.
+//
+//	for v, err := range visits.Between(ctx, monday, sunday) { … }
+//
+// Other properties and other rows are left out. Errors: *table.DecodeError for a stored value that is no V; *table.ValueError for a
+// zero time; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; those of [table.Table.List]. Requests: 1 for each
+// 1,000 entities; none if from is not before to.
+func (s *Series[V]) Between(ctx context.Context, from, to time.Time) iter.Seq2[Value[V], error] {
+	return func(yield func(Value[V], error) bool) {
+		q, first, last, err := s.query(from, to)
+		switch {
+		case from.IsZero():
+			err = noBound("from")
+		case to.IsZero():
+			err = noBound("to")
+		case !from.Before(to):
+			return
+		}
+		if err != nil {
+			yield(Value[V]{}, s.wrap("Between", err))
+			return
+		}
+		stored := storedPeriod{}
+		next := first // is the period to yield next
+		yieldBefore := func(end time.Time) bool {
+			for ; next.Before(end); next = s.slots.next(next) {
+				for _, c := range s.slots.cells(next) {
+					if c.From.Before(from) || !c.From.Before(to) {
+						continue
+					}
+					v, err := valueOf(s, c, stored)
+					if !yield(v, err) || err != nil {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		for e, err := range s.rows.List(ctx, q) {
+			if err != nil {
+				yield(Value[V]{}, err)
+				return
+			}
+			p, number, is := s.parse(e.Key.RowKey())
+			if !is {
+				continue
+			}
+			if !yieldBefore(p) { // the entities of a period follow each other
+				return
+			}
+			stored.add(p, number, &e.Value)
+		}
+		yieldBefore(s.slots.next(last))
+	}
+}
+
+// storedPeriod is the properties of a period.
+type storedPeriod struct {
+	date       time.Time // the first
+	properties map[place]any
+}
+
+// place is where a property is stored.
+type place struct {
+	entity int
+	name   string
+}
+
+// add adds the properties of an entity, and removes those of other periods.
+func (p *storedPeriod) add(date time.Time, entity int, row *table.Row) {
+	if !p.date.Equal(date) || p.properties == nil {
+		*p = storedPeriod{date, map[place]any{}}
+	}
+	for name, x := range row.All() {
+		p.properties[place{entity, name}] = x
+	}
+}
+
+// valueOf returns the value of a cell.
+func valueOf[V Number](s *Series[V], c cell, stored storedPeriod) (Value[V], error) {
+	x, present := stored.properties[place{c.entity, c.Name}]
+	if !present || !stored.date.Equal(c.date) {
+		return Value[V]{Slot: c.Slot}, nil
+	}
+	v, err := number[V](c.Name, x)
+	if err != nil {
+		return Value[V]{}, &table.OpError{Op: "Between", Table: s.rows.Name(), Key: s.keyOf(c), Err: err}
+	}
+	return Value[V]{c.Slot, v, true}, nil
+}
+
+// query returns the query of the entities of a range that is not empty, and its first and last period.
+func (s *Series[V]) query(from, to time.Time) (q table.Query[table.Row], first, last time.Time, err error) {
+	if first, err = s.slots.periodOf(from); err != nil {
+		return q, first, last, err
+	}
+	if last, err = s.slots.periodOf(to.Add(-1)); err != nil {
+		return q, first, last, err
+	}
+	q.Partition = s.partition
+	start, end := s.key(s.slots.rowKey(first, 0)), s.key(s.slots.rowKey(last, 0))
+	q.Rows = keys.RawBetween(start.RowKey(), end.RowKey()+"~")
+	return q, first, last, cmp.Or(start.Err(), end.Err())
+}
+
+func noBound(name string) error {
+	return &table.ValueError{Field: name, Reason: "is the zero time, which is no bound of a range of slots"}
+}

@@ -1,0 +1,314 @@
+package series
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Slots divides time into periods, and each period into slots. A period is a day or a year of a time zone. It is stored as one
+// entity, or as several if it has too many slots, and each slot is a property. [Hours], [Days], [Every] and [Parts] return Slots.
+// The zero value is invalid.
+//
+// Each instant is in exactly one slot. If the clock is set back, the slots of the repeated hour are slots of their own. A day begins
+// at the first instant at which the clock shows its date or a later one.
+//
+// All programs that use a series must use the same Slots: stored rows do not name the time zone. If the rules of a time zone change
+// later, stored values keep their places, so values after the change may belong to another time than before. Use UTC if that must
+// not happen.
+type Slots struct {
+	zone  *time.Location
+	every time.Duration // of a slot of a day; 0 for days of a year and parts of a day
+	parts []Part        // of a day
+	per   int           // slots in an entity, if every is not 0
+	err   error
+}
+
+// Slot is a place for a value.
+type Slot struct {
+	Period   string    // such as 2014-07-31 or 2014, in the RowKey
+	Name     string    // such as H07 or D0731, the property
+	From, To time.Time // From ≤ t < To
+}
+
+// Part is a named part of a day. See [Parts].
+type Part struct {
+	Name string        // of the property
+	From time.Duration // since midnight, by the local clock
+}
+
+const (
+	maxInEntity = 250    // slots; the 252 properties of an entity include the operation ID
+	maxInDay    = 10_000 // slots of 24 hours
+	day         = 24 * time.Hour
+)
+
+// Hours returns the hours of each day, as H00 to H23 in the row 2014-07-31. Hours are counted from the beginning of the day, and not
+// read off the clock. A day on which the clock is set has H00 to H22 or H00 to H24; where it is set by half an hour, the last slot
+// is that long. A nil zone is UTC.
+func Hours(zone *time.Location) Slots { return Every(time.Hour, zone) }
+
+// Every returns the slots of a length of each day, named by the time since the beginning of the day: T1435, or T143510 for slots of
+// less than a minute. The length must be whole seconds and divide a day into at most 10,000 slots. A day of more than 250 slots is
+// stored in several entities of the same number of slots: of 5 minutes, 2014-07-31 has T0000 to T1155, and 2014-07-31_01 has T1200 to
+// T2355. A nil zone is UTC. New returns the *table.ValueError or *table.LimitError of a wrong length.
+func Every(length time.Duration, zone *time.Location) Slots {
+	s := newSlots(Slots{zone: zone, every: length, per: maxInEntity})
+	if length < time.Second || length%time.Second != 0 || day%length != 0 {
+		s.err = &table.ValueError{Field: "Every.length", Reason: fmt.Sprintf("is %v; it must be whole seconds and divide 24 hours into equal slots", length)}
+		return s
+	}
+	n := int(day / length)
+	if n > maxInDay {
+		s.err = &table.LimitError{Field: "Every.length", Limit: "slots in a day", Got: n, Max: maxInDay}
+		return s
+	}
+	if n > maxInEntity {
+		entities := (n + maxInEntity - 1) / maxInEntity
+		for n%entities != 0 {
+			entities++
+		}
+		s.per = n / entities
+	}
+	return s
+}
+
+// Days returns the days of each year, as D0101 to D1231. The row 2014 has the days to June, and 2014_01 the days from July. A nil
+// zone is UTC.
+func Days(zone *time.Location) Slots { return newSlots(Slots{zone: zone}) }
+
+// Parts returns named parts of each day, by the local clock, as properties of the row 2014-07-31. The first part begins at 0, and
+// each part ends with the next one:
+//
+//	series.Parts(berlin, series.Part{"Night", 0}, series.Part{"Early", 6 * time.Hour}, series.Part{"Late", 14 * time.Hour})
+//
+// If the clock is set forward over a whole part, the day lacks that part. A nil zone is UTC. New returns the *table.ValueError or
+// *table.LimitError of parts that are not in order or more than 250, or whose names no property can have.
+func Parts(zone *time.Location, parts ...Part) Slots {
+	s := newSlots(Slots{zone: zone, parts: slices.Clone(parts)})
+	names := map[string]bool{}
+	switch {
+	case len(parts) == 0 || parts[0].From != 0:
+		s.err = &table.ValueError{Field: "Parts.parts", Reason: "must begin with a part from 0"}
+	case len(parts) > maxInEntity:
+		s.err = &table.LimitError{Field: "Parts.parts", Limit: "parts of a day", Got: len(parts), Max: maxInEntity}
+	}
+	for i, p := range parts {
+		switch err := new(table.Row).Set(p.Name, int64(0)); {
+		case s.err != nil:
+		case err != nil:
+			s.err = err
+		case names[p.Name]:
+			s.err = &table.ValueError{Field: p.Name, Reason: "is the name of two parts"}
+		case p.From >= day, i > 0 && p.From <= parts[i-1].From:
+			s.err = &table.ValueError{Field: p.Name, Reason: fmt.Sprintf("begins at %v; a part must begin after the one before it, and before 24 hours", p.From)}
+		}
+		names[p.Name] = true
+	}
+	return s
+}
+
+func newSlots(s Slots) Slots {
+	if s.zone == nil {
+		s.zone = time.UTC
+	}
+	return s
+}
+
+// check returns the error of invalid Slots.
+func (s Slots) check() error {
+	if s.err == nil && s.zone == nil {
+		return &table.ValueError{Field: "series.Slots", Reason: "is the zero value; use Hours, Days, Every or Parts"}
+	}
+	return s.err
+}
+
+// yearly reports whether a period is a year.
+func (s Slots) yearly() bool { return s.every == 0 && s.parts == nil }
+
+// At returns the slot of a time. Errors: *keys.KeyError for a time outside the years 1 to 9999; that of invalid Slots.
+func (s Slots) At(t time.Time) (Slot, error) {
+	c, err := s.cellAt(t)
+	return c.Slot, err
+}
+
+// All returns the slots of the period of a time, in order. Errors are those of [Slots.At].
+func (s Slots) All(t time.Time) (all []Slot, err error) {
+	p, err := s.periodOf(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range s.cells(p) {
+		all = append(all, c.Slot)
+	}
+	return all, nil
+}
+
+// Named is the inverse of [Slots.At]: it returns the slot that a row has by these names. Errors: *table.ValueError for a period or a
+// name that these Slots do not have; that of invalid Slots.
+func (s Slots) Named(period, name string) (Slot, error) {
+	if err := s.check(); err != nil {
+		return Slot{}, err
+	}
+	p, is := s.parsePeriod(period)
+	if !is {
+		return Slot{}, &table.ValueError{Field: "Slot.Period", Reason: fmt.Sprintf("is %q; it must be like %s", period, s.layout())}
+	}
+	all := s.cells(p)
+	for _, c := range all {
+		if c.Name == name {
+			return c.Slot, nil
+		}
+	}
+	if len(all) == 0 {
+		return Slot{}, &table.ValueError{Field: "Slot.Period", Reason: fmt.Sprintf("is %s, a day that %v has skipped", period, s.zone)}
+	}
+	return Slot{}, &table.ValueError{Field: "Slot.Name", Reason: fmt.Sprintf("is %q, a slot that %s lacks in %v; its slots are %s to %s", name, period, s.zone, all[0].Name, all[len(all)-1].Name)}
+}
+
+// cell is a slot and the entity in which it is stored.
+type cell struct {
+	Slot
+	date   time.Time // the first of the period
+	entity int       // of the period, from 0
+}
+
+// layout is how a period is written, for time.Format.
+func (s Slots) layout() string {
+	if s.yearly() {
+		return "2006"
+	}
+	return time.DateOnly
+}
+
+// periodOf returns the first date of the period of a time.
+func (s Slots) periodOf(t time.Time) (date time.Time, err error) {
+	if err := s.check(); err != nil {
+		return date, err
+	}
+	date = dayOf(t, s.zone)
+	if date.Year() < 1 || date.Year() > 9999 {
+		return date, &keys.KeyError{Value: t.Format(time.RFC3339), Reason: "is outside the years 1 to 9999"}
+	}
+	if s.yearly() {
+		date = firstOfYear(date)
+	}
+	return date, nil
+}
+
+func firstOfYear(date time.Time) time.Time { return date.AddDate(0, 0, 1-date.YearDay()) }
+
+// next returns the first date of the next period.
+func (s Slots) next(p time.Time) time.Time {
+	if s.yearly() {
+		return p.AddDate(1, 0, 0)
+	}
+	return dayAfter(p)
+}
+
+// bounds returns when a period begins and ends.
+func (s Slots) bounds(p time.Time) (from, to time.Time) {
+	return startOf(p, s.zone), startOf(s.next(p), s.zone)
+}
+
+// parsePeriod returns the first date of a period, and whether the text is one.
+func (s Slots) parsePeriod(text string) (p time.Time, is bool) {
+	p, err := time.Parse(s.layout(), text)
+	return p, err == nil && p.Year() > 0
+}
+
+// rowKey returns the RowKey of an entity of a period, without what the owner adds.
+func (s Slots) rowKey(p time.Time, entity int) string {
+	if text := p.Format(s.layout()); entity == 0 {
+		return text
+	} else {
+		return fmt.Sprintf("%s_%02d", text, entity)
+	}
+}
+
+// parseRowKey is the inverse of rowKey.
+func (s Slots) parseRowKey(key string) (p time.Time, entity int, is bool) {
+	text, number, several := strings.Cut(key, "_")
+	if p, is = s.parsePeriod(text); several && is {
+		entity, _ = strconv.Atoi(number)
+	}
+	return p, entity, is && s.rowKey(p, entity) == key
+}
+
+// cellAt returns the cell of a time.
+func (s Slots) cellAt(t time.Time) (c cell, err error) {
+	p, err := s.periodOf(t)
+	switch {
+	case err != nil:
+		return c, err
+	case s.yearly():
+		return s.dayCell(dayOf(t, s.zone)), nil
+	case s.every > 0:
+		from, to := s.bounds(p)
+		return s.elapsedCell(p, from, to, int(t.Sub(from)/s.every)), nil
+	}
+	all := s.cells(p)
+	i := slices.IndexFunc(all, func(c cell) bool { return t.Before(c.To) })
+	return all[i], nil
+}
+
+// cells returns the cells of a period, in order.
+func (s Slots) cells(p time.Time) (all []cell) {
+	from, to := s.bounds(p)
+	switch {
+	case s.yearly():
+		for date := p; date.Year() == p.Year(); date = dayAfter(date) {
+			all = append(all, s.dayCell(date))
+		}
+	case s.every > 0:
+		for i := 0; from.Add(time.Duration(i) * s.every).Before(to); i++ {
+			all = append(all, s.elapsedCell(p, from, to, i))
+		}
+	default:
+		for i, part := range s.parts {
+			end := to
+			if i+1 < len(s.parts) {
+				end = firstAt(p.Add(s.parts[i+1].From), s.zone)
+			}
+			all = append(all, cell{Slot{p.Format(s.layout()), part.Name, firstAt(p.Add(part.From), s.zone), end}, p, 0})
+		}
+	}
+	return slices.DeleteFunc(all, func(c cell) bool { return !c.From.Before(c.To) }) // the clock was set forward over the slot
+}
+
+// dayCell returns the cell of a day of a year.
+func (s Slots) dayCell(date time.Time) cell {
+	half := 0
+	if date.Month() >= time.July {
+		half = 1
+	}
+	slot := Slot{date.Format(s.layout()), date.Format("D0102"), startOf(date, s.zone), startOf(dayAfter(date), s.zone)}
+	return cell{slot, firstOfYear(date), half}
+}
+
+// elapsedCell returns the i-th cell of a day that begins and ends at these times.
+func (s Slots) elapsedCell(p, from, to time.Time, i int) cell {
+	since := time.Duration(i) * s.every
+	c := cell{Slot{p.Format(s.layout()), s.nameOf(since), from.Add(since), from.Add(since + s.every)}, p, i / s.per}
+	if c.To.After(to) {
+		c.To = to
+	}
+	return c
+}
+
+// nameOf returns the name of the slot that begins at a time since the beginning of the day.
+func (s Slots) nameOf(since time.Duration) string {
+	h, m, sec := int(since.Hours()), int(since.Minutes())%60, int(since.Seconds())%60
+	switch {
+	case s.every%time.Minute != 0:
+		return fmt.Sprintf("T%02d%02d%02d", h, m, sec)
+	case s.every == time.Hour:
+		return fmt.Sprintf("H%02d", h)
+	}
+	return fmt.Sprintf("T%02d%02d", h, m)
+}
