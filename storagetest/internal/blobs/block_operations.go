@@ -52,6 +52,7 @@ func (c *call) putBlock(parent *container, name string, b *blob, now time.Time) 
 		parent.blobs[name] = b
 	}
 	b.staged.put(id, c.ownBody(), now)
+	b.lease.dropEnded(now)
 	header := encrypted(http.Header{})
 	c.setChecksum(header)
 	return &xmlform.Response{Status: http.StatusCreated, Header: header}
@@ -81,10 +82,13 @@ func (c *call) commitBlocks(parent *container, name string, b *blob, now time.Ti
 		f = c.checkChecksum(c.Header.Get("Content-MD5"))
 	}
 	if f == nil {
-		f = c.checkCreate(b, now)
+		f = c.checkCreateConditions(b)
 	}
 	if f == nil && b != nil && b.kind != blockBlob {
 		f = errWrongBlobType
+	}
+	if f == nil {
+		f = c.checkCreateLease(b, now)
 	}
 	if f != nil {
 		return xmlform.Refuse(f)
