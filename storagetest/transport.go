@@ -16,7 +16,7 @@ func (s *Service) Do(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
 		var err error
-		if body, err = io.ReadAll(r.Body); err != nil {
+		if body, err = readBody(r.Body, r.ContentLength); err != nil {
 			return nil, err
 		}
 	}
