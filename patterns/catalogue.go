@@ -33,6 +33,7 @@ var catalogue = []recipe{
 	spreadLog,
 	tableByDay,
 	dataSeries,
+	wideEntity,
 	logDataInBlobs,
 }
 
