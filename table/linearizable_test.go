@@ -150,10 +150,12 @@ func TestLinearizable(t *testing.T) {
 // TestExactLinearizable: exact writes are linearizable with deletes too, and with duplicated and late requests.
 func TestExactLinearizable(t *testing.T) {
 	t.Parallel()
-	faults := func(q storagetest.Request) []storagetest.Fault { // a refusal needs a reason in the row
-		return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused in transaction 4") })
-	}
-	testLinearizable(t, employeeRowOf(exactProcessStaff), ensureStaff, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: faults, FaultRate: 0.2})
+	testLinearizable(t, employeeRowOf(exactProcessStaff), ensureStaff, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: faultsWithReason, FaultRate: 0.2})
+}
+
+// faultsWithReason returns the faults without refusals that have no reason in the row.
+func faultsWithReason(q storagetest.Request) []storagetest.Fault {
+	return slices.DeleteFunc(crashtest.Faults(q), func(f storagetest.Fault) bool { return strings.HasPrefix(f.String(), "refused in transaction 4") })
 }
 
 // testLinearizable runs three processes that call random methods on one row, and checks their history.

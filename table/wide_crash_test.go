@@ -100,7 +100,7 @@ func TestWideLinearizable(t *testing.T) {
 			return nil, err
 		}
 		return ledgerRow{t.Exact()}, nil
-	}, ensureLedgers, []string{"get", "insert", "update", "delete"}, crashtest.Options{FaultRate: 0.2})
+	}, ensureLedgers, []string{"get", "insert", "update", "delete"}, crashtest.Options{Faults: faultsWithReason, FaultRate: 0.2})
 }
 
 // storedLedger returns an error if a stored part has no head that lists it, or a head lists a part that is not there.
@@ -278,7 +278,7 @@ func TestWideTornReads(t *testing.T) {
 			Check: func(*storagetest.Service) error { return violation },
 		}
 	}
-	r := crashtest.Schedules(t, build, crashOptions(crashtest.Options{Faults: short, FaultRate: 0.8, CrashRate: -1, MaxLateness: -1}))
+	r := crashtest.Schedules(t, build, crashOptions(crashtest.Options{Runs: 500, Faults: short, FaultRate: 0.8, CrashRate: -1, MaxLateness: -1}))
 	r.Require(t)
 	t.Log(r)
 }

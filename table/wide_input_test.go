@@ -310,3 +310,59 @@ func TestWideLists(t *testing.T) {
 	testkit.NoError(t, err)
 	testkit.Expect(t, "rows", storedPages(s), "")
 }
+
+// TestWideForeignPart: a row of another program in the place of a part is not replaced.
+func TestWideForeignPart(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pages, s, _ := newPages(t, nil)
+	raw, err := table.New(s.Tables(), "pages", table.Schema[table.Row]{}, &table.Options{BlindWrites: true})
+	testkit.NoError(t, err)
+	testkit.NoError(t, sendRaw(ctx, raw, keys.Stored("s", "page_big!01"), "Theirs", "x"))
+	big := bigPage("big")
+	if _, err := pages.Insert(ctx, &big); !errors.Is(err, table.ErrForeignRow) {
+		t.Errorf("got %v, want ErrForeignRow", err)
+	}
+	testkit.Expect(t, "rows", storedPages(s), "page_big!01")
+	// A remnant of an entity is replaced.
+	testkit.NoError(t, sendRaw(ctx, raw, keys.Stored("s", "page_big!01"), "_part", "REMNANT0"))
+	_, err = pages.Insert(ctx, &big)
+	testkit.NoError(t, err)
+	got, err := pages.Get(ctx, bigKey)
+	testkit.NoError(t, err)
+	expectPage(t, "inserted", got.Value, big)
+}
+
+// TestWideMovedField: another release of the program has given a field another part. A merge of a loaded entity changes the field
+// where it is, and a replacement moves it.
+func TestWideMovedField(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type moved struct {
+		Site, Path string
+		Note       string `table:",omitempty,part=7"`
+	}
+	pages, s, _ := newPages(t, nil)
+	_, err := pages.Insert(ctx, &page{Site: "s", Path: "p", Note: "old", Title: "kept"})
+	testkit.NoError(t, err)
+	next, err := table.New(s.Tables(), "pages", table.Schema[moved]{
+		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *moved) *string { return &p.Site }),
+		Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("page"), func(p *moved) *string { return &p.Path }),
+		Parts:     20,
+	}, nil)
+	testkit.NoError(t, err)
+	e, err := next.Get(ctx, keys.Stored("s", "page_p"))
+	testkit.NoError(t, err)
+	testkit.NoError(t, next.Merge(ctx, e, table.FieldOf(func(m *moved) *string { return &m.Note }).Set("new")))
+	testkit.Expect(t, "rows", storedPages(s), "page_p page_p!03 page_p!20")
+	for _, want := range []string{"new", "newer"} {
+		got, err := pages.Get(ctx, e.Key)
+		testkit.NoError(t, err)
+		testkit.Expect(t, "note", got.Value.Note+" "+got.Value.Title, want+" kept")
+		if want == "new" {
+			e.Value.Note = "newer"
+			testkit.NoError(t, next.Replace(ctx, e))
+			testkit.Expect(t, "rows", storedPages(s), "page_p page_p!03 page_p!07")
+		}
+	}
+}

@@ -130,3 +130,31 @@ func TestWideTransactions(t *testing.T) {
 	testkit.NoError(t, err)
 	expectPage(t, "b", got.Value, page{Site: "s", Path: "b", Note: "x", Visits: []int32{1}})
 }
+
+// TestWideChangedInPlace: a program that changes the bytes of a value in place, without a new slice, changes the entity.
+func TestWideChangedInPlace(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pages, _, _ := newPages(t, nil)
+	for _, size := range []int{10, 100_000} {
+		for what, load := range map[string]func(*table.Entity[page]) (*table.Entity[page], error){
+			"after the write": func(e *table.Entity[page]) (*table.Entity[page], error) { return e, nil },
+			"after a read":    func(e *table.Entity[page]) (*table.Entity[page], error) { return pages.Get(ctx, e.Key) },
+			"after a partial read of all parts": func(e *table.Entity[page]) (*table.Entity[page], error) {
+				return pages.GetFields(ctx, e.Key, pageScan, pageVisits)
+			},
+		} {
+			e, err := pages.Upsert(ctx, &page{Site: "s", Path: "p", Scan: make([]byte, size), Visits: []int32{1}}, table.ReplaceExisting)
+			testkit.NoError(t, err)
+			e, err = load(e)
+			testkit.NoError(t, err)
+			e.Value.Scan[3], e.Value.Visits[0] = 7, 8
+			testkit.NoError(t, pages.Replace(ctx, e))
+			got, err := pages.Get(ctx, e.Key)
+			testkit.NoError(t, err)
+			if got.Value.Scan[3] != 7 || got.Value.Visits[0] != 8 {
+				t.Errorf("%s, %d bytes: got %d and %d, want 7 and 8", what, size, got.Value.Scan[3], got.Value.Visits[0])
+			}
+		}
+	}
+}

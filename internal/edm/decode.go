@@ -23,7 +23,7 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 		if f.form == composite || f.form == chunks {
 			continue
 		}
-		x, err := r.value(*m)
+		x, err := r.owned(m)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
 	if p.extra == nil || IsSystem(string(m.name)) {
 		return nil
 	}
-	x, err := r.value(*m)
+	x, err := r.owned(m)
 	if err != nil || x.Kind == Absent {
 		return err
 	}
@@ -114,6 +114,9 @@ func (p *Plan) decodeChunks(r *Reader, v reflect.Value) error {
 			return err
 		}
 		fv := v.FieldByIndex(f.path)
+		if last == 0 {
+			whole = whole.owned()
+		}
 		if !f.scalar.set(fv, whole) {
 			return f.mismatch(f.name, fv, whole)
 		}
@@ -134,7 +137,7 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 			if t, ok := p.byName[string(m.name)]; !ok || t.field != i {
 				continue
 			}
-			x, err := r.value(*m)
+			x, err := r.owned(m)
 			if err != nil {
 				return err
 			}

@@ -363,3 +363,12 @@ func (r *Reader) parse(m member) (Value, error) {
 	}
 	return fail()
 }
+
+// owned is value for a field, which the caller may change: it shares no memory with the columns of the entity.
+func (r *Reader) owned(m *member) (Value, error) {
+	x, err := r.value(*m)
+	if m.column != nil {
+		x = x.owned()
+	}
+	return x, err
+}

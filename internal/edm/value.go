@@ -168,3 +168,11 @@ func guidValue(s string) (Value, error) {
 	}
 	return Value{Kind: Guid, G: g}, nil
 }
+
+// owned returns the value with memory of its own.
+func (v Value) owned() Value {
+	if v.Kind == Binary {
+		v.B = append([]byte{}, v.B...)
+	}
+	return v
+}

@@ -38,6 +38,6 @@ func TestTable(t *testing.T) {
 		{Name: "unconditional writes do not read first", File: "table/table.go",
 			Old: "BlindWrites: o.BlindWrites,", New: "BlindWrites: !o.BlindWrites,", Test: "TestReadBeforeBlindWrite"},
 		{Name: "rows are read one by one", File: "internal/engine/planner.go",
-			Old: "if len(ks) < 2 {", New: "if len(ks) >= 0 {", Test: "TestConcurrentReads"},
+			Old: "if len(ahead) < 2 {", New: "if len(ahead) >= 0 {", Test: "TestConcurrentReads"},
 	})
 }

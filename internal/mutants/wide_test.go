@@ -1,0 +1,63 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestWide: what the reads and writes of entities with parts rest on, taken away piece by piece.
+func TestWide(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes a minute")
+	}
+	mutants.Run(t, "./internal/edm", []mutants.Mutant{
+		{Name: "a value may end with a full chunk", File: "internal/edm/chunks.go",
+			Old: "case full && isLast:", New: "case full && isLast && false:", Test: "TestChunksMissing"},
+		{Name: "a chunk in the middle may be missing", File: "internal/edm/chunks.go",
+			Old: "case !full && !isLast:", New: "case !full && !isLast && false:", Test: "TestChunksMissing"},
+		{Name: "a text that fills its chunk has no empty one behind", File: "internal/edm/chunks.go",
+			Old: "return len(s), units >= chunkUnits-1", New: "return len(s), units > chunkUnits", Test: "TestChunksMissing"},
+	})
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "tags are not compared", File: "internal/engine/wide.go",
+			Old: "case tag.S != want:", New: "case tag.S != want && false:", Test: "TestWideTornReads"},
+		{Name: "all parts have one tag", File: "internal/engine/wide_plan.go",
+			Old: "tag = tag[:tagLength]", New: "tag = \"00000000\"", Test: "TestWideTornReads"},
+		{Name: "a part may be missing", File: "internal/engine/wide.go",
+			Old: "a.err == nil && missing > 0", New: "a.err == nil && missing < 0", Test: "TestWideDamage"},
+		{Name: "a part may contain properties of other rows", File: "internal/engine/wide.go",
+			Old: "other.Part != number && other.Name == c.Name", New: "other.Part != number && other.Name == \"\"", Test: "TestWideDamage"},
+		{Name: "parts that an entity no longer has stay", File: "internal/engine/wide_plan.go",
+			Old: "if !s.merges() && len(parts.of(int(part.number))) == 0 {", New: "if s.merges() && len(parts.of(int(part.number))) == 0 && false {", Test: "TestWide$"},
+		{Name: "a delete leaves the parts", File: "internal/engine/wide_plan.go",
+			Old: "	if s.deletes() {\n", New: "	if s.deletes() {\n		dir = nil\n", Test: "TestWide$"},
+		{Name: "a changed part counts as unchanged", File: "internal/engine/wide_plan.go",
+			Old: "SameColumns(columns, partsIn(old).of(number))", New: "len(columns) == len(partsIn(old).of(number))", Test: "TestWideRandom"},
+		{Name: "a row of another program in the place of a part is replaced", File: "internal/engine/wide_plan.go",
+			Old: "!d.read.row.Has(reserved.Part)", New: "d.read.row.Has(\"x\")", Test: "TestWideForeignPart"},
+		{Name: "a merge stores a field in its new part, too", File: "internal/engine/wide_plan.go",
+			Old: "if known && s.merges() {", New: "if known && s.deletes() {", Test: "TestWideMovedField"},
+		{Name: "a handle without parts writes the head alone", File: "internal/engine/wide_plan.go",
+			Old: "		if hasParts(s.Before) {\n", New: "		if hasParts(s.Before) && false {\n", Test: "TestWideOtherHandles"},
+		{Name: "a handle without parts reads the head alone", File: "internal/edm/decode.go",
+			Old: "if m.column == nil && string(m.name) == reserved.Parts {", New: "if m.column != nil && string(m.name) == reserved.Parts && false {", Test: "TestWideOtherHandles"},
+		{Name: "values share memory with what is known of the row", File: "internal/edm/reader.go",
+			Old: "	if m.column != nil {\n		x = x.owned()", New: "	if m.column == nil {\n		x = x.owned()", Test: "TestWideChangedInPlace"},
+		{Name: "an entity may be larger than a transaction", File: "internal/edm/write.go",
+			Old: "len(w.parts) > 0 && length > maxWide", New: "len(w.parts) > 0 && length > 2*maxWide", Test: "TestWideSizes"},
+		{Name: "a list gives out heads", File: "internal/engine/delivery.go",
+			Old: "d.pager.q.HeadsOnly || a.whole() == nil", New: "d.pager.q.HeadsOnly || a.whole() != errRows", Test: "TestWideLists"},
+		{Name: "a partial merge trusts a directory from before its last write", File: "table/entity.go",
+			Old: "known{row: row, part: part}", New: "known{row: row, part: part, head: e.head}", Test: "TestGetFields"},
+		{Name: "maintainers see the head alone", File: "internal/engine/derive.go",
+			Old: "s.Table.Mode.Parts > 0 && !s.adds() && s.Copied == nil", New: "s.Table.Mode.Parts > 0 && s.Copied == nil", Test: "TestWideMaintainers"},
+	})
+	mutants.Run(t, "./archive", []mutants.Mutant{
+		{Name: "the archive keeps parts of a tombstone", File: "table/rows.go",
+			Old: "edited: h.engine.Mode.Parts > 0", New: "edited: h.engine.Mode.Parts < 0", Test: "TestWideEntity"},
+		{Name: "the JSON of a row forgets the parts", File: "table/rowjson.go",
+			Old: "columns[i].Part = parts[columns[i].Name]", New: "columns[i].Part = parts[\"\"]", Test: "TestWideEntity"},
+	})
+}
