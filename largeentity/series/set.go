@@ -19,16 +19,12 @@ func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 	if err != nil {
 		return s.wrap("Set", err)
 	}
-	for _, e := range entities {
-		row, err := e.row()
-		if err != nil {
-			return s.wrap("Set", err)
-		}
-		if _, err := s.rows.UpsertAt(ctx, e.key, row, table.MergeExisting); err != nil {
-			return err
-		}
+	row, err := entities[0].row()
+	if err != nil {
+		return s.wrap("Set", err)
 	}
-	return nil
+	_, err = s.rows.UpsertAt(ctx, entities[0].key, row, table.MergeExisting)
+	return err
 }
 
 // SetAll stores many values, each as [Series.Set] does:
