@@ -44,7 +44,7 @@ func TestSeries(t *testing.T) {
 		{Name: "Add overwrites a concurrent Add", File: "largeentity/series/add.go",
 			Old: "	return rows.MergeOp(stored, changes...), nil\n", New: "	return rows.MergeAnyOp(e.key, changes...), nil\n", Test: "TestSchedules|TestAddConflict"},
 		{Name: "Add repeats an increment whose outcome is unknown", File: "largeentity/series/add.go",
-			Old: "	})\n	return sums, err\n", New: "	})\n	if errors.Is(err, table.ErrUnknownOutcome) {\n		return s.add(ctx, method, values)\n	}\n	return sums, err\n", Test: "TestSchedules|TestEveryFault"},
+			Old: "	})\n	return sums, err\n", New: "	})\n	if errors.Is(err, table.ErrUnknownOutcome) {\n		return s.add(ctx, method, values)\n	}\n	return sums, err\n", Test: "TestSchedules"},
 		{Name: "two increments of a slot count as one", File: "largeentity/series/entity.go",
 			Old: "		if before, twice := e.values[c.Name]; twice {\n", New: "		if before, twice := e.values[c.Name]; twice && false {\n", Test: "TestAddAll"},
 		{Name: "a period is deleted that ends after the range", File: "largeentity/series/delete.go",
