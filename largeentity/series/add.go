@@ -10,12 +10,12 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Add adds to the value of the slot of a time, and returns the sum. An absent slot counts as 0. Add reads the entity and writes it by
-// its ETag. After a conflict with a concurrent writer of any slot of the entity, Add reads and writes again, until
+// Add adds to the value of the slot of a time, and returns the sum. An absent slot counts as 0. Add reads the entity and writes it
+// by its ETag. After a conflict with a concurrent writer of any slot of the entity, Add reads and writes again, until
 // Common.WriteTimeout is over, and at most Retry.ConflictAttempts times.
 //
-// An increment is applied once, or not at all, also if a response is lost. Not idempotent: call Add again only after an error that is
-// not table.ErrUnknownOutcome. After that error, the increment may have been applied. [Series.Exact] resolves such outcomes.
+// An increment is applied once, or not at all, also if a response is lost. Not idempotent: call Add again only after an error that
+// is not table.ErrUnknownOutcome. After that error, the increment may have been applied. [Series.Exact] resolves such outcomes.
 // Errors: those of [Series.Set]; table.ErrChanged or table.ErrExists if each attempt met a conflict; *table.ValueError if the sum
 // exceeds V; *table.DecodeError if the stored value is no V. 2 requests: 1 read and 1 write; 3 more after each conflict.
 func (s *Series[V]) Add(ctx context.Context, at time.Time, v V) (V, error) {
@@ -32,8 +32,8 @@ func (s *Series[V]) Add(ctx context.Context, at time.Time, v V) (V, error) {
 
 // AddAll adds to many slots, as [Series.Add] does, all or nothing: a program that counts in memory calls it now and then, in place
 // of one Add for each event. Values of one slot are added up. Errors: those of Add; *table.LimitError for values of more than 100
-// entities, or 99 with [Series.Exact]. Requests: those of Add; if the values are of several entities, 1 read for each 1,000 entities
-// from the first one to the last.
+// entities, or 99 with [Series.Exact]. Requests: those of Add; if the values are of several entities, 1 read for each 1,000
+// entities from the first one to the last.
 func (s *Series[V]) AddAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	_, err := s.add(ctx, "AddAll", values)
 	return err

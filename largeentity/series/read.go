@@ -33,8 +33,8 @@ func (s *Series[V]) Read(ctx context.Context, at time.Time) ([]Value[V], error) 
 //	for v, err := range visits.Between(ctx, monday, sunday) { … }
 //
 // Other properties and other rows are left out. Errors: *table.DecodeError for a stored value that is no V; *table.ValueError for a
-// zero time; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; those of [table.Table.List]. Requests: 1 for each
-// 1,000 entities; none if from is not before to.
+// zero time; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; those of [table.Table.List]. Requests: 1 for
+// each 1,000 entities; none if from is not before to.
 func (s *Series[V]) Between(ctx context.Context, from, to time.Time) iter.Seq2[Value[V], error] {
 	var err error
 	switch {

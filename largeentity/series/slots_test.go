@@ -200,8 +200,8 @@ func fuzzSlots(zone *time.Location) []series.Slots {
 	}
 }
 
-// checkSlot checks the laws of slots at an instant: the slot contains the instant, its first and its last instant have the same slot,
-// its names give it back, and the next slot begins where it ends.
+// checkSlot checks the laws of slots at an instant: the slot contains the instant, its first and its last instant have the same
+// slot, its names give it back, and the next slot begins where it ends.
 func checkSlot(t testing.TB, slots series.Slots, at time.Time) {
 	t.Helper()
 	same := func(what string, got series.Slot, err error, want series.Slot) {
