@@ -47,7 +47,8 @@ func sumOf[V series.Number](e *env, s *series.Series[V], from, to time.Time) (su
 	return sum, present, absent
 }
 
-// dataSeries: values are set, added and read by slots of local days, of whole and other numbers, in one entity of a period or several.
+// dataSeries: values are set, added and read by slots of local days, of whole and other numbers, in one entity of a period or
+// several.
 func dataSeries(e *env) {
 	ctx := context.Background()
 	hours := newDataSeries[float64](e, series.Hours(berlinZone(e)), nil)

@@ -122,6 +122,12 @@ func TestAddAll(t *testing.T) {
 	if err := visits.AddAll(ctx, increments(101)); !errors.As(err, &le) || le.Max != 100 {
 		t.Errorf("101 entities: got error %v; want a LimitError with the limit of 100", err)
 	}
+	if err := visits.Exact().AddAll(ctx, increments(100)); !errors.As(err, &le) {
+		t.Errorf("100 entities with Exact: got error %v; want a LimitError", err)
+	}
+	s.Count()
+	noError(t, visits.Exact().AddAll(ctx, increments(99)))
+	testkit.Expect(t, "requests of 99 days with Exact", s.Count().String(), "1 query, 1 transaction")
 }
 
 // beforeTransactions calls f before each transaction of the table.

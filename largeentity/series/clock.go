@@ -13,9 +13,9 @@ func dateOf(t time.Time) time.Time {
 // maxOffset is more than the offset of any time zone from UTC.
 const maxOffset = 48 * time.Hour
 
-// firstAt returns the first instant at which the clock of a time zone shows a reading, or a later one. A reading is the time in UTC that
-// looks the same. If the clock is set forward over the reading, the instant is that of the change. If the clock is set back and
-// shows the reading again, the instant is the first of the two. So later readings never have earlier instants.
+// firstAt returns the first instant at which the clock of a time zone shows a reading, or a later one. A reading is the time in UTC
+// that looks the same. If the clock is set forward over the reading, the instant is that of the change. If the clock is set back
+// and shows the reading again, the instant is the first of the two. So later readings never have earlier instants.
 func firstAt(reading time.Time, zone *time.Location) time.Time {
 	from := reading.Add(-maxOffset).In(zone)
 	for {
@@ -40,8 +40,8 @@ func startOf(date time.Time, zone *time.Location) time.Time { return firstAt(dat
 
 func dayAfter(date time.Time) time.Time { return date.AddDate(0, 0, 1) }
 
-// dayOf returns the day of an instant. This is not always the date that the clock shows: if the clock is set back over midnight, the
-// new day goes on. So each instant is in one day, and a day is one span of time.
+// dayOf returns the day of an instant. This is not always the date that the clock shows: if the clock is set back over midnight,
+// the new day goes on. So each instant is in one day, and a day is one span of time.
 func dayOf(t time.Time, zone *time.Location) (date time.Time) {
 	date = dateOf(t.In(zone))
 	for !startOf(dayAfter(date), zone).After(t) {

@@ -20,8 +20,8 @@ import (
 
 var schedules = testkit.Count("schedules", 500, "random schedules of each test")
 
-// tally is what the processes of one run know of their writes, by slot. An Add counts in its slot, a Set gives its slot the number of
-// the process.
+// tally is what the processes of one run know of their writes, by slot. An Add counts in its slot, a Set gives its slot the number
+// of the process.
 type tally struct {
 	exact bool
 

@@ -63,7 +63,7 @@ func TestForeignRows(t *testing.T) {
 	}
 	narrow := open[int32](t, s, series.Hours(nil), nil)
 	_, err = narrow.Read(ctx, july)
-	testkit.Expect(t, "error", err.Error(), "table: Between visits('series','2014-07-31'): property H04 is 1099511627780, which no int32 is")
+	testkit.Expect(t, "error", err.Error(), "table: Read visits('series','2014-07-31'): property H04 is 1099511627780, which no int32 is")
 	put("2014-08-06", map[string]any{"H00": int64(math.MaxInt64)})
 	if day, err := open[float64](t, s, series.Hours(nil), nil).Read(ctx, july.AddDate(0, 0, 6)); err == nil {
 		t.Errorf("MaxInt64 as a float64: got %v; want an error", day[0])

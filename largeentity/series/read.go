@@ -25,7 +25,7 @@ func (s *Series[V]) Read(ctx context.Context, at time.Time) ([]Value[V], error) 
 		return nil, s.wrap("Read", err)
 	}
 	from, to := s.slots.bounds(p)
-	return table.Collect(s.Between(ctx, from, to))
+	return table.Collect(s.list(ctx, "Read", from, to))
 }
 
 // Between yields the slots that begin at from or later and before to, in order. A slot that has no value is yielded as absent.
@@ -33,21 +33,31 @@ func (s *Series[V]) Read(ctx context.Context, at time.Time) ([]Value[V], error) 
 //	for v, err := range visits.Between(ctx, monday, sunday) { … }
 //
 // Other properties and other rows are left out. Errors: *table.DecodeError for a stored value that is no V; *table.ValueError for a
-// zero time; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; those of [table.Table.List]. Requests: 1 for each
-// 1,000 entities; none if from is not before to.
+// zero time; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; those of [table.Table.List]. Requests: 1 for
+// each 1,000 entities; none if from is not before to.
 func (s *Series[V]) Between(ctx context.Context, from, to time.Time) iter.Seq2[Value[V], error] {
+	var err error
+	switch {
+	case from.IsZero():
+		err = noBound("from")
+	case to.IsZero():
+		err = noBound("to")
+	case from.Before(to):
+		return s.list(ctx, "Between", from, to)
+	}
 	return func(yield func(Value[V], error) bool) {
-		q, first, last, err := s.query(from, to)
-		switch {
-		case from.IsZero():
-			err = noBound("from")
-		case to.IsZero():
-			err = noBound("to")
-		case !from.Before(to):
-			return
-		}
 		if err != nil {
 			yield(Value[V]{}, s.wrap("Between", err))
+		}
+	}
+}
+
+// list yields the slots that begin in a range that is not empty.
+func (s *Series[V]) list(ctx context.Context, method string, from, to time.Time) iter.Seq2[Value[V], error] {
+	return func(yield func(Value[V], error) bool) {
+		q, first, last, err := s.query(from, to)
+		if err != nil {
+			yield(Value[V]{}, s.wrap(method, err))
 			return
 		}
 		stored := storedPeriod{}
@@ -58,7 +68,10 @@ func (s *Series[V]) Between(ctx context.Context, from, to time.Time) iter.Seq2[V
 					if c.From.Before(from) || !c.From.Before(to) {
 						continue
 					}
-					v, err := valueOf(s, c, stored)
+					v, err := valueOf[V](c, stored)
+					if err != nil {
+						err = &table.OpError{Op: method, Table: s.rows.Name(), Key: s.keyOf(c), Err: err}
+					}
 					if !yield(v, err) || err != nil {
 						return false
 					}
@@ -107,16 +120,13 @@ func (p *storedPeriod) add(date time.Time, entity int, row *table.Row) {
 }
 
 // valueOf returns the value of a cell.
-func valueOf[V Number](s *Series[V], c cell, stored storedPeriod) (Value[V], error) {
+func valueOf[V Number](c cell, stored storedPeriod) (Value[V], error) {
 	x, present := stored.properties[place{c.entity, c.Name}]
 	if !present || !stored.date.Equal(c.date) {
 		return Value[V]{Slot: c.Slot}, nil
 	}
 	v, err := number[V](c.Name, x)
-	if err != nil {
-		return Value[V]{}, &table.OpError{Op: "Between", Table: s.rows.Name(), Key: s.keyOf(c), Err: err}
-	}
-	return Value[V]{c.Slot, v, true}, nil
+	return Value[V]{c.Slot, v, err == nil}, err
 }
 
 // query returns the query of the entities of a range that is not empty, and its first and last period.

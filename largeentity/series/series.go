@@ -28,8 +28,8 @@ type Series[V Number] struct {
 }
 
 // New returns a series in a table. Its entities are in the partition "series", and their RowKeys are the periods, such as
-// 2014-07-31, unless [Series.In] and [Series.Of] say otherwise. New sends nothing. Errors: those of [table.New]; those of wrong
-// slots.
+// 2014-07-31, unless [Series.In] and [Series.Of] say otherwise. New sends nothing. Errors: those of [table.New];
+// *table.ValueError and *table.LimitError for wrong slots.
 func New[V Number](service table.Service, name string, slots Slots, o *Options) (*Series[V], error) {
 	if err := slots.check(); err != nil {
 		return nil, fmt.Errorf("series: New %s: %w", name, err)

@@ -189,6 +189,8 @@ func TestSetAll(t *testing.T) {
 	testkit.Expect(t, "requests of 100 days", s.Count().String(), "1 transaction")
 	noError(t, visits.SetAll(ctx, values(101)))
 	testkit.Expect(t, "requests of 101 days", s.Count().String(), "2 transaction")
+	noError(t, visits.Exact().SetAll(ctx, values(99)))
+	testkit.Expect(t, "requests of 99 days with Exact", s.Count().String(), "1 transaction")
 	n, sum := int64(0), int64(0)
 	for v, err := range visits.Between(ctx, july, july.AddDate(0, 0, 101)) {
 		noError(t, err)
@@ -231,7 +233,7 @@ func TestRange(t *testing.T) {
 			t.Errorf("case %d: got error %v; want a ValueError", i+1, err)
 		}
 	}
-	testkit.Expect(t, "error", err1.Error(), "series: Add visits: property H00 is 2147483647, and 1 more exceeds the range of int32")
+	testkit.Expect(t, "error", err1.Error(), "table: Add visits('series','2014-07-31'): property H00 is 2147483647, and 1 more exceeds the range of int32")
 	testkit.Expect(t, "error", err4.Error(), "series: Set visits: property H00 is NaN, which has no sum; a slot without a value is absent")
 	testkit.Expect(t, "requests", s.Count().String(), "4 get, 1 transaction")
 }
@@ -302,6 +304,25 @@ func TestWrongKeys(t *testing.T) {
 		t.Error("a name of one letter: got no error")
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
+}
+
+// TestFirstAndLastDay: the days at the ends of the time that keys can have are read and deleted, too.
+func TestFirstAndLastDay(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, slots := range []series.Slots{series.Hours(nil), series.Days(nil)} {
+		visits, s := newSeries(t, slots)
+		for _, at := range []time.Time{{}, time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)} {
+			noError(t, visits.Set(ctx, at, 1))
+			all, err := visits.Read(ctx, at)
+			noError(t, err)
+			testkit.Expect(t, "present", all[0].Present || all[len(all)-1].Present, true)
+		}
+		result, err := visits.Delete(ctx, time.Time{}, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), nil)
+		noError(t, err)
+		testkit.Expect(t, "deleted", result.Done, 2)
+		testkit.Expect(t, "rows", stored(s), "")
+	}
 }
 
 // TestNoTable: a table that does not exist is an error, and no period of absent slots.

@@ -15,12 +15,13 @@ import (
 // entity, or as several if it has too many slots, and each slot is a property. [Hours], [Days], [Every] and [Parts] return Slots.
 // The zero value is invalid.
 //
-// Each instant is in exactly one slot. If the clock is set back, the slots of the repeated hour are slots of their own. A day begins
-// at the first instant at which the clock shows its date or a later one.
+// Each instant is in exactly one slot. If the clock is set back, the repeated hour has slots of its own. A day begins at the first
+// instant at which the clock shows its date or a later one, and goes on if the clock is then set back over midnight. A day that the
+// clock skips has no slots.
 //
-// All programs that use a series must use the same Slots: stored rows do not name the time zone. If the rules of a time zone change
-// later, stored values keep their places, so values after the change may belong to another time than before. Use UTC if that must
-// not happen.
+// All programs that use a series must use the same Slots, because stored rows do not name the time zone. If the rules of a time
+// zone change later, stored values keep their places: on a day that changed, a value may then belong to another time, and the value
+// of a slot that the day no longer has is left out. Use UTC if that must not happen.
 type Slots struct {
 	zone  *time.Location
 	every time.Duration // of a slot of a day; 0 for days of a year and parts of a day
@@ -48,15 +49,15 @@ const (
 	day         = 24 * time.Hour
 )
 
-// Hours returns the hours of each day, as H00 to H23 in the row 2014-07-31. Hours are counted from the beginning of the day, and not
-// read off the clock. A day on which the clock is set has H00 to H22 or H00 to H24; where it is set by half an hour, the last slot
-// is that long. A nil zone is UTC.
+// Hours returns the hours of each day, as H00 to H23 in the row 2014-07-31. Hours are counted from the beginning of the day: if the
+// clock is set by an hour, the day has H00 to H22 or H00 to H24, and the later hours are not those that the clock shows. If the
+// clock is set by half an hour, the last slot of the day is half an hour. A nil zone is UTC.
 func Hours(zone *time.Location) Slots { return Every(time.Hour, zone) }
 
 // Every returns the slots of a length of each day, named by the time since the beginning of the day: T1435, or T143510 for slots of
 // less than a minute. The length must be whole seconds and divide a day into at most 10,000 slots. A day of more than 250 slots is
-// stored in several entities of the same number of slots: of 5 minutes, 2014-07-31 has T0000 to T1155, and 2014-07-31_01 has T1200 to
-// T2355. A nil zone is UTC. New returns the *table.ValueError or *table.LimitError of a wrong length.
+// stored in several entities of the same number of slots: of 5 minutes, 2014-07-31 has T0000 to T1155, and 2014-07-31_01 has T1200
+// to T2355. A nil zone is UTC. New returns the *table.ValueError or *table.LimitError of a wrong length.
 func Every(length time.Duration, zone *time.Location) Slots {
 	s := newSlots(Slots{zone: zone, every: length, per: maxInEntity})
 	if length < time.Second || length%time.Second != 0 || day%length != 0 {
@@ -149,8 +150,8 @@ func (s Slots) All(t time.Time) (all []Slot, err error) {
 	return all, nil
 }
 
-// Named is the inverse of [Slots.At]: it returns the slot that a row has by these names. Errors: *table.ValueError for a period or a
-// name that these Slots do not have; that of invalid Slots.
+// Named is the inverse of [Slots.At]: it returns the slot that a row has by these names. Errors: *table.ValueError for a period or
+// a name that these Slots do not have; that of invalid Slots.
 func (s Slots) Named(period, name string) (Slot, error) {
 	if err := s.check(); err != nil {
 		return Slot{}, err

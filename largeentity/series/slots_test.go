@@ -200,8 +200,8 @@ func fuzzSlots(zone *time.Location) []series.Slots {
 	}
 }
 
-// checkSlot checks the laws of slots at an instant: the slot contains the instant, its first and its last instant have the same slot,
-// its names give it back, and the next slot begins where it ends.
+// checkSlot checks the laws of slots at an instant: the slot contains the instant, its first and its last instant have the same
+// slot, its names give it back, and the next slot begins where it ends.
 func checkSlot(t testing.TB, slots series.Slots, at time.Time) {
 	t.Helper()
 	same := func(what string, got series.Slot, err error, want series.Slot) {
@@ -302,4 +302,30 @@ func TestHalfYears(t *testing.T) {
 		}
 		testkit.Expect(t, "rows", stored(s), fmt.Sprintf("%d: D0630=1; %[1]d_01: D0701=1", year))
 	}
+}
+
+// FuzzNamed: any names of a slot are those of one slot, or a typed error.
+func FuzzNamed(f *testing.F) {
+	f.Add("2014-07-31", "H07", uint8(0))
+	f.Add("2014", "D0731", uint8(1))
+	f.Add("2014-07-31", "T1435", uint8(2))
+	f.Add("2014-02-30", "Night", uint8(5))
+	f.Fuzz(func(t *testing.T, period, name string, kind uint8) {
+		all := fuzzSlots(zone(t, "Europe/Berlin"))
+		slots := all[int(kind)%len(all)]
+		slot, err := slots.Named(period, name)
+		if err != nil {
+			var ve *table.ValueError
+			if !errors.As(err, &ve) {
+				t.Errorf("%q %q: got error %v; want a ValueError", period, name, err)
+			}
+			return
+		}
+		if slot.Period != period || slot.Name != name {
+			t.Errorf("%q %q: got %v; want the slot of these names", period, name, slot)
+		}
+		if y := slot.From.UTC().Year(); y > 1 && y < 9999 { // the next slot exists
+			checkSlot(t, slots, slot.From)
+		}
+	})
 }
