@@ -14,6 +14,7 @@ type Change struct {
 	state         *entityState
 	by            string // the maintainer that is called
 	newID         func() string
+	move          Move
 }
 
 // rowOnce is a row that is decoded when it is first asked for.

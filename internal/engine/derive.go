@@ -73,7 +73,7 @@ func (s *step) bindToRow(f readResult) error {
 func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	m := &s.Table.Mode
 	maintained := len(m.Maintainers) > 0 // else only the maintainer state of the row is looked at
-	c := &Change{Key: s.Key, before: rowOnce{key: s.Key, stored: s.Before}, newID: s.Table.Options.NewID}
+	c := &Change{Key: s.Key, before: rowOnce{key: s.Key, stored: s.Before}, newID: s.Table.Options.NewID, move: m.Move}
 	if s.Known && s.Upgraded {
 		c.before = rowOnce{}
 	}

@@ -27,6 +27,7 @@ type Plan struct {
 	rows    map[string]*derivedRow
 	order   []string // of rows
 	effects []Effect
+	after   afterCommit
 	first   map[string]bool // the texts that First was asked about
 	blamed  int             // the operation that an error of Put is about, if it is not the current one; else -1
 	unread  error           // the error of a read, which is about no operation

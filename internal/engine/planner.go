@@ -20,6 +20,7 @@ type planner struct {
 	steps      []step
 	most       int // derived rows of one operation, so far
 	operations int // of the transaction, by the last count
+	after      afterCommit
 }
 
 var errNothing = errors.New("all operations were passed over")
@@ -79,6 +80,7 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 	if len(w.ops) == 0 {
 		return nil, true, -1, errNothing
 	}
+	k.after = p.after
 	more, failed, err := p.steps(w.table)
 	k.steps = append(k.steps, more...)
 	return p.effects, true, failed, err

@@ -55,6 +55,7 @@ type Mode struct {
 	Schema      Schema // of the rows for the maintainers
 	Outbox      Outbox
 	Completes   *Completion
+	Move        Move
 
 	Exact              bool // writes store a commit record
 	BlindWrites        bool // writes by key do not read the row first

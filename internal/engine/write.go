@@ -89,6 +89,7 @@ type transaction struct {
 	record  bool   // there is a commit record of this write
 	lead    bool   // the first step is a commit record: the write's own, or one of which it completes an effect
 	effects bool
+	after   afterCommit
 }
 
 // callersPart returns the part of the caller's operations in a list with an item for each step.
