@@ -54,6 +54,17 @@ func (c *Change) Incarnation() string {
 	return c.state.incarnation
 }
 
+// Moved reports whether the entity is deleted because it is stored in another place now.
+func (c *Change) Moved() bool { return c.move.Away && c.New == nil }
+
+// Restored returns the incarnation that the inserted entity had in another place, "" if it does not come from there.
+func (c *Change) Restored() string {
+	if c.Old != nil {
+		return ""
+	}
+	return c.move.Restored
+}
+
 // State returns the state that the maintainer stored with the last write.
 func (c *Change) State() []string { return c.state.before[c.by] }
 

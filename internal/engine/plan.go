@@ -248,6 +248,28 @@ func (p *Plan) First(text string) bool {
 	return true
 }
 
+// AfterCommit plans a call for the time when the write is known to be committed; see maintain.Plan.AfterCommit.
+func (p *Plan) AfterCommit(name string, call func(context.Context)) {
+	p.after = p.after.with(name, call)
+}
+
+// Retake plans another content for a row that the same maintainer has planned in this transaction, for the same or for another
+// entity. It reports whether there is such a row.
+func (p *Plan) Retake(r *Row) (bool, error) {
+	if r == nil {
+		return false, errNil
+	}
+	if d := p.rows[r.Key.RowKey()]; d == nil || !d.planned || d.by != p.by {
+		return false, nil
+	}
+	d, err := p.touch(r)
+	if err != nil {
+		return false, err
+	}
+	p.make(d, r, d.ifExists)
+	return true, nil
+}
+
 // beginMaintainer begins the call of a maintainer.
 func (p *Plan) beginMaintainer(op int, k keys.Key, by string, most int) {
 	p.op, p.key, p.by, p.most, p.touched = op, k, by, most, map[string]bool{}
