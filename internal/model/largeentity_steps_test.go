@@ -9,7 +9,7 @@ type largeProtocol struct {
 
 	// Mutants.
 	noCondemned, condemnedAtOnce, condemnByUpsert, noGrace, deadAtOnce, linkOld, ageAtPlan, linkByUpsert, unconditional bool
-	reclaimFirst, noDead, sweepRows, moveIsDelete, restoreBlind, destFirst, movedBlind, keepMoved, readOnce              bool
+	reclaimFirst, noDead, sweepRows, moveIsDelete, restoreBlind, destFirst, movedBlind, keepMoved, readOnce             bool
 }
 
 // linkAction is a line of a script.
