@@ -49,6 +49,9 @@ const (
 
 	BlobCreate // or replaces a blob
 	BlobAppend // a block to an append blob
+	BlobStage  // an uncommitted block of a block blob
+	BlobCommit // creates or replaces a block blob by a list of blocks
+	BlobBlocks // the lists of the blocks of a block blob
 	BlobGet    // the content of a blob, or a range of it
 	BlobProperties
 	BlobSetMetadata
@@ -73,7 +76,8 @@ var names = [...]string{
 	ContainerCreate: "container-create", ContainerDelete: "container-delete", ContainerList: "container-list", ContainerGet: "container-get",
 	ContainerSet: "container-set", ContainerLease: "container-lease",
 
-	BlobCreate: "blob-create", BlobAppend: "blob-append", BlobGet: "blob-get", BlobProperties: "blob-properties", BlobSetMetadata: "blob-set-metadata",
+	BlobCreate: "blob-create", BlobAppend: "blob-append", BlobStage: "blob-stage", BlobCommit: "blob-commit",
+	BlobBlocks: "blob-blocks", BlobGet: "blob-get", BlobProperties: "blob-properties", BlobSetMetadata: "blob-set-metadata",
 	BlobSetHeaders: "blob-set-headers", BlobDelete: "blob-delete", BlobList: "blob-list", BlobLease: "blob-lease",
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/appendblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
@@ -39,7 +40,11 @@ func sendBlobRequests(t *testing.T, blobs *service.Client) {
 	_, err10 := b.DownloadStream(ctx, nil)
 	_, err11 := c.NewListBlobsFlatPager(nil).NextPage(ctx)
 	_, err12 := c.NewListBlobsHierarchyPager("/", nil).NextPage(ctx)
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12); err != nil {
+	photo := c.NewBlockBlobClient("photo.jpg")
+	_, err13 := photo.StageBlock(ctx, "AAAA", streaming.NopCloser(strings.NewReader("pixels")), nil)
+	_, err14 := photo.GetBlockList(ctx, blockblob.BlockListTypeAll, nil)
+	_, err15 := photo.CommitBlockList(ctx, []string{"AAAA"}, nil)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12, err13, err14, err15); err != nil {
 		t.Fatal(err)
 	}
 	ofBlob, err1 := lease.NewBlobClient(b, nil)

@@ -8,11 +8,12 @@ import (
 // Blob is a stored blob of a container.
 type Blob struct {
 	Name        string
-	Type        string // "AppendBlob"
+	Type        string // "AppendBlob" or "BlockBlob"
 	ContentType string
 	ETag        string
 
-	// Blocks are the blocks of the content in order. They must not be modified.
+	// Blocks are the committed blocks of the content in order; the content of a block blob that was written by one request is one
+	// block. They must not be modified.
 	Blocks [][]byte
 
 	Metadata map[string]string // names are in lower case
@@ -23,7 +24,8 @@ type Blob struct {
 // Content returns a copy of the content of the blob.
 func (b Blob) Content() []byte { return bytes.Join(b.Blocks, nil) }
 
-// StoredBlobs returns the blobs of a container in the order of their names. StoredBlobs makes no request.
+// StoredBlobs returns the blobs of a container in the order of their names. A blob with uncommitted blocks only is not among them.
+// StoredBlobs makes no request.
 func (s *Service) StoredBlobs(container string) []Blob {
 	s.mu.Lock()
 	defer s.mu.Unlock()

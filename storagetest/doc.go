@@ -1,6 +1,6 @@
 // Package storagetest is an Azure storage account in memory, for tests. It speaks the protocols of the Table, the Queue and the Blob
 // service, so the SDK's clients and everything built on them run unchanged, in microseconds, without a network or an emulator, and
-// with faults. Of the types of blobs, it has append blobs.
+// with faults. Of the types of blobs, it has append blobs and block blobs.
 //
 //	s := storagetest.New(nil)
 //	staff, err := table.New(s.Tables(), "staff", schema, nil)

@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 )
@@ -45,14 +44,14 @@ func (s *Service) Close() error {
 	return err
 }
 
-// maxBody limits the body of a request at a port. The largest block of a blob is smaller.
-const maxBody = 128 << 20
+// maxBody limits the body of a request at a port. The SDKs send larger blobs in blocks.
+const maxBody = 512 << 20
 
 // ServeHTTP executes a request that arrives at a port. If a fault breaks or prevents the connection, ServeHTTP closes the
 // connection without a response; Go's client then repeats a GET by itself. Go's server omits the Content-Length of a response
 // without content.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := readBody(http.MaxBytesReader(w, r.Body, maxBody), r.ContentLength)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -96,7 +96,7 @@ func Faults(r storagetest.Request) []storagetest.Fault {
 func isRead(r storagetest.Request) bool {
 	switch r.Kind {
 	case requests.Get, requests.Query, requests.TableQuery, requests.MessagePeek, requests.QueueGet, requests.QueueList,
-		requests.ContainerGet, requests.ContainerList, requests.BlobGet, requests.BlobProperties, requests.BlobList:
+		requests.ContainerGet, requests.ContainerList, requests.BlobGet, requests.BlobProperties, requests.BlobBlocks, requests.BlobList:
 		return true
 	}
 	return false

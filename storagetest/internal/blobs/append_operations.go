@@ -1,7 +1,6 @@
 package blobs
 
 import (
-	"bytes"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,27 +9,21 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
-const (
-	maxBlocks = 50_000 // of an append blob
-
-	// versionLargeBlocks is the first version with blocks of 100 MiB.
-	versionLargeBlocks = "2022-11-02"
-	maxBlock           = 100 << 20
-	maxBlockBefore     = 4 << 20
-
-	// versionCRC64 is the first version whose responses contain the CRC64 of a block instead of the MD5.
-	versionCRC64 = "2019-02-02"
-)
+// maxBlocks is the maximum number of committed blocks of a blob.
+const maxBlocks = 50_000
 
 // appendBlock appends a block to an append blob.
 func (c *call) appendBlock(b *blob, now time.Time) *xmlform.Response {
-	if f := c.checkBlock(); f != nil {
-		return xmlform.Refuse(f)
+	f := c.checkBlock(appendLimits)
+	if f == nil {
+		f = c.checkETagForm()
 	}
-	if b.kind != appendBlob {
-		return xmlform.Refuse(errWrongBlobType)
+	if f == nil {
+		f = c.checkWrite(b, now)
 	}
-	f := c.checkWrite(b, now)
+	if f == nil && b.kind != appendBlob {
+		f = errWrongBlobType
+	}
 	if f == nil {
 		f = c.checkAppend(b)
 	}
@@ -38,37 +31,34 @@ func (c *call) appendBlock(b *blob, now time.Time) *xmlform.Response {
 		return xmlform.Refuse(f)
 	}
 	offset := b.content.size()
-	b.content.append(bytes.Clone(c.Body)) // without the spare capacity of the body
+	b.content.append(c.ownBody())
 	c.store.touchBlob(b, now)
 	header := encrypted(b.header())
 	header.Set("x-ms-blob-append-offset", strconv.FormatInt(offset, 10))
 	header.Set("x-ms-blob-committed-block-count", strconv.Itoa(len(b.content.blocks)))
-	if c.Header.Get("Content-MD5") != "" || c.Version < versionCRC64 {
-		header.Set("Content-MD5", md5Text(c.Body))
-	} else {
-		header.Set("x-ms-content-crc64", crc64Text(c.Body))
-	}
+	c.setChecksum(header)
 	return &xmlform.Response{Status: http.StatusCreated, Header: header}
 }
 
-// checkBlock checks the body and the header of an append.
-func (c *call) checkBlock() *xmlform.Failure {
-	most := maxBlock
-	if c.Version < versionLargeBlocks {
-		most = maxBlockBefore
-	}
-	match := c.Header.Get("If-Match")
-	switch {
+// checkBlock checks the body of a request that contains a block.
+func (c *call) checkBlock(limits []sizeLimit) *xmlform.Failure {
+	switch f := c.checkSize(limits); {
 	case c.Header.Get("x-ms-copy-source") != "":
 		return xmlform.ErrNotImplemented
-	case len(c.Body) > most:
-		return xmlform.ErrBodyTooLarge.With("<MaxLimit>%d</MaxLimit>", most)
+	case f != nil:
+		return f
 	case len(c.Body) == 0:
 		return xmlform.InvalidHeader("Content-Length", "0")
-	case match != "" && match != "*" && !strings.HasPrefix(match, `"`):
-		return errOutOfRange // recorded for appends only
 	}
-	return c.checkChecksum()
+	return c.checkChecksum(c.Header.Get("Content-MD5"))
+}
+
+// checkETagForm checks the form of the ETag in If-Match, which recordings show for appends only.
+func (c *call) checkETagForm() *xmlform.Failure {
+	if match := c.Header.Get("If-Match"); match != "" && match != "*" && !strings.HasPrefix(match, `"`) {
+		return errOutOfRange
+	}
+	return nil
 }
 
 // checkAppend checks the number of blocks and the conditions of an append.

@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -8,8 +9,11 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
-// appendBlob is the type of append blobs.
-const appendBlob = "AppendBlob"
+// The types of blobs.
+const (
+	appendBlob = "AppendBlob"
+	blockBlob  = "BlockBlob"
+)
 
 // header returns the header of the response to a write.
 func (b *blob) header() http.Header { return validators(b.etag, b.modified) }
@@ -51,49 +55,89 @@ func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
 	switch {
 	case f != nil:
 		return f
-	case b != nil && x.noneMatch == "*":
+	case b.exists() && x.noneMatch == "*":
 		return errBlobExists
-	case b != nil:
+	case b.exists():
 		return c.checkWrite(b, now)
 	}
-	return x.checkMissing(false)
-}
-
-// createBlob creates an empty append blob, or replaces a blob by one. Other types of blobs get 501.
-func (c *call) createBlob(parent *container, name string, now time.Time) *xmlform.Response {
-	switch kind := c.Header.Get("x-ms-blob-type"); {
-	case c.Header.Get("x-ms-copy-source") != "", kind == "BlockBlob", kind == "PageBlob", c.Header.Get("x-ms-tags") != "":
-		return xmlform.Refuse(xmlform.ErrNotImplemented)
-	case kind == "":
-		return xmlform.Refuse(xmlform.MissingHeader("x-ms-blob-type"))
-	case kind != appendBlob:
-		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-blob-type", kind))
-	case len(c.Body) > 0:
-		return xmlform.Refuse(xmlform.InvalidHeader("Content-Length", strconv.Itoa(len(c.Body))))
+	f = x.checkMissing(false)
+	if f == nil && b != nil {
+		f = b.lease.checkRequired(c.Header.Get("x-ms-lease-id"), now, blobLease)
 	}
-	return c.putBlob(parent, &blob{name: name, kind: appendBlob}, now)
+	return f
 }
 
-// putBlob stores a blob with the headers and the metadata of the request. A lease of the replaced blob stays.
-func (c *call) putBlob(parent *container, b *blob, now time.Time) *xmlform.Response {
-	var f *xmlform.Failure
-	if b.metadata, f = c.metadata(); f != nil {
+// createBlob creates an empty append blob or a block blob with content, or replaces a blob by one. old is nil if there is no blob.
+// Uncommitted blocks of the replaced blob are discarded.
+func (c *call) createBlob(parent *container, name string, old *blob, now time.Time) *xmlform.Response {
+	if f := c.checkPut(); f != nil {
 		return xmlform.Refuse(f)
 	}
-	b.headers, b.created = c.ownHeaders(), now
+	b, f := c.newBlob(name, c.Header.Get("x-ms-blob-type"))
+	if f == nil {
+		f = c.checkCreate(old, now)
+	}
+	if f != nil {
+		return xmlform.Refuse(f)
+	}
 	if b.headers["Content-Type"] == "" {
 		b.headers["Content-Type"] = c.Header.Get("Content-Type")
 	}
-	old := parent.blobs[b.name]
-	if f := c.checkCreate(old, now); f != nil {
-		return xmlform.Refuse(f)
+	if b.kind == blockBlob {
+		b.headers["Content-MD5"] = md5Text(c.Body)
+		if len(c.Body) > 0 {
+			b.content.append(c.ownBody())
+		}
 	}
-	if old != nil {
+	c.storeBlob(parent, b, now)
+	header := encrypted(b.header())
+	if b.kind == blockBlob {
+		header.Set("Content-MD5", b.headers["Content-MD5"])
+		if c.Version >= versionCRC64 {
+			header.Set("x-ms-content-crc64", crc64Text(c.Body))
+		}
+	}
+	return &xmlform.Response{Status: http.StatusCreated, Header: header}
+}
+
+// checkPut checks the type and the body of a request that creates a blob. The MD5 of the blob, which describes the body of a block
+// blob, counts more than that of the body.
+func (c *call) checkPut() *xmlform.Failure {
+	switch kind := c.Header.Get("x-ms-blob-type"); {
+	case c.Header.Get("x-ms-copy-source") != "", kind == "PageBlob":
+		return xmlform.ErrNotImplemented
+	case kind == "":
+		return xmlform.MissingHeader("x-ms-blob-type")
+	case kind == appendBlob && len(c.Body) > 0:
+		return xmlform.InvalidHeader("Content-Length", strconv.Itoa(len(c.Body)))
+	case kind == appendBlob:
+		return nil
+	case kind != blockBlob:
+		return xmlform.InvalidHeader("x-ms-blob-type", kind)
+	}
+	if f := c.checkSize(putLimits); f != nil {
+		return f
+	}
+	return c.checkChecksum(cmp.Or(c.Header.Get("x-ms-blob-content-md5"), c.Header.Get("Content-MD5")))
+}
+
+// newBlob returns a blob with the headers and the metadata of the request. Tags and tiers are not implemented.
+func (c *call) newBlob(name, kind string) (*blob, *xmlform.Failure) {
+	if c.Header.Get("x-ms-tags") != "" || c.Header.Get("x-ms-access-tier") != "" {
+		return nil, xmlform.ErrNotImplemented
+	}
+	metadata, f := c.metadata()
+	return &blob{name: name, kind: kind, headers: c.ownHeaders(), metadata: metadata}, f
+}
+
+// storeBlob stores a new blob. A lease of the replaced blob stays.
+func (c *call) storeBlob(parent *container, b *blob, now time.Time) {
+	if old := parent.blobs[b.name]; old != nil {
 		b.lease = old.lease
 	}
+	b.created = now
 	c.store.touchBlob(b, now)
 	parent.blobs[b.name] = b
-	return &xmlform.Response{Status: http.StatusCreated, Header: encrypted(b.header())}
 }
 
 // deleteBlob deletes a blob.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/crc64"
+	"net/http"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
@@ -23,9 +24,9 @@ func crc64Text(content []byte) string {
 	return base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint64(nil, crc64.Checksum(content, crcTable)))
 }
 
-// checkChecksum checks the checksum of the body, if the request has one.
-func (c *call) checkChecksum() *xmlform.Failure {
-	sum, crc := c.Header.Get("Content-MD5"), c.Header.Get("x-ms-content-crc64")
+// checkChecksum checks the checksums of the body: an MD5, which may be empty, and the CRC64, if the request has one.
+func (c *call) checkChecksum(sum string) *xmlform.Failure {
+	crc := c.Header.Get("x-ms-content-crc64")
 	b, err := base64.StdEncoding.DecodeString(sum)
 	switch {
 	case sum != "" && crc != "":
@@ -38,4 +39,16 @@ func (c *call) checkChecksum() *xmlform.Failure {
 		return errCRC64Mismatch
 	}
 	return nil
+}
+
+// versionCRC64 is the first version whose responses contain the CRC64 of the body instead of the MD5.
+const versionCRC64 = "2019-02-02"
+
+// setChecksum adds the checksum of the body to the header of a response.
+func (c *call) setChecksum(h http.Header) {
+	if c.Header.Get("Content-MD5") != "" || c.Version < versionCRC64 {
+		h.Set("Content-MD5", md5Text(c.Body))
+	} else {
+		h.Set("x-ms-content-crc64", crc64Text(c.Body))
+	}
 }

@@ -23,11 +23,13 @@ func (c *call) metadata() ([]xmlform.Metadata, *xmlform.Failure) {
 	return all, f
 }
 
-// validators returns a header with an ETag and a time of the last change.
+// validators returns a header with an ETag and a time of the last change. A blob with uncommitted blocks only has neither.
 func validators(etag string, modified time.Time) http.Header {
 	h := http.Header{}
-	h.Set("ETag", etag)
-	h.Set("Last-Modified", xmlform.HTTPTime(modified))
+	if etag != "" {
+		h.Set("ETag", etag)
+		h.Set("Last-Modified", xmlform.HTTPTime(modified))
+	}
 	return h
 }
 

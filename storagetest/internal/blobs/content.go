@@ -27,10 +27,15 @@ func (c *content) append(block []byte) {
 	c.blocks = append(c.blocks, block)
 }
 
-// read returns a copy of the bytes of a span.
+// read returns the bytes of a span. They are a copy, unless one block contains them all.
 func (c *content) read(s span) []byte {
-	out := make([]byte, 0, s.size())
 	i, _ := slices.BinarySearch(c.ends, s.from+1) // the first block that ends after from
+	if i < len(c.ends) && s.to <= c.ends[i] {
+		block := c.blocks[i]
+		start := c.ends[i] - int64(len(block))
+		return slices.Clip(block[s.from-start : s.to-start])
+	}
+	out := make([]byte, 0, s.size())
 	for ; int64(len(out)) < s.size(); i++ {
 		block := c.blocks[i]
 		start := c.ends[i] - int64(len(block))

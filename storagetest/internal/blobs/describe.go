@@ -45,7 +45,8 @@ var (
 	}
 
 	blobKinds = map[string]requests.Kind{
-		http.MethodPut: requests.BlobCreate, "PUT appendblock": requests.BlobAppend, http.MethodGet: requests.BlobGet,
+		http.MethodPut: requests.BlobCreate, "PUT appendblock": requests.BlobAppend, "PUT block": requests.BlobStage,
+		"PUT blocklist": requests.BlobCommit, "GET blocklist": requests.BlobBlocks, http.MethodGet: requests.BlobGet,
 		http.MethodHead: requests.BlobProperties, "GET metadata": requests.BlobProperties, "HEAD metadata": requests.BlobProperties,
 		"PUT metadata": requests.BlobSetMetadata, "PUT properties": requests.BlobSetHeaders, http.MethodDelete: requests.BlobDelete,
 		"PUT lease": requests.BlobLease,

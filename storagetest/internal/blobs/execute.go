@@ -84,14 +84,20 @@ func (c *call) missingBlob(kind requests.Kind) *xmlform.Failure {
 
 // executeOnBlob executes a call to a blob, which may not exist.
 func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string, now time.Time) *xmlform.Response {
-	b := parent.blobs[name]
+	b := parent.lookup(name, now)
 	switch {
 	case kind == requests.BlobCreate:
-		return c.createBlob(parent, name, now)
-	case b == nil:
+		return c.createBlob(parent, name, b, now)
+	case kind == requests.BlobStage:
+		return c.putBlock(parent, name, b, now)
+	case kind == requests.BlobCommit:
+		return c.commitBlocks(parent, name, b, now)
+	case b == nil, !b.exists() && kind != requests.BlobBlocks && kind != requests.BlobLease:
 		return xmlform.Refuse(c.missingBlob(kind))
 	}
 	switch kind {
+	case requests.BlobBlocks:
+		return c.getBlockList(b, now)
 	case requests.BlobAppend:
 		return c.appendBlock(b, now)
 	case requests.BlobGet:

@@ -61,7 +61,10 @@ func (c *call) listBlobs(target *container, now time.Time, limit *int) *xmlform.
 	var page []entry
 	next := ""
 	for _, name := range names(target.blobs, prefix, from) {
-		e := entry{name, target.blobs[name]}
+		e := entry{name, target.lookup(name, now)}
+		if !e.blob.exists() && (e.blob == nil || !xmlform.Includes(c.Query, "uncommittedblobs")) {
+			continue
+		}
 		if i := strings.Index(name[len(prefix):], delimiter); delimiter != "" && i >= 0 {
 			e = entry{name: name[:len(prefix)+i+len(delimiter)]}
 			if len(page) > 0 && page[len(page)-1].name == e.name {

@@ -90,6 +90,14 @@ func writeProperties(b *bytes.Buffer, all [][2]string) {
 // writeProperties writes the properties of a blob. In a list, the ETag of a blob has no quotes, and that of a container has.
 func (b *blob) writeProperties(to *bytes.Buffer, now time.Time) {
 	to.WriteString("<Properties>")
+	if !b.exists() {
+		xmlform.WriteElement(to, "Content-Length", "0")
+		xmlform.WriteElement(to, "BlobType", b.kind)
+		writeProperties(to, b.lease.properties(now))
+		xmlform.WriteElement(to, "ServerEncrypted", "false")
+		to.WriteString("</Properties>")
+		return
+	}
 	xmlform.WriteElement(to, "Creation-Time", xmlform.HTTPTime(b.created))
 	xmlform.WriteElement(to, "Last-Modified", xmlform.HTTPTime(b.modified))
 	xmlform.WriteElement(to, "Etag", strings.Trim(b.etag, `"`))

@@ -31,7 +31,7 @@ type Blob struct {
 	Created, Modified             time.Time
 }
 
-// Blobs returns the blobs of a container in the order of their names. The blocks are not copies. The caller holds the account's
+// Blobs returns the blobs of a container in the order of their names, without those with uncommitted blocks only. The blocks are not copies. The caller holds the account's
 // lock.
 func (s *Service) Blobs(name string) []Blob {
 	c := s.store.containers[name]
@@ -41,6 +41,9 @@ func (s *Service) Blobs(name string) []Blob {
 	var all []Blob
 	for _, name := range slices.Sorted(maps.Keys(c.blobs)) {
 		b := c.blobs[name]
+		if !b.exists() {
+			continue
+		}
 		metadata := map[string]string{}
 		for _, m := range b.metadata {
 			metadata[m.Name] = m.Value

@@ -33,12 +33,27 @@ type blob struct {
 	name     string
 	kind     string // as in x-ms-blob-type
 	content  content
+	ids      []string // the IDs of the blocks of content that a block list has committed; none after a single put
+	staged   staging
 	headers  map[string]string // the blob's own HTTP headers by name; see contentHeaders
 	metadata []xmlform.Metadata
-	etag     string
+	etag     string // "" if the blob has uncommitted blocks only
 	created  time.Time
 	modified time.Time
 	lease    lease
+}
+
+// exists reports whether the blob has been written. A blob with uncommitted blocks only exists for writes of blocks and for leases.
+func (b *blob) exists() bool { return b != nil && b.etag != "" }
+
+// lookup returns the blob with a name, which may have uncommitted blocks only, or nil.
+func (target *container) lookup(name string, now time.Time) *blob {
+	b := target.blobs[name]
+	if b != nil && b.staged.dropOld(now) && !b.exists() {
+		delete(target.blobs, name)
+		return nil
+	}
+	return b
 }
 
 func newStore() store {

@@ -14,8 +14,6 @@ var (
 	errMessageNotFound   = xmlform.NewFailure(http.StatusNotFound, "MessageNotFound", "The specified message does not exist.")
 	errReceiptMismatch   = xmlform.NewFailure(http.StatusBadRequest, "PopReceiptMismatch", "The specified pop receipt did not match the pop receipt for a dequeued message.")
 
-	errXML = xmlform.NewFailure(http.StatusBadRequest, "InvalidXmlDocument", "XML specified is not syntactically valid.").
-		With("<LineNumber>0</LineNumber><LinePosition>0</LinePosition><Reason />")
 	errMissingText = xmlform.NewFailure(http.StatusBadRequest, "MissingRequiredXmlNode", "A required XML node was not specified in the request body.").
 			With("<XmlNodeName>MessageText</XmlNodeName>")
 	errMessageTooLarge = xmlform.ErrBodyTooLarge.With("<MaxLimit>%d</MaxLimit>", maxMessage)

@@ -28,7 +28,7 @@ func after(now time.Time, seconds int64) time.Time {
 func (c *call) putMessage(q *queue, now time.Time) *xmlform.Response {
 	text, present, f := parseMessage(c.Body)
 	if f == nil && !present {
-		f = errXML
+		f = xmlform.ErrDocument
 	}
 	if f != nil {
 		return xmlform.Refuse(f)

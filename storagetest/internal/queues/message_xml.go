@@ -3,9 +3,7 @@ package queues
 import (
 	"bytes"
 	"encoding/xml"
-	"io"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
@@ -46,37 +44,18 @@ func parseMessage(body []byte) (text string, present bool, f *xmlform.Failure) {
 	if len(body) == 0 {
 		return "", false, nil
 	}
-	body = bytes.TrimPrefix(body, []byte("\ufeff"))
-	if !utf8.Valid(body) {
-		return "", false, errXML
-	}
 	var root struct {
 		XMLName xml.Name `xml:"QueueMessage"`
 		Text    []string `xml:"MessageText"`
 	}
-	d := xml.NewDecoder(bytes.NewReader(body))
-	if err := d.Decode(&root); err != nil {
-		return "", false, errXML
+	f = xmlform.ParseDocument(body, &root)
+	switch {
+	case f != nil:
+		return "", false, f
+	case len(root.Text) != 1:
+		return "", false, errMissingText
+	case len(root.Text[0]) > maxMessage:
+		return "", false, errMessageTooLarge
 	}
-	for { // only comments and space may follow
-		switch t, err := d.Token(); t := t.(type) {
-		case nil:
-			if err != io.EOF {
-				return "", false, errXML
-			}
-			switch {
-			case len(root.Text) != 1:
-				return "", false, errMissingText
-			case len(root.Text[0]) > maxMessage:
-				return "", false, errMessageTooLarge
-			}
-			return root.Text[0], true, nil
-		case xml.CharData:
-			if len(bytes.TrimSpace(t)) > 0 {
-				return "", false, errXML
-			}
-		case xml.StartElement, xml.EndElement:
-			return "", false, errXML
-		}
-	}
+	return root.Text[0], true, nil
 }
