@@ -2,6 +2,7 @@ package maintain
 
 import (
 	"context"
+	"time"
 
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -11,6 +12,11 @@ import (
 // errors: f is not called after a crash, nor after a write whose outcome stayed unknown. Work that must be done is an [Plan.Effect].
 // A later call with the same name replaces f; a nil f removes it.
 func (p *Plan) AfterCommit(name string, f func(context.Context)) { p.plan.AfterCommit(name, f) }
+
+// NotAfter lets the transaction not be sent after a time by the clock of the table's options, also if the program is suspended once
+// the transaction is planned. The write is then planned again, so that the maintainer can refuse it. Of several times, the earliest
+// counts.
+func (p *Plan) NotAfter(t time.Time) { p.plan.NotAfter(t) }
 
 // Retake plans another content for a row that this maintainer has planned in this transaction, perhaps for another entity, and
 // reports whether there is such a row. So an entity can take over what another entity of the transaction gives up.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/bulk"
@@ -70,4 +71,44 @@ func TestAfterCommit(t *testing.T) {
 		t.Error("got no error of a request that the service cannot read")
 	}
 	expect("a failed Insert")
+}
+
+// bounded bounds its plans by a time, lets the clock pass it once, and refuses to plan again.
+type bounded struct {
+	now   *time.Time
+	plans int
+}
+
+var errTooLate = errors.New("too late")
+
+func (*bounded) Name() string { return "bounded" }
+func (*bounded) MaxRows() int { return 0 }
+
+func (b *bounded) Maintain(_ context.Context, p *maintain.Plan, _ *maintain.Change[employee]) error {
+	if b.plans++; b.plans > 1 {
+		return errTooLate
+	}
+	p.NotAfter(b.now.Add(time.Minute))
+	p.NotAfter(b.now.Add(time.Hour))
+	*b.now = b.now.Add(2 * time.Minute)
+	return nil
+}
+
+// TestNotAfter: a program that is suspended after it has planned a write sends nothing, and plans again.
+func TestNotAfter(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	memory := storagetest.New(nil)
+	now := time.Now()
+	o := &table.Options{}
+	o.Now, o.Retry.ConflictWait = func() time.Time { return now }, -1
+	plain, err := table.New(memory.Tables(), "staff", staffSchema, o)
+	testkit.NoError(t, err)
+	testkit.NoError(t, plain.Ensure(ctx))
+	staff, err := maintain.With(plain, &bounded{now: &now})
+	testkit.NoError(t, err)
+	if _, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44}); !errors.Is(err, errTooLate) {
+		t.Errorf("got error %v; want that of the second plan", err)
+	}
+	testkit.Expect(t, "rows", len(memory.Rows("staff")), 0)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
@@ -96,6 +97,30 @@ func ExamplePlan_Retake() {
 	// Output:
 	// desk_7 empid_000002
 	// empid_000002 <nil>
+}
+
+// promptly inserts employees only at once.
+type promptly struct{}
+
+func (promptly) Name() string { return "promptly" }
+func (promptly) MaxRows() int { return 0 }
+
+func (promptly) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+	if c.Old == nil {
+		p.NotAfter(time.Now().Add(time.Minute))
+	}
+	return nil
+}
+
+// A program that is suspended before it sends the insert plans it again when it continues.
+func ExamplePlan_NotAfter() {
+	plain, _ := openStaff()
+	staff, err := maintain.With(plain, promptly{})
+	check(err)
+	jones, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	fmt.Println(jones.Key)
+	// Output: ('Sales','empid_000001')
 }
 
 // watch prints what becomes of employees.

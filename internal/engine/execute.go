@@ -206,7 +206,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 		return transaction{}, failed, err
 	}
 	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
-	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(effects) > 0, after: p.after}
+	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(effects) > 0, after: p.after, late: p.late}
 	var lead step
 	switch {
 	case w.completes != nil:
