@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,6 +136,7 @@ func states(s *storagetest.Service) string {
 			all = append(all, fmt.Sprint(r.Get("State")))
 		}
 	}
+	slices.Sort(all)
 	return fmt.Sprintf("%s, %d blobs", strings.Join(all, " "), len(s.StoredBlobs("photos")))
 }
 
