@@ -52,6 +52,7 @@ var arrows = map[string][]string{
 	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/wire"},
 	"logtail":                  {"bulk", "internal/reserved", "keys", "table"},
 	"logtail/bloblog":          {"internal/engine", "internal/wire", "table"},
+	"largeentity":              {"bulk", "internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "maintain", "table"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
@@ -63,15 +64,15 @@ var arrows = map[string][]string{
 	"storagetest/internal/xmlform":  {"storagetest/internal/protocol"},
 
 	"integration": {},
-	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "logtail", "logtail/bloblog", "maintain", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
+	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "logtail", "logtail/bloblog", "maintain", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as
 // literals.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
-	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "logtail", "logtail/bloblog", "mixed", "view"} {
+	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob}, reserved.Properties...)
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "largeentity", "logtail", "logtail/bloblog", "mixed", "view"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -40,7 +40,7 @@ func TestRequests(t *testing.T) {
 	e.Value.Photo = fx.upload(t, text(100))
 	must(t, fx.staff.Replace(ctx, e))
 	expectCounts(t, s, "replace by blocks", requests.Counts{requests.BlobStage: 7, requests.BlobCommit: 1, requests.Transaction: 1, requests.BlobDelete: 1})
-	testkit.Expect(t, "states", states(s), "dead live, 1 blobs")
+	testkit.Expect(t, "states", states(s), "unlinked live, 1 blobs")
 
 	e.Value.Last = "Smith"
 	must(t, fx.staff.Replace(ctx, e))
@@ -51,7 +51,7 @@ func TestRequests(t *testing.T) {
 	e.Value.Photo = fx.upload(t, "small")
 	must(t, fx.staff.Replace(ctx, e))
 	expectCounts(t, s, "replace of an old value by a small one", requests.Counts{requests.Transaction: 1, requests.BlobDelete: 1, requests.Delete: 1})
-	testkit.Expect(t, "states", states(s), "dead, 0 blobs")
+	testkit.Expect(t, "states", states(s), "unlinked, 0 blobs")
 	fx.expectContent(t, "small value", e.Value.Photo, "small")
 	expectCounts(t, s, "read of a small value", requests.Counts{})
 }
@@ -71,35 +71,35 @@ func TestEveryMethod(t *testing.T) {
 	e, err := fx.staff.Upsert(ctx, value(10), table.ReplaceExisting)
 	step("Upsert of a new one", err, "live, 1 blobs")
 	e, err = fx.staff.Upsert(ctx, value(11), table.ReplaceExisting)
-	step("Upsert", err, "dead live, 1 blobs")
-	step("Merge", fx.staff.Merge(ctx, e, photo.Set(value(12).Photo)), "dead dead live, 1 blobs")
+	step("Upsert", err, "unlinked live, 1 blobs")
+	step("Merge", fx.staff.Merge(ctx, e, photo.Set(value(12).Photo)), "unlinked unlinked live, 1 blobs")
 	fx.expectContent(t, "merged", e.Value.Photo, text(12))
 	_, err = fx.staff.Update(ctx, at(1), func(e *employee) error { e.Photo = value(13).Photo; return nil })
-	step("Update", err, "dead dead dead live, 1 blobs")
+	step("Update", err, "unlinked unlinked unlinked live, 1 blobs")
 	step("MergeAny", func() error {
 		return fx.staff.MergeAny(ctx, at(1), photo.Set(fx.upload(t, "small")))
-	}(), "dead dead dead dead, 0 blobs")
+	}(), "unlinked unlinked unlinked unlinked, 0 blobs")
 	e, err = fx.staff.Get(ctx, at(1))
 	must(t, err)
 	fx.expectContent(t, "merged small value", e.Value.Photo, "small")
 	e.Value.Photo, e.Value.Resume = value(14).Photo, fx.upload(t, text(15))
-	step("Replace", fx.staff.Replace(ctx, e), "dead dead dead dead live live, 2 blobs")
+	step("Replace", fx.staff.Replace(ctx, e), "unlinked unlinked unlinked unlinked live live, 2 blobs")
 	e.Value.ID = 2
-	step("Rekey", fx.staff.Rekey(ctx, e), "dead dead dead dead live live, 2 blobs")
+	step("Rekey", fx.staff.Rekey(ctx, e), "unlinked unlinked unlinked unlinked live live, 2 blobs")
 	fx.expectContent(t, "rekeyed", e.Value.Photo, text(14))
 	e.Value.Photo = e.Value.Resume
-	step("the same blob twice", fx.staff.Replace(ctx, e), "dead dead dead dead dead live, 1 blobs")
+	step("the same blob twice", fx.staff.Replace(ctx, e), "unlinked unlinked unlinked unlinked unlinked live, 1 blobs")
 	e.Value.Photo = largeentity.Blob{}
-	step("no value", fx.staff.Replace(ctx, e), "dead dead dead dead dead live, 1 blobs")
+	step("no value", fx.staff.Replace(ctx, e), "unlinked unlinked unlinked unlinked unlinked live, 1 blobs")
 	_, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(fx.staff.DeleteOp(e), nil) }, nil)
-	step("bulk delete", err, "dead dead dead dead dead dead, 0 blobs")
+	step("bulk delete", err, "unlinked unlinked unlinked unlinked unlinked unlinked, 0 blobs")
 
 	e, err = fx.staff.Insert(ctx, value(16))
 	must(t, err)
 	other := &employee{Department: "Sales", ID: 3, Photo: e.Value.Photo}
 	_, err = table.Transact(ctx, fx.staff.DeleteOp(e), fx.staff.InsertOp(other))
-	step("a blob that passes to another entity", err, "dead dead dead dead dead dead live, 1 blobs")
-	step("DeleteAny", fx.staff.DeleteAny(ctx, fx.staff.Key(*other)), "dead dead dead dead dead dead dead, 0 blobs")
+	step("a blob that passes to another entity", err, "unlinked unlinked unlinked unlinked unlinked unlinked live, 1 blobs")
+	step("DeleteAny", fx.staff.DeleteAny(ctx, fx.staff.Key(*other)), "unlinked unlinked unlinked unlinked unlinked unlinked unlinked, 0 blobs")
 	if got := fx.staff.Repaired(); got != 0 {
 		t.Errorf("got %d repaired rows; want none", got)
 	}
@@ -150,5 +150,5 @@ func TestUploadAgain(t *testing.T) {
 	c.ahead = -13 * 60 * 60 * 1e9
 	_, err = fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 2, Photo: unused})
 	refused("a value from the future", err, largeentity.ErrUploadAgain)
-	testkit.Expect(t, "states", states(s), "dead dead, 1 blobs")
+	testkit.Expect(t, "states", states(s), "unlinked unlinked, 1 blobs")
 }

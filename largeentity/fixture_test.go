@@ -128,7 +128,7 @@ func text(n int) string {
 	return b.String()[:n]
 }
 
-// states returns the states of the rows of blobs, and the number of blobs, such as "live dead, 1 blobs".
+// states returns the states of the rows of blobs, and the number of blobs, such as "live unlinked, 1 blobs".
 func states(s *storagetest.Service) string {
 	var all []string
 	for _, r := range s.Rows("staff") {

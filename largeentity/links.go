@@ -45,7 +45,7 @@ func (l *links[T]) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.C
 	}
 	for _, id := range linked {
 		if !slices.Contains(wanted, id) {
-			if err := l.drop(p, c, row(id, dead)); err != nil {
+			if err := l.drop(p, c, row(id, unlinked)); err != nil {
 				return err
 			}
 		}
@@ -121,7 +121,7 @@ func (l *links[T]) drop(p *maintain.Plan, c *maintain.Change[T], b blobRow) erro
 	if err == nil {
 		err = p.Put(r)
 	}
-	if err == nil && b.state == dead && !l.store.opt.LeaveToSweep {
+	if err == nil && b.state == unlinked && !l.store.opt.LeaveToSweep {
 		p.AfterCommit(b.String(), func(ctx context.Context) { l.store.reclaimLogged(ctx, l.rows, b.name) })
 	}
 	return err
@@ -171,7 +171,7 @@ func (l *links[T]) restore(ctx context.Context, p *maintain.Plan, b blobRow, r *
 	return condition(ErrUploadAgain, "blob %s has no row that waits for the restored entity", b.name)
 }
 
-// reclaimLogged deletes the blob of a dead row, and logs an error: Sweep will delete the blob.
+// reclaimLogged deletes the blob of an unlinked row, and logs an error: Sweep will delete the blob.
 func (s *Store) reclaimLogged(ctx context.Context, rows *table.Table[table.Row], n name) {
 	_, err := s.reclaim(ctx, rows, n)
 	if err == nil || errors.Is(err, context.Canceled) {
@@ -185,7 +185,7 @@ func (s *Store) reclaimLogged(ctx context.Context, rows *table.Table[table.Row],
 // reclaim deletes the blob of a tombstone, and then the tombstone if nothing can link the blob any more. existed is false if there was no
 // blob.
 func (s *Store) reclaim(ctx context.Context, rows *table.Table[table.Row], n name) (existed bool, err error) {
-	if existed, err = s.client.delete(ctx, n.String()); err != nil || s.opt.Now().Before(s.opt.settled(n)) {
+	if existed, err = s.client.delete(ctx, n.String()); err != nil || s.opt.Now().Before(s.opt.unlinkable(n)) {
 		return existed, err
 	}
 	if err = rows.DeleteAny(ctx, n.key()); errors.Is(err, table.ErrNotFound) {

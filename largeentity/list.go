@@ -9,10 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
-	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // listed is a blob of a list.
@@ -68,33 +65,6 @@ func (c client) page(ctx context.Context, next func(context.Context) (container.
 		all[len(all)-1].pageEnd = true
 	}
 	return all, nil
-}
-
-// storedRow is the row of a blob with its ETag.
-type storedRow struct {
-	blobRow
-	foreign bool // the row is of another form
-	stored  *table.Row
-}
-
-// rowsFrom yields the rows of blobs, from the row of an ID on: those of a partition, or of all if partition is not set.
-func (s *sweep) rowsFrom(ctx context.Context, partition keys.Enc, id string) iter.Seq2[storedRow, error] {
-	q := table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(reserved.Blob+id, reserved.Blob+"\x7f"), PageSize: s.opt.PageSize, TableScan: !partition.IsSet()}
-	return func(yield func(storedRow, error) bool) {
-		for r, err := range s.rows.Rows(ctx, q) {
-			if err == nil && s.rows.Engine().Ranged() {
-				err = table.ErrRanged
-			}
-			if err != nil {
-				yield(storedRow{}, err)
-				return
-			}
-			b, ok := decodeRow(r, s.store.table)
-			if !yield(storedRow{b, !ok, r}, nil) {
-				return
-			}
-		}
-	}
 }
 
 // merged reads two lists side by side, which are both in the order of the IDs of a partition. It finds the items of the second list by

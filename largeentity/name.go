@@ -52,6 +52,11 @@ func (o *Options) newName(tableName, partition string) (name, error) {
 	return n, nil
 }
 
+// linkable returns the time until which a blob can be stored in an entity, and unlinkable the time from which on no request that stores
+// it can arrive any more.
+func (o *Options) linkable(n name) time.Time   { return n.uploaded().Add(o.Grace / 2) }
+func (o *Options) unlinkable(n name) time.Time { return n.uploaded().Add(o.Grace) }
+
 const escapeMark = '~'
 
 // plain reports whether a byte of a PartitionKey stays as it is in the name of a blob.

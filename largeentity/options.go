@@ -73,8 +73,3 @@ func (o Options) withDefaults() (Options, engine.Options, error) {
 	}
 	return o, common, err
 }
-
-// linkable returns the time until which a blob can be stored in an entity, and settled the time from which on no request that stores
-// it can arrive any more.
-func (o *Options) linkable(n name) time.Time { return n.uploaded().Add(o.Grace / 2) }
-func (o *Options) settled(n name) time.Time  { return n.uploaded().Add(o.Grace) }

@@ -12,12 +12,12 @@ import (
 // The state of a blob, in its row. A blob has a row in the partition of its entity from the write on that stores the link.
 const (
 	live      = "live"      // an entity links it
-	dead      = "dead"      // it was replaced, or its entity was deleted
+	unlinked  = "unlinked"  // it was replaced, or its entity was deleted
 	moved     = "moved"     // its entity is in the destination of package archive
 	condemned = "condemned" // Sweep has found it without a row
 )
 
-// blobRow is the row of a blob. The rows of dead and condemned blobs are tombstones: they stay until no request arrives that would
+// blobRow is the row of a blob. The rows of unlinked and condemned blobs are tombstones: they stay until no request arrives that would
 // link the blob again.
 type blobRow struct {
 	name
@@ -58,4 +58,12 @@ func decodeRow(r *table.Row, tableName string) (b blobRow, ok bool) {
 }
 
 // isTombstone reports whether nothing refers to the blob, and never will.
-func (b blobRow) isTombstone() bool { return b.state == dead || b.state == condemned }
+func (b blobRow) isTombstone() bool { return b.state == unlinked || b.state == condemned }
+
+// entityKey returns the key of the entity that links the blob or has linked it, zero for an orphan.
+func (b blobRow) entityKey() keys.Key {
+	if b.entity == "" {
+		return keys.Key{}
+	}
+	return keys.Stored(b.partition, b.entity)
+}

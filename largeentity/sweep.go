@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -49,8 +47,8 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 	}
 	if err == nil {
 		w.rows = table.RowsOf(t.Engine(), true) // an operation ID tells the outcome after a lost response
-		if err = w.blobs(ctx); err == nil {
-			err = w.tombstones(ctx)
+		if err = w.sweepBlobs(ctx); err == nil {
+			err = w.sweepRows(ctx)
 		}
 	}
 	if errors.Is(err, errEnough) {
@@ -60,148 +58,4 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 		err = fmt.Errorf("largeentity: Sweep: %w", err)
 	}
 	return w.report, err
-}
-
-// sweep is a run of Sweep.
-type sweep struct {
-	store   *Store
-	rows    *table.Table[table.Row]
-	opt     SweepOptions
-	report  SweepReport
-	deleted int
-}
-
-// errEnough ends a sweep at SweepOptions.MaxDeletes.
-var errEnough = errors.New("enough blobs are deleted")
-
-// blobs sweeps by the list of the blobs: it finds those that no row keeps.
-func (w *sweep) blobs(ctx context.Context) error {
-	rows := &merged[storedRow]{
-		open: func(partition, id string) iter.Seq2[storedRow, error] {
-			return w.rowsFrom(ctx, keys.Stored(partition, "").Partition(), id)
-		},
-		nameOf: func(r storedRow) (name, bool) { return r.name, !r.foreign },
-	}
-	defer rows.close()
-	for b, err := range w.store.client.list(ctx, w.store.table+"/", w.opt.PageSize) {
-		if err != nil {
-			return err
-		}
-		w.report.Blobs++
-		if b.foreign || b.table != w.store.table {
-			w.report.Foreign++
-		} else {
-			row, err := rows.find(b.name)
-			if err == nil {
-				err = w.blob(ctx, b, row)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if b.pageEnd && w.opt.Progress != nil {
-			w.opt.Progress(w.report)
-		}
-	}
-	return nil
-}
-
-// blob decides about a blob that was listed.
-func (w *sweep) blob(ctx context.Context, b listed, row *storedRow) error {
-	switch {
-	case row == nil && !w.expired(b):
-		w.report.Young++
-	case row == nil:
-		return w.orphan(ctx, b.name)
-	case row.state == condemned:
-		return w.delete(ctx, Finding{Kind: Orphan, Blob: b.String()}, b.name)
-	case row.state == dead:
-		return w.delete(ctx, Finding{Replaced, b.String(), row.entityKey()}, b.name)
-	case row.state == live || row.state == moved:
-		w.report.Linked++
-	default:
-		w.report.Foreign++ // of a newer version of this library
-	}
-	return nil
-}
-
-func (b blobRow) entityKey() keys.Key {
-	if b.entity == "" {
-		return keys.Key{}
-	}
-	return keys.Stored(b.partition, b.entity)
-}
-
-// expired reports whether a blob is older than the grace, both by the clock of the program that has uploaded it and by that of the
-// service.
-func (w *sweep) expired(b listed) bool {
-	from := b.uploaded()
-	if b.modified.After(from) {
-		from = b.modified
-	}
-	return w.store.opt.Now().Sub(from) > w.store.opt.Grace
-}
-
-// orphan deletes a blob that has no row. Its row comes first, so that no writer can link the blob from now on.
-func (w *sweep) orphan(ctx context.Context, n name) error {
-	if w.enough() {
-		return errEnough
-	}
-	if !w.opt.DryRun {
-		r, err := blobRow{name: n, state: condemned}.row()
-		if err != nil {
-			return err
-		}
-		switch _, err := w.rows.InsertAt(ctx, r.Key, r); {
-		case errors.Is(err, table.ErrExists): // a slow writer was first, or another sweep
-			w.report.Young++
-			return nil
-		case err != nil:
-			return err
-		}
-	}
-	return w.delete(ctx, Finding{Kind: Orphan, Blob: n.String()}, n)
-}
-
-// delete deletes the blob of a tombstone.
-func (w *sweep) delete(ctx context.Context, f Finding, n name) error {
-	if w.enough() {
-		return errEnough
-	}
-	if !w.opt.DryRun {
-		if _, err := w.store.client.delete(ctx, n.String()); err != nil {
-			return err
-		}
-	}
-	w.deleted++
-	w.found(f)
-	return nil
-}
-
-// enough reports whether the sweep may delete no more blobs.
-func (w *sweep) enough() bool { return w.opt.MaxDeletes > 0 && w.deleted == w.opt.MaxDeletes }
-
-// found counts a finding.
-func (w *sweep) found(f Finding) {
-	switch f.Kind {
-	case Orphan:
-		w.report.Orphans++
-	case Replaced:
-		w.report.Replaced++
-	case Dangling:
-		w.report.Dangling++
-	}
-	if w.opt.Finding != nil {
-		w.opt.Finding(f)
-	}
-}
-
-// mayGo reports whether a tombstone is not needed any more: no request arrives that links its blob. That of an orphan stays for as long
-// again, for programs whose clocks are wrong.
-func (w *sweep) mayGo(r storedRow) bool {
-	now := w.store.opt.Now()
-	if now.Before(w.store.opt.settled(r.name)) {
-		return false
-	}
-	return r.state != condemned || now.Sub(r.stored.Timestamp) > w.store.opt.Grace
 }

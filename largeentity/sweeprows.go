@@ -10,9 +10,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// tombstones sweeps by the list of the rows: it finds links without blobs, blobs of entities that are not archived any more, and
+// sweepRows sweeps by the list of the rows: it finds links without blobs, blobs of entities that are not archived any more, and
 // tombstones that are not needed any more, which it deletes in batches.
-func (w *sweep) tombstones(ctx context.Context) error {
+func (w *sweep) sweepRows(ctx context.Context) error {
 	var failed error
 	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		failed = w.eachRow(ctx, func(n name) bool {
@@ -101,14 +101,14 @@ func (w *sweep) movedRow(ctx context.Context, r storedRow, exists bool) error {
 	return w.missing(ctx, r)
 }
 
-// notArchived makes a moved row dead, and deletes its blob.
+// notArchived makes a moved row unlinked, and deletes its blob.
 func (w *sweep) notArchived(ctx context.Context, r storedRow) error {
 	if w.enough() {
 		return errEnough
 	}
 	if !w.opt.DryRun {
 		b := r.blobRow
-		b.state, b.incarnation = dead, ""
+		b.state, b.incarnation = unlinked, ""
 		row, err := b.row()
 		if err != nil {
 			return err

@@ -19,7 +19,7 @@
 // # Large entities
 //
 // A link is stored in one transaction with the insertion of the row of its blob. The row of a blob that the entity does not link any
-// more becomes dead, and stays as a tombstone until no request arrives that could link the blob again. Such a request is not sent
+// more becomes unlinked, and stays as a tombstone until no request arrives that could link the blob again. Such a request is not sent
 // after half the grace period by the clock of its program, also if it was planned before: a check when it is planned is not enough,
 // because a program may be suspended in between. The collector inserts a condemned row before it deletes a blob without a row, which
 // matters for programs whose clocks are wrong.

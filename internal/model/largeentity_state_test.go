@@ -14,7 +14,7 @@ const blobCount = 3
 const (
 	rowNone = iota
 	rowLive
-	rowDead
+	rowUnlinked
 	rowMoved
 	rowCondemned
 )
@@ -110,7 +110,7 @@ func (s largeState) String() string {
 	}
 	for i := range blobCount {
 		fmt.Fprintf(&b, " · blob %d %s row %s", i, map[bool]string{true: "there", false: "none"}[s.exists[i]],
-			[...]string{"none", "live", "dead", "moved", "condemned"}[s.rows[i].state])
+			[...]string{"none", "live", "unlinked", "moved", "condemned"}[s.rows[i].state])
 		b.WriteString([...]string{"", " old", " settled", " ancient"}[s.age[i]])
 	}
 	if s.dest.kind == present {

@@ -8,8 +8,8 @@ type largeProtocol struct {
 	clockBehind bool // the second user takes every blob for young
 
 	// Mutants.
-	noCondemned, condemnedAtOnce, condemnByUpsert, noGrace, deadAtOnce, linkOld, ageAtPlan, linkByUpsert, unconditional bool
-	reclaimFirst, noDead, sweepRows, moveIsDelete, restoreBlind, destFirst, movedBlind, keepMoved, readOnce             bool
+	noCondemned, condemnedAtOnce, condemnByUpsert, noGrace, unlinkedAtOnce, linkOld, ageAtPlan, linkByUpsert, unconditional bool
+	reclaimFirst, noUnlinked, sweepRows, moveIsDelete, restoreBlind, destFirst, movedBlind, keepMoved, readOnce             bool
 }
 
 // linkAction is a line of a script.
@@ -157,7 +157,7 @@ func (l *largeProtocol) user(s largeState, i int, step largeStepper) {
 		set("withdraws the archived row", n, end)
 	case luReclaim:
 		after := end
-		if !l.deadAtOnce && s.age[u.reclaim] >= settled || l.deadAtOnce {
+		if !l.unlinkedAtOnce && s.age[u.reclaim] >= settled || l.unlinkedAtOnce {
 			after = next(luReclaimRow)
 		}
 		send(linkRequest{kind: blobDelete, blob: u.reclaim}, "deletes the old blob", after, after)
@@ -268,16 +268,16 @@ func (l *largeProtocol) arrive(s *largeState, r linkRequest) bool {
 			s.fault = linkedAgain
 		}
 		if r.from.exists {
-			l.drop(s, r.from.link, rowDead)
+			l.drop(s, r.from.link, rowUnlinked)
 		}
 		s.rows[r.blob] = blobRow{state: rowLive}
 		s.entity = linkEntity{exists: true, ver: r.from.ver + 1, incarnation: max(r.from.incarnation, 1), link: r.blob}
 	case blobRemove:
-		l.drop(s, r.from.link, rowDead)
+		l.drop(s, r.from.link, rowUnlinked)
 		s.entity = linkEntity{ver: s.entity.ver}
 	case blobMove:
 		if l.moveIsDelete {
-			l.drop(s, r.from.link, rowDead)
+			l.drop(s, r.from.link, rowUnlinked)
 		} else {
 			s.rows[r.from.link] = blobRow{rowMoved, r.from.incarnation}
 		}
@@ -302,7 +302,7 @@ func (l *largeProtocol) arrive(s *largeState, r linkRequest) bool {
 // drop notes in a transaction that the entity does not link a blob any more.
 func (l *largeProtocol) drop(s *largeState, b, state uint8) {
 	s.dropped[b] = true
-	if !l.noDead {
+	if !l.noUnlinked {
 		s.rows[b] = blobRow{state: state}
 	}
 }

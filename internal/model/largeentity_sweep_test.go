@@ -7,7 +7,7 @@ const (
 	swDelete
 	swDeleteRow
 	swAskArchive
-	swMarkDead
+	swMarkUnlinked
 )
 
 // work reports whether a sweep would change something about a blob.
@@ -15,7 +15,7 @@ func (l *largeProtocol) work(s largeState, b uint8) bool {
 	switch row := s.rows[b]; row.state {
 	case rowNone:
 		return s.exists[b] && (s.age[b] >= settled || l.noGrace) && !l.sweepRows
-	case rowDead, rowCondemned:
+	case rowUnlinked, rowCondemned:
 		return s.exists[b] || s.age[b] >= l.mayDeleteRow(row)
 	case rowMoved:
 		return !l.keepMoved && !l.needed(s, row)
@@ -31,7 +31,7 @@ func (l *largeProtocol) needed(s largeState, row blobRow) bool {
 // mayDeleteRow returns the age from which on a tombstone is deleted.
 func (l *largeProtocol) mayDeleteRow(row blobRow) uint8 {
 	switch {
-	case row.state == rowDead && l.deadAtOnce, row.state == rowCondemned && l.condemnedAtOnce:
+	case row.state == rowUnlinked && l.unlinkedAtOnce, row.state == rowCondemned && l.condemnedAtOnce:
 		return young
 	case row.state == rowCondemned:
 		return ancient
@@ -58,7 +58,7 @@ func (l *largeProtocol) sweep(s largeState, step largeStepper) {
 			switch {
 			case row.state == rowMoved && l.destFirst, row.state == rowLive && l.destFirst:
 				if !l.needed(s, blobRow{rowMoved, 1}) { // the destination was read first
-					set("reads the destination: none", s, blobSweeper{swMarkDead, b, blobRow{rowMoved, 1}})
+					set("reads the destination: none", s, blobSweeper{swMarkUnlinked, b, blobRow{rowMoved, 1}})
 				}
 			case row.state == rowMoved && !l.keepMoved:
 				set("reads a moved row", s, blobSweeper{swAskArchive, b, row})
@@ -96,13 +96,13 @@ func (l *largeProtocol) sweep(s largeState, step largeStepper) {
 			set("asks the destination: present", s, idle)
 			return
 		}
-		set("asks the destination: gone", s, blobSweeper{swMarkDead, b, w.saw})
-	case swMarkDead:
+		set("asks the destination: gone", s, blobSweeper{swMarkUnlinked, b, w.saw})
+	case swMarkUnlinked:
 		n := s
 		if n.rows[b] == w.saw || l.movedBlind {
-			n.rows[b] = blobRow{state: rowDead}
+			n.rows[b] = blobRow{state: rowUnlinked}
 			n.dropped[b] = true
 		}
-		set("marks the moved row dead, by its ETag", n, idle)
+		set("marks the moved row unlinked, by its ETag", n, idle)
 	}
 }
