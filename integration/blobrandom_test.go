@@ -12,12 +12,23 @@ import (
 // TestRandomBlobRequests: every service responds to the same random requests for blobs in the same way.
 func TestRandomBlobRequests(t *testing.T) {
 	t.Parallel()
+	compareRandom(t, func(r *randomBlobs) randomClient { return r })
+}
+
+// randomClient sends random requests to a service.
+type randomClient interface {
+	// next sends the next request. It returns the request and what matters of the response.
+	next() (request, response string)
+}
+
+// compareRandom sends the same random requests to every service.
+func compareRandom(t *testing.T, client func(*randomBlobs) randomClient) {
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			var all []*randomBlobs
+			var all []randomClient
 			for _, b := range backends {
-				all = append(all, &randomBlobs{rawBlob: newRawClient(t, b).blob(), rng: rand.New(rand.NewPCG(seed, 1)), etags: map[string][]string{}})
+				all = append(all, client(&randomBlobs{rawBlob: newRawClient(t, b).blob(), rng: rand.New(rand.NewPCG(seed, 1)), etags: map[string][]string{}}))
 			}
 			counts := map[string]int{}
 			for i := range 300 {
@@ -82,7 +93,7 @@ func (r *randomBlobs) leaseID() string {
 	return r.one("aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002")
 }
 
-// next sends the next request. It returns the request and what matters of the response.
+// next implements randomClient.
 func (r *randomBlobs) next() (request, response string) {
 	r.Helper()
 	name := r.one("a", "b", "c/d")
@@ -112,32 +123,42 @@ func (r *randomBlobs) next() (request, response string) {
 		path += "?comp=metadata"
 		header = append(r.conditions(name, true), "x-ms-meta-n", fmt.Sprint(r.rng.IntN(9)))
 	case 9, 10:
-		path += "?comp=lease"
-		action := r.one("acquire", "acquire", "renew", "change", "release", "release", "break")
-		header = []string{"x-ms-lease-action", action}
-		if action == "acquire" || action == "change" {
-			header = append(header, "x-ms-proposed-lease-id", r.leaseID())
-		}
-		switch action {
-		case "acquire":
-			header = append(header, "x-ms-lease-duration", "-1")
-		case "break":
-			header = append(header, "x-ms-lease-break-period", "0")
-		default:
-			header = append(header, "x-ms-lease-id", r.leaseID())
-		}
+		path, header = path+"?comp=lease", r.leaseChange()
 	default:
 		method, path = "GET", r.list(r.one("", "&prefix=c/", "&prefix=x", "&delimiter=/"))
 	}
+	request, head, text := r.sendTo(name, method, path, body, header)
+	return request, r.outcome(method, head, text)
+}
+
+// leaseChange returns the header of a random lease operation.
+func (r *randomBlobs) leaseChange() []string {
+	action := r.one("acquire", "acquire", "renew", "change", "release", "release", "break")
+	header := []string{"x-ms-lease-action", action}
+	if action == "acquire" || action == "change" {
+		header = append(header, "x-ms-proposed-lease-id", r.leaseID())
+	}
+	switch action {
+	case "acquire":
+		return append(header, "x-ms-lease-duration", "-1")
+	case "break":
+		return append(header, "x-ms-lease-break-period", "0")
+	}
+	return append(header, "x-ms-lease-id", r.leaseID())
+}
+
+// sendTo sends a request for a blob, and notes the ETag of the blob.
+func (r *randomBlobs) sendTo(name, method, path, body string, header []string) (request string, head http.Header, text string) {
+	r.Helper()
 	request = fmt.Sprint(method, " ", strings.TrimPrefix(path, r.container), " ", header)
-	head, text := r.send(method, path, body, header...)
+	head, text = r.send(method, path, body, header...)
 	if method == "DELETE" && head.Get("Status") == "202" {
 		delete(r.etags, name)
 	}
 	if etag := head.Get("ETag"); etag != "" && method != "GET" && head.Get("Status") < "300" {
 		r.etags[name] = append(r.etags[name], etag)
 	}
-	return request, r.outcome(method, head, text)
+	return request, head, text
 }
 
 // outcome returns what matters of a response.
@@ -146,7 +167,7 @@ func (r *randomBlobs) outcome(method string, head http.Header, text string) stri
 	if head.Get("Status") >= "300" {
 		return response
 	}
-	for _, name := range []string{"Content-Range", "Content-Type", "x-ms-blob-append-offset", "x-ms-blob-committed-block-count", "x-ms-meta-n", "x-ms-lease-state", "x-ms-lease-status", "x-ms-lease-duration", "x-ms-lease-id", "x-ms-lease-time"} {
+	for _, name := range []string{"Content-Range", "Content-Type", "x-ms-blob-type", "x-ms-blob-append-offset", "x-ms-blob-committed-block-count", "x-ms-meta-n", "x-ms-lease-state", "x-ms-lease-status", "x-ms-lease-duration", "x-ms-lease-id", "x-ms-lease-time"} {
 		if name != "Content-Type" || text != "" && !strings.Contains(text, "<?xml") {
 			response += " " + head.Get(name)
 		}

@@ -12,7 +12,7 @@ import (
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends {
-		for _, d := range slices.Concat(tableDifferences, queueDifferences, blobDifferences) {
+		for _, d := range slices.Concat(tableDifferences, queueDifferences, blobDifferences, blockBlobDifferences) {
 			t.Run(b.Name()+"/"+d.number+" "+d.name, func(t *testing.T) {
 				t.Parallel()
 				want := d.live
@@ -42,7 +42,7 @@ func TestDifferencesAreListed(t *testing.T) {
 			listed = append(listed, strings.TrimSpace(what))
 		}
 	}
-	for _, d := range slices.Concat(tableDifferences, queueDifferences, blobDifferences) {
+	for _, d := range slices.Concat(tableDifferences, queueDifferences, blobDifferences, blockBlobDifferences) {
 		are = append(are, d.name)
 	}
 	if !slices.Equal(listed, are) {

@@ -7,7 +7,7 @@ func TestBehaviour(t *testing.T) {
 	for _, b := range backends {
 		t.Run(b.Name(), func(t *testing.T) {
 			t.Parallel()
-			for _, part := range []map[string]func(*env){suite, queueSuite, blobSuite} {
+			for _, part := range []map[string]func(*env){suite, queueSuite, blobSuite, blockBlobSuite} {
 				for name, test := range part {
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -76,7 +77,9 @@ func TestBlockBlobResponses(t *testing.T) {
 		secret   = "x-ms-request-server-encrypted: true"
 		xml      = "content-type: application/xml"
 	)
-	all := func(method, query string) response { return r.send(method, photo+"?comp=blocklist&blocklisttype="+query, "") }
+	all := func(method, query string) response {
+		return r.send(method, photo+"?comp=blocklist&blocklisttype="+query, "")
+	}
 	a := r.put("")
 	r.expect(a, 201, "")
 	r.expectHeader(a, length, "content-md5: 1B2M2Y8AsgTpgAmY7PhCfg==", date, "etag: "+etag(a), modified, server, secret, version)
@@ -185,7 +188,9 @@ func TestUncommittedBlob(t *testing.T) {
 	if after := r.state(); after != before || len(r.StoredBlobs("logs")) != 1 {
 		t.Errorf("got %s; want %s", after, before)
 	}
-	list := func(include string) string { return r.send("GET", "/logs?restype=container&comp=list&prefix=p"+include, "").body }
+	list := func(include string) string {
+		return r.send("GET", "/logs?restype=container&comp=list&prefix=p"+include, "").body
+	}
 	if got := part(list(""), "Blobs"); got != "" {
 		t.Errorf("a list without uncommitted blobs: got %s; want none", got)
 	}
@@ -343,6 +348,9 @@ func TestBlockBlobLimits(t *testing.T) {
 
 // TestBlockCounts: a blob has at most 100,000 uncommitted and 50,000 committed blocks.
 func TestBlockCounts(t *testing.T) {
+	if testkit.Race {
+		t.Skip("-race: takes 100,000 requests and has no concurrency")
+	}
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{RequestLogSize: -1})
 	id := func(i int) string { return strconv.Itoa(10_000_000 + i) }

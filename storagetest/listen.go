@@ -44,9 +44,6 @@ func (s *Service) Close() error {
 	return err
 }
 
-// maxBody limits the body of a request at a port. The SDKs send larger blobs in blocks.
-const maxBody = 512 << 20
-
 // ServeHTTP executes a request that arrives at a port. If a fault breaks or prevents the connection, ServeHTTP closes the
 // connection without a response; Go's client then repeats a GET by itself. Go's server omits the Content-Length of a response
 // without content.

@@ -46,20 +46,3 @@ func (e endOfBody) Read([]byte) (int, error) {
 	}
 	return 0, io.EOF
 }
-
-// readBody reads a body. If its length is known, as that of a large block is, the body is read into memory of that length.
-func readBody(r io.Reader, length int64) ([]byte, error) {
-	if length <= 0 || length > maxBody {
-		return io.ReadAll(r)
-	}
-	body := make([]byte, length)
-	n, err := io.ReadFull(r, body)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return body[:n], nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	rest, err := io.ReadAll(r)
-	return append(body, rest...), err
-}

@@ -95,9 +95,9 @@ func TestBlobFaults(t *testing.T) {
 		return false
 	}
 	for kind, want := range map[requests.Kind]bool{
-		requests.ContainerCreate: true, requests.ContainerDelete: true, requests.ContainerSet: true, requests.ContainerLease: true, requests.BlobCreate: true, requests.BlobAppend: true,
+		requests.ContainerCreate: true, requests.ContainerDelete: true, requests.ContainerSet: true, requests.ContainerLease: true, requests.BlobCreate: true, requests.BlobAppend: true, requests.BlobStage: true, requests.BlobCommit: true,
 		requests.BlobSetMetadata: true, requests.BlobSetHeaders: true, requests.BlobDelete: true, requests.BlobLease: true,
-		requests.ContainerGet: false, requests.ContainerList: false, requests.BlobGet: false, requests.BlobProperties: false, requests.BlobList: false,
+		requests.ContainerGet: false, requests.ContainerList: false, requests.BlobGet: false, requests.BlobBlocks: false, requests.BlobProperties: false, requests.BlobList: false,
 	} {
 		if got := has(kind, storagetest.Twice()); got != want {
 			t.Errorf("%s: got Twice %v; want %v", kind, got, want)

@@ -18,11 +18,11 @@ func (c *call) appendBlock(b *blob, now time.Time) *xmlform.Response {
 	if f == nil {
 		f = c.checkETagForm()
 	}
-	if f == nil {
-		f = c.checkWrite(b, now)
-	}
 	if f == nil && b.kind != appendBlob {
 		f = errWrongBlobType
+	}
+	if f == nil {
+		f = c.checkWrite(b, now)
 	}
 	if f == nil {
 		f = c.checkAppend(b)

@@ -48,23 +48,30 @@ func (c *call) checkRead(b *blob, now time.Time) *xmlform.Failure {
 	return f
 }
 
-// checkCreate checks the conditions and the lease ID of a write that creates or replaces a blob. b is nil if there is no blob, and
-// then the lease ID is not checked, as by the live service.
-func (c *call) checkCreate(b *blob, now time.Time) *xmlform.Failure {
+// checkCreateConditions checks the conditions of a write that creates or replaces a blob. b is nil if there is no blob.
+func (c *call) checkCreateConditions(b *blob) *xmlform.Failure {
 	x, f := c.parseConditions()
+	if f == nil {
+		f = x.checkCombination()
+	}
 	switch {
 	case f != nil:
 		return f
 	case b.exists() && x.noneMatch == "*":
 		return errBlobExists
 	case b.exists():
-		return c.checkWrite(b, now)
+		return x.checkWrite(b.etag, b.modified)
 	}
-	f = x.checkMissing(false)
-	if f == nil && b != nil {
-		f = b.lease.checkRequired(c.Header.Get("x-ms-lease-id"), now, blobLease)
+	return x.checkMissing(false)
+}
+
+// checkCreateLease checks the lease ID of a write that creates or replaces a blob. b is nil if there is no blob, and then the lease
+// ID is not checked, as by the live service.
+func (c *call) checkCreateLease(b *blob, now time.Time) *xmlform.Failure {
+	if b == nil {
+		return nil
 	}
-	return f
+	return b.lease.checkRequired(c.Header.Get("x-ms-lease-id"), now, blobLease)
 }
 
 // createBlob creates an empty append blob or a block blob with content, or replaces a blob by one. old is nil if there is no blob.
@@ -75,7 +82,10 @@ func (c *call) createBlob(parent *container, name string, old *blob, now time.Ti
 	}
 	b, f := c.newBlob(name, c.Header.Get("x-ms-blob-type"))
 	if f == nil {
-		f = c.checkCreate(old, now)
+		f = c.checkCreateConditions(old)
+	}
+	if f == nil {
+		f = c.checkCreateLease(old, now)
 	}
 	if f != nil {
 		return xmlform.Refuse(f)

@@ -1,7 +1,6 @@
 package blobs
 
 import (
-	"encoding/base64"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,30 +8,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
-
-// maxBlockID is the maximum length of a block's ID before its encoding.
-const maxBlockID = 64
-
-// decodeBlockID decodes the ID of a block.
-func decodeBlockID(id string) ([]byte, bool) {
-	decoded, err := base64.StdEncoding.Strict().DecodeString(id)
-	return decoded, err == nil && len(decoded) > 0
-}
-
-// blockID returns the ID of the block in the query.
-func (c *call) blockID() (string, *xmlform.Failure) {
-	id := c.Query.Get("blockid")
-	decoded, ok := decodeBlockID(id)
-	switch {
-	case id == "":
-		return "", xmlform.MissingParameter("blockid")
-	case !ok:
-		return "", xmlform.InvalidParameter("blockid", id, "Not a valid base64 string.")
-	case len(decoded) > maxBlockID:
-		return "", errOutOfRange
-	}
-	return id, nil
-}
 
 // putBlock puts an uncommitted block. b is nil if there is no blob; a blob with uncommitted blocks only is created then. The ETag
 // of a blob does not change, and conditions are not checked.
@@ -52,6 +27,7 @@ func (c *call) putBlock(parent *container, name string, b *blob, now time.Time) 
 		parent.blobs[name] = b
 	}
 	b.staged.put(id, c.ownBody(), now)
+	b.lease.dropEnded(now)
 	header := encrypted(http.Header{})
 	c.setChecksum(header)
 	return &xmlform.Response{Status: http.StatusCreated, Header: header}
@@ -81,10 +57,13 @@ func (c *call) commitBlocks(parent *container, name string, b *blob, now time.Ti
 		f = c.checkChecksum(c.Header.Get("Content-MD5"))
 	}
 	if f == nil {
-		f = c.checkCreate(b, now)
+		f = c.checkCreateConditions(b)
 	}
 	if f == nil && b != nil && b.kind != blockBlob {
 		f = errWrongBlobType
+	}
+	if f == nil {
+		f = c.checkCreateLease(b, now)
 	}
 	if f != nil {
 		return xmlform.Refuse(f)

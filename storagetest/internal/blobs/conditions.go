@@ -48,15 +48,24 @@ func matches(condition, etag string) bool {
 // whole returns a time as responses report it, in seconds.
 func whole(t time.Time) time.Time { return t.Truncate(time.Second) }
 
-// checkWrite checks the conditions of a write to an existing blob or container. Only reads support several ETags.
-func (x conditions) checkWrite(etag string, modified time.Time) *xmlform.Failure {
+// checkCombination checks the number of the conditions of a write. Only reads support several ETags.
+func (x conditions) checkCombination() *xmlform.Failure {
 	switch {
-	case strings.Contains(x.match+x.noneMatch, ","):
-		return errConditions
-	case x.match != "" && (x.noneMatch != "" || !x.modifiedSince.IsZero()),
+	case strings.Contains(x.match+x.noneMatch, ","),
+		x.match != "" && (x.noneMatch != "" || !x.modifiedSince.IsZero()),
 		x.noneMatch != "" && !x.unmodifiedSince.IsZero(),
 		!x.modifiedSince.IsZero() && !x.unmodifiedSince.IsZero():
 		return errConditions
+	}
+	return nil
+}
+
+// checkWrite checks the conditions of a write to an existing blob or container.
+func (x conditions) checkWrite(etag string, modified time.Time) *xmlform.Failure {
+	if f := x.checkCombination(); f != nil {
+		return f
+	}
+	switch {
 	case x.noneMatch != "" && matches(x.noneMatch, etag),
 		x.match != "" && !matches(x.match, etag),
 		x.noneMatch == "" && !x.modifiedSince.IsZero() && !whole(modified).After(x.modifiedSince),

@@ -29,7 +29,7 @@ func (s *staging) fits(id string) bool {
 	return true
 }
 
-// dropOld discards blocks that nobody has committed in time, and reports whether there are none.
+// dropOld discards blocks that were not committed in time, and reports whether there are none.
 func (s *staging) dropOld(now time.Time) (none bool) {
 	if len(s.blocks) > 0 && now.Sub(s.last) >= stagedFor {
 		s.blocks = nil
