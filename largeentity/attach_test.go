@@ -40,7 +40,7 @@ func TestRequests(t *testing.T) {
 	e.Value.Photo = fx.upload(t, text(100))
 	must(t, fx.staff.Replace(ctx, e))
 	expectCounts(t, s, "replace by blocks", requests.Counts{requests.BlobStage: 7, requests.BlobCommit: 1, requests.Transaction: 1, requests.BlobDelete: 1})
-	testkit.Expect(t, "states", states(s), "unlinked live, 1 blobs")
+	testkit.Expect(t, "states", states(s), "live unlinked, 1 blobs")
 
 	e.Value.Last = "Smith"
 	must(t, fx.staff.Replace(ctx, e))
@@ -71,11 +71,11 @@ func TestEveryMethod(t *testing.T) {
 	e, err := fx.staff.Upsert(ctx, value(10), table.ReplaceExisting)
 	step("Upsert of a new one", err, "live, 1 blobs")
 	e, err = fx.staff.Upsert(ctx, value(11), table.ReplaceExisting)
-	step("Upsert", err, "unlinked live, 1 blobs")
-	step("Merge", fx.staff.Merge(ctx, e, photo.Set(value(12).Photo)), "unlinked unlinked live, 1 blobs")
+	step("Upsert", err, "live unlinked, 1 blobs")
+	step("Merge", fx.staff.Merge(ctx, e, photo.Set(value(12).Photo)), "live unlinked unlinked, 1 blobs")
 	fx.expectContent(t, "merged", e.Value.Photo, text(12))
 	_, err = fx.staff.Update(ctx, at(1), func(e *employee) error { e.Photo = value(13).Photo; return nil })
-	step("Update", err, "unlinked unlinked unlinked live, 1 blobs")
+	step("Update", err, "live unlinked unlinked unlinked, 1 blobs")
 	step("MergeAny", func() error {
 		return fx.staff.MergeAny(ctx, at(1), photo.Set(fx.upload(t, "small")))
 	}(), "unlinked unlinked unlinked unlinked, 0 blobs")
@@ -83,14 +83,14 @@ func TestEveryMethod(t *testing.T) {
 	must(t, err)
 	fx.expectContent(t, "merged small value", e.Value.Photo, "small")
 	e.Value.Photo, e.Value.Resume = value(14).Photo, fx.upload(t, text(15))
-	step("Replace", fx.staff.Replace(ctx, e), "unlinked unlinked unlinked unlinked live live, 2 blobs")
+	step("Replace", fx.staff.Replace(ctx, e), "live live unlinked unlinked unlinked unlinked, 2 blobs")
 	e.Value.ID = 2
-	step("Rekey", fx.staff.Rekey(ctx, e), "unlinked unlinked unlinked unlinked live live, 2 blobs")
+	step("Rekey", fx.staff.Rekey(ctx, e), "live live unlinked unlinked unlinked unlinked, 2 blobs")
 	fx.expectContent(t, "rekeyed", e.Value.Photo, text(14))
 	e.Value.Photo = e.Value.Resume
-	step("the same blob twice", fx.staff.Replace(ctx, e), "unlinked unlinked unlinked unlinked unlinked live, 1 blobs")
+	step("the same blob twice", fx.staff.Replace(ctx, e), "live unlinked unlinked unlinked unlinked unlinked, 1 blobs")
 	e.Value.Photo = largeentity.Blob{}
-	step("no value", fx.staff.Replace(ctx, e), "unlinked unlinked unlinked unlinked unlinked live, 1 blobs")
+	step("no value", fx.staff.Replace(ctx, e), "live unlinked unlinked unlinked unlinked unlinked, 1 blobs")
 	_, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(fx.staff.DeleteOp(e), nil) }, nil)
 	step("bulk delete", err, "unlinked unlinked unlinked unlinked unlinked unlinked, 0 blobs")
 
@@ -98,7 +98,7 @@ func TestEveryMethod(t *testing.T) {
 	must(t, err)
 	other := &employee{Department: "Sales", ID: 3, Photo: e.Value.Photo}
 	_, err = table.Transact(ctx, fx.staff.DeleteOp(e), fx.staff.InsertOp(other))
-	step("a blob that passes to another entity", err, "unlinked unlinked unlinked unlinked unlinked unlinked live, 1 blobs")
+	step("a blob that passes to another entity", err, "live unlinked unlinked unlinked unlinked unlinked unlinked, 1 blobs")
 	step("DeleteAny", fx.staff.DeleteAny(ctx, fx.staff.Key(*other)), "unlinked unlinked unlinked unlinked unlinked unlinked unlinked, 0 blobs")
 	if got := fx.staff.Repaired(); got != 0 {
 		t.Errorf("got %d repaired rows; want none", got)

@@ -56,8 +56,8 @@ func (d *download) Read(p []byte) (n int, err error) {
 }
 
 func (d *download) read(p []byte) (n int, err error) {
-	if len(p) == 0 {
-		return 0, nil
+	if err := d.ctx.Err(); err != nil || len(p) == 0 {
+		return 0, err
 	}
 	err = d.client.opt.Retry.Repeat(d.ctx, engine.Log{}, func() (again bool, err error) {
 		if d.offset == d.end {

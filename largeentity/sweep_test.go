@@ -144,9 +144,9 @@ func TestSweepReplaced(t *testing.T) {
 	must(t, err)
 	e.Value.Photo = fx.upload(t, text(30))
 	must(t, fx.staff.Replace(ctx, e))
-	testkit.Expect(t, "left to the sweep", states(s), "unlinked live, 2 blobs")
+	testkit.Expect(t, "left to the sweep", states(s), "live unlinked, 2 blobs")
 	testkit.Expect(t, "deletes", fx.sweep(t, nil).Replaced, 1)
-	testkit.Expect(t, "swept", states(s), "unlinked live, 1 blobs")
+	testkit.Expect(t, "swept", states(s), "live unlinked, 1 blobs")
 	testkit.Expect(t, "young tombstones", fx.sweep(t, nil).RowsGone, 0)
 	c.ahead = 25 * time.Hour
 	testkit.Expect(t, "old tombstones", fx.sweep(t, nil).RowsGone, 1)
