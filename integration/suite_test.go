@@ -26,6 +26,8 @@ var suite = map[string]func(*env){
 	"logs by period":            logsByPeriod,
 	"logs in blobs":             logBlobs,
 	"changed log blobs":         logBlobChanges,
+	"large values":              largeValues,
+	"archived large values":     archivedLargeValues,
 	"conditions":                conditions,
 	"explicit keys":             explicitKeys,
 	"merge":                     merge,

@@ -3,6 +3,7 @@ package largeentity
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -22,14 +23,16 @@ const (
 type blobRow struct {
 	name
 	state       string
-	entity      string // the RowKey of the entity that links it or has linked it
-	incarnation string // of a moved entity
+	entity      string    // the RowKey of the entity that links it or has linked it
+	incarnation string    // of a moved entity
+	since       time.Time // when a sweep has condemned the blob, by its clock; else zero
 }
 
 const (
 	propertyState       = "State"
 	propertyEntity      = "Entity"
 	propertyIncarnation = "Incarnation"
+	propertySince       = "Since"
 )
 
 // key returns the key of the row of a blob.
@@ -41,6 +44,9 @@ func (b blobRow) row() (*table.Row, error) {
 	err := errors.Join(r.Set(propertyState, b.state), r.Set(propertyEntity, b.entity))
 	if b.incarnation != "" {
 		err = errors.Join(err, r.Set(propertyIncarnation, b.incarnation))
+	}
+	if !b.since.IsZero() {
+		err = errors.Join(err, r.Set(propertySince, b.since))
 	}
 	return r, err
 }
@@ -54,7 +60,9 @@ func decodeRow(r *table.Row, tableName string) (b blobRow, ok bool) {
 	}
 	id, ok := strings.CutPrefix(r.Key.RowKey(), reserved.Blob)
 	n, valid := parseName(name{tableName, r.Key.PartitionKey(), id}.String())
-	return blobRow{n, text(propertyState), text(propertyEntity), text(propertyIncarnation)}, ok && valid
+	since, _ := r.Get(propertySince)
+	at, _ := since.(time.Time)
+	return blobRow{n, text(propertyState), text(propertyEntity), text(propertyIncarnation), at}, ok && valid
 }
 
 // isTombstone reports whether nothing refers to the blob, and never will.

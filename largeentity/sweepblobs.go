@@ -76,7 +76,7 @@ func (w *sweep) orphan(ctx context.Context, n name) error {
 		return errEnough
 	}
 	if !w.opt.DryRun {
-		r, err := blobRow{name: n, state: condemned}.row()
+		r, err := blobRow{name: n, state: condemned, since: w.store.opt.Now()}.row()
 		if err != nil {
 			return err
 		}

@@ -85,9 +85,9 @@ func (w *sweep) found(f Finding) {
 // mayGo reports whether a tombstone is not needed any more: no request arrives that links its blob. That of an orphan stays for as long
 // again, for programs whose clocks are wrong.
 func (w *sweep) mayGo(r storedRow) bool {
-	now := w.store.opt.Now()
+	now, grace := w.store.opt.Now(), w.store.opt.Grace
 	if now.Before(w.store.opt.unlinkable(r.name)) {
 		return false
 	}
-	return r.state != condemned || now.Sub(r.stored.Timestamp) > w.store.opt.Grace
+	return r.state != condemned || now.Sub(r.stored.Timestamp) > grace && now.Sub(r.since) > grace
 }
