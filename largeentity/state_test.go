@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -141,6 +142,41 @@ func TestSweepRestored(t *testing.T) {
 	e, err = c.staff.Get(ctx, at(1))
 	must(t, err)
 	c.expectContent(t, "restored", e.Value.Photo, text(20))
+}
+
+// TestRestoreAfterSweep: a restore fails if the archived entity was deleted, and its blob swept, after the restore has read it.
+func TestRestoreAfterSweep(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
+	c, err := newProgram(s, nil)
+	must(t, err)
+	other, err := newProgram(s.Service, nil)
+	must(t, err)
+	w, err := c.worker()
+	must(t, err)
+	must(t, errors.Join(c.ensure(ctx), c.old.Ensure(ctx), w.Ensure(ctx)))
+	e, err := c.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: c.upload(t, text(20))})
+	must(t, err)
+	must(t, c.mover.Archive(ctx, e))
+	must(t, w.Drain(ctx))
+	swept := false
+	s.BeforeRequest = func(r *http.Request) {
+		if swept || requests.KindOf(r) != requests.Get || !strings.Contains(r.URL.Path, "~b|") {
+			return
+		}
+		swept = true
+		for r, err := range other.old.Incarnations(ctx, at(1)) {
+			must(t, err)
+			must(t, other.old.Put(ctx, &archive.ArchivedRow{ID: r.ID, Kind: r.Kind, Moves: r.Moves}, r.Version))
+		}
+		testkit.Expect(t, "deletes", other.sweep(t, &largeentity.SweepOptions{Archived: other.mover.Contains}).Replaced, 1)
+	}
+	if _, err := c.mover.Restore(ctx, at(1)); !errors.Is(err, largeentity.ErrUploadAgain) {
+		t.Errorf("got error %v; want ErrUploadAgain", err)
+	}
+	testkit.Expect(t, "swept", swept, true)
+	testkit.Expect(t, "states", states(s.Service), "unlinked, 0 blobs")
 }
 
 // TestSweepConcurrent: a blob that is stored or replaced while a sweep reads is not reported.
