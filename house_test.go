@@ -53,8 +53,9 @@ var arrows = map[string][]string{
 	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/wire"},
 	"archive/blobarchive":      {"archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
 	"logtail":                  {"bulk", "internal/reserved", "keys", "table"},
-	"logtail/bloblog":          {"logtail/bloblog", "internal/blobs", "internal/engine", "internal/wire", "table"},
+	"logtail/bloblog":          {"internal/blobs", "internal/engine", "internal/wire", "table"},
 	"largeentity/series":       {"bulk", "keys", "table"},
+	"largeentity":              {"bulk", "internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "maintain", "table"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
@@ -66,15 +67,15 @@ var arrows = map[string][]string{
 	"storagetest/internal/xmlform":  {"storagetest/internal/protocol"},
 
 	"integration": {},
-	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
+	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as
 // literals.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
-	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series", "mixed", "view"} {
+	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob}, reserved.Properties...)
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series", "mixed", "view"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -61,6 +61,12 @@ func Example() {
 		check(err)
 		fmt.Println("in the archive:", e.Value.ID)
 	}
+	for stored, err := range old.Incarnations(ctx, e.Key) {
+		check(err)
+		there, err := mover.Contains(ctx, e.Key, stored.Incarnation)
+		check(err)
+		fmt.Println("this incarnation is in the archive:", there)
+	}
 	_, err = mover.Restore(ctx, e.Key)
 	check(err)
 	check(w.Drain(ctx))
@@ -68,6 +74,7 @@ func Example() {
 	// Output:
 	// Jones archived: true
 	// in the archive: 456
+	// this incarnation is in the archive: true
 	// Jones archived: false
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -99,7 +100,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	if err := m.put(ctx, next, version); err != nil {
 		return err
 	}
-	err = commit.Completing(m.from, j.CommitRecord, j.Index).Delete(ctx, e)
+	err = commit.Completing(m.as(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e)
 	if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
 		return err
 	}

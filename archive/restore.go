@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,7 +26,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := maintain.With(m.from, &restoreMaintainer[T]{m.kind, archived.Incarnation})
+	t, err := maintain.With(m.as(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}

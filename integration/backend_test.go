@@ -56,6 +56,9 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(logWriterEnv); text != "" {
 		os.Exit(runLogWriter(text))
 	}
+	if text := os.Getenv(uploaderEnv); text != "" {
+		os.Exit(runUploader(text))
+	}
 	double := storagetest.New(nil)
 	connection, err := double.Listen()
 	if err != nil {

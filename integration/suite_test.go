@@ -28,6 +28,8 @@ var suite = map[string]func(*env){
 	"changed log blobs":         logBlobChanges,
 	"data series":               dataSeries,
 	"data series writers":       dataSeriesWriters,
+	"large values":              largeValues,
+	"archived large values":     archivedLargeValues,
 	"conditions":                conditions,
 	"explicit keys":             explicitKeys,
 	"merge":                     merge,

@@ -14,6 +14,7 @@ type Change struct {
 	state         *entityState
 	by            string // the maintainer that is called
 	newID         func() string
+	move          Move
 }
 
 // rowOnce is a row that is decoded when it is first asked for.
@@ -51,6 +52,17 @@ func (c *Change) Incarnation() string {
 		c.state.incarnation, c.state.newIncarnation = c.newID(), true
 	}
 	return c.state.incarnation
+}
+
+// Moved reports whether the entity is deleted because it is stored in another place now.
+func (c *Change) Moved() bool { return c.move.Away && c.New == nil }
+
+// Restored returns the incarnation that the inserted entity had in another place, "" if it does not come from there.
+func (c *Change) Restored() string {
+	if c.Old != nil {
+		return ""
+	}
+	return c.move.Restored
 }
 
 // State returns the state that the maintainer stored with the last write.

@@ -62,13 +62,14 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 			return nil, t.OpError(method, k, err)
 		}
 	}
-	ctx, cancel := Bound(ctx, w.table.Options.WriteTimeout)
+	bounded, cancel := Bound(ctx, w.table.Options.WriteTimeout)
 	defer cancel()
 	if w.id, err = w.table.Options.newOperationID(); err == nil {
-		etags, err = w.run(ctx)
+		etags, err = w.run(bounded)
 	}
 	if err == nil {
 		w.applied(etags)
+		w.currentPlan.after.run(ctx)
 		return etags, nil
 	}
 	if isUnknown(err) {
@@ -205,7 +206,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 		return transaction{}, failed, err
 	}
 	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
-	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(effects) > 0}
+	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(effects) > 0, after: p.after, late: p.late}
 	var lead step
 	switch {
 	case w.completes != nil:

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -27,6 +28,8 @@ type Plan struct {
 	rows    map[string]*derivedRow
 	order   []string // of rows
 	effects []Effect
+	after   afterCommit
+	late    time.Time       // the plan is not sent after this time, unless it is zero
 	first   map[string]bool // the texts that First was asked about
 	blamed  int             // the operation that an error of Put is about, if it is not the current one; else -1
 	unread  error           // the error of a read, which is about no operation
@@ -257,6 +260,35 @@ func (p *Plan) First(text string) bool {
 	}
 	p.first[text] = true
 	return true
+}
+
+// AfterCommit plans a call for the time when the write is known to be committed; see maintain.Plan.AfterCommit.
+func (p *Plan) AfterCommit(name string, call func(context.Context)) {
+	p.after = p.after.with(name, call)
+}
+
+// NotAfter lets the transaction not be sent after a time; see maintain.Plan.NotAfter.
+func (p *Plan) NotAfter(t time.Time) {
+	if p.late.IsZero() || t.Before(p.late) {
+		p.late = t
+	}
+}
+
+// Retake plans another content for a row that the same maintainer has planned in this transaction, for the same or for another
+// entity. It reports whether there is such a row.
+func (p *Plan) Retake(r *Row) (bool, error) {
+	if r == nil {
+		return false, errNil
+	}
+	if d := p.rows[r.Key.RowKey()]; d == nil || !d.planned || d.by != p.by {
+		return false, nil
+	}
+	d, err := p.touch(r)
+	if err != nil {
+		return false, err
+	}
+	p.make(d, r, d.ifExists)
+	return true, nil
 }
 
 // beginMaintainer begins the call of a maintainer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -19,6 +20,8 @@ type planner struct {
 	steps      []step
 	most       int // derived rows of one operation, so far
 	operations int // of the transaction, by the last count
+	after      afterCommit
+	late       time.Time
 }
 
 var errNothing = errors.New("all operations were passed over")
@@ -78,6 +81,7 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 	if len(w.ops) == 0 {
 		return nil, true, -1, errNothing
 	}
+	k.after, k.late = p.after, p.late
 	more, failed, err := p.steps(w.table)
 	k.steps = append(k.steps, more...)
 	return p.effects, true, failed, err

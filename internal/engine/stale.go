@@ -23,7 +23,12 @@ func (o *Options) mostAge() time.Duration {
 //
 // If the wall clock of the machine stands still as well, nothing tells the writer how much time has passed. The service then
 // refuses requests that are signed with the account's key, but not those with a shared access signature or a token.
+//
+// The same holds for a plan that a maintainer has bounded; see Plan.NotAfter.
 func (w *write) stale() bool {
+	if late := w.currentPlan.late; !late.IsZero() && w.table.Options.Now().After(late) {
+		return true
+	}
 	if !w.currentPlan.record {
 		return false
 	}

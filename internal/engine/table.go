@@ -55,6 +55,7 @@ type Mode struct {
 	Schema      Schema // of the rows for the maintainers
 	Outbox      Outbox
 	Completes   *Completion
+	Move        Move
 
 	Exact              bool // writes store a commit record
 	Parts              int  // the most parts of an entity; 0 if each entity is one row

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -89,6 +90,8 @@ type transaction struct {
 	record  bool   // there is a commit record of this write
 	lead    bool   // the first step is a commit record: the write's own, or one of which it completes an effect
 	effects bool
+	after   afterCommit
+	late    time.Time // zero for a transaction that may be sent at any time
 }
 
 // callersPart returns the part of the caller's operations in a list with an item for each step.

@@ -21,7 +21,7 @@ func TestArchive(t *testing.T) {
 		{Name: "the entity is deleted unconditionally", File: "archive/handler.go",
 			Old: ".Delete(ctx, e)\n", New: ".DeleteAny(ctx, e.Key)\n", Test: "TestChangedMeanwhile"},
 		{Name: "the effect is not completed with the deletion", File: "archive/handler.go",
-			Old: "commit.Completing(m.from, j.CommitRecord, j.Index).Delete(ctx, e)", New: "m.from.Delete(ctx, e)", Test: "TestRequests|TestEveryFault/moved"},
+			Old: "commit.Completing(m.as(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e)", New: "m.as(engine.Move{Away: true}).Delete(ctx, e)", Test: "TestRequests|TestEveryFault/moved"},
 		{Name: "the destination is written unconditionally", File: "archive/tabledestination.go",
 			Old: "		op = d.rows.ReplaceOp(e)\n", New: "		op = d.rows.ReplaceAnyOp(e)\n", Test: "TestSlowWorker"},
 		{Name: "a deleted row leaves no tombstone", File: "archive/tabledestination.go",

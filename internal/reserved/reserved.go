@@ -65,6 +65,9 @@ const (
 	// Tombstone begins the RowKeys of notes that an archived incarnation is gone, of package archive: the incarnation follows.
 	Tombstone = "~d|"
 
+	// Blob begins the RowKeys of the rows of blobs, of package largeentity: the ID of the blob follows, 26 characters of 0-9 and A-Z.
+	Blob = "~b|"
+
 	// Restored begins the RowKeys of notes that an incarnation was restored, of package archive: the incarnation follows.
 	Restored = "~l|"
 )

@@ -1,0 +1,258 @@
+package integration
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// uploader is a process that uploads a photo, stores it in an entity, and reads it back. Another process opens it from its exported
+// fields, in JSON.
+type uploader struct {
+	Connection, Table, Container string
+	ASCII                        bool
+	Bytes                        int64
+	Kill                         string // the position at which the process is killed, such as "before 3 blob-stage", "" for none
+
+	requests  atomic.Int64
+	portraits *table.Table[portrait]
+	plain     *table.Table[portrait]
+	photos    *largeentity.Store
+}
+
+// uploaderEnv is the environment variable that makes a process of this test an uploader.
+const uploaderEnv = "AZTABLEKIT_UPLOADER"
+
+// Do implements policy.Policy. It prints the position at which the process is to be killed, and stops there.
+func (u *uploader) Do(r *policy.Request) (*http.Response, error) {
+	at := fmt.Sprint(u.requests.Add(1), " ", requests.KindOf(r.Raw()))
+	u.report("before " + at)
+	resp, err := r.Next()
+	u.report("after " + at)
+	return resp, err
+}
+
+func (u *uploader) report(at string) {
+	if at == u.Kill {
+		fmt.Println(at)
+		select {}
+	}
+}
+
+// connect opens the table and the container, with a clock that is ahead.
+func (u *uploader) connect(ahead time.Duration, more ...policy.Policy) error {
+	o := &account.Options{}
+	if u.ASCII {
+		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
+	}
+	o.Client.PerRetryPolicies = more
+	acc, err := account.FromConnectionString(u.Connection, o)
+	if err != nil {
+		return err
+	}
+	if u.plain, err = table.New(acc.Tables(), u.Table, portraitSchema, nil); err != nil {
+		return err
+	}
+	blocks := &largeentity.Options{BlocksInFlight: 1} // so that the positions of the requests are known
+	blocks.Now = func() time.Time { return time.Now().Add(ahead) }
+	if u.photos, err = largeentity.NewStore(acc.Container(u.Container), u.Table, blocks); err != nil {
+		return err
+	}
+	u.portraits, err = largeentity.Attach(u.plain, u.photos)
+	return err
+}
+
+// pattern is a reader of bytes that differ from place to place.
+type pattern struct{ at, end int64 }
+
+func (p *pattern) Read(b []byte) (int, error) {
+	n := int(min(int64(len(b)), p.end-p.at))
+	if n == 0 {
+		return 0, io.EOF
+	}
+	for i := range b[:n] {
+		at := p.at + int64(i)
+		b[i] = byte(at ^ at>>8 ^ at>>16)
+	}
+	p.at += int64(n)
+	return n, nil
+}
+
+// work uploads, stores and reads the photo.
+func (u *uploader) work(ctx context.Context) error {
+	k := u.portraits.Key(portrait{Group: "g", ID: 1})
+	b, err := u.photos.Upload(ctx, k, &pattern{end: u.Bytes}, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := u.portraits.Update(ctx, k, func(p *portrait) error { p.Photo = b; return nil }); err != nil {
+		return err
+	}
+	r, p, err := largeentity.Open(ctx, u.portraits, u.photos, k, photoOf)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	n, err := io.Copy(io.Discard, r)
+	if err == nil && (n != u.Bytes || p.Value.Photo != b) {
+		err = fmt.Errorf("got %d bytes of %v; want %v", n, p.Value.Photo, b)
+	}
+	return err
+}
+
+// runUploader is the main function of such a process. It prints the greatest heap in use, in bytes.
+func runUploader(text string) int {
+	u := &uploader{}
+	err := json.Unmarshal([]byte(text), u)
+	if err == nil {
+		err = u.connect(0, u)
+	}
+	most := uint64(0)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	measured := make(chan bool)
+	go func() {
+		defer close(measured)
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapInuse)
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	if err == nil {
+		err = u.work(ctx)
+	}
+	cancel()
+	<-measured
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println("heap", most)
+	return 0
+}
+
+// run runs the process, and kills it at its position. It returns what the process has printed.
+func (u *uploader) run() (printed string, err error) {
+	text, err := json.Marshal(u)
+	if err != nil {
+		return "", err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(self, "-test.run=^$")
+	cmd.Env = append(os.Environ(), uploaderEnv+"="+string(text), "GOMEMLIMIT=32MiB", "GOGC=100")
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return "", err
+	}
+	if lines := bufio.NewScanner(out); lines.Scan() {
+		if printed = lines.Text(); printed == u.Kill {
+			cmd.Process.Signal(syscall.SIGKILL)
+		}
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && !exit.Exited() && printed == u.Kill {
+		return printed, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, errs.String())
+	}
+	return printed, err
+}
+
+// TestUploadProcess: processes upload a large value and are killed at ten places. Every link has its blob, and after a sweep no blob is left
+// over. One more process uploads 100 MiB and reads them back with little memory.
+func TestUploadProcess(t *testing.T) {
+	t.Parallel()
+	onOneBackend(t, testUploadProcess)
+}
+
+func testUploadProcess(t *testing.T, b backend) {
+	ctx := context.Background()
+	e := newEnv(t, b)
+	all := &uploader{Connection: b.ConnectionString(), Table: freshName(), Container: freshName(), ASCII: b.Name() == "azurite", Bytes: 18 << 20}
+	e.must(all.connect(0))
+	e.must(errors.Join(all.plain.Ensure(ctx), all.photos.Ensure(ctx)))
+	first, err := all.photos.Upload(ctx, all.portraits.Key(portrait{Group: "g", ID: 1}), &pattern{end: 5 << 20}, nil)
+	e.must(err)
+	_, err = all.portraits.Insert(ctx, &portrait{Group: "g", ID: 1, Photo: first})
+	e.must(err)
+	for _, at := range []string{
+		"before 1 blob-stage", "after 1 blob-stage", "before 5 blob-stage", "before 6 blob-commit", "after 6 blob-commit",
+		"before 8 transaction", "after 8 transaction", "before 9 blob-delete", "after 9 blob-delete", "before 11 blob-get",
+	} {
+		u := &uploader{Connection: all.Connection, Table: all.Table, Container: all.Container, ASCII: all.ASCII, Bytes: all.Bytes, Kill: at}
+		printed, err := u.run()
+		e.must(err)
+		if printed != at {
+			t.Fatalf("got %q; want the process to be killed %s", printed, at)
+		}
+		r, p, err := largeentity.Open(ctx, all.portraits, all.photos, all.portraits.Key(portrait{Group: "g", ID: 1}), photoOf)
+		e.must(err)
+		n, err := io.Copy(io.Discard, r)
+		e.must(errors.Join(err, r.Close()))
+		if n != p.Value.Photo.Size() {
+			t.Errorf("killed %s: got %d bytes; want %d", at, n, p.Value.Photo.Size())
+		}
+	}
+	e.must(all.connect(26 * time.Hour))
+	report, err := largeentity.Sweep(ctx, all.plain, all.photos, nil)
+	e.must(err)
+	t.Logf("after ten killed processes: %+v", report)
+	if report.Dangling != 0 || report.Orphans+report.Replaced == 0 || report.Linked != 1 {
+		t.Errorf("got %+v; want 1 linked blob, none dangling, and some that are deleted", report)
+	}
+	report, err = largeentity.Sweep(ctx, all.plain, all.photos, nil)
+	e.must(err)
+	if report.Blobs != 1 || report.Linked != 1 {
+		t.Errorf("got %+v; want 1 blob", report)
+	}
+
+	all.Bytes = 100 << 20
+	start := time.Now()
+	printed, err := all.run()
+	e.must(err)
+	var heap int
+	_, err = fmt.Sscanf(printed, "heap %d", &heap)
+	e.must(err)
+	t.Logf("100 MiB uploaded and read back in %v with GOMEMLIMIT=32MiB; the greatest heap in use was %.1f MiB", time.Since(start).Round(time.Second/10), float64(heap)/(1<<20))
+	if heap > 32<<20 {
+		t.Errorf("got a heap of %d bytes; want at most 32 MiB", heap)
+	}
+}

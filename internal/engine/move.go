@@ -1,0 +1,7 @@
+package engine
+
+// Move says that the writes of a handle move entities between the table and another place.
+type Move struct {
+	Away     bool   // deletes: the entity is stored in the other place
+	Restored string // inserts: the incarnation that comes back from the other place
+}

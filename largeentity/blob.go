@@ -1,0 +1,135 @@
+package largeentity
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Blob is a value of any size in a field of an entity, without its content: the name of a blob with its length and its hash. The
+// value itself if it is small: at most Options.InlineUpTo bytes. [Store.Upload] returns a Blob, and [Store.Open] reads one. The zero
+// Blob is no value.
+//
+// A Blob does no input or output, and never changes. It may be copied, compared by ==, and stored again by a repeated
+// [table.Table.Update]. Two Blobs are equal if they are from the same upload, or have the same small content.
+//
+// A field Photo is stored in these properties, all of them or none:
+//
+//	Photo        Edm.Binary   the small content, else empty
+//	PhotoBlob    Edm.String   the name of the blob in its container, else empty
+//	PhotoSize    Edm.Int64    the length in bytes
+//	PhotoSHA256  Edm.String   the hash of a blob, 64 hexadecimal digits, else empty
+//	PhotoType    Edm.String   the content type
+//
+// A row with the first of them alone is read, too: a field of type []byte can become a Blob.
+type Blob struct {
+	set         bool
+	data        string // of a small value
+	name        string // "" for a small value
+	size        int64
+	sum         string // in hexadecimal digits; "" for a small value
+	contentType string
+}
+
+var _ table.Composite = (*Blob)(nil)
+
+// IsZero reports whether there is no value.
+func (b Blob) IsZero() bool { return b == Blob{} }
+
+// Size returns the length of the content in bytes.
+func (b Blob) Size() int64 { return b.size }
+
+// ContentType returns the content type that the value was uploaded with.
+func (b Blob) ContentType() string { return b.contentType }
+
+// Name returns the name of the blob in the container of its store, "" for a value in the entity itself.
+func (b Blob) Name() string { return b.name }
+
+// SHA256 returns the hash of the content in hexadecimal digits.
+func (b Blob) SHA256() string {
+	if b.name == "" && b.set {
+		sum := sha256.Sum256([]byte(b.data))
+		return hex.EncodeToString(sum[:])
+	}
+	return b.sum
+}
+
+// String returns a description without the content.
+func (b Blob) String() string {
+	switch {
+	case !b.set:
+		return "no value"
+	case b.name == "":
+		return fmt.Sprintf("%d bytes", b.size)
+	}
+	return fmt.Sprintf("blob %s, %d bytes", b.name, b.size)
+}
+
+var errJSON = errors.New("a largeentity.Blob cannot be stored as JSON, which would hide its blob from the table: give it a field of its own")
+
+// MarshalJSON fails: a Blob in a field with the option json would lose its blob.
+func (b Blob) MarshalJSON() ([]byte, error) { return nil, errJSON }
+
+// UnmarshalJSON fails, as MarshalJSON does.
+func (b *Blob) UnmarshalJSON([]byte) error { return errJSON }
+
+// PropertySuffixes implements [table.Composite].
+func (*Blob) PropertySuffixes() []string { return []string{"", "Blob", "Size", "SHA256", "Type"} }
+
+// PropertyValues implements [table.Composite]. A value has all properties, so that a merge leaves none of an earlier value.
+func (b *Blob) PropertyValues() ([]any, error) {
+	if !b.set {
+		return nil, nil
+	}
+	return []any{[]byte(b.data), b.name, b.size, b.sum, b.contentType}, nil
+}
+
+// SetPropertyValues implements [table.Composite]. Errors: *table.ValueError for properties that no Blob has.
+func (b *Blob) SetPropertyValues(values []any) error {
+	bad := func(suffix, reason string) error {
+		return &table.ValueError{Field: suffix, Reason: reason + "; it is not a Blob of this library"}
+	}
+	read := Blob{set: true}
+	data, hasData := values[0].([]byte)
+	if read.data = string(data); values[0] != nil && !hasData {
+		return bad(`""`, "is not Edm.Binary")
+	}
+	for i, to := range map[int]*string{1: &read.name, 3: &read.sum, 4: &read.contentType} {
+		text, is := values[i].(string)
+		if *to = text; values[i] != nil && !is {
+			return bad(b.PropertySuffixes()[i], "is not Edm.String")
+		}
+	}
+	switch n := values[2].(type) {
+	case int64:
+		read.size = n
+	case int32:
+		read.size = int64(n)
+	case nil:
+		read.size = int64(len(data))
+	default:
+		return bad("Size", "is no whole number")
+	}
+	if read.name == "" {
+		if !hasData || read.size != int64(len(data)) || read.sum != "" {
+			return bad("Size", "does not fit the content")
+		}
+		*b = read
+		return nil
+	}
+	sum, err := hex.DecodeString(read.sum)
+	switch _, ok := parseName(read.name); {
+	case !ok:
+		return bad("Blob", "is not the name of a blob")
+	case len(data) > 0 || values[2] == nil || read.size < 0:
+		return bad("Size", "does not fit a blob")
+	case err != nil || len(sum) != sha256.Size || read.sum != strings.ToLower(read.sum):
+		return bad("SHA256", "is not a hash")
+	}
+	*b = read
+	return nil
+}

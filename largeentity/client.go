@@ -1,0 +1,180 @@
+package largeentity
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// client sends the requests for blobs. It sends a write once at a time, and repeats it itself: the SDK would repeat it after a lost
+// response and report the error of the second attempt.
+type client struct {
+	container *container.Client
+	opt       engine.Options
+}
+
+// repeat calls f, which sends a write, until f succeeds or returns again = false, within the bounds of the options.
+func (c client) repeat(ctx context.Context, f func(context.Context) (again bool, err error)) error {
+	ctx, cancel := engine.Bound(ctx, c.opt.WriteTimeout)
+	defer cancel()
+	return c.opt.Retry.Repeat(ctx, engine.Log{}, func() (bool, error) {
+		again, err := f(ctx)
+		return again && ctx.Err() == nil, err
+	})
+}
+
+func (c client) write(ctx context.Context, call *wire.Call) context.Context {
+	return call.Write(ctx, max(c.opt.Retry.AttemptTimeout, 0))
+}
+
+// mayRepeat reports whether a failed write may succeed when it is sent again: it did not reach the service, or its outcome is
+// unknown.
+func mayRepeat(call *wire.Call, err error) bool {
+	return err != nil && call.Outcome(err) != wire.Refused
+}
+
+func (c client) blob(n string) *blockblob.Client { return c.container.NewBlockBlobClient(n) }
+
+// stage stores a block that is not part of the blob yet. A repeated block replaces itself.
+func (c client) stage(ctx context.Context, n, id string, data []byte) error {
+	return c.repeat(ctx, func(ctx context.Context) (bool, error) {
+		var call wire.Call
+		_, err := c.blob(n).StageBlock(c.write(ctx, &call), id, body(data), nil)
+		err = call.CheckHeaders(err)
+		return mayRepeat(&call, err), failed(&call, err)
+	})
+}
+
+// facts are what is known of a blob: of one that is to be stored, or of a stored one.
+type facts struct {
+	size        int64
+	sum         string // the hash in hexadecimal digits
+	contentType string
+	etag        azcore.ETag
+}
+
+// metaSum is the metadata with the hash. The service keeps it beside the blob.
+const metaSum = "Sha256"
+
+func (f *facts) metadata() map[string]*string { return map[string]*string{metaSum: &f.sum} }
+
+func (f *facts) headers() *blob.HTTPHeaders {
+	return &blob.HTTPHeaders{BlobContentType: to.Ptr(f.contentType)}
+}
+
+// unlessExists is the condition that no blob has the name.
+func unlessExists() *blob.AccessConditions {
+	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}}
+}
+
+// put stores a blob by one request.
+func (c client) put(ctx context.Context, n string, data []byte, f facts) error {
+	return c.create(ctx, n, f, func(ctx context.Context) (*azcore.ETag, error) {
+		resp, err := c.blob(n).Upload(ctx, body(data), &blockblob.UploadOptions{HTTPHeaders: f.headers(), Metadata: f.metadata(), AccessConditions: unlessExists()})
+		return resp.ETag, err
+	})
+}
+
+// commit makes a blob of blocks.
+func (c client) commit(ctx context.Context, n string, ids []string, f facts) error {
+	return c.create(ctx, n, f, func(ctx context.Context) (*azcore.ETag, error) {
+		resp, err := c.blob(n).CommitBlockList(ctx, ids, &blockblob.CommitBlockListOptions{HTTPHeaders: f.headers(), Metadata: f.metadata(), AccessConditions: unlessExists()})
+		return resp.ETag, err
+	})
+}
+
+// create sends a request that creates a blob. After a lost response, the repeated request finds the blob: then its properties tell
+// whether it is the one that was sent.
+func (c client) create(ctx context.Context, n string, f facts, send func(context.Context) (*azcore.ETag, error)) error {
+	return c.repeat(ctx, func(ctx context.Context) (bool, error) {
+		var call wire.Call
+		etag, err := send(c.write(ctx, &call))
+		if err = call.CheckWrite(string(deref(etag)), err); !exists(err) {
+			return mayRepeat(&call, err), failed(&call, err)
+		}
+		stored, err := c.properties(ctx, n)
+		if err == nil && (stored.size != f.size || stored.sum != f.sum) {
+			err = condition(ErrAltered, "another program has stored a blob of the name %s", n)
+		}
+		return false, err
+	})
+}
+
+// exists reports whether a blob was not created because there is one.
+func exists(err error) bool {
+	return bloberror.HasCode(err, bloberror.BlobAlreadyExists, bloberror.ConditionNotMet)
+}
+
+// properties reads what the service says of a blob. Errors: ErrBlobNotFound.
+func (c client) properties(ctx context.Context, n string) (facts, error) {
+	ctx, cancel := engine.Bound(ctx, c.opt.ReadTimeout)
+	defer cancel()
+	var call wire.Call
+	resp, err := c.blob(n).GetProperties(call.Read(ctx), nil)
+	if err = call.CheckWrite(string(deref(resp.ETag)), err); err == nil && resp.ContentLength == nil {
+		err = errNoLength(&call)
+	}
+	if err != nil {
+		return facts{}, failed(&call, err)
+	}
+	f := facts{size: *resp.ContentLength, etag: *resp.ETag}
+	for key, value := range resp.Metadata { // HTTP does not keep the case of names
+		if strings.EqualFold(key, metaSum) {
+			f.sum = deref(value)
+		}
+	}
+	return f, nil
+}
+
+// errNoLength is the error of a response that would look like that of an empty blob.
+func errNoLength(call *wire.Call) error {
+	return &wire.NotServiceError{Status: call.Status(), Reason: "the response has no Content-Length; a proxy or the transport has removed it"}
+}
+
+// delete deletes a blob. existed is false if there was none.
+func (c client) delete(ctx context.Context, n string) (existed bool, err error) {
+	err = c.repeat(ctx, func(ctx context.Context) (bool, error) {
+		var call wire.Call
+		_, err := c.blob(n).Delete(c.write(ctx, &call), nil)
+		err = call.CheckHeaders(err)
+		existed = existed || err == nil
+		return mayRepeat(&call, err), failed(&call, err)
+	})
+	if errors.Is(err, ErrBlobNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("delete of blob %s: %w", n, err)
+	}
+	return existed, nil
+}
+
+// body returns data as the SDK takes it.
+func body(data []byte) interface {
+	Read([]byte) (int, error)
+	Seek(int64, int) (int64, error)
+	Close() error
+} {
+	return streaming.NopCloser(bytes.NewReader(data))
+}
+
+// deref returns what p points to, or a zero value.
+func deref[V any](p *V) (v V) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

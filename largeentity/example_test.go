@@ -1,0 +1,165 @@
+package largeentity_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// openStaff creates the table of employees and the store of their photos in a service in memory.
+func openStaff(memory *storagetest.Service, o *largeentity.Options) (*table.Table[employee], *largeentity.Store) {
+	ctx := context.Background()
+	plain, err := table.New(memory.Tables(), "staff", schema, nil)
+	check(err)
+	check(plain.Ensure(ctx))
+	photos, err := largeentity.NewStore(memory.Container("photos"), "staff", o)
+	check(err)
+	check(photos.Ensure(ctx))
+	staff, err := largeentity.Attach(plain, photos)
+	check(err)
+	return staff, photos
+}
+
+// An employee gets a photo, and then another one.
+func Example() {
+	ctx := context.Background()
+	memory := storagetest.New(nil)
+	staff, photos := openStaff(memory, nil)
+	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Last: "Jones"})
+	check(err)
+	for _, size := range []int{100_000, 200_000} {
+		photo, err := photos.Upload(ctx, at(1), strings.NewReader(strings.Repeat("x", size)), &largeentity.UploadOptions{ContentType: "image/jpeg"})
+		check(err)
+		_, err = staff.Update(ctx, at(1), func(e *employee) error { e.Photo = photo; return nil })
+		check(err)
+	}
+	r, e, err := largeentity.Open(ctx, staff, photos, at(1), func(e *employee) largeentity.Blob { return e.Photo })
+	check(err)
+	defer r.Close()
+	n, err := io.Copy(io.Discard, r)
+	check(err)
+	fmt.Println(e.Value.Last, n, e.Value.Photo.ContentType())
+	fmt.Println("blobs:", len(memory.StoredBlobs("photos")))
+	// Output:
+	// Jones 200000 image/jpeg
+	// blobs: 1
+}
+
+// What a Blob says of its value, without a request.
+func ExampleBlob() {
+	ctx := context.Background()
+	_, photos := openStaff(storagetest.New(nil), nil)
+	small, err := photos.Upload(ctx, at(1), strings.NewReader("small"), &largeentity.UploadOptions{ContentType: "text/plain"})
+	check(err)
+	fmt.Println(small, small.Size(), small.ContentType(), small.Name() == "", small.SHA256()[:8])
+	large, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
+	check(err)
+	fmt.Println(large.Size(), large.Name()[:12], large.SHA256()[:8], large == small)
+	var none employee
+	fmt.Println(none.Photo, none.Photo.IsZero())
+
+	// The properties of a field of this type.
+	fmt.Println(large.PropertySuffixes())
+	values, err := small.PropertyValues()
+	check(err)
+	var read largeentity.Blob
+	check(read.SetPropertyValues(values))
+	fmt.Println(read == small)
+	// Output:
+	// 5 bytes 5 text/plain true 81db8ebb
+	// 50000 staff/Sales/ ebee0fce false
+	// no value true
+	// [ Blob Size SHA256 Type]
+	// true
+}
+
+// Parts of a value.
+func ExampleStore_OpenRange() {
+	ctx := context.Background()
+	_, photos := openStaff(storagetest.New(nil), nil)
+	b, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
+	check(err)
+	r, err := photos.OpenRange(ctx, b, 40_000, 12)
+	check(err)
+	part, err := io.ReadAll(r)
+	check(err)
+	fmt.Printf("%q\n", part)
+	r, err = photos.Open(ctx, b)
+	check(err)
+	n, err := io.Copy(io.Discard, r)
+	check(err)
+	check(r.Close())
+	all, err := photos.ReadAll(ctx, b, 100_000)
+	check(err)
+	fmt.Println(n, len(all))
+	// Output:
+	// "8222 8223 82"
+	// 50000 50000
+}
+
+// An upload whose entity was never written.
+func ExampleSweep() {
+	ctx := context.Background()
+	memory := storagetest.New(nil)
+	now := time.Now()
+	staff, photos := openStaff(memory, &largeentity.Options{Common: table.Common{Now: func() time.Time { return now }}})
+	_, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
+	check(err)
+	now = now.Add(25 * time.Hour)
+	report, err := largeentity.Sweep(ctx, staff, photos, &largeentity.SweepOptions{
+		Finding: func(f largeentity.Finding) { fmt.Println(f.Kind.String(), f.Blob[:12]) },
+	})
+	check(err)
+	fmt.Println(report.Orphans, "of", report.Blobs)
+	// Output:
+	// orphan staff/Sales/
+	// 1 of 1
+}
+
+// An archived employee keeps the photo.
+func ExampleSweepOptions() {
+	ctx := context.Background()
+	memory := storagetest.New(nil)
+	staff, photos := openStaff(memory, nil)
+	old, err := archive.ToTable(memory.Tables(), "archive", nil)
+	check(err)
+	check(old.Ensure(ctx))
+	out, err := eventual.NewOutbox(memory.Queue("moves"), nil)
+	check(err)
+	mover, err := archive.New("staff/archive", staff, old, out)
+	check(err)
+	w, err := eventual.NewWorker(memory.Queue("moves"), memory.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
+	check(err)
+	check(w.Ensure(ctx))
+	b, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
+	check(err)
+	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: b})
+	check(err)
+	check(mover.Archive(ctx, e))
+	check(w.Drain(ctx))
+	report, err := largeentity.Sweep(ctx, staff, photos, &largeentity.SweepOptions{Archived: mover.Contains})
+	check(err)
+	fmt.Println("linked:", report.Linked)
+	e, archived, err := mover.Find(ctx, at(1))
+	check(err)
+	all, err := photos.ReadAll(ctx, e.Value.Photo, 100_000)
+	check(err)
+	fmt.Println(archived, len(all))
+	// Output:
+	// linked: 1
+	// true 50000
+}

@@ -1,0 +1,146 @@
+package largeentity_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var must = testkit.NoError
+
+// employee is the entity type of these tests.
+type employee struct {
+	Department string
+	ID         int
+	Last       string
+	Photo      largeentity.Blob
+	Resume     largeentity.Blob
+}
+
+var (
+	dept   = keys.Tuple1(keys.Text())
+	empid  = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	schema = table.Schema[employee]{
+		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+	}
+	last = table.FieldOf(func(e *employee) *string { return &e.Last })
+)
+
+func at(id int) keys.Key { return keys.At(dept.Of("Sales"), empid.Of(id)) }
+
+func photoOf(e *employee) largeentity.Blob { return e.Photo }
+
+// fixture is what a program has.
+type fixture struct {
+	account *account.Account
+	plain   *table.Table[employee]
+	staff   *table.Table[employee] // attached
+	store   *largeentity.Store
+}
+
+// small are the options of most tests: values above 8 bytes are uploaded, in blocks of 16.
+func small() *largeentity.Options {
+	o := &largeentity.Options{InlineUpTo: 8, BlockSize: 16, BlocksInFlight: 1}
+	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
+	return o
+}
+
+// openFixture opens what a program has on a transport.
+func openFixture(transport account.Transport, o *largeentity.Options) (*fixture, error) {
+	acc, err := account.FromTransport(transport, nil)
+	if err != nil {
+		return nil, err
+	}
+	fx := &fixture{account: acc}
+	to := &table.Options{Common: o.Common}
+	if fx.plain, err = table.New(acc.Tables(), "staff", schema, to); err != nil {
+		return nil, err
+	}
+	if fx.store, err = largeentity.NewStore(acc.Container("photos"), "staff", o); err != nil {
+		return nil, err
+	}
+	fx.staff, err = largeentity.Attach(fx.plain, fx.store)
+	return fx, err
+}
+
+// newFixture returns a fixture on a service of its own, without counted requests. A nil o means small.
+func newFixture(t testing.TB, o *largeentity.Options) (*fixture, *storagetest.Service) {
+	t.Helper()
+	s := storagetest.New(nil)
+	return newFixtureOn(t, s, s, o), s
+}
+
+func newFixtureOn(t testing.TB, s *storagetest.Service, transport account.Transport, o *largeentity.Options) *fixture {
+	t.Helper()
+	if o == nil {
+		o = small()
+	}
+	fx, err := openFixture(transport, o)
+	must(t, err)
+	must(t, fx.ensure(context.Background()))
+	s.Count()
+	return fx
+}
+
+func (fx *fixture) ensure(ctx context.Context) error {
+	if err := fx.staff.Ensure(ctx); err != nil {
+		return err
+	}
+	return fx.store.Ensure(ctx)
+}
+
+// upload uploads a value for employee 1.
+func (fx *fixture) upload(t testing.TB, content string) largeentity.Blob {
+	t.Helper()
+	b, err := fx.store.Upload(context.Background(), at(1), strings.NewReader(content), nil)
+	must(t, err)
+	return b
+}
+
+// expectContent checks the content of a value.
+func (fx *fixture) expectContent(t testing.TB, what string, b largeentity.Blob, want string) {
+	t.Helper()
+	got, err := fx.store.ReadAll(context.Background(), b, 1<<30)
+	must(t, err)
+	if string(got) != want {
+		t.Errorf("%s: got %.60q, %d bytes; want %.60q, %d bytes", what, got, len(got), want, len(want))
+	}
+}
+
+// text returns n bytes that differ from place to place.
+func text(n int) string {
+	var b bytes.Buffer
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprintf(&b, "%d ", i)
+	}
+	return b.String()[:n]
+}
+
+// states returns the states of the rows of blobs, and the number of blobs, such as "live unlinked, 1 blobs".
+func states(s *storagetest.Service) string {
+	var all []string
+	for _, r := range s.Rows("staff") {
+		if strings.HasPrefix(r.RowKey, "~b|") {
+			all = append(all, fmt.Sprint(r.Get("State")))
+		}
+	}
+	slices.Sort(all)
+	return fmt.Sprintf("%s, %d blobs", strings.Join(all, " "), len(s.StoredBlobs("photos")))
+}
+
+// clock is a clock that tests set.
+type clock struct{ ahead time.Duration }
+
+func (c *clock) now() time.Time { return time.Now().Add(c.ahead) }

@@ -1,0 +1,215 @@
+package largeentity_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// sweep runs a sweep, and returns its report.
+func (fx *fixture) sweep(t testing.TB, o *largeentity.SweepOptions) largeentity.SweepReport {
+	t.Helper()
+	r, err := largeentity.Sweep(context.Background(), fx.plain, fx.store, o)
+	must(t, err)
+	return r
+}
+
+// newSweepFixture returns a fixture with a clock for the programs and the service.
+func newSweepFixture(t testing.TB) (*fixture, *storagetest.Service, *clock) {
+	c := &clock{}
+	o := small()
+	o.Now = c.now
+	s := storagetest.New(&storagetest.Options{Now: c.now})
+	return newFixtureOn(t, s, s, o), s, c
+}
+
+// TestSweep: among many blobs, all that nothing refers to are found, and no others.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s, c := newSweepFixture(t)
+	n := testkit.Fewer(20_000)
+	if testing.Short() {
+		n = min(n, 2_000)
+	}
+	faults := n / 20
+	var want []string
+	var linked []employee
+	for i := range n {
+		owner := keys.At(dept.Of(fmt.Sprintf("D%02d.", i%40)), empid.Of(i))
+		b, err := fx.store.Upload(ctx, owner, strings.NewReader(text(10+i%7)), nil)
+		must(t, err)
+		if i%20 == 7 {
+			want = append(want, "orphan "+b.Name())
+			continue
+		}
+		linked = append(linked, employee{Department: fmt.Sprintf("D%02d.", i%40), ID: i, Photo: b})
+	}
+	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		for i := range linked {
+			if !yield(fx.staff.InsertOp(&linked[i]), nil) {
+				return
+			}
+		}
+	}, nil)
+	must(t, err)
+	container := fx.account.Container("photos")
+	for i := range linked {
+		if linked[i].ID%20 == 11 {
+			_, err := container.NewBlobClient(linked[i].Photo.Name()).Delete(ctx, nil)
+			must(t, err)
+			want = append(want, "dangling "+linked[i].Photo.Name())
+		}
+	}
+	_, err = container.NewBlockBlobClient("staff/D00~2E/readme.txt").Upload(ctx, streaming.NopCloser(strings.NewReader("x")), nil)
+	must(t, err)
+	c.ahead = 25 * time.Hour
+	for i := range 3 {
+		_, err := fx.store.Upload(ctx, keys.At(dept.Of("D01."), empid.Of(i)), strings.NewReader(text(100)), nil)
+		must(t, err)
+	}
+	s.Count()
+
+	var got []string
+	finding := func(f largeentity.Finding) { got = append(got, fmt.Sprintf("%v %s", f.Kind, f.Blob)) }
+	expect := func(what string, r, want largeentity.SweepReport) {
+		t.Helper()
+		testkit.Expect(t, what, fmt.Sprintf("%+v", r), fmt.Sprintf("%+v", want))
+	}
+	report := largeentity.SweepReport{
+		Blobs: n - faults + 4, Linked: n - 2*faults, Young: 3, Foreign: 1, Rows: n - faults, Orphans: faults, Dangling: faults,
+	}
+	expect("dry run", fx.sweep(t, &largeentity.SweepOptions{DryRun: true, Finding: finding}), report)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %d findings; want these %d", len(got), len(want))
+	}
+	counts := s.Count()
+	for kind := range counts {
+		if kind != requests.BlobList && kind != requests.Query && kind != requests.BlobProperties && kind != requests.Get {
+			t.Errorf("a dry run: got requests %v; want only reads", counts)
+			break
+		}
+	}
+	if lists := counts[requests.BlobList] + counts[requests.Query]; lists > 4*n/1000+4*40+10 {
+		t.Errorf("got %d requests for lists; want few", lists)
+	}
+	got = nil
+	pages := 0
+	r := fx.sweep(t, &largeentity.SweepOptions{MaxDeletes: faults / 2, Finding: finding, Progress: func(largeentity.SweepReport) { pages++ }})
+	if !r.Incomplete || r.Orphans != faults/2 || pages == 0 {
+		t.Errorf("MaxDeletes: got %+v after %d pages; want %d orphans", r, pages, faults/2)
+	}
+	before := len(got)
+	report.Blobs -= faults / 2
+	report.Orphans -= faults / 2
+	report.Rows += faults
+	expect("the rest", fx.sweep(t, &largeentity.SweepOptions{Finding: finding}), report)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %d findings, and %d at first; want these %d", len(got), before, len(want))
+	}
+	c.ahead += 25 * time.Hour
+	r = fx.sweep(t, nil)
+	testkit.Expect(t, "tombstones that go", r.RowsGone, faults)
+	testkit.Expect(t, "orphans after a day", r.Orphans, 3)
+	testkit.Expect(t, "rows", len(s.Rows("staff")), 2*len(linked)+3)
+}
+
+// TestSweepReplaced: a sweep does what a writer has left, and leaves tombstones until nothing can link their blobs.
+func TestSweepReplaced(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c := &clock{}
+	o := small()
+	o.Now, o.LeaveToSweep = c.now, true
+	s := storagetest.New(&storagetest.Options{Now: c.now})
+	fx := newFixtureOn(t, s, s, o)
+	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
+	must(t, err)
+	e.Value.Photo = fx.upload(t, text(30))
+	must(t, fx.staff.Replace(ctx, e))
+	testkit.Expect(t, "left to the sweep", states(s), "live unlinked, 2 blobs")
+	testkit.Expect(t, "deletes", fx.sweep(t, nil).Replaced, 1)
+	testkit.Expect(t, "swept", states(s), "live unlinked, 1 blobs")
+	testkit.Expect(t, "young tombstones", fx.sweep(t, nil).RowsGone, 0)
+	c.ahead = 25 * time.Hour
+	testkit.Expect(t, "old tombstones", fx.sweep(t, nil).RowsGone, 1)
+	testkit.Expect(t, "swept", states(s), "live, 1 blobs")
+	fx.expectContent(t, "photo", e.Value.Photo, text(30))
+}
+
+// TestSweepSlowWriter: a writer that stores a value whose blob a sweep has deleted is refused.
+func TestSweepSlowWriter(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s, c := newSweepFixture(t)
+	b := fx.upload(t, text(20))
+	c.ahead = 25 * time.Hour
+	testkit.Expect(t, "orphans", fx.sweep(t, nil).Orphans, 1)
+	c.ahead = 0 // the writer's clock is wrong
+	_, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: b})
+	if !errors.Is(err, largeentity.ErrUploadAgain) {
+		t.Errorf("got error %v; want ErrUploadAgain", err)
+	}
+	testkit.Expect(t, "states", states(s), "condemned, 0 blobs")
+}
+
+// TestSweepErrors: wrong options and wrong stores are refused.
+func TestSweepErrors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, _ := newFixture(t, nil)
+	other, err := table.New(fx.account.Tables(), "other", schema, nil)
+	must(t, err)
+	for _, err := range []error{
+		second(largeentity.Sweep(ctx, other, fx.store, nil)),
+		second(largeentity.Sweep[employee](ctx, nil, fx.store, nil)),
+		second(largeentity.Sweep(ctx, fx.plain, nil, nil)),
+		second(largeentity.Sweep(ctx, fx.plain, fx.store, &largeentity.SweepOptions{MaxDeletes: -1})),
+		second(largeentity.Attach(other, fx.store)),
+		second(largeentity.Attach[employee](nil, fx.store)),
+		second(largeentity.Attach(fx.plain, nil)),
+		second(largeentity.NewStore(nil, "staff", nil)),
+		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{Grace: time.Second})),
+		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{BlocksInFlight: -1})),
+	} {
+		var wrong *table.ValueError
+		if !errors.As(err, &wrong) {
+			t.Errorf("got error %v; want a ValueError", err)
+		}
+	}
+	for _, err := range []error{
+		second(largeentity.Sweep(ctx, fx.plain, fx.store, &largeentity.SweepOptions{PageSize: 1001})),
+		second(largeentity.NewStore(fx.account.Container("photos"), "s", nil)),
+		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{InlineUpTo: 1 << 20})),
+		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{BlockSize: 1 << 30})),
+	} {
+		var limit *table.LimitError
+		if !errors.As(err, &limit) {
+			t.Errorf("got error %v; want a LimitError", err)
+		}
+	}
+	empty, err := largeentity.NewStore(fx.account.Container("nothing"), "staff", nil)
+	must(t, err)
+	if _, err := largeentity.Sweep(ctx, fx.plain, empty, nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
+		t.Errorf("got error %v; want ErrContainerNotFound", err)
+	}
+}
+
+func second[A any](_ A, err error) error { return err }

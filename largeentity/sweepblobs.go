@@ -1,0 +1,92 @@
+package largeentity
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// sweepBlobs sweeps by the list of the blobs: it finds those that no row keeps.
+func (w *sweep) sweepBlobs(ctx context.Context) error {
+	rows := &merged[storedRow]{
+		open: func(partition, id string) iter.Seq2[storedRow, error] {
+			return w.rowsFrom(ctx, keys.Stored(partition, "").Partition(), id)
+		},
+		nameOf: func(r storedRow) (name, bool) { return r.name, !r.foreign },
+	}
+	defer rows.close()
+	for b, err := range w.store.client.list(ctx, w.store.table+"/", w.opt.PageSize) {
+		if err != nil {
+			return err
+		}
+		w.report.Blobs++
+		if b.foreign || b.table != w.store.table {
+			w.report.Foreign++
+		} else {
+			row, err := rows.find(b.name)
+			if err == nil {
+				err = w.blob(ctx, b, row)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if b.pageEnd && w.opt.Progress != nil {
+			w.opt.Progress(w.report)
+		}
+	}
+	return nil
+}
+
+// blob decides about a blob that was listed.
+func (w *sweep) blob(ctx context.Context, b listed, row *storedRow) error {
+	switch {
+	case row == nil && !w.expired(b):
+		w.report.Young++
+	case row == nil:
+		return w.orphan(ctx, b.name)
+	case row.state == condemned:
+		return w.delete(ctx, Finding{Kind: Orphan, Blob: b.String()}, b.name)
+	case row.state == unlinked:
+		return w.delete(ctx, Finding{Replaced, b.String(), row.entityKey()}, b.name)
+	case row.state == live || row.state == moved:
+		w.report.Linked++
+	default:
+		w.report.Foreign++ // of a newer version of this library
+	}
+	return nil
+}
+
+// expired reports whether a blob is older than the grace, both by the clock of the program that has uploaded it and by that of the
+// service.
+func (w *sweep) expired(b listed) bool {
+	from := b.uploaded()
+	if b.modified.After(from) {
+		from = b.modified
+	}
+	return w.store.opt.Now().Sub(from) > w.store.opt.Grace
+}
+
+// orphan deletes a blob that has no row. Its row comes first, so that no writer can link the blob from now on.
+func (w *sweep) orphan(ctx context.Context, n name) error {
+	if w.enough() {
+		return errEnough
+	}
+	if !w.opt.DryRun {
+		r, err := blobRow{name: n, state: condemned, since: w.store.opt.Now()}.row()
+		if err != nil {
+			return err
+		}
+		switch _, err := w.rows.InsertAt(ctx, r.Key, r); {
+		case errors.Is(err, table.ErrExists): // a slow writer was first, or another sweep
+			w.report.Young++
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return w.delete(ctx, Finding{Kind: Orphan, Blob: n.String()}, n)
+}

@@ -1,0 +1,87 @@
+package largeentity
+
+import (
+	"context"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// SweepOptions are the options of [Sweep]. The zero value reclaims whatever nothing refers to.
+type SweepOptions struct {
+	// DryRun changes nothing. The report counts what a sweep would do.
+	DryRun bool
+
+	// MaxDeletes ends the sweep when it has deleted so many blobs; 0 means no limit. The next sweep continues: it finds what is left.
+	MaxDeletes int
+
+	// Archived reports whether the destination of package archive contains an incarnation of a key: the method Contains of the
+	// archive.Mover, or a function that asks several. Sweep calls it for each blob of a moved entity, and deletes the blob if the
+	// destination does not contain the entity any more. Without it, blobs of moved entities stay.
+	Archived func(ctx context.Context, k keys.Key, incarnation string) (bool, error)
+
+	// PageSize is the number of blobs and rows of a request, 1 to 1,000. Defaults to 1,000.
+	PageSize int
+
+	// Finding is called for each blob that Sweep deletes or misses, and Progress after each page of blobs. No two of these calls
+	// overlap.
+	Finding  func(Finding)
+	Progress func(SweepReport)
+}
+
+// check fails for options that are wrong.
+func (o *SweepOptions) check() error {
+	switch {
+	case o.MaxDeletes < 0:
+		return &table.ValueError{Field: "SweepOptions.MaxDeletes", Reason: "is negative; 0 means no limit"}
+	case o.PageSize < 0 || o.PageSize > 1000:
+		return &table.LimitError{Field: "SweepOptions.PageSize", Limit: "items; 0 is the default", Got: o.PageSize, Max: 1000}
+	}
+	return nil
+}
+
+// Finding is a blob that Sweep deletes, or that is missing.
+type Finding struct {
+	Kind FindingKind
+	Blob string   // its name
+	Key  keys.Key // of the entity that links it or has linked it; zero for an orphan
+}
+
+// FindingKind is a kind of finding.
+type FindingKind int
+
+// The kinds of findings.
+const (
+	Orphan   FindingKind = iota + 1 // no entity has ever linked the blob, and it is older than Options.Grace: it is deleted
+	Replaced                        // the entity has another value, or is deleted, also from an archive: the blob is deleted
+	Dangling                        // the entity links the blob, which does not exist
+)
+
+// String returns the name of the kind.
+func (k FindingKind) String() string {
+	switch k {
+	case Orphan:
+		return "orphan"
+	case Replaced:
+		return "replaced"
+	case Dangling:
+		return "dangling"
+	}
+	return "unknown"
+}
+
+// SweepReport is what [Sweep] has done and seen.
+type SweepReport struct {
+	Blobs    int // that were listed
+	Linked   int // blobs that an entity links, or an archived entity
+	Young    int // blobs without an entity that are younger than Options.Grace
+	Foreign  int // blobs below the name of the table whose names are of another form, and rows of another form: they stay as they are
+	Rows     int // of blobs, that were listed
+	Orphans  int // blobs that were deleted, or would be, by the kinds of findings
+	Replaced int
+	Dangling int
+	RowsGone int // tombstones that were deleted, or would be
+
+	// Incomplete reports that the sweep ended at SweepOptions.MaxDeletes.
+	Incomplete bool
+}

@@ -1,0 +1,190 @@
+package largeentity
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// UploadOptions are the options of [Store.Upload].
+type UploadOptions struct {
+	// ContentType is the content type of the value, such as image/jpeg. Defaults to application/octet-stream.
+	ContentType string
+}
+
+// Upload reads a value to its end and stores it, so that the entity with the key owner can have it. The entity gets the value when a
+// write of a table with [Attach] stores the returned Blob:
+//
+//	photo, err := photos.Upload(ctx, staff.Key(jones), file, &largeentity.UploadOptions{ContentType: "image/jpeg"})
+//	e, err := staff.Update(ctx, staff.Key(jones), func(e *Employee) error { e.Photo = photo; return nil })
+//
+// The value can be stored for half of Options.Grace, in an entity of the same partition. A value that no entity gets is deleted by
+// [Sweep]. Blobs never change: another value is another blob.
+//
+// Errors: that of r; those of the key; *table.LimitError for more than 50,000 blocks, and for a PartitionKey that is too long for the
+// name of a blob; *table.ValueError for a content type that no header can have; ErrContainerNotFound; table.ErrUnreachable; the
+// service's own error. After an error, nothing is stored that Sweep does not find, but for blocks that the service itself deletes
+// within a week.
+//
+// Requests: none for a value of at most Options.InlineUpTo bytes, 1 for one of at most Options.BlockSize, else 1 for each block and 1
+// to commit them. Memory: see Options.BlocksInFlight.
+func (s *Store) Upload(ctx context.Context, owner keys.Key, r io.Reader, o *UploadOptions) (Blob, error) {
+	b, err := s.upload(ctx, owner, r, o)
+	if err != nil {
+		return Blob{}, fmt.Errorf("largeentity: Upload %v: %w", owner, err)
+	}
+	return b, nil
+}
+
+const defaultType = "application/octet-stream"
+
+func (s *Store) upload(ctx context.Context, owner keys.Key, r io.Reader, o *UploadOptions) (Blob, error) {
+	contentType := defaultType
+	if o != nil && o.ContentType != "" {
+		contentType = o.ContentType
+	}
+	switch {
+	case r == nil:
+		return Blob{}, &table.ValueError{Field: "r", Reason: "is nil"}
+	case len(contentType) > 255 || strings.Trim(contentType, " ") != contentType || strings.ContainsFunc(contentType, func(c rune) bool { return c < ' ' || c > '~' }):
+		return Blob{}, &table.ValueError{Field: "UploadOptions.ContentType", Reason: "is not 1 to 255 printable ASCII characters"}
+	}
+	if err := errors.Join(owner.Err(), ctx.Err()); err != nil {
+		return Blob{}, err
+	}
+	n, err := s.opt.newName(s.table, owner.PartitionKey())
+	if err != nil {
+		return Blob{}, err
+	}
+	first, ended, err := readBlock(r, nil, max(s.opt.BlockSize, s.opt.InlineUpTo+1))
+	if err != nil {
+		return Blob{}, err
+	}
+	b := Blob{set: true, size: int64(len(first)), contentType: contentType}
+	if ended && len(first) <= s.opt.InlineUpTo {
+		b.data = string(first)
+		return b, nil
+	}
+	b.name = n.String()
+	u := &upload{store: s, name: b.name, facts: facts{contentType: contentType}}
+	if ended {
+		u.add(sha256.New(), first)
+		err = s.client.put(ctx, u.name, first, u.facts)
+	} else {
+		err = u.blocks(ctx, r, first)
+	}
+	if err != nil {
+		return Blob{}, err
+	}
+	b.size, b.sum = u.facts.size, u.facts.sum
+	return b, nil
+}
+
+// readBlock reads up to most bytes into buf, whose content it replaces and which grows as it needs. ended reports the end of r.
+func readBlock(r io.Reader, buf []byte, most int) (_ []byte, ended bool, err error) {
+	buf = buf[:0]
+	for len(buf) < most {
+		if len(buf) == cap(buf) {
+			grown := make([]byte, len(buf), min(max(2*cap(buf), 64<<10), most))
+			copy(grown, buf)
+			buf = grown
+		}
+		n, err := io.ReadFull(r, buf[len(buf):min(cap(buf), most)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case err == io.EOF, err == io.ErrUnexpectedEOF:
+			return buf, true, nil
+		case err != nil:
+			return nil, false, err
+		}
+	}
+	return buf, false, nil
+}
+
+// upload is the upload of one blob.
+type upload struct {
+	store *Store
+	name  string
+	facts facts
+	ids   []string
+
+	cancel context.CancelCauseFunc
+	sent   sync.WaitGroup
+	free   chan []byte // the buffers that are not in use, nil for one that is not made yet
+}
+
+// add counts data.
+func (u *upload) add(hash interface {
+	io.Writer
+	Sum([]byte) []byte
+}, data []byte) {
+	hash.Write(data)
+	u.facts.size += int64(len(data))
+	u.facts.sum = hex.EncodeToString(hash.Sum(nil))
+}
+
+// blocks stores the first block and the rest of r as blocks, some of them at the same time, and commits them.
+func (u *upload) blocks(ctx context.Context, r io.Reader, block []byte) (err error) {
+	sending, cancel := context.WithCancelCause(ctx)
+	u.cancel = cancel
+	u.free = make(chan []byte, u.store.opt.BlocksInFlight+1) // the first block comes, too
+	for range u.store.opt.BlocksInFlight {
+		u.free <- nil
+	}
+	defer func() {
+		cancel(nil)
+		u.sent.Wait()
+	}()
+	hash := sha256.New()
+	for ended := false; ; {
+		if len(block) > 0 {
+			u.add(hash, block)
+			if err := u.send(sending, block); err != nil {
+				return err
+			}
+		}
+		if ended {
+			break
+		}
+		select {
+		case block = <-u.free:
+		case <-sending.Done():
+			return context.Cause(sending)
+		}
+		if block, ended, err = readBlock(r, block, u.store.opt.BlockSize); err != nil {
+			return err
+		}
+	}
+	u.sent.Wait()
+	if sending.Err() != nil {
+		return context.Cause(sending)
+	}
+	return u.store.client.commit(ctx, u.name, u.ids, u.facts)
+}
+
+// send stores a block in a goroutine, which gives the buffer back. Its error ends the upload.
+func (u *upload) send(ctx context.Context, block []byte) error {
+	if len(u.ids) == maxBlocks {
+		return &table.LimitError{Field: "r", Limit: "blocks of a blob; give a larger Options.BlockSize", Got: maxBlocks + 1, Max: maxBlocks}
+	}
+	id := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%08d", len(u.ids)))
+	u.ids = append(u.ids, id)
+	u.sent.Add(1)
+	go func() {
+		defer u.sent.Done()
+		if err := u.store.client.stage(ctx, u.name, id, block); err != nil {
+			u.cancel(err)
+		}
+		u.free <- block
+	}()
+	return nil
+}

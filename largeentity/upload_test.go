@@ -1,0 +1,135 @@
+package largeentity_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestUploadReaders: readers that return little at a time, or fail half-way.
+func TestUploadReaders(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s := newFixture(t, nil)
+	content := text(100)
+	for name, r := range map[string]io.Reader{
+		"bytes": iotest.OneByteReader(strings.NewReader(content)), "halves": iotest.HalfReader(strings.NewReader(content)),
+		"data and error": iotest.DataErrReader(strings.NewReader(content)),
+	} {
+		b, err := fx.store.Upload(ctx, at(1), r, nil)
+		must(t, err)
+		fx.expectContent(t, name, b, content)
+	}
+	blobs := len(s.StoredBlobs("photos"))
+	broken := errors.New("the disk is broken")
+	for _, n := range []int{0, 5, 8, 9, 15, 16, 17, 40, 64} {
+		b, err := fx.store.Upload(ctx, at(1), io.MultiReader(strings.NewReader(content[:n]), iotest.ErrReader(broken)), nil)
+		if !errors.Is(err, broken) || !b.IsZero() {
+			t.Errorf("after %d bytes: got %v, error %v; want the reader's error", n, b, err)
+		}
+	}
+	testkit.Expect(t, "blobs", len(s.StoredBlobs("photos")), blobs)
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := fx.store.Upload(canceled, at(1), strings.NewReader(content), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v; want context.Canceled", err)
+	}
+}
+
+// TestUploadErrors: what cannot be uploaded is refused before anything is sent.
+func TestUploadErrors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s := newFixture(t, nil)
+	var value *table.ValueError
+	var limit *table.LimitError
+	for _, contentType := range []string{"image/jpeg\r\nx-evil: 1", " image/jpeg", "bild/größe", strings.Repeat("x", 256)} {
+		if _, err := fx.store.Upload(ctx, at(1), strings.NewReader(""), &largeentity.UploadOptions{ContentType: contentType}); !errors.As(err, &value) {
+			t.Errorf("content type %.20q: got error %v; want a ValueError", contentType, err)
+		}
+	}
+	if _, err := fx.store.Upload(ctx, at(1), nil, nil); !errors.As(err, &value) {
+		t.Errorf("got error %v; want a ValueError", err)
+	}
+	if _, err := fx.store.Upload(ctx, keys.At(keys.Raw("a/b"), empid.Of(1)), strings.NewReader(""), nil); err == nil {
+		t.Error("got no error of a wrong key")
+	}
+	long := keys.At(keys.Raw(strings.Repeat("é", 512)), empid.Of(1))
+	if _, err := fx.store.Upload(ctx, long, strings.NewReader(""), nil); !errors.As(err, &limit) {
+		t.Errorf("got error %v; want a LimitError", err)
+	}
+	expectCounts(t, s, "refused", requests.Counts{})
+	o := small()
+	o.BlockSize = 1
+	tiny, _ := newFixture(t, o)
+	if _, err := tiny.store.Upload(ctx, at(1), strings.NewReader(text(50_010)), nil); !errors.As(err, &limit) {
+		t.Errorf("got error %v; want a LimitError for too many blocks", err)
+	}
+	missing, err := largeentity.NewStore(fx.account.Container("missing"), "staff", small())
+	must(t, err)
+	for _, n := range []int{10, 100} {
+		if _, err := missing.Upload(ctx, at(1), strings.NewReader(text(n)), nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
+			t.Errorf("%d bytes: got error %v; want ErrContainerNotFound", n, err)
+		}
+	}
+}
+
+// TestUploadLostResponses: an upload whose responses are lost is stored once, and its properties tell so.
+func TestUploadLostResponses(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []requests.Kind{requests.BlobCreate, requests.BlobStage, requests.BlobCommit} {
+		for name, fault := range map[string]storagetest.Fault{"lost": storagetest.LostResponse(), "twice": storagetest.Twice(), "busy": storagetest.Refuse(503, "ServerBusy")} {
+			t.Run(fmt.Sprint(kind, " ", name), func(t *testing.T) {
+				t.Parallel()
+				fx, s := newFixture(t, nil)
+				s.SetFaults(storagetest.OfKind(kind, storagetest.Times(2, fault)))
+				n := 100
+				if kind == requests.BlobCreate {
+					n = 12
+				}
+				b := fx.upload(t, text(n))
+				fx.expectContent(t, name, b, text(n))
+				testkit.Expect(t, "blobs", len(s.StoredBlobs("photos")), 1)
+			})
+		}
+	}
+	o := small()
+	o.WriteTimeout = 20 * time.Millisecond
+	fx, s := newFixture(t, o)
+	s.SetFaults(storagetest.OfKind(requests.BlobCommit, storagetest.Refuse(503, "ServerBusy")))
+	if _, err := fx.store.Upload(context.Background(), at(1), strings.NewReader(text(100)), nil); !errors.Is(err, table.ErrUnreachable) {
+		t.Errorf("got error %v; want ErrUnreachable", err)
+	}
+}
+
+// TestMetadata: a blob has its content type and its hash, for other programs.
+func TestMetadata(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, _ := newFixture(t, nil)
+	for _, n := range []int{12, 100} {
+		b, err := fx.store.Upload(ctx, at(1), strings.NewReader(text(n)), &largeentity.UploadOptions{ContentType: "text/plain"})
+		must(t, err)
+		p, err := fx.account.Container("photos").NewBlobClient(b.Name()).GetProperties(ctx, nil)
+		must(t, err)
+		sum := ""
+		for key, v := range p.Metadata {
+			if strings.EqualFold(key, "sha256") {
+				sum = *v
+			}
+		}
+		testkit.Expect(t, "properties", fmt.Sprint(*p.ContentType, " ", sum), "text/plain "+b.SHA256())
+	}
+}

@@ -1,0 +1,170 @@
+package maintain_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// notes lists the employees whose writes are committed.
+type notes struct{ seen *[]string }
+
+func (notes) Name() string { return "notes" }
+func (notes) MaxRows() int { return 0 }
+
+func (n notes) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+	name := c.Key.RowKey()
+	if c.Old == nil && c.New.Last == "Taken back" {
+		p.AfterCommit(name, func(context.Context) { panic("was taken back") })
+		p.AfterCommit(name, nil)
+		return nil
+	}
+	if c.New != nil && c.New.Last == "" {
+		return errors.New("no name")
+	}
+	p.AfterCommit(name, func(context.Context) { *n.seen = append(*n.seen, name) })
+	return nil
+}
+
+// A maintainer that deletes a file when its employee is deleted.
+func ExamplePlan_AfterCommit() {
+	ctx := context.Background()
+	plain, _ := openStaff()
+	var seen []string
+	staff, err := maintain.With(plain, notes{&seen})
+	check(err)
+	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	fmt.Println(seen)
+	check(staff.Delete(ctx, jones))
+	_, err = staff.Insert(ctx, &employee{"Sales", 2, "", 44}) // refused
+	fmt.Println(seen, err != nil)
+	// Output:
+	// [empid_000001]
+	// [empid_000001 empid_000001] true
+}
+
+// desks keeps a row for the desk of each employee, whose number is the age. A desk that is given up stays as free.
+type desks struct{}
+
+func (desks) Name() string { return "desks" }
+func (desks) MaxRows() int { return 2 }
+
+func (desks) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+	row := func(age int32, of string) (*table.Row, error) {
+		r := &table.Row{Key: keys.At(c.Key.Partition(), keys.Raw(fmt.Sprintf("desk_%d", age)))}
+		return r, r.Set("Of", of)
+	}
+	if c.Old != nil && (c.New == nil || c.New.Age != c.Old.Age) {
+		free, err := row(c.Old.Age, "nobody")
+		if err = errors.Join(err, p.Put(free)); err != nil {
+			return err
+		}
+	}
+	if c.New == nil || c.Old != nil && c.New.Age == c.Old.Age {
+		return nil
+	}
+	taken, err := row(c.New.Age, c.Key.RowKey())
+	if err != nil {
+		return err
+	}
+	if ok, err := p.Retake(taken); ok || err != nil {
+		return err
+	}
+	return p.Insert(taken, errTaken)
+}
+
+// An employee takes over the desk that another one gives up in the same transaction.
+func ExamplePlan_Retake() {
+	ctx := context.Background()
+	plain, memory := openStaff()
+	staff, err := maintain.With(plain, desks{})
+	check(err)
+	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
+	check(err)
+	_, err = table.Transact(ctx, staff.DeleteOp(jones), staff.InsertOp(&employee{"Sales", 2, "Smith", 7}))
+	check(err)
+	for _, row := range memory.Rows("staff") {
+		fmt.Println(row.RowKey, row.Get("Of"))
+	}
+	// Output:
+	// desk_7 empid_000002
+	// empid_000002 <nil>
+}
+
+// promptly inserts employees only at once.
+type promptly struct{}
+
+func (promptly) Name() string { return "promptly" }
+func (promptly) MaxRows() int { return 0 }
+
+func (promptly) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+	if c.Old == nil {
+		p.NotAfter(time.Now().Add(time.Minute))
+	}
+	return nil
+}
+
+// A program that is suspended before it sends the insert plans it again when it continues.
+func ExamplePlan_NotAfter() {
+	plain, _ := openStaff()
+	staff, err := maintain.With(plain, promptly{})
+	check(err)
+	jones, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	fmt.Println(jones.Key)
+	// Output: ('Sales','empid_000001')
+}
+
+// watch prints what becomes of employees.
+type watch struct{}
+
+func (watch) Name() string { return "watch" }
+func (watch) MaxRows() int { return 0 }
+
+func (watch) Maintain(_ context.Context, _ *maintain.Plan, c *maintain.Change[employee]) error {
+	switch {
+	case c.New == nil:
+		fmt.Println("deleted; moved:", c.Moved())
+	case c.Old == nil:
+		fmt.Println("inserted; restored:", c.Restored() != "")
+	}
+	return nil
+}
+
+// An employee is moved to an archive and back, and is deleted then.
+func ExampleChange_Moved() {
+	ctx := context.Background()
+	plain, memory := openStaff()
+	staff, err := maintain.With(plain, watch{})
+	check(err)
+	old, err := archive.ToTable(memory.Tables(), "archive", nil)
+	check(err)
+	check(old.Ensure(ctx))
+	out, err := eventual.NewOutbox(memory.Queue("moves"), nil)
+	check(err)
+	mover, err := archive.New("staff/archive", staff, old, out)
+	check(err)
+	w, err := eventual.NewWorker(memory.Queue("moves"), memory.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
+	check(err)
+	check(w.Ensure(ctx))
+	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	check(mover.Archive(ctx, e))
+	check(w.Drain(ctx))
+	e, err = mover.Restore(ctx, e.Key)
+	check(err)
+	check(staff.DeleteAny(ctx, e.Key))
+	// Output:
+	// inserted; restored: false
+	// deleted; moved: true
+	// inserted; restored: true
+	// deleted; moved: false
+}
