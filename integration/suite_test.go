@@ -26,6 +26,7 @@ var suite = map[string]func(*env){
 	"logs by period":            logsByPeriod,
 	"logs in blobs":             logBlobs,
 	"changed log blobs":         logBlobChanges,
+	"wide entities":             wideEntities,
 	"data series":               dataSeries,
 	"data series writers":       dataSeriesWriters,
 	"large values":              largeValues,

@@ -30,7 +30,7 @@ func (c *chunked) encoded(t testing.TB) (*Plan, []Column) {
 	return p, body.Columns
 }
 
-// TestChunksMissing: a value of which any chunk is missing is an error.
+// TestChunksMissing: a value of which any chunk is missing or cut is an error.
 func TestChunksMissing(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, chunkUnits - 1, chunkUnits, 2 * chunkUnits, 3*chunkUnits + 5} {
@@ -41,6 +41,13 @@ func TestChunksMissing(t *testing.T) {
 			t.Errorf("%d units: got %d and %d bytes, %v; want %d and %d", n, len(got.Text), len(got.Blob), err, len(want.Text), len(want.Blob))
 		}
 		for i := range columns {
+			if last := i+1 == len(columns) || columns[i+1].Name[:4] != columns[i].Name[:4]; !last {
+				short := append([]Column{}, columns...)
+				short[i].Value.S, short[i].Value.B = short[i].Value.S[:len(short[i].Value.S)/2], short[i].Value.B[:len(short[i].Value.B)/2]
+				if err := p.Decode(ReadColumns(Entity{}, short), reflect.ValueOf(new(chunked)).Elem()); err == nil {
+					t.Errorf("%d units with half of %s: got no error, want one", n, columns[i].Name)
+				}
+			}
 			left := append(append([]Column{}, columns[:i]...), columns[i+1:]...)
 			alone := columns[i].Name[len(columns[i].Name)-2:] == "00" && (i+1 == len(columns) || columns[i+1].Name[:4] != columns[i].Name[:4])
 			got = chunked{}

@@ -57,7 +57,7 @@ func TestWide(t *testing.T) {
 	mutants.Run(t, "./archive", []mutants.Mutant{
 		{Name: "the archive keeps parts of a tombstone", File: "table/rows.go",
 			Old: "edited: h.engine.Mode.Parts > 0", New: "edited: h.engine.Mode.Parts < 0", Test: "TestWideEntity"},
-		{Name: "the JSON of a row forgets the parts", File: "table/rowjson.go",
+		{Name: "the JSON of a row loses the parts", File: "table/rowjson.go",
 			Old: "columns[i].Part = parts[columns[i].Name]", New: "columns[i].Part = parts[\"\"]", Test: "TestWideEntity"},
 	})
 }
