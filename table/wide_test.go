@@ -27,6 +27,7 @@ type page struct {
 	Article string  `table:",chunks,omitempty,part=3"`
 	Scan    []byte  `table:",chunks,part=10"`
 	Note    string  `table:",omitempty,part=20"`
+	Thumb   []byte  `table:",part=21"`
 }
 
 func pageSchema() table.Schema[page] {

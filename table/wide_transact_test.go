@@ -141,19 +141,19 @@ func TestWideChangedInPlace(t *testing.T) {
 			"after the write": func(e *table.Entity[page]) (*table.Entity[page], error) { return e, nil },
 			"after a read":    func(e *table.Entity[page]) (*table.Entity[page], error) { return pages.Get(ctx, e.Key) },
 			"after a partial read of all parts": func(e *table.Entity[page]) (*table.Entity[page], error) {
-				return pages.GetFields(ctx, e.Key, pageScan, pageVisits)
+				return pages.GetFields(ctx, e.Key, pageScan, pageVisits, table.FieldOf(func(p *page) *[]byte { return &p.Thumb }))
 			},
 		} {
-			e, err := pages.Upsert(ctx, &page{Site: "s", Path: "p", Scan: make([]byte, size), Visits: []int32{1}}, table.ReplaceExisting)
+			e, err := pages.Upsert(ctx, &page{Site: "s", Path: "p", Scan: make([]byte, size), Thumb: []byte{1}, Visits: []int32{1}}, table.ReplaceExisting)
 			testkit.NoError(t, err)
 			e, err = load(e)
 			testkit.NoError(t, err)
-			e.Value.Scan[3], e.Value.Visits[0] = 7, 8
+			e.Value.Scan[3], e.Value.Visits[0], e.Value.Thumb[0] = 7, 8, 9
 			testkit.NoError(t, pages.Replace(ctx, e))
 			got, err := pages.Get(ctx, e.Key)
 			testkit.NoError(t, err)
-			if got.Value.Scan[3] != 7 || got.Value.Visits[0] != 8 {
-				t.Errorf("%s, %d bytes: got %d and %d, want 7 and 8", what, size, got.Value.Scan[3], got.Value.Visits[0])
+			if got.Value.Scan[3] != 7 || got.Value.Visits[0] != 8 || got.Value.Thumb[0] != 9 {
+				t.Errorf("%s, %d bytes: got %d, %d and %d; want 7, 8 and 9", what, size, got.Value.Scan[3], got.Value.Visits[0], got.Value.Thumb[0])
 			}
 		}
 	}
