@@ -102,7 +102,9 @@ func prefixOfKey(k keys.Key) string {
 }
 
 // prefixOfPartition begins the names of the blobs for the keys of a partition.
-func prefixOfPartition(partitionKey string) string { return blobs.Escape(partitionKey) + "/" }
+func prefixOfPartition(partitionKey string) string {
+	return blobs.Escape(partitionKey) + "/"
+}
 
 // parseName returns the ID of a blob. ok is false for a name that nameOf does not return.
 func parseName(name string) (id archive.ID, ok bool) {

@@ -16,7 +16,7 @@ import (
 // foreignContents are contents under the name of an archived row that no destination has stored there.
 func foreignContents() []string {
 	const good = `{"format":1,"partitionKey":"S","rowKey":"a","incarnation":"0000000000000001","kind":"k","moves":[],"time":"2026-01-02T03:04:05Z","put":"P","row":{"PartitionKey":"S","RowKey":"a","Last":"x"}}`
-	all := []string{"", "null", "{}", "[]", "1", `"text"`, "<html>", "\x00", "\xff", good + good, good[:len(good)-1], strings.Repeat("[", 100_000), strings.Repeat(" ", 17<<20),
+	all := []string{"", "null", "{}", "[]", "1", `"text"`, "<html>", "\x00", "\xff", good + good, good[:len(good)-1], strings.Repeat("[", 100_000), good + strings.Repeat(" ", 17<<20),
 		"https://example.com/S/a/0000000000000001.json", "../../S/b/0000000000000001.json"}
 	for _, replaced := range [][2]string{
 		{`"format":1`, `"format":2`}, {`"format":1`, `"format":"1"`}, {`"format":1,`, ""}, {`"partitionKey":"S"`, `"partitionKey":"T"`}, {`"rowKey":"a"`, `"rowKey":"b"`}, {`"rowKey":"a"`, `"rowKey":null`},
