@@ -56,7 +56,7 @@ func encode(r *archive.ArchivedRow, put string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// withoutSystemProperties returns a row as its entity has it, without the properties that belong to the library.
+// withoutSystemProperties returns a row without its incarnation, maintainer state and tags. A restored row gets others.
 func withoutSystemProperties(r *table.Row, k keys.Key) *table.Row {
 	row := table.RowOf(r.Engine().WithoutSystemProperties())
 	row.Key, row.ETag, row.Timestamp = k, "", time.Time{}
@@ -102,7 +102,9 @@ func prefixOfKey(k keys.Key) string {
 }
 
 // prefixOfPartition begins the names of the blobs for the keys of a partition.
-func prefixOfPartition(partitionKey string) string { return blobs.Escape(partitionKey) + "/" }
+func prefixOfPartition(partitionKey string) string {
+	return blobs.Escape(partitionKey) + "/"
+}
 
 // parseName returns the ID of a blob. ok is false for a name that nameOf does not return.
 func parseName(name string) (id archive.ID, ok bool) {

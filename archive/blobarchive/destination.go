@@ -100,7 +100,7 @@ func (d *Destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
 }
 
 // Put stores a row or a tombstone. 1 request, and 1 more for each lost response; if the service then finds another version stored, 1
-// more tells whether Put has stored it. Errors:
+// more reports whether Put has stored it. Errors:
 // table.ErrChanged; table.ErrUnknownOutcome if the row may be stored or not; table.ErrUnreachable; those of Check.
 func (d *Destination) Put(ctx context.Context, r *archive.ArchivedRow, version string) error {
 	if err := d.put(ctx, r, version); err != nil {
@@ -257,7 +257,7 @@ func (d *Destination) Sweep(ctx context.Context, partition keys.Enc, before time
 			return fail(err)
 		}
 		id, ok := parseName(b.Name)
-		if !ok || !isTombstone(b.Metadata) || !b.Modified.Add(time.Second).Before(before) { // the service rounds the time down
+		if !ok || !isTombstone(b.Metadata) || !b.Modified.Add(time.Second).Before(before) { // Modified has no fraction of a second
 			continue
 		}
 		s, err := d.client.read(ctx, id) // metadata proves nothing: the content must be that of a tombstone

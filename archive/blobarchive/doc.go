@@ -20,7 +20,7 @@
 // # Guarantees
 //
 //   - Those of a [archive.Destination]: a row is stored only if its stored version, the ETag of the blob, is still the known one.
-//   - After a lost response, the library sends the request again. If another version is stored then, a read tells whether the first
+//   - After a lost response, the library sends the request again. If another version is stored then, a read reports whether the first
 //     attempt has stored it.
 //   - A row comes back as it was: Int64, Double, Guid, Binary, and dates in steps of 100 ns.
 //   - A blob that no destination of this package has stored is never read as a row, replaced or deleted: see table.ErrForeignRow.

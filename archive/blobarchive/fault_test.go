@@ -90,29 +90,31 @@ func TestPutFaults(t *testing.T) {
 		for _, first := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, first %t", c.name, first), func(t *testing.T) {
 				t.Parallel()
-				fx := newFixture(t)
-				id, version, stored := idOf("a", incarnation), "", c.stored
-				if !first {
-					fx.put(archived(t, id, "old"), "")
-					_, version = fx.get(id)
-				} else if stored == "old" {
-					stored = "none"
-				}
-				fx.service.Count()
-				fx.service.SetFaults(c.faults())
-				if got := result(fx.Put(t.Context(), archived(t, id, "new"), version)); got != c.result {
-					t.Errorf("got %s; want %s", got, c.result)
-				}
-				if got := fx.service.Count().String(); c.counts != "" && got != c.counts {
-					t.Errorf("got %s; want %s", got, c.counts)
-				}
-				fx.service.SetFaults(nil)
-				got, version := fx.get(id)
-				expect(t, "stored", got, stored)
-				fx.service.Deliver()
-				if got, now := fx.get(id); c.name == "late" && (got != "new" || now != version) {
-					t.Errorf("after the late request: got %s, version %s; want new, %s", got, now, version)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					fx := newFixture(t)
+					id, version, stored := idOf("a", incarnation), "", c.stored
+					if !first {
+						fx.put(archived(t, id, "old"), "")
+						_, version = fx.get(id)
+					} else if stored == "old" {
+						stored = "none"
+					}
+					fx.service.Count()
+					fx.service.SetFaults(c.faults())
+					if got := result(fx.Put(t.Context(), archived(t, id, "new"), version)); got != c.result {
+						t.Errorf("got %s; want %s", got, c.result)
+					}
+					if got := fx.service.Count().String(); c.counts != "" && got != c.counts {
+						t.Errorf("got %s; want %s", got, c.counts)
+					}
+					fx.service.SetFaults(nil)
+					got, version := fx.get(id)
+					expect(t, "stored", got, stored)
+					fx.service.Deliver()
+					if got, now := fx.get(id); c.name == "late" && (got != "new" || now != version) {
+						t.Errorf("after the late request: got %s, version %s; want new, %s", got, now, version)
+					}
+				})
 			})
 		}
 	}
