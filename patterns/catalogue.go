@@ -32,6 +32,7 @@ var catalogue = []recipe{
 	logTail,
 	spreadLog,
 	tableByDay,
+	largeEntity,
 	logDataInBlobs,
 }
 
