@@ -11,6 +11,7 @@
 //   - maintain: for authors of maintainers: rows and effects that follow from entities, in the transaction of each write
 //   - eventual: effects of writes outside their partition, executed by workers on a queue
 //   - archive: moves of entities to another table, and back
+//   - archive/blobarchive: archived entities in blobs
 //   - logtail: logs whose newest records come first, also with a table for each day
 //   - logtail/bloblog: logs as lines in append blobs
 //   - storagetest: the Table, Queue and Blob services in memory, for tests

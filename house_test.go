@@ -34,6 +34,7 @@ var arrows = map[string][]string{
 	"internal/wire":            {},
 	"internal/azurite":         {},
 	"internal/model":           {},
+	"internal/blobs":           {"internal/engine", "internal/wire"},
 	"internal/testkit":         {"storagetest", "storagetest/crashtest"},
 	"internal/mutants":         {},
 	"internal/azurite/install": {"internal/azurite"},
@@ -50,9 +51,10 @@ var arrows = map[string][]string{
 	"index/verify":             {"bulk", "keys", "maintain", "table", "index", "index/internal/derived", "internal/engine", "internal/reserved"},
 	"eventual":                 {"commit", "keys", "maintain", "table", "internal/engine", "internal/wire"},
 	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/wire"},
+	"archive/blobarchive":      {"archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
 	"logtail":                  {"bulk", "internal/reserved", "keys", "table"},
-	"logtail/bloblog":          {"internal/engine", "internal/wire", "table"},
-	"largeentity":              {"bulk", "internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "maintain", "table"},
+	"logtail/bloblog":          {"internal/blobs", "internal/engine", "internal/wire", "table"},
+	"largeentity":              {"bulk", "internal/blobs", "internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "maintain", "table"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
@@ -72,7 +74,7 @@ var arrows = map[string][]string{
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "largeentity", "logtail", "logtail/bloblog", "mixed", "view"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "archive/blobarchive", "largeentity", "logtail", "logtail/bloblog", "mixed", "view"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

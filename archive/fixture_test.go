@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,7 @@ type fixture struct {
 	account     *account.Account
 	current     *table.Table[clerk]
 	destination *archive.TableDestination
+	to          archive.Destination // the destination of the mover: destination, unless attach has replaced it
 	outbox      *eventual.Outbox
 	mover       *archive.Mover[clerk]
 	common      table.Common
@@ -65,7 +67,8 @@ func noPauses() (c table.Common) {
 	return c
 }
 
-// openFixture opens what a program has. attach, if any, attaches maintainers before the mover is made.
+// openFixture opens what a program has. attach, if any, attaches maintainers, or chooses another destination, before the mover is
+// made.
 func openFixture(connection string, transport policy.Transporter, c table.Common, attach func(*fixture) error) (*fixture, error) {
 	acc, err := account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: transport}})
 	if err != nil {
@@ -81,12 +84,13 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 	if fx.outbox, err = eventual.NewOutbox(acc.Queue("moves"), &eventual.OutboxOptions{Common: c}); err != nil {
 		return nil, err
 	}
+	fx.to = fx.destination
 	if attach != nil {
 		if err := attach(fx); err != nil {
 			return nil, err
 		}
 	}
-	fx.mover, err = archive.New("current/old", fx.current, fx.destination, fx.outbox)
+	fx.mover, err = archive.New("current/old", fx.current, fx.to, fx.outbox)
 	return fx, err
 }
 
@@ -184,6 +188,12 @@ func storedClerks(s *storagetest.Service) (current, old []string) {
 			old = append(old, fmt.Sprint(r.RowKey[:8], "=", r.Get("Last")))
 		}
 	}
+	for _, b := range storedBlobs(s) {
+		if b.Row != nil {
+			old = append(old, fmt.Sprint(b.RowKey, "=", b.Row.Last))
+		}
+	}
+	slices.Sort(old)
 	return current, old
 }
 

@@ -74,6 +74,11 @@ func readContents(s *storagetest.Service) contents {
 			c.old[incarnation] = last
 		}
 	}
+	for incarnation, content := range storedBlobs(s) {
+		if content.Row != nil {
+			c.old[incarnation] = content.Row.Last
+		}
+	}
 	return c
 }
 

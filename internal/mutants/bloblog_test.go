@@ -14,14 +14,14 @@ func TestBloblog(t *testing.T) {
 	}
 	mutants.Run(t, "./logtail/bloblog", []mutants.Mutant{
 		{Name: "a block is appended wherever the blob ends", File: "logtail/bloblog/client.go",
-			Old: "		AppendPositionAccessConditions: &appendblob.AppendPositionAccessConditions{AppendPosition: &position},\n		AccessConditions:               ifMatch(etag),\n",
+			Old: "		AppendPositionAccessConditions: &appendblob.AppendPositionAccessConditions{AppendPosition: &position},\n		AccessConditions:               blobs.IfMatch(etag),\n",
 			New: "		AppendPositionAccessConditions: &appendblob.AppendPositionAccessConditions{},\n", Test: "TestFlushEveryFault"},
 		{Name: "a block does not name its position", File: "logtail/bloblog/client.go",
 			Old: "{AppendPosition: &position}", New: "{}", Test: "TestForeignAfterLostResponse"},
 		{Name: "a blob that was created again takes late blocks", File: "logtail/bloblog/client.go",
-			Old: "		AccessConditions:               ifMatch(etag),\n", New: "", Test: "TestForeignEveryFault"},
+			Old: "		AccessConditions:               blobs.IfMatch(etag),\n", New: "", Test: "TestForeignEveryFault"},
 		{Name: "a blob replaces another one", File: "logtail/bloblog/client.go",
-			Old: "{IfNoneMatch: to.Ptr(azcore.ETagAny)}", New: "{}", Test: "TestWriters"},
+			Old: "blobs.IfNew()", New: "nil", Test: "TestWriters"},
 		{Name: "what is stored is not compared", File: "logtail/bloblog/appender.go",
 			Old: "	if same {\n", New: "	if same || p.length >= a.blob.length+int64(len(b.data)) {\n", Test: "TestForeignChanges"},
 		{Name: "a lost response leads to another blob", File: "logtail/bloblog/appender.go",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
@@ -185,7 +186,7 @@ func (a *appender) stored(b *block, etag azcore.ETag) {
 func (a *appender) readBack(ctx context.Context, b *block) (again bool, err error) {
 	p, shown, err := a.client.properties(ctx, a.blob.name)
 	switch {
-	case isGone(err):
+	case blobs.IsGone(err):
 		a.abandon()
 		return false, nil
 	case err != nil:

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
@@ -31,7 +32,7 @@ type result struct {
 }
 
 func (c client) result(call *wire.Call, etag *azcore.ETag, err error) result {
-	r := result{err: call.CheckWrite(string(deref(etag)), err)}
+	r := result{err: call.CheckWrite(string(blobs.Deref(etag)), err)}
 	if r.outcome = call.Outcome(r.err); r.outcome == wire.Done {
 		r.etag = *etag
 		return r
@@ -46,7 +47,7 @@ func (c client) create(ctx context.Context, n name, metadata map[string]*string)
 	resp, err := c.blob(n).Create(c.write(ctx, &call), &appendblob.CreateOptions{
 		Metadata:         metadata,
 		HTTPHeaders:      &blob.HTTPHeaders{BlobContentType: to.Ptr("text/plain; charset=utf-8")},
-		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}},
+		AccessConditions: blobs.IfNew(),
 	})
 	return c.result(&call, resp.ETag, err)
 }
@@ -57,7 +58,7 @@ func (c client) append(ctx context.Context, n name, data []byte, position int64,
 	var call wire.Call
 	resp, err := c.blob(n).AppendBlock(c.write(ctx, &call), streaming.NopCloser(bytes.NewReader(data)), &appendblob.AppendBlockOptions{
 		AppendPositionAccessConditions: &appendblob.AppendPositionAccessConditions{AppendPosition: &position},
-		AccessConditions:               ifMatch(etag),
+		AccessConditions:               blobs.IfMatch(etag),
 	})
 	return c.result(&call, resp.ETag, err)
 }
@@ -65,7 +66,7 @@ func (c client) append(ctx context.Context, n name, data []byte, position int64,
 // setMetadata replaces the metadata of a blob that has the ETag.
 func (c client) setMetadata(ctx context.Context, n name, metadata map[string]*string, etag azcore.ETag) result {
 	var call wire.Call
-	resp, err := c.blob(n).SetMetadata(c.write(ctx, &call), metadata, &blob.SetMetadataOptions{AccessConditions: ifMatch(etag)})
+	resp, err := c.blob(n).SetMetadata(c.write(ctx, &call), metadata, &blob.SetMetadataOptions{AccessConditions: blobs.IfMatch(etag)})
 	return c.result(&call, resp.ETag, err)
 }
 
@@ -82,18 +83,10 @@ func (c client) properties(ctx context.Context, n name) (p properties, shown, er
 	defer cancel()
 	var call wire.Call
 	resp, err := c.blob(n).GetProperties(call.Read(ctx), nil)
-	if err = checkLength(&call, resp.ContentLength, call.CheckWrite(string(deref(resp.ETag)), err)); err != nil {
+	if err = blobs.CheckLength(&call, resp.ContentLength, call.CheckWrite(string(blobs.Deref(resp.ETag)), err)); err != nil {
 		return p, refusal(&call, err), err
 	}
 	return properties{*resp.ContentLength, *resp.ETag, parseMetadata(resp.Metadata).writer}, nil, nil
-}
-
-// checkLength returns err, or an error for a response without a length. It would be that of an empty blob.
-func checkLength(call *wire.Call, length *int64, err error) error {
-	if err == nil && length == nil {
-		return &wire.NotServiceError{Status: call.Status(), Reason: "the response has no Content-Length; a proxy or the transport has removed it"}
-	}
-	return err
 }
 
 // contains reports whether a blob contains data at a position.
@@ -123,21 +116,5 @@ func (c client) contains(ctx context.Context, n name, data []byte, position int6
 func (c client) blob(n name) *appendblob.Client { return c.container.NewAppendBlobClient(n.String()) }
 
 func (c client) write(ctx context.Context, call *wire.Call) context.Context {
-	timeout := c.opt.Retry.AttemptTimeout
-	if timeout < 0 {
-		timeout = 0 // no bound but the context's
-	}
-	return call.Write(ctx, timeout)
-}
-
-func ifMatch(etag azcore.ETag) *blob.AccessConditions {
-	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: &etag}}
-}
-
-// deref returns what p points to, or a zero value.
-func deref[V any](p *V) (v V) {
-	if p != nil {
-		v = *p
-	}
-	return v
+	return blobs.Write(ctx, call, c.opt.Retry.AttemptTimeout)
 }

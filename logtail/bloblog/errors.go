@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
@@ -42,27 +43,9 @@ func (e *LineError) Error() string {
 // Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// responseError shortens the text of an error response to one line: the SDK's text is the whole response.
-type responseError struct{ *azcore.ResponseError }
-
-func (e responseError) Error() string {
-	return strings.TrimSpace(fmt.Sprintf("the service answered %d %s", e.StatusCode, e.ErrorCode))
-}
-func (e responseError) Unwrap() error { return e.ResponseError }
-
 // refusal returns the error for a request that the service refused, or that did not reach the service. Nothing was changed.
 func refusal(call *wire.Call, err error) error {
-	switch {
-	case bloberror.HasCode(err, bloberror.ContainerNotFound):
-		return &engine.Condition{Is: ErrContainerNotFound, Cause: err}
-	case bloberror.HasCode(err, bloberror.ContainerBeingDeleted), call.Unreached(err):
-		return &engine.Condition{Is: table.ErrUnreachable, Cause: wire.Redact(err)}
-	}
-	var re *azcore.ResponseError
-	if errors.As(err, &re) {
-		return responseError{re}
-	}
-	return wire.Redact(err)
+	return blobs.Refusal(call, err, ErrContainerNotFound)
 }
 
 // ended returns the error for a context that has ended: that of the caller, or table.ErrUnreachable if a bound of Options has
@@ -72,11 +55,6 @@ func ended(ctx context.Context) error {
 		return &engine.Condition{Is: table.ErrUnreachable, Cause: context.Cause(ctx)}
 	}
 	return ctx.Err()
-}
-
-// isGone reports whether a blob does not exist.
-func isGone(err error) bool {
-	return bloberror.HasCode(err, bloberror.BlobNotFound, bloberror.ResourceNotFound)
 }
 
 // isTaken reports whether a blob was not created because another one has its name.

@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
@@ -75,10 +76,10 @@ func (s *stream) open() error {
 	resp, err := s.client.blob(s.name).DownloadStream(s.call.Read(ctx), &o)
 	stop()
 	if err = s.call.CheckHeaders(err); s.length < 0 {
-		err = checkLength(&s.call, resp.ContentLength, err)
+		err = blobs.CheckLength(&s.call, resp.ContentLength, err)
 	}
 	switch {
-	case isGone(err), bloberror.HasCode(err, bloberror.InvalidRange): // the latter after a deletion and another creation
+	case blobs.IsGone(err), bloberror.HasCode(err, bloberror.InvalidRange): // the latter after a deletion and another creation
 		s.length = s.offset
 		cancel(nil)
 		return nil

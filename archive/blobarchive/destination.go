@@ -1,0 +1,275 @@
+package blobarchive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/internal/blobs"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Options are the options of a destination. The zero value is ready for use.
+type Options struct {
+	// Common bounds the requests: WriteTimeout bounds Put with all its attempts, ReadTimeout each response to a read, and Retry the
+	// attempts. NewID makes the IDs of Puts. OmitOperationID and Tracing have no effect.
+	table.Common
+}
+
+// Destination is a destination of moves in a container. It is safe for concurrent use.
+type Destination struct{ client client }
+
+var (
+	_ archive.Destination = (*Destination)(nil)
+	_ archive.Checker     = (*Destination)(nil)
+	_ archive.Lister      = (*Destination)(nil)
+	_ archive.Sweeper     = (*Destination)(nil)
+)
+
+// New returns a destination in a container. New sends nothing. Errors: *table.ValueError for a container that is nil.
+func New(container *container.Client, o *Options) (*Destination, error) {
+	var opt Options
+	if o != nil {
+		opt = *o
+	}
+	if container == nil {
+		return nil, fmt.Errorf("blobarchive: New: %w", &table.ValueError{Field: "container", Reason: "is nil; pass a client of the container"})
+	}
+	return &Destination{client{container, opt.Common.Engine()}}, nil
+}
+
+// Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
+func (d *Destination) Ensure(ctx context.Context) error {
+	ctx, cancel := engine.Bound(ctx, d.client.opt.WriteTimeout)
+	defer cancel()
+	var call wire.Call
+	_, err := d.client.container.Create(call.Read(ctx), nil) // a repeated Create is harmless
+	if err = call.CheckHeaders(err); err == nil || bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
+		return nil
+	}
+	return fmt.Errorf("blobarchive: Ensure: %w", refusal(&call, err))
+}
+
+// Get returns what is stored for an incarnation, or nil if nothing ever was. 1 request. Errors: table.ErrForeignRow;
+// table.ErrUnreachable; those of [archive.ID.Err].
+func (d *Destination) Get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
+	row, err := d.get(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("blobarchive: Get: %w", err)
+	}
+	return row, nil
+}
+
+func (d *Destination) get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
+	if err := errors.Join(id.Err(), checkName(id)); err != nil {
+		return nil, err
+	}
+	s, err := d.client.read(ctx, id)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	return s.row, nil
+}
+
+// Check returns the error of a row that cannot be stored. Errors: *table.LimitError for keys that make a name of more than 1,024
+// characters; those of [archive.ID.Err] and of [table.Row.MarshalJSON]. No request.
+func (d *Destination) Check(r *archive.ArchivedRow) error {
+	_, err := d.body(r, "")
+	return err
+}
+
+// body checks a row and returns the content of its blob.
+func (d *Destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	if err := checkName(r.ID); err != nil {
+		return nil, err
+	}
+	return encode(r, put)
+}
+
+// Put stores a row or a tombstone. 1 request, and 1 more for each lost response; if the service then finds another version stored, 1
+// more reports whether Put has stored it. Errors:
+// table.ErrChanged; table.ErrUnknownOutcome if the row may be stored or not; table.ErrUnreachable; those of Check.
+func (d *Destination) Put(ctx context.Context, r *archive.ArchivedRow, version string) error {
+	if err := d.put(ctx, r, version); err != nil {
+		return fmt.Errorf("blobarchive: Put: %w", err)
+	}
+	return nil
+}
+
+func (d *Destination) put(ctx context.Context, r *archive.ArchivedRow, version string) error {
+	id := d.client.opt.NewID()
+	body, err := d.body(r, id)
+	switch {
+	case err != nil:
+		return err
+	case !engine.IsID(id):
+		return &table.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+	case version != "" && !isETag(version): // such as *, which every blob has
+		return fmt.Errorf("%w: %.40q is no version of a blob", table.ErrChanged, version)
+	}
+	ctx, cancel := engine.Bound(ctx, d.client.opt.WriteTimeout)
+	defer cancel()
+	doubtful := false // an attempt whose outcome is unknown may have stored the row, or may still store it
+	err = d.client.opt.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
+		call, err := d.client.put(ctx, r, body, version)
+		outcome := call.Outcome(err)
+		switch {
+		case outcome == wire.Done:
+			doubtful = false
+			return false, nil
+		case outcome == wire.Refused && isConflict(err):
+			own, readErr := d.contains(ctx, r.ID, id)
+			switch {
+			case readErr != nil:
+				doubtful = true
+				return ctx.Err() == nil, readErr
+			case !own: // and no attempt can store the row any more
+				err = &engine.Condition{Is: table.ErrChanged, Cause: err}
+			default:
+				err = nil // an earlier attempt has stored it, or the network has repeated this one
+			}
+			doubtful = false
+			return false, err
+		}
+		doubtful = doubtful || outcome == wire.Unknown
+		return outcome != wire.Refused && ctx.Err() == nil, refusal(call, err)
+	})
+	if err != nil && doubtful {
+		return &engine.Condition{Is: table.ErrUnknownOutcome, Cause: err}
+	}
+	return err
+}
+
+// contains reports whether the blob for an ID is the one that a Put has stored.
+func (d *Destination) contains(ctx context.Context, id archive.ID, put string) (bool, error) {
+	s, err := d.client.read(ctx, id)
+	if errors.Is(err, table.ErrForeignRow) {
+		return false, nil
+	}
+	return s != nil && s.put == put, err
+}
+
+// isETag reports whether a version can be the ETag of a blob.
+func isETag(version string) bool {
+	inner, ok := strings.CutPrefix(version, `"`)
+	inner, ok2 := strings.CutSuffix(inner, `"`)
+	return ok && ok2 && inner != "" && strings.Trim(inner, "0123456789ABCDEFabcdefx") == ""
+}
+
+// Incarnations yields what is stored under a key, without tombstones and foreign blobs. 1 request, and 1 for each incarnation.
+// Errors: table.ErrUnreachable.
+func (d *Destination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*archive.ArchivedRow, error] {
+	return func(yield func(*archive.ArchivedRow, error) bool) {
+		if err := k.Err(); err != nil {
+			yield(nil, fmt.Errorf("blobarchive: Incarnations: %w", err))
+			return
+		}
+		for row, err := range d.list(ctx, prefixOfKey(k)) {
+			switch {
+			case errors.Is(err, table.ErrForeignRow):
+				continue
+			case err != nil:
+				err = fmt.Errorf("blobarchive: Incarnations: %w", err)
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// List yields what is stored of a partition's entities, in the order of the names of the blobs, without tombstones. For a foreign
+// blob it yields table.ErrForeignRow and goes on. 1 request for each 1,000 blobs, and 1 for each row. Errors: table.ErrUnreachable.
+func (d *Destination) List(ctx context.Context, partition keys.Enc) iter.Seq2[*archive.ArchivedRow, error] {
+	return func(yield func(*archive.ArchivedRow, error) bool) {
+		partitionKey, err := partition.Result()
+		if err != nil {
+			yield(nil, fmt.Errorf("blobarchive: List: %w", err))
+			return
+		}
+		for row, err := range d.list(ctx, prefixOfPartition(partitionKey)) {
+			if err != nil {
+				err = fmt.Errorf("blobarchive: List: %w", err)
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// list yields the rows in the blobs whose names begin with a prefix, without tombstones. After table.ErrForeignRow it goes on.
+func (d *Destination) list(ctx context.Context, prefix string) iter.Seq2[*archive.ArchivedRow, error] {
+	return func(yield func(*archive.ArchivedRow, error) bool) {
+		for b, err := range blobs.List(ctx, d.client.container, prefix, d.client.opt.ReadTimeout, refusal) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			id, ok := parseName(b.Name)
+			if !ok {
+				if !yield(nil, fmt.Errorf("%w: blob %q", table.ErrForeignRow, b.Name)) {
+					return
+				}
+				continue
+			}
+			if isTombstone(b.Metadata) {
+				continue
+			}
+			s, err := d.client.read(ctx, id)
+			if err == nil && (s == nil || s.row.Row == nil) {
+				continue // swept, or a tombstone since it was listed
+			}
+			var row *archive.ArchivedRow
+			if err == nil {
+				row = s.row
+			}
+			if !yield(row, err) || err != nil && !errors.Is(err, table.ErrForeignRow) {
+				return
+			}
+		}
+	}
+}
+
+// Sweep deletes the tombstones of a partition from before a time, by the service's clock. 1 request for each 1,000 blobs of the
+// partition, and 2 for each tombstone that it deletes. Errors: table.ErrUnreachable. Idempotent.
+func (d *Destination) Sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
+	fail := func(err error) error { return fmt.Errorf("blobarchive: Sweep: %w", err) }
+	partitionKey, err := partition.Result()
+	if err != nil {
+		return fail(err)
+	}
+	for b, err := range blobs.List(ctx, d.client.container, prefixOfPartition(partitionKey), d.client.opt.ReadTimeout, refusal) {
+		if err != nil {
+			return fail(err)
+		}
+		id, ok := parseName(b.Name)
+		if !ok || !isTombstone(b.Metadata) || !b.Modified.Add(time.Second).Before(before) { // Modified has no fraction of a second
+			continue
+		}
+		s, err := d.client.read(ctx, id) // metadata proves nothing: the content must be that of a tombstone
+		switch {
+		case errors.Is(err, table.ErrForeignRow), err == nil && (s == nil || s.row.Row != nil || s.row.Version != string(b.ETag)):
+			continue
+		case err == nil:
+			err = d.client.delete(ctx, id, s.row.Version)
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}

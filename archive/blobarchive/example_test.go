@@ -1,0 +1,105 @@
+package blobarchive_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/archive/blobarchive"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+type Employee struct {
+	Department string
+	ID         int
+	LastName   string
+}
+
+// Employee 456 leaves the company: a worker moves the entity from the table to a blob.
+func Example() {
+	ctx := context.Background()
+	acc := storagetest.New(nil)
+	staff, err := table.New(acc.Tables(), "Staff", table.Schema[Employee]{
+		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Employee) *string { return &e.Department }),
+		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *Employee) *int { return &e.ID }),
+	}, nil)
+	check(err)
+	check(staff.Ensure(ctx))
+	old, err := blobarchive.New(acc.Container("archive"), nil)
+	check(err)
+	check(old.Ensure(ctx))
+	out, err := eventual.NewOutbox(acc.Queue("moves"), nil)
+	check(err)
+	mover, err := archive.New("staff/archive", staff, old, out)
+	check(err)
+	w, err := eventual.NewWorker(acc.Queue("moves"), acc.Queue("moves-poison"), []eventual.Handler{mover.Handler()}, nil)
+	check(err)
+	check(w.Ensure(ctx))
+
+	e, err := staff.Insert(ctx, &Employee{"Sales", 456, "Jones"})
+	check(err)
+	check(mover.Archive(ctx, e))
+	check(w.Drain(ctx)) // usually in another process
+
+	found, archived, err := mover.Find(ctx, e.Key)
+	check(err)
+	fmt.Println(found.Value.LastName, "archived:", archived)
+	for _, b := range acc.StoredBlobs("archive") {
+		fmt.Println(b.Type, len(b.Name), b.Name[:19])
+	}
+	_, err = mover.Restore(ctx, e.Key)
+	check(err)
+	check(w.Drain(ctx))
+	_, archived, err = mover.Find(ctx, e.Key)
+	check(err)
+	fmt.Println("archived:", archived)
+	// Output:
+	// Jones archived: true
+	// BlockBlob 40 Sales/empid_000456/
+	// archived: false
+}
+
+// A destination stores a blob for each incarnation of a key. A [archive.Mover] calls its methods; programs rarely do.
+func ExampleDestination() {
+	ctx := context.Background()
+	acc := storagetest.New(nil)
+	old, err := blobarchive.New(acc.Container("archive"), nil)
+	check(err)
+	check(old.Ensure(ctx))
+
+	id := archive.ID{Key: keys.Stored("Sales", "empid_000456"), Incarnation: "01KAJ5ZVW0ABCDEF"}
+	row := &table.Row{Key: id.Key}
+	check(row.Set("LastName", "Jones"))
+	r := &archive.ArchivedRow{ID: id, Row: row, Kind: "staff/archive"}
+	check(old.Check(r))
+	check(old.Put(ctx, r, "")) // nothing is stored yet
+
+	stored, err := old.Get(ctx, id)
+	check(err)
+	name, _ := stored.Row.Get("LastName")
+	fmt.Println(name)
+	for _, err := range old.Incarnations(ctx, id.Key) {
+		check(err)
+	}
+	for r, err := range old.List(ctx, keys.Raw("Sales")) {
+		check(err)
+		fmt.Println(r.Key)
+	}
+	check(old.Put(ctx, &archive.ArchivedRow{ID: id}, stored.Version)) // a tombstone
+	check(old.Sweep(ctx, keys.Raw("Sales"), time.Now().Add(-25*time.Hour)))
+	fmt.Println(acc.StoredBlobs("archive")[0].Name)
+	// Output:
+	// Jones
+	// ('Sales','empid_000456')
+	// Sales/empid_000456/01KAJ5ZVW0ABCDEF.json
+}

@@ -1,0 +1,44 @@
+package blobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// Write returns the context for a request that changes something. The request is sent once, because the SDK would repeat it after a
+// lost response. A negative timeout is no bound but the context's.
+func Write(ctx context.Context, call *wire.Call, timeout time.Duration) context.Context {
+	return call.Write(ctx, max(timeout, 0))
+}
+
+// IfMatch is the condition that the blob has an ETag.
+func IfMatch(etag azcore.ETag) *blob.AccessConditions {
+	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: &etag}}
+}
+
+// IfNew is the condition that no blob has the name.
+func IfNew() *blob.AccessConditions {
+	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}}
+}
+
+// CheckLength returns err, or an error for a response without a length. It would be that of an empty blob.
+func CheckLength(call *wire.Call, length *int64, err error) error {
+	if err == nil && length == nil {
+		return &wire.NotServiceError{Status: call.Status(), Reason: "the response has no Content-Length; a proxy or the transport has removed it"}
+	}
+	return err
+}
+
+// Deref returns what p points to, or a zero value.
+func Deref[V any](p *V) (v V) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
