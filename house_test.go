@@ -55,7 +55,7 @@ var arrows = map[string][]string{
 	"logtail":                  {"bulk", "internal/reserved", "keys", "table"},
 	"logtail/bloblog":          {"internal/blobs", "internal/engine", "internal/wire", "table"},
 	"largeentity/series":       {"bulk", "keys", "table"},
-	"largeentity":              {"bulk", "internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "maintain", "table"},
+	"largeentity":              {"bulk", "internal/blobs", "internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "maintain", "table"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 

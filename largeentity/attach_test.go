@@ -68,9 +68,9 @@ func TestEveryMethod(t *testing.T) {
 		must(t, err)
 		testkit.Expect(t, what, states(s), want)
 	}
-	e, err := fx.staff.Upsert(ctx, value(10), table.ReplaceExisting)
+	_, err := fx.staff.Upsert(ctx, value(10), table.ReplaceExisting)
 	step("Upsert of a new one", err, "live, 1 blobs")
-	e, err = fx.staff.Upsert(ctx, value(11), table.ReplaceExisting)
+	e, err := fx.staff.Upsert(ctx, value(11), table.ReplaceExisting)
 	step("Upsert", err, "live unlinked, 1 blobs")
 	step("Merge", fx.staff.Merge(ctx, e, photo.Set(value(12).Photo)), "live unlinked unlinked, 1 blobs")
 	fx.expectContent(t, "merged", e.Value.Photo, text(12))

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
@@ -37,7 +38,7 @@ func (c client) repeat(ctx context.Context, f func(context.Context) (again bool,
 }
 
 func (c client) write(ctx context.Context, call *wire.Call) context.Context {
-	return call.Write(ctx, max(c.opt.Retry.AttemptTimeout, 0))
+	return blobs.Write(ctx, call, c.opt.Retry.AttemptTimeout)
 }
 
 // mayRepeat reports whether a failed write may succeed when it is sent again: it did not reach the service, or its outcome is
@@ -75,15 +76,10 @@ func (f *facts) headers() *blob.HTTPHeaders {
 	return &blob.HTTPHeaders{BlobContentType: to.Ptr(f.contentType)}
 }
 
-// unlessExists is the condition that no blob has the name.
-func unlessExists() *blob.AccessConditions {
-	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}}
-}
-
 // put stores a blob by one request.
 func (c client) put(ctx context.Context, n string, data []byte, f facts) error {
 	return c.create(ctx, n, f, func(ctx context.Context) (*azcore.ETag, error) {
-		resp, err := c.blob(n).Upload(ctx, body(data), &blockblob.UploadOptions{HTTPHeaders: f.headers(), Metadata: f.metadata(), AccessConditions: unlessExists()})
+		resp, err := c.blob(n).Upload(ctx, body(data), &blockblob.UploadOptions{HTTPHeaders: f.headers(), Metadata: f.metadata(), AccessConditions: blobs.IfNew()})
 		return resp.ETag, err
 	})
 }
@@ -91,7 +87,7 @@ func (c client) put(ctx context.Context, n string, data []byte, f facts) error {
 // commit makes a blob of blocks.
 func (c client) commit(ctx context.Context, n string, ids []string, f facts) error {
 	return c.create(ctx, n, f, func(ctx context.Context) (*azcore.ETag, error) {
-		resp, err := c.blob(n).CommitBlockList(ctx, ids, &blockblob.CommitBlockListOptions{HTTPHeaders: f.headers(), Metadata: f.metadata(), AccessConditions: unlessExists()})
+		resp, err := c.blob(n).CommitBlockList(ctx, ids, &blockblob.CommitBlockListOptions{HTTPHeaders: f.headers(), Metadata: f.metadata(), AccessConditions: blobs.IfNew()})
 		return resp.ETag, err
 	})
 }
@@ -102,7 +98,7 @@ func (c client) create(ctx context.Context, n string, f facts, send func(context
 	return c.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
 		etag, err := send(c.write(ctx, &call))
-		if err = call.CheckWrite(string(deref(etag)), err); !exists(err) {
+		if err = call.CheckWrite(string(blobs.Deref(etag)), err); !exists(err) {
 			return mayRepeat(&call, err), failed(&call, err)
 		}
 		stored, err := c.properties(ctx, n)
@@ -124,24 +120,16 @@ func (c client) properties(ctx context.Context, n string) (facts, error) {
 	defer cancel()
 	var call wire.Call
 	resp, err := c.blob(n).GetProperties(call.Read(ctx), nil)
-	if err = call.CheckWrite(string(deref(resp.ETag)), err); err == nil && resp.ContentLength == nil {
-		err = errNoLength(&call)
-	}
-	if err != nil {
+	if err = blobs.CheckLength(&call, resp.ContentLength, call.CheckWrite(string(blobs.Deref(resp.ETag)), err)); err != nil {
 		return facts{}, failed(&call, err)
 	}
 	f := facts{size: *resp.ContentLength, etag: *resp.ETag}
 	for key, value := range resp.Metadata { // HTTP does not keep the case of names
 		if strings.EqualFold(key, metaSum) {
-			f.sum = deref(value)
+			f.sum = blobs.Deref(value)
 		}
 	}
 	return f, nil
-}
-
-// errNoLength is the error of a response that would look like that of an empty blob.
-func errNoLength(call *wire.Call) error {
-	return &wire.NotServiceError{Status: call.Status(), Reason: "the response has no Content-Length; a proxy or the transport has removed it"}
 }
 
 // delete deletes a blob. existed is false if there was none.
@@ -169,12 +157,4 @@ func body(data []byte) interface {
 	Close() error
 } {
 	return streaming.NopCloser(bytes.NewReader(data))
-}
-
-// deref returns what p points to, or a zero value.
-func deref[V any](p *V) (v V) {
-	if p != nil {
-		v = *p
-	}
-	return v
 }

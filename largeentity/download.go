@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
@@ -112,7 +113,7 @@ func (d *download) open() error {
 		o.Range = blob.HTTPRange{Offset: d.offset, Count: d.end - d.offset}
 	}
 	if d.etag != "" {
-		o.AccessConditions = &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: &d.etag}}
+		o.AccessConditions = blobs.IfMatch(d.etag)
 	}
 	stop := d.bound()
 	resp, err := d.client.blob(d.blob.name).DownloadStream(d.call.Read(ctx), &o)
@@ -124,7 +125,7 @@ func (d *download) open() error {
 		cancel(nil)
 		return err
 	}
-	d.body, d.etag = resp.Body, deref(resp.ETag)
+	d.body, d.etag = resp.Body, blobs.Deref(resp.ETag)
 	return nil
 }
 
@@ -144,14 +145,14 @@ func (d *download) check(resp *blob.DownloadStreamResponse, all bool, err error)
 	case all && status != http.StatusOK, !all && status != http.StatusPartialContent:
 		return failed(&d.call, &wire.NotServiceError{Status: status, Reason: "the response is not that of a read of a blob"})
 	case resp.ContentLength == nil:
-		return failed(&d.call, errNoLength(&d.call))
+		return failed(&d.call, blobs.CheckLength(&d.call, nil, nil))
 	case all && *resp.ContentLength != d.blob.size:
 		return altered("it has %d bytes, and not the %d of the upload", *resp.ContentLength, d.blob.size)
 	case all:
 		return nil
 	}
 	want := fmt.Sprintf("bytes %d-%d/%d", d.offset, d.end-1, d.blob.size)
-	if is := deref(resp.ContentRange); is == want && *resp.ContentLength == d.end-d.offset {
+	if is := blobs.Deref(resp.ContentRange); is == want && *resp.ContentLength == d.end-d.offset {
 		return nil
 	} else if _, total, ok := strings.Cut(is, "/"); ok && total != fmt.Sprint(d.blob.size) {
 		return altered("it has %.20s bytes, and not the %d of the upload", total, d.blob.size)

@@ -3,14 +3,10 @@ package largeentity
 import (
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
-
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 var (
@@ -35,36 +31,14 @@ func condition(is error, format string, args ...any) error {
 	return &engine.Condition{Is: is, Cause: fmt.Errorf(format, args...)}
 }
 
-// responseError shortens the text of an error response to one line: the SDK's text is the whole response.
-type responseError struct{ *azcore.ResponseError }
-
-func (e responseError) Error() string {
-	return strings.TrimSpace(fmt.Sprintf("the service answered %d %s", e.StatusCode, e.ErrorCode))
-}
-func (e responseError) Unwrap() error { return e.ResponseError }
-
 // failed returns the error for a request that was refused, or whose outcome does not matter because it is repeated or because
 // nothing refers to the blob.
 func failed(call *wire.Call, err error) error {
-	cause := wire.Redact(err)
-	var re *azcore.ResponseError
-	if errors.As(err, &re) {
-		cause = responseError{re}
-	}
 	switch {
 	case err == nil:
 		return nil
-	case bloberror.HasCode(err, bloberror.ContainerNotFound):
-		return &engine.Condition{Is: ErrContainerNotFound, Cause: cause}
-	case isGone(err):
-		return &engine.Condition{Is: ErrBlobNotFound, Cause: cause}
-	case bloberror.HasCode(err, bloberror.ContainerBeingDeleted), call.Unreached(err):
-		return &engine.Condition{Is: table.ErrUnreachable, Cause: cause}
+	case blobs.IsGone(err):
+		return &engine.Condition{Is: ErrBlobNotFound, Cause: blobs.Refusal(call, err, ErrContainerNotFound)}
 	}
-	return cause
-}
-
-// isGone reports whether a blob does not exist. The response to a HEAD has no body, and the SDK then takes the code from a header.
-func isGone(err error) bool {
-	return bloberror.HasCode(err, bloberror.BlobNotFound, bloberror.ResourceNotFound)
+	return blobs.Refusal(call, err, ErrContainerNotFound)
 }

@@ -5,11 +5,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
-
-	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/internal/blobs"
 )
 
 // listed is a blob of a list.
@@ -17,54 +13,21 @@ type listed struct {
 	name
 	foreign  bool // the name is of another form
 	modified time.Time
-	pageEnd  bool // it is the last of its page
 }
 
 // list yields the blobs whose names begin with a prefix, in the order of their names.
-func (c client) list(ctx context.Context, prefix string, pageSize int) iter.Seq2[listed, error] {
+func (c client) list(ctx context.Context, prefix string) iter.Seq2[listed, error] {
 	return func(yield func(listed, error) bool) {
-		pages := c.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Prefix: &prefix, MaxResults: to.Ptr(int32(pageSize))})
-		for pages.More() {
-			found, err := c.page(ctx, pages.NextPage)
+		for b, err := range blobs.List(ctx, c.container, prefix, c.opt.ReadTimeout, failed) {
 			if err != nil {
 				yield(listed{}, err)
 				return
 			}
-			for _, b := range found {
-				if !yield(b, nil) {
-					return
-				}
+			if n, ok := parseName(b.Name); !yield(listed{n, !ok, b.Modified}, nil) {
+				return
 			}
 		}
 	}
-}
-
-func (c client) page(ctx context.Context, next func(context.Context) (container.ListBlobsFlatResponse, error)) (all []listed, err error) {
-	ctx, cancel := engine.Bound(ctx, c.opt.ReadTimeout)
-	defer cancel()
-	var call wire.Call
-	resp, err := next(call.Read(ctx))
-	if err = call.CheckHeaders(err); err != nil {
-		return nil, failed(&call, err)
-	}
-	if resp.Segment == nil {
-		return nil, nil
-	}
-	for _, b := range resp.Segment.BlobItems {
-		if b == nil {
-			continue
-		}
-		n, ok := parseName(deref(b.Name))
-		item := listed{name: n, foreign: !ok}
-		if b.Properties != nil {
-			item.modified = deref(b.Properties.LastModified)
-		}
-		all = append(all, item)
-	}
-	if len(all) > 0 {
-		all[len(all)-1].pageEnd = true
-	}
-	return all, nil
 }
 
 // merged reads two lists side by side, which are both in the order of the IDs of a partition. It finds the items of the second list by

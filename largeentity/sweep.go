@@ -21,8 +21,8 @@ import (
 // rows' side. Blobs with names of another form, and those of other tables, stay as they are. Writers may go on, and several sweeps may
 // run at the same time. t may be any handle of the table, with or without [Attach].
 //
-// Sweep is idempotent: after an error or a crash, run it again. An error leaves the report as it is. Errors: *table.ValueError and
-// *table.LimitError for wrong options; table.ErrRanged if the client's signature is for a range of keys; ErrContainerNotFound; those
+// Sweep is idempotent: after an error or a crash, run it again. An error leaves the report as it is. Errors: *table.ValueError for
+// wrong options; table.ErrRanged if the client's signature is for a range of keys; ErrContainerNotFound; those
 // of [table.Table.List], of SweepOptions.Archived and of the service.
 //
 // Requests: 1 for each page of blobs and 1 or more for the rows of each partition in it; 1 for each page of rows of the whole table,
@@ -32,9 +32,6 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 	w := &sweep{store: s}
 	if o != nil {
 		w.opt = *o
-	}
-	if w.opt.PageSize == 0 {
-		w.opt.PageSize = 1000
 	}
 	err := w.opt.check()
 	switch {

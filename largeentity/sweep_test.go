@@ -195,7 +195,6 @@ func TestSweepErrors(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		second(largeentity.Sweep(ctx, fx.plain, fx.store, &largeentity.SweepOptions{PageSize: 1001})),
 		second(largeentity.NewStore(fx.account.Container("photos"), "s", nil)),
 		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{InlineUpTo: 1 << 20})),
 		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{BlockSize: 1 << 30})),

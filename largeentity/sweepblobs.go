@@ -18,7 +18,7 @@ func (w *sweep) sweepBlobs(ctx context.Context) error {
 		nameOf: func(r storedRow) (name, bool) { return r.name, !r.foreign },
 	}
 	defer rows.close()
-	for b, err := range w.store.client.list(ctx, w.store.table+"/", w.opt.PageSize) {
+	for b, err := range w.store.client.list(ctx, w.store.table+"/") {
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (w *sweep) sweepBlobs(ctx context.Context) error {
 				return err
 			}
 		}
-		if b.pageEnd && w.opt.Progress != nil {
+		if w.report.Blobs%1000 == 0 && w.opt.Progress != nil {
 			w.opt.Progress(w.report)
 		}
 	}

@@ -31,7 +31,7 @@ type storedRow struct {
 
 // rowsFrom yields the rows of blobs, from the row of an ID on: those of a partition, or of all if partition is not set.
 func (s *sweep) rowsFrom(ctx context.Context, partition keys.Enc, id string) iter.Seq2[storedRow, error] {
-	q := table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(reserved.Blob+id, reserved.Blob+"\x7f"), PageSize: s.opt.PageSize, TableScan: !partition.IsSet()}
+	q := table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !partition.IsSet()}
 	return func(yield func(storedRow, error) bool) {
 		for r, err := range s.rows.Rows(ctx, q) {
 			if err == nil && s.rows.Engine().Ranged() {

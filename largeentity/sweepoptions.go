@@ -20,10 +20,7 @@ type SweepOptions struct {
 	// destination does not contain the entity any more. Without it, blobs of moved entities stay.
 	Archived func(ctx context.Context, k keys.Key, incarnation string) (bool, error)
 
-	// PageSize is the number of blobs and rows of a request, 1 to 1,000. Defaults to 1,000.
-	PageSize int
-
-	// Finding is called for each blob that Sweep deletes or misses, and Progress after each page of blobs. No two of these calls
+	// Finding is called for each blob that Sweep deletes or misses, and Progress after each 1,000 blobs. No two of these calls
 	// overlap.
 	Finding  func(Finding)
 	Progress func(SweepReport)
@@ -31,11 +28,8 @@ type SweepOptions struct {
 
 // check fails for options that are wrong.
 func (o *SweepOptions) check() error {
-	switch {
-	case o.MaxDeletes < 0:
+	if o.MaxDeletes < 0 {
 		return &table.ValueError{Field: "SweepOptions.MaxDeletes", Reason: "is negative; 0 means no limit"}
-	case o.PageSize < 0 || o.PageSize > 1000:
-		return &table.LimitError{Field: "SweepOptions.PageSize", Limit: "items; 0 is the default", Got: o.PageSize, Max: 1000}
 	}
 	return nil
 }

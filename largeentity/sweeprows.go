@@ -25,13 +25,13 @@ func (w *sweep) sweepRows(ctx context.Context) error {
 
 // eachRow looks at each row. gone is called for each tombstone that is to be deleted, and returns false to stop.
 func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
-	blobs := &merged[listed]{
+	stored := &merged[listed]{
 		open: func(partition, _ string) iter.Seq2[listed, error] {
-			return w.store.client.list(ctx, name{table: w.store.table, partition: partition}.String(), w.opt.PageSize)
+			return w.store.client.list(ctx, name{table: w.store.table, partition: partition}.String())
 		},
 		nameOf: func(b listed) (name, bool) { return b.name, !b.foreign },
 	}
-	defer blobs.close()
+	defer stored.close()
 	for r, err := range w.rowsFrom(ctx, keys.Enc{}, "") {
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 			w.report.Foreign++
 			continue
 		}
-		blob, err := blobs.find(r.name)
+		blob, err := stored.find(r.name)
 		if err == nil && r.state == moved {
 			err = w.movedRow(ctx, r, blob != nil)
 		}

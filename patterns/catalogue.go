@@ -34,6 +34,7 @@ var catalogue = []recipe{
 	tableByDay,
 	dataSeries,
 	wideEntity,
+	largeEntity,
 	logDataInBlobs,
 }
 

@@ -1,0 +1,180 @@
+package largeentity_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+const (
+	someID  = "01KAJ5ZVW0ABCDEFGHJKMNPQRS"
+	someSum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+)
+
+// TestProperties: properties that no Blob has are refused, and those of a []byte field are read.
+func TestProperties(t *testing.T) {
+	t.Parallel()
+	link := "staff/Sales/" + someID
+	for name, test := range map[string]struct {
+		values []any
+		ok     bool
+	}{
+		"link":                    {[]any{[]byte{}, link, int64(5), someSum, "text/plain"}, true},
+		"link of another program": {[]any{nil, link, int32(5), someSum, nil}, true},
+		"small":                   {[]any{[]byte("ab"), "", int64(2), "", "text/plain"}, true},
+		"[]byte":                  {[]any{[]byte("ab"), nil, nil, nil, nil}, true},
+		"empty":                   {[]any{[]byte{}, "", int64(0), "", ""}, true},
+		"nothing but a type":      {[]any{nil, nil, nil, nil, "text/plain"}, false},
+		"text":                    {[]any{"ab", nil, nil, nil, nil}, false},
+		"both":                    {[]any{[]byte("ab"), link, int64(5), someSum, ""}, false},
+		"wrong length":            {[]any{[]byte("ab"), "", int64(3), "", ""}, false},
+		"hash of a small one":     {[]any{[]byte("ab"), "", int64(2), someSum, ""}, false},
+		"number as name":          {[]any{nil, int64(1), int64(5), someSum, ""}, false},
+		"no length":               {[]any{nil, link, nil, someSum, ""}, false},
+		"negative":                {[]any{nil, link, int64(-1), someSum, ""}, false},
+		"text as length":          {[]any{nil, link, "5", someSum, ""}, false},
+		"no hash":                 {[]any{nil, link, int64(5), nil, ""}, false},
+		"short hash":              {[]any{nil, link, int64(5), someSum[2:], ""}, false},
+		"upper case hash":         {[]any{nil, link, int64(5), strings.ToUpper(someSum), ""}, false},
+		"hash of letters":         {[]any{nil, link, int64(5), strings.Repeat("x", 64), ""}, false},
+		"URL":                     {[]any{nil, "https://evil.example/photos/" + someID, int64(5), someSum, ""}, false},
+		"path":                    {[]any{nil, "staff/../" + someID, int64(5), someSum, ""}, false},
+		"other form of the path":  {[]any{nil, "staff/~53ales/" + someID, int64(5), someSum, ""}, false},
+		"wrong escape":            {[]any{nil, "staff/~5/" + someID, int64(5), someSum, ""}, false},
+		"upper case table":        {[]any{nil, "Staff/Sales/" + someID, int64(5), someSum, ""}, false},
+		"no ID":                   {[]any{nil, "staff/Sales/x", int64(5), someSum, ""}, false},
+		"longer":                  {[]any{nil, link + "/x", int64(5), someSum, ""}, false},
+		"too long":                {[]any{nil, "staff/" + strings.Repeat("x", 1000) + "/" + someID, int64(5), someSum, ""}, false},
+	} {
+		var b largeentity.Blob
+		err := b.SetPropertyValues(test.values)
+		var value *table.ValueError
+		if test.ok != (err == nil) || !test.ok && (!errors.As(err, &value) || !b.IsZero()) {
+			t.Errorf("%s: got %v, error %v; want ok %v", name, b, err, test.ok)
+		}
+		if err != nil {
+			continue
+		}
+		values, err := b.PropertyValues()
+		must(t, err)
+		var again largeentity.Blob
+		must(t, again.SetPropertyValues(values))
+		testkit.Expect(t, name, again == b, true)
+	}
+	if _, err := json.Marshal(struct{ Photo largeentity.Blob }{}); err == nil {
+		t.Error("got no error of a Blob in JSON")
+	}
+	var b largeentity.Blob
+	if err := json.Unmarshal([]byte(`{}`), &b); err == nil {
+		t.Error("got no error of a Blob in JSON")
+	}
+}
+
+// TestHostileRow: a row whose link is damaged is an error, and not an entity without a photo.
+func TestHostileRow(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, _ := newFixture(t, nil)
+	e := aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "Sales", RowKey: at(1).RowKey()}, Properties: map[string]any{"PhotoBlob": "https://evil.example/x", "PhotoSize": aztables.EDMInt64(5)}}
+	body, err := e.MarshalJSON()
+	must(t, err)
+	_, err = fx.account.Tables().NewClient("staff").AddEntity(ctx, body, nil)
+	must(t, err)
+	var decode *table.DecodeError
+	if _, err := fx.staff.Get(ctx, at(1)); !errors.As(err, &decode) || decode.Field != "Photo" {
+		t.Errorf("got error %v; want a DecodeError of the field Photo", err)
+	}
+	// Rows of blobs with other contents are no rows of this library.
+	for i, row := range []map[string]any{{"State": "live"}, {"State": int32(1)}, {"State": "later"}, {}} {
+		rowKey := "~b|" + someID[:25] + fmt.Sprint(i)
+		if i == 0 {
+			rowKey = "~b|x"
+		}
+		body, err := aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "Sales", RowKey: rowKey}, Properties: row}.MarshalJSON()
+		must(t, err)
+		_, err = fx.account.Tables().NewClient("staff").AddEntity(ctx, body, nil)
+		must(t, err)
+	}
+	fx.overwrite(t, "staff/Sales/"+someID[:25]+"2", "x")
+	r := fx.sweep(t, nil)
+	testkit.Expect(t, "report", fmt.Sprintf("%+v", r), fmt.Sprintf("%+v", largeentity.SweepReport{Blobs: 1, Rows: 4, Foreign: 2}))
+}
+
+// TestKeys: entities with any keys have blobs, and a sweep finds their rows.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	type document struct{ Content largeentity.Blob }
+	plain, err := table.New(s.Tables(), "documents", table.Schema[document]{}, nil)
+	must(t, err)
+	store, err := largeentity.NewStore(s.Container("documents"), "Documents", small())
+	must(t, err)
+	must(t, errors.Join(plain.Ensure(ctx), store.Ensure(ctx)))
+	documents, err := largeentity.Attach(plain, store)
+	must(t, err)
+	all := []string{"a", "A", ".", "..", "...", ".a.", "a.b", "a b", "a%2Fb", "a~7Eb", "größe", "日本", "😀", "a'b", "a+b", "a&b=c", "<>", `"`, "a:b", "a|b", "-", "_", "=20", strings.Repeat("x", 512)}
+	seen := map[string]bool{}
+	for _, pk := range all {
+		k := keys.Stored(pk, "r")
+		b, err := store.Upload(ctx, k, strings.NewReader(text(20)), nil)
+		must(t, err)
+		if seen[b.Name()] = true; strings.Count(b.Name(), "/") != 2 {
+			t.Errorf("partition %q: got name %q", pk, b.Name())
+		}
+		_, err = documents.InsertAt(ctx, k, &document{b})
+		must(t, err)
+		r, _, err := largeentity.Open(ctx, documents, store, k, func(d *document) largeentity.Blob { return d.Content })
+		must(t, err)
+		must(t, r.Close())
+	}
+	r, err := largeentity.Sweep(ctx, plain, store, nil)
+	must(t, err)
+	want := largeentity.SweepReport{Blobs: len(all), Linked: len(all), Rows: len(all)}
+	testkit.Expect(t, "report", r, want)
+}
+
+// TestAttachTypes: a type in which a Blob would be lost cannot be attached.
+func TestAttachTypes(t *testing.T) {
+	t.Parallel()
+	s := storagetest.New(nil)
+	store, err := largeentity.NewStore(s.Container("photos"), "staff", nil)
+	must(t, err)
+	type base struct{ Photo largeentity.Blob }
+	attachable(t, s, store, struct{ A, B largeentity.Blob }{}, true)
+	attachable(t, s, store, struct {
+		base
+		C int
+	}{}, true) // the embedded struct is not exported, but its field is
+	attachable(t, s, store, struct {
+		A largeentity.Blob `table:"-"`
+	}{}, false)
+	attachable(t, s, store, struct{ A int }{}, false)
+	attachable(t, s, store, struct {
+		A []largeentity.Blob `table:",json"`
+	}{}, false)
+	attachable(t, s, store, struct {
+		A map[string]struct{ X *largeentity.Blob } `table:",json"`
+		B largeentity.Blob
+	}{}, false)
+}
+
+func attachable[T any](t *testing.T, s *storagetest.Service, store *largeentity.Store, v T, want bool) {
+	t.Helper()
+	staff, err := table.New(s.Tables(), "staff", table.Schema[T]{}, nil)
+	must(t, err)
+	if _, err := largeentity.Attach(staff, store); (err == nil) != want {
+		t.Errorf("%T: got error %v; want none: %v", v, err, want)
+	}
+}
