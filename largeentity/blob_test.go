@@ -178,3 +178,22 @@ func attachable[T any](t *testing.T, s *storagetest.Service, store *largeentity.
 		t.Errorf("%T: got error %v; want none: %v", v, err, want)
 	}
 }
+
+// FuzzProperties: a link of any text is refused, or is read back as it is.
+func FuzzProperties(f *testing.F) {
+	for _, link := range []string{"staff/Sales/" + someID, "staff/~/" + someID, "staff/~2e/" + someID, "staff/../" + someID, "a/b", "", "staff/ü/" + someID, "staff/\xff/" + someID} {
+		f.Add(link, int64(5), someSum)
+	}
+	f.Fuzz(func(t *testing.T, link string, size int64, sum string) {
+		var b largeentity.Blob
+		if err := b.SetPropertyValues([]any{[]byte{}, link, size, sum, "x"}); err != nil {
+			if !b.IsZero() {
+				t.Errorf("link %q: got %v with error %v; want none", link, b, err)
+			}
+			return
+		}
+		if b.Name() != link || b.Size() != size || link != "" && (b.SHA256() != sum || strings.Count(link, "/") != 2) {
+			t.Errorf("link %q: got %v", link, b)
+		}
+	})
+}

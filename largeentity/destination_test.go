@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -61,15 +63,45 @@ func (d *drawer) Incarnations(_ context.Context, k keys.Key) iter.Seq2[*archive.
 // restore take 1 commit record each, and the requests of an entity without blobs, but for the rows of the blobs that a restore reads.
 func TestDestination(t *testing.T) {
 	t.Parallel()
+	for name, to := range map[string]func(*fixture) (archive.Destination, error){
+		"drawer": func(*fixture) (archive.Destination, error) {
+			return &drawer{rows: map[archive.ID]*archive.ArchivedRow{}}, nil
+		},
+		"container": func(fx *fixture) (archive.Destination, error) {
+			return blobarchive.New(fx.account.Container("photos"), nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testDestination(t, to)
+		})
+	}
+}
+
+func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error)) {
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
+	destination, err := to(fx)
+	must(t, err)
 	out, err := eventual.NewOutbox(fx.account.Queue("moves"), nil)
 	must(t, err)
-	mover, err := archive.New("staff/drawer", fx.staff, &drawer{rows: map[archive.ID]*archive.ArchivedRow{}}, out)
+	mover, err := archive.New("staff/elsewhere", fx.staff, destination, out)
 	must(t, err)
 	w, err := eventual.NewWorker(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
 	must(t, err)
 	must(t, w.Ensure(ctx))
+	expectStates := func(want string, blobs int) {
+		t.Helper()
+		got, n := states(s), 0
+		for _, b := range s.StoredBlobs("photos") {
+			if strings.HasPrefix(b.Name, "staff/") { // and not of the destination
+				n++
+			}
+		}
+		if !strings.HasPrefix(got, want+",") || n != blobs {
+			t.Errorf("got %s, %d of the table; want %s and %d", got, n, want, blobs)
+		}
+	}
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20)), Resume: fx.upload(t, text(40))})
 	must(t, err)
 	e.Value.Resume = fx.upload(t, text(41))
@@ -79,8 +111,10 @@ func TestDestination(t *testing.T) {
 	must(t, w.Drain(ctx))
 	counts := s.Count()
 	testkit.Expect(t, "transactions of the move", counts[requests.Transaction], 1)
-	testkit.Expect(t, "blob requests of the move", counts[requests.BlobDelete]+counts[requests.BlobCreate], 0)
-	testkit.Expect(t, "states", states(s), "moved moved unlinked, 2 blobs")
+	testkit.Expect(t, "deleted blobs", counts[requests.BlobDelete], 0)
+	expectStates("moved moved unlinked", 2)
+	r := fx.sweep(t, &largeentity.SweepOptions{Archived: mover.Contains})
+	testkit.Expect(t, "linked and deleted", fmt.Sprint(r.Linked, r.Replaced, r.Orphans, r.Dangling, r.Foreign), "2 0 0 0 0")
 
 	// The archived value cannot be stored in a new entity beside the archived one.
 	found, _, err := mover.Find(ctx, at(1))
@@ -95,13 +129,13 @@ func TestDestination(t *testing.T) {
 	must(t, err)
 	counts = s.Count()
 	testkit.Expect(t, "transactions of the restore", counts[requests.Transaction], 1)
-	testkit.Expect(t, "states", states(s), "live live unlinked, 2 blobs")
+	expectStates("live live unlinked", 2)
 	must(t, w.Drain(ctx))
 	e, err = fx.staff.Get(ctx, at(1))
 	must(t, err)
 	fx.expectContent(t, "restored", e.Value.Photo, text(20))
 	must(t, fx.staff.Delete(ctx, e))
-	testkit.Expect(t, "states", states(s), "unlinked unlinked unlinked, 0 blobs")
+	expectStates("unlinked unlinked unlinked", 0)
 	records := 0
 	for _, r := range s.Rows("staff") {
 		if r.RowKey[:3] == "~i|" {

@@ -77,17 +77,16 @@ func (l *links[T]) names(value *T) (names []name) {
 	return names
 }
 
-// linked returns the IDs of the blobs that the entity links now. If another program has replaced the row, only its content tells
-// them, which is not trusted: the entity has a blob only if the row of the blob says so. A blob without a row is the entity's,
-// stored by a program without this maintainer, and gets a row. At most 1 request for each blob then.
+// linked returns the IDs of the blobs that the entity links now, which are those of the maintainer state. If another program has
+// written the row, its content may name others. The content is not trusted: the entity has such a blob only if the row of the blob
+// says so. A blob without a row is the entity's, stored by a program without this maintainer, and gets a row. At most 1 request for
+// each blob then.
 func (l *links[T]) linked(ctx context.Context, p *maintain.Plan, c *maintain.Change[T]) (ids []string, err error) {
-	if !c.StateMissing() {
-		for _, id := range c.State() {
-			if _, err := engine.TimeOf(id); err != nil {
-				return nil, &table.DecodeError{Field: reserved.MaintainerState, Reason: "names a blob that no program of this library has stored", Err: err}
-			}
+	for _, id := range c.State() {
+		if _, err := engine.TimeOf(id); err != nil {
+			return nil, &table.DecodeError{Field: reserved.MaintainerState, Reason: "names a blob that no program of this library has stored", Err: err}
 		}
-		return c.State(), nil
+		ids = append(ids, id)
 	}
 	for _, n := range l.names(c.Old) {
 		if n.table != l.store.table || n.partition != c.Key.PartitionKey() || slices.Contains(ids, n.id) {

@@ -30,8 +30,8 @@ type Options struct {
 	BlockSize      int
 	BlocksInFlight int
 
-	// LeaveToSweep leaves replaced blobs to Sweep. By default, the method that replaces a value deletes the blob, 1 request more,
-	// before it returns.
+	// LeaveToSweep leaves replaced blobs to Sweep, so that a reader of a replaced value can read it to its end. By default, the
+	// method that replaces a value deletes the blob, 1 request more, before it returns.
 	LeaveToSweep bool
 }
 

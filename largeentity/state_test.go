@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -94,6 +95,19 @@ func TestForeignRow(t *testing.T) {
 	testkit.Expect(t, "states", states(s), "live live unlinked, 2 blobs")
 	must(t, fx.staff.DeleteAny(ctx, at(4)))
 	testkit.Expect(t, "states", states(s), "live unlinked unlinked, 1 blobs")
+	// So it is if the program has other maintainers.
+	byLast := index.New("last", keys.Tuple1(keys.Text()), func(e *employee) (string, bool) { return e.Last, true }, nil)
+	indexed, err := index.Attach(fx.plain, byLast)
+	must(t, err)
+	both, err := index.Attach(fx.staff, byLast)
+	must(t, err)
+	_, err = indexed.Insert(ctx, &employee{Department: "Sales", ID: 5, Photo: fx.upload(t, text(50))})
+	must(t, err)
+	_, err = both.Update(ctx, at(5), func(e *employee) error { e.Last = "Brown"; return nil })
+	must(t, err)
+	testkit.Expect(t, "states", states(s), "live live unlinked unlinked, 2 blobs")
+	must(t, both.DeleteAny(ctx, at(5)))
+	testkit.Expect(t, "states", states(s), "live unlinked unlinked unlinked, 1 blobs")
 	// A handle without Attach must not write an entity that has a blob.
 	if err := fx.plain.DeleteAny(ctx, at(2)); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("got error %v; want ErrUnknownMaintainer", err)

@@ -62,5 +62,19 @@ func TestLargeentity(t *testing.T) {
 			Old: "		if err = call.CheckWrite(string(blobs.Deref(etag)), err); !exists(err) {\n", New: "		if err = call.CheckWrite(string(blobs.Deref(etag)), err); true {\n", Test: "TestUploadLostResponses"},
 		{Name: "a merge leaves parts of the earlier value", File: "largeentity/blob.go",
 			Old: "	return []any{[]byte(b.data), b.name, b.size, b.sum, b.contentType}, nil\n", New: "	if b.name == \"\" {\n		return []any{[]byte(b.data), nil, b.size, nil, b.contentType}, nil\n	}\n	return []any{[]byte(b.data), b.name, b.size, b.sum, b.contentType}, nil\n", Test: "TestEveryMethod"},
+		{Name: "a move does not tell the maintainers", File: "archive/handler.go",
+			Old: "m.as(engine.Move{Away: true})", New: "m.as(engine.Move{})", Test: "TestDestination"},
+		{Name: "a restore does not tell the maintainers", File: "archive/restore.go",
+			Old: "m.as(engine.Move{Restored: archived.Incarnation})", New: "m.as(engine.Move{})", Test: "TestDestination"},
+	})
+	mutants.Run(t, "./maintain", []mutants.Mutant{
+		{Name: "nothing is called after the commit", File: "internal/engine/execute.go",
+			Old: "		w.currentPlan.after.run(ctx)\n", New: "", Test: "TestAfterCommit"},
+		{Name: "a call that is taken back is made", File: "internal/engine/aftercommit.go",
+			Old: "return c.name == name })\n", New: "return c.name == name && call != nil })\n", Test: "TestAfterCommit"},
+		{Name: "an old plan is sent", File: "internal/engine/stale.go",
+			Old: "!late.IsZero() && w.table.Options.Now().After(late) {\n", New: "!late.IsZero() && w.table.Options.Now().Before(late.AddDate(-1, 0, 0)) {\n", Test: "TestNotAfter"},
+		{Name: "the last of several times counts", File: "internal/engine/plan.go",
+			Old: "	if p.late.IsZero() || t.Before(p.late) {\n", New: "	if true {\n", Test: "TestNotAfter"},
 	})
 }
