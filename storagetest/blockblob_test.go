@@ -289,6 +289,8 @@ func TestBlockBlobLimits(t *testing.T) {
 		{stage + "&blockid=BBBB", "", "", 400, "InvalidHeaderValue"},
 		{stage + "&blockid=BBBB", "a", "Content-MD5: XrY7u+Ae7tCTyyK7j1rNww==", 400, "Md5Mismatch"},
 		{stage + "&blockid=BBBB", "a", "x-ms-content-crc64: AAAAAAAAAAA=", 400, "Crc64Mismatch"},
+		{stage + "&blockid=BBBB", "a", "x-ms-content-crc64: AAAA", 400, "InvalidHeaderValue"},
+		{stage + "&blockid=BBBB", "a", "x-ms-content-crc64: ?", 400, "InvalidHeaderValue"},
 		{stage + "&blockid=BBBB", strings.Repeat("x", 4<<20+1), "x-ms-version: 2015-12-11", 413, "RequestBodyTooLarge"},
 		{"PUT " + photo, "a", "x-ms-blob-type: BlockBlob\nContent-MD5: XrY7u+Ae7tCTyyK7j1rNww==", 400, "Md5Mismatch"},
 		{"PUT " + photo, "a", "x-ms-blob-type: BlockBlob\nx-ms-blob-content-md5: XrY7u+Ae7tCTyyK7j1rNww==", 400, "Md5Mismatch"},
