@@ -79,6 +79,8 @@ var suite = map[string]func(*env){
 	"bulk writes":               bulkWrites,
 	"effects":                   effects,
 	"archive moves":             archiveMoves,
+	"archive moves to blobs":    movesToBlobs,
+	"archive in blobs":          blobDestinations,
 }
 
 // queueSuite is the part of the behaviour suite that tests queues.

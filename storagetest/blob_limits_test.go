@@ -12,18 +12,12 @@ func TestBlobLimits(t *testing.T) {
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{})
 	r.expect(r.append("hello"), 201, "")
-	before := r.state()
 	const (
 		appendTo  = "PUT /logs/app.log?comp=appendblock"
 		create    = "PUT /logs/b.log"
 		container = "?restype=container"
 	)
-	for _, c := range []struct {
-		request, body string
-		header        string
-		status        int
-		code          string
-	}{
+	r.expectRefused([]refused{
 		{"PUT /My-Logs" + container, "", "", 400, "InvalidResourceName"},
 		{"PUT /my--logs" + container, "", "", 400, "InvalidResourceName"},
 		{"PUT /-logs" + container, "", "", 400, "InvalidResourceName"},
@@ -90,21 +84,7 @@ func TestBlobLimits(t *testing.T) {
 		{"PUT /logs/app.log?comp=seal", "", "", 501, "NotImplemented"},
 		{"GET /logs?restype=container&comp=acl", "", "", 501, "NotImplemented"},
 		{"GET /?comp=properties&restype=service", "", "", 501, "NotImplemented"},
-	} {
-		method, path, _ := strings.Cut(c.request, " ")
-		var header []string
-		for line := range strings.SplitSeq(c.header, "\n") {
-			if name, value, ok := strings.Cut(line, ": "); ok {
-				header = append(header, name, value)
-			}
-		}
-		if a := r.send(method, path, c.body, header...); a.status != c.status || a.header.Get("x-ms-error-code") != c.code {
-			t.Errorf("%s %s: got %d %s; want %d %s", c.request, c.header, a.status, a.header.Get("x-ms-error-code"), c.status, c.code)
-		}
-		if after := r.state(); after != before {
-			t.Fatalf("%s: got %.300s; want %.300s", c.request, after, before)
-		}
-	}
+	}, r.state)
 	// These requests are just within the limits.
 	r.create("/logs/" + strings.Repeat("x", 1024))
 	r.create("/logs/" + strings.Repeat("a/", 253) + "a")

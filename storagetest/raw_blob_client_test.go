@@ -67,3 +67,32 @@ func (r *blobClient) state() string {
 
 // etag returns the ETag of a response.
 func etag(a response) string { return http.Header(a.header).Get("ETag") }
+
+// refused is a request that the service refuses.
+type refused struct {
+	request, body string
+	header        string // lines with a name and a value
+	status        int
+	code          string
+}
+
+// expectRefused checks that the service refuses requests, and that state stays as it is.
+func (r *blobClient) expectRefused(all []refused, state func() string) {
+	r.Helper()
+	before := state()
+	for _, c := range all {
+		method, path, _ := strings.Cut(c.request, " ")
+		var header []string
+		for line := range strings.SplitSeq(c.header, "\n") {
+			if name, value, ok := strings.Cut(line, ": "); ok {
+				header = append(header, name, value)
+			}
+		}
+		if a := r.send(method, path, c.body, header...); a.status != c.status || a.header.Get("x-ms-error-code") != c.code {
+			r.Errorf("%s %.100s %s: got %d %s; want %d %s", c.request, c.body, c.header, a.status, a.header.Get("x-ms-error-code"), c.status, c.code)
+		}
+		if after := state(); after != before {
+			r.Fatalf("%s: got %.300s; want %.300s", c.request, after, before)
+		}
+	}
+}

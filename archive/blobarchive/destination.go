@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/aztablekit/aztablekit/archive"
@@ -50,14 +49,10 @@ func New(container *container.Client, o *Options) (*Destination, error) {
 
 // Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
 func (d *Destination) Ensure(ctx context.Context) error {
-	ctx, cancel := engine.Bound(ctx, d.client.opt.WriteTimeout)
-	defer cancel()
-	var call wire.Call
-	_, err := d.client.container.Create(call.Read(ctx), nil) // a repeated Create is harmless
-	if err = call.CheckHeaders(err); err == nil || bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
-		return nil
+	if err := blobs.Ensure(ctx, d.client.container, d.client.opt.WriteTimeout, refusal); err != nil {
+		return fmt.Errorf("blobarchive: Ensure: %w", err)
 	}
-	return fmt.Errorf("blobarchive: Ensure: %w", refusal(&call, err))
+	return nil
 }
 
 // Get returns what is stored for an incarnation, or nil if nothing ever was. 1 request. Errors: table.ErrForeignRow;

@@ -33,7 +33,8 @@
 // # Limits
 //
 // A name has at most 1,024 characters. Two keys of 512 characters each are too long, and so are shorter ones with many escaped
-// characters. [archive.Mover].Archive reports this before it writes: the destination is an [archive.Checker].
+// characters. [archive.Mover].Archive reports this before it writes: the destination is an [archive.Checker]. Blobs in the service's
+// archive tier cannot be read; hot, cool and cold are possible.
 //
 // # Costs
 //

@@ -160,16 +160,13 @@ func TestPutOvertaken(t *testing.T) {
 }
 
 // outages are the ways in which a container is out of reach.
-func outages() (all []storagetest.Fault) {
-	for _, f := range []storagetest.Fault{
+func outages() []storagetest.Fault {
+	return []storagetest.Fault{
 		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Cut(10), storagetest.Truncate(10), storagetest.Hang(), storagetest.ExecuteThenHang(),
 		storagetest.Refuse(302, ""), storagetest.Refuse(401, "InvalidAuthenticationInfo"), storagetest.Refuse(403, "AuthenticationFailed"), storagetest.Refuse(403, ""),
 		storagetest.Refuse(404, "ContainerNotFound"), storagetest.Refuse(404, ""), storagetest.Refuse(409, "ContainerBeingDeleted"), storagetest.Refuse(407, ""), storagetest.Refuse(429, ""),
 		storagetest.Refuse(500, "InternalError"), storagetest.Refuse(502, ""), storagetest.Refuse(503, "ServerBusy"),
-	} {
-		all = append(all, f)
 	}
-	return all
 }
 
 // TestOutages: each request of each method fails in each way, for ever. No row is taken for missing, foreign or changed.

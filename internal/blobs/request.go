@@ -7,7 +7,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -41,4 +44,16 @@ func Deref[V any](p *V) (v V) {
 		v = *p
 	}
 	return v
+}
+
+// Ensure creates a container unless it exists. refusal makes the error of a failed request.
+func Ensure(ctx context.Context, c *container.Client, timeout time.Duration, refusal func(*wire.Call, error) error) error {
+	ctx, cancel := engine.Bound(ctx, timeout)
+	defer cancel()
+	var call wire.Call
+	_, err := c.Create(call.Read(ctx), nil) // a repeated Create is harmless
+	if err = call.CheckHeaders(err); err == nil || bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
+		return nil
+	}
+	return refusal(&call, err)
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
-	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -41,14 +39,10 @@ func New[T any](container *container.Client, o *Options[T]) (*Log[T], error) {
 
 // Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
 func (l *Log[T]) Ensure(ctx context.Context) error {
-	ctx, cancel := engine.Bound(ctx, l.client.opt.WriteTimeout)
-	defer cancel()
-	var call wire.Call
-	_, err := l.client.container.Create(call.Read(ctx), nil) // a repeated Create is harmless
-	if err = call.CheckHeaders(err); err == nil || bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
-		return nil
+	if err := blobs.Ensure(ctx, l.client.container, l.client.opt.WriteTimeout, refusal); err != nil {
+		return fmt.Errorf("bloblog: Ensure: %w", err)
 	}
-	return fmt.Errorf("bloblog: Ensure: %w", refusal(&call, err))
+	return nil
 }
 
 // timeOf returns the time of a record by Options.Time, and a zero time without it.

@@ -28,6 +28,7 @@ func crc64Text(content []byte) string {
 func (c *call) checkChecksum(sum string) *xmlform.Failure {
 	crc := c.Header.Get("x-ms-content-crc64")
 	b, err := base64.StdEncoding.DecodeString(sum)
+	crcBytes, crcErr := base64.StdEncoding.DecodeString(crc)
 	switch {
 	case sum != "" && crc != "":
 		return errTwoChecksums
@@ -35,6 +36,8 @@ func (c *call) checkChecksum(sum string) *xmlform.Failure {
 		return errMD5
 	case sum != "" && sum != md5Text(c.Body):
 		return errMD5Mismatch
+	case crc != "" && (crcErr != nil || len(crcBytes) < crc64.Size):
+		return xmlform.InvalidHeader("x-ms-content-crc64", crc)
 	case crc != "" && crc != crc64Text(c.Body):
 		return errCRC64Mismatch
 	}
