@@ -10,9 +10,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Blob is a value of any size in a field of an entity, without its content: the name of a blob with its length and its hash. The
-// value itself if it is small: at most Options.InlineUpTo bytes. [Store.Upload] returns a Blob, and [Store.Open] reads one. The zero
-// Blob is no value.
+// Blob is a field of an entity for a value of any size. The Blob of a large value contains the name, the length and the hash of a
+// blob. The Blob of a small value, of at most Options.InlineUpTo bytes, contains the value. [Store.Upload] returns a Blob, and
+// [Store.Open] reads its value. The zero Blob is no value.
 //
 // A Blob does no input or output, and never changes. It may be copied, compared by ==, and stored again by a repeated
 // [table.Table.Update]. Two Blobs are equal if they are from the same upload, or have the same small content.

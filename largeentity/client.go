@@ -64,7 +64,6 @@ type facts struct {
 	size        int64
 	sum         string // the hash in hexadecimal digits
 	contentType string
-	etag        azcore.ETag
 }
 
 // metaSum is the metadata with the hash. The service keeps it beside the blob.
@@ -123,7 +122,7 @@ func (c client) properties(ctx context.Context, n string) (facts, error) {
 	if err = blobs.CheckLength(&call, resp.ContentLength, call.CheckWrite(string(blobs.Deref(resp.ETag)), err)); err != nil {
 		return facts{}, failed(&call, err)
 	}
-	f := facts{size: *resp.ContentLength, etag: *resp.ETag}
+	f := facts{size: *resp.ContentLength}
 	for key, value := range resp.Metadata { // HTTP does not keep the case of names
 		if strings.EqualFold(key, metaSum) {
 			f.sum = blobs.Deref(value)
@@ -132,22 +131,18 @@ func (c client) properties(ctx context.Context, n string) (facts, error) {
 	return f, nil
 }
 
-// delete deletes a blob. existed is false if there was none.
-func (c client) delete(ctx context.Context, n string) (existed bool, err error) {
-	err = c.repeat(ctx, func(ctx context.Context) (bool, error) {
+// delete deletes a blob, if there is one.
+func (c client) delete(ctx context.Context, n string) error {
+	err := c.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
 		_, err := c.blob(n).Delete(c.write(ctx, &call), nil)
 		err = call.CheckHeaders(err)
-		existed = existed || err == nil
 		return mayRepeat(&call, err), failed(&call, err)
 	})
-	if errors.Is(err, ErrBlobNotFound) {
-		return false, nil
+	if err == nil || errors.Is(err, ErrBlobNotFound) {
+		return nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("delete of blob %s: %w", n, err)
-	}
-	return existed, nil
+	return fmt.Errorf("delete of blob %s: %w", n, err)
 }
 
 // body returns data as the SDK takes it.

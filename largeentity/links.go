@@ -121,7 +121,7 @@ func (l *links[T]) drop(p *maintain.Plan, c *maintain.Change[T], b blobRow) erro
 		err = p.Put(r)
 	}
 	if err == nil && b.state == unlinked && !l.store.opt.LeaveToSweep {
-		p.AfterCommit(b.String(), func(ctx context.Context) { l.store.reclaimLogged(ctx, l.rows, b.name) })
+		p.AfterCommit(b.String(), func(ctx context.Context) { l.store.reclaim(ctx, l.rows, b.name) })
 	}
 	return err
 }
@@ -170,25 +170,17 @@ func (l *links[T]) restore(ctx context.Context, p *maintain.Plan, b blobRow, r *
 	return condition(ErrUploadAgain, "blob %s has no row that waits for the restored entity", b.name)
 }
 
-// reclaimLogged deletes the blob of an unlinked row, and logs an error: Sweep will delete the blob.
-func (s *Store) reclaimLogged(ctx context.Context, rows *table.Table[table.Row], n name) {
-	_, err := s.reclaim(ctx, rows, n)
-	if err == nil || errors.Is(err, context.Canceled) {
+// reclaim deletes the blob of an unlinked row, and then the row if nothing can link the blob any more. It logs an error: Sweep will do
+// the rest.
+func (s *Store) reclaim(ctx context.Context, rows *table.Table[table.Row], n name) {
+	err := s.client.delete(ctx, n.String())
+	if err == nil && !s.opt.Now().Before(s.opt.unlinkable(n)) {
+		err = rows.DeleteAny(ctx, n.key())
+	}
+	if err == nil || errors.Is(err, table.ErrNotFound) || errors.Is(err, context.Canceled) {
 		return
 	}
 	if log := s.client.opt.Logger; log != nil {
 		log.WarnContext(ctx, "largeentity: a replaced blob could not be deleted; Sweep will do it", "blob", n.String(), "error", err.Error())
 	}
-}
-
-// reclaim deletes the blob of a tombstone, and then the tombstone if nothing can link the blob any more. existed is false if there was no
-// blob.
-func (s *Store) reclaim(ctx context.Context, rows *table.Table[table.Row], n name) (existed bool, err error) {
-	if existed, err = s.client.delete(ctx, n.String()); err != nil || s.opt.Now().Before(s.opt.unlinkable(n)) {
-		return existed, err
-	}
-	if err = rows.DeleteAny(ctx, n.key()); errors.Is(err, table.ErrNotFound) {
-		err = nil
-	}
-	return existed, err
 }

@@ -21,8 +21,8 @@ type Options struct {
 	// all.
 	InlineUpTo int
 
-	// Grace is the time after which Sweep deletes a blob that no entity has. For half of it, an uploaded value can be stored.
-	// Defaults to 24 h; at least 1 min. All programs of a table must use the same.
+	// Grace is the time after which Sweep deletes a blob that no entity has. For half of it, from the beginning of its upload, a
+	// value can be stored. Defaults to 24 h; at least 1 min. All programs of a table must use the same.
 	Grace time.Duration
 
 	// BlockSize is the size of the blocks of an upload, and BlocksInFlight is how many of them are sent at the same time. An upload

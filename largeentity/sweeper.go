@@ -55,7 +55,7 @@ func (w *sweep) delete(ctx context.Context, f Finding, n name) error {
 		return errEnough
 	}
 	if !w.opt.DryRun {
-		if _, err := w.store.client.delete(ctx, n.String()); err != nil {
+		if err := w.store.client.delete(ctx, n.String()); err != nil {
 			return err
 		}
 	}

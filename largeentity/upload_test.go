@@ -124,6 +124,27 @@ func TestUploadLostResponses(t *testing.T) {
 	}
 }
 
+// TestUploadRefusedBlock: a block that is refused ends an upload with several blocks in flight, and so does a reader that fails.
+func TestUploadRefusedBlock(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	o := small()
+	o.BlocksInFlight = 4
+	fx, s := newFixture(t, o)
+	s.SetFaults(storagetest.OfKind(requests.BlobStage, storagetest.Refuse(403, "AuthorizationFailure")))
+	if _, err := fx.store.Upload(ctx, at(1), strings.NewReader(text(1000)), nil); !errors.Is(err, table.ErrUnreachable) {
+		t.Errorf("got error %v; want ErrUnreachable", err)
+	}
+	s.SetFaults(nil)
+	broken := errors.New("the disk is broken")
+	if _, err := fx.store.Upload(ctx, at(1), io.MultiReader(strings.NewReader(text(500)), iotest.ErrReader(broken)), nil); !errors.Is(err, broken) {
+		t.Errorf("got error %v; want the reader's", err)
+	}
+	b := fx.upload(t, text(1000))
+	fx.expectContent(t, "content", b, text(1000))
+	testkit.Expect(t, "blobs", len(s.StoredBlobs("photos")), 1)
+}
+
 // TestMetadata: a blob has its content type and its hash, for other programs.
 func TestMetadata(t *testing.T) {
 	t.Parallel()
