@@ -189,7 +189,11 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 	filter.key(edm.PartitionKey, "eq", p.partition)
 	filter.keys(edm.RowKey, rows)
 	stopped := false
-	err := p.table.eachEntity(ctx, filter.b.String(), func(r *Row) bool {
+	table := p.table
+	if own := p.own[p.key.RowKey()]; own != nil {
+		table = own // of the changing entity: another operation's handle may not know of parts
+	}
+	err := table.eachEntity(ctx, filter.b.String(), func(r *Row) bool {
 		rk := r.Key.RowKey()
 		_, planned := p.planned[rk]
 		if planned || rk == p.key.RowKey() || !rows.Contains(rk) {
@@ -198,7 +202,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 		stopped = !f(r)
 		return !stopped
 	})
-	if err == nil && !stopped && p.table.RangedRows() {
+	if err == nil && !stopped && table.RangedRows() {
 		err = ErrRanged
 	}
 	if err != nil {
