@@ -64,14 +64,15 @@ func (p *Plan) Remove(row keys.Enc) error {
 
 // Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if there
 // is none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot be
-// written here (table.ErrUnknownMaintainer). If the row cannot be read, the write fails. A row that is loaded and not written is
+// written here (table.ErrUnknownMaintainer), and one with parts, of which Load reads the head, keeps them. If the row cannot be read, the write fails. A row that is loaded and not written is
 // not protected against concurrent writers. 1 request for each row of a transaction.
 func (p *Plan) Load(ctx context.Context, row keys.Enc) (*table.Row, error) {
 	return p.read(ctx, row, p.plan.Load)
 }
 
 // Entity returns the row of an entity of the partition, of any type, with the changes that this transaction has planned so far; nil
-// if there is none. It is for reading only. At most 1 request.
+// if there is none. It is for reading only. An entity with parts that is not in the transaction fails with table.ErrUnknownParts. At
+// most 1 request.
 func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*table.Row, error) {
 	return p.read(ctx, row, p.plan.Entity)
 }

@@ -38,6 +38,9 @@ func (h handle) deletes(ctx context.Context, q engine.Query) iter.Seq2[Op, error
 	d := &deletion{h, q, h.shape.read}
 	if len(h.engine.Mode.Maintainers) == 0 && !h.shape.verify {
 		d.q.Select = h.shape.Select(reserved.MaintainerState) // by which the operation sees that it should have maintainers
+		if h.engine.Mode.Parts == 0 {
+			d.q.Select += "," + reserved.Parts // by which it sees that it should delete parts
+		}
 		d.q.HeadsOnly = true
 		d.read = h.shape.unread
 	}

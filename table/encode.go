@@ -121,10 +121,14 @@ func (h handle) merged(e parts, sets []set) (body edm.Body, err error) {
 	switch {
 	case e.upgraded:
 		return body, ErrOldVersion
-	case !e.row.Known() && h.shape.version > 0:
+	case !e.row.Known() && e.readParts == nil && h.shape.version > 0:
 		return body, fmt.Errorf("%w, and its version is not known", ErrPartial)
 	}
-	if body, err = h.encodeSets(*e.key, sets, e.row); err != nil {
+	stored := e.row
+	if e.readParts != nil {
+		stored = edm.Stored{Columns: e.part.Columns}
+	}
+	if body, err = h.encodeSets(*e.key, sets, stored); err != nil {
 		return body, err
 	}
 	if h.shape.oneWay() {

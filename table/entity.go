@@ -145,11 +145,11 @@ func versioned(etag azcore.ETag) bool {
 
 // renew updates the entity with the stored ETag and content.
 func (e parts) renew(etag azcore.ETag, row edm.Stored) {
-	part := e.part
-	if row.Known() {
-		part = nil
+	now := known{row: row}
+	if !row.Known() {
+		now.part, now.readParts, now.plan = e.part, e.readParts, e.plan
 	}
-	*e.etag, *e.timestamp, *e.known = etag, stamp(etag), known{row: row, part: part}
+	*e.etag, *e.timestamp, *e.known = etag, stamp(etag), now
 	if r, ok := e.value.(*Row); ok && row.Known() {
 		r.setOperationID(row)
 	}

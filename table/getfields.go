@@ -17,8 +17,9 @@ import (
 // The entity has all fields of the parts that were read, and is [Entity.Partial] unless these are all of its parts. Merge and
 // Delete accept it, and read no more if the table has no maintainers.
 //
-// Errors: those of Get; *TypeError for a field that is not stored. Requests: 1 if the fields are in the head, or in part 1 and
-// parts behind it; otherwise 2 at the same time, which also transfer the parts between the wanted ones.
+// Errors: those of Get; *TypeError for a field that is not stored; *VersionError for a row that Schema.Upgrade would change: Get
+// it. Requests: 1 if the fields are in the head, or in part 1 and parts behind it; otherwise 2 at the same time, which also transfer
+// the parts between the wanted ones. With T = [Row], any field reads all parts, by 1 request.
 func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField[T]) (*Entity[T], error) {
 	var names []string
 	for _, f := range fields {
@@ -34,7 +35,7 @@ func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField
 func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ entity, err error) {
 	ctx, end := h.engine.Span(ctx, "GetFields")
 	defer func() { end(err) }()
-	if h.engine.Mode.Parts == 0 {
+	if h.engine.Mode.Parts == 0 || h.shape.isRow && len(parts) > 0 { // nobody knows the part of a property of a Row
 		return h.get(ctx, "GetFields", k)
 	}
 	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
@@ -45,6 +46,10 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 		return nil, h.opError("GetFields", k, err)
 	}
 	in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(row.ETag), Timestamp: row.Timestamp, Columns: row.Columns}
+	read := append([]uint8{0}, parts...)
+	if !whole { // else the start of a value in chunks would count as damaged
+		in.Columns = h.shape.plan.OfWholeFields(row.Columns, read)
+	}
 	r := edm.ReadColumns(in, in.Columns)
 	var e entity
 	if whole {
@@ -52,7 +57,7 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 	} else if e, err = h.shape.partial(r, in, row); err == nil {
 		p := e.parts()
 		p.head = slices.DeleteFunc(slices.Clone(row.Columns), func(c edm.Column) bool { return c.Part > 0 })
-		p.readParts = append([]uint8{0}, parts...)
+		p.readParts = read
 	}
 	if err != nil {
 		return nil, h.opError("GetFields", k, err)

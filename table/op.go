@@ -184,6 +184,9 @@ func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode) Op 
 	case ReplaceExisting:
 	case MergeExisting:
 		op.op.Kind, use = aztables.TransactionTypeInsertMerge, mergesUpsert
+		if field := h.shape.plan.ChunksIn(op.op.Body.Columns); field != "" {
+			op.op.Err = &ValueError{Field: field, Reason: "is stored in chunks, of which MergeExisting would leave the surplus ones of the old value: use Update, or ReplaceExisting"}
+		}
 		if h.shape.version > 0 {
 			op.op.Err = &ValueError{Field: "UpsertMode", Reason: "is MergeExisting, which does not read the version of the row, and rows of this table have versions: use Update, or ReplaceExisting"}
 		}
@@ -315,5 +318,5 @@ type UpsertMode int
 // The modes of Upsert. There is no default: the two differ in what they delete.
 const (
 	ReplaceExisting UpsertMode = iota + 1 // properties that the value lacks are deleted
-	MergeExisting                         // properties that the value lacks, absent ones included, stay
+	MergeExisting                         // properties that the value lacks, absent ones included, stay; not for values in chunks
 )

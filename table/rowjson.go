@@ -12,7 +12,7 @@ import (
 
 // MarshalJSON writes the row as the service takes it, with its keys and all properties, those of the library included, so that no
 // value or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError,
-// *ValueError for a value that no row can have.
+// *ValueError for a value that no row can have; ErrUnknownParts for the head of an entity that was read without its parts.
 func (r Row) MarshalJSON() ([]byte, error) {
 	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.columns))
 	r.write(w, reserved.Parts)
@@ -20,8 +20,11 @@ func (r Row) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, public(err)
 	}
-	if places := placesOf(r.columns); places != "" {
+	switch places := placesOf(r.columns); {
+	case places != "":
 		return body.Append(nil, edm.Column{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: places}}), nil
+	case engine.Find(r.columns, reserved.Parts).Kind != edm.Absent:
+		return nil, ErrUnknownParts // the row is the head alone
 	}
 	return body.Append(nil), nil
 }

@@ -13,6 +13,7 @@ const (
 	maxEntity      = 1 << 20
 	maxStringUnits = 32 << 10
 	maxBinary      = 64 << 10
+	maxKeyUnits    = 512
 )
 
 // MaxPart is the greatest number of a part of a wide entity: the head and the commit record take the other two operations of a
@@ -24,6 +25,7 @@ const (
 	maxWide      = 3584 << 10
 	lengthOfPart = 64 // of the JSON of a part besides its keys and properties, and of its entry in the head
 	bytesOfPart  = 64 // of a part besides its keys and properties
+	unitsOfMark  = 3  // of ! and the number of a part, in its RowKey
 )
 
 // The service's range of DateTime.

@@ -55,6 +55,9 @@ func (w *Writer) row(part uint8) *rowSize {
 	}
 	row := &w.parts[part-1]
 	if row.count == 0 { // the first property of the part, which has a tag besides
+		if n := utf16Units(w.body.RowKey) + unitsOfMark; n > maxKeyUnits {
+			w.Fail(&LimitError{Field: RowKey, Limit: "UTF-16 units of the RowKey of a part, which is 3 longer than the entity's", Got: n, Max: maxKeyUnits})
+		}
 		row.count, row.bytes = 1, 4+2*(utf16Units(w.body.PartitionKey)+utf16Units(w.body.RowKey))+bytesOfPart
 		w.body.Length += w.lengthOfKeys() + lengthOfPart
 	}

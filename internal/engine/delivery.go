@@ -77,7 +77,10 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 	broken := r.Page(func(in edm.Entity) bool {
 		columns, err := r.Columns()
 		if Find(columns, reserved.Part).Kind != edm.Absent {
-			if d.pager.stats.Rows++; pending != nil && pending.head.PartitionKey == in.PartitionKey {
+			if d.pager.passed { // else the part is of an entity that was delivered before
+				d.pager.stats.Rows++
+			}
+			if pending != nil && pending.head.PartitionKey == in.PartitionKey {
 				pending.add(in.RowKey, columns)
 			}
 			return true
@@ -91,7 +94,7 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 		all = append(all, pending)
 		return true
 	})
-	i := 0
+	i, readToEnd := 0, broken == nil && d.err == nil && !d.pager.spent
 	InOrder(ctx, all, d.complete, func(a completed, err error) bool {
 		if i++; a.read {
 			d.pager.stats.Requests++
@@ -104,7 +107,7 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 			return true
 		}
 		mine, err := d.lister.Read(edm.ReadColumns(a.entity, a.entity.Columns), a.entity)
-		return d.give(a.entity, mine, err, i == len(all))
+		return d.give(a.entity, mine, err, i == len(all) && readToEnd)
 	})
 	return broken
 }

@@ -110,7 +110,7 @@ func (p *pager) wants(in edm.Entity) bool {
 		return false
 	}
 	p.passed = true
-	if b := p.q.Budget.Rows; b > 0 && p.stats.Rows == b {
+	if b := p.q.Budget.Rows; b > 0 && p.stats.Rows >= b {
 		p.spent = true
 		return false
 	}

@@ -89,8 +89,11 @@ func (p *Plan) Put(r *Row) error {
 	if err != nil {
 		return err
 	}
-	if d.hasDerivedRows() {
+	switch {
+	case d.hasDerivedRows():
 		return p.refuse(d.key, ErrUnknownMaintainer)
+	case d.has(reserved.Parts) && !r.Has(reserved.Parts): // its parts would be lost
+		return p.refuse(d.key, ErrUnknownParts)
 	}
 	if d.after != nil && !d.loaded && (d.op != p.op || d.by != p.by) {
 		if d.ifExists == nil {
@@ -119,8 +122,11 @@ func (p *Plan) Remove(rowKey string) error {
 	if err != nil {
 		return err
 	}
-	if d.hasDerivedRows() {
+	switch {
+	case d.hasDerivedRows():
 		return p.refuse(d.key, ErrUnknownMaintainer)
+	case d.has(reserved.Parts):
+		return p.refuse(d.key, ErrUnknownParts)
 	}
 	d.owned = true
 	if d.loaded || !d.planned {
@@ -134,8 +140,8 @@ func (d *derivedRow) hasDerivedRows() bool {
 	return d.loaded && d.read.row != nil && d.read.row.hasState()
 }
 
-// has reports whether the row is an entity, by a property: the operation ID, which changes with every write, or the
-// incarnation, which does not.
+// has reports whether the row is an entity, by a property: the operation ID, which changes with every write, or the incarnation,
+// which does not, or the directory of its parts.
 func (d *derivedRow) has(property string) bool {
 	return d.loaded && d.read.row != nil && d.read.row.Has(property)
 }
@@ -176,7 +182,11 @@ func (p *Plan) Entity(ctx context.Context, rowKey string) (*Row, error) {
 		f, err := p.readEntity(ctx, p.own[rowKey], k)
 		return f.row, err
 	}
-	return p.Load(ctx, rowKey)
+	row, err := p.Load(ctx, rowKey)
+	if err == nil && row != nil && row.Has(reserved.Parts) {
+		return nil, p.refuse(k, ErrUnknownParts) // it is the head alone
+	}
+	return row, err
 }
 
 // Scan calls f for the rows of a range as they will be after the transaction, without the row of the changing entity, until f
@@ -189,7 +199,11 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 	filter.key(edm.PartitionKey, "eq", p.partition)
 	filter.keys(edm.RowKey, rows)
 	stopped := false
-	err := p.table.eachEntity(ctx, filter.b.String(), func(r *Row) bool {
+	table := p.table
+	if own := p.own[p.key.RowKey()]; own != nil {
+		table = own // of the changing entity: another operation's handle may not know of parts
+	}
+	err := table.eachEntity(ctx, filter.b.String(), func(r *Row) bool {
 		rk := r.Key.RowKey()
 		_, planned := p.planned[rk]
 		if planned || rk == p.key.RowKey() || !rows.Contains(rk) {
@@ -198,7 +212,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 		stopped = !f(r)
 		return !stopped
 	})
-	if err == nil && !stopped && p.table.RangedRows() {
+	if err == nil && !stopped && table.RangedRows() {
 		err = ErrRanged
 	}
 	if err != nil {

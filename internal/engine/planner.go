@@ -159,7 +159,7 @@ func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
 			if s.merges() {
 				after.Columns = d.merge
 			}
-			if s.Body, s.StoresID, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation)); err != nil {
+			if s.Body, s.StoresID, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation), d.has(reserved.Parts)); err != nil {
 				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: err}
 			}
 		}

@@ -251,9 +251,9 @@ func sameOwner(a, b *Row) bool {
 }
 
 // body returns the row as it is to be sent as a derived row. The operation ID, the incarnation and the maintainer state belong to
-// the entity, so they are left out, but for the incarnation of a row that keeps its own. named reports that the row gets the
+// the entity, so they are left out, and so is the directory of its parts, but for a row that keeps its own. named reports that the row gets the
 // operation ID of the write: a copy of a row that gets it, or a row that keeps one.
-func (r *Row) body(keepsID, keepsIncarnation bool) (body edm.Body, named bool, err error) {
+func (r *Row) body(keepsID, keepsIncarnation, keepsParts bool) (body edm.Body, named bool, err error) {
 	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.Columns)+1)
 	named = keepsID
 	for _, c := range r.Columns {
@@ -261,8 +261,8 @@ func (r *Row) body(keepsID, keepsIncarnation bool) (body edm.Body, named bool, e
 		case reserved.OperationID:
 			named = named || c.Value.S == UnassignedID.Value.S
 		case reserved.MaintainerState:
-		case reserved.Parts: // a copy has no parts
-			if !r.isCopy() {
+		case reserved.Parts:
+			if keepsParts {
 				w.Put(c.Name, c.Value)
 			}
 		case reserved.Incarnation:
