@@ -17,7 +17,7 @@ var largeEntity = recipe{
 	guide: []string{"G30"},
 	problem: `A property has at most 64 KiB, and an entity 1 MiB, so a photo does not fit. Package largeentity stores it in a blob, and the
 		name, the length and the hash of the blob in the entity. The photo is uploaded first, and belongs to the employee once the
-		entity is written. Each photo is another blob, so readers never see half of one. The rows ~b| tell which blobs are in use: the
+		entity is written. Each photo is another blob, so readers never see half of one. The rows ~b| show which blobs are in use: the
 		write that replaces a photo deletes the old blob, and a sweep deletes photos whose upload was never stored.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
