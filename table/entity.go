@@ -85,8 +85,8 @@ func (e parts) at(k keys.Key) parts {
 }
 
 // Partial reports whether only some of the entity's properties were read: from a copy, such as those of an index with Options.Only,
-// or by [Table.GetFields]. [Entity.Has] tells which. All other fields of Value are zero, whatever is stored. Writing such an entity fails with ErrPartial: Get it by its
-// Key first.
+// or by [Table.GetFields]. [Entity.Has] reports which. All other fields of Value are zero, whatever is stored. Replace of such an
+// entity fails with ErrPartial: Get it by its Key first. Merge and Delete accept an entity that GetFields has read.
 func (e *Entity[T]) Partial() bool { return e != nil && e.known.part != nil }
 
 // Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It

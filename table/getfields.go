@@ -35,7 +35,7 @@ func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField
 func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ entity, err error) {
 	ctx, end := h.engine.Span(ctx, "GetFields")
 	defer func() { end(err) }()
-	if h.engine.Mode.Parts == 0 || h.shape.isRow && len(parts) > 0 { // nobody knows the part of a property of a Row
+	if h.engine.Mode.Parts == 0 || h.shape.isRow && len(parts) > 0 { // the part of a property of a Row is not known before
 		return h.get(ctx, "GetFields", k)
 	}
 	if err := errors.Join(k.Err(), ctx.Err()); err != nil {

@@ -47,10 +47,11 @@ type Query[T any] struct {
 	Skip func(k keys.Key, err error) bool
 }
 
-// Budget bounds the cost of one list. A zero field is no bound.
+// Budget bounds the cost of one list. A zero field is no bound. A bound is compared before each page: entities of which a page does not
+// contain all parts may exceed it.
 type Budget struct {
 	Requests int           // requests for pages, and of a query by an index also for entities
-	Rows     int           // rows that are read, those of other types included
+	Rows     int           // rows that are read, those of other types included, and parts of entities
 	Time     time.Duration // from the start of the loop, the time of its body included
 }
 

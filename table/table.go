@@ -95,6 +95,8 @@ type Options struct {
 // ErrContended after 5 attempts. If a part is missing or of another version, it fails with a *DecodeError. A handle of another T,
 // without parts, fails with a *DecodeError too, and its writes with ErrUnknownParts.
 //
+// A RowKey may have 509 UTF-16 units, since those of the parts are 3 longer. Upsert with MergeExisting takes no value in chunks.
+//
 // A write stores the parts that change, and the head: Merge of one part sends that part's changes alone. Get and List read all
 // parts, [Table.GetFields] those of some fields. The JSON of the entity may take 3.5 MiB, which is 2.6 MiB of binary values, and
 // its rows, with those of maintainers, 97; otherwise the error is a *LimitError before anything is sent. Store larger values in

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -112,7 +113,9 @@ func (v view) getError(k keys.Key, err error) error {
 // list lists a query, a *table.Query[T]. begin returns the pointer that takes the properties of a row.
 func (v view) list(ctx context.Context, q any, begin func(keys.Key, azcore.ETag) any, yield func() bool) error {
 	plain := *v.table.Mode.Schema.Query(q)
-	plain.Select = v.choice
+	if plain.Select = v.choice; v.table.Mode.Parts == 0 {
+		plain.Select += "," + reserved.Parts // an entity with parts is an error, as for Get
+	}
 	return table.ErrorOf(v.table.List(ctx, "List", plain, &lister{v, begin, yield}))
 }
 

@@ -66,7 +66,7 @@ func (f *field) mismatch(name string, v reflect.Value, x Value) error {
 }
 
 func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
-	if m.column == nil && string(m.name) == reserved.Parts {
+	if m.column == nil && string(m.name) == reserved.Parts && m.tok.kind != 'n' {
 		return &DecodeError{Field: reserved.Parts, Reason: "says that the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts"}
 	}
 	if p.extra == nil || IsSystem(string(m.name)) {

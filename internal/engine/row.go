@@ -251,7 +251,7 @@ func sameOwner(a, b *Row) bool {
 }
 
 // body returns the row as it is to be sent as a derived row. The operation ID, the incarnation and the maintainer state belong to
-// the entity, so they are left out, and so is the directory of its parts, but for a row that keeps its own. named reports that the row gets the
+// the entity, so they are left out, and so is the directory of its parts. A row that was loaded keeps its incarnation and directory. named reports that the row gets the
 // operation ID of the write: a copy of a row that gets it, or a row that keeps one.
 func (r *Row) body(keepsID, keepsIncarnation, keepsParts bool) (body edm.Body, named bool, err error) {
 	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.Columns)+1)

@@ -50,7 +50,7 @@ func (s *step) planParts(p *Plan) error {
 	if !IsID(tag) {
 		return errNewID
 	}
-	tag = tag[:tagLength]
+	tag = tag[len(tag)-tagLength:]
 	was := dir
 	parts := partsIn(s.Body.Columns)
 	for number, columns := range parts {

@@ -1,0 +1,174 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
+)
+
+// TestWideBulkDelete: bulk work by a handle without parts leaves no parts behind.
+func TestWideBulkDelete(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pages, s, _ := newPages(t, nil)
+	_, err := pages.Insert(ctx, &page{Site: "s", Path: "big", Note: "n"})
+	testkit.NoError(t, err)
+	old, err := table.New(s.Tables(), "pages", table.Schema[narrow]{
+		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *narrow) *string { return &p.Site }),
+		Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("page"), func(p *narrow) *string { return &p.Path }),
+	}, nil)
+	testkit.NoError(t, err)
+	if _, err := bulk.Delete(ctx, old, table.Query[narrow]{Partition: keys.Raw("s")}, nil); !errors.Is(err, table.ErrUnknownParts) {
+		t.Errorf("got %v, want ErrUnknownParts", err)
+	}
+	testkit.Expect(t, "rows", storedPages(s), "page_big page_big!20")
+}
+
+type wideLoads struct {
+	do func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error
+}
+
+func (wideLoads) Name() string { return "loads" }
+func (wideLoads) MaxRows() int { return 2 }
+func (m wideLoads) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+	return m.do(ctx, p, c)
+}
+
+// TestWideLoadedRows: a maintainer that loads the head of an entity with parts can change it, but not lose its parts, and no other row claims them.
+func TestWideLoadedRows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pages, s, _ := newPages(t, nil)
+	_, err := pages.Insert(ctx, &page{Site: "s", Path: "big", Title: "T", Note: "n"})
+	testkit.NoError(t, err)
+	for what, do := range map[string]func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error{
+		"remove": func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+			if _, err := p.Load(ctx, keys.Raw("page_big")); err != nil {
+				return err
+			}
+			return p.Remove(keys.Raw("page_big"))
+		},
+		"replace": func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+			if _, err := p.Load(ctx, keys.Raw("page_big")); err != nil {
+				return err
+			}
+			return p.Put(&table.Row{Key: bigKey})
+		},
+		"entity": func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+			r, err := p.Entity(ctx, keys.Raw("page_big"))
+			if err == nil {
+				if v, _ := r.Get("Note"); v != "n" {
+					t.Error("the row of the entity lacks its parts")
+				}
+			}
+			return err
+		},
+		"copy": func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+			r, err := p.Load(ctx, keys.Raw("page_big"))
+			if err != nil {
+				return err
+			}
+			return p.Put(r.At(keys.Stored("s", "copy")))
+		},
+		"change": func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+			r, err := p.Load(ctx, keys.Raw("page_big"))
+			if err != nil {
+				return err
+			}
+			if err := r.Set("Title", "U"); err != nil {
+				return err
+			}
+			return p.Put(r)
+		},
+	} {
+		old, err := table.New(s.Tables(), "pages", table.Schema[narrow]{
+			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *narrow) *string { return &p.Site }),
+			Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("narrow"), func(p *narrow) *string { return &p.Path }),
+		}, nil)
+		testkit.NoError(t, err)
+		with, err := maintain.With(old, wideLoads{do})
+		testkit.NoError(t, err)
+		_, err = with.Insert(ctx, &narrow{"s", what, "x"})
+		if ok := what == "change" || what == "copy"; ok != (err == nil) || !ok && !errors.Is(err, table.ErrUnknownParts) {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+	got, err := pages.Get(ctx, bigKey)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "note", got.Value.Title+got.Value.Note, "Un")
+	for _, r := range s.Rows("pages") {
+		if r.RowKey == "copy" {
+			if strings.Contains(fmt.Sprint(r), "_parts") {
+				t.Error("the copy claims to have parts")
+			}
+		}
+	}
+}
+
+type scanning struct{ seen *int }
+
+func (scanning) Name() string { return "scan" }
+func (scanning) MaxRows() int { return 1 }
+func (m scanning) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[page]) error {
+	for r, err := range p.Scan(ctx, keys.StoredBetween("page_", "page_~")) {
+		if err != nil {
+			return err
+		}
+		if v, _ := r.Get("Note"); v == "n" {
+			*m.seen++
+		}
+	}
+	return nil
+}
+
+// TestWideScan: a maintainer scans whole entities, also in a transaction that begins with an operation of a handle without parts.
+func TestWideScan(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, s, _ := newPages(t, nil)
+	tables := s.Tables()
+	plain, err := table.New(tables, "pages", pageSchema(), nil)
+	testkit.NoError(t, err)
+	for i := range 3 {
+		_, err := plain.Insert(ctx, &page{Site: "s", Path: fmt.Sprint(i), Note: "n"})
+		testkit.NoError(t, err)
+	}
+	seen := 0
+	pages, err := maintain.With(plain, scanning{&seen})
+	testkit.NoError(t, err)
+	old, err := table.New(tables, "pages", table.Schema[narrow]{
+		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *narrow) *string { return &p.Site }),
+		Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("narrow"), func(p *narrow) *string { return &p.Path }),
+	}, nil)
+	testkit.NoError(t, err)
+	_, err = table.Transact(ctx, old.InsertOp(&narrow{"s", "a", "x"}), pages.InsertOp(&page{Site: "s", Path: "x", Note: "n"}))
+	testkit.NoError(t, err)
+	testkit.Expect(t, "seen", seen, 3)
+}
+
+// TestWideView: a view of a handle without parts does not take a field of a part for absent.
+func TestWideView(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pages, s, _ := newPages(t, nil)
+	_, err := pages.Insert(ctx, &page{Site: "s", Path: "p", Note: "n"})
+	testkit.NoError(t, err)
+	type flat struct{ Title, Note string }
+	flats, err := table.New(s.Tables(), "pages", table.Schema[flat]{}, nil)
+	testkit.NoError(t, err)
+	notes, err := view.Of[struct{ Note string }](flats)
+	testkit.NoError(t, err)
+	var de *table.DecodeError
+	if _, err := notes.Get(ctx, keys.Stored("s", "page_p")); !errors.As(err, &de) {
+		t.Errorf("got %v, want a *DecodeError", err)
+	}
+}
