@@ -10,7 +10,7 @@ import (
 
 var wideEntity = recipe{
 	name:  "wide-entity",
-	title: "More than a row holds: 365 daily counts and a long text in one entity",
+	title: "More than a row holds: 365 counts and a long text",
 	guide: []string{"G29"},
 	problem: `A row has up to 252 properties and 1 MiB, so a year of daily counts needs two rows, and an entity with a long text more. By
 		hand, a reader can find one row of the old version and one of the new, and a writer that stops between two rows leaves both.
