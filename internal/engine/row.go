@@ -250,9 +250,9 @@ func sameOwner(a, b *Row) bool {
 	return isCopy && wanted && is == want
 }
 
-// body returns the row as it is to be sent as a derived row. The operation ID, the incarnation and the maintainer state belong to
-// the entity, so they are left out, and so is the directory of its parts. A row that was loaded keeps its incarnation and directory. named reports that the row gets the
-// operation ID of the write: a copy of a row that gets it, or a row that keeps one.
+// body returns the row as it is to be sent as a derived row. The operation ID, the incarnation, the maintainer state and the
+// directory of parts belong to the entity, so they are left out. A row that was loaded keeps its incarnation and its directory. named
+// reports that the row gets the operation ID of the write: a copy of a row that gets it, or a row that keeps one.
 func (r *Row) body(keepsID, keepsIncarnation, keepsParts bool) (body edm.Body, named bool, err error) {
 	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.Columns)+1)
 	named = keepsID
