@@ -53,7 +53,7 @@ func TestWide(t *testing.T) {
 			Old: "d.pager.q.HeadsOnly || a.whole() == nil", New: "d.pager.q.HeadsOnly || a.whole() != errRows", Test: "TestWideLists"},
 		{Name: "a partial merge trusts a directory from before its last write", File: "table/entity.go",
 			Old: "now := known{row: row}", New: "now := known{row: row, head: e.head}", Test: "TestGetFields"},
-		{Name: "a merge forgets which parts were read", File: "table/entity.go",
+		{Name: "a merge loses which parts were read", File: "table/entity.go",
 			Old: "now.part, now.readParts, now.plan = e.part, e.readParts, e.plan", New: "now.part = e.part", Test: "TestWideHasAfterMerge"},
 		{Name: "the start of a value in chunks counts as damaged", File: "table/getfields.go",
 			Old: "if !whole { // else", New: "if whole { // else", Test: "TestWideChunksInHead"},
