@@ -122,7 +122,7 @@ func (m scanning) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Ch
 		if err != nil {
 			return err
 		}
-		if v, _ := r.Get("Note"); v == "n" {
+		if v, _ := r.Get("Note"); v == "n" && r.Type("Title") != "" {
 			*m.seen++
 		}
 	}
