@@ -10,7 +10,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -113,9 +112,7 @@ func (v view) getError(k keys.Key, err error) error {
 // list lists a query, a *table.Query[T]. begin returns the pointer that takes the properties of a row.
 func (v view) list(ctx context.Context, q any, begin func(keys.Key, azcore.ETag) any, yield func() bool) error {
 	plain := *v.table.Mode.Schema.Query(q)
-	if plain.Select = v.choice; v.table.Mode.Parts == 0 {
-		plain.Select += "," + reserved.Parts // an entity with parts is an error, as for Get
-	}
+	plain.Select = v.choice
 	return table.ErrorOf(v.table.List(ctx, "List", plain, &lister{v, begin, yield}))
 }
 
