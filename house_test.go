@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"maintain":                 {"commit", "internal/engine", "internal/wire", "keys", "table"},
 	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
 	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
-	"view":                     {"internal/edm", "internal/engine", "keys", "table"},
+	"view":                     {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
 	"index":                    {"keys", "maintain", "table", "index/internal/derived", "internal/engine", "internal/reserved", "internal/suffix"},
 	"index/internal/derived":   {"keys", "maintain", "table", "internal/engine", "internal/reserved"},
 	"index/verify":             {"bulk", "keys", "maintain", "table", "index", "index/internal/derived", "internal/engine", "internal/reserved"},

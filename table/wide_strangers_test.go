@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
 )
 
 // TestWideBulkDelete: bulk work by a handle without parts leaves no parts behind.
@@ -152,4 +153,22 @@ func TestWideScan(t *testing.T) {
 	_, err = table.Transact(ctx, old.InsertOp(&narrow{"s", "a", "x"}), pages.InsertOp(&page{Site: "s", Path: "x", Note: "n"}))
 	testkit.NoError(t, err)
 	testkit.Expect(t, "seen", seen, 3)
+}
+
+// TestWideView: a view of a handle without parts fails for an entity with parts, and does not return zero values.
+func TestWideView(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pages, s, _ := newPages(t, nil)
+	e, err := pages.Insert(ctx, &page{Site: "s", Path: "p", Title: "T", Note: "n"})
+	testkit.NoError(t, err)
+	type flat struct{ Title, Note string }
+	flats, err := table.New(s.Tables(), "pages", table.Schema[flat]{}, nil)
+	testkit.NoError(t, err)
+	notes, err := view.Of[struct{ Note string }](flats)
+	testkit.NoError(t, err)
+	var de *table.DecodeError
+	if p, err := notes.Get(ctx, e.Key); !errors.As(err, &de) {
+		t.Errorf("got %+v, %v; want a *DecodeError", p, err)
+	}
 }

@@ -64,7 +64,7 @@ func ExampleOf() {
 	// Output:
 	// empid_000000 Jones
 	// empid_000001 Smith
-	// PartitionKey,RowKey,LastName
+	// PartitionKey,RowKey,LastName,_parts
 }
 
 // Get reads one row, by a point query.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -37,6 +38,8 @@ type view struct {
 // Of returns a view that reads only the properties of P: they become the $select of its queries. Each projection also contains the
 // key of its row. If a schema computes keys from fields (keys.BindFunc), the view does not check the keys, and takes every row in
 // the range of keys to be one of T.
+//
+// Entities with parts need a T with parts: otherwise reading one fails with a *table.DecodeError.
 //
 // Errors: *table.TypeError for a field of P that is no property of T, or has another EDM type there. A row of an older version that
 // needs an upgrade fails with *table.VersionError when it is read. Requests: none.
@@ -66,7 +69,11 @@ func newView(t *engine.Table, typ reflect.Type, of *edm.Plan) (view, error) {
 			return fail(&table.TypeError{Type: typ, Field: name, Reason: "is " + plan.KindOf(name).String() + ", but " + of.KindOf(name).String() + " in " + of.Type.String()})
 		}
 	}
-	return view{t, plan, t.Mode.Schema.Select(plan.Names()...)}, nil
+	choice := plan.Names()
+	if t.Mode.Parts == 0 {
+		choice = append(choice, reserved.Parts) // a head without its parts is an error, and not a value with zero fields
+	}
+	return view{t, plan, t.Mode.Schema.Select(choice...)}, nil
 }
 
 // sameKind compares the types of a property in two plans. Absent is a type that only the value tells.
