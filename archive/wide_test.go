@@ -1,16 +1,22 @@
 package archive_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -29,18 +35,9 @@ func TestWideEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
-	folders, err := table.New(s.Tables(), "folders", table.Schema[folder]{
-		Partition: keys.Bind1(dept, func(f *folder) *string { return &f.Dept }),
-		Row:       keys.Bind1(cid, func(f *folder) *int { return &f.ID }),
-	}, nil)
+	folders, indexed, mover, err := openFolders(fx)
 	must(t, err)
 	must(t, folders.Ensure(ctx))
-	last := table.FieldOf(func(f *folder) *string { return &f.Last })
-	byLast := index.New("bylast", keys.Tuple1(keys.Text()).Named("last"), func(f *folder) (string, bool) { return f.Last, true }, &index.Options[folder]{Only: []table.AnyField[folder]{last}})
-	indexed, err := index.Attach(folders, byLast)
-	must(t, err)
-	mover, err := archive.New("folders/old", indexed, fx.destination, fx.outbox)
-	must(t, err)
 	work := func() {
 		must(t, fx.workerOf(t, fx.options(), mover.Handler()).Drain(ctx))
 	}
@@ -96,3 +93,114 @@ func TestWideEntity(t *testing.T) {
 		t.Errorf("insert what was JSON: got %v, want no error", err)
 	}
 }
+
+// openFolders opens the table of folders, with its index, and a mover of folders.
+func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *archive.Mover[folder], err error) {
+	folders, err = table.New(fx.account.Tables(), "folders", table.Schema[folder]{
+		Partition: keys.Bind1(dept, func(f *folder) *string { return &f.Dept }),
+		Row:       keys.Bind1(cid, func(f *folder) *int { return &f.ID }),
+	}, &table.Options{Common: fx.common})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	last := table.FieldOf(func(f *folder) *string { return &f.Last })
+	byLast := index.New("bylast", keys.Tuple1(keys.Text()).Named("last"), func(f *folder) (string, bool) { return f.Last, true }, &index.Options[folder]{Only: []table.AnyField[folder]{last}})
+	if indexed, err = index.Attach(folders, byLast); err != nil {
+		return nil, nil, nil, err
+	}
+	mover, err = archive.New("folders/old", indexed, fx.destination, fx.outbox)
+	return folders, indexed, mover, err
+}
+
+// folderOf returns a folder, all of which follows from a number.
+func folderOf(n int32) folder {
+	f := folder{Dept: "S", ID: 1, Last: fmt.Sprint("Jones", n), Paper: bytes.Repeat([]byte{byte(n)}, 70_000)}
+	for range 250 + 100*n {
+		f.Days = append(f.Days, n)
+	}
+	return f
+}
+
+// TestWideEveryFault: under every fault at every request, an entity with parts that is moved, changed, restored and moved again is
+// whole in the place where it is found, and no part is without its head.
+func TestWideEveryFault(t *testing.T) {
+	t.Parallel()
+	build := func() crashtest.Workload {
+		move := func(do func(context.Context, *fixture, *archive.Mover[folder], *table.Table[folder]) error) process {
+			return on(plain, func(fx *fixture, ctx context.Context) error {
+				_, indexed, mover, err := openFolders(fx)
+				if err != nil {
+					return err
+				}
+				w, err := eventual.NewWorker(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler()}, ptr(fx.options()))
+				if err != nil {
+					return err
+				}
+				return errors.Join(do(ctx, fx, mover, indexed), w.Drain(ctx))
+			})
+		}
+		archiving := func(ctx context.Context, _ *fixture, mover *archive.Mover[folder], indexed *table.Table[folder]) error {
+			e, err := indexed.Get(ctx, at(1))
+			if err == nil {
+				err = mover.Archive(ctx, e)
+			}
+			return ignoreConflicts(err)
+		}
+		whole := func(f folder) error {
+			var n int32
+			fmt.Sscanf(f.Last, "Jones%d", &n)
+			if want := folderOf(n); !reflect.DeepEqual(f, want) {
+				return fmt.Errorf("got %s with %d days, %d bytes; want %d, %d", f.Last, len(f.Days), len(f.Paper), len(want.Days), len(want.Paper))
+			}
+			return nil
+		}
+		return crashtest.Workload{
+			Setup: on(plain, func(fx *fixture, ctx context.Context) error {
+				folders, indexed, _, err := openFolders(fx)
+				if err != nil {
+					return err
+				}
+				f := folderOf(1)
+				return errors.Join(fx.ensure(ctx), folders.Ensure(ctx), func() error { _, err := indexed.Insert(ctx, &f); return err }())
+			}),
+			Processes: []process{inSequence(move(archiving), move(func(ctx context.Context, _ *fixture, mover *archive.Mover[folder], indexed *table.Table[folder]) error {
+				if _, err := mover.Restore(ctx, at(1)); err != nil {
+					return ignoreConflicts(err)
+				}
+				_, err := indexed.Update(ctx, at(1), func(f *folder) error { *f = folderOf(0); return nil })
+				return ignoreConflicts(err)
+			}), move(archiving))},
+			Drain: move(func(ctx context.Context, _ *fixture, mover *archive.Mover[folder], _ *table.Table[folder]) error {
+				e, _, err := mover.Find(ctx, at(1))
+				if err != nil {
+					return err
+				}
+				return whole(e.Value)
+			}),
+			Check: func(s *storagetest.Service) error {
+				return errors.Join(storedParts(s, "folders"), storedParts(s, "old"))
+			},
+		}
+	}
+	r := crashtest.Enumerate(t, build, shortened(crashtest.Options{PairLimit: -1, MaxLateness: 4, Sample: 6}))
+	r.Require(t)
+	t.Log(r)
+}
+
+// storedParts returns an error if a stored part has no head that lists it, or a head lists a part that is not there.
+func storedParts(s *storagetest.Service, name string) error {
+	listed, there := "", ""
+	for _, r := range s.Rows(name) {
+		if i := strings.LastIndex(r.RowKey, "!"); i >= 0 {
+			there += r.RowKey[i+1:] + fmt.Sprint(r.Get("_part"))
+		} else if d := r.Get("_parts"); d != nil {
+			listed += d.(string)
+		}
+	}
+	if listed != there {
+		return fmt.Errorf("heads of %s list the parts %q; stored are %q", name, listed, there)
+	}
+	return nil
+}
+
+func ptr[X any](x X) *X { return &x }
