@@ -107,5 +107,11 @@ func TestNoWrongRequests(t *testing.T) {
 			t.Errorf("call %d: got error %v; want a ValueError of H00", i+1, err)
 		}
 	}
+	for limit, of := range map[int]*series.Series[float64]{100: visits, 99: visits.Exact()} {
+		var le *table.LimitError
+		if err := of.AddAll(ctx, days(limit, 1)); !errors.As(err, &le) || le.Max != limit || le.Got != limit+1 {
+			t.Errorf("%d entities: got error %v; want a LimitError with the limit of %d", limit+1, err, limit)
+		}
+	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
 }
