@@ -17,7 +17,7 @@ import (
 //
 // Each instant is in exactly one slot. If the clock is set back, the repeated hour has slots of its own. A day begins at the first
 // instant at which the clock shows its date or a later one, and goes on if the clock is then set back over midnight. A day that the
-// clock skips has no slots.
+// clock skips has no slots. The clock of a time zone is at most 48 hours from UTC.
 //
 // All programs that use a series must use the same Slots, because stored rows do not name the time zone. If the rules of a time
 // zone change later, stored values keep their places: on a day that changed, a value may then belong to another time, and the value
