@@ -94,9 +94,9 @@ func (d *Destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
 	return encode(r, put)
 }
 
-// Put stores a row or a tombstone. 1 request, and 1 more for each lost response; if the service then finds another version stored, 1
-// more reports whether Put has stored it. Errors:
-// table.ErrChanged; table.ErrUnknownOutcome if the row may be stored or not; table.ErrUnreachable; those of Check.
+// Put stores a row or a tombstone. Errors: table.ErrChanged; table.ErrUnknownOutcome if the row may be stored or not;
+// table.ErrUnreachable; those of Check. 1 request, and 1 more for each lost response. If another version is stored, 1 more request
+// reports whether Put has stored it.
 func (d *Destination) Put(ctx context.Context, r *archive.ArchivedRow, version string) error {
 	if err := d.put(ctx, r, version); err != nil {
 		return fmt.Errorf("blobarchive: Put: %w", err)

@@ -38,7 +38,7 @@
 //
 // # Costs
 //
-// Get and Put are 1 request each. Put is 2 if another version is stored, and 3 after a lost response. To list a partition is 1 request for each 1,000 blobs, and 1
-// for each row; to find an entity, 1 and 1 for each incarnation. Sweep is 1 request for each 1,000 blobs of the partition, and 2 for
-// each tombstone that it deletes.
+// Get and Put are 1 request each. Put is 2 if another version is stored, and 3 after a lost response. To list a partition is 1
+// request for each 1,000 blobs, and 1 for each row; to find an entity, 1 and 1 for each incarnation. Sweep is 1 request for each
+// 1,000 blobs of the partition, and 2 for each tombstone that it deletes.
 package blobarchive

@@ -143,7 +143,8 @@ func (h hooked) Do(r *http.Request) (*http.Response, error) {
 	return h.transport.Do(r)
 }
 
-// containerOf returns the client of the container "old" through a transport, whose reads are not repeated. before, if any, is called before each request.
+// containerOf returns the client of the container "old" through a transport, whose reads are not repeated. before, if any, is called
+// before each request.
 func containerOf(via transport, before func(*http.Request)) *container.Client {
 	c, err := container.NewClientFromConnectionString(via.ConnectionString(), "old", &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: hooked{via, before}, Retry: policy.RetryOptions{MaxRetries: -1}}})
 	if err != nil {

@@ -45,8 +45,11 @@ func (s *Series[V]) add(ctx context.Context, method string, values iter.Seq2[tim
 	if err != nil {
 		return nil, s.wrap(method, err)
 	}
-	if len(entities) == 0 {
+	switch n := len(entities); {
+	case n == 0:
 		return nil, nil
+	case n > s.most:
+		return nil, s.wrap(method, &table.LimitError{Field: "values", Limit: "entities", Got: n, Max: s.most})
 	}
 	_, err = table.InPartition(ctx, s.partition, func(tx *table.Tx) error {
 		rows, err := s.readIn(tx, entities)

@@ -10,7 +10,7 @@ func dateOf(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// maxOffset is more than the offset of any time zone from UTC.
+// maxOffset is more than the offset of any time zone from UTC. Only time.FixedZone makes others, which no Slots have.
 const maxOffset = 48 * time.Hour
 
 // firstAt returns the first instant at which the clock of a time zone shows a reading, or a later one. A reading is the time in UTC

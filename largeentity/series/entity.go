@@ -39,6 +39,9 @@ func group[V Number](s *Series[V], values iter.Seq2[time.Time, V], join func(slo
 				return nil, err
 			}
 		}
+		if _, err := property(c.Name, v); err != nil {
+			return nil, err
+		}
 		e.values[c.Name] = v
 	}
 	return slices.SortedFunc(maps.Values(byKey), func(a, b entity[V]) int { return strings.Compare(a.key.RowKey(), b.key.RowKey()) }), nil

@@ -34,7 +34,7 @@ func (s *Series[V]) Read(ctx context.Context, at time.Time) ([]Value[V], error) 
 //
 // Other properties and other rows are left out. Errors: *table.DecodeError for a stored value that is no V; *table.ValueError for a
 // zero time; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; those of [table.Table.List]. Requests: 1 for
-// each 1,000 entities; none if from is not before to.
+// each 1,000 entities, and other rows between them; none if from is not before to.
 func (s *Series[V]) Between(ctx context.Context, from, to time.Time) iter.Seq2[Value[V], error] {
 	var err error
 	switch {

@@ -16,7 +16,10 @@ type Options struct {
 	table.Common
 }
 
-const defaultPartition = "series"
+const (
+	defaultPartition = "series"
+	maxEntities      = 100 // of a transaction
+)
 
 // Series stores a number for each slot of time. It is safe for concurrent use.
 type Series[V Number] struct {
@@ -25,6 +28,7 @@ type Series[V Number] struct {
 	partition keys.Enc
 	row       keys.Enc // with which the RowKeys begin
 	hasRow    bool
+	most      int // entities of a transaction
 }
 
 // New returns a series in a table. Its entities are in the partition "series", and their RowKeys are the periods, such as
@@ -43,7 +47,7 @@ func New[V Number](service table.Service, name string, slots Slots, o *Options) 
 	if err != nil {
 		return nil, err
 	}
-	return &Series[V]{rows: rows, slots: slots, partition: keys.Raw(defaultPartition)}, nil
+	return &Series[V]{rows: rows, slots: slots, partition: keys.Raw(defaultPartition), most: maxEntities}, nil
 }
 
 // Ensure creates the table unless it exists. Requests and errors are those of [table.Table.Ensure].
@@ -74,6 +78,7 @@ func (s *Series[V]) Of(row keys.Enc) *Series[V] {
 func (s *Series[V]) Exact() *Series[V] {
 	exact := *s
 	exact.rows = s.rows.Exact()
+	exact.most = maxEntities - 1 // the commit record is in the transaction, too
 	return &exact
 }
 

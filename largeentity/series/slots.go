@@ -17,7 +17,7 @@ import (
 //
 // Each instant is in exactly one slot. If the clock is set back, the repeated hour has slots of its own. A day begins at the first
 // instant at which the clock shows its date or a later one, and goes on if the clock is then set back over midnight. A day that the
-// clock skips has no slots.
+// clock skips has no slots. The clock of a time zone is at most 48 hours from UTC.
 //
 // All programs that use a series must use the same Slots, because stored rows do not name the time zone. If the rules of a time
 // zone change later, stored values keep their places: on a day that changed, a value may then belong to another time, and the value
@@ -118,6 +118,9 @@ func newSlots(s Slots) Slots {
 	if s.zone == nil {
 		s.zone = time.UTC
 	}
+	if _, seconds := new(time.Time).In(s.zone).Zone(); time.Duration(seconds).Abs() > maxOffset/time.Second {
+		s.err = &table.ValueError{Field: "Slots.zone", Reason: fmt.Sprintf("is %v, %v from UTC; at most %v are possible", s.zone, time.Duration(seconds)*time.Second, maxOffset)}
+	}
 	return s
 }
 
@@ -192,8 +195,11 @@ func (s Slots) periodOf(t time.Time) (date time.Time, err error) {
 	if err := s.check(); err != nil {
 		return date, err
 	}
-	date = dayOf(t, s.zone)
-	if date.Year() < 1 || date.Year() > 9999 {
+	far := t.Before(earliest) || t.After(latest)
+	if !far {
+		date = dayOf(t, s.zone)
+	}
+	if far || date.Year() < 1 || date.Year() > 9999 {
 		return date, &keys.KeyError{Value: t.Format(time.RFC3339), Reason: "is outside the years 1 to 9999"}
 	}
 	if s.yearly() {
@@ -201,6 +207,13 @@ func (s Slots) periodOf(t time.Time) (date time.Time, err error) {
 	}
 	return date, nil
 }
+
+// A time before earliest or after latest is outside the years 1 to 9999 in each time zone. The days of times at the ends of what a
+// time.Time can be would not fit into one.
+var (
+	earliest = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	latest   = time.Date(10001, 1, 1, 0, 0, 0, 0, time.UTC)
+)
 
 func firstOfYear(date time.Time) time.Time { return date.AddDate(0, 0, 1-date.YearDay()) }
 
@@ -238,7 +251,18 @@ func (s Slots) parseRowKey(key string) (p time.Time, entity int, is bool) {
 	if p, is = s.parsePeriod(text); several && is {
 		entity, _ = strconv.Atoi(number)
 	}
-	return p, entity, is && s.rowKey(p, entity) == key
+	return p, entity, is && entity < s.maxEntities() && s.rowKey(p, entity) == key
+}
+
+// maxEntities returns how many entities a period can have: a day has at most 48 hours, if a time zone repeats a whole day.
+func (s Slots) maxEntities() int {
+	switch {
+	case s.yearly():
+		return 2
+	case s.every > 0:
+		return (2*int(day/s.every) + s.per - 1) / s.per
+	}
+	return 1
 }
 
 // cellAt returns the cell of a time.

@@ -137,6 +137,8 @@ func TestWrongSlots(t *testing.T) {
 		{"negative", at(series.Every(-h, nil)), "Every.length is -1h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
 		{"2 days", at(series.Every(48*h, nil)), "Every.length is 48h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
 		{"seconds", at(series.Every(time.Second, nil)), "Every.length has 86400 slots in a day; at most 10000 are allowed"},
+		{"no time zone", at(series.Hours(time.FixedZone("Berlin", 3*24*3600))), "Slots.zone is Berlin, 72h0m0s from UTC; at most 48h0m0s are possible"},
+		{"no time zone of days", at(series.Days(time.FixedZone("Berlin", -3*24*3600))), "Slots.zone is Berlin, -72h0m0s from UTC; at most 48h0m0s are possible"},
 		{"no parts", at(series.Parts(nil)), "Parts.parts must begin with a part from 0"},
 		{"late first part", at(series.Parts(nil, series.Part{Name: "A", From: h})), "Parts.parts must begin with a part from 0"},
 		{"parts out of order", at(series.Parts(nil, series.Part{Name: "A"}, series.Part{Name: "B"})), "property B begins at 0s; a part must begin after the one before it, and before 24 hours"},

@@ -31,8 +31,8 @@ type Blob struct {
 	Created, Modified             time.Time
 }
 
-// Blobs returns the blobs of a container in the order of their names, without those with uncommitted blocks only. The blocks are not copies. The caller holds the account's
-// lock.
+// Blobs returns the blobs of a container in the order of their names, without those with uncommitted blocks only. The blocks are not
+// copies. The caller holds the account's lock.
 func (s *Service) Blobs(name string) []Blob {
 	c := s.store.containers[name]
 	if c == nil {

@@ -1,0 +1,126 @@
+package series_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity/series"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestFarTimes: a time far from the years 1 to 9999 is an error, also if the next day is more than a time.Time can be.
+func TestFarTimes(t *testing.T) {
+	t.Parallel()
+	berlin := zone(t, "Europe/Berlin")
+	const year1 = -62135596800 // in Unix time; time.Time counts from it
+	for _, slots := range []series.Slots{series.Hours(berlin), series.Days(nil), series.Parts(berlin, series.Part{Name: "A"})} {
+		for _, sec := range []int64{math.MaxInt64 + year1, math.MaxInt64, math.MinInt64 - year1, math.MinInt64, 1 << 55, -1 << 55} {
+			result := make(chan error, 1)
+			go func() {
+				_, err := slots.At(time.Unix(sec, 0))
+				result <- err
+			}()
+			select {
+			case err := <-result:
+				var ke *keys.KeyError
+				if !errors.As(err, &ke) {
+					t.Errorf("second %d: got error %v; want a KeyError", sec, err)
+				}
+			case <-time.After(20 * time.Second): // without a limit of years, At never returns
+				t.Fatalf("second %d: got no result", sec)
+			}
+		}
+	}
+}
+
+// TestDeleteOthers: Delete leaves a row alone that looks like an entity of a period, but has a number that no period has.
+func TestDeleteOthers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, test := range map[string]struct {
+		slots, others series.Slots
+		own, other    string
+	}{
+		"days":    {series.Days(nil), series.Days(nil), "x", "x_2014"},
+		"hours":   {series.Hours(nil), series.Days(nil), "x", "x_2014-07-31"},
+		"parts":   {series.Parts(nil, series.Part{Name: "A"}), series.Days(nil), "x", "x_2014-07-31"},
+		"minutes": {series.Every(time.Minute, nil), series.Days(nil), "x", "x_2014-07-31"},
+	} {
+		visits, s := newSeries(t, test.slots)
+		noError(t, visits.Of(keys.Raw(test.own)).Set(ctx, july, 1))
+		others := open[int64](t, s, test.others, nil).Of(keys.Raw(test.other))
+		january := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
+		noError(t, others.Set(ctx, january, 2))
+		result, err := visits.Of(keys.Raw(test.own)).Delete(ctx, time.Time{}, july.AddDate(3, 0, 0), nil)
+		noError(t, err)
+		testkit.Expect(t, name+": deleted", result.Done, 1)
+		testkit.Expect(t, name+": rows", stored(s), test.other+"_2015: D0101=2")
+	}
+}
+
+// TestLongestDay: the last entities of a day that the clock repeats are read and deleted.
+func TestLongestDay(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	apia := zone(t, "Pacific/Apia") // the day came twice
+	for _, length := range []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, time.Hour, 24 * time.Hour} {
+		slots := series.Every(length, apia)
+		all, err := slots.All(time.Date(1892, 7, 4, 12, 0, 0, 0, apia))
+		noError(t, err)
+		visits, s := newSeries(t, slots)
+		last := all[len(all)-1]
+		if last.To.Sub(all[0].From) < 48*time.Hour {
+			t.Fatalf("got a day of %v; want 48 hours", last.To.Sub(all[0].From))
+		}
+		noError(t, visits.Set(ctx, last.From, 7))
+		day, err := visits.Read(ctx, last.From)
+		noError(t, err)
+		testkit.Expect(t, length.String()+": last slot", day[len(day)-1].Value, 7)
+		result, err := visits.Delete(ctx, all[0].From, last.To, nil)
+		noError(t, err)
+		testkit.Expect(t, length.String()+": deleted", result.Done, 1)
+		testkit.Expect(t, length.String()+": rows", stored(s), "")
+	}
+}
+
+// TestNoWrongRequests: values that no slot can have are refused before any request.
+func TestNoWrongRequests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, s := newSeries(t, series.Hours(nil))
+	visits := open[float64](t, s, series.Hours(nil), nil)
+	s.Count()
+	days := func(n int, last float64) iter.Seq2[time.Time, float64] {
+		values := map[time.Time]float64{july.AddDate(0, 0, n): last}
+		for i := range n {
+			values[july.AddDate(0, 0, i)] = 1
+		}
+		return maps.All(values)
+	}
+	_, err := visits.Add(ctx, july, math.NaN())
+	for i, err := range []error{
+		err, visits.Set(ctx, july, math.Inf(1)), visits.SetAll(ctx, days(150, math.NaN())), visits.AddAll(ctx, days(3, math.Inf(-1))),
+		visits.AddAll(ctx, func(yield func(time.Time, float64) bool) {
+			_ = yield(july, math.MaxFloat64) && yield(july, math.MaxFloat64)
+		}),
+	} {
+		var ve *table.ValueError
+		if !errors.As(err, &ve) || ve.Field != "H00" {
+			t.Errorf("call %d: got error %v; want a ValueError of H00", i+1, err)
+		}
+	}
+	for limit, of := range map[int]*series.Series[float64]{100: visits, 99: visits.Exact()} {
+		var le *table.LimitError
+		if err := of.AddAll(ctx, days(limit, 1)); !errors.As(err, &le) || le.Max != limit || le.Got != limit+1 {
+			t.Errorf("%d entities: got error %v; want a LimitError with the limit of %d", limit+1, err, limit)
+		}
+	}
+	testkit.Expect(t, "requests", s.Count().String(), "none")
+}
