@@ -50,7 +50,8 @@ func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 			return err
 		case blob == nil && r.state == live:
 			err = w.missing(ctx, r)
-		case blob == nil && r.isTombstone() && w.mayGo(r):
+		// sweepBlobs has deleted the blob of a tombstone, but for a dry run.
+		case (blob == nil || w.opt.DryRun) && r.isTombstone() && w.mayGo(r):
 			if !gone(r.name) {
 				return nil
 			}
