@@ -61,7 +61,7 @@ func TestUploadIdleReader(t *testing.T) {
 			if !errors.Is(err, io.ErrNoProgress) {
 				t.Errorf("after %d bytes: got error %v; want io.ErrNoProgress", n, err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(5 * time.Second):
 			t.Fatal("Upload does not return")
 		}
 	}

@@ -20,6 +20,9 @@ func (w *sweep) sweepRows(ctx context.Context) error {
 			return w.opt.DryRun || yield(w.rows.DeleteAnyOp(n.key()), nil)
 		})
 	}, nil)
+	if errors.Is(failed, errEnough) && err != nil { // the error counts
+		w.report.Incomplete, failed = true, nil
+	}
 	return errors.Join(failed, err)
 }
 
