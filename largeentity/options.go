@@ -70,6 +70,8 @@ func (o Options) withDefaults() (Options, engine.Options, error) {
 		err = &table.LimitError{Field: "Options.BlockSize", Limit: "bytes of a block", Got: o.BlockSize, Max: maxBlockSize}
 	case o.BlocksInFlight < 0:
 		err = &table.ValueError{Field: "Options.BlocksInFlight", Reason: "is negative"}
+	case o.BlocksInFlight > maxBlocks:
+		err = &table.LimitError{Field: "Options.BlocksInFlight", Limit: "blocks of a blob", Got: o.BlocksInFlight, Max: maxBlocks}
 	}
 	return o, common, err
 }

@@ -212,3 +212,19 @@ func TestSweepErrors(t *testing.T) {
 }
 
 func second[A any](_ A, err error) error { return err }
+
+// TestDryRunRows: a dry run counts the rows that a sweep deletes once it has deleted their blobs.
+func TestDryRunRows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c := &clock{}
+	o := small()
+	o.Now, o.LeaveToSweep = c.now, true
+	fx, _ := newFixture(t, o)
+	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
+	must(t, err)
+	must(t, fx.staff.Delete(ctx, e))
+	c.ahead = 25 * time.Hour
+	would := fx.sweep(t, &largeentity.SweepOptions{DryRun: true})
+	testkit.Expect(t, "dry run", would, fx.sweep(t, nil))
+}

@@ -46,6 +46,9 @@ func (s *sweep) rowsFrom(ctx context.Context, partition keys.Enc, id string) ite
 				return
 			}
 		}
+		if s.rows.Engine().Ranged() { // there may be rows, which the signature hides
+			yield(storedRow{}, table.ErrRanged)
+		}
 	}
 }
 

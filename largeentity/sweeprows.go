@@ -20,6 +20,9 @@ func (w *sweep) sweepRows(ctx context.Context) error {
 			return w.opt.DryRun || yield(w.rows.DeleteAnyOp(n.key()), nil)
 		})
 	}, nil)
+	if errors.Is(failed, errEnough) && err != nil { // the error counts
+		w.report.Incomplete, failed = true, nil
+	}
 	return errors.Join(failed, err)
 }
 
@@ -50,7 +53,8 @@ func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 			return err
 		case blob == nil && r.state == live:
 			err = w.missing(ctx, r)
-		case blob == nil && r.isTombstone() && w.mayGo(r):
+		// sweepBlobs has deleted the blob of a tombstone, but for a dry run.
+		case (blob == nil || w.opt.DryRun) && r.isTombstone() && w.mayGo(r):
 			if !gone(r.name) {
 				return nil
 			}

@@ -1,6 +1,7 @@
 package largeentity
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -30,10 +31,10 @@ type UploadOptions struct {
 // The value can be stored for half of Options.Grace, in an entity of the same partition. A value that no entity gets is deleted by
 // [Sweep]. Blobs never change: another value is another blob.
 //
-// Errors: that of r; those of the key; *table.LimitError for more than 50,000 blocks, and for a PartitionKey that is too long for the
-// name of a blob; *table.ValueError for a content type that no header can have; ErrContainerNotFound; table.ErrUnreachable; the
-// service's own error. After an error, nothing is stored that Sweep does not find, but for blocks that the service itself deletes
-// within a week.
+// Errors: that of r; io.ErrNoProgress for an r that returns neither bytes nor an error 100 times; those of the key; *table.LimitError
+// for more than 50,000 blocks, and for a PartitionKey that is too long for the name of a blob; *table.ValueError for a content type
+// that no header can have; ErrContainerNotFound; table.ErrUnreachable; the service's own error. After an error, nothing is stored
+// that Sweep does not find, but for blocks that the service itself deletes within a week.
 //
 // Requests: none for a value of at most Options.InlineUpTo bytes, 1 for one of at most Options.BlockSize, else 1 for each block and 1
 // to commit them. Memory: see Options.BlocksInFlight.
@@ -65,7 +66,10 @@ func (s *Store) upload(ctx context.Context, owner keys.Key, r io.Reader, o *Uplo
 	if err != nil {
 		return Blob{}, err
 	}
-	first, ended, err := readBlock(r, nil, max(s.opt.BlockSize, s.opt.InlineUpTo+1))
+	first, ended, err := readBlock(ctx, r, nil, max(s.opt.BlockSize, s.opt.InlineUpTo+1))
+	if err == nil && !ended {
+		r, ended, err = peek(ctx, r)
+	}
 	if err != nil {
 		return Blob{}, err
 	}
@@ -89,25 +93,46 @@ func (s *Store) upload(ctx context.Context, owner keys.Key, r io.Reader, o *Uplo
 	return b, nil
 }
 
+// maxEmptyReads is how often in a row a reader may return neither bytes nor an error.
+const maxEmptyReads = 100
+
 // readBlock reads up to most bytes into buf, whose content it replaces and which grows as it needs. ended reports the end of r.
-func readBlock(r io.Reader, buf []byte, most int) (_ []byte, ended bool, err error) {
+// It does not use io.ReadFull, whose io.ErrUnexpectedEOF may come from r: then the value is cut off, and has not ended.
+func readBlock(ctx context.Context, r io.Reader, buf []byte, most int) (_ []byte, ended bool, err error) {
 	buf = buf[:0]
-	for len(buf) < most {
+	for empty := 0; len(buf) < most; {
+		if ctx.Err() != nil {
+			return nil, false, context.Cause(ctx)
+		}
 		if len(buf) == cap(buf) {
 			grown := make([]byte, len(buf), min(max(2*cap(buf), 64<<10), most))
 			copy(grown, buf)
 			buf = grown
 		}
-		n, err := io.ReadFull(r, buf[len(buf):min(cap(buf), most)])
+		n, err := r.Read(buf[len(buf):min(cap(buf), most)])
 		buf = buf[:len(buf)+n]
+		if empty++; n > 0 {
+			empty = 0
+		}
 		switch {
-		case err == io.EOF, err == io.ErrUnexpectedEOF:
+		case err == io.EOF:
 			return buf, true, nil
 		case err != nil:
 			return nil, false, err
+		case empty == maxEmptyReads:
+			return nil, false, io.ErrNoProgress
 		}
 	}
 	return buf, false, nil
+}
+
+// peek reports whether r is at its end, so that a value of exactly one block takes one request. rest is r as it was before.
+func peek(ctx context.Context, r io.Reader) (rest io.Reader, ended bool, err error) {
+	next, last, err := readBlock(ctx, r, nil, 1)
+	if rest = bytes.NewReader(next); !last {
+		rest = io.MultiReader(rest, r)
+	}
+	return rest, err == nil && len(next) == 0, err
 }
 
 // upload is the upload of one blob.
@@ -119,7 +144,8 @@ type upload struct {
 
 	cancel context.CancelCauseFunc
 	sent   sync.WaitGroup
-	free   chan []byte // the buffers that are not in use, nil for one that is not made yet
+	slots  chan struct{} // has an element for each block that is being sent
+	free   chan []byte   // the buffers that are not in use, nil for one that is not made yet
 }
 
 // add counts data.
@@ -137,6 +163,7 @@ func (u *upload) blocks(ctx context.Context, r io.Reader, block []byte) (err err
 	sending, cancel := context.WithCancelCause(ctx)
 	u.cancel = cancel
 	u.free = make(chan []byte, u.store.opt.BlocksInFlight+1) // the first block comes, too
+	u.slots = make(chan struct{}, u.store.opt.BlocksInFlight)
 	for range u.store.opt.BlocksInFlight {
 		u.free <- nil
 	}
@@ -160,7 +187,7 @@ func (u *upload) blocks(ctx context.Context, r io.Reader, block []byte) (err err
 		case <-sending.Done():
 			return context.Cause(sending)
 		}
-		if block, ended, err = readBlock(r, block, u.store.opt.BlockSize); err != nil {
+		if block, ended, err = readBlock(sending, r, block, u.store.opt.BlockSize); err != nil {
 			return err
 		}
 	}
@@ -176,6 +203,11 @@ func (u *upload) send(ctx context.Context, block []byte) error {
 	if len(u.ids) == maxBlocks {
 		return &table.LimitError{Field: "r", Limit: "blocks of a blob; give a larger Options.BlockSize", Got: maxBlocks + 1, Max: maxBlocks}
 	}
+	select {
+	case u.slots <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	id := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%08d", len(u.ids)))
 	u.ids = append(u.ids, id)
 	u.sent.Add(1)
@@ -184,6 +216,7 @@ func (u *upload) send(ctx context.Context, block []byte) error {
 		if err := u.store.client.stage(ctx, u.name, id, block); err != nil {
 			u.cancel(err)
 		}
+		<-u.slots
 		u.free <- block
 	}()
 	return nil

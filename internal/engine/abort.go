@@ -21,7 +21,7 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 		w.out.err = w.newUnknownError(cause(firstError(w.sent.doubt, out.err)))
 		return stateInDoubt
 	case record != RecordAborted:
-		return w.done(ctx, w.etags(ctx, -1, ""))
+		return w.doneBySight(ctx, w.etags(ctx, -1, ""))
 	}
 	w.withdraw(ctx)
 	if out.kind != wire.Refused {

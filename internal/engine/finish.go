@@ -21,6 +21,15 @@ func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
 	return stateCommitted
 }
 
+// doneBySight is done for a write of which the stored rows show that it was applied. They do not show which plan was: if it may be an
+// earlier one, the calls of the current plan may delete what another writer still needs.
+func (w *write) doneBySight(ctx context.Context, etags []azcore.ETag) state {
+	if w.sent.mayStillApply {
+		w.currentPlan.after = nil
+	}
+	return w.done(ctx, etags)
+}
+
 // tellTargets tells the targets whether the outcome is unknown.
 func (w *write) tellTargets(inDoubt bool) {
 	for i := range w.ops {

@@ -23,6 +23,9 @@ func (w *write) send(ctx context.Context) state {
 	w.sent.withoutRecord = w.sent.withoutRecord || !w.currentPlan.record && w.sent.doubt != nil
 	switch w.out.kind {
 	case wire.Done:
+		if !w.out.responded {
+			return w.doneBySight(ctx, w.out.etags)
+		}
 		return w.done(ctx, w.out.etags)
 	case wire.Refused:
 		return stateRefused
@@ -40,7 +43,7 @@ func (w *write) sendPlan(ctx context.Context) outcome {
 		etags, failed, verdict, err := w.sendOnce(ctx)
 		switch verdict {
 		case wire.Done:
-			return outcome{kind: wire.Done, etags: etags}
+			return outcome{kind: wire.Done, etags: etags, responded: true}
 		case wire.Refused:
 			return w.afterRefusal(ctx, failed, err)
 		case wire.Unknown:

@@ -81,6 +81,7 @@ type outcome struct {
 	failed       int           // the step that was refused, -1 for none
 	err          error
 	neverApplies bool // nothing that was sent with the operation ID can be applied any more
+	responded    bool // the response of the current plan says so, and not what is stored
 }
 
 // transaction is a plan of a write, as it is sent.

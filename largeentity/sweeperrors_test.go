@@ -1,0 +1,85 @@
+package largeentity_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestSweepErrorAtCap: an error of the deletion of rows is not lost if the sweep also ends at MaxDeletes.
+func TestSweepErrorAtCap(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	c, err := newProgram(s, nil)
+	must(t, err)
+	w, err := c.worker()
+	must(t, err)
+	must(t, errors.Join(c.ensure(ctx), c.old.Ensure(ctx), w.Ensure(ctx)))
+	e, err := c.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: c.upload(t, text(20))})
+	must(t, err)
+	must(t, c.staff.Delete(ctx, e)) // leaves an unlinked row
+	for i := 2; i <= 3; i++ {
+		b, err := c.store.Upload(ctx, at(i), strings.NewReader(text(20)), nil)
+		must(t, err)
+		e, err := c.staff.Insert(ctx, &employee{Department: "Sales", ID: i, Photo: b})
+		must(t, err)
+		must(t, c.mover.Archive(ctx, e))
+	}
+	must(t, w.Drain(ctx))
+	testkit.Expect(t, "states", states(s), "moved moved unlinked, 2 blobs")
+	o := small()
+	o.Now, o.Retry.Attempts = (&clock{25 * time.Hour}).now, 1
+	later, err := openFixture(s, o)
+	must(t, err)
+	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Refuse(403, "AuthorizationFailure")))
+	report, err := largeentity.Sweep(ctx, later.plain, later.store, &largeentity.SweepOptions{MaxDeletes: 1, Archived: func(context.Context, keys.Key, string) (bool, error) { return false, nil }})
+	if err == nil || !report.Incomplete {
+		t.Errorf("got %+v, error %v; want the error of the delete, and Incomplete", report, err)
+	}
+}
+
+// TestSweepRanged: blobs whose rows a signature hides are not taken for orphans.
+func TestSweepRanged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s, c := newSweepFixture(t)
+	_, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
+	must(t, err)
+	c.ahead = 25 * time.Hour
+	o := &account.Options{Client: azcore.ClientOptions{Transport: s}}
+	acc, err := account.FromConnectionString(s.ConnectionString(), o)
+	must(t, err)
+	for name, g := range map[string]account.Grant{
+		"another partition":   {Partitions: keys.Point(dept.Of("HR"))},
+		"partitions":          {Partitions: keys.Point(dept.Of("Sales"))},
+		"rows of a partition": {Partitions: keys.Point(dept.Of("Sales")), Rows: empid.All()},
+	} {
+		g.Table, g.Expiry, g.AllowHTTP, g.Read, g.Add, g.Update, g.Delete = "staff", s.Now().Add(time.Hour), true, true, true, true, true
+		u, err := acc.TableSAS(g)
+		must(t, err)
+		granted, err := account.FromSAS(account.Endpoints{Table: u}, o)
+		must(t, err)
+		staff, err := table.New(granted.Tables(), "staff", schema, nil)
+		must(t, err)
+		for _, dry := range []bool{true, false} {
+			report, err := largeentity.Sweep(ctx, staff, fx.store, &largeentity.SweepOptions{DryRun: dry})
+			if !errors.Is(err, table.ErrRanged) || report.Orphans > 0 {
+				t.Errorf("%s, dry run %t: got %+v, error %v; want ErrRanged", name, dry, report, err)
+			}
+		}
+	}
+	testkit.Expect(t, "states", states(s), "live, 1 blobs")
+}
