@@ -146,6 +146,8 @@ func (d *download) check(resp *blob.DownloadStreamResponse, all bool, err error)
 		return failed(&d.call, &wire.NotServiceError{Status: status, Reason: "the response is not that of a read of a blob"})
 	case resp.ContentLength == nil:
 		return failed(&d.call, blobs.CheckLength(&d.call, nil, nil))
+	case blobs.Deref(resp.ETag) == "":
+		return failed(&d.call, &wire.NotServiceError{Status: status, Reason: "the response has no ETag, by which a reader continues; a proxy has removed it"})
 	case all && *resp.ContentLength != d.blob.size:
 		return altered("it has %d bytes, and not the %d of the upload", *resp.ContentLength, d.blob.size)
 	case all:
