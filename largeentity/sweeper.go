@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -58,7 +61,13 @@ func (w *sweep) delete(ctx context.Context, f Finding, n name) error {
 		return errEnough
 	}
 	if !w.opt.DryRun {
-		if err := w.store.client.delete(ctx, n.String()); err != nil {
+		err := w.store.client.delete(ctx, n.String())
+		var re *azcore.ResponseError
+		switch {
+		case errors.As(err, &re) && (re.StatusCode == http.StatusConflict || re.StatusCode == http.StatusPreconditionFailed):
+			w.report.Kept++
+			return nil
+		case err != nil:
 			return err
 		}
 	}

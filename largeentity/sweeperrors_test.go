@@ -83,3 +83,17 @@ func TestSweepRanged(t *testing.T) {
 	}
 	testkit.Expect(t, "states", states(s), "live, 1 blobs")
 }
+
+// TestSweepKept: a blob that the service refuses to delete does not keep a sweep from the others, and the next sweep tries again.
+func TestSweepKept(t *testing.T) {
+	t.Parallel()
+	fx, s, c := newSweepFixture(t)
+	for range 3 {
+		fx.upload(t, text(20))
+	}
+	c.ahead = 25 * time.Hour
+	s.SetFaults(storagetest.OfKind(requests.BlobDelete, storagetest.Once(storagetest.Refuse(409, "SnapshotsPresent"))))
+	testkit.Expect(t, "first", fx.sweep(t, nil), largeentity.SweepReport{Blobs: 3, Rows: 3, Orphans: 2, Kept: 1})
+	testkit.Expect(t, "second", fx.sweep(t, nil), largeentity.SweepReport{Blobs: 1, Rows: 3, Orphans: 1})
+	testkit.Expect(t, "states", states(s), "condemned condemned condemned, 0 blobs")
+}

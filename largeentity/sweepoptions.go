@@ -75,6 +75,7 @@ type SweepReport struct {
 	Replaced int
 	Dangling int
 	RowsGone int // tombstones that were deleted, or would be
+	Kept     int // blobs without an entity that the service refuses to delete: leased, with snapshots, or under a policy
 
 	// Incomplete reports that the sweep ended at SweepOptions.MaxDeletes.
 	Incomplete bool
