@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
@@ -69,7 +68,7 @@ func (d *download) read(p []byte) (n int, err error) {
 				return false, err // the SDK has repeated the request
 			}
 		}
-		stop := d.bound()
+		stop := blobs.EndIfIdle(d.cancel, d.client.opt.ReadTimeout)
 		n, err = d.body.Read(p[:min(int64(len(p)), d.end-d.offset)])
 		stop()
 		d.offset += int64(n)
@@ -115,7 +114,7 @@ func (d *download) open() error {
 	if d.etag != "" {
 		o.AccessConditions = blobs.IfMatch(d.etag)
 	}
-	stop := d.bound()
+	stop := blobs.EndIfIdle(d.cancel, d.client.opt.ReadTimeout)
 	resp, err := d.client.blob(d.blob.name).DownloadStream(d.call.Read(ctx), &o)
 	stop()
 	if err = d.check(&resp, all, d.call.CheckHeaders(err)); err != nil {
@@ -160,17 +159,6 @@ func (d *download) check(resp *blob.DownloadStreamResponse, all bool, err error)
 		return altered("it has %.20s bytes, and not the %d of the upload", total, d.blob.size)
 	}
 	return failed(&d.call, &wire.NotServiceError{Status: status, Reason: "the response is not of the range of the request"})
-}
-
-// bound ends the request if nothing comes in the time that a request may take, unless stop is called before.
-func (d *download) bound() (stop func()) {
-	timeout := d.client.opt.ReadTimeout
-	if timeout < 0 {
-		return func() {}
-	}
-	cancel := d.cancel
-	t := time.AfterFunc(timeout, func() { cancel(wire.ErrRequestTimeout) })
-	return func() { t.Stop() }
 }
 
 // endResponse ends the response.

@@ -128,12 +128,12 @@ func TestPutOvertaken(t *testing.T) {
 		id := idOf("a", incarnation)
 		fx.put(archived(t, id, "old"), "")
 		_, version := fx.get(id)
-		rivals := 0
+		puts := 0
 		fx.service.SetFaults(func(r storagetest.Request) storagetest.Fault {
-			if r.Kind != requests.BlobCreate || rivals > 0 {
+			if r.Kind != requests.BlobCreate || puts > 0 {
 				return storagetest.Fault{}
 			}
-			rivals++
+			puts++
 			if executed {
 				return storagetest.LostResponse()
 			}
@@ -143,10 +143,10 @@ func TestPutOvertaken(t *testing.T) {
 		o.Retry.Wait = -1
 		overtaken := false
 		c := containerOf(fx.service, func(r *http.Request) {
-			if rivals == 1 && !overtaken {
+			if puts == 1 && !overtaken {
 				overtaken = true
 				_, now := fx.get(id)
-				fx.put(archived(t, id, "rival"), now)
+				fx.put(archived(t, id, "theirs"), now)
 			}
 		})
 		d, err := blobarchive.New(c, o)
@@ -155,7 +155,7 @@ func TestPutOvertaken(t *testing.T) {
 			t.Errorf("executed %t: got error %v; want ErrChanged", executed, err)
 		}
 		last, _ := fx.get(id)
-		expect(t, "stored", last, "rival")
+		expect(t, "stored", last, "theirs")
 	}
 }
 

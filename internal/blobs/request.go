@@ -38,6 +38,15 @@ func CheckLength(call *wire.Call, length *int64, err error) error {
 	return err
 }
 
+// EndIfIdle ends a request by its cancel if nothing comes within a time, unless stop is called before. A negative time is no bound.
+func EndIfIdle(cancel context.CancelCauseFunc, after time.Duration) (stop func()) {
+	if after < 0 {
+		return func() {}
+	}
+	t := time.AfterFunc(after, func() { cancel(wire.ErrRequestTimeout) })
+	return func() { t.Stop() }
+}
+
 // Deref returns what p points to, or a zero value.
 func Deref[V any](p *V) (v V) {
 	if p != nil {

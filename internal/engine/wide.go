@@ -97,7 +97,8 @@ func partOf(entity, rowKey string) uint8 {
 // assembly puts a wide entity together from its rows.
 type assembly struct {
 	head      edm.Entity
-	columns   []edm.Column // of the head and of the parts so far
+	columns   []edm.Column    // of the head and of the parts so far
+	names     map[string]bool // of the columns, once there is a part
 	directory directory
 	found     []uint8 // the parts of the directory that have come
 	err       error   // what is wrong with the rows
@@ -127,14 +128,22 @@ func (a *assembly) add(rowKey string, columns []edm.Column) (isPart bool) {
 		return true
 	}
 	a.found = append(a.found, number)
+	if a.names == nil {
+		a.names = make(map[string]bool, len(a.columns)+len(columns))
+		for i := range a.columns {
+			a.names[a.columns[i].Name] = true
+		}
+	}
 	for _, c := range columns {
 		if c.Name == reserved.Part || c.Name == reserved.OperationID {
 			continue
 		}
-		if edm.IsSystem(c.Name) || slices.ContainsFunc(a.columns, func(other edm.Column) bool { return other.Part != number && other.Name == c.Name }) {
+		taken := a.names[c.Name]
+		if edm.IsSystem(c.Name) || taken {
 			a.fail(fmt.Sprintf("part %d contains the property %s, which belongs into another row", number, c.Name))
 			return true
 		}
+		a.names[c.Name] = true
 		c.Part = number
 		a.columns = append(a.columns, c)
 	}

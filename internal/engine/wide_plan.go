@@ -52,7 +52,7 @@ func (s *step) planParts(p *Plan) error {
 	}
 	tag = tag[len(tag)-tagLength:]
 	was := dir
-	parts := partsIn(s.Body.Columns)
+	parts, oldParts := partsIn(s.Body.Columns), partsIn(old)
 	for number, columns := range parts {
 		stored := dir.tag(uint8(number)) != ""
 		switch {
@@ -60,7 +60,7 @@ func (s *step) planParts(p *Plan) error {
 			continue
 		case number > s.Table.Mode.Parts:
 			return &LimitError{Field: s.Key.RowKey(), Limit: fmt.Sprintf("parts of an entity (Schema.Parts); it has a property in part %d", number), Got: number, Max: s.Table.Mode.Parts}
-		case !s.merges() && stored && known && SameColumns(columns, partsIn(old).of(number)):
+		case !s.merges() && stored && known && SameColumns(columns, oldParts.of(number)):
 			continue
 		}
 		dir = dir.with(uint8(number), tag)
@@ -69,7 +69,7 @@ func (s *step) planParts(p *Plan) error {
 		if s.merges() && stored {
 			whole = nil
 			if known {
-				whole = overlaid(partsIn(old).of(number), set)
+				whole = overlaid(oldParts.of(number), set)
 			}
 		} else {
 			set = nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
@@ -47,7 +46,7 @@ func (s *stream) Read(p []byte) (n int, err error) {
 				return false, io.EOF
 			}
 		}
-		stop := s.bound()
+		stop := blobs.EndIfIdle(s.cancel, s.client.opt.ReadTimeout)
 		n, err = s.body.Read(p[:min(int64(len(p)), s.length-s.offset)])
 		stop()
 		s.offset += int64(n)
@@ -72,7 +71,7 @@ func (s *stream) open() error {
 	if s.length >= 0 {
 		o.Range = blob.HTTPRange{Offset: s.offset, Count: s.length - s.offset}
 	}
-	stop := s.bound()
+	stop := blobs.EndIfIdle(s.cancel, s.client.opt.ReadTimeout)
 	resp, err := s.client.blob(s.name).DownloadStream(s.call.Read(ctx), &o)
 	stop()
 	if err = s.call.CheckHeaders(err); s.length < 0 {
@@ -93,17 +92,6 @@ func (s *stream) open() error {
 		s.length = *resp.ContentLength
 	}
 	return nil
-}
-
-// bound ends the request if nothing comes in the time that a request may take, unless stop is called before.
-func (s *stream) bound() (stop func()) {
-	d := s.client.opt.ReadTimeout
-	if d < 0 {
-		return func() {}
-	}
-	cancel := s.cancel
-	t := time.AfterFunc(d, func() { cancel(wire.ErrRequestTimeout) })
-	return func() { t.Stop() }
 }
 
 // Close ends the response.

@@ -131,7 +131,7 @@ func (c *call) checkPut() *xmlform.Failure {
 	return c.checkChecksum(cmp.Or(c.Header.Get("x-ms-blob-content-md5"), c.Header.Get("Content-MD5")))
 }
 
-// newBlob returns a blob with the headers and the metadata of the request. Tags and tiers are not implemented.
+// newBlob returns a blob with the headers and the metadata of the request. Tags and tiers answer 501.
 func (c *call) newBlob(name, kind string) (*blob, *xmlform.Failure) {
 	if c.Header.Get("x-ms-tags") != "" || c.Header.Get("x-ms-access-tier") != "" {
 		return nil, xmlform.ErrNotImplemented
