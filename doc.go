@@ -10,6 +10,7 @@
 //   - commit: the records that prove writes, and contain their effects until they are executed
 //   - maintain: for authors of maintainers: rows and effects that follow from entities, in the transaction of each write
 //   - eventual: effects of writes outside their partition, executed by workers on a queue
+//   - materialized: tables of entities that are derived from those of another table
 //   - archive: moves of entities to another table, and back
 //   - archive/blobarchive: archived entities in blobs
 //   - logtail: logs whose newest records come first, also with a table for each day

@@ -46,11 +46,13 @@ var arrows = map[string][]string{
 	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
 	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
 	"view":                     {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
-	"index":                    {"keys", "maintain", "table", "index/internal/derived", "internal/engine", "internal/reserved", "internal/suffix"},
-	"index/internal/derived":   {"keys", "maintain", "table", "internal/engine", "internal/reserved"},
-	"index/verify":             {"bulk", "keys", "maintain", "table", "index", "index/internal/derived", "internal/engine", "internal/reserved"},
+	"index":                    {"eventual", "keys", "maintain", "table", "index/internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/suffix"},
+	"index/internal/derived":   {"keys", "maintain", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
+	"index/verify":             {"bulk", "commit", "keys", "maintain", "table", "index", "index/internal/derived", "internal/engine", "internal/reconcile", "internal/reserved"},
 	"eventual":                 {"commit", "keys", "maintain", "table", "internal/engine", "internal/wire"},
 	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/wire"},
+	"internal/reconcile":       {"commit", "eventual", "internal/engine", "internal/reserved", "keys", "maintain", "table"},
+	"materialized":             {"commit", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "keys", "maintain", "eventual", "table"},
 	"archive/blobarchive":      {"archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
 	"logtail":                  {"bulk", "internal/reserved", "keys", "table"},
 	"logtail/bloblog":          {"internal/blobs", "internal/engine", "internal/wire", "table"},
@@ -67,15 +69,15 @@ var arrows = map[string][]string{
 	"storagetest/internal/xmlform":  {"storagetest/internal/protocol"},
 
 	"integration": {},
-	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
+	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
 }
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as
 // literals.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
-	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series", "mixed", "view"} {
+	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob, reserved.View}, reserved.Properties...)
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series", "mixed", "view"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -11,6 +11,10 @@ type Effect struct {
 	Version int    // of the payload's form
 	RowKey  string // of the entity whose change it follows from
 	Payload []byte
+
+	// Table and Partition are those of the entity, if it is in another partition than the commit record, as after table.Table.Move.
+	// Otherwise they are empty.
+	Table, Partition string
 }
 
 // String returns the kind, the version, the RowKey and the length of the payload, for programs that print an effect. The payload

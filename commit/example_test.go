@@ -153,3 +153,21 @@ func ExampleSweepAll() {
 	fmt.Println(n, err)
 	// Output: 2 <nil>
 }
+
+// FinishPrepared ends the writes over several partitions whose programs have crashed, if their messages were lost.
+func ExampleRecords_FinishPrepared() {
+	ctx := context.Background()
+	staff, _ := staffWithLetters()
+	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	e.Value.Department = "Marketing"
+	check(staff.Move(ctx, e))
+	for partition, err := range staff.Partitions(ctx) {
+		check(err)
+		n, err := commit.Of(staff).FinishPrepared(ctx, partition, time.Now().Add(-10*time.Minute))
+		fmt.Println(partition, n, err)
+	}
+	// Output:
+	// Marketing 0 <nil>
+	// Sales 0 <nil>
+}

@@ -20,7 +20,14 @@ type Notification struct {
 	Partition   string
 	OperationID string
 	Hidden      time.Duration // workers must not see it for that long, unless Show is called
+
+	// Remotes are the other partitions of a write over several, such as table.Table.Move: a worker finishes there what the write
+	// has prepared, or rolls it back.
+	Remotes []Remote
 }
+
+// Remote is a partition of a table, of the same service as the commit record.
+type Remote struct{ Table, Partition string }
 
 // SentNotification is a notification that an outbox has stored.
 type SentNotification interface {

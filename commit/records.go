@@ -43,7 +43,9 @@ func (in *Records) Get(ctx context.Context, partition keys.Enc, operationID stri
 // the write is older than Retention; *table.ValueError for a text that is not an operation ID, or whose time lies in the future;
 // *table.VersionError. 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
 func (in *Records) Resolve(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
-	return in.read(ctx, "Resolve", partition, operationID, in.engine.Resolve)
+	return in.read(ctx, "Resolve", partition, operationID, func(ctx context.Context, pk, id string) (*engine.Record, error) {
+		return in.engine.Resolve(ctx, pk, id)
+	})
 }
 
 func (in *Records) read(ctx context.Context, method string, partition keys.Enc, id string, f func(ctx context.Context, pk, id string) (*engine.Record, error)) (_ *Record, err error) {
@@ -149,7 +151,8 @@ func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string
 
 // Sweep deletes the commit and abort records of a partition that are older than Retention and an hour (for clocks that differ),
 // except records whose effects are not executed yet, or that cannot be read. It also deletes what the workers of package eventual
-// have noted of those times. 1 request for each 1,000 records, and 1 for each 100 that are deleted. Idempotent.
+// have noted of those times, and what writes over several partitions have noted in the others. Requests: 1 for each 1,000 records, 2
+// for a handle with an outbox; 1 for each 100 that are deleted; and 1 for each other partition of such a write. Idempotent.
 func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
 	ctx, end := in.engine.Span(ctx, "SweepCommitRecords")
 	defer func() { end(err) }()
@@ -161,9 +164,27 @@ func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, 
 	return deleted, table.ErrorOf(err)
 }
 
+// FinishPrepared ends what writes over several partitions, such as [table.Table.Move], have left in a partition: those that began
+// before a time, by their writers' clocks. A committed write is finished there, any other is rolled back. Workers do that when they
+// receive the message of the write, and so does each program that reads such a row by its key; FinishPrepared is for messages that
+// were lost. Give a time at least a few minutes ago, or writes that are under way are rolled back. It returns how many it has ended.
+//
+// Errors: table.ErrRanged if the client's signature is for a range of rows; those of reads and writes. Requests: 1 for each 1,000
+// rows, and for each write 3 and 1 for each of its rows. Idempotent.
+func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, before time.Time) (finished int, err error) {
+	const method = "FinishPrepared"
+	ctx, end := in.engine.Span(ctx, method)
+	defer func() { end(err) }()
+	pk, err := partition.Result()
+	if err == nil {
+		finished, err = in.engine.FinishPrepared(ctx, pk, before)
+	}
+	return finished, in.opError(method, keys.Key{}, err)
+}
+
 // SweepAll deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
 // not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does the
-// same. Idempotent. 1 request for each partition to find it and 1 to look there, 10 at a time, and 1 for each 100 that are deleted.
+// same. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and those of [Records.Sweep].
 func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err error) {
 	records := Of(t)
 	var n atomic.Int64

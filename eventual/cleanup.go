@@ -69,9 +69,6 @@ func (c *cleaner) execute(ctx context.Context, x *lease) outcome {
 		return outcome{kind: poisoned, class: ClassUndecodable, reason: errUndecodable}
 	}
 	partition := x.message.partition()
-	if _, err := t.records.Sweep(ctx, partition); err != nil {
-		return requestOutcome(ctx, err)
-	}
 	before := c.env.opt.Now().Add(-commit.Retention - time.Hour)
 	for _, h := range t.byKind {
 		if h.Sweep == nil {
@@ -81,6 +78,9 @@ func (c *cleaner) execute(ctx context.Context, x *lease) outcome {
 		if err := callHandler(ctx, c.env.opt.HandlerTimeout, h.Kind, sweep); err != nil {
 			return handlerOutcome(ctx, h.Kind, c.env.opt.Defer, err)
 		}
+	}
+	if _, err := t.records.Sweep(ctx, partition); err != nil { // after the handlers, which may look for old effects in the records
+		return requestOutcome(ctx, err)
 	}
 	c.env.stats.add(func(s *Stats) { s.CleanUps++ })
 	return outcome{}

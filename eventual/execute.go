@@ -3,8 +3,11 @@ package eventual
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -57,7 +60,7 @@ func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease
 // tryRecord reads a commit record, executes its effects and marks the record as done. If conflict is true, the record has changed
 // meanwhile.
 func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome, conflict bool) {
-	record, err := t.records.Resolve(ctx, x.message.partition(), x.message.Op)
+	record, err := e.resolve(ctx, t, x)
 	var ve *table.ValueError
 	var newer *table.VersionError
 	switch {
@@ -70,7 +73,7 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 	case err != nil:
 		return requestOutcome(ctx, err), false
 	case record.State == commit.Aborted:
-		return outcome{}, false
+		return e.rollBack(ctx, t, x), false
 	}
 	if out, conflict = e.executeEffects(ctx, t, record, x); conflict || out.kind != completed || record.State != commit.Pending {
 		return out, conflict
@@ -89,7 +92,13 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record *commit.Record, x *lease) (out outcome, conflict bool) {
 	for n := 0; record.State == commit.Pending && n < len(record.Effects); {
 		effect := record.Effects[n]
-		h, known := t.byKind[effect.Kind]
+		of, job := t, Job{Table: t.table.Name(), Partition: record.Partition, OperationID: record.OperationID, Effect: effect,
+			Attempt: x.attempt(), CommitRecord: record, Index: n}
+		if effect.Table != "" { // of an entity in another partition
+			job.Table, job.Partition = effect.Table, keys.Stored(effect.Partition, "").Partition()
+			of = e.env.handlers.of(effect.Table)
+		}
+		h, known := of.handler(effect.Kind)
 		if !known || effect.Version > h.Version {
 			out = out.merge(outcome{kind: deferred, unknown: true, delay: e.env.opt.Defer, class: ClassUnknown, effect: effect.Kind,
 				reason: "no handler is registered for its kind and version"})
@@ -98,8 +107,7 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 		}
 		before := record.Version()
 		err := callHandler(ctx, e.env.opt.HandlerTimeout, h.Kind, func(ctx context.Context) error {
-			return h.Handle(ctx, Job{Table: h.Table.Name(), Partition: record.Partition, OperationID: record.OperationID, Effect: effect,
-				Attempt: x.attempt(), CommitRecord: record, Index: n})
+			return h.Handle(ctx, job)
 		})
 		if err == nil {
 			e.env.stats.add(func(s *Stats) { s.Effects++ })
@@ -120,4 +128,34 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 		}
 	}
 	return out, false
+}
+
+// resolve is Records.Resolve for a message. An abort record also names the remotes, so that they are swept with it.
+func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (*commit.Record, error) {
+	m := x.message
+	if len(m.Remotes) > 0 {
+		record, err := t.records.Get(ctx, m.partition(), m.Op)
+		if !errors.Is(err, table.ErrNotFound) {
+			return record, err
+		}
+		if _, err := t.table.Engine().Resolve(ctx, m.Partition, m.Op, m.Remotes...); err != nil {
+			return nil, table.ErrorOf(err)
+		}
+	}
+	return t.records.Resolve(ctx, m.partition(), m.Op)
+}
+
+// rollBack rolls back, in the remotes that the message names, a write that never commits. The message is not trusted: in tables
+// that no handler names, rollBack writes only what the write has prepared.
+func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) outcome {
+	for _, r := range x.message.Remotes {
+		registered := e.env.handlers.of(r.Table) != nil || slices.Contains(t.remotes, strings.ToLower(r.Table))
+		err := table.ErrorOf(t.table.Engine().FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered))
+		if errors.Is(err, table.ErrTableNotFound) && !registered {
+			continue
+		} else if err != nil {
+			return requestOutcome(ctx, err)
+		}
+	}
+	return outcome{}
 }

@@ -37,8 +37,12 @@ type Handler struct {
 	// Defaults to 1.
 	Version int
 
-	// Sweep deletes the handler's own rows in a partition that are older than a time, as a part of the partition's clean-up. May be
-	// nil.
+	// Remotes are the names of other tables in which writes of Table change rows, as those of package index do (index.Global). If
+	// such a write never commits, the worker makes sure that it prepares nothing there later.
+	Remotes []string
+
+	// Sweep deletes the handler's own rows in a partition that are older than a time, as a part of the partition's clean-up. The
+	// commit records from before that time are deleted afterwards, with the effects that they contained. May be nil.
 	Sweep func(ctx context.Context, partition keys.Enc, before time.Time) error
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -23,6 +24,8 @@ type message struct {
 	Partition string `json:"partition"`
 	Op        string `json:"op,omitempty"`
 	Hour      string `json:"hour,omitempty"`
+
+	Remotes []engine.Remote `json:"remotes,omitempty"` // of a write over several partitions
 
 	history
 }
@@ -65,6 +68,11 @@ func (m message) valid() bool {
 	if m.Hour != "" {
 		_, err := time.Parse(time.RFC3339, m.Hour)
 		return m.Op == "" && err == nil
+	}
+	for _, r := range m.Remotes {
+		if !tableName.MatchString(r.Table) || !isStorableKey(r.Partition) {
+			return false
+		}
 	}
 	return !(&commit.Record{OperationID: m.Op}).Time().IsZero()
 }

@@ -53,7 +53,11 @@ func (o *Outbox) Notify(ctx context.Context, n commit.Notification) (commit.Sent
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}
 	}
-	text := message{Version: messageVersion, Table: n.Table, Partition: n.Partition, Op: n.OperationID}.text()
+	m := message{Version: messageVersion, Table: n.Table, Partition: n.Partition, Op: n.OperationID}
+	for _, r := range n.Remotes {
+		m.Remotes = append(m.Remotes, engine.Remote(r))
+	}
+	text := m.text()
 	var d delivery
 	log := engine.Log{Logger: o.opt.Logger, Table: n.Table, Method: "Notify", Partition: n.Partition}
 	err := engine.Retry(o.opt.Retry).Repeat(ctx, log, func() (again bool, err error) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -17,6 +18,7 @@ type tableHandlers struct {
 	table   commit.Table
 	records *commit.Records
 	byKind  map[string]Handler
+	remotes []string // the names of other tables, in lower case
 }
 
 func newRegistry(handlers []Handler) (registry, error) {
@@ -46,8 +48,22 @@ func newRegistry(handlers []Handler) (registry, error) {
 		}
 		def(&h.Version, 1)
 		t.byKind[h.Kind] = h
+		for _, name := range h.Remotes {
+			t.remotes = append(t.remotes, strings.ToLower(name))
+		}
 	}
 	return all, nil
+}
+
+// handler returns the handler of a kind, if there is one.
+func (t *tableHandlers) handler(kind string) (h Handler, known bool) {
+	if t == nil {
+		return Handler{}, false
+	}
+	if h, known = t.byKind[kind]; !known && kind == engine.RemoteEffect {
+		return Transactions(t.table), true
+	}
+	return h, known
 }
 
 // of returns the handlers of a table, nil if there are none.

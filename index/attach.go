@@ -7,26 +7,15 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and for package index/verify.
-type Definition[T any] interface {
-	Name() string
-	maintainer(*table.Table[T]) (maintainer[T], error)
-}
-
-// maintainer writes the rows of a definition.
-type maintainer[T any] interface {
-	derived.Maintainer[T]
-	// targetProperties returns the properties that the definition writes into entities of other types.
-	targetProperties() []string
-}
-
 // Attach returns a handle of the same table with these definitions, besides those that t has. Every write by the handle updates the
 // rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see [maintain.With]. A
-// table with effects gets its outbox before or after, by [maintain.WithOutbox]. Attach sends nothing.
+// table with effects gets its outbox before or after, by [maintain.WithOutbox]; for definitions with rows elsewhere, before. Attach
+// sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until
 // then, the first write of such an entity reads the index rows of its old values that it no longer has, 1 request each. A summary
@@ -55,12 +44,13 @@ func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Tabl
 		if err != nil {
 			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
 		}
+		in := tableOf(m, t)
 		for _, r := range m.Ranges() {
-			if own := t.Engine().Mode.Schema.Rows(); r.Overlaps(own) {
+			if own := t.Engine().Mode.Schema.Rows(); in.Same(t.Engine()) && r.Overlaps(own) {
 				return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, own))
 			}
 			for _, other := range before {
-				if slices.ContainsFunc(other.Ranges(), r.Overlaps) {
+				if in.Same(tableOf(other, t)) && slices.ContainsFunc(other.Ranges(), r.Overlaps) {
 					return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of %s: give one of the two another name", r, other.Name()))
 				}
 			}
@@ -82,20 +72,19 @@ func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Tabl
 			return nil, fmt.Errorf("index: Attach %s: definition %s: %w", t.Name(), d.Name(), err)
 		}
 	}
-	return attached, nil
+	return withInline(attached), nil
+}
+
+// tableOf returns the table where the rows of a maintainer of t are.
+func tableOf[T any](m maintainer[T], t *table.Table[T]) *engine.Table {
+	if e, is := m.(ofElsewhere[T]); is {
+		return e.rowsTable().Engine()
+	}
+	return t.Engine()
 }
 
 // isNil reports whether a definition is nil, or a nil pointer.
 func isNil(d any) bool {
 	v := reflect.ValueOf(d)
 	return d == nil || v.Kind() == reflect.Pointer && v.IsNil()
-}
-
-// untyped returns fields without their type, for engine.Schema.
-func untyped[T any](fields []table.AnyField[T]) []any {
-	all := make([]any, len(fields))
-	for i, f := range fields {
-		all[i] = f
-	}
-	return all
 }

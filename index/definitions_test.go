@@ -290,7 +290,7 @@ func TestDetailsAreChecked(t *testing.T) {
 		"no fields":                  {one(index.NewDetails[worker]("one", "Head", to)), "one", "fields", "are empty"},
 		"a bad prefix":               {one(index.NewDetails("one", "Head-", to, last)), "one", "prefix", "Head-"},
 		"a target that is not pure":  {one(index.NewDetails("one", "Head", moody(), last)), "one", "target", "is not pure"},
-		"a bad property":             {one(index.NewLists("one", keys.Tuple1(keys.Text()), every, &index.ListOptions{Property: "a b"})), "one", "Property", "a b"},
+		"a bad property":             {one(index.NewLists("one", keys.Tuple1(keys.Text()), every, &index.ListOptions[worker]{Property: "a b"})), "one", "Property", "a b"},
 		"a measure that is not pure": {sums(index.Measure[worker]{Name: "M", Of: counting()}), "one", "measure M", "is not pure"},
 		"a measure of no name":       {sums(index.Measure[worker]{Of: none}), "one", "Measures", "without a Name"},
 		"a measure twice":            {sums(index.Measure[worker]{Name: "M", Of: none}, index.Measure[worker]{Name: "M", Of: none}), "one", "Measures", "two measures"},

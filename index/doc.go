@@ -12,26 +12,28 @@
 //
 //	e, err := byEmail.Get(ctx, staff, dept.Of("Sales"), "JonesJ@contoso.com") // 1 request
 //
-// All writes by the handle of [Attach] update the rows of the definitions. Employee 223 is stored twice, under empid_000223 and
-// under email_jonesj@contoso.com. Lists show her once.
+// All writes by the handle of [Attach] update the rows. Employee 223 is stored twice, under empid_000223 and under
+// email_jonesj@contoso.com. Lists show her once.
 //
 // # Definitions
 //
-//   - [Index]: a row for each entity and value. A full copy by default, from which 1 request reads the whole entity; a copy of some
-//     fields (Options.Only); or a pointer. Unique or not, with several values for an entity ([NewMulti]), over several fields
+//   - [Index]: a row for each entity and value. A full copy by default, from which 1 request reads the entity; a copy of some
+//     fields; or a pointer. Unique or not, with several values for an entity ([NewMulti]), over several fields
 //     ([keys.Struct2]). Entities may be left out.
 //   - [Lists]: one row that lists all entities with a value.
 //   - [Details]: fields of one entity in another, such as the manager's in the department.
 //   - [Summary]: counts, sums, least and greatest values of a group, in one row.
 //
+// Rows may be in other partitions or tables: see [Elsewhere].
+//
 // # Guarantees
 //
 // At every instant, the stored index has every match, and a stored summary is exact: derived rows are written in the transaction of
-// their entity. A unique value has one owner at most. See package table for lost responses.
+// their entity. Rows in other partitions follow ([Elsewhere]). A unique value has one owner at most.
 //
 // # Not guaranteed
 //
-// A query of several requests, or by pointers, is not of one instant: it may miss an entity that gets the value meanwhile.
+// A query of several requests, or by pointers, may miss an entity that just got the value.
 //
 // A program that writes entities without this library leaves index rows as they are; package index/verify reports and repairs them.
 // A handle that lacks a definition fails with [ErrUnknownIndex] when it writes an entity of that index, unless it has no definition

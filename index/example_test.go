@@ -157,7 +157,7 @@ func ExampleNewMulti() {
 func ExampleNewLists() {
 	ctx := context.Background()
 	lists := index.NewLists("name", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.ListOptions{Property: "EmployeeIDs"})
+		&index.ListOptions[Employee]{Property: "EmployeeIDs"})
 	staff := staffWith(ctx, lists)
 	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("name_Jones")))
 	if err != nil {

@@ -231,7 +231,7 @@ func tempDefinitions() []index.Definition[temp] {
 	text := keys.Tuple1(keys.Text())
 	return []index.Definition[temp]{
 		index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(w *temp) (string, bool) { return w.Email, w.Email != "" }, &index.Options[temp]{Unique: index.InPartition}),
-		index.NewLists("team", text, name, &index.ListOptions{Property: "EmployeeIDs"}),
+		index.NewLists("team", text, name, &index.ListOptions[temp]{Property: "EmployeeIDs"}),
 		index.NewSummary("ages", text, name, &index.SummaryOptions[temp]{Measures: []index.Measure[temp]{{Name: "Age", Of: func(w *temp) (int64, bool) { return int64(w.Age), true }}}}),
 		index.NewDetails("head", "Head", func(w *temp) (keys.Enc, bool) { return keys.Raw("department"), w.Email == "z" }, last),
 	}

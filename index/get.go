@@ -36,6 +36,10 @@ func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition key
 func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
 	if ix.opt.Unique == NotUnique {
 		var first *table.Entity[T]
+		partition, err := ix.partitionForValue(partition, k)
+		if err != nil {
+			return nil, err
+		}
 		for e, err := range ix.query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k), Limit: 2}) {
 			switch {
 			case err != nil:
@@ -50,7 +54,8 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		}
 		return first, nil
 	}
-	if err := ix.checkReadable(t, ix); err != nil {
+	rows, err := ix.readable(t, ix)
+	if err != nil {
 		return nil, err
 	}
 	at, err := ix.uniqueKey(t, partition, k)
@@ -69,7 +74,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 				break
 			}
 		}
-		row, err := t.GetRow(ctx, at)
+		row, err := rows.GetRow(ctx, at)
 		if errors.Is(err, table.ErrNotFound) {
 			return nil, fmt.Errorf("%w: %w", errNotFound, err)
 		} else if err != nil {
@@ -89,8 +94,12 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 
 // uniqueKey returns the key of the only row under a value. A table with one partition needs no partition.
 func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (keys.Key, error) {
-	if only := t.Engine().Mode.Schema.Partitions(); !partition.IsSet() && only.IsPoint() {
+	if only := t.Engine().Mode.Schema.Partitions(); ix.opt.Elsewhere == nil && !partition.IsSet() && only.IsPoint() {
 		partition = only.Point()
+	}
+	partition, err := ix.partitionForValue(partition, k)
+	if err != nil {
+		return keys.Key{}, err
 	}
 	pk, err1 := partition.Result()
 	rk, err2 := ix.rowKey(k, keys.Key{})

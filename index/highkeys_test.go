@@ -35,7 +35,7 @@ func TestKeysAboveTilde(t *testing.T) {
 		check(t, err)
 		check(t, plain.Ensure(ctx))
 		byRiver := index.New("river", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.Options[village]{Reserved: true})
-		lists := index.NewLists("list", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions{Reserved: true})
+		lists := index.NewLists("list", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions[village]{Reserved: true})
 		sums := index.NewSummary("sum", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions[village]{
 			Reserved: true, Measures: []index.Measure[village]{{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }}}})
 		villages, err := index.Attach(plain, byRiver, lists, sums)

@@ -16,13 +16,18 @@ type Scope int
 // The scopes of uniqueness.
 const (
 	NotUnique   Scope = iota
-	InPartition       // one owner in each partition
+	InPartition       // one owner in each partition: of the entities or, with Options.Elsewhere, of the rows of the index
+	Global            // one owner in the whole table
 )
 
 // Options of an index. The zero value is a full copy of each entity under a value that several may have.
 type Options[T any] struct {
 	// Unique is the scope in which a value may belong to one entity only. A write that would give the value to a second entity fails
 	// with ErrTaken.
+	//
+	// The rows of values that are Global, or InPartition with Elsewhere, change together with their entities, in one write over
+	// several partitions; see [table.Table.Move] for its guarantees. Such rows are pointers, so that only a write that changes the
+	// value takes more requests: 2 transactions for each partition of the values, and 2 for the message. The table needs an outbox.
 	Unique Scope
 
 	// Only is the list of the copied fields; empty means all. A look-up then returns an entity with these fields and those of the key,
@@ -43,6 +48,10 @@ type Options[T any] struct {
 	// use. Then verify.Run with Repair fills the index, and the next release can read it. If two entities share a value of an index
 	// that is to be unique, verify.Run reports a DuplicateValue, and the second entity cannot be written until it has another value.
 	WriteOnly bool
+
+	// Elsewhere stores the rows of the index in other partitions or in another table: those of unique values together with their
+	// entities, all others eventually. Defaults to the entity's own partition and transaction.
+	Elsewhere *Elsewhere[T]
 
 	// Reserved stores the rows of the index among the library's own, which begin with ~x| and which lists of the partition leave out:
 	// for tables whose own RowKeys may be any text.
@@ -106,6 +115,11 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 	if o != nil {
 		ix.opt = *o
 		ix.opt.Only = slices.Clone(o.Only)
+		ix.opt.Elsewhere = o.Elsewhere.copy()
+		if ix.opt.Unique == Global && ix.opt.Elsewhere == nil {
+			ix.opt.Elsewhere = new(Elsewhere[T])
+		}
+		ix.opt.Pointer = ix.opt.Pointer || ix.isUniqueElsewhere()
 	}
 	if err := checkName(name); err != nil {
 		ix.invalid = err
@@ -120,8 +134,14 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 		ix.invalid = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
 	}
 	switch {
-	case ix.opt.Unique != NotUnique && ix.opt.Unique != InPartition:
-		ix.fail("Unique", fmt.Sprintf("is %d; must be NotUnique or InPartition", ix.opt.Unique))
+	case ix.opt.Unique < NotUnique || ix.opt.Unique > Global:
+		ix.fail("Unique", fmt.Sprintf("is %d; must be NotUnique, InPartition or Global", ix.opt.Unique))
+	case ix.isUniqueElsewhere() && len(ix.opt.Only) > 0:
+		ix.fail("Only", "is set, but the rows of a value that is unique in other partitions are pointers; leave it out")
+	case ix.opt.Unique == Global && ix.opt.Elsewhere.Partition != nil:
+		ix.fail("Elsewhere.Partition", "is set, but a value is unique in the whole table only in a partition of its own: leave it out, or set Unique to InPartition")
+	case ix.isUniqueElsewhere() && ix.opt.Elsewhere.Inline:
+		ix.fail("Elsewhere.Inline", "is set, but the rows of unique values change together with their entities; leave it out")
 	case ix.opt.Pointer && len(ix.opt.Only) > 0:
 		ix.fail("Only", "is set, but with Pointer the rows contain no fields; leave one of the two out")
 	}
@@ -136,6 +156,11 @@ func (ix *Index[T, K]) fail(field, reason string) {
 
 // Name returns the name of the index.
 func (ix *Index[T, K]) Name() string { return ix.name }
+
+// isUniqueElsewhere reports whether the rows of unique values are in other partitions than their entities.
+func (ix *Index[T, K]) isUniqueElsewhere() bool {
+	return ix.opt.Elsewhere != nil && ix.opt.Unique != NotUnique
+}
 
 // full reports whether the rows are full copies of their entities.
 func (ix *Index[T, K]) full() bool { return !ix.opt.Pointer && len(ix.opt.Only) == 0 }
@@ -158,74 +183,4 @@ func (ix *Index[T, K]) prefixedRange(r keys.Range) keys.Range {
 		to += " " // the first key behind the closed range
 	}
 	return keys.StoredBetween(reserved.Derived+from, reserved.Derived+to)
-}
-
-// rowKey returns the RowKey of the row of a value and an entity.
-func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
-	e := ix.byValue.Of(k)
-	if ix.opt.Unique == NotUnique {
-		e = ix.byValueAndKey.Of(k, primary.Row())
-	}
-	s, err := e.Result()
-	if err == nil && ix.opt.Reserved {
-		s = ix.prefixed(s)
-		err = keys.Stored("p", s).Err() // the prefix makes it longer
-	}
-	return s, err
-}
-
-// rowKeys returns the RowKeys of an entity's rows, in order. It calls the key function twice: rows of a key function that is not
-// pure would never be found and deleted again.
-func (ix *Index[T, K]) rowKeys(v *T, primary keys.Key) ([]string, error) {
-	if v == nil {
-		return nil, nil
-	}
-	rows, err := ix.rowKeysOnce(v, primary)
-	if err != nil {
-		return nil, err
-	}
-	again, err := ix.rowKeysOnce(v, primary)
-	if err == nil && !slices.Equal(rows, again) {
-		err = &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned the keys of %q, and then of %q", rows, again)}
-	}
-	return rows, err
-}
-
-func (ix *Index[T, K]) rowKeysOnce(v *T, primary keys.Key) (rows []string, err error) {
-	type result struct {
-		rowKey string
-		err    error
-	}
-	all, err := callUser(ix.name, "key", func(v *T) (all []result) {
-		for _, k := range ix.key(v) {
-			s, err := ix.rowKey(k, primary)
-			all = append(all, result{s, err})
-		}
-		return all
-	}, v)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range all {
-		if m.err != nil {
-			return nil, fmt.Errorf("index %s: %w", ix.name, m.err)
-		}
-		rows = append(rows, m.rowKey)
-	}
-	slices.Sort(rows)
-	if rows = slices.Compact(rows); len(rows) > ix.maxValues {
-		return nil, &table.LimitError{Field: "index " + ix.name, Limit: "values of one entity", Got: len(rows), Max: ix.maxValues}
-	}
-	return rows, nil
-}
-
-// hasRow reports whether a row follows from an entity, also if other rows of the entity are more than it may have or invalid.
-func (ix *Index[T, K]) hasRow(v *T, primary keys.Key, row string) bool {
-	is, err := callUser(ix.name, "key", func(v *T) bool {
-		return slices.ContainsFunc(ix.key(v), func(k K) bool {
-			s, err := ix.rowKey(k, primary)
-			return err == nil && s == row
-		})
-	}, v)
-	return err == nil && is
 }

@@ -23,21 +23,6 @@ type indexMaintainer[T, K any] struct {
 	mode   derived.RepairMode
 }
 
-func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &indexMaintainer[T, K]{Index: ix, table: t, schema: t.Engine().Mode.Schema}
-	if ix.invalid != nil {
-		return m, ix.invalid
-	}
-	if t.Engine().Options.OmitOperationID && ix.full() {
-		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "is empty, but with Common.OmitOperationID nothing shows whether a full copy is up to date: set Only to the fields to copy, or set Pointer"}
-	}
-	var err error
-	if m.copied, err = m.schema.Properties(untyped(ix.opt.Only)...); err != nil {
-		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
-	}
-	return m, ix.probe(t, m.copied...)
-}
-
 // MaxRows counts two rows for each value: the row that is deleted and the row that is inserted.
 func (m *indexMaintainer[T, K]) MaxRows() int { return 2 * m.maxValues }
 
@@ -219,9 +204,9 @@ func (m *indexMaintainer[T, K]) checkProjection(copied *table.Row) error {
 	if err != nil {
 		return err
 	}
-	rows, err := m.rowKeys(&e.Value, e.Key)
-	if err == nil && !slices.Contains(rows, copied.Key.RowKey()) {
-		err = &DefinitionError{Definition: m.name, Field: "Only", Reason: fmt.Sprintf("lacks a field that the key function uses: the whole entity has the row %q, and the copied fields give %q", copied.Key.RowKey(), rows)}
+	rows, err := m.rows(&e.Value, e.Key)
+	if err == nil && !slices.Contains(rows, copied.Key) {
+		err = &DefinitionError{Definition: m.name, Field: "Only", Reason: fmt.Sprintf("lacks a field that the key function uses: the whole entity has the row %q, and the copied fields give %q", copied.Key.RowKey(), rowKeysOf(rows))}
 	}
 	return err
 }

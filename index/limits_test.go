@@ -301,7 +301,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		}
 	}
 	// A list's property must have room for the number of its last part.
-	long := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions{Property: strings.Repeat("M", 254)})
+	long := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions[worker]{Property: strings.Repeat("M", 254)})
 	var de *index.DefinitionError
 	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), long); !errors.As(err, &de) || de.Definition != "l" || de.Field != "Property" || !strings.Contains(err.Error(), "256") {
 		t.Errorf("Attach with a property of 254 characters for a list: got error %v; want a *DefinitionError of l and Property whose text contains 256", err)

@@ -15,11 +15,15 @@ import (
 )
 
 // ListOptions are the options of [Lists].
-type ListOptions struct {
+type ListOptions[T any] struct {
 	// Property is the name of the property that contains the members: their RowKeys, separated by /, which no RowKey contains. If the
 	// property is full, the rest is in properties with 2, 3 and so on behind the name. Defaults to Members. If a later release changes
 	// the name, entities are listed there once they are written again, or verify.Run has repaired them.
 	Property string
+
+	// Elsewhere stores the lists in other partitions or in another table, eventually consistent. A list then contains the keys of its
+	// members, PartitionKey:RowKey. In a PartitionKey, ; is written as ;0 and : as ;1.
+	Elsewhere *Elsewhere[T]
 
 	// WriteOnly and Reserved have the same meaning as in Options.
 	WriteOnly, Reserved bool
@@ -37,12 +41,13 @@ type Lists[T, K any] struct {
 }
 
 // NewLists defines lists of the entities that have a value. [Attach] returns the error of a wrong definition.
-func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *ListOptions) *Lists[T, K] {
+func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *ListOptions[T]) *Lists[T, K] {
 	if o == nil {
-		o = &ListOptions{}
+		o = &ListOptions[T]{}
 	}
 	// A list has the RowKey that the row of a unique index would have.
 	l := &Lists[T, K]{property: o.Property, ix: New(name, layout, key, &Options[T]{Unique: InPartition, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved})}
+	l.ix.opt.Elsewhere = o.Elsewhere.copy()
 	if l.property == "" {
 		l.property = defaultListProperty
 	}
@@ -79,29 +84,37 @@ func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition key
 	return all, nil
 }
 
-func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (all []keys.Key, list string, err error) {
-	if err := l.ix.checkReadable(t, l); err != nil {
-		return nil, "", err
-	}
-	at, err := l.ix.uniqueKey(t, partition, k)
+func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (all []keys.Key, list keys.Key, err error) {
+	rows, err := l.ix.readable(t, l)
 	if err != nil {
-		return nil, "", err
+		return nil, list, err
 	}
-	row, err := t.GetRow(ctx, at)
+	if list, err = l.ix.uniqueKey(t, partition, k); err != nil {
+		return nil, list, err
+	}
+	row, err := rows.GetRow(ctx, list)
 	if errors.Is(err, table.ErrNotFound) {
-		return nil, at.RowKey(), nil
+		return nil, list, nil
 	} else if err != nil {
-		return nil, "", err
+		return nil, list, err
 	}
 	if !tagOf(l.ix.name, t).matches(row.Engine().Owner()) {
-		return nil, "", derived.ForeignRow(l.ix.name, at) // the entities with the value may not be in any list
+		return nil, list, derived.ForeignRow(l.ix.name, list) // the entities with the value may not be in any list
 	}
 	for _, member := range l.members(row) {
-		if k := keys.Stored(at.PartitionKey(), member); k.Err() == nil { // no entity has an invalid RowKey
+		if k := l.memberKey(list, member); k.Err() == nil { // no entity has an invalid key
 			all = append(all, k)
 		}
 	}
-	return all, at.RowKey(), nil
+	return all, list, nil
+}
+
+// memberKey returns the key of the entity that a list names by a text.
+func (l *Lists[T, K]) memberKey(list keys.Key, member string) keys.Key {
+	if l.ix.opt.Elsewhere != nil {
+		return keyOfMember(member)
+	}
+	return keys.Stored(list.PartitionKey(), member)
 }
 
 // List yields the entities that have the value k in a partition, in the order of their keys. It reads each entity, and leaves out

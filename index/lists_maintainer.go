@@ -20,14 +20,6 @@ type listsMaintainer[T, K any] struct {
 	mode derived.RepairMode
 }
 
-func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &listsMaintainer[T, K]{Lists: l, tag: tagOf(l.ix.name, t)}
-	if l.ix.invalid != nil {
-		return m, l.ix.invalid
-	}
-	return m, l.ix.probe(t)
-}
-
 // MaxRows counts the list that the entity leaves and the list that it joins.
 func (m *listsMaintainer[T, K]) MaxRows() int { return 2 }
 

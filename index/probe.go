@@ -27,19 +27,21 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 		if err != nil || !reflect.DeepEqual(whole, again) {
 			return &DefinitionError{Definition: ix.name, Field: "key", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", whole, again)}
 		}
-		if _, err := ix.rowKeysOnce(&v, at); len(ix.opt.Only) == 0 {
-			var de *DefinitionError
-			if errors.As(err, &de) {
-				return err // the layout's own functions panic
-			}
+		var de *DefinitionError
+		_, err = ix.rows(&v, at)
+		partitionPanics := errors.As(err, &de) && de.Field == fieldPartition && strings.HasPrefix(de.Reason, "panics")
+		if (len(ix.opt.Only) == 0 || ix.opt.Elsewhere != nil) && de != nil && !partitionPanics {
+			return err // the layout's own functions panic, or Elsewhere.Partition is wrong
+		}
+		if len(ix.opt.Only) == 0 {
 			continue
 		}
 		part, err := t.Engine().Mode.Schema.Projected(&v, only...)
 		if err != nil {
 			continue // these values cannot be stored
 		}
-		want, err1 := ix.rowKeysOnce(&v, at)
-		got, err2 := ix.rowKeysOnce(part.(*T), at)
+		want, err1 := ix.rowsOnce(&v, at)
+		got, err2 := ix.rowsOnce(part.(*T), at)
 		if err1 == nil && (err2 != nil || !slices.Equal(want, got)) {
 			return &DefinitionError{Definition: ix.name, Field: "Only", Reason: "lacks a field that the key function uses; add the field"}
 		}

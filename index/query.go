@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -11,7 +12,14 @@ import (
 // List yields the entities that have the value k in a partition, in the order of their keys. Errors are those of [Index.Query].
 // Requests: 1 for each 1,000; with Pointer or ReadEntities 1 more for each entity, 10 at a time.
 func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
-	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k)})
+	return func(yield func(*table.Entity[T], error) bool) {
+		of, err := ix.partitionForValue(partition, k)
+		if err != nil {
+			yield(nil, withDefinition(ix.name, err))
+			return
+		}
+		ix.Query(ctx, t, table.Query[T]{Partition: of, Rows: ix.Value(k)})(yield)
+	}
 }
 
 // Between yields the entities that have values from lo to hi, both included, in the order of the values (newest first if
@@ -63,7 +71,7 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 				yield(keys.Key{}, withDefinition(ix.name, err))
 				return
 			}
-			if k, is := row.Engine().Primary(); is && t.Engine().Mode.Schema.Mine(row.Engine()) {
+			if k, is := row.Engine().Primary(); is && t.Engine().Mode.Schema.Mine(row.Engine()) && !reconcile.IsTombstone(row) {
 				if limit--; !yield(k, nil) || limit == 0 {
 					return
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -28,7 +29,7 @@ type queryRun[T, K any] struct {
 // pointer is an index row whose entity is to be read.
 type pointer struct {
 	entity   keys.Key
-	row      string
+	row      keys.Key
 	position *table.Cursor // behind the row
 }
 
@@ -121,8 +122,8 @@ func (r *queryRun[T, K]) yieldPointed(ctx context.Context, rows iter.Seq2[*table
 			}
 			return
 		}
-		if k, is := row.Engine().Primary(); is && k.Err() == nil {
-			all = append(all, pointer{k, row.Key.RowKey(), r.position()})
+		if k, is := row.Engine().Primary(); is && k.Err() == nil && !reconcile.IsTombstone(row) {
+			all = append(all, pointer{k, row.Key, r.position()})
 		}
 		b := r.q.Budget.Requests
 		if len(all) == batch || b > 0 && len(all) > 0 && r.q.Stats.Requests+len(all) >= b {
@@ -184,8 +185,12 @@ func (r *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
 
 // queryRows returns the index rows of a query.
 func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table.Query[T]) (iter.Seq2[*table.Row, error], error) {
-	if err := ix.checkReadable(t, ix); err != nil {
+	from, err := ix.readable(t, ix)
+	if err != nil {
 		return nil, err
+	}
+	if ix.hasOwnPartitions() && !q.Partition.IsSet() && !q.TableScan {
+		return nil, errNoPartition
 	}
 	if (!ix.full() || ix.readsEntity()) && t.Engine().Mode.Schema.Query(&q).Where.Op != "" {
 		return nil, &table.ValueError{Field: "Query.Where", Reason: "is set, but needs an index of full copies without ReadEntities, whose rows contain all properties; filter the entities instead"}
@@ -205,5 +210,5 @@ func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table
 		}
 	}
 	q.Limit = min(q.Limit, 0) // not the rows' limit, but an invalid limit stays an error
-	return t.Rows(ctx, q), nil
+	return from.Rows(ctx, q), nil
 }

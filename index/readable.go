@@ -8,23 +8,27 @@ import (
 // readsEntity reports whether a look-up reads the entity that an index row names.
 func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
 
-// checkReadable fails if a definition cannot be read through a handle: ix itself, or the Lists or Summary that ix is a part of.
-func (ix *Index[T, K]) checkReadable(t *table.Table[T], definition any) error {
+// readable returns the handle of the table where the rows of a definition are: of ix itself, or of the Lists or Summary that ix is a
+// part of. It fails if the definition cannot be read through t.
+func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.Table[T], err error) {
 	switch {
 	case t == nil:
-		return &table.ValueError{Field: "table", Reason: "is nil"}
+		return nil, &table.ValueError{Field: "table", Reason: "is nil"}
 	case ix.invalid != nil:
-		return ix.invalid
+		return nil, ix.invalid
 	case ix.opt.WriteOnly:
-		return ErrWriteOnly
+		return nil, ErrWriteOnly
 	}
 	// An index without rows and an index that is not attached would look the same, and so would an index of the same name.
 	if m := t.Engine().Mode.Maintainer(ix.name); m != nil {
+		if e, is := m.Typed().(ofElsewhere[T]); is && e.Definition() == definition {
+			return e.rowsTable(), nil
+		}
 		if m, is := m.Typed().(derived.Maintainer[T]); is && m.Definition() == definition {
-			return nil
+			return t, nil
 		}
 	}
-	return errNotAttached(ix.name)
+	return nil, errNotAttached(ix.name)
 }
 
 func errNotAttached(definition string) error {

@@ -262,7 +262,7 @@ func TestRenamedProperties(t *testing.T) {
 		return index.NewSummary("sum", keys.Tuple1(keys.Text()), of, o)
 	}
 	lists := func(property string) index.Definition[worker] {
-		return index.NewLists("list", keys.Tuple1(keys.Text()), of, &index.ListOptions{Property: property})
+		return index.NewLists("list", keys.Tuple1(keys.Text()), of, &index.ListOptions[worker]{Property: property})
 	}
 	details := func(fields ...table.AnyField[worker]) index.Definition[worker] {
 		return index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), w.Email == "a" }, fields...)

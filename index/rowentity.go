@@ -5,15 +5,17 @@ import (
 	"errors"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // entityOf returns the entity of an index row, nil if there is none or it does not have the row's value.
 func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
 	k, is := row.Engine().Primary()
-	if !is || k.Err() != nil {
-		return nil, nil // a foreign row
+	if !is || k.Err() != nil || reconcile.IsTombstone(row) {
+		return nil, nil // a foreign row, or none
 	}
 	mustRead := ix.readsEntity()
 	if !mustRead {
@@ -28,7 +30,7 @@ func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *tab
 			return nil, err
 		}
 	}
-	return ix.ifCurrent(e, row.Key.RowKey()), nil
+	return ix.ifCurrent(e, row.Key), nil
 }
 
 // decodeCopy returns the entity of a copy. mustRead reports that the entity itself must be read, because the copy is of another
@@ -53,7 +55,7 @@ func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.E
 }
 
 // ifCurrent returns the entity if the row follows from it, else nil.
-func (ix *Index[T, K]) ifCurrent(e *table.Entity[T], row string) *table.Entity[T] {
+func (ix *Index[T, K]) ifCurrent(e *table.Entity[T], row keys.Key) *table.Entity[T] {
 	if !ix.hasRow(&e.Value, e.Key, row) {
 		return nil
 	}

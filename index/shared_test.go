@@ -31,7 +31,7 @@ var (
 		Row:       keys.Const[department]("department"),
 	}
 	teams = index.NewLists("team", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
-		&index.ListOptions{Property: "EmployeeIDs"})
+		&index.ListOptions[worker]{Property: "EmployeeIDs"})
 	ages = index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
 		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
 	head = index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), w.Email == "a" }, last, email)

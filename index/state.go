@@ -15,7 +15,11 @@ import (
 // stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and has no
 // rows.
 func unrecordedRows[T any](c *maintain.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
-	if len(had) > 0 || c.Old == nil {
+	return unrecorded(c, len(had) > 0, rows)
+}
+
+func unrecorded[T, R any](c *maintain.Change[T], recorded bool, rows func(*T, keys.Key) ([]R, error)) []R {
+	if recorded || c.Old == nil {
 		return nil
 	}
 	all, err := rows(c.Old, c.Key)

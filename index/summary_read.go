@@ -33,7 +33,7 @@ type Group[K any] struct {
 // summary is not attached to; those of table.Table.GetRow. 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*Group[K], error) {
 	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
-	if err := s.ix.checkReadable(t, s); err != nil {
+	if _, err := s.ix.readable(t, s); err != nil {
 		return fail(err)
 	}
 	at, err := s.ix.uniqueKey(t, partition, k)
@@ -57,7 +57,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
-		if err := s.ix.checkReadable(t, s); err != nil {
+		if _, err := s.ix.readable(t, s); err != nil {
 			fail(err)
 			return
 		}

@@ -45,7 +45,7 @@ func TestRepairsAreLinear(t *testing.T) {
 	lower := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
 		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
 	lowerTeams := index.NewLists("team", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
-		&index.ListOptions{Property: "EmployeeIDs"})
+		&index.ListOptions[worker]{Property: "EmployeeIDs"})
 	double := index.NewSummary("ages", keys.Tuple1(keys.Text()), name,
 		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return 2 * int64(w.Age), w.Age > 0 }}}})
 	lowerLast := index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" }, &index.Options[worker]{Pointer: true})

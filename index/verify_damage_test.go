@@ -391,7 +391,7 @@ func TestEmptyList(t *testing.T) {
 func TestDamageAnywhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	lists := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions{Reserved: true})
+	lists := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions[worker]{Reserved: true})
 	anywhere := schema
 	anywhere.Row = keys.Bind[worker]{}
 	staff, s := attached(t, anywhere, lists)

@@ -59,6 +59,9 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(uploaderEnv); text != "" {
 		os.Exit(runUploader(text))
 	}
+	if text := os.Getenv(relocatorEnv); text != "" {
+		os.Exit(runRelocator(text))
+	}
 	double := storagetest.New(nil)
 	connection, err := double.Listen()
 	if err != nil {

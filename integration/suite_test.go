@@ -79,6 +79,8 @@ var suite = map[string]func(*env){
 	"bulk writes":               bulkWrites,
 	"effects":                   effects,
 	"archive moves":             archiveMoves,
+	"elsewhere":                 elsewhere,
+	"views":                     views,
 	"archive moves to blobs":    movesToBlobs,
 	"archive in blobs":          blobDestinations,
 }

@@ -76,3 +76,37 @@ func ExampleWithOutbox() {
 	// welcome 1 of empid_000001: letter 16: dear Jones
 	// done
 }
+
+// changed adds the name of a property to the list of what has changed.
+type changed struct {
+	property string
+	of       func(*employee) any
+}
+
+func (m changed) Name() string { return m.property }
+func (m changed) MaxRows() int { return 0 }
+
+func (m changed) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+	if c.New != nil && (c.Old == nil || m.of(c.Old) != m.of(c.New)) {
+		p.JoinEffect("changed", 1, func(payload []byte) []byte { return fmt.Appendf(nil, "%s %s", payload, m.property) })
+	}
+	return nil
+}
+
+// Two maintainers that share one effect.
+func ExamplePlan_JoinEffect() {
+	ctx := context.Background()
+	b := &exampleOutbox{}
+	plain, _ := openStaff()
+	staff, err := maintain.WithOutbox(plain, b,
+		changed{"LastName", func(e *employee) any { return e.Last }}, changed{"Age", func(e *employee) any { return e.Age }})
+	check(err)
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	record, err := commit.Of(staff).Get(ctx, keys.Raw("Sales"), b.notes[0].OperationID)
+	check(err)
+	for _, effect := range record.Effects {
+		fmt.Printf("%s:%s\n", effect.Kind, effect.Payload)
+	}
+	// Output: changed: LastName Age
+}

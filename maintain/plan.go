@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -19,6 +20,7 @@ import (
 // conflict the whole transaction is replanned.
 type Plan struct {
 	plan    *engine.Plan
+	parent  *Plan // of the entity's partition; nil if that is this one
 	refusal error // the last error of a derived row that the plan returned
 }
 
@@ -26,7 +28,11 @@ type Plan struct {
 func (p *Plan) refused(err error) error {
 	_, ofRow := err.(*engine.DerivedError)
 	if err = table.ErrorOf(err); ofRow {
-		p.refusal = err
+		of := p
+		if p.parent != nil {
+			of = p.parent
+		}
+		of.refusal = err
 	}
 	return err
 }
@@ -106,6 +112,41 @@ func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.plan.Effect(kind, version, payload)
 }
 
+// JoinEffect is [Plan.Effect] for several maintainers that share one effect of an entity: join returns the payload of all, given the
+// payload so far, which is nil at first. It must not change its argument.
+func (p *Plan) JoinEffect(kind string, version int, join func(payload []byte) []byte) {
+	p.plan.JoinEffect(kind, version, join)
+}
+
 // First returns true the first time it is called with this text in a plan, for work that is done once for all entities of a
 // transaction. A replanned transaction begins again.
 func (p *Plan) First(text string) bool { return p.plan.First(text) }
+
+// Remote returns the plan of another partition, of any table of the same service, for rows that must change together with the entity,
+// at every instant: the owner of a value that is unique everywhere. The write is then one over several partitions, as
+// [table.Table.Move] is. In that plan, [Plan.Load] a row before Put and Remove. The partition of t's writes returns p itself.
+//
+// Rows that are only loaded there are not protected: Put what must not change. The write needs an outbox. Errors: *keys.KeyError;
+// *table.ValueError for a table of another service, and for a partition of the library. Requests: 2 transactions more for each other
+// partition, to prepare and to finish, and 2 for the message.
+func (p *Plan) Remote(t commit.Table, partition keys.Enc) (*Plan, error) {
+	pk, err := partition.Result()
+	if err != nil {
+		return nil, err
+	}
+	remote, err := p.plan.Remote(t.Engine(), pk)
+	if err != nil {
+		return nil, p.refused(err)
+	}
+	switch {
+	case remote == p.plan:
+		return p, nil
+	case p.parent != nil && remote == p.parent.plan:
+		return p.parent, nil
+	}
+	parent := p
+	if p.parent != nil {
+		parent = p.parent
+	}
+	return &Plan{plan: remote, parent: parent}, nil
+}

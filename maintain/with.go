@@ -120,7 +120,11 @@ type outboxOf struct{ commit.Outbox }
 
 // Notify stores a notification.
 func (o outboxOf) Notify(ctx context.Context, n engine.Notification) (engine.SentNotification, error) {
-	sent, err := o.Outbox.Notify(ctx, commit.Notification(n))
+	of := commit.Notification{Table: n.Table, Partition: n.Partition, OperationID: n.OperationID, Hidden: n.Hidden}
+	for _, r := range n.Remotes {
+		of.Remotes = append(of.Remotes, commit.Remote(r))
+	}
+	sent, err := o.Outbox.Notify(ctx, of)
 	if err != nil || sent == nil {
 		return nil, err
 	}

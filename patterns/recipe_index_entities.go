@@ -28,7 +28,7 @@ var indexEntities = recipe{
 		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
 		name := func(e *Employee) (string, bool) { return e.LastName, true }
 		// The guide's list, and one row for each member.
-		lists := index.NewLists("name", keys.Tuple1(keys.Text()), name, &index.ListOptions{Property: "EmployeeIDs"})
+		lists := index.NewLists("name", keys.Tuple1(keys.Text()), name, &index.ListOptions[Employee]{Property: "EmployeeIDs"})
 		members := index.New("last", keys.Tuple1(keys.Text()), name, &index.Options[Employee]{Pointer: true})
 
 		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{

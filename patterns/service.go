@@ -21,6 +21,7 @@ type service struct {
 	name       string
 	connection string
 	emulated   bool
+	ascii      bool // keys are sent as the emulator understands them
 	acc        *account.Account
 	counter    requests.Counter
 	close      func()
@@ -67,12 +68,17 @@ func open(ctx context.Context, on string) (*service, error) {
 func connect(name, cs string) (*service, error) {
 	s := &service{name: name, connection: cs, close: func() {}}
 	emulator := name == "azurite" || strings.Contains(cs, "devstoreaccount1") || strings.Contains(strings.ToLower(cs), "usedevelopmentstorage=true")
-	s.emulated = emulator || name == "memory"
-	o := account.Options{Counter: &s.counter}
-	if emulator {
-		o.Client = azcore.ClientOptions{PerCallPolicies: []policy.Policy{azurite.ASCII{}}}
-	}
+	s.emulated, s.ascii = emulator || name == "memory", emulator
 	var err error
-	s.acc, err = account.FromConnectionString(cs, &o)
+	s.acc, err = s.open()
 	return s, err
+}
+
+// open returns the account, for a program with further policies.
+func (s *service) open(more ...policy.Policy) (*account.Account, error) {
+	o := account.Options{Counter: &s.counter, Client: azcore.ClientOptions{PerCallPolicies: more}}
+	if s.ascii {
+		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
+	}
+	return account.FromConnectionString(s.connection, &o)
 }

@@ -1,8 +1,11 @@
 package table
 
-import "github.com/aztablekit/aztablekit/internal/engine"
+import (
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
+)
 
-// Engine, InMode, InsertRow (insertrow.go), RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types
+// Engine, InMode, Elsewhere, InsertRow (insertrow.go), RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types
 // of an internal package. Programs do not need them, and they may change with any release.
 
 // Engine returns the handle without its type parameter. It is for packages of this module.
@@ -20,6 +23,16 @@ func RowsOf(t *engine.Table, hasID bool) *Table[Row] {
 	s := rowShape()
 	plain.Mode.Schema, plain.Mode.Parts = s, t.Mode.Parts
 	return &Table[Row]{handle{&plain, s}}
+}
+
+// Elsewhere returns a handle without maintainers for the copies of entities in another table. Its lists take any partition. It is for
+// packages of this module.
+func (t *Table[T]) Elsewhere(other *engine.Table) *Table[T] { return &Table[T]{t.h.elsewhere(other)} }
+
+func (h handle) elsewhere(other *engine.Table) handle {
+	s := *h.shape
+	s.partition.all = keys.Range{}
+	return handle{other.With(engine.Mode{BlindWrites: true, Schema: &s}), &s}
 }
 
 // Engine returns the row without what Set and Delete note of changes, nil for nil. It is for packages of this module.

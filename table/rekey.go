@@ -11,8 +11,8 @@ import (
 )
 
 // Rekey moves the row to the key that the schema makes of e.Value, whose key fields were changed. It inserts the new row, with the
-// columns that T does not know, and deletes the old row by its ETag, both or neither. The partition must stay the same, because no
-// transaction covers two. If the key is the same, Rekey is Replace. Afterwards e is the new row.
+// columns that T does not know, and deletes the old row by its ETag, both or neither. The partition must stay the same: [Table.Move]
+// moves an entity to another. If the key is the same, Rekey is Replace. Afterwards e is the new row.
 //
 // Errors: ErrExists if a row has the new key; ErrChanged and ErrNotFound about the old row; ErrOtherPartition; ErrPartial; ErrNoETag;
 // ErrUnknownOutcome; *LimitError, *ValueError and *keys.KeyError. 1 request.
@@ -21,14 +21,23 @@ func (t *Table[T]) Rekey(ctx context.Context, e *Entity[T]) error {
 }
 
 func (h handle) rekeyByFields(ctx context.Context, e entity) error {
+	to, err := h.keyByFields("Rekey", e)
+	if err != nil {
+		return err
+	}
+	return h.rekey(ctx, e, to)
+}
+
+// keyByFields returns the key that the schema makes of an entity's fields: the one that it has, if that agrees with them.
+func (h handle) keyByFields(method string, e entity) (keys.Key, error) {
 	p, s := e.parts(), h.shape
 	if p.value == nil {
-		return h.opError("Rekey", keys.Key{}, errNil)
+		return keys.Key{}, h.opError(method, keys.Key{}, errNil)
 	}
 	if s.partition.set && s.row.set && s.agrees(p.value, *p.key) == nil {
-		return h.rekey(ctx, e, *p.key) // also if it is one that the schema would not make
+		return *p.key, nil // also if it is one that the schema would not make
 	}
-	return h.rekey(ctx, e, s.keyOf(p.value))
+	return s.keyOf(p.value), nil
 }
 
 // RekeyAt is Rekey to an explicit key, for schemas that leave a binding out.
@@ -39,33 +48,40 @@ func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) error
 func (h handle) rekey(ctx context.Context, e entity, to keys.Key) (err error) {
 	ctx, end := h.engine.Span(ctx, "Rekey")
 	defer func() { end(err) }()
-	remove, p := h.of("Rekey", aztables.TransactionTypeDelete, e, removes, true)
-	fail := func(err error) error { return h.opError("Rekey", remove.op.Key, err) }
+	p := e.parts()
 	switch {
-	case remove.op.Err != nil:
-		return fail(remove.op.Err)
-	case to == *p.key:
+	case p.value != nil && to == *p.key:
 		return h.replace("Rekey", e).send(ctx)
-	case to.Err() == nil && to.PartitionKey() != p.key.PartitionKey():
-		return fail(ErrOtherPartition)
+	case p.value != nil && to.Err() == nil && to.PartitionKey() != p.key.PartitionKey():
+		return h.opError("Rekey", *p.key, ErrOtherPartition)
 	}
-	insert := h.begin("Rekey", aztables.TransactionTypeAdd, to)
+	remove, insert, err := h.moving("Rekey", e, h, to)
+	if err != nil {
+		return h.opError("Rekey", remove.op.Key, err)
+	}
+	// The entity gives up its derived rows first, so that it can take them again under the other key.
+	_, err = engine.Commit(ctx, "Rekey", remove.op.Key, []engine.Op{remove.op, insert.op})
+	return public(err)
+}
+
+// moving returns the operations that delete an entity and insert it under another key, perhaps by the handle of another table.
+func (h handle) moving(method string, e entity, other handle, to keys.Key) (remove, insert Op, err error) {
+	remove, p := h.of(method, aztables.TransactionTypeDelete, e, removes, true)
+	if remove.op.Err != nil {
+		return remove, insert, remove.op.Err
+	}
+	insert = other.begin(method, aztables.TransactionTypeAdd, to)
 	value := p.value
 	if row, isRow := value.(*Row); isRow { // which contains its key
 		moved := *row
 		moved.Key = to
 		value = &moved
 	}
-	if insert.op.Body, insert.op.Err = h.create(to, value, p.row, reserved.MaintainerState); insert.op.Err != nil {
-		return fail(insert.op.Err)
+	if insert.op.Body, insert.op.Err = other.create(to, value, p.row, reserved.MaintainerState); insert.op.Err != nil {
+		return remove, insert, insert.op.Err
 	}
 	insert.op.Known = true
 	insert.op.Target = &target{parts: p, use: rekeys, to: to}
 	remove, insert = remove.maintained(), insert.maintained()
-	if remove.op.Err != nil {
-		return fail(remove.op.Err)
-	}
-	// The entity gives up its derived rows first, so that it can take them again under the other key.
-	_, err = engine.Commit(ctx, "Rekey", remove.op.Key, []engine.Op{remove.op, insert.op})
-	return public(err)
+	return remove, insert, remove.op.Err
 }

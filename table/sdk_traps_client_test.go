@@ -117,8 +117,8 @@ func TestTrapT15(t *testing.T) {
 		t.Errorf(`got %+v, %v, %s; want no error and got.Value.Last == "L1" and w.requests() == "GET"`, got, err, w.requests())
 	}
 	q, _ := url.ParseQuery(w.last().query)
-	if q.Get("$select") != "PartitionKey,RowKey,LastName,_parts" || q.Get("$top") != "1" || q.Get("$filter") != "PartitionKey eq 'Sales' and RowKey eq 'empid_000001'" {
-		t.Errorf(`got %v; want q.Get("$select") == "PartitionKey,RowKey,LastName,_parts" and q.Get("$top") == "1" and q.Get("$filter") == "PartitionKey eq 'Sales' and RowKey eq 'empid_000001'"`, q)
+	if q.Get("$select") != "PartitionKey,RowKey,LastName,_parts,_tx" || q.Get("$top") != "1" || q.Get("$filter") != "PartitionKey eq 'Sales' and RowKey eq 'empid_000001'" {
+		t.Errorf(`got %v; want q.Get("$select") == "PartitionKey,RowKey,LastName,_parts,_tx" and q.Get("$top") == "1" and q.Get("$filter") == "PartitionKey eq 'Sales' and RowKey eq 'empid_000001'"`, q)
 	}
 }
 

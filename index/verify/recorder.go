@@ -72,6 +72,24 @@ func (r *recorder) noteUnconfirmed() {
 	r.report.Unconfirmed++
 }
 
+func (r *recorder) notePending() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Pending++
+}
+
+func (r *recorder) noteFinished(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Finished += n
+}
+
+func (r *recorder) noteNotified() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Notified++
+}
+
 func (r *recorder) noteFault(f Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -51,6 +51,15 @@ type Report struct {
 	// contribution not repaired, because concurrent writers changed the rows at every attempt.
 	Unconfirmed int
 
+	// Pending counts the entities whose rows elsewhere (index.Elsewhere) are not compared, because a worker is still to change them: a
+	// commit record with their effect is pending. Notified counts the notifications that Run has sent again with Options.Repair, for
+	// such commit records that are older than 10 minutes: the queue may have lost the first one.
+	Pending, Notified int
+
+	// Finished counts the writes over several partitions, such as table.Table.Move, that Run has ended with Options.Repair: their
+	// programs have crashed, and their messages were lost. They began more than 10 minutes ago.
+	Finished int
+
 	// Token is the position behind the last finished partition, for Options.Token.
 	Token string
 }

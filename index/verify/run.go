@@ -18,6 +18,7 @@ type run[T any] struct {
 	schema      engine.Schema // of the table
 	opt         Options
 	maintainers []derived.Maintainer[T] // of the definitions that are verified
+	elsewhere   []derived.Elsewhere[T]  // of those whose rows are elsewhere
 	seed        maphash.Seed
 }
 

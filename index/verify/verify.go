@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -42,6 +43,11 @@ import (
 //   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique index of full copies that is not
 //     verified with the others, each written entity costs 1 more.
 //
+// Definitions with rows elsewhere (index.Elsewhere) follow after all partitions, as one part that begins again if it is interrupted: 1
+// request for each 1,000 of their rows, of which about 200 bytes each stay in memory, and 1 for each 1,000 entities. To confirm an
+// entity, 3, and 2 for each row. A row that a worker is still to change is no fault (Report.Pending). A repair takes 3 for a row, and 6
+// more to write the entity if it does not record the row. The table of the rows must exist; see index.Ensure.
+//
 // An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of a new definition, or records
 // rows of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change
 // what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
@@ -64,6 +70,23 @@ func (r *run[T]) verifyTable(ctx context.Context, definitions []index.Definition
 	if err != nil {
 		return err
 	}
+	if err := r.finishPrepared(ctx); err != nil {
+		return err
+	}
+	if len(r.maintainers) > 0 {
+		if err := r.verifyPartitions(ctx, after); err != nil {
+			return err
+		}
+	}
+	if len(r.elsewhere) > 0 {
+		return newElsewhere(r).verify(ctx)
+	}
+	return nil
+}
+
+// verifyPartitions verifies the definitions whose rows are in the partitions of their entities, from behind a PartitionKey, unless
+// that is nil.
+func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
 	if r.opt.Partition.IsSet() {
 		pk, err := r.opt.Partition.Result()
 		if err != nil {
@@ -108,8 +131,11 @@ func (r *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
 func (r *run[T]) choose(definitions []index.Definition[T]) error {
 	attached := derived.MaintainersOf[derived.Maintainer[T]](r.table.Engine())
 	if len(definitions) == 0 {
-		if r.maintainers = attached; len(attached) == 0 {
+		if len(attached) == 0 {
 			return &table.ValueError{Field: "definitions", Reason: "are empty, and the table has none; give the handle that index.Attach has returned"}
+		}
+		for _, m := range attached {
+			r.add(m)
 		}
 		return nil
 	}
@@ -118,11 +144,19 @@ func (r *run[T]) choose(definitions []index.Definition[T]) error {
 		if err != nil {
 			return err
 		}
-		if !r.verifies(m.Name()) {
-			r.maintainers = append(r.maintainers, m)
-		}
+		r.add(m)
 	}
 	return nil
+}
+
+// add adds the maintainer of a definition to those that are verified.
+func (r *run[T]) add(m derived.Maintainer[T]) {
+	switch e, is := m.(derived.Elsewhere[T]); {
+	case !is && !r.verifies(m.Name()):
+		r.maintainers = append(r.maintainers, m)
+	case is && !slices.Contains(r.elsewhere, e):
+		r.elsewhere = append(r.elsewhere, e)
+	}
 }
 
 // maintainerOf returns the maintainer of a definition.

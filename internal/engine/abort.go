@@ -11,7 +11,7 @@ import (
 // abort stores an abort record for a write whose outcome is unknown, so that the write can no longer commit, or finds that it
 // committed.
 func (w *write) abort(ctx context.Context, out outcome) state {
-	record, err := w.table.abort(ctx, w.partition(), w.id)
+	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentPlan.remotes)...)
 	switch {
 	case err != nil && out.kind == wire.Refused:
 		// Do not report a refusal: the write may be applied.
@@ -23,7 +23,9 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 	case record != RecordAborted:
 		return w.doneBySight(ctx, w.etags(ctx, -1, ""))
 	}
-	w.withdraw(ctx)
+	if w.rollBack(ctx) == nil {
+		w.withdraw(ctx) // else a worker rolls back
+	}
 	if out.kind != wire.Refused {
 		w.out.err = &Condition{ErrGivenUp, cause(firstError(w.sent.doubt, out.err))}
 	}

@@ -216,9 +216,9 @@ func (s *bulkSender) withoutMissing(batch []bulkOp, missing int) (left []bulkOp)
 // withoutExisting returns the batch without the inserts whose rows exist, as far as one page shows it. They are refused with the
 // same error as an insert before them. 1 request.
 func (s *bulkSender) withoutExisting(batch []bulkOp, refusal error) (left []bulkOp, err error) {
-	there, _ := s.existing(batch, aztables.TransactionTypeAdd, true)
+	there, known := s.existing(batch, aztables.TransactionTypeAdd, true)
 	for _, i := range batch {
-		if !i.op.inserts() || !there[i.op.Key.RowKey()] {
+		if rk := i.op.Key.RowKey(); !i.op.inserts() || !known(rk) || !there[rk] {
 			left = append(left, i)
 		} else if err := s.reportRefusal(i, refusal); err != nil {
 			return nil, err
@@ -247,15 +247,23 @@ func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few
 	}
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
 		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
-	p := batch[0].op.Table.pages(filter, edm.PartitionKey+","+edm.RowKey)
+	p := batch[0].op.Table.pages(filter, edm.PartitionKey+","+edm.RowKey+","+markProperty)
 	body, err := p.page(s.ctx, maxPage)
 	if err != nil {
 		return nil, nothing // they will tell themselves
 	}
 	last := ""
 	there = map[string]bool{}
-	if err := edm.NewReader(body).Page(func(e edm.Entity) bool { last = e.RowKey; there[last] = true; return true }); err != nil {
+	marked := map[string]bool{} // only their own operations find out
+	r := edm.NewReader(body)
+	if err := r.Page(func(e edm.Entity) bool {
+		last = e.RowKey
+		text, err := r.Property(markProperty)
+		_, is := markOf(text)
+		there[last], marked[last] = true, is || err != nil
+		return true
+	}); err != nil {
 		return nil, nothing
 	}
-	return there, func(rk string) bool { return !p.more() || keys.Compare(rk, last) <= 0 }
+	return there, func(rk string) bool { return !marked[rk] && (!p.more() || keys.Compare(rk, last) <= 0) }
 }

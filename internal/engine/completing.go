@@ -51,7 +51,11 @@ func (w *write) updateCompleted(etags []azcore.ETag) {
 		return
 	}
 	c.done = true
-	c.Record.Effects, c.Record.State, c.Record.ETag = c.left, RecordPending, cmp.Or(etags[0], superseded)
+	etag := etags[0]
+	if w.currentPlan.record { // the write's own comes first
+		etag = etags[len(etags)-1]
+	}
+	c.Record.Effects, c.Record.State, c.Record.ETag = c.left, RecordPending, cmp.Or(etag, superseded)
 	if len(c.left) == 0 {
 		c.Record.State = RecordDone
 	}

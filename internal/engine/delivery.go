@@ -21,7 +21,8 @@ type delivery struct {
 	pager   *pager
 	lister  Lister
 	method  string
-	left    int // of the limit
+	view    *markView // of the page; nil if no row of it is marked
+	left    int       // of the limit
 	stopped bool
 	err     error // that ends the list
 }
@@ -32,9 +33,34 @@ func (d *delivery) page(r *edm.Reader) error {
 		if !d.wants(in) {
 			return d.err == nil && !d.pager.spent
 		}
-		mine, err := d.lister.Read(r, in)
+		of, exists, err := r, true, error(nil)
+		if d.view != nil {
+			of, in, exists, err = d.committed(r, in)
+		}
+		if !exists {
+			d.pager.absent(in)
+			return true
+		}
+		mine := true
+		if err == nil {
+			mine, err = d.lister.Read(of, in)
+		}
 		return d.give(in, mine, err, r.AtEnd())
 	})
+}
+
+// committed returns a row of a page with marks as it is committed.
+func (d *delivery) committed(r *edm.Reader, in edm.Entity) (*edm.Reader, edm.Entity, bool, error) {
+	if text, err := r.Property(markProperty); err != nil || text.Kind == edm.Absent {
+		return r, in, true, err
+	}
+	columns, err := r.Columns()
+	if err != nil {
+		return r, in, true, err
+	}
+	in, columns, exists := d.view.row(in, columns)
+	in.Columns = columns
+	return edm.ReadColumns(in, columns), in, exists, nil
 }
 
 // wants reports whether a row is to be read. A row that was not asked for ends the list.
@@ -87,6 +113,13 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 		}
 		if pending = nil; !d.wants(in) {
 			return d.err == nil && !d.pager.spent
+		}
+		if d.view != nil && err == nil {
+			var exists bool
+			if in, columns, exists = d.view.row(in, columns); !exists {
+				d.pager.absent(in)
+				return true
+			}
 		}
 		if pending = assemble(in, columns); err != nil {
 			pending.err = err

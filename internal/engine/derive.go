@@ -40,6 +40,7 @@ func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 	}
 	if was, ok := p.entityVersions[s.Key.RowKey()]; ok && was != etag {
 		clear(p.corrections)
+		p.others.dropCorrections()
 	}
 	p.entityVersions[s.Key.RowKey()] = etag
 	if err := s.bindToRow(f); err != nil {

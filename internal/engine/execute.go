@@ -27,6 +27,13 @@ func Commit(ctx context.Context, method string, k keys.Key, ops []Op) ([]azcore.
 	return w.execute(ctx, k)
 }
 
+// MoveAcross deletes a row and inserts one in another partition or table, both or none.
+func MoveAcross(ctx context.Context, method string, remove, insert Op) error {
+	w := write{table: remove.Table, method: method, ops: []Op{remove}, moved: []Op{insert}}
+	_, err := w.execute(ctx, remove.Key)
+	return err
+}
+
 // commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n
 // is their number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves
 // it out.
@@ -69,6 +76,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 	}
 	if err == nil {
 		w.applied(etags)
+		w.appliedRemotes()
 		w.currentPlan.after.run(ctx)
 		return etags, nil
 	}
@@ -87,6 +95,8 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 			w.state = w.planAnew(ctx)
 		case statePlanned:
 			w.state = w.sendNotification(ctx)
+		case stateNotified:
+			w.state = w.prepare(ctx, conflicts)
 		case stateReady:
 			w.state = w.send(ctx)
 		case stateRefused:
@@ -141,7 +151,7 @@ func (w *write) sendNotification(ctx context.Context) state {
 	}
 	w.currentPlan, w.nextPlan = w.nextPlan, transaction{}
 	w.sent.withRecord = w.sent.withRecord || w.currentPlan.record
-	return stateReady
+	return stateNotified
 }
 
 // replan decides whether another plan may succeed after a refusal.
@@ -158,6 +168,15 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 			return stateGivenUp
 		}
 	}
+	if len(w.currentPlan.remotes) > 0 {
+		switch committed, err := w.rollBackRefused(ctx); {
+		case err != nil:
+			return stateGivenUp
+		case committed:
+			return w.doneBySight(ctx, w.etags(ctx, -1, ""))
+		}
+		w.out.neverApplies = true
+	}
 	if w.out.neverApplies {
 		if err := w.restartWithNewID(ctx); err != nil {
 			w.out.err = err
@@ -167,18 +186,10 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 	return stateBegun
 }
 
-// restartWithNewID lets the write begin again with another operation ID. Nothing that was sent so far can be applied any more.
-func (w *write) restartWithNewID(ctx context.Context) (err error) {
-	w.withdraw(ctx)
-	w.sent = history{}
-	w.id, err = w.table.Options.newOperationID()
-	return err
-}
-
 // giveUp ends a write that was not applied, as far as is known. If the write has a commit record, giveUp makes the outcome certain.
 func (w *write) giveUp(ctx context.Context) state {
 	out := w.out
-	if out.kind != wire.Unknown && w.sent.doubt == nil && (!w.currentPlan.record || out.neverApplies || !w.sent.mayStillApply) {
+	if len(w.currentPlan.remotes) == 0 && out.kind != wire.Unknown && w.sent.doubt == nil && (!w.currentPlan.record || out.neverApplies || !w.sent.mayStillApply) {
 		w.withdraw(ctx)
 		return stateAborted
 	}
@@ -202,19 +213,38 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 		p.steps[i] = step{Op: w.ops[i], opIndex: i}
 	}
 	effects, derived, failed, err := p.planAll(ctx)
+	if len(p.remotes) > 0 {
+		derived = true
+	}
 	if err != nil {
 		return transaction{}, failed, err
 	}
+	size := 0
+	for _, m := range p.remotes {
+		if size += m.at.length(); size > mostOfMessage {
+			return transaction{}, -1, &LimitError{Limit: "bytes of the names of the other partitions of a write", Got: size, Max: mostOfMessage}
+		}
+		if m.prepare, err = m.prepareSteps(w.id, w.place()); err != nil {
+			return transaction{}, -1, err
+		}
+	}
 	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
-	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(effects) > 0, after: p.after, late: p.late}
+	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(effects) > 0, after: p.after, remotes: p.remotes, late: p.late}
 	var lead step
 	switch {
-	case w.completes != nil:
+	case w.completes != nil && len(plan.remotes) == 0:
 		plan.effects = false // the worker of the commit record executes them
 		plan.lead = true
 		lead, err = w.completionStep(effects)
 	case plan.effects && w.outbox == nil:
 		return transaction{}, -1, &ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
+	case w.completes != nil: // the write has a commit record and a notification of its own, for its remotes
+		plan.record, plan.lead = true, true
+		var completion step
+		if completion, err = w.completionStep(effects[:len(effects)-1]); err == nil {
+			plan.steps = append(plan.steps, completion)
+			lead, err = w.table.recordStep(w.partition(), w.id, RecordPending, effects[len(effects)-1:])
+		}
 	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
 	// have been applied.
 	case plan.effects || w.exact || w.sent.withRecord || w.notification != nil:
@@ -237,131 +267,8 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 			return transaction{}, -1, err
 		}
 	}
-	plan.encode(w.id)
+	encode(plan.steps, plan.batch, w.id)
 	return plan, -1, nil
-}
-
-// encode makes the JSON of the steps.
-func (p *transaction) encode(id string) {
-	named := idColumn(id)
-	for i := range p.steps {
-		s := &p.steps[i]
-		if s.deletes() && !p.batch {
-			continue
-		}
-		body := *s.sent()
-		if s.deletes() {
-			body = noProperties(s.Key)
-		}
-		if p.batch && !s.inserts() {
-			// The SDK addresses the row by the keys of the body, and does not double the quotes in them. The body's own keys are
-			// then wrong, but the service goes by the address.
-			body.PartitionKey, body.RowKey = doubled(body.PartitionKey), doubled(body.RowKey)
-		}
-		b := make([]byte, 0, body.Length+8)
-		if s.StoresID {
-			s.json = body.Append(b, named)
-		} else {
-			s.json = body.Append(b)
-		}
-	}
-}
-
-// contended turns the last conflict into ErrContended, if it was about a row that the write had to read: a row that entities share,
-// or the row of a write by key. Other outcomes stay as they are. ended is the error of the context, nil if the context has not
-// ended.
-func (w *write) contended(out outcome, ended error) outcome {
-	var re *azcore.ResponseError
-	if out.failed < 0 || !errors.As(out.err, &re) {
-		return out
-	}
-	cause := error(re)
-	if ended != nil {
-		cause = errors.Join(ended, re)
-	}
-	contended := &Condition{ErrContended, cause}
-	var de *DerivedError
-	var be *BatchError
-	switch s := &w.currentPlan.steps[out.failed]; {
-	case s.derived == nil && !s.replannable, s.derived != nil && (!s.derived.loaded || s.derived.ifExists != nil):
-	case errors.As(out.err, &de):
-		de.Err = contended
-	case errors.As(out.err, &be):
-		be.Err = contended
-	default:
-		out.err = contended
-	}
-	return out
-}
-
-// final reports whether a late duplicate of the request would be refused too: after a changed ETag it would, but a row that exists
-// may be deleted by then.
-func (w *write) final() bool {
-	if w.out.failed < 0 || errors.Is(w.out.err, ErrTableNotFound) {
-		return true
-	}
-	match := w.currentPlan.steps[w.out.failed].Match
-	return match != "" && match != azcore.ETagAny
-}
-
-// canReplan reports whether another plan may succeed. repaired reports that the next plan corrects a derived row, so that no pause
-// is needed.
-func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
-	out := w.out
-	if out.failed < 0 || out.neverApplies {
-		return false, out.neverApplies
-	}
-	s := &w.currentPlan.steps[out.failed]
-	lost := errors.Is(out.err, ErrChanged) || errors.Is(out.err, ErrNotFound) || errors.Is(out.err, ErrExists)
-	d := s.derived
-	switch {
-	case !lost:
-		return false, false
-	case d == nil:
-		return false, s.replannable
-	case d.ifExists != nil && errors.Is(out.err, ErrExists):
-		return w.ownAfterAll(ctx, d, out.err)
-	case d.loaded:
-		return false, true
-	}
-	f, err := w.readRow(ctx, d.key)
-	if err != nil {
-		return false, false
-	}
-	return w.note(d, f), true
-}
-
-// note keeps what was read of a derived row, for the next plan. It reports whether the row is noted for the first time.
-func (w *write) note(d *derivedRow, f readResult) bool {
-	_, known := w.corrections[d.key.RowKey()]
-	w.corrections[d.key.RowKey()] = f
-	return !known
-}
-
-// ownAfterAll reads the row of a unique value that is taken. The write is replanned if the row is a copy of the entity that wants
-// the value, or of an entity that this write deletes, or if the row is gone by now. Otherwise the error names the row's owner.
-func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (repaired, again bool) {
-	if !d.after.isCopy() {
-		return false, false
-	}
-	f, err := w.readRow(ctx, d.key)
-	switch {
-	case err != nil:
-		return false, false
-	case f.row == nil || sameOwner(f.row, d.after) || w.deletes(f.row):
-		return w.note(d, f), true
-	}
-	var de *DerivedError
-	if errors.As(refusal, &de) {
-		de.Owner, _ = f.row.Primary()
-	}
-	return false, false
-}
-
-// deletes reports whether a row is a copy of an entity that this write deletes, with its derived rows.
-func (w *write) deletes(row *Row) bool {
-	k, isCopy := row.Primary()
-	return isCopy && slices.ContainsFunc(w.ops, func(op Op) bool { return op.needsPlanning && op.deletes() && op.Key == k })
 }
 
 // Transact applies operations, all or none of them; see table.Transact.

@@ -16,6 +16,7 @@ func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
 		w.log().Repaired(ctx, n)
 	}
 	w.updateCompleted(etags)
+	w.finish(ctx)
 	w.notifyAgain(ctx)
 	w.show(ctx)
 	return stateCommitted

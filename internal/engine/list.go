@@ -22,6 +22,9 @@ func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err
 		if err != nil {
 			return t.ReadError(ctx, method, keys.Key{}, err)
 		}
+		if body, d.view, err = p.viewed(ctx, body); err != nil {
+			return t.ReadError(ctx, method, keys.Key{}, err)
+		}
 		r := edm.NewReader(body)
 		var broken error
 		if t.Mode.Parts > 0 {

@@ -17,6 +17,13 @@ type Notification struct {
 	Partition   string
 	OperationID string
 	Hidden      time.Duration
+	Remotes     []Remote
+}
+
+// Remote is commit.Remote.
+type Remote struct {
+	Table     string `json:"table"`
+	Partition string `json:"partition"`
 }
 
 // SentNotification is commit.SentNotification.
@@ -25,5 +32,22 @@ type SentNotification interface {
 	Withdraw(context.Context) error
 }
 
-// SameOutbox compares two outboxes, as far as they can be compared.
-func SameOutbox(a, b Outbox) bool { return reflect.ValueOf(a).Comparable() && a == b }
+// AroundOutbox is an outbox that does something besides for the same queue.
+type AroundOutbox interface {
+	Outbox
+	Inner() Outbox
+}
+
+// InnerOutbox returns an outbox without what is around it.
+func InnerOutbox(o Outbox) Outbox {
+	if around, is := o.(AroundOutbox); is {
+		return around.Inner()
+	}
+	return o
+}
+
+// SameOutbox compares two outboxes, as far as they can be compared, without what is around them.
+func SameOutbox(a, b Outbox) bool {
+	a, b = InnerOutbox(a), InnerOutbox(b)
+	return reflect.ValueOf(a).Comparable() && a == b
+}

@@ -22,12 +22,23 @@ func (t *Table) each(ctx context.Context, filter, choice string, f func(*Row) bo
 	})
 }
 
-// eachPhysical is each without the rows.
+// eachPhysical is each without the rows. A row that a write over several partitions has prepared comes as it is committed.
 func (t *Table) eachPhysical(ctx context.Context, filter, choice string, f func(edm.Entity, []edm.Column) bool) error {
+	return t.eachStored(ctx, filter, choice, true, f)
+}
+
+// eachStored is eachPhysical for the rows as they are stored, unless committed is set.
+func (t *Table) eachStored(ctx context.Context, filter, choice string, committed bool, f func(edm.Entity, []edm.Column) bool) error {
 	for p := t.pages(filter, choice); !p.at.done; {
 		body, err := p.next(ctx, 0)
 		if err != nil {
 			return conditioned(ctx, err)
+		}
+		var view *markView
+		if committed {
+			if body, view, err = p.viewed(ctx, body); err != nil {
+				return conditioned(ctx, err)
+			}
 		}
 		stopped, bad := false, error(nil)
 		r := edm.NewReader(body)
@@ -36,7 +47,11 @@ func (t *Table) eachPhysical(ctx context.Context, filter, choice string, f func(
 			if bad = cerr; bad != nil {
 				return false
 			}
-			stopped = !f(in, columns)
+			exists := true
+			if view != nil {
+				in, columns, exists = view.row(in, columns)
+			}
+			stopped = exists && !f(in, columns)
 			return !stopped
 		})
 		if err = firstError(bad, err); err != nil || stopped {
@@ -56,10 +71,11 @@ type pager struct {
 	at       *position
 	deadline time.Time // of the budget, or zero
 
-	passed         bool // a row behind at.last has come with this page
-	spent          bool // more rows have come than the budget allows
-	turned         bool // at is where the next page begins
-	again          bool // this page may contain rows that were delivered
+	passed         bool  // a row behind at.last has come with this page
+	spent          bool  // more rows have come than the budget allows
+	turned         bool  // at is where the next page begins
+	again          bool  // this page may contain rows that were delivered
+	asked          int32 // the rows of the page
 	nextPK, nextRK *string
 }
 
@@ -70,6 +86,9 @@ func (t *Table) newPager(q Query) (*pager, error) {
 	}
 	if t.Mode.Parts > 0 && q.Select != "" {
 		q.Select += "," + reserved.Parts + "," + reserved.Part
+	}
+	if q.Select != "" {
+		q.Select += "," + reserved.Mark
 	}
 	p := &pager{table: t, q: q, filter: ex.Filter, stats: q.Stats, at: new(position)}
 	if p.stats == nil {
@@ -127,6 +146,13 @@ func (p *pager) foreign(in edm.Entity) {
 	p.stats.Foreign++
 	if p.again {
 		p.at.deliver(in) // or a list with a budget might come no further than to the same rows again
+	}
+}
+
+// absent passes over a row that a write over several partitions has prepared, and that is not there.
+func (p *pager) absent(in edm.Entity) {
+	if p.again {
+		p.at.deliver(in)
 	}
 }
 
@@ -198,6 +224,7 @@ func (p *pager) page(ctx context.Context, size int32) ([]byte, error) {
 		return nil, err
 	}
 	p.stats.Requests++
+	p.asked = size
 	ctx, cancel := Bound(ctx, p.table.Options.ReadTimeout)
 	defer cancel()
 	var call wire.Call
@@ -242,4 +269,34 @@ func set(s *string) *string {
 		return nil
 	}
 	return s
+}
+
+// viewed returns the body of a page of which the marks are known, and reads the page again if need be. Requests: none for a page
+// without marks, else 1 for each write that has made them, for each new content, and for each time that the page is read again.
+func (p *pager) viewed(ctx context.Context, body []byte) (_ []byte, v *markView, err error) {
+	for range mostResolutions {
+		if !mayHaveMarks(body) {
+			return body, nil, nil
+		}
+		if v == nil {
+			v = &markView{table: p.table, known: map[string]bool{}, ended: map[string]bool{}, void: map[string]bool{}}
+		}
+		again, err := v.look(ctx, body)
+		if err != nil || !again {
+			return body, v, err
+		}
+		if body, err = p.page(ctx, p.asked); err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, &Condition{ErrContended, errPrepared}
+}
+
+// rowsFilter is the filter for the rows of a partition between two keys, both included.
+func rowsFilter(partition, from, to string) string {
+	var f filter
+	f.key(edm.PartitionKey, "eq", partition)
+	f.key(edm.RowKey, "ge", from)
+	f.key(edm.RowKey, "le", to)
+	return f.b.String()
 }

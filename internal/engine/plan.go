@@ -18,6 +18,7 @@ import (
 // it. It has one operation for each RowKey, so that two entities that change one row make one operation of it.
 type Plan struct {
 	table          rowReader
+	others         otherPlans
 	partition      string
 	own            map[string]rowReader   // the rows of the caller's operations, with their handles
 	planned        map[string]edm.Stored  // of those that are planned, the content after the transaction; not known for a deleted row
@@ -50,12 +51,29 @@ type rowReader interface {
 	RangedRows() bool
 }
 
+// otherPlans are the plans of one write in its other partitions.
+type otherPlans interface {
+	planOf(t rowReader, partition string) (*Plan, error)
+	copyFor(home *Plan) otherPlans
+	dropCorrections()
+}
+
+// Remote returns the plan of another partition, in which the same maintainer plans rows for the same entity.
+func (p *Plan) Remote(t rowReader, partition string) (*Plan, error) {
+	q, err := p.others.planOf(t, partition)
+	if err == nil && q != p {
+		q.beginMaintainer(p.op, p.key, p.by, p.most)
+	}
+	return q, err
+}
+
 // derivedRow is what is to become of a row.
 type derivedRow struct {
 	key      keys.Key
 	read     *readResult // nil if the row was not read
 	loaded   bool        // the row was loaded: it is written by its ETag, and several maintainers may change it
 	owned    bool        // an entity of this transaction owns the row
+	gaveUp   keys.Key    // the entity that gives the row up, if one does
 	after    *Row        // nil if the row will not exist
 	planned  bool
 	ifExists error // the error if the row exists; nil if it may be replaced
@@ -128,7 +146,7 @@ func (p *Plan) Remove(rowKey string) error {
 	case d.has(reserved.Parts):
 		return p.refuse(d.key, ErrUnknownParts)
 	}
-	d.owned = true
+	d.owned, d.gaveUp = true, p.key
 	if d.loaded || !d.planned {
 		p.make(d, nil, nil)
 	}
@@ -267,6 +285,16 @@ func (p *Plan) Effect(kind string, version int, payload []byte) {
 	p.effects = append(p.effects, Effect{Kind: kind, Version: version, RowKey: p.key.RowKey(), Payload: slices.Clone(payload)})
 }
 
+// JoinEffect is Effect for what has one effect of a kind and entity: join returns the payload for the payload so far, nil at first.
+func (p *Plan) JoinEffect(kind string, version int, join func(payload []byte) []byte) {
+	i := slices.IndexFunc(p.effects, func(e Effect) bool { return e.Kind == kind && e.RowKey == p.key.RowKey() })
+	if i < 0 {
+		p.Effect(kind, version, join(nil))
+		return
+	}
+	p.effects[i].Payload = slices.Clone(join(p.effects[i].Payload))
+}
+
 // First returns true the first time that it is called with this text in a plan.
 func (p *Plan) First(text string) bool {
 	if p.first[text] {
@@ -320,8 +348,8 @@ func (p *Plan) rowFor(k keys.Key) (*derivedRow, error) {
 		return nil, p.refuse(k, ErrOtherPartition)
 	case p.own[k.RowKey()] != nil:
 		return nil, p.refuse(k, ErrDuplicateRow)
-	case strings.HasPrefix(k.RowKey(), reserved.CommitRecord):
-		return nil, p.refuse(k, &ValueError{Field: edm.RowKey, Reason: "begins with " + reserved.CommitRecord + ", as those of commit records do"})
+	case strings.HasPrefix(k.RowKey(), reserved.CommitRecord), strings.HasPrefix(k.RowKey(), reserved.Prepared):
+		return nil, p.refuse(k, &ValueError{Field: edm.RowKey, Reason: "begins with " + k.RowKey()[:3] + ", as those of commit records and preparations do"})
 	}
 	d := p.rows[k.RowKey()]
 	if d == nil {
@@ -386,8 +414,14 @@ func (p *Plan) writes(d *derivedRow) bool {
 	return d.planned && (exists || d.after != nil)
 }
 
-// copy returns the plan as it is now.
+// copy returns the plan as it is now, with its remotes.
 func (p *Plan) copy() *Plan {
+	c := p.copyRows()
+	c.others = p.others.copyFor(c)
+	return c
+}
+
+func (p *Plan) copyRows() *Plan {
 	c := *p
 	c.planned, c.order, c.effects, c.first = maps.Clone(p.planned), slices.Clone(p.order), slices.Clone(p.effects), maps.Clone(p.first)
 	c.rows = make(map[string]*derivedRow, len(p.rows))

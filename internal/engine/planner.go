@@ -5,12 +5,6 @@ import (
 	"errors"
 	"slices"
 	"time"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
-
-	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
 // planner lets the maintainers derive rows from the operations of a write. If the write may leave out operations, planner finds out
@@ -22,20 +16,24 @@ type planner struct {
 	operations int // of the transaction, by the last count
 	after      afterCommit
 	late       time.Time
+	remotes    []*remote
 }
 
 var errNothing = errors.New("all operations were passed over")
 
 // planAll adds the derived steps. failed is the caller's operation that cannot be planned, -1 for none.
 func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, failed int, err error) {
-	if derived = slices.ContainsFunc(k.steps, func(s step) bool { return s.needsPlanning }); !derived {
+	w := k.write
+	if derived = slices.ContainsFunc(k.steps, func(s step) bool { return s.needsPlanning }); !derived && len(w.moved) == 0 {
 		return nil, false, -1, nil
 	}
-	w := k.write
-	if w.corrections == nil {
-		w.corrections, w.entityVersions = map[string]readResult{}, map[string]azcore.ETag{}
+	p := newPlan(w)
+	all := &remotes{write: w, home: p}
+	p.others = all
+	for i := range w.moved {
+		op := &w.moved[i]
+		all.of(op.Table, op.Key.PartitionKey()).plan.own[op.Key.RowKey()] = op.Table
 	}
-	p := &Plan{table: w.table, partition: w.partition(), own: map[string]rowReader{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
 	for i := range k.steps {
 		p.own[k.steps[i].Key.RowKey()] = k.steps[i].Table
 	}
@@ -59,6 +57,13 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 		if s.needsPlanning {
 			err = s.readAndMaintain(ctx, p)
 		}
+		others := p.others.(*remotes)
+		if p.unread == nil {
+			p.unread = others.unread()
+		}
+		if p.blamed < 0 {
+			p.blamed = others.blamed()
+		}
 		switch {
 		case p.unread != nil:
 			return nil, true, -1, p.unread
@@ -81,10 +86,34 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 	if len(w.ops) == 0 {
 		return nil, true, -1, errNothing
 	}
+	all = p.others.(*remotes)
+	if err := w.planMoved(ctx, all); err != nil {
+		return nil, true, -1, err
+	}
 	k.after, k.late = p.after, p.late
 	more, failed, err := p.steps(w.table)
 	k.steps = append(k.steps, more...)
-	return p.effects, true, failed, err
+	if err != nil || len(all.all) == 0 {
+		return p.effects, true, failed, err
+	}
+	effects = append(p.effects, all.effects()...)
+	for _, m := range all.all {
+		k.after = append(k.after, m.plan.after...)
+		if late := m.plan.late; !late.IsZero() && (k.late.IsZero() || late.Before(k.late)) {
+			k.late = late
+		}
+	}
+	if err := all.planned(ctx); err != nil {
+		return nil, true, -1, err
+	}
+	if k.remotes = all.all; len(k.remotes) > 0 {
+		e, err := remoteEffect(placesOf(k.remotes))
+		if err != nil {
+			return nil, true, -1, err
+		}
+		effects = append(effects, e)
+	}
+	return effects, true, -1, nil
 }
 
 // reservedForRecord is the number of operations that the commit record takes, 0 or 1.
@@ -118,7 +147,7 @@ func (k *planner) over(p *Plan, i int) bool {
 	}
 	k.most = max(k.most, used-k.operations-1)
 	k.operations = used
-	return used > maxOperations
+	return used > maxOperations || i > 0 && p.others.(*remotes).over()
 }
 
 // cut leaves an operation and those behind it to another transaction.
@@ -132,40 +161,6 @@ func (k *planner) drop(i int) {
 	for ; i < len(k.steps); i++ {
 		k.steps[i].opIndex = i
 	}
-}
-
-// steps returns the operations on a table that make the derived rows what they are to be. failed is the caller's operation that has
-// the derived row of err.
-func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
-	for _, rk := range p.order {
-		d := p.rows[rk]
-		if !p.writes(d) {
-			continue
-		}
-		exists, match := p.exists(d)
-		s := step{Op: Op{Table: t, Key: d.key, Match: match}, opIndex: d.op, derived: d}
-		switch {
-		case exists && d.after == nil:
-			s.Kind = aztables.TransactionTypeDelete
-		case exists && d.merge != nil:
-			s.Kind = aztables.TransactionTypeUpdateMerge
-		case exists:
-			s.Kind = aztables.TransactionTypeUpdateReplace
-		default:
-			s.Kind, s.Match = aztables.TransactionTypeAdd, ""
-		}
-		if d.after != nil {
-			after := &Row{Key: d.key, Columns: d.after.Columns}
-			if s.merges() {
-				after.Columns = d.merge
-			}
-			if s.Body, s.StoresID, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation), d.has(reserved.Parts)); err != nil {
-				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: err}
-			}
-		}
-		steps = append(steps, s)
-	}
-	return steps, -1, nil
 }
 
 // readAhead reads the rows of operations that must know them, several at a time. If some of the operations may be left to another

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -61,8 +60,6 @@ func (t *Table) readEntity(ctx context.Context, k keys.Key) (readResult, error) 
 	return found, err
 }
 
-var errNoRow = errors.New("the query for the entity and its parts returned no row")
-
 // tornReads decides what becomes of reads that find rows of several versions. If the head has not changed since the read before, no
 // writer was at work: the entity is damaged.
 type tornReads struct {
@@ -87,9 +84,33 @@ func (r *tornReads) again(a *assembly, err error) (bool, error) {
 	return true, err
 }
 
-// readRows reads the head of an entity and its parts up to a number by one query, nil if there is no head.
+// readRows reads the head of an entity and its parts up to a number by one query, nil if there is no head. If a write over several
+// partitions has prepared the head, readRows ends that write and reads again.
 func (t *Table) readRows(ctx context.Context, k keys.Key, last uint8) (a *assembly, err error) {
-	err = t.eachPhysical(ctx, rowsFilter(k.PartitionKey(), k.RowKey(), partKey(k, last).RowKey()), "", func(in edm.Entity, columns []edm.Column) bool {
+	var marked bool
+	var m mark
+	view := false
+	for n := range mostResolutions {
+		if a, m, marked, err = t.readRowsOnce(ctx, view, k, last); err != nil || !marked {
+			return a, err
+		}
+		ended, err := t.resolve(ctx, k, m, n)
+		if err != nil && !mayNotWrite(err) {
+			return nil, err
+		}
+		view = view || ended // another program may have written the mark back
+	}
+	return nil, &Condition{ErrContended, errPrepared}
+}
+
+// readRowsOnce is one attempt of readRows. It returns the mark of the head, if it has one.
+func (t *Table) readRowsOnce(ctx context.Context, committed bool, k keys.Key, last uint8) (a *assembly, m mark, marked bool, err error) {
+	err = t.eachStored(ctx, rowsFilter(k.PartitionKey(), k.RowKey(), partKey(k, last).RowKey()), "", committed, func(in edm.Entity, columns []edm.Column) bool {
+		if in.RowKey == k.RowKey() {
+			if m, marked = markIn(columns); marked {
+				return false
+			}
+		}
 		switch {
 		case in.RowKey == k.RowKey():
 			a = assemble(in, columns)
@@ -98,7 +119,7 @@ func (t *Table) readRows(ctx context.Context, k keys.Key, last uint8) (a *assemb
 		}
 		return true
 	})
-	return a, err
+	return a, m, marked, err
 }
 
 // eachEntity is each for entities: parts come with their heads.
@@ -135,13 +156,4 @@ func (t *Table) eachEntity(ctx context.Context, filter string, f func(*Row) bool
 		flush()
 	}
 	return firstError(bad, err)
-}
-
-// rowsFilter is the filter for the rows of a partition between two keys, both included.
-func rowsFilter(partition, from, to string) string {
-	var f filter
-	f.key(edm.PartitionKey, "eq", partition)
-	f.key(edm.RowKey, "ge", from)
-	f.key(edm.RowKey, "le", to)
-	return f.b.String()
 }

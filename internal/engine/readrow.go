@@ -8,7 +8,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -25,53 +24,57 @@ func (t *Table) readRow(ctx context.Context, k keys.Key) (readResult, error) {
 	return readResult{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.Raw}}, nil
 }
 
-// openRow is every read of one row. The reader is nil if there is no row.
+// openRow is every read of one row, but for those of resolvers. The reader is nil if there is no row. If a write over several
+// partitions has prepared the row, openRow ends that write and reads again. So no program waits for one that has crashed.
 func (t *Table) openRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, readResult, error) {
-	fail := func(err error) (*edm.Reader, edm.Entity, readResult, error) {
-		return nil, edm.Entity{}, readResult{}, err
-	}
-	ctx, cancel := Bound(ctx, t.Options.ReadTimeout)
-	defer cancel()
-	var call wire.Call
-	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
-	t.responded(ctx, &call)
-	if err = call.Check(err); err != nil {
-		if known(err) == ErrNotFound {
-			return nil, edm.Entity{}, readResult{gone: conditioned(ctx, err), hidden: hidden(&call, k)}, nil
+	void := "" // the operation ID of a write that has ended, whose mark another program has written back
+	for n := range mostResolutions {
+		r, in, f, err := t.openStored(ctx, k)
+		if err != nil || r == nil {
+			return r, in, f, err
 		}
-		return fail(conditioned(ctx, unreadable(&call, err)))
+		text, err := r.Property(markProperty)
+		m, marked := markOf(text)
+		if err != nil || !marked {
+			return r, in, f, err
+		}
+		columns, err := r.Columns()
+		if err != nil {
+			return nil, in, f, err
+		}
+		if m.id == void {
+			return viewed(in, unmarked(columns), true)
+		}
+		ended, err := t.resolve(ctx, k, m, n)
+		switch {
+		case mayNotWrite(err):
+			return t.viewRow(ctx, k)
+		case err != nil:
+			return nil, in, f, err
+		case ended:
+			void = m.id
+		}
 	}
-	body, err := call.Body()
-	if err != nil {
-		return fail(conditioned(ctx, err))
-	}
-	r := edm.NewReader(body)
-	in, err := r.One()
-	if err == nil {
-		err = checkKey(k, in)
-	}
-	if err != nil {
-		return fail(err)
-	}
-	if in.ETag == "" {
-		in.ETag = string(resp.ETag) // a service that sends it in the header alone
-	}
-	return r, in, readResult{}, nil
+	return nil, edm.Entity{}, readResult{}, &Condition{ErrContended, errPrepared}
 }
 
-// checkKey returns the error of a response that contains another row than the one that was asked for, such as the response of a
-// proxy.
-func checkKey(k keys.Key, in edm.Entity) error {
-	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
-		return nil
-	}
-	return &DecodeError{Reason: "it holds the row " + keys.Stored(in.PartitionKey, in.RowKey).String() + ", which was not asked for"}
+// viewRow reads a row as it is committed, by a query, and writes nothing.
+func (t *Table) viewRow(ctx context.Context, k keys.Key) (r *edm.Reader, in edm.Entity, f readResult, err error) {
+	f.gone = &Condition{ErrNotFound, errNoRow}
+	err = t.eachPhysical(ctx, rowsFilter(k.PartitionKey(), k.RowKey(), k.RowKey()), "", func(found edm.Entity, columns []edm.Column) bool {
+		r, in, f, _ = viewed(found, columns, true)
+		return false
+	})
+	return r, in, f, err
 }
 
-// hidden reports whether a row could exist although the call has not found it, since the signature is for other rows.
-func hidden(call *wire.Call, k keys.Key) bool {
-	first, last, ranged := call.SignedRows()
-	return ranged && (keys.Compare(k.RowKey(), first) < 0 || last != "" && keys.Compare(k.RowKey(), last) > 0)
+// viewed is what openRow returns for a row that is read otherwise than it is stored.
+func viewed(in edm.Entity, columns []edm.Column, exists bool) (*edm.Reader, edm.Entity, readResult, error) {
+	if !exists {
+		return nil, edm.Entity{}, readResult{gone: &Condition{ErrNotFound, errNoRow}}, nil
+	}
+	in.Raw, in.Columns = nil, columns
+	return edm.ReadColumns(in, columns), in, readResult{}, nil
 }
 
 // withReadHint is the error of a write that could not read its row first. A caller that may write and not read gets a way out.
@@ -84,3 +87,5 @@ func withReadHint(err error, must bool) error {
 }
 
 var errMayNotRead = errors.New("the row must be read before it is written, and this client may not read it; set Options.BlindWrites if the table's rows have no derived rows")
+
+var errNoRow = errors.New("the query for the entity and its parts returned no row")

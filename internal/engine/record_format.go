@@ -65,6 +65,9 @@ type storedEffect struct {
 	Version int    `json:"version"`
 	Row     string `json:"row"`
 	Payload []byte `json:"payload"`
+
+	Table     string `json:"table,omitempty"`
+	Partition string `json:"partition,omitempty"`
 }
 
 // RecordKey returns the key of the commit record of a write.
@@ -80,7 +83,7 @@ func recordBody(k keys.Key, state RecordState, effects []Effect, named bool) (ed
 	if len(effects) > 0 {
 		stored := make([]storedEffect, len(effects))
 		for i, e := range effects {
-			stored[i] = storedEffect{e.Kind, e.Version, e.RowKey, e.Payload}
+			stored[i] = storedEffect{e.Kind, e.Version, e.RowKey, e.Payload, e.Table, e.Partition}
 		}
 		b, err := json.Marshal(stored)
 		if err != nil {
@@ -154,7 +157,7 @@ func recordOf(r *Row) (*Record, error) {
 		return nil, &DecodeError{Field: effectsProperty, Reason: "is not the JSON of effects"}
 	}
 	for _, e := range stored {
-		rec.Effects = append(rec.Effects, Effect{e.Kind, e.Version, e.Row, e.Payload})
+		rec.Effects = append(rec.Effects, Effect{e.Kind, e.Version, e.Row, e.Payload, e.Table, e.Partition})
 	}
 	return rec, nil
 }

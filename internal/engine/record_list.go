@@ -58,20 +58,35 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 	const method = "SweepCommitRecords"
 	plain := t.Plain()
 	before := t.Options.Now().Add(-Retention - time.Hour)
-	filter := recordFilter(partition, "ge '"+reserved.PlannedSweep+"'", before)
+	filters := []string{recordFilter(partition, "ge '"+reserved.PlannedSweep+"'", before)}
+	if t.Mode.Outbox != nil { // else no write prepares anything in the table
+		filters = append(filters, preparationFilter(partition, before))
+	}
 	r, err := Bulk(ctx, func(yield func(Op, error) bool) {
-		err := plain.each(ctx, filter, "", func(r *Row) bool {
-			if !swept(r, before) {
-				return true
+		for _, filter := range filters {
+			stopped := false
+			var unswept error
+			err := plain.each(ctx, filter, "", func(r *Row) bool {
+				if !swept(r, before) {
+					return true
+				}
+				if unswept = plain.sweepRemotes(ctx, r); unswept != nil {
+					return false
+				}
+				op := Op{Table: plain, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
+				if op.Match == "" {
+					op.Match = azcore.ETagAny
+				}
+				stopped = !yield(op, nil)
+				return !stopped
+			})
+			if err = firstError(err, unswept); err != nil {
+				yield(Op{}, t.OpError(method, keys.Key{}, err))
+				return
 			}
-			op := Op{Table: plain, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
-			if op.Match == "" {
-				op.Match = azcore.ETagAny
+			if stopped {
+				return
 			}
-			return yield(op, nil)
-		})
-		if err != nil {
-			yield(Op{}, t.OpError(method, keys.Key{}, err))
 		}
 	}, BulkOptions{})
 	if be, is := err.(*BulkError); is {
@@ -84,13 +99,20 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 	return r.Done, err
 }
 
-// swept reports whether a row is to be deleted: a commit record of which nothing is left to be done, or a note whose hour is over.
+// swept reports whether a row is to be deleted: a commit record of which nothing is left to be done, what was prepared by a write that
+// is over, or a note whose hour is over.
 func swept(r *Row, before time.Time) bool {
 	if hour, is := strings.CutPrefix(r.Key.RowKey(), reserved.PlannedSweep); is {
 		return hour < hourText(before)
 	}
+	if strings.HasPrefix(r.Key.RowKey(), reserved.Prepared) {
+		p, err := preparationOf(r)
+		return err == nil && p.over
+	}
+	// A record whose effects were executed late is left to a later sweep: it names rows that were written then, and that must be swept
+	// with it.
 	rec, err := recordOf(r)
-	return err == nil && rec.State != RecordPending
+	return err == nil && rec.State != RecordPending && (len(rec.Effects) == 0 || r.Timestamp.Before(before))
 }
 
 func hourText(t time.Time) string { return t.UTC().Format("2006010215") }

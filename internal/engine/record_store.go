@@ -22,7 +22,10 @@ func (t *Table) recordStep(partition, id string, state RecordState, effects []Ef
 
 // Record reads a commit record, nil if there is none. 1 request.
 func (t *Table) Record(ctx context.Context, partition, id string) (*Record, error) {
-	f, err := t.readRow(ctx, RecordKey(partition, id))
+	f, err := t.readStored(ctx, RecordKey(partition, id))
+	if err == nil && f.hidden {
+		err = ErrRanged
+	}
 	if err != nil || f.row == nil {
 		return nil, err
 	}
@@ -30,7 +33,7 @@ func (t *Table) Record(ctx context.Context, partition, id string) (*Record, erro
 }
 
 // Resolve reads a commit record, or stores an abort record if there is none; see commit.Records.Resolve.
-func (t *Table) Resolve(ctx context.Context, partition, id string) (*Record, error) {
+func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...Remote) (*Record, error) {
 	rec, err := t.Record(ctx, partition, id)
 	if err != nil || rec != nil {
 		return rec, err
@@ -40,7 +43,7 @@ func (t *Table) Resolve(ctx context.Context, partition, id string) (*Record, err
 	}
 	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
 	defer cancel()
-	switch state, err := t.abort(ctx, partition, id); {
+	switch state, err := t.abort(ctx, partition, id, remotes...); {
 	case err != nil:
 		return nil, err
 	case state != RecordAborted:
@@ -55,7 +58,7 @@ func (t *Table) Resolve(ctx context.Context, partition, id string) (*Record, err
 // abort stores an abort record in the place of a commit record, so that the write can never commit, or finds that it did. It
 // repeats this until the context ends, or for the default WriteTimeout if the context has no end. Errors: those of recent, if there
 // is no commit record.
-func (t *Table) abort(ctx context.Context, partition, id string) (state RecordState, err error) {
+func (t *Table) abort(ctx context.Context, partition, id string, remotes ...Remote) (state RecordState, err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, defaultWriteTimeout)
@@ -67,7 +70,7 @@ func (t *Table) abort(ctx context.Context, partition, id string) (state RecordSt
 	}
 	for attempt := 1; ; attempt++ {
 		var final bool
-		if state, final, err = t.abortOnce(ctx, partition, id); err == nil || final {
+		if state, final, err = t.abortOnce(ctx, partition, id, remotes); err == nil || final {
 			return state, err
 		}
 		wait := backOff(attempt, pause, max(t.Options.Retry.MaxWait, pause))
@@ -81,7 +84,7 @@ func (t *Table) abort(ctx context.Context, partition, id string) (state RecordSt
 // abortOnce is one attempt of abort. final reports that another one would fail with the same error. The age of the write is
 // compared before each request, and again when the abort record is stored: this machine may have been suspended in between, and the
 // write's own commit record swept.
-func (t *Table) abortOnce(ctx context.Context, partition, id string) (state RecordState, final bool, err error) {
+func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []Remote) (state RecordState, final bool, err error) {
 	if old := t.recent(id); old != nil {
 		rec, err := t.Record(ctx, partition, id)
 		if err != nil || rec == nil {
@@ -89,7 +92,15 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string) (state Reco
 		}
 		return rec.State, true, nil
 	}
-	s, err := t.recordStep(partition, id, RecordAborted, nil)
+	var effects []Effect
+	if len(remotes) > 0 { // not to be executed: what the write has prepared there is swept with the abort record
+		e, err := remoteEffect(remotes)
+		if err != nil {
+			return 0, true, err
+		}
+		effects = []Effect{e}
+	}
+	s, err := t.recordStep(partition, id, RecordAborted, effects)
 	if err != nil {
 		return 0, true, err
 	}

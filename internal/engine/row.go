@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -92,6 +93,7 @@ func SameColumns(a, b []edm.Column) bool {
 //
 //	empid_000223          of a copy: the RowKey of the entity
 //	empid_000223/P4x1     and the projection ID
+//	empid_000223//Sales   and the PartitionKey of the entity, of a copy in another partition
 //	/byname/byage         the tags of a row that contains something of these maintainers
 //	//byname:empid_       the owner of a row that several entities share
 const ownerMark = "//"
@@ -108,22 +110,28 @@ func putOwner(columns []edm.Column, text string) []edm.Column {
 	return Put(columns, reserved.Owner, edm.Value{Kind: edm.String, S: text})
 }
 
-// copyOf returns the columns of a copy of a row.
-func copyOf(r *Row, projectionID string) []edm.Column {
-	rowKey := r.Key.RowKey()
-	if projectionID != "" {
-		rowKey += "/" + projectionID // no RowKey contains a /
+// copyOf returns the columns of a copy of a row in a partition.
+func copyOf(r *Row, partition, projectionID string) []edm.Column {
+	owner := r.Key.RowKey() // no key contains a /
+	elsewhere := partition != r.Key.PartitionKey()
+	if projectionID != "" || elsewhere {
+		owner += "/" + projectionID
 	}
-	return putOwner(r.Columns, rowKey)
+	if elsewhere {
+		owner += "/" + r.Key.PartitionKey()
+	}
+	return putOwner(r.Columns, owner)
 }
 
-// Copied returns the RowKey of the entity that columns are a copy of, and the projection ID; "" if they are no copy.
-func Copied(columns []edm.Column) (rowKey, projectionID string) {
-	rowKey, projectionID, _ = strings.Cut(ownerOf(columns), "/")
+// Copied returns the RowKey of the entity that columns are a copy of, the projection ID, and the entity's PartitionKey unless it is
+// that of the copy; "" if they are no copy.
+func Copied(columns []edm.Column) (rowKey, projectionID, partition string) {
+	rowKey, rest, _ := strings.Cut(ownerOf(columns), "/")
 	if rowKey == "" {
-		return "", ""
+		return "", "", ""
 	}
-	return rowKey, projectionID
+	projectionID, partition, _ = strings.Cut(rest, "/")
+	return rowKey, projectionID, partition
 }
 
 // Own returns columns with an owner.
@@ -163,14 +171,14 @@ func (r *Row) with(columns []edm.Column) *Row {
 	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: columns}
 }
 
-// Copy returns a copy of the row under another key of its partition; see table.Row.Copy.
+// Copy returns a copy of the row under another key; see table.Row.Copy.
 func (r *Row) Copy(k keys.Key, projectionID string) *Row {
-	return &Row{Key: k, Columns: copyOf(r, projectionID)}
+	return &Row{Key: k, Columns: copyOf(r, k.PartitionKey(), projectionID)}
 }
 
 // ProjectionID returns the projection ID that Copy gave a copy, "" for none.
 func (r *Row) ProjectionID() string {
-	_, id := Copied(r.Columns)
+	_, id, _ := Copied(r.Columns)
 	return id
 }
 
@@ -231,11 +239,11 @@ func (r *Row) MaintainerState(maintainer string) []string {
 
 // Primary returns the key of the entity that the row is a copy of.
 func (r *Row) Primary() (k keys.Key, isCopy bool) {
-	rowKey, _ := Copied(r.Columns)
+	rowKey, _, partition := Copied(r.Columns)
 	if rowKey == "" {
 		return keys.Key{}, false
 	}
-	return keys.Stored(r.Key.PartitionKey(), rowKey), true
+	return keys.Stored(cmp.Or(partition, r.Key.PartitionKey()), rowKey), true
 }
 
 func (r *Row) isCopy() bool { _, is := r.Primary(); return is }

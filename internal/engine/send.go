@@ -152,27 +152,3 @@ func (w *write) repeated(failed int, refusal error) bool {
 		return errors.Is(refusal, ErrChanged)
 	}
 }
-
-// inCallersTerms returns the refusal of a step as an error of the caller's operation.
-func (w *write) inCallersTerms(err error) error {
-	b, is := err.(*BatchError)
-	if !is {
-		return err
-	}
-	b = &BatchError{Index: b.Index, Key: b.Key, Code: b.Code, Err: b.Err}
-	if b.Index >= 0 {
-		s := &w.currentPlan.steps[b.Index]
-		b.Index = s.opIndex
-		if d := s.derived; d != nil {
-			cause := b.Err
-			if d.ifExists != nil && errors.Is(cause, ErrExists) {
-				cause = &Condition{d.ifExists, cause}
-			}
-			b.Err = &DerivedError{Maintainer: d.by, Key: s.Key, Err: cause}
-		}
-	}
-	if !w.asTransaction {
-		return b.Err
-	}
-	return b
-}

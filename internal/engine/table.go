@@ -127,7 +127,12 @@ func (t *Table) name() string {
 // Same reports whether two handles are of the same table, as far as can be known: of one service, by the name, whose case means
 // nothing.
 func (t *Table) Same(other *Table) bool {
-	return strings.EqualFold(t.Name, other.Name) && (t.shared == other.shared || reflect.ValueOf(t.Service).Comparable() && t.Service == other.Service)
+	return strings.EqualFold(t.Name, other.Name) && t.SameService(other)
+}
+
+// SameService reports whether two tables are of one service, as far as can be known.
+func (t *Table) SameService(other *Table) bool {
+	return t.shared == other.shared || reflect.ValueOf(t.Service).Comparable() && t.Service == other.Service
 }
 
 // Ranged reports whether a list of the table came through a signature for a range of keys.

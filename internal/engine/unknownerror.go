@@ -34,16 +34,20 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	defer func() { end(err) }()
 	ctx, cancel := Bound(ctx, w.table.Options.WriteTimeout)
 	defer cancel()
-	state, err := w.table.abort(ctx, e.Partition, e.ID)
+	state, err := w.table.abort(ctx, e.Partition, e.ID, placesOf(w.currentPlan.remotes)...)
 	if err != nil {
 		return false, w.table.OpError("Resolve", RecordKey(e.Partition, e.ID), err)
 	}
 	if state != RecordAborted {
 		w.state = stateCommitted
+		w.finish(ctx)
 		w.applied(callersPart(w, w.etags(ctx, -1, "")))
+		w.appliedRemotes()
+		w.show(ctx)
 		return true, nil
 	}
 	w.state = stateAborted
+	_ = w.rollBack(ctx) // else a worker does it
 	w.tellTargets(false)
 	return false, nil
 }

@@ -21,6 +21,7 @@ type write struct {
 	table         *Table
 	method        string
 	ops           []Op // the caller's, as they were made
+	moved         []Op // the caller's in other partitions
 	asTransaction bool // the caller asked for a transaction
 	mayDropTail   bool // the first plan may leave out operations at the end that do not fit
 	skip          func(i int, err error) bool
@@ -41,6 +42,9 @@ type write struct {
 	out          outcome // of what was sent last
 	lastConflict outcome // the last one that a concurrent writer caused
 
+	parts []*write // of this write, in other partitions
+	only  string   // the partition of a part
+
 	resolving sync.Mutex // by UnknownError.Resolve
 }
 
@@ -48,15 +52,17 @@ type write struct {
 //
 //	state        function           next states
 //	begun        planAnew           planned, givenUp, inDoubt
-//	planned      sendNotification   ready, givenUp
+//	planned      sendNotification   notified, givenUp
+//	notified     prepare            ready, begun, aborted
 //	ready        send               committed, refused, givenUp
-//	refused      replan             begun, givenUp, aborted
+//	refused      replan             begun, givenUp, aborted, committed
 //	givenUp      giveUp             committed, aborted, inDoubt
 type state int
 
 const (
 	stateBegun     state = iota // next: make a plan
 	statePlanned                // next: notify the outbox, if there are effects
+	stateNotified               // next: prepare the other partitions, if there are any
 	stateReady                  // next: send it until its outcome is known
 	stateRefused                // a step was refused; next: plan again, if that may help
 	stateGivenUp                // no further attempt; next: make the outcome certain, if there is a commit record
@@ -91,8 +97,37 @@ type transaction struct {
 	record  bool   // there is a commit record of this write
 	lead    bool   // the first step is a commit record: the write's own, or one of which it completes an effect
 	effects bool
+	remotes []*remote
 	after   afterCommit
 	late    time.Time // zero for a transaction that may be sent at any time
+}
+
+// remote is what a write does in another partition than its home: in another partition of the table, or in another table of the
+// service. It is prepared before the write commits, and finished afterwards.
+type remote struct {
+	at      Remote
+	table   *Table
+	plan    *Plan
+	part    *write      // plans the operations of this partition, and finds out what a refusal means
+	steps   []step      // what the partition is to become
+	prepare transaction // what prepares the partition
+	images  int         // the rows of the preparation that contain new contents
+	etags   []azcore.ETag
+}
+
+// remotes are the remotes of a plan.
+type remotes struct {
+	write *write
+	home  *Plan
+	all   []*remote
+}
+
+// placesOf returns where remotes are.
+func placesOf(remotes []*remote) (all []Remote) {
+	for _, m := range remotes {
+		all = append(all, m.at)
+	}
+	return all
 }
 
 // callersPart returns the part of the caller's operations in a list with an item for each step.
@@ -103,7 +138,12 @@ func callersPart[X any](w *write, all []X) []X {
 	return all[:len(w.ops)]
 }
 
-func (w *write) partition() string { return w.ops[0].Key.PartitionKey() }
+func (w *write) partition() string {
+	if w.only != "" {
+		return w.only
+	}
+	return w.ops[0].Key.PartitionKey()
+}
 
 // readRow is Table.readRow for a write, whose time a throttled read may take.
 func (w *write) readRow(ctx context.Context, k keys.Key) (f readResult, err error) {
@@ -131,9 +171,6 @@ func (w *write) stored(s *step) edm.Stored {
 	after, _ := s.after(idColumn(w.id)) // planning has seen it
 	return after
 }
-
-// superseded stands for the ETag of a version that was overwritten before it became known. It fits no row.
-const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
 
 // log returns the log of the write.
 func (w *write) log() Log {

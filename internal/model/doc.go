@@ -6,12 +6,23 @@
 //     a time, with 54 to 2,000,000 states each and 7.5 million in all, and three workloads of 6 to 21 million states with -large.
 //     30 mutants. Some users are programs that do not know incarnations, write entities that they read long ago or forge
 //     incarnations, and clocks jump.
+//
 //   - Outbox: a write with two effects, workers of two releases, a poison queue and its replay, with writers and workers that are
 //     suspended for longer than the retention, and clocks that jump. 290,000 to 1,060,000 states. 11 mutants.
+//
 //   - Clean-up: deletion of old commit records by partition and hour, in a model of time. 350,000 states for one write and 630,000
 //     for two. 12 mutants.
+//
+//   - Reconcile: rows of other partitions that follow from an entity, with two writers, two workers, writers that apply their own
+//     writes, lists and sums of two entities, fills and repairs of live tables, sweeps of tombstones, and one late request at a time.
+//     30 workloads of 2,000 to 1,800,000 states, 8.2 million in all, and 4 more with -large. 29 mutants.
+//
 //   - Large entities: blobs that entities link, with two users that replace, delete, undo, move and restore, a collector, a reader
 //     and one late request at a time. 13 workloads of 10,000 to 1,700,000 states, 3.2 million in all. 17 mutants.
+//
+//   - Changes over several partitions: Move, unique values and summaries, with up to three users, two workers, readers that do not
+//     write, Verify and one late request at a time. 27 workloads of 300 to 870,000 states, 6.3 million in all, and two of 3.4 and 4.8
+//     million with -large. 22 mutants.
 //
 // The models assume that a request arrives within the retention or never, that clocks differ by less than the retention, and that a
 // suspended machine reads the current time when it checks the age of an operation right before it sends a request.
@@ -28,6 +39,21 @@
 // keeps the blob. A restore takes the row back, and fails if it is not there. The collector reads a moved row, then asks the
 // destination, and then changes the row by its ETag.
 //
+// # Changes over several partitions
+//
+// An operation is prepared in each remote partition: its rows are marked there, in one transaction with a control row. The commit
+// record in the home partition decides. Then the operation is finished in each remote partition: the marks are replaced by the new
+// values, and the control row becomes done. Every program that meets a mark may finish or roll back the operation.
+//
+// No operation is rolled back without an abort record, not even after the storage has refused the commit: a second copy of the commit
+// may succeed later if it inserts a row. The roll back inserts the control row as done if it is absent, since the request that
+// prepares the partition may be late. Rows that are only read are marked too. A commit record is closed after all remote partitions
+// are finished, and an operation without one that is older than the retention is rolled back only if its age was checked first.
+//
+// A reader that does not write takes a marked row for the old one unless the operation is committed. It reads the commit record after
+// the row. A page with a row of a committed operation is read again, because another row of the page may have changed before the
+// commit. A look-up whose entity does not have the value reads the pointer again.
+//
 // # The archive
 //
 // The key of a row in the destination contains the incarnation, and the row lists the operations that wrote it. A worker reads its
@@ -41,6 +67,19 @@
 // unfinished move of an entity that was deleted since. The restore then reads the row again: the content that it read before may be
 // old, and a row of an unfinished move may be a tombstone by now. The restore creates a new incarnation, and its transaction
 // inserts a note with the old incarnation, so that no incarnation is restored twice.
+//
+// # Reconcile
+//
+// The commit record names the target rows of the old and of the new content. A worker reads the commit record, then the target rows,
+// and then the entity, and writes each row by CAS, also a row that seems right: the write invalidates the ETags of slower workers.
+// After a conflict it reads the rows and the entity again. A row without content is a tombstone, and is inserted if it is absent,
+// so that a late Insert fails. A writer that applies its own write does the same after its commit, and a fill or a repair of Verify does
+// it without a commit record. A fill may also insert what it read, because each later change overwrites the row.
+//
+// Tombstones are deleted by their ETag after the retention. A worker or a fill therefore checks its clock before it writes a row: if
+// it was suspended since it read the row, it begins again.
+//
+// Sums are stored in the transaction that writes the counted row, each by CAS.
 //
 // # The clean-up
 //

@@ -15,11 +15,11 @@ func TestEventual(t *testing.T) {
 	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
 		{Name: "the message of a write that may still commit is deleted", File: "internal/engine/record_store.go",
-			Old: "\tswitch state, err := t.abort(ctx, partition, id); {\n", New: "\tswitch state, err := RecordAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
+			Old: "\tswitch state, err := t.abort(ctx, partition, id, remotes...); {\n", New: "\tswitch state, err := RecordAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
 		{Name: "notifications are not hidden", File: "eventual/outbox.go",
 			Old: "o.queue.put(ctx, text, n.Hidden)", New: "o.queue.put(ctx, text, 0)", Test: "TestNotificationHidden"},
 		{Name: "notifications have an unknown version", File: "eventual/outbox.go",
-			Old: "	text := message{Version: messageVersion, Table: n.Table, Partition: n.Partition, Op: n.OperationID}.text()\n", New: "	text := message{Version: 0, Table: n.Table, Partition: n.Partition, Op: n.OperationID}.text()\n", Test: "TestEveryFault|TestRequests"},
+			Old: "	m := message{Version: messageVersion, Table", New: "	m := message{Version: 0, Table", Test: "TestEveryFault|TestRequests"},
 		{Name: "a message is deleted before its effects are executed", File: "eventual/execute.go",
 			Old: "	if out = e.executeRecord(ctx, t, x); out.kind", New: "	_ = x.queue.delete(context.WithoutCancel(ctx), x.delivery)\n	if out = e.executeRecord(ctx, t, x); out.kind", Test: "TestEveryFault", Args: some},
 		{Name: "an effect of an unknown kind counts as done", File: "eventual/execute.go",
@@ -51,7 +51,7 @@ func TestEventual(t *testing.T) {
 		{Name: "a clean-up is recorded and not sent", File: "eventual/cleanup.go",
 			Old: "		return err\n	}\n	if !c.env.opt.Now()", New: "	}\n	if !c.env.opt.Now()", Test: "TestCleanUpLost"},
 		{Name: "a clean-up deletes pending commit records", File: "internal/engine/record_list.go",
-			Old: "\treturn err == nil && rec.State != RecordPending\n", New: "\treturn err == nil && rec.State != 0\n", Test: "TestCleanUp$"},
+			Old: "\treturn err == nil && rec.State != RecordPending && (", New: "\treturn err == nil && rec.State != 0 && (", Test: "TestCleanUp$"},
 		{Name: "messages of a busy partition are returned", File: "eventual/dispatcher.go",
 			Old: "	for len(p.waiting) > p.size {\n", New: "	for len(p.waiting) > 0 {\n", Test: "TestBusyPartition$"},
 		{Name: "nothing is received while a partition is busy", File: "eventual/receiver.go",

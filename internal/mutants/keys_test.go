@@ -63,7 +63,7 @@ func TestNumbers(t *testing.T) {
 			Old: "		if !whole {\n			op = \"le\"\n		}\n", New: "", Test: "TestWhereFindsWhatIsRead"},
 		{Name: "lists end below the library's rows", File: "internal/engine/filter.go",
 			Old: "		f.compare(name, \"ge\", edm.Quote(reserved.FirstAbove))\n", New: "		f.compare(name, \"lt\", edm.Quote(reserved.First))\n", Test: "TestKeyOrder"},
-		{Name: "a row that was not requested is accepted", File: "internal/engine/readrow.go",
+		{Name: "a row that was not requested is accepted", File: "internal/engine/readstored.go",
 			Old: "	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {\n", New: "	if in.PartitionKey != \"\" {\n", Test: "TestUnreadableResponses"},
 	})
 }

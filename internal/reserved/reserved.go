@@ -28,6 +28,10 @@ const (
 	// written into each part: its tag.
 	Parts = "_parts"
 	Part  = "_part"
+
+	// Mark is written by package table into a row that a write over several partitions has prepared and not finished: the write's
+	// operation ID, where its commit record is, and what becomes of the row, as an Edm.String.
+	Mark = "_tx"
 )
 
 // PartMark separates the RowKey of a wide entity from the number of a part, 2 digits, in the RowKey of the part. Parts sort directly
@@ -35,7 +39,7 @@ const (
 const PartMark = "!"
 
 // Properties are the system properties.
-var Properties = []string{OperationID, Incarnation, MaintainerState, Type, Version, Owner, Parts, Part}
+var Properties = []string{OperationID, Incarnation, MaintainerState, Type, Version, Owner, Parts, Part, Mark}
 
 // SpreadPartition separates a source of package logtail from the number of its partition, 3 digits, in the PartitionKeys of a log that
 // is spread.
@@ -67,6 +71,13 @@ const (
 
 	// Blob begins the RowKeys of the rows of blobs, of package largeentity: the ID of the blob follows, 26 characters of 0-9 and A-Z.
 	Blob = "~b|"
+
+	// Prepared begins the RowKeys of the rows in which a write over several partitions notes what it has prepared, of package table:
+	// the operation ID follows, and for the new content of a row a | and a number.
+	Prepared = "~t|"
+
+	// View begins the RowKeys of the notes of derived entities, of package materialized: the RowKey of the derived entity follows.
+	View = "~v|"
 
 	// Restored begins the RowKeys of notes that an incarnation was restored, of package archive: the incarnation follows.
 	Restored = "~l|"

@@ -145,7 +145,7 @@ func TestWrongSlots(t *testing.T) {
 		{"part after the day", at(series.Parts(nil, series.Part{Name: "A"}, series.Part{Name: "B", From: 24 * h})), "property B begins at 24h0m0s; a part must begin after the one before it, and before 24 hours"},
 		{"one name twice", at(series.Parts(nil, series.Part{Name: "A"}, series.Part{Name: "A", From: h})), "property A is the name of two parts"},
 		{"wrong name", at(series.Parts(nil, series.Part{Name: "A-B"})), `property "A-B": a name may contain letters, digits and _, and must not begin with a digit; '-' is at byte 1`},
-		{"reserved name", at(series.Parts(nil, series.Part{Name: "_op"})), `property "_op": the library reserves the names _op _life _ix _type _v _sys _parts _part`},
+		{"reserved name", at(series.Parts(nil, series.Part{Name: "_op"})), `property "_op": the library reserves the names _op _life _ix _type _v _sys _parts _part _tx`},
 		{"name of the service", at(series.Parts(nil, series.Part{Name: "RowKey"})), `property "RowKey": the service reserves the name`},
 		{"many parts", at(series.Parts(nil, many...)), "Parts.parts has 251 parts of a day; at most 250 are allowed"},
 		{"24th hour", named(series.Hours(nil), "2014-07-31", "H24"), `Slot.Name is "H24", a slot that 2014-07-31 lacks in UTC; its slots are H00 to H23`},

@@ -3,9 +3,11 @@
 package derived
 
 import (
+	"context"
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
@@ -59,6 +61,43 @@ type PerEntity[T any] interface {
 // Searched is a PerEntity whose rows are not in a range of their own, but found by a condition.
 type Searched interface {
 	Condition() table.Cond[table.Row]
+}
+
+// Elsewhere is a maintainer whose rows are in other partitions or tables.
+type Elsewhere[T any] interface {
+	Maintainer[T]
+
+	// Definition gives the targets for repairs.
+	reconcile.Definition
+
+	// Kind returns the kind of the effects by which workers change the rows, "" if they change together with their entities.
+	Kind() string
+
+	// Rows yields all rows of the definition, tombstones and foreign rows included. Ranged reports whether some were hidden.
+	Rows(ctx context.Context, pageSize int) iter.Seq2[*table.Row, error]
+	Ranged() bool
+
+	// Table is where the rows are.
+	Table() *engine.Table
+
+	// GetRow reads a row.
+	GetRow(ctx context.Context, k keys.Key) (*table.Row, error)
+
+	// Delete deletes a row that was read, by its ETag.
+	Delete(ctx context.Context, row *table.Row) error
+
+	// WantedRows returns the rows that follow from an entity, and RecordedRows those in its maintainer state.
+	WantedRows(e *table.Entity[T]) ([]keys.Key, error)
+	RecordedRows(entity *table.Row) []keys.Key
+
+	// EntitiesIn returns the entities that a row names, none for a tombstone or a foreign row, and IsTombstone tells these two apart.
+	EntitiesIn(row *table.Row) []keys.Key
+	IsTombstone(row *table.Row) bool
+
+	// Content returns the part of a row that follows from its entity, and WantedContent what that part should be. Both return nil if
+	// the row need only name the entity.
+	Content(row *table.Row) *table.Row
+	WantedContent(entity *table.Row, row keys.Key) *table.Row
 }
 
 // PerGroup is a maintainer whose rows are totals of what all entities of a group contribute.

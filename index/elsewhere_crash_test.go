@@ -1,0 +1,196 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// openProcess opens the table with definitions elsewhere for a process of a crash test.
+func openProcess(p *crashtest.Process, d elsewhere) (*table.Table[worker], *eventual.Outbox, *eventual.Worker, error) {
+	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	o := quick()
+	var mu sync.Mutex // writes of several goroutines
+	o.NewID = func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return fmt.Sprintf("%016X", p.Rand().Uint64())
+	}
+	o.Retry.ConflictAttempts = 100
+	return openElsewhere(acc, o, d.all()...)
+}
+
+// setUpElsewhere inserts two workers, whose rows are right.
+func setUpElsewhere(d elsewhere) func(context.Context, *crashtest.Process) error {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		staff, _, w, err := openProcess(p, d)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(staff.Ensure(ctx), index.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
+			return err
+		}
+		for _, v := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, []string{"y"}}} {
+			if _, err := staff.Insert(ctx, &v); err != nil {
+				return err
+			}
+		}
+		return w.Drain(ctx)
+	}
+}
+
+// drainElsewhere executes all effects that are left, also those of messages that crashed workers have hidden. Writers that the test
+// has ended may have left messages that are hidden for twice their time.
+func drainElsewhere(d elsewhere) func(context.Context, *crashtest.Process) error {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		_, _, w, err := openProcess(p, d)
+		for range 3 {
+			if err == nil {
+				time.Sleep(2 * time.Minute) // of the bubble's clock
+				err = w.Drain(ctx)
+			}
+		}
+		return err
+	}
+}
+
+// checkConverged checks that the rows are right, and that no message is poison.
+func checkConverged(s *storagetest.Service) error {
+	if poison := s.Messages("poison"); len(poison) > 0 {
+		return fmt.Errorf("poison: %v", poison[0])
+	}
+	return checkElsewhere(s)
+}
+
+// sampleElsewhere leaves out faults: 1 takes 10 minutes.
+var sampleElsewhere = testkit.Count("elsewheresample", 10, "of so many faults of rows elsewhere, one is tried")
+
+// TestElsewhereEveryFault: each operation, with each fault at each of its requests and of the worker's: the rows are right when no
+// message is left.
+func TestElsewhereEveryFault(t *testing.T) {
+	t.Parallel()
+	for _, inline := range []bool{false, true} {
+		for verb, write := range operations() {
+			t.Run(fmt.Sprintf("%s/inline=%v", strings.ReplaceAll(verb, " ", "_"), inline), func(t *testing.T) {
+				t.Parallel()
+				build := func() crashtest.Workload {
+					d := newElsewhere(inline)
+					return crashtest.Workload{
+						Setup: setUpElsewhere(d),
+						Processes: []func(context.Context, *crashtest.Process) error{
+							func(ctx context.Context, p *crashtest.Process) error {
+								staff, _, _, err := openProcess(p, d)
+								if err != nil {
+									return err
+								}
+								return write(ctx, staff)
+							},
+							func(ctx context.Context, p *crashtest.Process) error {
+								_, _, w, err := openProcess(p, d)
+								if err != nil {
+									return err
+								}
+								return w.Drain(ctx)
+							},
+						},
+						Drain: drainElsewhere(d),
+						Check: checkConverged,
+					}
+				}
+				o := crashtest.Options{PairLimit: -1, Sample: *sampleElsewhere}
+				if testing.Short() {
+					o.MaxLateness, o.Sample = 3, max(o.Sample, 25)
+				}
+				r := crashtest.Enumerate(t, build, testkit.ForRace(o))
+				r.Require(t)
+				t.Log(r)
+			})
+		}
+	}
+}
+
+// schedulesElsewhere is how many random schedules of rows elsewhere are run; 20,000 take half an hour.
+var schedulesElsewhere = testkit.Count("elsewhere", 300, "random schedules of writers and workers of rows elsewhere")
+
+// TestElsewhereSchedules: three writers and three workers, five keys with few values, in random schedules with faults. Messages are
+// lost, doubled and late, workers stall, and entities are deleted and inserted again while messages are queued.
+func TestElsewhereSchedules(t *testing.T) {
+	t.Parallel()
+	build := func() crashtest.Workload {
+		d := newElsewhere(false)
+		w := crashtest.Workload{Setup: setUpElsewhere(d), Drain: drainElsewhere(d), Check: checkConverged}
+		for range 3 {
+			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
+				staff, _, _, err := openProcess(p, d)
+				for range 3 {
+					if err == nil {
+						_ = randomWrite(ctx, staff, p.Rand())
+					}
+				}
+				return err
+			}, func(ctx context.Context, p *crashtest.Process) error {
+				_, _, w, err := openProcess(p, d)
+				for range 4 {
+					if err == nil {
+						_ = w.Drain(ctx)
+						time.Sleep(time.Duration(p.Rand().IntN(40)) * time.Second)
+					}
+				}
+				return err
+			})
+		}
+		return w
+	}
+	o := crashtest.Options{Runs: *schedulesElsewhere, FaultRate: 0.1}
+	if testing.Short() {
+		o.Runs = 30
+	}
+	r := crashtest.Schedules(t, build, testkit.ForRace(o))
+	r.Require(t)
+	t.Log(r)
+	if r.Distinct < r.Runs*9/10 {
+		t.Errorf("distinct schedules: got %d of %d; want at least %d", r.Distinct, r.Runs, r.Runs*9/10)
+	}
+}
+
+// randomWrite does one random write.
+func randomWrite(ctx context.Context, staff *table.Table[worker], rng *rand.Rand) (err error) {
+	pick := func(all ...string) string { return all[rng.IntN(len(all))] }
+	w := worker{"S", 1 + rng.IntN(5), pick("Jones", "Smith"), pick("", "a", "b", "C"), 30 + rng.IntN(2), nil}
+	for range rng.IntN(3) {
+		if tag := pick("x", "y", "z"); len(w.Tags) == 0 || w.Tags[0] != tag {
+			w.Tags = append(w.Tags, tag)
+		}
+	}
+	switch rng.IntN(6) {
+	case 0:
+		_, err = staff.Insert(ctx, &w)
+	case 1:
+		_, err = staff.Upsert(ctx, &w, table.ReplaceExisting)
+	case 2, 3:
+		_, err = staff.Update(ctx, at(w.ID), func(v *worker) error { w.ID = v.ID; *v = w; return nil })
+	case 4:
+		err = staff.MergeAny(ctx, at(w.ID), last.Set(w.Last), email.Set(w.Email))
+	case 5:
+		err = staff.DeleteAny(ctx, at(w.ID))
+	}
+	return err
+}

@@ -1,0 +1,241 @@
+package index_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestElsewhereDefinitions: wrong definitions are refused before anything is sent.
+func TestElsewhereDefinitions(t *testing.T) {
+	t.Parallel()
+	s := newElsewhereScene(t, newElsewhere(false))
+	text := keys.Tuple1(keys.Text())
+	name := func(w *worker) (string, bool) { return w.Last, true }
+	calls := 0
+	of := func(e index.Elsewhere[worker]) *index.Index[worker, string] {
+		return index.New("one", text, name, &index.Options[worker]{Elsewhere: &e})
+	}
+	plain := openAs(t, s.ConnectionString(), s, schema)
+	for what, c := range map[string]struct {
+		table *table.Table[worker]
+		defs  []index.Definition[worker]
+		says  string
+	}{
+		"no outbox":                  {plain, []index.Definition[worker]{of(index.Elsewhere[worker]{})}, "has no outbox"},
+		"lists without an outbox":    {plain, []index.Definition[worker]{index.NewLists("one", text, name, &index.ListOptions[worker]{Elsewhere: &index.Elsewhere[worker]{}})}, "has no outbox"},
+		"a wrong table name":         {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Table: "a_b"})}, "Elsewhere.Table"},
+		"a reserved table name":      {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Table: "tables"})}, "Elsewhere.Table"},
+		"no partition":               {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Partition: func(*worker) keys.Enc { return keys.Enc{} }})}, "returns no key"},
+		"a partition that is random": {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Partition: func(*worker) keys.Enc { calls++; return keys.Raw(fmt.Sprint(calls)) }})}, "is not pure"},
+		"a name that is taken":       {s.staff, []index.Definition[worker]{index.New("mail", text, name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})}, "name of another definition"},
+		"a range that is taken, in the same table": {s.staff, []index.Definition[worker]{
+			index.New("one", keys.Tuple1(keys.Text()).Named("last"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Table: "StaffCopies"}})}, "overlaps"},
+		"the range of the entities, in their table": {s.staff, []index.Definition[worker]{
+			index.New("one", keys.Tuple1(keys.Text()).Named("w"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Table: "staff"}})}, "overlaps"},
+	} {
+		s.Count()
+		_, err := index.Attach(c.table, c.defs...)
+		var de *index.DefinitionError
+		if !errors.As(err, &de) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got error %v; want a *DefinitionError that says %q", what, err, c.says)
+		}
+		testkit.Expect(t, what+": requests", s.Count().String(), "none")
+	}
+	// In another table, the range of the entities is free. A function that panics for a value fails the write of that value.
+	other := index.New("one", keys.Tuple1(keys.Text()).Named("w"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.Enc {
+		if w.Last == "panic" {
+			panic("no partition")
+		}
+		return keys.Raw(w.Last)
+	}}})
+	staff, err := index.Attach(s.staff, other)
+	check(t, err)
+	ctx := context.Background()
+	for _, last := range []string{"panic", "a/b", ""} {
+		if _, err := staff.Insert(ctx, &worker{"S", 1, last, "", 1, nil}); err == nil || !strings.Contains(err.Error(), "one") {
+			t.Errorf("insert of %q: got error %v; want one of the definition", last, err)
+		}
+	}
+	testkit.Expect(t, "rows", len(s.Rows("staff")), 0)
+}
+
+// TestElsewhereLookUps: wrong look-ups are refused before anything is sent.
+func TestElsewhereLookUps(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	var ve *table.ValueError
+	if _, err := s.mail.Get(ctx, s.staff, keys.Raw("S"), "a"); !errors.As(err, &ve) {
+		t.Errorf("got error %v; want that the partition is set", err)
+	}
+	if err := onlyError(t, "List", s.mail.List(ctx, s.staff, keys.Raw("S"), "a")); !errors.As(err, &ve) {
+		t.Errorf("got error %v; want that the partition is set", err)
+	}
+	if err := onlyError(t, "Between", s.tag.Between(ctx, s.staff, keys.Enc{}, "a", "b")); err == nil {
+		t.Error("got no error; want that there is no partition")
+	}
+	if _, err := s.names.Keys(ctx, s.staff, keys.Raw("S"), "a"); !errors.As(err, &ve) {
+		t.Errorf("got error %v; want that the partition is set", err)
+	}
+	if err := onlyError(t, "List by an index with partitions", s.last.List(ctx, s.staff, keys.Enc{}, "a")); !errors.Is(err, table.ErrTableScan) {
+		t.Errorf("got error %v; want ErrTableScan", err)
+	}
+	testkit.Expect(t, "requests", s.Count().String(), "none")
+	filling := index.New("filling", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
+		&index.Options[worker]{WriteOnly: true, Elsewhere: &index.Elsewhere[worker]{}})
+	staff, err := index.Attach(s.staff, filling)
+	check(t, err)
+	if _, err := filling.Get(ctx, staff, keys.Enc{}, "a"); !errors.Is(err, index.ErrWriteOnly) {
+		t.Errorf("got error %v; want ErrWriteOnly", err)
+	}
+}
+
+// TestElsewhereHostileEffects: an effect that names rows that the definition never makes of the entity is poison, and changes nothing.
+func TestElsewhereHostileEffects(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, []string{"x"}}, worker{"S", 2, "Jones", "b", 44, nil})
+	s.drain(t)
+	all := func() string {
+		return fmt.Sprint(s.Rows("staff"), s.Rows("staffmail"), s.Rows("staffcopies"), s.Rows("staffnames"))
+	}
+	before := all()
+	h := index.Handler(s.staff)
+	for _, c := range []struct{ definition, pk, rk string }{
+		{"mail", "mail_a", "mail_a_S:w_000002"},       // of another entity
+		{"mail", "mail_b", "mail_a_S:w_000001"},       // in the partition of another value
+		{"mail", "mail_a", "other"},                   // not of the definition
+		{"mail", "~i|x", "mail_a_S:w_000001"},         // the library's
+		{"age", "S", "w_000002"},                      // an entity
+		{"age", "S", "~i|01K9ZZZZZZZZZZZZZZZZZZZZZZ"}, // a commit record
+		{"age", "age_S", "age_044!_S:w_000002"},
+		{"last", "all", "last_Jones!_S:w_000002"},
+		{"tag", "tag_x", "tag_x_S:w_000001"}, // without the prefix of its rows
+		{"tag", "tag_y", "~x|tag_x_S:w_000001"},
+		{"names", "names_Jones", "names_Smith"},
+		{"names", "names_Jones", "mail_a"},
+	} {
+		payload, _ := json.Marshal(map[string]any{"rows": map[string][][2]string{c.definition: {{c.pk, c.rk}}}})
+		err := h.Handle(ctx, eventual.Job{Partition: keys.Raw("S"), Effect: commit.Effect{Kind: h.Kind, Version: 1, RowKey: "w_000001", Payload: payload}})
+		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
+			t.Errorf("%v: got error %v; want poison", c, err)
+		}
+	}
+	// Rows that the entity could have, but has not, become tombstones.
+	payload := []byte(`{"rows":{"mail":[["mail_zz","mail_zz_S:w_000001"]],"names":[["names_Smith","names_Smith"]]}}`)
+	check(t, h.Handle(ctx, eventual.Job{Partition: keys.Raw("S"), Effect: commit.Effect{Kind: h.Kind, Version: 1, RowKey: "w_000001", Payload: payload}}))
+	check(t, checkElsewhere(s.Service))
+	if all() == before {
+		t.Error("got no tombstone; want one")
+	}
+	if _, err := s.mail.Get(ctx, s.staff, keys.Enc{}, "zz"); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("got error %v; want ErrNotFound", err)
+	}
+}
+
+// TestElsewhereForeignRow: a row of another program under the key of an index row makes the message poison, and stays.
+func TestElsewhereForeignRow(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := newElsewhere(false)
+	s := newElsewhereScene(t, d, d.mail, d.names)
+	rows, err := table.New(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
+	check(t, err)
+	foreign := &table.Row{Key: keys.Stored("mail_a", "mail_a_S:w_000001")}
+	check(t, foreign.Set("Theirs", "x"))
+	_, err = rows.Insert(ctx, foreign)
+	check(t, err)
+	_, err = s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
+	check(t, err)
+	check(t, s.worker.Drain(ctx))
+	testkit.Expect(t, "poison", len(s.Messages("poison")), 1)
+	row, err := rows.GetRow(ctx, foreign.Key)
+	check(t, err)
+	theirs, _ := row.Get("Theirs")
+	testkit.Expect(t, "row", fmt.Sprint(theirs), "x")
+	if report := s.verifyReport(t); report.Failed != 0 || report.Pending == 0 {
+		t.Errorf("got report %+v; want a pending row, since the effect is still in its commit record", report)
+	}
+}
+
+// TestElsewhereReleases: two releases with different key functions write, and workers of either execute the effects. Each entity has
+// the rows of its last write, and none of others.
+func TestElsewhereReleases(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	release := func(key func(w *worker) (string, bool)) *index.Index[worker, string] {
+		return index.New("name", keys.Tuple1(keys.Text()), key, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})
+	}
+	d := newElsewhere(false)
+	old := release(func(w *worker) (string, bool) { return w.Last, w.Last != "" })
+	later := release(func(w *worker) (string, bool) { return w.Last + "." + w.Email, true })
+	s := newElsewhereScene(t, d, old)
+	acc, err := account.FromTransport(s.Service, nil)
+	check(t, err)
+	o := quick()
+	o.Now, o.Retry.ConflictAttempts = s.Now, 100
+	staff2, _, worker2, err := openElsewhere(acc, o, later, d.names)
+	check(t, err)
+	check(t, index.Ensure(ctx, staff2))
+	rows := func() string {
+		var all []string
+		for _, r := range s.Rows("staffname") {
+			if sys := fmt.Sprint(r.Get("_sys")); !strings.Contains(sys, "/~") {
+				all = append(all, r.PartitionKey+"="+fmt.Sprint(r.Get("Email")))
+			}
+		}
+		return strings.Join(all, " ")
+	}
+	_, err = s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
+	check(t, err)
+	check(t, worker2.Drain(ctx))
+	testkit.Expect(t, "rows of the old release, by the new worker", rows(), "name_Jones=a")
+	check(t, staff2.MergeAny(ctx, at(1), email.Set("b")))
+	check(t, s.worker.Drain(ctx)) // does not know the lists, and leaves the message to others
+	testkit.Expect(t, "rows of the new release, by the old worker", rows(), "name_Jones.b=b")
+	s.Advance(time.Minute)
+	check(t, worker2.Drain(ctx))
+	testkit.Expect(t, "lists, by the new worker", len(s.Rows("staffnames")), 1)
+	testkit.Expect(t, "poison", len(s.Messages("poison")), 0)
+	// The old release cannot write an entity of a definition that it lacks.
+	if err := s.staff.MergeAny(ctx, at(1), email.Set("c")); !errors.Is(err, index.ErrUnknownIndex) {
+		t.Errorf("got error %v; want ErrUnknownIndex", err)
+	}
+	check(t, staff2.DeleteAny(ctx, at(1)))
+	check(t, worker2.Drain(ctx))
+	testkit.Expect(t, "rows of a deleted entity", rows(), "")
+}
+
+// TestElsewhereBefore: a definition cannot get Elsewhere while entities have its rows in their own partitions.
+func TestElsewhereBefore(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := newElsewhere(false)
+	s := newElsewhereScene(t, d, d.mail)
+	key := func(w *worker) (string, bool) { return w.Last, true }
+	here := index.New("name", keys.Tuple1(keys.Text()), key, nil)
+	staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), here)
+	check(t, err)
+	_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "", 44, nil})
+	check(t, err)
+	there, err := index.Attach(s.staff, index.New("name", keys.Tuple1(keys.Text()), key, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}}))
+	check(t, err)
+	var de *index.DefinitionError
+	if err := there.MergeAny(ctx, at(1), email.Set("a")); !errors.As(err, &de) || de.Field != "Elsewhere" {
+		t.Errorf("got error %v; want a *DefinitionError of Elsewhere", err)
+	}
+}

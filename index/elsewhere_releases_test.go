@@ -1,0 +1,80 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestGlobalReleases: a table in use gets a unique value, and loses it again, while programs of two releases write.
+func TestGlobalReleases(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	writeOnly := index.New("login", keys.Tuple1(keys.Fold(keys.Text())), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+		&index.Options[worker]{Unique: index.Global, WriteOnly: true})
+	s := newElsewhereScene(t, elsewhere{}, writeOnly)
+	filling := s.staff
+	old, err := table.New(s.Tables(), "staff", schema, &table.Options{Common: quick().Common})
+	check(t, err)
+	insert := func(in *table.Table[worker], w worker) error { _, err := in.Insert(ctx, &w); return err }
+	check(t, insert(old, worker{"S", 1, "A", "a", 44, nil}))
+	check(t, insert(filling, worker{"M", 2, "B", "b", 44, nil}))
+	check(t, insert(old, worker{"M", 3, "C", "c", 44, nil}))
+	// The value of an entity of the old release is not known yet.
+	if err := insert(filling, worker{"M", 4, "D", "b", 44, nil}); !errors.Is(err, index.ErrTaken) {
+		t.Errorf("a value of the new release: got %v; want ErrTaken", err)
+	}
+	if err := old.MergeAny(ctx, keys.At(dept.Of("M"), wid.Of(2)), age.Set(45)); !errors.Is(err, table.ErrUnknownMaintainer) {
+		t.Errorf("the old release writes an entity of the new one: got %v; want ErrUnknownMaintainer", err)
+	}
+	if _, err := writeOnly.Get(ctx, filling, keys.Enc{}, "b"); !errors.Is(err, index.ErrWriteOnly) {
+		t.Errorf("got %v; want ErrWriteOnly", err)
+	}
+	report, err := verify.Run(ctx, filling, &verify.Options{Repair: true})
+	if check(t, err); report.Repaired != 2 || !report.Sound() {
+		t.Errorf("fill: got %+v; want 2 repaired faults", report)
+	}
+	check(t, checkLogins(s.Service))
+
+	byLogin := newLogin()
+	reading, _, _, err := openElsewhere(accountOf(t, s.Service), quick(), byLogin)
+	check(t, err)
+	e, err := byLogin.Get(ctx, reading, keys.Enc{}, "a")
+	check(t, err)
+	testkit.Expect(t, "the owner", e.Value.ID, 1)
+	check(t, filling.MergeAny(ctx, e.Key, email.Set("x"))) // the release before still runs
+	check(t, checkLogins(s.Service))
+
+	// The way back: writers whose key function returns false give the values up, and then need no definition.
+	without := index.New("login", keys.Tuple1(keys.Fold(keys.Text())), func(*worker) (string, bool) { return "", false }, &index.Options[worker]{Unique: index.Global})
+	leaving, _, _, err := openElsewhere(accountOf(t, s.Service), quick(), without)
+	check(t, err)
+	check(t, leaving.MergeAny(ctx, e.Key, age.Set(50)))
+	check(t, reading.MergeAny(ctx, e.Key, age.Set(51))) // takes the value again
+	_, err = verify.Run(ctx, leaving, &verify.Options{Repair: true})
+	check(t, err)
+	for _, r := range s.Rows("stafflogin") {
+		if r.RowKey[0] != '~' {
+			t.Errorf("got the row %s; want none", r.RowKey)
+		}
+	}
+	for id, d := range map[int]string{1: "S", 2: "M", 3: "M"} {
+		check(t, old.MergeAny(ctx, keys.At(dept.Of(d), wid.Of(id)), age.Set(52)))
+	}
+}
+
+// accountOf opens the account of a service for another program.
+func accountOf(t testing.TB, s *storagetest.Service) *account.Account {
+	t.Helper()
+	acc, err := account.FromTransport(s, nil)
+	check(t, err)
+	return acc
+}

@@ -1,0 +1,340 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// elsewhere is a set of definitions whose rows are elsewhere.
+type elsewhere struct {
+	mail, last, age, tag *index.Index[worker, string]
+	names                *index.Lists[worker, string]
+}
+
+func newElsewhere(inline bool) elsewhere {
+	text := keys.Tuple1(keys.Ordered())
+	value := func() *index.Elsewhere[worker] { return &index.Elsewhere[worker]{Inline: inline} }
+	return elsewhere{
+		// Full copies, a partition for each value, a table of their own.
+		mail: index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+			&index.Options[worker]{Elsewhere: value()}),
+		// Projected copies in one partition of another table.
+		last: index.New("last", text, func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{
+			Only:      []table.AnyField[worker]{last, age},
+			Elsewhere: &index.Elsewhere[worker]{Table: "staffcopies", Partition: func(*worker) keys.Enc { return keys.Raw("all") }, Inline: inline},
+		}),
+		// Pointers in other partitions of the entities' table.
+		age: index.New("age", text, func(w *worker) (string, bool) { return fmt.Sprintf("%03d", w.Age), true }, &index.Options[worker]{
+			Pointer:   true,
+			Elsewhere: &index.Elsewhere[worker]{Table: "staff", Partition: func(w *worker) keys.Enc { return keys.Raw("age_" + w.Dept) }, Inline: inline},
+		}),
+		// Several values, in a table that is shared.
+		tag: index.NewMulti("tag", keys.Tuple1(keys.Text()), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{
+			Pointer: true, Reserved: true, Elsewhere: &index.Elsewhere[worker]{Table: "staffcopies", Inline: inline},
+		}),
+		names: index.NewLists("names", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
+			&index.ListOptions[worker]{Elsewhere: value()}),
+	}
+}
+
+func (d elsewhere) all() []index.Definition[worker] {
+	return []index.Definition[worker]{d.mail, d.last, d.age, d.tag, d.names}
+}
+
+// elsewhereScene is a table with definitions elsewhere, and its worker.
+type elsewhereScene struct {
+	*storagetest.Service
+	elsewhere
+	staff  *table.Table[worker]
+	out    *eventual.Outbox
+	worker *eventual.Worker
+}
+
+// openElsewhere opens the table for one program.
+func openElsewhere(acc *account.Account, o *table.Options, definitions ...index.Definition[worker]) (staff *table.Table[worker], out *eventual.Outbox, w *eventual.Worker, err error) {
+	plain, err := table.New(acc.Tables(), "staff", schema, o)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if out, err = eventual.NewOutbox(acc.Queue("effects"), &eventual.OutboxOptions{Common: o.Common}); err != nil {
+		return nil, nil, nil, err
+	}
+	if staff, err = maintain.WithOutbox(plain, out); err != nil {
+		return nil, nil, nil, err
+	}
+	if staff, err = index.Attach(staff, definitions...); err != nil {
+		return nil, nil, nil, err
+	}
+	w, err = eventual.NewWorker(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{index.Handler(staff)},
+		&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups"), Wait: time.Second, MaxWait: time.Second})
+	return staff, out, w, err
+}
+
+func newElsewhereScene(t testing.TB, d elsewhere, definitions ...index.Definition[worker]) *elsewhereScene {
+	t.Helper()
+	ctx := context.Background()
+	s := &elsewhereScene{Service: storagetest.New(nil), elsewhere: d}
+	acc, err := account.FromTransport(s.Service, nil)
+	check(t, err)
+	if len(definitions) == 0 {
+		definitions = d.all()
+	}
+	o := quick()
+	o.Now, o.Retry.ConflictAttempts = s.Now, 100 // workers that conflict without pauses
+	s.staff, s.out, s.worker, err = openElsewhere(acc, o, definitions...)
+	check(t, err)
+	check(t, errors.Join(s.staff.Ensure(ctx), index.Ensure(ctx, s.staff), s.worker.Ensure(ctx)))
+	s.Count()
+	return s
+}
+
+// drain executes all effects.
+func (s *elsewhereScene) drain(t testing.TB) {
+	t.Helper()
+	check(t, s.worker.Drain(context.Background()))
+	check(t, checkElsewhere(s.Service))
+}
+
+// checkElsewhere compares the rows of an elsewhere with the entities, by a full scan of all tables. Tombstones are left out.
+func checkElsewhere(s *storagetest.Service) error {
+	want, got := map[string]string{}, map[string]string{}
+	lists := map[string][]string{}
+	for _, r := range s.Rows("staff") {
+		if strings.HasPrefix(r.RowKey, "~") {
+			continue
+		}
+		if !strings.HasPrefix(r.RowKey, "w_") {
+			got["staff/"+r.PartitionKey+"/"+r.RowKey] = ""
+			if sys := r.Get("_sys"); strings.Contains(fmt.Sprint(sys), "/~") {
+				delete(got, "staff/"+r.PartitionKey+"/"+r.RowKey)
+			}
+			continue
+		}
+		member := r.PartitionKey + ":" + r.RowKey
+		name, mail := fmt.Sprint(r.Get("Last")), fmt.Sprint(r.Get("Email"))
+		if mail != "" {
+			mail = "mail_" + strings.ToLower(mail)
+			want["staffmail/"+mail+"/"+mail+"_"+member] = fmt.Sprint(r.Get("_op"), r.Get("Last"), r.Get("Email"), r.Get("Age"), r.Get("Tags"))
+		}
+		want["staffcopies/all/last_"+name+"!_"+member] = fmt.Sprint(nil, r.Get("Last"), nil, r.Get("Age"), nil)
+		want["staff/age_"+r.PartitionKey+"/age_"+fmt.Sprintf("%03d!", r.Get("Age"))+"_"+member] = ""
+		tags, _ := r.Get("Tags").(string)
+		for _, tag := range strings.Fields(strings.Trim(strings.NewReplacer(`"`, "", ",", " ").Replace(tags), "[]")) {
+			if tag != "null" {
+				want["staffcopies/tag_"+tag+"/~x|tag_"+tag+"_"+member] = fmt.Sprint(nil, nil, nil, nil, nil)
+			}
+		}
+		if name != "" {
+			lists["staffnames/names_"+name+"/names_"+name] = append(lists["staffnames/names_"+name+"/names_"+name], member)
+		}
+	}
+	for k, members := range lists {
+		slices.Sort(members)
+		want[k] = strings.Join(members, "/")
+	}
+	for _, name := range []string{"staffmail", "staffcopies", "staffnames"} {
+		for _, r := range s.Rows(name) {
+			k := name + "/" + r.PartitionKey + "/" + r.RowKey
+			switch members, isList := r.Get("Members").(string); {
+			case isList:
+				got[k] = members
+			case strings.Contains(fmt.Sprint(r.Get("_sys")), "/~"), name == "staffnames":
+			default:
+				got[k] = fmt.Sprint(r.Get("_op"), r.Get("Last"), r.Get("Email"), r.Get("Age"), r.Get("Tags"))
+			}
+			if r.Get("_ix") != nil || r.Get("_life") != nil {
+				return fmt.Errorf("row %s contains properties of an entity", k)
+			}
+		}
+	}
+	for k, w := range want {
+		if g, is := got[k]; !is || g != w {
+			return fmt.Errorf("row %s: got %q, exists %v; want %q", k, g, is, w)
+		}
+	}
+	for k := range got {
+		if _, is := want[k]; !is {
+			return fmt.Errorf("row %s: got %q; want none", k, got[k])
+		}
+	}
+	return nil
+}
+
+// TestElsewhere: all look-ups by definitions elsewhere, whatever the department, after each kind of change.
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	all := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "Jones@x", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "jo@x", 30, []string{"b"}}, worker{"M", 2, "Smith", "", 30, nil})
+	s.drain(t)
+	s.Count()
+	e, err := s.mail.Get(ctx, s.staff, keys.Enc{}, "JONES@X")
+	check(t, err)
+	testkit.Expect(t, "entity", fmt.Sprint(e.Value, e.Key), fmt.Sprint(all[0].Value, all[0].Key))
+	testkit.Expect(t, "requests of a look-up", s.Count().String(), "1 query")
+	testkit.Expect(t, "names", len(ids(t, s.last.List(ctx, s.staff, keys.Raw("all"), "Jones"))), 2)
+	testkit.Expect(t, "requests of a list", s.Count().String(), "1 query")
+	testkit.Expect(t, "ages", len(ids(t, s.age.Between(ctx, s.staff, keys.Raw("age_M"), "020", "040"))), 2)
+	testkit.Expect(t, "requests of a list by pointers", s.Count().String(), "2 get, 1 query")
+	testkit.Expect(t, "tags", len(ids(t, s.tag.List(ctx, s.staff, keys.Enc{}, "b"))), 2)
+	s.Count()
+	testkit.Expect(t, "lists", len(ids(t, s.names.List(ctx, s.staff, keys.Enc{}, "Jones"))), 2)
+	testkit.Expect(t, "requests of a list in a row", s.Count().String(), "3 get")
+	page, err := s.tag.Page(ctx, s.staff, table.Query[worker]{Partition: s.tag.PartitionOf("b"), Limit: 1}, "")
+	check(t, err)
+	testkit.Expect(t, "page", len(page.Entities), 1)
+	page, err = s.tag.Page(ctx, s.staff, table.Query[worker]{Partition: s.tag.PartitionOf("b"), Limit: 1}, page.Token)
+	check(t, err)
+	testkit.Expect(t, "second page", len(page.Entities), 1)
+	n := 0
+	for _, err := range s.mail.Query(ctx, s.staff, table.Query[worker]{TableScan: true, Where: last.Eq("Jones")}) {
+		check(t, err)
+		n++
+	}
+	testkit.Expect(t, "scan", n, 2)
+	members, err := s.names.Keys(ctx, s.staff, keys.Enc{}, "Jones")
+	check(t, err)
+	testkit.Expect(t, "members", fmt.Sprint(members), "[('M','w_000001') ('S','w_000001')]")
+
+	// A copy can be written: the entity is read first, and has its own partition.
+	e.Value.Age = 45
+	check(t, s.staff.Replace(ctx, e))
+	s.drain(t)
+
+	// Values change, go away and come back, and entities are deleted and inserted again.
+	for _, change := range []func(w *worker){
+		func(w *worker) { w.Last, w.Email, w.Tags = "Smith", "", []string{"c"} },
+		func(w *worker) { w.Last, w.Email, w.Tags = "Jones", "Jones@x", []string{"a"} },
+	} {
+		_, err := s.staff.Update(ctx, all[0].Key, func(w *worker) error { change(w); return nil })
+		check(t, err)
+		s.drain(t)
+	}
+	check(t, s.staff.DeleteAny(ctx, all[0].Key))
+	_, err = s.staff.Insert(ctx, &worker{"S", 1, "Jones", "b@x", 20, nil})
+	check(t, err)
+	check(t, s.staff.DeleteAny(ctx, all[1].Key))
+	s.drain(t)
+	testkit.Expect(t, "poison", len(s.Messages("poison")), 0)
+	if e, err := s.mail.Get(ctx, s.staff, keys.Enc{}, "jo@x"); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("got %v, %v; want ErrNotFound", e, err)
+	}
+	if _, err := s.mail.Get(ctx, s.staff, keys.Enc{}, "b@x"); err != nil {
+		t.Errorf("got %v; want no error", err)
+	}
+
+	// The clean-up deletes the tombstones, and nothing else.
+	before := len(s.Rows("staffmail"))
+	s.Advance(28 * time.Hour)
+	s.drain(t)
+	if after := len(s.Rows("staffmail")); after >= before || after != 1 {
+		t.Errorf("got %d rows after the clean-up of %d; want 1", after, before)
+	}
+}
+
+// TestElsewhereRequests: the requests of writes and workers.
+func TestElsewhereRequests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := newElsewhere(false)
+	s := newElsewhereScene(t, d, d.last, d.names)
+	e := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})[0]
+	check(t, s.worker.Drain(ctx))
+	s.Count()
+	expect := func(what, want string) {
+		t.Helper()
+		testkit.Expect(t, "requests of "+what, s.Count().String(), want)
+	}
+	e.Value.Email = "b"
+	check(t, s.staff.Replace(ctx, e))
+	expect("a change of no row", "1 replace")
+	check(t, s.staff.MergeAny(ctx, e.Key, email.Set("c")))
+	expect("a change of no row by key", "1 get, 1 merge")
+	check(t, s.worker.Drain(ctx))
+	s.Count()
+	check(t, s.staff.MergeAny(ctx, e.Key, age.Set(45)))
+	expect("a change by key", "1 get, 1 message-put, 1 message-update, 1 transaction")
+	check(t, s.worker.Drain(ctx))
+	// 1 of the message, 3 that find queues empty; the record, the entity, and 1 row; the row, and the record is done.
+	expect("the worker, for one row", "3 get, 1 merge, 1 message-delete, 4 message-get, 1 replace")
+	e, err := s.staff.Get(ctx, e.Key)
+	check(t, err)
+	s.Count()
+	e.Value.Last = "Smith"
+	check(t, s.staff.Replace(ctx, e))
+	expect("a change", "1 message-put, 1 message-update, 1 transaction")
+	check(t, s.worker.Drain(ctx))
+	expect("the worker, for two rows and two lists", "6 get, 2 insert, 1 merge, 1 message-delete, 4 message-get, 2 replace")
+}
+
+// TestElsewhereInline: the rows are right when the write returns, and a worker has nothing to do.
+func TestElsewhereInline(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(true))
+	e := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})[0]
+	check(t, checkElsewhere(s.Service))
+	testkit.Expect(t, "messages of the first write of an hour", len(s.Messages("effects")), 1)
+	s.drain(t)
+	e.Value.Last = "Smith"
+	s.Count()
+	check(t, s.staff.Replace(ctx, e))
+	check(t, checkElsewhere(s.Service))
+	testkit.Expect(t, "messages", len(s.Messages("effects")), 0)
+	// The commit record, the entity and 5 rows are read; the rows and the record are written.
+	testkit.Expect(t, "requests", s.Count().String(), "7 get, 2 insert, 1 merge, 1 message-delete, 1 message-put, 3 replace, 1 transaction")
+
+	// If the writer cannot change the rows, the write succeeds, and a worker does it.
+	s.SetFaults(func(r storagetest.Request) storagetest.Fault {
+		if r.Table == "staffmail" {
+			return storagetest.Refuse(403, "AuthorizationFailure")
+		}
+		return storagetest.Fault{}
+	})
+	e.Value.Email = "b"
+	check(t, s.staff.Replace(ctx, e))
+	s.SetFaults(nil)
+	if checkElsewhere(s.Service) == nil {
+		t.Error("got right rows; want those of the worker missing")
+	}
+	testkit.Expect(t, "messages", len(s.Messages("effects")), 1)
+	s.drain(t)
+}
+
+// TestElsewhereVerifiedReads: a look-up by pointers leaves out an entity that does not have the value, or not in this partition,
+// before a worker has changed the rows.
+func TestElsewhereVerifiedReads(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	byPlace := func(o index.Options[worker]) *index.Index[worker, int] {
+		o.Elsewhere = &index.Elsewhere[worker]{Partition: func(w *worker) keys.Enc { return keys.Raw("at_" + w.Last) }}
+		return index.New("place", keys.Tuple1(keys.Digits[int](3)), func(w *worker) (int, bool) { return w.Age, true }, &o)
+	}
+	for what, place := range map[string]*index.Index[worker, int]{
+		"pointers": byPlace(index.Options[worker]{Pointer: true}), "copies": byPlace(index.Options[worker]{ReadEntities: true}),
+	} {
+		s := newElsewhereScene(t, elsewhere{}, place)
+		e := insertAll(t, s.staff, s.Service, worker{"S", 1, "Bern", "", 44, nil})[0]
+		check(t, s.worker.Drain(ctx))
+		testkit.Expect(t, what, len(ids(t, place.List(ctx, s.staff, keys.Raw("at_Bern"), 44))), 1)
+		e.Value.Last = "Ulm"
+		check(t, s.staff.Replace(ctx, e))
+		testkit.Expect(t, what+" of an entity that is in another place", len(ids(t, place.List(ctx, s.staff, keys.Raw("at_Bern"), 44))), 0)
+		check(t, s.worker.Drain(ctx))
+		testkit.Expect(t, what+" in the new place", len(ids(t, place.List(ctx, s.staff, keys.Raw("at_Ulm"), 44))), 1)
+	}
+}

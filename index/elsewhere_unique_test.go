@@ -1,0 +1,281 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// newLogin is an index by which a worker logs in, whatever the department.
+func newLogin() *index.Index[worker, string] {
+	return index.New("login", keys.Tuple1(keys.Fold(keys.Text())), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+		&index.Options[worker]{Unique: index.Global})
+}
+
+// checkLogins compares the rows of newLogin with the workers, by a full scan: each address has one owner, and each owner the address.
+func checkLogins(s *storagetest.Service) error {
+	want, got := map[string]string{}, map[string]string{}
+	for _, r := range s.Rows("staff") {
+		mail, _ := r.Get("Email").(string)
+		if strings.HasPrefix(r.RowKey, "~") || mail == "" {
+			continue
+		}
+		if r.Get("_tx") != nil {
+			return fmt.Errorf("%s/%s is prepared", r.PartitionKey, r.RowKey)
+		}
+		k, owner := "login_"+strings.ToLower(mail), r.RowKey+"//"+r.PartitionKey
+		if want[k] != "" {
+			return fmt.Errorf("%s belongs to %s and to %s", mail, want[k], owner)
+		}
+		want[k] = owner
+	}
+	for _, r := range s.Rows("stafflogin") {
+		if strings.HasPrefix(r.RowKey, "~") {
+			continue
+		}
+		got[r.RowKey] = fmt.Sprint(r.Get("_sys"))
+		if r.Get("_tx") != nil {
+			return fmt.Errorf("%s is prepared", r.RowKey)
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		return fmt.Errorf("got the owners %v; want %v", got, want)
+	}
+	return nil
+}
+
+// TestGlobal: a value has one owner in all partitions, and goes from one entity to another.
+func TestGlobal(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	byLogin := newLogin()
+	s := newElsewhereScene(t, elsewhere{}, byLogin)
+	nowhere := keys.Enc{}
+	find := func(mail string, want int) {
+		t.Helper()
+		e, err := byLogin.Get(ctx, s.staff, nowhere, mail)
+		got := 0
+		if err == nil {
+			got = e.Value.ID
+		} else if !errors.Is(err, table.ErrNotFound) {
+			t.Error(err)
+		}
+		testkit.Expect(t, "the owner of "+mail, got, want)
+	}
+	expect := func(what, want string) {
+		t.Helper()
+		testkit.Expect(t, "requests of "+what, s.Count().String(), want)
+		check(t, checkLogins(s.Service))
+		s.Count()
+	}
+	jones, err := s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
+	check(t, err)
+	expect("an insert", "1 message-put, 1 message-update, 3 transaction")
+	find("A", 1)
+	expect("a look-up", "2 get")
+	_, err = s.staff.Insert(ctx, &worker{"M", 2, "Smith", "A", 44, nil})
+	var de *table.DerivedError
+	if !errors.Is(err, index.ErrTaken) || !errors.As(err, &de) || de.Owner != jones.Key {
+		t.Errorf("got %v; want ErrTaken, of %v", err, jones.Key)
+	}
+	s.Count()
+	smith, err := s.staff.Insert(ctx, &worker{"M", 2, "Smith", "b", 44, nil})
+	check(t, err)
+	s.Count()
+	jones.Value.Age++
+	check(t, s.staff.Replace(ctx, jones))
+	expect("a write that keeps the value", "1 replace")
+	jones.Value.Email = "c"
+	check(t, s.staff.Replace(ctx, jones))
+	expect("a change of the value", "1 get, 1 message-put, 1 message-update, 5 transaction")
+	smith.Value.Email = "a"
+	check(t, s.staff.Replace(ctx, smith))
+	find("a", 2)
+	find("b", 0)
+	find("c", 1)
+	s.Count()
+	smith.Value.Dept = "S"
+	check(t, s.staff.Move(ctx, smith))
+	expect("a move", "1 get, 1 message-put, 1 message-update, 5 transaction")
+	find("a", 2)
+	check(t, s.staff.Delete(ctx, smith))
+	find("a", 0)
+	check(t, checkLogins(s.Service))
+	check(t, s.worker.Drain(ctx))
+	check(t, checkLogins(s.Service))
+}
+
+// TestUniqueScope: a value is unique in the scope that a function of the entity returns.
+func TestUniqueScope(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	byLogin := index.New("login", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{
+		Unique:    index.InPartition,
+		Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.Enc { return keys.Raw(w.Last) }},
+	})
+	s := newElsewhereScene(t, elsewhere{}, byLogin)
+	insert := func(w worker) error { _, err := s.staff.Insert(ctx, &w); return err }
+	check(t, insert(worker{"S", 1, "Contoso", "a", 44, nil}))
+	check(t, insert(worker{"S", 2, "Fabrikam", "a", 44, nil}))
+	if err := insert(worker{"M", 3, "Contoso", "a", 44, nil}); !errors.Is(err, index.ErrTaken) {
+		t.Errorf("got %v; want ErrTaken", err)
+	}
+	e, err := byLogin.Get(ctx, s.staff, keys.Raw("Fabrikam"), "a")
+	check(t, err)
+	testkit.Expect(t, "the owner", e.Value.ID, 2)
+	s.Count()
+	e.Value.Email = "b"
+	check(t, s.staff.Replace(ctx, e))
+	testkit.Expect(t, "requests of a change in one partition", s.Count().String(), "1 get, 1 message-put, 1 message-update, 3 transaction")
+}
+
+// TestGlobalOptions: options that do not fit together are errors of Attach.
+func TestGlobalOptions(t *testing.T) {
+	t.Parallel()
+	for field, o := range map[string]*index.Options[worker]{
+		"Unique":              {Unique: 7},
+		"Only":                {Unique: index.Global, Only: []table.AnyField[worker]{email}},
+		"Elsewhere.Partition": {Unique: index.Global, Elsewhere: &index.Elsewhere[worker]{Partition: func(*worker) keys.Enc { return keys.Raw("x") }}},
+		"Elsewhere.Inline":    {Unique: index.Global, Elsewhere: &index.Elsewhere[worker]{Inline: true}},
+		"Elsewhere":           {Unique: index.Global}, // no outbox
+	} {
+		plain, _ := newStaff(t)
+		_, err := index.Attach(plain, index.New("login", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, o))
+		var de *index.DefinitionError
+		if !errors.As(err, &de) || de.Field != field {
+			t.Errorf("got %v; want a *DefinitionError about %s", err, field)
+		}
+	}
+}
+
+// TestGlobalSwapped: two entities of a transaction exchange their values, and a third one takes a value that is given up.
+func TestGlobalSwapped(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, elsewhere{}, newLogin())
+	all := insertAll(t, s.staff, s.Service, worker{"S", 1, "A", "a", 44, nil}, worker{"S", 2, "B", "b", 44, nil}, worker{"S", 3, "C", "c", 44, nil})
+	all[0].Value.Email, all[1].Value.Email = "b", "a"
+	_, err := table.Transact(ctx, s.staff.ReplaceOp(all[0]), s.staff.ReplaceOp(all[1]))
+	check(t, err)
+	check(t, checkLogins(s.Service))
+	all[0].Value.Email, all[1].Value.Email = "", "b"
+	_, err = table.Transact(ctx, s.staff.ReplaceOp(all[0]), s.staff.ReplaceOp(all[1]))
+	check(t, err)
+	check(t, checkLogins(s.Service))
+	all[1].Value.Email, all[2].Value.Email = "x", "x"
+	_, err = table.Transact(ctx, s.staff.ReplaceOp(all[1]), s.staff.ReplaceOp(all[2]))
+	var be *table.BatchError
+	if !errors.Is(err, index.ErrTaken) && !errors.Is(err, table.ErrDuplicateRow) || !errors.As(err, &be) || be.Index != 1 {
+		t.Errorf("got %v; want ErrTaken of operation 1", err)
+	}
+	check(t, checkLogins(s.Service))
+}
+
+// TestGlobalBulk: entities whose values are taken are left out, and the others are stored.
+func TestGlobalBulk(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, elsewhere{}, newLogin())
+	insertAll(t, s.staff, s.Service, worker{"M", 1, "A", "m3", 44, nil})
+	var skipped []int
+	done, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		for i := range 30 {
+			if !yield(s.staff.InsertOp(&worker{"S", i, "B", fmt.Sprint("m", i%28), 44, nil}), nil) {
+				return
+			}
+		}
+	}, &bulk.Options{Skip: func(i int, err error) bool {
+		skipped = append(skipped, i)
+		return errors.Is(err, index.ErrTaken) || errors.Is(err, table.ErrDuplicateRow)
+	}})
+	check(t, err)
+	check(t, checkLogins(s.Service))
+	// 3 is taken by an entity that was there; 28 and 29 by 0 and 1.
+	if fmt.Sprint(skipped) != "[3 28 29]" || done.Done != 27 {
+		t.Errorf("skipped %v and stored %d; want [3 28 29] and 27", skipped, done.Done)
+	}
+}
+
+// TestVerifyGlobalCrash: the program crashes when the row of a value is prepared, before or after the commit, and its message is lost.
+// Verify rolls the write back, or finishes it.
+func TestVerifyGlobalCrash(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for sent, want := range map[int]int{1: 0, 2: 1} { // transactions that arrive, and owners in the end
+		s := newElsewhereScene(t, elsewhere{}, newLogin())
+		n := 0
+		s.SetFaults(storagetest.When(func(r storagetest.Request) bool {
+			if r.Kind == requests.Transaction {
+				n++
+			}
+			return n > sent
+		}, storagetest.LostRequest()))
+		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		_, err := s.staff.Insert(short, &worker{"S", 1, "Jones", "a", 44, nil})
+		cancel()
+		s.SetFaults(nil)
+		_, cleared := s.Queue("effects").ClearMessages(ctx, nil)
+		check(t, cleared)
+		if checkLogins(s.Service) == nil {
+			t.Errorf("%d transactions arrived (%v): got nothing left; want a prepared row", sent, err)
+		}
+		s.Advance(11 * time.Minute)
+		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true})
+		check(t, err)
+		check(t, checkLogins(s.Service))
+		if report.Finished != 1 || len(report.Faults) > 0 || len(s.Rows("stafflogin")) != want+1 {
+			t.Errorf("%d transactions arrived: got %+v and the rows %v; want 1 finished, no fault, %d owners and the preparation", sent, report, s.Rows("stafflogin"), want)
+		}
+	}
+}
+
+// TestVerifyGlobal: a table in use gets the index, and rows of values that other programs have damaged are found and repaired. Of two
+// entities with one value, the first keeps it.
+func TestVerifyGlobal(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, elsewhere{}, newLogin())
+	plain, err := table.New(s.Tables(), "staff", schema, quick())
+	check(t, err)
+	rows, err := table.New(s.Tables(), "stafflogin", table.Schema[table.Row]{}, quick())
+	check(t, err)
+	for _, w := range []worker{{"S", 1, "A", "a", 44, nil}, {"M", 2, "B", "b", 44, nil}, {"M", 3, "C", "A", 44, nil}} {
+		_, err := plain.Insert(ctx, &w)
+		check(t, err)
+	}
+	run := func(what string, want map[verify.FaultKind]int, repaired int) {
+		t.Helper()
+		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true})
+		check(t, err)
+		if fmt.Sprint(report.Faults) != fmt.Sprint(want) || report.Repaired != repaired {
+			t.Errorf("%s: got %+v; want the faults %v, of which %d are repaired", what, report, want, repaired)
+		}
+	}
+	run("fill", map[verify.FaultKind]int{verify.Missing: 2, verify.DuplicateValue: 1}, 2)
+	_, err = s.staff.Upsert(ctx, &worker{"M", 3, "C", "c", 44, nil}, table.ReplaceExisting)
+	check(t, err)
+	check(t, checkLogins(s.Service))
+	run("sound", map[verify.FaultKind]int{}, 0)
+	raw := table.RowsOf(rows.Engine(), false)
+	a, b := keys.Stored("login_a", "login_a"), keys.Stored("login_b", "login_b")
+	check(t, raw.DeleteAny(ctx, a))
+	other, err := raw.Get(ctx, b)
+	check(t, err)
+	other.Value.Key = keys.Stored("login_x", "login_x") // an address that its owner does not have
+	_, err = raw.Insert(ctx, &other.Value)
+	check(t, err)
+	run("damaged", map[verify.FaultKind]int{verify.Missing: 1, verify.Dangling: 1}, 2)
+	check(t, checkLogins(s.Service))
+}

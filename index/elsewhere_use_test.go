@@ -1,0 +1,161 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+type sceneOf[T any] struct {
+	t     *table.Table[T]
+	drain func()
+}
+
+// openElsewhereOf opens a table of a type with definitions elsewhere, on a service that others may use too.
+func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, schema table.Schema[T], definitions ...index.Definition[T]) sceneOf[T] {
+	t.Helper()
+	ctx := context.Background()
+	acc, err := account.FromTransport(s, nil)
+	check(t, err)
+	o := quick()
+	o.Now, o.BlindWrites = s.Now, false
+	plain, err := table.New(acc.Tables(), name, schema, o)
+	check(t, err)
+	effects, poison := name+"effects", name+"poison"
+	out, err := eventual.NewOutbox(acc.Queue(effects), &eventual.OutboxOptions{Common: o.Common})
+	check(t, err)
+	staff, err := maintain.WithOutbox(plain, out)
+	check(t, err)
+	staff, err = index.Attach(staff, definitions...)
+	check(t, err)
+	w, err := eventual.NewWorker(acc.Queue(effects), acc.Queue(poison), []eventual.Handler{index.Handler(staff)},
+		&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue(name + "cleanups"), Wait: time.Second, MaxWait: time.Second})
+	check(t, err)
+	check(t, errors.Join(staff.Ensure(ctx), index.Ensure(ctx, staff), w.Ensure(ctx)))
+	return sceneOf[T]{staff, func() {
+		t.Helper()
+		check(t, w.Drain(ctx))
+		if n := len(s.Messages(poison)); n > 0 {
+			t.Errorf("got %d poison messages; want none", n)
+		}
+	}}
+}
+
+func mailIndex(unique index.Scope, e *index.Elsewhere[worker]) *index.Index[worker, string] {
+	return index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+		&index.Options[worker]{Unique: unique, Elsewhere: e})
+}
+
+// TestElsewhereDuplicatesBefore: step 1 of docs/indexes.md, "Adding an index".
+func TestElsewhereDuplicatesBefore(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, repair := range []bool{false, true} {
+		s := storagetest.New(nil)
+		acc, err := account.FromTransport(s, nil)
+		check(t, err)
+		plain, err := table.New(acc.Tables(), "staff", schema, quick())
+		check(t, err)
+		check(t, plain.Ensure(ctx))
+		for _, d := range []string{"M", "S"} {
+			_, err = plain.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann"})
+			check(t, err)
+		}
+		a := openElsewhereOf(t, s, "staff", schema, newLogin())
+		report, err := verify.Run(ctx, a.t, &verify.Options{Repair: repair})
+		check(t, err)
+		if report.Faults[verify.DuplicateValue] == 0 {
+			t.Errorf("repair %v: got faults %v, unconfirmed %d; want a DuplicateValue", repair, report.Faults, report.Unconfirmed)
+		}
+	}
+}
+
+// TestElsewhereTombstones: tombstones of effects that were executed late are swept.
+func TestElsewhereTombstones(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	d := mailIndex(index.NotUnique, &index.Elsewhere[worker]{})
+	a := openElsewhereOf(t, s, "staff", schema, d)
+	e, err := a.t.Insert(ctx, &worker{Dept: "S", ID: 1, Email: "ann"})
+	check(t, err)
+	a.drain()
+	e.Value.Email = "bob"
+	check(t, a.t.Replace(ctx, e))
+	// No worker runs for 5 hours.
+	s.Advance(5 * time.Hour)
+	// A later change of another entity, so that a worker plans a clean-up.
+	a.drain()
+	for range 80 {
+		s.Advance(time.Hour)
+		a.drain()
+	}
+	if n := len(s.Rows("staffmail")); n != 1 {
+		t.Errorf("got %d rows; want 1", n)
+	}
+}
+
+// TestElsewhereDuplicatesAgain: a second Repair, when one of the two has the value.
+func TestElsewhereDuplicatesAgain(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromTransport(s, nil)
+	check(t, err)
+	plain, err := table.New(acc.Tables(), "staff", schema, quick())
+	check(t, err)
+	check(t, plain.Ensure(ctx))
+	for _, d := range []string{"M", "S"} {
+		_, err = plain.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann"})
+		check(t, err)
+	}
+	a := openElsewhereOf(t, s, "staff", schema, newLogin())
+	for i := range 3 {
+		report, err := verify.Run(ctx, a.t, &verify.Options{Repair: true})
+		check(t, err)
+		if report.Faults[verify.DuplicateValue] != 1 && i > 0 {
+			t.Errorf("run %d: got faults %v, unconfirmed %d; want a DuplicateValue", i, report.Faults, report.Unconfirmed)
+		}
+	}
+	report, err := verify.Run(ctx, a.t, nil)
+	check(t, err)
+	if report.Faults[verify.DuplicateValue] != 1 {
+		t.Errorf("without Repair: got faults %v, unconfirmed %d; want a DuplicateValue", report.Faults, report.Unconfirmed)
+	}
+}
+
+// TestElsewhereMixedDuplicate: one entity's duplicate keeps verify.Run from filling another index of that entity and reports neither.
+func TestElsewhereMixedDuplicate(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	plain, err := table.New(s.Tables(), "staff", schema, quick())
+	check(t, err)
+	check(t, plain.Ensure(ctx))
+	for _, d := range []string{"M", "S"} {
+		_, err = plain.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann", Last: "Jones"})
+		check(t, err)
+	}
+	byLast := index.New("last", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})
+	a := openElsewhereOf(t, s, "staff", schema, newLogin(), byLast)
+	for range 2 {
+		_, err := verify.Run(ctx, a.t, &verify.Options{Repair: true})
+		check(t, err)
+		a.drain()
+	}
+	report, err := verify.Run(ctx, a.t, &verify.Options{Repair: true})
+	check(t, err)
+	if report.Faults[verify.DuplicateValue] != 1 || report.Faults[verify.Missing] != 1 {
+		t.Errorf("got %+v; want the duplicate, and the missing row of the other index with its error", report)
+	}
+}

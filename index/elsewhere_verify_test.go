@@ -1,0 +1,263 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// verifyAll verifies all definitions of a scene.
+func (s *elsewhereScene) verifyAll(t testing.TB, repair bool) verify.Report {
+	t.Helper()
+	report, err := verify.Run(context.Background(), s.staff, &verify.Options{Repair: repair, Fault: func(f verify.Fault) {
+		if repair && !f.Repaired {
+			t.Errorf("fault %+v is not repaired", f)
+		}
+	}})
+	check(t, err)
+	return report
+}
+
+// verifyReport verifies all definitions of a scene without repair.
+func (s *elsewhereScene) verifyReport(t testing.TB) verify.Report { return s.verifyAll(t, false) }
+
+// TestVerifyElsewhereFill: entities from before the definitions get their rows.
+func TestVerifyElsewhereFill(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	plain, err := table.New(s.Tables(), "staff", schema, quick())
+	check(t, err)
+	for i := range 25 {
+		_, err := plain.Insert(ctx, &worker{[]string{"S", "M"}[i%2], i, []string{"Jones", "Smith"}[i%2], fmt.Sprint("m", i), 30, []string{"x"}})
+		check(t, err)
+	}
+	if report := s.verifyAll(t, false); report.Faults[verify.Missing] != 25*5 || report.Sound() || report.Entities != 25 {
+		t.Errorf("got report %+v; want 125 missing rows", report)
+	}
+	testkit.Expect(t, "rows before the repair", len(s.Rows("staffmail"))+len(s.Rows("staffcopies"))+len(s.Rows("staffnames")), 0)
+	if report := s.verifyAll(t, true); report.Faults[verify.Missing] != 25*5 || !report.Sound() {
+		t.Errorf("got report %+v; want 125 missing rows, all repaired", report)
+	}
+	check(t, checkElsewhere(s.Service))
+	s.Count()
+	if report := s.verifyAll(t, true); len(report.Faults) > 0 || !report.Sound() {
+		t.Errorf("got report %+v; want no fault", report)
+	}
+	testkit.Expect(t, "requests of a sound table", s.Count().String(), "10 query") // of 5 definitions and the entities, and of what crashed programs have left in 4 tables
+	s.drain(t)
+}
+
+// TestVerifyElsewhereDamage: rows that other programs have deleted, changed or inserted are found and repaired.
+func TestVerifyElsewhereDamage(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	all := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "b", 30, []string{"b"}}, worker{"M", 2, "Smith", "c", 30, nil})
+	s.drain(t)
+	raw := func(name string) *table.Table[table.Row] {
+		rows, err := table.New(s.Tables(), name, table.Schema[table.Row]{}, quick())
+		check(t, err)
+		return table.RowsOf(rows.Engine(), false)
+	}
+	damages := map[string]struct {
+		kind verify.FaultKind
+		n    int
+		do   func() error
+	}{
+		"a deleted copy": {verify.Missing, 1, func() error {
+			return raw("staffmail").DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001"))
+		}},
+		"a deleted list": {verify.Missing, 2, func() error {
+			return raw("staffnames").DeleteAny(ctx, keys.Stored("names_Jones", "names_Jones"))
+		}},
+		"a changed copy": {verify.Stale, 1, func() error {
+			rows := raw("staffmail")
+			e, err := rows.Get(ctx, keys.Stored("mail_b", "mail_b_M:w_000001"))
+			if err == nil {
+				err = e.Value.Set("Age", 99)
+			}
+			return errors.Join(err, rows.Replace(ctx, e))
+		}},
+		"a dangling copy": {verify.Dangling, 1, func() error {
+			rows := raw("staffmail")
+			row, err := rows.GetRow(ctx, keys.Stored("mail_b", "mail_b_M:w_000001"))
+			if err != nil {
+				return err
+			}
+			_, err = rows.InsertAt(ctx, keys.Stored("mail_z", "mail_z_M:w_000001"), row.At(keys.Stored("mail_z", "mail_z_M:w_000001")))
+			return err
+		}},
+		"a copy of no entity": {verify.Dangling, 1, func() error {
+			_, err := raw("staffcopies").InsertAt(ctx, keys.Stored("tag_b", "~x|tag_b_M:w_000009"),
+				table.RowOf((&table.Row{Key: keys.Stored("M", "w_000009")}).Engine().Copy(keys.Stored("tag_b", "~x|tag_b_M:w_000009"), "")))
+			return err
+		}},
+		"a list with another": {verify.Dangling, 1, func() error {
+			rows := raw("staffnames")
+			e, err := rows.Get(ctx, keys.Stored("names_Smith", "names_Smith"))
+			if err == nil {
+				err = e.Value.Set("Members", "M:w_000002/S:w_000001")
+			}
+			return errors.Join(err, rows.Replace(ctx, e))
+		}},
+		"an entity without its state": {verify.StateMismatch, 5, func() error {
+			plain, err := table.New(s.Tables(), "staff", schema, quick())
+			if err == nil {
+				_, err = plain.Upsert(ctx, &all[2].Value, table.ReplaceExisting)
+			}
+			return err
+		}},
+	}
+	for name, d := range damages {
+		check(t, d.do())
+		if checkElsewhere(s.Service) == nil && d.kind != verify.StateMismatch {
+			t.Errorf("%s: got right rows; want a damage", name)
+		}
+		before := fmt.Sprint(s.Rows("staffmail"), s.Rows("staffnames"), s.Rows("staffcopies"), s.Rows("staff"))
+		report := s.verifyAll(t, false)
+		if n := report.Faults[d.kind]; n != d.n && d.kind != verify.StateMismatch || report.Sound() {
+			t.Errorf("%s: got report %+v; want %d of kind %v", name, report, d.n, d.kind)
+		}
+		if now := fmt.Sprint(s.Rows("staffmail"), s.Rows("staffnames"), s.Rows("staffcopies"), s.Rows("staff")); now != before {
+			t.Errorf("%s: a run without Repair has changed rows", name)
+		}
+		if report := s.verifyAll(t, true); !report.Sound() {
+			t.Errorf("%s: got report %+v; want all faults repaired", name, report)
+		}
+		if report := s.verifyAll(t, false); len(report.Faults) > 0 {
+			t.Errorf("%s: got report %+v after the repair; want no faults", name, report)
+		}
+		s.drain(t)
+	}
+	// Tombstones are swept once they are old.
+	s.Advance(26 * time.Hour)
+	report := s.verifyAll(t, true)
+	for _, r := range s.Rows("staffmail") {
+		if r.Get("Email") == nil {
+			t.Errorf("got tombstone %v after report %+v; want none", r, report)
+		}
+	}
+	check(t, checkElsewhere(s.Service))
+}
+
+// TestVerifyElsewherePending: rows that a worker is still to change are no faults. If the queue has lost the notification, it is sent
+// again after 10 minutes.
+func TestVerifyElsewherePending(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	e := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})[0]
+	s.drain(t)
+	e.Value.Email = "b"
+	check(t, s.staff.Replace(ctx, e))
+	_, err := s.Service.Queue("effects").ClearMessages(ctx, nil)
+	check(t, err)
+	for _, repair := range []bool{false, true} {
+		if report := s.verifyAll(t, repair); report.Pending == 0 || len(report.Faults) > 0 || report.Notified > 0 || !report.Sound() {
+			t.Errorf("got report %+v; want pending rows, and no faults", report)
+		}
+	}
+	s.Advance(11 * time.Minute)
+	if report := s.verifyAll(t, true); report.Pending == 0 || len(report.Faults) > 0 || report.Notified != 1 {
+		t.Errorf("got report %+v; want pending rows, and 1 notification", report)
+	}
+	testkit.Expect(t, "messages", len(s.Messages("effects")), 1)
+	s.drain(t)
+	if report := s.verifyAll(t, false); report.Pending > 0 || len(report.Faults) > 0 {
+		t.Errorf("got report %+v; want nothing", report)
+	}
+}
+
+// TestVerifyElsewhereRanged: with a signature for a range of keys, a run is refused.
+func TestVerifyElsewhereRanged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := newElsewhere(false)
+	s := newElsewhereScene(t, d, d.age)
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
+	check(t, s.worker.Drain(ctx))
+	holder, err := maintain.WithOutbox(grantedOf(t, s.Service, account.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}), s.out)
+	check(t, err)
+	holder, err = index.Attach(holder, d.age)
+	check(t, err)
+	before := fmt.Sprint(s.Rows("staff"))
+	if report, err := verify.Run(ctx, holder, &verify.Options{Repair: true}); !errors.Is(err, index.ErrRanged) || len(report.Faults) > 0 {
+		t.Errorf("got report %+v, error %v; want ErrRanged", report, err)
+	}
+	testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
+}
+
+// TestVerifyElsewhereConcurrent: a fill beside writers, in random schedules with faults. Afterwards the rows are right.
+func TestVerifyElsewhereConcurrent(t *testing.T) {
+	t.Parallel()
+	build := func() crashtest.Workload {
+		d := newElsewhere(false)
+		fill := func(ctx context.Context, p *crashtest.Process) error {
+			staff, _, _, err := openProcess(p, d)
+			if err != nil {
+				return err
+			}
+			_, err = verify.Run(ctx, staff, &verify.Options{Repair: true})
+			return err
+		}
+		return crashtest.Workload{
+			Setup: func(ctx context.Context, p *crashtest.Process) error {
+				staff, _, w, err := openProcess(p, d)
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(staff.Ensure(ctx), index.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
+					return err
+				}
+				plain, err := tableOf(p, schema)
+				for i := 1; err == nil && i < 5; i++ {
+					_, err = plain.Insert(ctx, &worker{"S", i, "Jones", "a", 30, []string{"x"}})
+				}
+				return err
+			},
+			Processes: []func(context.Context, *crashtest.Process) error{
+				fill,
+				func(ctx context.Context, p *crashtest.Process) error {
+					staff, _, _, err := openProcess(p, d)
+					for range 4 {
+						if err == nil {
+							_ = randomWrite(ctx, staff, p.Rand())
+						}
+					}
+					return err
+				},
+				func(ctx context.Context, p *crashtest.Process) error {
+					_, _, w, err := openProcess(p, d)
+					if err == nil {
+						_ = w.Drain(ctx)
+					}
+					return err
+				},
+			},
+			Drain: func(ctx context.Context, p *crashtest.Process) error {
+				return errors.Join(drainElsewhere(d)(ctx, p), fill(ctx, p))
+			},
+			Check: func(s *storagetest.Service) error { return checkConverged(s) },
+		}
+	}
+	o := crashtest.Options{Runs: *schedulesElsewhere / 3, FaultRate: 0.05}
+	if testing.Short() {
+		o.Runs = 20
+	}
+	r := crashtest.Schedules(t, build, testkit.ForRace(o))
+	r.Require(t)
+	t.Log(r)
+}

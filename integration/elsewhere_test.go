@@ -1,0 +1,92 @@
+package integration
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// elsewhere: copies, lists and unique values in other partitions and tables follow the employees, also to another department.
+func elsewhere(e *env) {
+	ctx := context.Background()
+	nowhere := keys.Enc{}
+	byMail := index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
+		&index.Options[employee]{Unique: index.Global})
+	byLast := index.New("last", keys.Tuple1(keys.Ordered()), func(w *employee) (string, bool) { return w.Last, true },
+		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{Partition: func(*employee) keys.Enc { return keys.Raw("company") }}})
+	names := index.NewLists("name", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true },
+		&index.ListOptions[employee]{Elsewhere: &index.Elsewhere[employee]{Inline: true}})
+	plain := newTable(e, staffSchema, nil)
+	queue := e.acc.Queue(plain.Name() + "q")
+	out, err := eventual.NewOutbox(queue, nil)
+	e.must(err)
+	staff, err := maintain.WithOutbox(plain, out)
+	e.must(err)
+	staff, err = index.Attach(staff, byMail, byLast, names)
+	e.must(err)
+	w, err := eventual.NewWorker(queue, e.acc.Queue(plain.Name()+"p"), []eventual.Handler{index.Handler(staff)}, &eventual.WorkerOptions{Concurrency: 1})
+	e.must(err)
+	e.must(errors.Join(w.Ensure(ctx), index.Ensure(ctx, staff)))
+
+	brien, err := staff.Insert(ctx, &employee{"Sales", 1, "Pat", "O'Brien", 30, "O'Brien@x"})
+	e.must(err)
+	jones, err := staff.Insert(ctx, &employee{"Marketing", 2, "Jo", "Jones", 44, "jones%27@x"})
+	e.must(err)
+	if _, err := staff.Insert(ctx, &employee{"Marketing", 3, "Al", "O'Brien", 30, "o'brien@X"}); !errors.Is(err, index.ErrTaken) {
+		e.Errorf("an address of another department: got %v; want ErrTaken", err)
+	}
+	found := func(want string, list func(func(*table.Entity[employee], error) bool)) {
+		e.Helper()
+		var got []string
+		for w, err := range list {
+			e.must(err)
+			got = append(got, w.Value.First+" of "+w.Value.Department)
+		}
+		if joined(got) != want {
+			e.Errorf("look-up: got %q; want %q", got, want)
+		}
+	}
+	logIn := func(mail, want string) {
+		e.Helper()
+		e.counter.Take()
+		w, err := byMail.Get(ctx, staff, nowhere, mail)
+		if e.must(err); w.Value.First+" of "+w.Value.Department != want {
+			e.Errorf("log-in: got %+v; want %s", w.Value, want)
+		}
+		e.wantRequests("2 get")
+	}
+	check := func() {
+		e.Helper()
+		report, err := verify.Run(ctx, staff, nil)
+		if e.must(err); !report.Sound() || report.Pending > 0 {
+			e.Errorf("got %+v; want a sound report", report)
+		}
+	}
+	logIn("o'brien@X", "Pat of Sales")
+	e.must(w.Drain(ctx))
+	found("Jo of Marketing Pat of Sales", byLast.Between(ctx, staff, keys.Raw("company"), "J", "P"))
+	found("Pat of Sales", names.List(ctx, staff, nowhere, "O'Brien")) // executed by the writer itself
+	check()
+
+	e.counter.Take()
+	jones.Value.Department = "Sales"
+	e.must(staff.Move(ctx, jones))
+	logIn("JONES%27@x", "Jo of Sales")
+	jones.Value.Email, jones.Value.Last = "jo@x", "Smith"
+	e.must(staff.Replace(ctx, jones))
+	logIn("jo@x", "Jo of Sales")
+	if _, err := byMail.Get(ctx, staff, nowhere, "jones%27@x"); !errors.Is(err, table.ErrNotFound) {
+		e.Errorf("the old address: got %v; want ErrNotFound", err)
+	}
+	e.must(staff.Delete(ctx, brien))
+	e.must(w.Drain(ctx))
+	found("Jo of Sales", byLast.Prefix(ctx, staff, keys.Raw("company"), "S"))
+	found("", byLast.List(ctx, staff, keys.Raw("company"), "O'Brien"))
+	check()
+}

@@ -1,0 +1,203 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/materialized"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// BenchmarkLag changes 50 entities a second on Azurite, for ten seconds, with four workers. It reports how long a view, or an index
+// elsewhere, takes to follow: from the beginning of the write to the end of the worker's effect; with Inline, from the return of
+// the write to the end of a read that finds the change. It reports how long the writes take, too.
+//
+//	go test -run='^$' -bench=Lag -benchtime=1x ./integration
+func BenchmarkLag(b *testing.B) {
+	if testing.Short() {
+		b.Skip("-short: starts Azurite")
+	}
+	service := backends[len(backends)-1]
+	for name, attach := range map[string]attachment{"view": attachView, "index": attachIndex} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				byWorkers, inline := measureLag(b, service, attach, false), measureLag(b, service, attach, true)
+				for name, all := range map[string][]time.Duration{"": byWorkers.lag, "write-": byWorkers.writes, "inline-": inline.lag, "inline-write-": inline.writes} {
+					slices.Sort(all)
+					b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, name+"p50-ms")
+					b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, name+"p99-ms")
+				}
+				b.ReportMetric(float64(byWorkers.backlog), "backlog")
+				b.ReportMetric(0, "ns/op")
+			}
+		})
+	}
+}
+
+// attachment attaches what follows items elsewhere. It returns the handle, the handler of the effects, and a function that reads
+// the text that an item has there.
+type attachment func(ctx context.Context, acc *account.Account, items *table.Table[item], inline bool) (*table.Table[item], eventual.Handler, func(context.Context, item) (string, error), error)
+
+func attachView(ctx context.Context, acc *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h eventual.Handler, read func(context.Context, item) (string, error), err error) {
+	to, err := table.New(acc.Tables(), items.Name()+"v", colleagueSchema, nil)
+	if err != nil {
+		return
+	}
+	if t, err = materialized.Attach(items, materialized.New("view", to, func(i *item, _ keys.Key) (colleague, bool) {
+		return colleague{i.ID, i.Text, i.Group}, true
+	}, &materialized.Options{Inline: inline})); err != nil {
+		return
+	}
+	return t, materialized.Handler(t), func(ctx context.Context, i item) (string, error) {
+		c, err := to.Get(ctx, to.Key(colleague{ID: i.ID}))
+		if err != nil {
+			return "", err
+		}
+		return c.Value.Name, nil
+	}, to.Ensure(ctx)
+}
+
+func attachIndex(ctx context.Context, _ *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h eventual.Handler, read func(context.Context, item) (string, error), err error) {
+	byID := index.New("byid", keys.Tuple1(keys.Digits[int](6)), func(i *item) (int, bool) { return i.ID, true }, &index.Options[item]{Elsewhere: &index.Elsewhere[item]{Inline: inline}})
+	if t, err = index.Attach(items, byID); err != nil {
+		return
+	}
+	return t, index.Handler(t), func(ctx context.Context, i item) (string, error) {
+		e, err := byID.Get(ctx, t, keys.Enc{}, i.ID)
+		if err != nil {
+			return "", err
+		}
+		return e.Value.Text, nil
+	}, index.Ensure(ctx, t)
+}
+
+type lag struct {
+	lag, writes []time.Duration
+	backlog     int
+}
+
+// measureLag changes entities at a rate of 50 a second.
+func measureLag(b *testing.B, service backend, attach attachment, inline bool) (l lag) {
+	const rate, writes = 50, 500
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	must := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatalf("got error %v; want none", err)
+		}
+	}
+	o := &account.Options{}
+	if service.Name() == "azurite" {
+		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
+	}
+	acc, err := account.FromConnectionString(service.ConnectionString(), o)
+	must(err)
+	name := freshName()
+	plain, err := table.New(acc.Tables(), name, itemSchema, nil)
+	must(err)
+	out, err := eventual.NewOutbox(acc.Queue(name+"q"), nil)
+	must(err)
+	notifying, err := maintain.WithOutbox(plain, out)
+	must(err)
+	must(plain.Ensure(ctx))
+	items, h, read, err := attach(ctx, acc, notifying, inline)
+	must(err)
+
+	var mu sync.Mutex
+	begun := map[string]time.Time{}
+	followed := make(chan struct{}, writes)
+	execute := h.Handle
+	h.Handle = func(ctx context.Context, j eventual.Job) error {
+		err := execute(ctx, j)
+		mu.Lock()
+		defer mu.Unlock()
+		if began, of := begun[j.Effect.RowKey]; err == nil && of {
+			l.lag = append(l.lag, time.Since(began))
+			delete(begun, j.Effect.RowKey)
+			followed <- struct{}{}
+		}
+		return err
+	}
+	newWorker := func() *eventual.Worker {
+		w, err := eventual.NewWorker(acc.Queue(name+"q"), acc.Queue(name+"p"), []eventual.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
+		must(err)
+		return w
+	}
+	first := newWorker()
+	must(first.Ensure(ctx))
+	var all []*table.Entity[item]
+	for i := range writes {
+		e, err := plain.Insert(ctx, &item{fmt.Sprint("g", i%20), i, "before"})
+		must(err)
+		all = append(all, e)
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var workers sync.WaitGroup
+	for range 4 {
+		w := newWorker()
+		workers.Go(func() { w.Run(working) })
+	}
+
+	tick := time.NewTicker(time.Second / rate)
+	defer tick.Stop()
+	var writing sync.WaitGroup
+	for i, e := range all {
+		<-tick.C
+		writing.Go(func() {
+			began := time.Now()
+			if !inline {
+				mu.Lock()
+				begun[e.Key.RowKey()] = began
+				mu.Unlock()
+			}
+			e.Value.Text = "after"
+			err := items.Replace(ctx, e)
+			returned := time.Now()
+			for inline && err == nil {
+				text, readErr := read(ctx, e.Value)
+				if err = readErr; text == "after" {
+					break
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			l.writes = append(l.writes, returned.Sub(began))
+			if inline {
+				l.lag = append(l.lag, time.Since(returned))
+				followed <- struct{}{}
+			}
+			if err != nil {
+				b.Errorf("write: got error %v; want none", err)
+				cancel()
+			}
+		})
+		if i%rate == rate-1 {
+			n, err := first.Backlog(ctx)
+			must(err)
+			l.backlog = max(l.backlog, n)
+		}
+	}
+	writing.Wait()
+	for range writes {
+		select {
+		case <-followed:
+		case <-ctx.Done():
+			b.Fatal("got entities that the view does not follow after a minute; want none")
+		}
+	}
+	stop()
+	workers.Wait()
+	return l
+}

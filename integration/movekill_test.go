@@ -1,0 +1,368 @@
+package integration
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// relocator is a process that moves items between two groups. Another process opens it from its exported fields, in JSON.
+type relocator struct {
+	Connection, Table string
+	ASCII             bool
+	Items             int
+	Kill              int64  // the number of the request at which the process is killed, reads not counted; 0 for none
+	After             bool   // it is killed after the request
+	Seed              uint64 // of its choices
+
+	requests atomic.Int64
+	acc      *account.Account
+	items    *table.Table[item]
+	owners   *table.Table[table.Row] // of the texts, which are unique in both groups
+}
+
+// relocatorEnv is the environment variable that makes a process of this test a relocator.
+const relocatorEnv = "AZTABLEKIT_RELOCATOR"
+
+var (
+	itemText  = index.New("text", keys.Tuple1(keys.Text()), func(m *item) (string, bool) { return m.Text, true }, &index.Options[item]{Unique: index.InPartition})
+	itemLists = index.NewLists("tens", keys.Tuple1(keys.Digits[int](3)), func(m *item) (int, bool) { return m.ID / 10, true }, nil)
+	itemOwner = index.New("owner", keys.Tuple1(keys.Text()), func(m *item) (string, bool) { return m.Text, true }, &index.Options[item]{Unique: index.Global})
+	relocated = [2]string{"here", "there"}
+)
+
+// connect opens the table, with short timeouts, so that the messages of a killed process become visible soon.
+func (p *relocator) connect(more ...policy.Policy) error {
+	o := &account.Options{}
+	if p.ASCII {
+		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
+	}
+	o.Client.PerRetryPolicies = more
+	var err error
+	if p.acc, err = account.FromConnectionString(p.Connection, o); err != nil {
+		return err
+	}
+	c := table.Common{WriteTimeout: 2 * time.Second}
+	plain, err := table.New(p.acc.Tables(), p.Table, itemSchema, &table.Options{Common: c})
+	if err != nil {
+		return err
+	}
+	out, err := eventual.NewOutbox(p.acc.Queue(p.Table+"q"), &eventual.OutboxOptions{Common: c})
+	if err != nil {
+		return err
+	}
+	if p.items, err = maintain.WithOutbox(plain, out); err != nil {
+		return err
+	}
+	if p.items, err = index.Attach(p.items, itemText, itemLists, itemOwner); err != nil {
+		return err
+	}
+	p.owners, err = table.New(p.acc.Tables(), p.Table+"owner", table.Schema[table.Row]{}, &table.Options{Common: c})
+	return err
+}
+
+func (p *relocator) worker() (*eventual.Worker, error) {
+	return eventual.NewWorker(p.acc.Queue(p.Table+"q"), p.acc.Queue(p.Table+"p"), []eventual.Handler{index.Handler(p.items)}, &eventual.WorkerOptions{
+		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
+	})
+}
+
+// Do implements policy.Policy. The process stops where it is to be killed, and prints the kind of the request.
+func (p *relocator) Do(r *policy.Request) (*http.Response, error) {
+	kind, n := requests.KindOf(r.Raw()), int64(0)
+	if kind != requests.Get {
+		n = p.requests.Add(1)
+	}
+	stop := func(after bool) {
+		if n == p.Kill && n > 0 && after == p.After {
+			fmt.Printf("killed %s %s\n", map[bool]string{true: "after", false: "before"}[after], kind)
+			select {}
+		}
+	}
+	stop(false)
+	resp, err := r.Next()
+	stop(true)
+	return resp, err
+}
+
+// work moves random items to the other group, and prints a line for each.
+func (p *relocator) work(ctx context.Context) error {
+	choices := rand.New(rand.NewPCG(p.Seed, 0))
+	for ctx.Err() == nil {
+		id, from := choices.IntN(p.Items), choices.IntN(2)
+		e, err := p.items.Get(ctx, p.items.Key(item{Group: relocated[from], ID: id}))
+		if errors.Is(err, table.ErrNotFound) {
+			continue
+		}
+		if err == nil && choices.IntN(4) == 0 {
+			e.Value.Text = fmt.Sprintf("text-%d", choices.IntN(p.Items+10)) // most of them are taken
+			err = p.items.Replace(ctx, e)
+		} else if err == nil {
+			e.Value.Group = relocated[1-from]
+			err = p.items.Move(ctx, e)
+		}
+		switch {
+		case err == nil:
+			fmt.Println("moved")
+		case ctx.Err() != nil, errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotFound), errors.Is(err, table.ErrExists), errors.Is(err, index.ErrTaken),
+			errors.Is(err, table.ErrContended), errors.Is(err, table.ErrGivenUp), errors.Is(err, table.ErrUnknownOutcome),
+			errors.Is(err, context.DeadlineExceeded): // it has met the rows of several killed processes
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// runRelocator is the main function of such a process. It works until its input ends, or until it is killed.
+func runRelocator(text string) int {
+	var p relocator
+	err := json.Unmarshal([]byte(text), &p)
+	if err == nil {
+		err = p.connect(&p)
+	}
+	if err == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() { io.Copy(io.Discard, os.Stdin); cancel() }()
+		err = p.work(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// run runs the process until it is to be killed, and kills it, or until ctx ends. at is where it was killed.
+func (p *relocator) run(ctx context.Context, moved *atomic.Int64) (at string, err error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return "", err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(self, "-test.run=^$")
+	cmd.Env = append(os.Environ(), relocatorEnv+"="+string(text))
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	stop := context.AfterFunc(ctx, func() { in.Close() })
+	defer stop()
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if place, killed := strings.CutPrefix(lines.Text(), "killed "); killed {
+			at = place
+			cmd.Process.Signal(syscall.SIGKILL)
+		} else {
+			moved.Add(1)
+		}
+	}
+	err = cmd.Wait()
+	var ee *exec.ExitError
+	if errors.As(err, &ee) && !ee.Exited() && at != "" {
+		return at, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, errs.String())
+	}
+	return at, err
+}
+
+// TestMoveKill: processes that move items and claim unique texts are killed again and again, before and after each request. Every item
+// is in exactly one group, every text has the owner that has it, and no work is left.
+func TestMoveKill(t *testing.T) {
+	t.Parallel()
+	onOneBackend(t, testMoveKill)
+}
+
+func testMoveKill(t *testing.T, b backend) {
+	items, moves, kills := 80, int64(500), 50
+	if testing.Short() {
+		items, moves, kills = 30, 100, 16
+	}
+	e := newEnv(t, b)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	p := &relocator{Connection: b.ConnectionString(), Table: freshName(), ASCII: b.Name() == "azurite", Items: items}
+	e.must(p.connect())
+	w, err := p.worker()
+	e.must(err)
+	e.must(errors.Join(p.items.Ensure(ctx), index.Ensure(ctx, p.items), w.Ensure(ctx)))
+	for i := range items {
+		_, err := p.items.Insert(ctx, &item{relocated[i%2], i, fmt.Sprint("text-", i)})
+		e.must(err)
+	}
+	start := time.Now()
+	working, ends := context.WithCancel(ctx)
+	defer ends()
+	report := func(err error) {
+		if err != nil {
+			e.Errorf("got error %v; want none", err)
+			ends()
+		}
+	}
+	var running sync.WaitGroup
+	running.Go(func() { report(w.Run(working)) })
+	var moved, next atomic.Int64
+	var mu sync.Mutex
+	killed := map[string]int{}
+	for i := range 4 {
+		running.Go(func() {
+			for n := next.Add(1) - 1; working.Err() == nil; n = next.Add(1) - 1 {
+				q := &relocator{Connection: p.Connection, Table: p.Table, ASCII: p.ASCII, Items: items, Seed: uint64(n)}
+				if n < int64(kills) {
+					q.Kill, q.After = 1+n/2%15, n%2 == 1 // a move without a conflict has 5 writes
+				}
+				at, err := q.run(working, &moved)
+				if err != nil {
+					report(fmt.Errorf("process %d: %w", i, err))
+				}
+				mu.Lock()
+				if at != "" {
+					killed[at]++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for working.Err() == nil && (moved.Load() < moves || next.Load() < int64(kills)+4) {
+		<-tick.C
+	}
+	ends()
+	running.Wait()
+	e.must(ctx.Err())
+	for left := 1; left > 0; <-tick.C {
+		e.must(w.Drain(ctx))
+		left, err = w.Backlog(ctx)
+		e.must(err)
+	}
+	checkRelocated(e, p)
+	total := 0
+	var counts []string
+	for at, n := range killed {
+		counts = append(counts, fmt.Sprintf("%s: %d", at, n))
+		total += n
+	}
+	slices.Sort(counts)
+	if total != kills {
+		t.Errorf("got %d killed processes; want %d", total, kills)
+	}
+	t.Logf("%d moves and claims of %d items, %d processes killed, in %v: %s", moved.Load(), items, total, time.Since(start).Round(time.Second/10), strings.Join(counts, ", "))
+}
+
+// checkRelocated fails the test unless each item is in one group, with its derived rows, and no work is left.
+func checkRelocated(e *env, p *relocator) {
+	ctx := context.Background()
+	rows, err := table.New(p.acc.Tables(), p.Table, table.Schema[table.Row]{}, nil)
+	e.must(err)
+	want, got, groups := map[string]string{}, map[string]string{}, map[int]string{}
+	lists := map[string][]string{}
+	for x, err := range rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
+		e.must(err)
+		pk, rk := x.Key.PartitionKey(), x.Key.RowKey()
+		switch kind, rest, _ := strings.Cut(rk, "_"); kind {
+		case "m":
+			var id int
+			_, err := fmt.Sscanf(rest, "%d", &id)
+			e.must(err)
+			if groups[id] != "" {
+				e.Errorf("item %d is in %s and %s", id, groups[id], pk)
+			}
+			groups[id] = pk
+			text, _ := x.Value.Get("Text")
+			want[fmt.Sprintf("%s/text_%s", pk, text)] = ""
+			if owner := fmt.Sprint("owner of ", text); want[owner] != "" {
+				e.Errorf("%s and %v have the text %s", want[owner], x.Key, text)
+			} else {
+				want[owner] = rk + "//" + pk
+			}
+			list := fmt.Sprintf("%s/tens_%03d", pk, id/10)
+			lists[list] = append(lists[list], rk)
+		case "text":
+			got[pk+"/"+rk] = ""
+		case "tens":
+			text, _ := x.Value.Get("Members")
+			got[pk+"/"+rk] = fmt.Sprint(text)
+		default:
+			e.Errorf("%v is left", x.Key)
+		}
+	}
+	for x, err := range p.owners.List(ctx, table.Query[table.Row]{TableScan: true}) {
+		e.must(err)
+		owner, _ := x.Value.Get("_sys")
+		got["owner of "+strings.TrimPrefix(x.Key.RowKey(), "owner_")] = fmt.Sprint(owner)
+	}
+	for list, members := range lists {
+		want[list] = strings.Join(members, "/")
+	}
+	if len(groups) != p.Items {
+		e.Errorf("got %d items; want %d", len(groups), p.Items)
+	}
+	for name, text := range want {
+		if got[name] != text {
+			e.Errorf("%s: got %q; want %q", name, got[name], text)
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		e.Errorf("got %s, which belongs to no item", name)
+	}
+	marked := "_tx ne '' or RowKey ge '~t|' and RowKey lt '~t}' and State ne 'over'"
+	for _, name := range []string{p.Table, p.Table + "owner"} {
+		for pages := p.acc.Tables().NewClient(name).NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &marked}); pages.More(); {
+			page, err := pages.NextPage(ctx)
+			e.must(err)
+			for _, row := range page.Entities {
+				e.Errorf("still prepared: %s", row)
+			}
+		}
+	}
+	for _, g := range relocated {
+		for r, err := range commit.Of(p.items).List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
+			e.must(err)
+			if r.State == commit.Pending {
+				e.Errorf("commit record %s of %s: got state pending; want done or aborted", r.OperationID, g)
+			}
+		}
+	}
+}

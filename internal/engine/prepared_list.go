@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// preparationFilter finds what writes over several partitions have prepared in a partition, or in all if it is "", before a time.
+func preparationFilter(partition string, before time.Time) string {
+	rows := fmt.Sprintf("%s ge '%s' and %s lt '%s'", edm.RowKey, reserved.Prepared, edm.RowKey, reserved.Prepared+IDTime(before))
+	if partition == "" {
+		return rows
+	}
+	return fmt.Sprintf("%s eq %s and %s", edm.PartitionKey, edm.Quote(partition), rows)
+}
+
+// sweepRemotes deletes what the write of a commit record that is to be swept has prepared in other partitions. 1 request for each.
+func (t *Table) sweepRemotes(ctx context.Context, r *Row) error {
+	rec, err := recordOf(r)
+	if err != nil {
+		return nil // the row is no commit record
+	}
+	for _, e := range rec.Effects {
+		var work RemoteWork
+		if e.Kind != RemoteEffect || json.Unmarshal(e.Payload, &work) != nil {
+			continue
+		}
+		for _, at := range work.Remotes {
+			if checkRemote(at) != nil {
+				continue
+			}
+			s, err := libraryStep(t.sibling(at.Table), aztables.TransactionTypeDelete, preparationKey(at.Partition, rec.OperationID), azcore.ETagAny, nil)
+			if err != nil {
+				return err
+			}
+			if _, _, err := s.sendAlone(ctx); err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrTableNotFound) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// FinishPrepared ends the writes over several partitions that began before a time and have not ended in a partition, or in any if it
+// is "", which takes a scan of the table; see commit.Records.FinishPrepared.
+func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time) (finished int, err error) {
+	var all []keys.Key
+	plain := t.Plain()
+	err = plain.each(ctx, preparationFilter(partition, before), "", func(r *Row) bool {
+		id := strings.TrimPrefix(r.Key.RowKey(), reserved.Prepared)
+		if p, err := preparationOf(r); err == nil && !p.over && len(id) == idLength { // else it is a new content, or has ended
+			all = append(all, r.Key)
+		}
+		return true
+	})
+	for _, k := range all {
+		if err == nil {
+			if err = plain.finishPrepared(ctx, k.PartitionKey(), strings.TrimPrefix(k.RowKey(), reserved.Prepared), nil); err == nil {
+				finished++
+			}
+		}
+	}
+	if err == nil && t.RangedRows() {
+		err = ErrRanged
+	}
+	return finished, err
+}

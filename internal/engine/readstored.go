@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// readStored reads a row as it is stored, marked or not. A row that is not there is no error. 1 request.
+func (t *Table) readStored(ctx context.Context, k keys.Key) (readResult, error) {
+	r, in, f, err := t.openStored(ctx, k)
+	if err != nil || r == nil {
+		return f, err
+	}
+	columns, err := r.Columns()
+	if err != nil {
+		return readResult{}, err
+	}
+	return readResult{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.Raw}}, nil
+}
+
+// openStored reads a row as it is stored.
+func (t *Table) openStored(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, readResult, error) {
+	fail := func(err error) (*edm.Reader, edm.Entity, readResult, error) {
+		return nil, edm.Entity{}, readResult{}, err
+	}
+	ctx, cancel := Bound(ctx, t.Options.ReadTimeout)
+	defer cancel()
+	var call wire.Call
+	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
+	t.responded(ctx, &call)
+	if err = call.Check(err); err != nil {
+		if known(err) == ErrNotFound {
+			return nil, edm.Entity{}, readResult{gone: conditioned(ctx, err), hidden: hidden(&call, k)}, nil
+		}
+		return fail(conditioned(ctx, unreadable(&call, err)))
+	}
+	body, err := call.Body()
+	if err != nil {
+		return fail(conditioned(ctx, err))
+	}
+	r := edm.NewReader(body)
+	in, err := r.One()
+	if err == nil {
+		err = checkKey(k, in)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	if in.ETag == "" {
+		in.ETag = string(resp.ETag) // a service that sends it in the header alone
+	}
+	return r, in, readResult{}, nil
+}
+
+// checkKey returns the error of a response that contains another row than the one that was asked for, such as the response of a
+// proxy.
+func checkKey(k keys.Key, in edm.Entity) error {
+	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
+		return nil
+	}
+	return &DecodeError{Reason: "it holds the row " + keys.Stored(in.PartitionKey, in.RowKey).String() + ", which was not asked for"}
+}
+
+// hidden reports whether a row could exist although the call has not found it, since the signature is for other rows.
+func hidden(call *wire.Call, k keys.Key) bool {
+	first, last, ranged := call.SignedRows()
+	return ranged && (keys.Compare(k.RowKey(), first) < 0 || last != "" && keys.Compare(k.RowKey(), last) > 0)
+}

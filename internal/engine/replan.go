@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// restartWithNewID lets the write begin again with another operation ID. Nothing that was sent so far can be applied any more.
+func (w *write) restartWithNewID(ctx context.Context) (err error) {
+	w.withdraw(ctx)
+	w.sent, w.currentPlan.remotes = history{}, nil
+	w.id, err = w.table.Options.newOperationID()
+	return err
+}
+
+// contended turns the last conflict into ErrContended, if it was about a row that the write had to read: a row that entities share,
+// or the row of a write by key. Other outcomes stay as they are. ended is the error of the context, nil if the context has not
+// ended.
+func (w *write) contended(out outcome, ended error) outcome {
+	var re *azcore.ResponseError
+	if out.failed < 0 || !errors.As(out.err, &re) {
+		return out
+	}
+	cause := error(re)
+	if ended != nil {
+		cause = errors.Join(ended, re)
+	}
+	contended := &Condition{ErrContended, cause}
+	var de *DerivedError
+	var be *BatchError
+	switch s := &w.currentPlan.steps[out.failed]; {
+	case s.derived == nil && !s.replannable, s.derived != nil && (!s.derived.loaded || s.derived.ifExists != nil):
+	case errors.As(out.err, &de):
+		de.Err = contended
+	case errors.As(out.err, &be):
+		be.Err = contended
+	default:
+		out.err = contended
+	}
+	return out
+}
+
+// final reports whether a late duplicate of the request would be refused too: after a changed ETag it would, but a row that exists
+// may be deleted by then.
+func (w *write) final() bool {
+	if w.out.failed < 0 || errors.Is(w.out.err, ErrTableNotFound) {
+		return true
+	}
+	match := w.currentPlan.steps[w.out.failed].Match
+	return match != "" && match != azcore.ETagAny
+}
+
+// canReplan reports whether another plan may succeed. repaired reports that the next plan corrects a derived row, so that no pause
+// is needed.
+func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
+	out := w.out
+	if out.failed < 0 || out.neverApplies {
+		return false, out.neverApplies
+	}
+	s := &w.currentPlan.steps[out.failed]
+	lost := errors.Is(out.err, ErrChanged) || errors.Is(out.err, ErrNotFound) || errors.Is(out.err, ErrExists)
+	d := s.derived
+	switch {
+	case !lost:
+		return false, false
+	case d == nil && s.inserts() && !s.replannable:
+		return w.reservedOnly(ctx, s)
+	case d == nil:
+		return false, s.replannable
+	case d.ifExists != nil && errors.Is(out.err, ErrExists):
+		return w.ownAfterAll(ctx, d, out.err)
+	case d.loaded:
+		return false, true
+	}
+	f, err := w.readRow(ctx, d.key)
+	if err != nil {
+		return false, false
+	}
+	return w.note(d, f), true
+}
+
+// reservedOnly reports whether the key of a refused insert is only reserved by another write, which has not committed: reading the
+// row ends that write. Tables without an outbox have no such writes.
+func (w *write) reservedOnly(ctx context.Context, s *step) (repaired, again bool) {
+	if s.Table.Mode.Outbox == nil || !errors.Is(w.out.err, ErrExists) {
+		return false, false
+	}
+	f, err := w.readRow(ctx, s.Key)
+	if err != nil {
+		w.couldNotRead(err)
+	}
+	return false, err == nil && f.row == nil && !f.hidden
+}
+
+// couldNotRead is for a row that is refused because it exists, and that may only be reserved by another write: whether it is, is not
+// known. The write is not applied.
+func (w *write) couldNotRead(err error) {
+	cause := error(&Condition{ErrGivenUp, fmt.Errorf("%s, and the row could not be read: %w", Brief(w.out.err), wire.Redact(err))})
+	var be *BatchError
+	if errors.As(w.out.err, &be) {
+		other := *be
+		other.Err = cause
+		cause = &other
+	}
+	w.out.err = cause
+}
+
+// note keeps what was read of a derived row, for the next plan. It reports whether the row is noted for the first time.
+func (w *write) note(d *derivedRow, f readResult) bool {
+	_, known := w.corrections[d.key.RowKey()]
+	w.corrections[d.key.RowKey()] = f
+	return !known
+}
+
+// ownAfterAll reads the row of a unique value that is taken. The write is replanned if the row is a copy of the entity that wants
+// the value, or of an entity that this write deletes, or if the row is gone by now. Otherwise the error names the row's owner.
+func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (repaired, again bool) {
+	if !d.after.isCopy() && w.outbox == nil && w.only == "" {
+		return false, false
+	}
+	f, err := w.readRow(ctx, d.key)
+	switch {
+	case err != nil && (w.outbox != nil || w.only != ""):
+		w.couldNotRead(err)
+		return false, false
+	case err != nil:
+		return false, false
+	case f.row == nil && !d.after.isCopy(): // it was only reserved
+		return false, !f.hidden
+	case !d.after.isCopy():
+		return false, false
+	case f.row == nil || sameOwner(f.row, d.after) || w.deletes(f.row):
+		return w.note(d, f), true
+	}
+	var de *DerivedError
+	if errors.As(refusal, &de) {
+		de.Owner, _ = f.row.Primary()
+	}
+	return false, false
+}
+
+// deletes reports whether a row is a copy of an entity that this write deletes, with its derived rows.
+func (w *write) deletes(row *Row) bool {
+	k, isCopy := row.Primary()
+	return isCopy && slices.ContainsFunc(w.ops, func(op Op) bool { return op.needsPlanning && op.deletes() && op.Key == k })
+}
+
+// inCallersTerms returns the refusal of a step as an error of the caller's operation.
+func (w *write) inCallersTerms(err error) error {
+	b, is := err.(*BatchError)
+	if !is {
+		return err
+	}
+	b = &BatchError{Index: b.Index, Key: b.Key, Code: b.Code, Err: b.Err}
+	if b.Index >= 0 {
+		s := &w.currentPlan.steps[b.Index]
+		b.Index = s.opIndex
+		if d := s.derived; d != nil {
+			cause := b.Err
+			if d.ifExists != nil && errors.Is(cause, ErrExists) {
+				cause = &Condition{d.ifExists, cause}
+			}
+			b.Err = &DerivedError{Maintainer: d.by, Key: s.Key, Err: cause}
+		}
+	}
+	if !w.asTransaction {
+		return b.Err
+	}
+	return b
+}

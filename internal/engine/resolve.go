@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// mostResolutions is how often one row is read that is prepared by another write each time.
+const mostResolutions = 20
+
+var errPrepared = errors.New("the row is prepared by a write over several partitions, again and again")
+
+// sibling returns a handle for the library's rows in another table of the service.
+func (t *Table) sibling(name string) *Table {
+	c := t.Plain()
+	if !strings.EqualFold(name, t.Name) {
+		c.Name, c.client, c.shared = name, t.Service.NewClient(name), new(shared)
+	}
+	return c
+}
+
+// FinishRemote ends what a write of a partition of this table has prepared, or may have, in a remote: by the commit record of the
+// write, it finishes or rolls back. Requests: 1 if nothing is to be done; else 1 for the commit record, 1 for each prepared row and
+// each new content, and 1. Idempotent.
+//
+// If exclude is set and the write has prepared nothing there yet, a request that prepares and is still under way will fail.
+func (t *Table) FinishRemote(ctx context.Context, partition, id string, r Remote, exclude bool) error {
+	if err := checkRemote(r); err != nil {
+		return err
+	}
+	var home *Remote
+	if exclude {
+		home = &Remote{t.Name, partition}
+	}
+	return t.sibling(r.Table).finishPrepared(ctx, r.Partition, id, home)
+}
+
+func checkRemote(r Remote) error {
+	if err := CheckTableName(r.Table); err != nil {
+		return err
+	}
+	return keys.Stored(r.Partition, "r").Err()
+}
+
+// finishPrepared ends what a write has prepared in a partition. It starts again after a conflict. If the write has
+// prepared nothing yet and never commits, and home is known, finishPrepared excludes that it prepares later.
+func (t *Table) finishPrepared(ctx context.Context, partition, id string, home *Remote) error {
+	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
+	defer cancel()
+	tries := attempts{retry: t.Options.Retry, log: t.Log("Resolve", preparationKey(partition, id))}
+	conflicts := t.Options.Conflicts()
+	for {
+		again, err := t.finishOnce(ctx, partition, id, home)
+		switch {
+		case err == nil && !again:
+			return nil
+		case err == nil:
+			if more, err := conflicts.Wait(ctx, tries.log, ErrChanged); !more {
+				return firstError(err, &Condition{ErrContended, errPrepared})
+			}
+		case !again || !tries.wait(ctx, err):
+			return err
+		}
+	}
+}
+
+// finishOnce is one attempt of finishPrepared. again reports that another one may succeed.
+func (t *Table) finishOnce(ctx context.Context, partition, id string, home *Remote) (again bool, err error) {
+	f, err := t.readStored(ctx, preparationKey(partition, id))
+	switch {
+	case err != nil:
+		return true, err
+	case f.hidden:
+		return false, ErrRanged
+	case f.row == nil && home != nil:
+		return t.excludePreparation(ctx, partition, id, *home)
+	case f.row == nil:
+		return false, nil
+	}
+	p, err := preparationOf(f.row)
+	if err != nil || p.over {
+		return false, err
+	}
+	committed, err := t.committed(ctx, p.home, id, partition)
+	if err != nil {
+		return true, err
+	}
+	steps, err := t.finishSteps(ctx, p, id, committed)
+	if err != nil {
+		return true, err
+	}
+	return t.sendSteps(ctx, id, steps)
+}
+
+// excludePreparation stores the preparation of a write that never commits as if it had been rolled back: a request that prepares and
+// is still under way then fails.
+func (t *Table) excludePreparation(ctx context.Context, partition, id string, home Remote) (again bool, err error) {
+	if committed, err := t.committed(ctx, home, id, partition); err != nil || committed {
+		return err != nil, err
+	}
+	p := &preparation{key: preparationKey(partition, id), home: home, over: true}
+	s := step{Op: Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: p.key}, opIndex: -1}
+	if s.Body, err = p.body(); err != nil {
+		return false, err
+	}
+	return t.sendSteps(ctx, id, []step{s})
+}
+
+// sendSteps sends steps as a transaction of the library's own. again reports that another program has changed a row of them, or that
+// the outcome is unknown.
+func (t *Table) sendSteps(ctx context.Context, id string, steps []step) (again bool, err error) {
+	if err := sized(steps); err != nil {
+		return false, err
+	}
+	encode(steps, true, id)
+	_, _, verdict, err := t.transact(ctx, steps)
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.Is(err, ErrChanged), errors.Is(err, ErrNotFound), errors.Is(err, ErrExists):
+		return true, nil
+	}
+	return verdict != wire.Refused, err
+}
+
+// committed reports whether a write is committed. If it is not, it never will be: its home has an abort record then. A pending
+// commit record is never deleted, so that a missing one whose time is over is none of a committed write.
+func (t *Table) committed(ctx context.Context, home Remote, id, partition string) (bool, error) {
+	at := t.sibling(home.Table)
+	rec, err := at.Resolve(ctx, home.Partition, id, Remote{t.Name, partition})
+	if errors.Is(err, ErrExpired) {
+		// The time may have passed between the read and the look at the clock, and the write have committed: a read after it counts.
+		rec, err = at.Record(ctx, home.Partition, id)
+	}
+	return err == nil && rec != nil && rec.State != RecordAborted, err
+}
+
+// finishSteps returns the steps that end a preparation. A row that does not have the mark any more is left as it is: another program
+// has written it.
+func (t *Table) finishSteps(ctx context.Context, p *preparation, id string, committed bool) ([]step, error) {
+	partition := p.key.PartitionKey()
+	first, err := p.end(t)
+	if err != nil {
+		return nil, err
+	}
+	steps := []step{first}
+	InOrder(ctx, p.rows, func(ctx context.Context, r preparedRow) (more []step, err error) {
+		return t.finishRow(ctx, partition, id, r, committed)
+	}, func(more []step, e error) bool {
+		steps, err = append(steps, more...), e
+		return e == nil
+	})
+	return steps, err
+}
+
+// largeRow is the size in bytes of a row whose mark is not removed when it is rolled back, but made empty: a hundred smaller rows fit
+// into one transaction.
+const largeRow = 30 << 10
+
+// finishRow returns the steps that end the preparation of a row.
+func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedRow, committed bool) (steps []step, err error) {
+	k := keys.Stored(partition, r.RowKey)
+	add := func(kind aztables.TransactionType, k keys.Key, match azcore.ETag, columns []edm.Column) {
+		s, e := libraryStep(t, kind, k, match, columns)
+		err = firstError(err, e)
+		steps = append(steps, s)
+	}
+	var image *Row
+	if r.Fate == fateReplace {
+		f, err := t.readStored(ctx, imageKey(partition, id, r.Image))
+		if err != nil {
+			return nil, err
+		}
+		if image = f.row; image != nil {
+			add(aztables.TransactionTypeDelete, image.Key, azcore.ETagAny, nil)
+		}
+	}
+	if r.Fate == fatePart {
+		if f, err := t.readStored(ctx, k); err != nil || f.row == nil || committed {
+			return nil, err
+		}
+		add(aztables.TransactionTypeDelete, k, azcore.ETagAny, nil)
+		return steps, err
+	}
+	f, err := t.readStored(ctx, k)
+	if err != nil || f.row == nil {
+		return steps, err
+	}
+	if m, marked := markIn(f.row.Columns); !marked || m.id != id {
+		return steps, err
+	}
+	switch columns := unmarked(f.row.Columns); {
+	case r.Fate == fateInsert && !committed, r.Fate == fateDelete && committed:
+		add(aztables.TransactionTypeDelete, k, f.row.ETag, nil)
+	case r.Fate == fateReplace && committed && image == nil:
+		return nil, &DecodeError{Field: k.RowKey(), Reason: "is prepared, and the row with its new content is missing"}
+	case r.Fate == fateReplace && committed:
+		add(aztables.TransactionTypeUpdateReplace, k, f.row.ETag, image.Columns)
+	case len(f.row.JSON) > largeRow: // the old contents of all rows might not fit into one transaction
+		add(aztables.TransactionTypeUpdateMerge, k, f.row.ETag, []edm.Column{{Name: markProperty, Value: edm.Value{Kind: edm.String}}})
+	default:
+		add(aztables.TransactionTypeUpdateReplace, k, f.row.ETag, columns)
+	}
+	return steps, err
+}
+
+// resolve ends the write that has prepared a row, so that the row can be read and written. If the write began just now, resolve lets
+// it end itself, and only waits. If its preparation is missing, the write has ended before.
+func (t *Table) resolve(ctx context.Context, k keys.Key, m mark, attempt int) (ended bool, err error) {
+	began, err := TimeOf(m.id)
+	if err != nil {
+		return false, err
+	}
+	patience := min(mostPatience, t.Options.Retry.MaxConflictWait)
+	if age := t.Options.Now().Sub(began); age >= 0 && age < patience && attempt < mostWaits && t.Options.Retry.ConflictWait > 0 {
+		pause := min(backOff(attempt+1, t.Options.Retry.ConflictWait, patience), patience-age)
+		if sleep(ctx, pause) == nil {
+			return false, nil
+		} // else there is no time to wait
+	}
+	return true, t.finishPrepared(ctx, k.PartitionKey(), m.id, nil)
+}
+
+// A reader does not end a write over several partitions that is younger than mostPatience, unless it has waited mostWaits times.
+const (
+	mostPatience = time.Second
+	mostWaits    = 10
+)
+
+// mayNotWrite reports whether an error is that of a client that may only read.
+func mayNotWrite(err error) bool {
+	var re *azcore.ResponseError
+	return errors.As(err, &re) && re.StatusCode == http.StatusForbidden
+}

@@ -1,0 +1,55 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestKernel: what the writes over several partitions rest on, taken away piece by piece.
+func TestKernel(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes a minute")
+	}
+	mutants.Run(t, "./index", []mutants.Mutant{
+		{Name: "a roll back where nothing is prepared leaves no preparation", File: "internal/engine/resolve.go",
+			Old: "case f.row == nil && home != nil:", New: "case f.row == nil && home != nil && false:", Test: "TestMoveEveryFault/^move$"},
+		{Name: "a preparation that is over is deleted", File: "internal/engine/prepared_row.go",
+			Old: "Kind: aztables.TransactionTypeUpdateReplace, Key: p.key, Match: p.etag", New: "Kind: aztables.TransactionTypeDelete, Key: p.key, Match: p.etag",
+			Test: "TestMoveEveryFault/^move_to_a_new_department_and_back$"},
+		{Name: "the message does not name the other partitions", File: "internal/engine/notifying.go",
+			Old: "Remotes: placesOf(w.nextPlan.remotes)", New: "Remotes: placesOf(nil)", Test: "TestMoveEveryFault/^move$"},
+		{Name: "a worker closes the commit record without finishing", File: "eventual/transactions.go",
+			Old: "for _, r := range work.Remotes {", New: "for _, r := range work.Remotes[:0] {", Test: "TestMoveEveryFault/^move$"},
+		{Name: "a worker does not roll back", File: "eventual/execute.go",
+			Old: "for _, r := range x.message.Remotes {", New: "for _, r := range x.message.Remotes[:0] {", Test: "TestMoveEveryFault/^move$"},
+		{Name: "a resolver rolls back without an abort record", File: "internal/engine/resolve.go",
+			Old: "rec, err := at.Resolve(ctx, home.Partition, id, Remote{t.Name, partition})", New: "rec, err := at.Record(ctx, home.Partition, id)", Test: "TestMoveLinearizable"},
+		{Name: "an abort record counts as committed", File: "internal/engine/resolve.go",
+			Old: "return err == nil && rec != nil && rec.State != RecordAborted, err", New: "return err == nil && rec != nil, err", Test: "TestMoveEveryFault/^move$"},
+		{Name: "a row is prepared whatever its version", File: "internal/engine/remote.go",
+			Old: "Key: s.Key, Match: s.Match, Body: body}", New: "Key: s.Key, Match: azcore.ETagAny, Body: body}", Test: "TestMoveSchedules/two_moves"},
+		{Name: "a read by key does not end the write that prepared the row", File: "internal/engine/readrow.go",
+			Old: "if err != nil || !marked {", New: "if err != nil || !marked || true {", Test: "TestMoveLinearizable"},
+		{Name: "a list does not see that a write has committed", File: "internal/engine/view.go",
+			Old: "case rec != nil && rec.State != RecordAborted:", New: "case rec != nil && rec.State != RecordAborted && false:", Test: "TestMoveLinearizable"},
+		{Name: "a list shows what is prepared", File: "internal/engine/view.go",
+			Old: "return in, unmarked(columns), m.what != fateInsert", New: "return in, unmarked(columns), true", Test: "TestMoveLinearizable"},
+		{Name: "a finish leaves the new contents", File: "internal/engine/remote.go",
+			Old: "for n := range m.images {", New: "for n := range m.images - m.images {", Test: "TestMoveEveryFault/^move$"},
+	})
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "a page with a committed write is not read again", File: "internal/engine/view.go",
+			Old: "v.known[m.id], again = true, true", New: "v.known[m.id], v.marks[m.id] = true, true", Test: "TestMovePage$"},
+		{Name: "a list takes the row before the write if the new content is gone", File: "internal/engine/view.go",
+			Old: "if err != nil || image.row == nil && !v.void[m.id] {", New: "if err != nil {", Test: "TestMovePageFinished"},
+		{Name: "a page is not read again after an old commit record was swept", File: "internal/engine/view.go",
+			Old: "v.void[m.id], again = void, again || ended", New: "v.void[m.id] = void || ended && false",
+			Test: "TestMovePageSwept"},
+		{Name: "an old move is never finished", File: "internal/engine/resolve.go",
+			Old: "if errors.Is(err, ErrExpired) {", New: "if errors.Is(err, ErrExpired) && false {", Test: "TestMoveLongAgo"},
+		{Name: "an image is taken from another row", File: "internal/engine/remote.go",
+			Old: "r.Image = len(images) + 1", New: "r.Image = len(images)", Test: "TestMove$|TestMoveCrash"},
+	})
+}

@@ -1,0 +1,130 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Definition makes rows elsewhere of the entities of a table. It must be safe for concurrent use.
+type Definition interface {
+	Name() string
+
+	// Target returns the row of an entity under a key, for one execution. The key comes from an effect, which is not trusted: Target
+	// fails if the definition never makes such a row of the entity.
+	Target(entity, row keys.Key) (Target, error)
+}
+
+// Target is a row elsewhere in one execution. It may consist of several rows that are read and written together.
+type Target interface {
+	// Read reads the row, and keeps its version and content for Write and Sweep.
+	Read(ctx context.Context) error
+
+	// Write stores what follows from the entity, nil if there is none, in place of the version that Read has found. It must change
+	// the version also if nothing else changes, and if the row should not exist: then it stores a tombstone. If the stored version is
+	// another one, the error is table.ErrChanged, ErrNotFound or ErrExists, and nothing is written.
+	Write(ctx context.Context, entity *table.Row) error
+
+	// Sweep deletes the row that Read has found if it is a tombstone from before a time, by its version.
+	Sweep(ctx context.Context, before time.Time) error
+}
+
+// width is how many targets are read or written at a time.
+const width = 10
+
+// maxInDoubt is how often a write of a target is repeated after a lost response. Then storage is down.
+const maxInDoubt = 3
+
+// mostAge is how long after the targets were read a write of a target begins. A target that was absent may have been a tombstone
+// since that was swept, if the program was suspended meanwhile.
+const mostAge = commit.Retention / 2
+
+// errLate: the program was suspended between its reads and its writes.
+var errLate = fmt.Errorf("%w: the rows were read more than %v ago", table.ErrChanged, mostAge)
+
+// Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors: those of the targets and of the
+// read of the entity; after Retry.ConflictAttempts attempts the last conflict. Requests: 1 for the entity, and those of the targets'
+// Read and Write; again after each conflict.
+func Reconcile(ctx context.Context, source commit.Table, entity keys.Key, targets ...Target) error {
+	if len(targets) == 0 {
+		return nil
+	}
+	rows := table.RowsOf(source.Engine(), true)
+	log := source.Engine().Log("Reconcile", entity)
+	log.Conflicts = true
+	n, inDoubt := 0, 0
+	conflict := false
+	err := source.Engine().Options.Retry.OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
+		n, conflict = n+1, false
+		began := source.Engine().Options.Now()
+		if err := each(ctx, targets, Target.Read); err != nil {
+			return false, err
+		}
+		row, err := rows.GetRow(ctx, entity)
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			return false, err
+		}
+		err = each(ctx, targets, func(t Target, ctx context.Context) error {
+			// By the wall clock, since the monotonic one may stand still while the machine is suspended.
+			if source.Engine().Options.Now().Round(0).Sub(began.Round(0)) > mostAge {
+				return errLate
+			}
+			return t.Write(ctx, row)
+		})
+		if errors.Is(err, table.ErrUnknownOutcome) && ctx.Err() == nil {
+			inDoubt++
+			return inDoubt < maxInDoubt, err
+		}
+		conflict = isConflict(err)
+		return conflict, err
+	})
+	if conflict {
+		return fmt.Errorf("gave up after %d attempts: concurrent writers changed rows of %v each time: %w", n, entity, err)
+	}
+	return err
+}
+
+// isConflict reports whether a target is not as it was read.
+func isConflict(err error) bool {
+	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrExists)
+}
+
+// each calls f for all targets, several at a time. All calls end before it returns, also after an error. Of several errors it
+// returns one that is no conflict, if there is one.
+func each(ctx context.Context, targets []Target, f func(Target, context.Context) error) error {
+	if len(targets) == 1 {
+		return f(targets[0], ctx)
+	}
+	var g errgroup.Group
+	g.SetLimit(width)
+	errs := make([]error, len(targets))
+	for i, t := range targets {
+		g.Go(func() error {
+			errs[i] = f(t, ctx)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	var conflict error
+	for _, err := range errs {
+		if err != nil && !isConflict(err) {
+			return err
+		}
+		conflict = firstError(conflict, err)
+	}
+	return conflict
+}
+
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,309 @@
+package materialized
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// viewComparison compares entities with the derived entities of a view, as they were read at its beginning.
+type viewComparison[T, V any] struct {
+	*maintainer[T, V]
+	handle *table.Table[T] // for repairs
+	run    *run
+
+	mu      sync.Mutex
+	notes   map[keys.Key]note   // of the view, by the derived entity; without those that an entity has
+	digests map[keys.Key]string // of the stored derived entities; without those that a note names
+}
+
+func (m *maintainer[T, V]) is(d Definition[T]) bool { return d == Definition[T](m.View) }
+
+// compare reads the notes before the derived entities. Whatever changes meanwhile is read again before it counts as a fault.
+func (m *maintainer[T, V]) compare(ctx context.Context, t *table.Table[T], r *run) (comparison[T], error) {
+	c := &viewComparison[T, V]{maintainer: m, handle: t, run: r, notes: map[keys.Key]note{}, digests: map[keys.Key]string{}}
+	ranged := func() error {
+		if m.to.Engine().Ranged() {
+			return table.ErrRanged
+		}
+		return nil
+	}
+	q := table.Query[table.Row]{Rows: keys.StoredBetween(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
+	for e, err := range notes(m.to.Engine()).List(ctx, q) {
+		if err == nil {
+			err = ranged()
+		}
+		if err != nil {
+			return nil, err
+		}
+		k := keys.Stored(e.Key.PartitionKey(), e.Key.RowKey()[len(reserved.View):])
+		n, mine := noteIn(&e.Value, m.owner())
+		switch {
+		case !mine || k.Err() != nil:
+		case n.gone:
+			if err := c.sweep(ctx, k, &e.Value); err != nil {
+				return nil, err
+			}
+		default:
+			c.notes[k] = n
+		}
+	}
+	for row, err := range m.plain.Rows(ctx, table.Query[V]{Rows: m.to.Engine().Mode.Schema.Rows(), TableScan: true}) {
+		if err == nil {
+			err = ranged()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if m.to.Engine().Mode.Schema.Mine(row.Engine()) {
+			c.digests[row.Key] = digestOf(contentOf(row.Engine().Columns))
+			r.note(func(report *Report) { report.Derived++ })
+		}
+	}
+	return c, ranged()
+}
+
+// sweep deletes an old tombstone.
+func (c *viewComparison[T, V]) sweep(ctx context.Context, k keys.Key, row *table.Row) error {
+	before := c.from.Engine().Options.Now().Add(-commit.Retention - time.Hour)
+	if !c.run.options.Repair || !row.Timestamp.Before(before) {
+		return nil
+	}
+	t := &target[T, V]{maintainer: c.maintainer, key: k, stored: row}
+	switch err := t.Sweep(ctx, before); {
+	case errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotFound):
+		return nil // it is no old tombstone any more
+	case err != nil:
+		return err
+	}
+	c.run.note(func(r *Report) { r.Tombstones++ })
+	return nil
+}
+
+func (c *viewComparison[T, V]) unreadable(row *table.Row, err error) {
+	c.run.fault(Fault{View: c.name, Kind: Unreadable, Entity: row.Key, Err: err})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, n := range c.notes { // the derived entity stays until the entity can be read
+		if n.entity == row.Key {
+			c.take(k)
+		}
+	}
+}
+
+// take removes a derived entity from those that no entity has. c.mu is locked.
+func (c *viewComparison[T, V]) take(k keys.Key) {
+	delete(c.notes, k)
+	delete(c.digests, k)
+}
+
+// entity compares an entity.
+func (c *viewComparison[T, V]) entity(ctx context.Context, e *table.Entity[T], row *table.Row) error {
+	d, err := c.of(&e.Value, e.Key)
+	if err != nil {
+		c.unreadable(row, err)
+		return nil
+	}
+	has, _ := recorded(c.stateIn(row.Engine()))
+	if has == (keys.Key{}) && d.value == nil {
+		return nil
+	}
+	if d.value != nil && (has == (keys.Key{}) || has == d.key) {
+		c.mu.Lock()
+		n, digest := c.notes[d.key], c.digests[d.key]
+		sound := n.entity == e.Key && digest == d.digest
+		if n.entity == e.Key || n.entity == (keys.Key{}) {
+			c.take(d.key)
+		}
+		c.mu.Unlock()
+		if sound {
+			return nil
+		}
+		if never := has == (keys.Key{}) && n.entity == (keys.Key{}); never && c.run.options.Repair {
+			return c.repair(ctx, Fault{View: c.name, Kind: Missing, Entity: e.Key, Derived: d.key})
+		}
+		return c.confirm(ctx, e.Key, d.key)
+	}
+	return c.confirm(ctx, e.Key, has)
+}
+
+// rest confirms the derived entities whose entity does not have them any more.
+func (c *viewComparison[T, V]) rest(ctx context.Context) error {
+	for k, n := range c.notes {
+		if pk, err := c.run.options.Partition.Result(); (err != nil || c.run.options.Partition == keys.Enc{} || pk == n.entity.PartitionKey()) && n.entity.Err() == nil {
+			if err := c.confirm(ctx, n.entity, k); err != nil {
+				return err
+			}
+		}
+		delete(c.digests, k)
+	}
+	c.run.note(func(r *Report) { r.Unowned += len(c.digests) })
+	return nil
+}
+
+// mostConfirmations is how often a suspected fault is read that concurrent writers change during each read.
+const mostConfirmations = 5
+
+// overdue is how long a write may be pending before its notification counts as lost.
+const overdue = 10 * time.Minute
+
+// confirm reads an entity and a derived entity, and reports the fault that it finds.
+func (c *viewComparison[T, V]) confirm(ctx context.Context, entity, k keys.Key) error {
+	for range mostConfirmations {
+		t := &target[T, V]{maintainer: c.maintainer, entity: entity, key: k}
+		if err := t.Read(ctx); err != nil {
+			return err
+		}
+		first := t.stored
+		kind, err := c.faultOf(ctx, t)
+		if err != nil {
+			return err
+		}
+		if kind == 0 {
+			return nil
+		}
+		pending, err := c.isPending(ctx, entity)
+		if err == nil && !pending && first != nil { // table.Table.Move stores its effects in the partition that the entity leaves
+			if n, mine := noteIn(first, c.owner()); mine && n.entity != entity && n.entity.Err() == nil {
+				pending, err = c.isPending(ctx, n.entity)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.Read(ctx); err != nil {
+			return err
+		}
+		switch {
+		case (first == nil) != (t.stored == nil) || first != nil && first.ETag != t.stored.ETag:
+			continue
+		case pending:
+			c.run.note(func(r *Report) { r.Pending++ })
+			return nil
+		}
+		return c.repair(ctx, Fault{View: c.name, Kind: kind, Entity: entity, Derived: k})
+	}
+	c.run.note(func(r *Report) { r.Unconfirmed++ })
+	return nil
+}
+
+// faultOf returns the fault of a derived entity whose note was read, 0 for none. 2 requests.
+func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (FaultKind, error) {
+	stored, err := c.plain.GetRow(ctx, t.key)
+	if err != nil && !isGone(err) {
+		return 0, err
+	}
+	digest := ""
+	if stored != nil {
+		digest = digestOf(contentOf(stored.Engine().Columns))
+	}
+	var n note
+	mine := false
+	if t.stored != nil {
+		n, mine = noteIn(t.stored, c.owner())
+	}
+	has := mine && !n.gone && n.entity == t.entity
+	row, err := table.RowsOf(c.from.Engine(), true).GetRow(ctx, t.entity)
+	if err != nil && !isGone(err) {
+		return 0, err
+	}
+	want, err := c.wanted(row, t.key)
+	var ve *table.VersionError
+	switch {
+	case errors.As(err, &ve) && ve.Got > ve.Want:
+		return StateMismatch, nil
+	case err != nil:
+		return Unreadable, nil
+	case want.value == nil && has:
+		return Dangling, nil
+	case want.value == nil:
+		return 0, nil
+	case mine && !n.gone && !has:
+		if taken, err := t.isWanted(ctx, n.entity); err != nil || taken {
+			return Taken, err
+		}
+		return Missing, nil
+	case !has || stored == nil:
+		return Missing, nil
+	case digest != want.digest:
+		return Stale, nil
+	}
+	return 0, nil
+}
+
+func isGone(err error) bool {
+	return errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+}
+
+// isPending reports whether a worker is about to execute a write of an entity.
+func (c *viewComparison[T, V]) isPending(ctx context.Context, entity keys.Key) (bool, error) {
+	now := c.from.Engine().Options.Now()
+	records := commit.Of(c.from)
+	for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*commit.Retention)) {
+		if err != nil {
+			return false, err
+		}
+		record, err := records.Get(ctx, entity.Partition(), id)
+		var ve *table.VersionError
+		var de *table.DecodeError
+		switch {
+		case errors.As(err, &ve), errors.As(err, &de), isGone(err):
+			continue
+		case err != nil:
+			return false, err
+		case record.State != commit.Pending || record.Time().Before(now.Add(-overdue)):
+			continue
+		}
+		for _, e := range record.Effects {
+			if e.Kind == kindOf(c.from) && e.RowKey == entity.RowKey() {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// repair repairs a fault, if that is asked for, and reports it.
+func (c *viewComparison[T, V]) repair(ctx context.Context, f Fault) error {
+	if f.Kind == Unreadable || f.Kind == Taken || !c.run.options.Repair {
+		c.run.fault(f)
+		return nil
+	}
+	if f.Err = c.reconcile(ctx, f); ctx.Err() != nil {
+		return ctx.Err()
+	}
+	f.Repaired = f.Err == nil
+	c.run.fault(f)
+	return nil
+}
+
+// reconcile executes what an effect for a derived entity would.
+func (c *viewComparison[T, V]) reconcile(ctx context.Context, f Fault) error {
+	all := []reconcile.Target{&target[T, V]{maintainer: c.maintainer, entity: f.Entity, key: f.Derived}}
+	if f.Kind == StateMismatch {
+		e, err := c.handle.Get(ctx, f.Entity)
+		if err == nil {
+			err = c.handle.Touch(ctx, e) // records what derive returns now
+		}
+		if err != nil && !isGone(err) {
+			return err
+		}
+		if e != nil {
+			d, err := c.of(&e.Value, e.Key)
+			if err != nil {
+				return err
+			}
+			if d.value != nil && d.key != f.Derived {
+				all = append(all, &target[T, V]{maintainer: c.maintainer, entity: f.Entity, key: d.key})
+			}
+		}
+	}
+	return reconcile.Reconcile(ctx, c.from, f.Entity, all...)
+}

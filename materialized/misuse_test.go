@@ -1,0 +1,253 @@
+package materialized_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/materialized"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestDefinitions: Attach refuses wrong definitions, and names the argument.
+func TestDefinitions(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, setting{})
+	withOutbox, err := maintain.WithOutbox(s.plain, s.outbox)
+	testkit.NoError(t, err)
+	wide := companySchema
+	wide.Parts = 2
+	inParts, err := table.New(s.account.Tables(), "parts", wide, &s.options)
+	testkit.NoError(t, err)
+	var none *materialized.View[employee, member]
+	for _, c := range []struct {
+		from *table.Table[employee]
+		view materialized.Definition[employee]
+		want string
+	}{
+		{withOutbox, materialized.New("", s.company, memberOf, nil), "name"},
+		{withOutbox, materialized.New("a/b", s.company, memberOf, nil), "name"},
+		{withOutbox, materialized.New(strings.Repeat("a", 64), s.company, memberOf, nil), "name"},
+		{withOutbox, materialized.New("v", (*table.Table[member])(nil), memberOf, nil), "to"},
+		{withOutbox, materialized.New[employee]("v", s.company, (func(*employee, keys.Key) (member, bool))(nil), nil), "derive"},
+		{withOutbox, materialized.New("v", inParts, memberOf, nil), "to"},
+		{s.plain, materialized.New("v", s.company, memberOf, nil), "Attach"},
+		{s.staff, materialized.New("company", s.company, memberOf, nil), "name"},
+		{withOutbox, none, ""},
+		{withOutbox, nil, ""},
+		{nil, materialized.New("v", s.company, memberOf, nil), ""},
+	} {
+		_, err := materialized.Attach(c.from, c.view)
+		var de *materialized.DefinitionError
+		if err == nil || errors.As(err, &de) != (c.want != "") || de != nil && de.Field != c.want {
+			t.Errorf("got error %v; want a DefinitionError about %q", err, c.want)
+		}
+	}
+	two, err := materialized.Attach(s.staff, materialized.New("second", s.company, memberOf, nil))
+	testkit.NoError(t, err)
+	_, err = materialized.Verify(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf, nil))
+	var de *materialized.DefinitionError
+	if !errors.As(err, &de) || de.View != "other" {
+		t.Errorf("Verify of a view that is not attached: got error %v; want a DefinitionError", err)
+	}
+	if _, err := materialized.Verify(context.Background(), s.plain, nil); !errors.As(err, &de) {
+		t.Errorf("Verify without views: got error %v; want a DefinitionError", err)
+	}
+	if _, err := materialized.Verify[employee](context.Background(), nil, nil); err == nil {
+		t.Error("Verify of nil: got no error; want one")
+	}
+	_, err = two.Insert(context.Background(), &employee{Department: "Sales", ID: 1, Salary: 1}) // two views of one key: the second is foreign
+	testkit.NoError(t, err)
+}
+
+// TestFunctions: an entity for which the function fails is not written, and nothing is sent.
+func TestFunctions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	calls := 0
+	s := newScene(t, setting{derive: func(e *employee, k keys.Key) (member, bool) {
+		switch e.Last {
+		case "panics":
+			panic("no")
+		case "impure":
+			calls++
+			return member{ID: 1, Salary: int64(calls)}, true
+		case "invalid":
+			return member{ID: -1}, true
+		case "large":
+			return member{ID: 1, Department: strings.Repeat("x", 70_000)}, true
+		}
+		return memberOf(e, k)
+	}})
+	for last, is := range map[string]func(error) bool{
+		"panics": func(err error) bool {
+			var de *materialized.DefinitionError
+			return errors.As(err, &de) && de.Field == "derive"
+		},
+		"impure": func(err error) bool {
+			var de *materialized.DefinitionError
+			return errors.As(err, &de) && de.Field == "derive"
+		},
+		"invalid": func(err error) bool { var ke *keys.KeyError; return errors.As(err, &ke) },
+		"large":   func(err error) bool { var le *table.LimitError; return errors.As(err, &le) },
+	} {
+		_, err := s.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Last: last, Salary: 1})
+		var derived *table.DerivedError
+		if !is(err) || !errors.As(err, &derived) || derived.Maintainer != "view.company" {
+			t.Errorf("%s: got error %v; want the typed error in a DerivedError", last, err)
+		}
+	}
+	testkit.Expect(t, "requests", s.Count().Total(), 0)
+
+	// Verify reports such an entity, and leaves its derived entity as it is.
+	e := s.insert(t, "Sales", 1, 10)
+	s.drain(t)
+	testkit.NoError(t, s.plain.InMode(blind).MergeAny(ctx, e.Key, table.FieldOf(func(e *employee) *string { return &e.Last }).Set("panics")))
+	s.verify(t, materialized.VerifyOptions{Repair: true}, "1 unreadable")
+	testkit.Expect(t, "members", s.members(), "1:Sales:10")
+}
+
+// TestHostileEffects: an effect is not trusted. It changes no other rows than those that follow from an entity.
+func TestHostileEffects(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{summary: true})
+	s.insert(t, "Sales", 1, 10)
+	s.insert(t, "Sales", 2, 20)
+	s.drain(t)
+	h := materialized.Handler(s.staff)
+	handle := func(row, payload string) error {
+		return h.Handle(ctx, eventual.Job{Table: "staff", Partition: keys.Raw("Sales"), Effect: commit.Effect{Kind: h.Kind, Version: 1, RowKey: row, Payload: []byte(payload)}})
+	}
+	names := func(keys ...string) string {
+		return `{"rows":{"view.company":[["` + strings.Join(keys, `"],["`) + `"]]}}`
+	}
+	before := len(s.Rows("company"))
+	for _, payload := range []string{"", "{}", "null", "[]", `{"rows":{}}`, `{"rows":{"view.company":[["a"]]}}`, names(`company","~v|member_000001`), names(`company","sum_Sales`), names(`company","~i|x`),
+		names(`a/b","member_000001`), names(`company","other_000001`), names(`company","member_` + strings.Repeat("1", 600))} {
+		if err := handle("empid_000001", payload); err == nil || !strings.HasPrefix(err.Error(), "poison") {
+			t.Errorf("%s: got error %v; want poison", payload, err)
+		}
+	}
+	testkit.Expect(t, "rows", len(s.Rows("company")), before)
+	for _, row := range []string{"~i|x", "", "a/b"} {
+		if err := handle(row, names(`company","member_000001`)); err == nil || !strings.HasPrefix(err.Error(), "poison") {
+			t.Errorf("entity %q: got error %v; want poison", row, err)
+		}
+	}
+	// An effect of employee 2 names the derived entities of employee 1 and of nobody, and another partition.
+	testkit.NoError(t, handle("empid_000002", names(`company","member_000001`, `company","member_000009`, `elsewhere","member_000002`)))
+	testkit.NoError(t, handle("empid_000777", names(`company","member_000001`)))
+	s.expectConsistent(t)
+	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:20 gone:9 gone:2")
+	var newer *table.VersionError
+	if err := handle("empid_000001", `{"rows":{"view.later":[["company","member_000001"]]}}`); !errors.As(err, &newer) || newer.Got <= newer.Want {
+		t.Errorf("effect of a later release: got error %v; want a VersionError, so that the message waits", err)
+	}
+}
+
+// TestForeignNote: the note of another view, and one without a maintainer, are not overwritten.
+func TestForeignNote(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{summary: true})
+	s.insert(t, "Sales", 1, 10)
+	s.drain(t)
+	without := s.open(t, setting{})
+	testkit.NoError(t, without.staff.MergeAny(ctx, employeeKey(1), salary.Set(20)))
+	w := without.fewAttempts(t)
+	testkit.NoError(t, w.Drain(ctx))
+	s.expectConsistentAfter(t, w)
+	testkit.Expect(t, "members", s.members(), "1:Sales:10")
+	testkit.Expect(t, "poison", len(s.Messages("poison")), 1)
+	r, err := materialized.Verify(ctx, s.staff, &materialized.VerifyOptions{Repair: true})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "repaired", r.Repaired, 1)
+	s.expectConsistent(t)
+
+	other, err := materialized.Attach(s.staff, materialized.New("other", s.company, memberOf, nil))
+	testkit.NoError(t, err)
+	testkit.NoError(t, other.MergeAny(ctx, employeeKey(1), salary.Set(30)))
+	h := materialized.Handler(other)
+	w, err = eventual.NewWorker(s.account.Queue("effects"), s.account.Queue("poison"), []eventual.Handler{h}, &eventual.WorkerOptions{Common: s.options.Common})
+	testkit.NoError(t, err)
+	testkit.NoError(t, w.Drain(ctx))
+	testkit.Expect(t, "poison", len(s.Messages("poison")), 2)
+}
+
+// expectConsistentAfter lets retries pass, and checks what is true at every instant.
+func (s *scene) expectConsistentAfter(t testing.TB, w *eventual.Worker) {
+	t.Helper()
+	for range 3 {
+		s.Advance(3600e9)
+		testkit.NoError(t, w.Drain(context.Background()))
+	}
+	testkit.NoError(t, always(s.Service))
+}
+
+// TestTables: an outage, or a table that does not exist, is no fault of the message.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{})
+	s.insert(t, "Sales", 1, 10)
+	_, err := s.account.Tables().DeleteTable(ctx, "company", nil)
+	testkit.NoError(t, err)
+	w := s.fewAttempts(t)
+	for range 5 {
+		testkit.NoError(t, w.Drain(ctx))
+		s.Advance(3600e9)
+	}
+	testkit.Expect(t, "poison", len(s.Messages("poison")), 0)
+	testkit.NoError(t, s.company.Ensure(ctx))
+	testkit.NoError(t, w.Drain(ctx))
+	s.expectConsistent(t)
+	if _, err := s.account.Tables().DeleteTable(ctx, "company", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := materialized.Verify(ctx, s.staff, nil); !errors.Is(err, table.ErrTableNotFound) {
+		t.Errorf("Verify without the view's table: got error %v; want ErrTableNotFound", err)
+	}
+}
+
+// TestIndexOfView: the table of a view has an index, whose unique value is refused like every wrong derived entity.
+func TestIndexOfView(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{})
+	byDept := index.New("dept", keys.Tuple1(keys.Text()), func(m *member) (string, bool) { return m.Department, true }, nil)
+	company, err := index.Attach(s.company, byDept)
+	testkit.NoError(t, err)
+	staff, err := maintain.WithOutbox(s.plain, s.outbox)
+	testkit.NoError(t, err)
+	staff, err = materialized.Attach(staff, materialized.New("company", company, memberOf, nil))
+	testkit.NoError(t, err)
+	w, err := eventual.NewWorker(s.account.Queue("effects"), s.account.Queue("poison"), []eventual.Handler{materialized.Handler(staff)}, &eventual.WorkerOptions{Common: s.options.Common})
+	testkit.NoError(t, err)
+	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Salary: 1})
+	testkit.NoError(t, err)
+	_, err = staff.Insert(ctx, &employee{Department: "Sales", ID: 2, Salary: 2})
+	testkit.NoError(t, err)
+	testkit.NoError(t, w.Drain(ctx))
+	found := func() string {
+		all, err := table.Collect(byDept.List(ctx, company, companyPartition, "Sales"))
+		testkit.NoError(t, err)
+		var ids []int
+		for _, m := range all {
+			ids = append(ids, m.Value.ID)
+		}
+		return fmt.Sprint(ids)
+	}
+	testkit.Expect(t, "look-up", found(), "[1 2]")
+	testkit.NoError(t, staff.Delete(ctx, e))
+	testkit.NoError(t, w.Drain(ctx))
+	testkit.Expect(t, "look-up", found(), "[2]")
+}

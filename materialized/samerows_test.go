@@ -1,0 +1,55 @@
+package materialized_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/materialized"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestViewSameRows: a view whose derived entities have the keys of the entities themselves is refused, or leaves the entities as they
+// are.
+func TestViewSameRows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	acc, err := account.FromTransport(s, nil)
+	testkit.NoError(t, err)
+	plain, err := table.New(acc.Tables(), "staff", staffSchema, nil)
+	testkit.NoError(t, err)
+	type short struct {
+		Department string
+		ID         int
+		Salary     int64
+	}
+	shorts, err := table.New(acc.Tables(), "staff", table.Schema[short]{
+		Partition: keys.Bind1(dept, func(e *short) *string { return &e.Department }),
+		Row:       keys.Bind1(empid, func(e *short) *int { return &e.ID }),
+	}, nil)
+	testkit.NoError(t, err)
+	out, err := eventual.NewOutbox(acc.Queue("effects"), nil)
+	testkit.NoError(t, err)
+	staff, err := maintain.WithOutbox(plain, out)
+	testkit.NoError(t, err)
+	staff, err = materialized.Attach(staff, materialized.New("short", shorts, func(e *employee, k keys.Key) (short, bool) {
+		return short{e.Department, e.ID, e.Salary}, true
+	}, &materialized.Options{Inline: true}))
+	if err != nil {
+		return
+	}
+	_, qerr := acc.Queue("effects").Create(ctx, nil)
+	testkit.NoError(t, errors.Join(staff.Ensure(ctx), qerr))
+	_, err = staff.Insert(ctx, &employee{Department: "S", ID: 1, Last: "Jones", Salary: 5})
+	testkit.NoError(t, err)
+	e, err := staff.Get(ctx, keys.At(dept.Of("S"), empid.Of(1)))
+	testkit.NoError(t, err)
+	testkit.Expect(t, "last name", e.Value.Last, "Jones")
+}

@@ -1,0 +1,178 @@
+package materialized
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Target returns a derived entity for the execution of an effect, which is not trusted.
+func (m *maintainer[T, V]) Target(entity, derived keys.Key) (reconcile.Target, error) {
+	schema := m.to.Engine().Mode.Schema
+	if err := noteKey(derived).Err(); err != nil {
+		return nil, err
+	}
+	if !schema.Rows().Contains(derived.RowKey()) || isReserved(derived.RowKey()) {
+		return nil, fmt.Errorf("%w: the view has no entity %v of %v", table.ErrForeignRow, derived, entity)
+	}
+	return &target[T, V]{maintainer: m, entity: entity, key: derived}, nil
+}
+
+func isReserved(rowKey string) bool {
+	return len(rowKey) >= len(reserved.First) && rowKey[:len(reserved.First)] == reserved.First
+}
+
+// target is a derived entity in one execution, with its note.
+type target[T, V any] struct {
+	*maintainer[T, V]
+	entity keys.Key
+	key    keys.Key // of the derived entity
+	stored *table.Row
+}
+
+var _ reconcile.Target = (*target[struct{}, struct{}])(nil)
+
+// Read reads the note. 1 request.
+func (t *target[T, V]) Read(ctx context.Context) (err error) {
+	t.stored, err = notes(t.to.Engine()).GetRow(ctx, noteKey(t.key))
+	if errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Write stores what follows from the entity, together with the note. 1 request; the maintainers of the derived entity add theirs.
+func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
+	want, err := t.wanted(entity, t.key)
+	if err != nil {
+		return err
+	}
+	now := note{entity: t.entity, gone: want.value == nil, maintainers: t.maintainersOf()}
+	if t.stored == nil {
+		return t.write(ctx, now, want.value, false)
+	}
+	was, mine := noteIn(t.stored, t.owner())
+	switch missing := was.lacks(now.maintainers); {
+	case !mine && !was.gone:
+		return fmt.Errorf("%w: the note of the derived entity %v is of %q", table.ErrForeignRow, t.key, t.stored.Engine().Owner())
+	case was.gone:
+		return t.write(ctx, now, want.value, false)
+	case missing != "":
+		return fmt.Errorf("derived entity %v: %w: give New a handle with maintainer %q attached", t.key, table.ErrUnknownMaintainer, missing)
+	case was.entity == t.entity:
+		return t.write(ctx, now, want.value, want.value == nil)
+	case want.value == nil:
+		return t.store(ctx, was) // the derived entity of another entity; the write makes slower workers fail
+	}
+	if taken, err := t.isWanted(ctx, was.entity); err != nil {
+		return err
+	} else if taken {
+		return fmt.Errorf("view %s: %w: %v of %v and of %v", t.name, ErrTaken, t.key, was.entity, t.entity)
+	}
+	return t.write(ctx, now, want.value, false)
+}
+
+// isWanted reports whether another entity has the derived entity. 1 request.
+func (t *target[T, V]) isWanted(ctx context.Context, entity keys.Key) (bool, error) {
+	row, err := table.RowsOf(t.from.Engine(), true).GetRow(ctx, entity)
+	if err != nil && (!errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrTableNotFound)) {
+		return false, err
+	}
+	d, err := t.wanted(row, t.key)
+	return d.value != nil, err
+}
+
+// write stores the note, and the derived entity in the same transaction: value, or nothing if value is nil.
+func (t *target[T, V]) write(ctx context.Context, n note, value *V, deletes bool) error {
+	var ops []table.Op
+	switch {
+	case value != nil:
+		ops = append(ops, t.to.UpsertAtOp(t.key, value, table.ReplaceExisting))
+	case deletes:
+		ops = append(ops, t.to.DeleteAnyOp(t.key))
+	}
+	err := t.store(ctx, n, ops...)
+	var be *table.BatchError
+	if deletes && errors.Is(err, table.ErrNotFound) && errors.As(err, &be) && be.Index == 1 {
+		return t.store(ctx, n) // another program has deleted the derived entity
+	}
+	return err
+}
+
+// store stores the note in place of the one that Read has found, together with other operations. The note comes first, so that a
+// late copy of the request fails by its ETag.
+func (t *target[T, V]) store(ctx context.Context, n note, ops ...table.Op) error {
+	row, err := n.row(t.key, t.owner())
+	if err != nil {
+		return err
+	}
+	rows := notes(t.to.Engine())
+	op := rows.InsertAtOp(row.Key, row)
+	if t.stored != nil {
+		e, err := rows.Entity(t.stored)
+		if err != nil {
+			return err
+		}
+		e.Value = *row
+		op = rows.ReplaceOp(e)
+	}
+	_, err = table.Transact(ctx, append([]table.Op{op}, ops...)...)
+	return err
+}
+
+// Sweep deletes an old tombstone. 1 request.
+func (t *target[T, V]) Sweep(ctx context.Context, before time.Time) error {
+	if t.stored == nil || !t.stored.Timestamp.Before(before) {
+		return nil
+	}
+	if n, mine := noteIn(t.stored, t.owner()); !mine || !n.gone {
+		return nil
+	}
+	rows := notes(t.to.Engine())
+	e, err := rows.Entity(t.stored)
+	if err != nil {
+		return err
+	}
+	return rows.Delete(ctx, e)
+}
+
+// wanted returns the derived entity that an entity should have under a key: the zero value for none, and if the row is nil. The
+// maintainer state of the entity decides about the key, so that programs of two releases agree. If this program's function returns
+// another key, a worker of another release has to execute the effect.
+func (m *maintainer[T, V]) wanted(row *table.Row, k keys.Key) (none derived[V], err error) {
+	if row == nil || !m.from.Engine().Mode.Schema.Mine(row.Engine()) {
+		return none, nil
+	}
+	e, err := m.from.Entity(row)
+	switch {
+	case isForeign(err):
+		return none, nil
+	case err != nil:
+		return none, err
+	}
+	d, err := m.of(&e.Value, e.Key)
+	if err != nil {
+		return none, err
+	}
+	has := d.key
+	if is, _ := recorded(m.stateIn(row.Engine())); is != (keys.Key{}) {
+		has = is
+	}
+	switch {
+	case has != k:
+		return none, nil
+	case d.key != k:
+		return none, &table.VersionError{Type: fmt.Sprintf("%v of view %s, of a release whose derive returns another key for %v", k, m.name, row.Key), Got: 1}
+	}
+	return d, nil
+}
+
+// stateIn returns the maintainer state of the view in a row, none if the state is corrupt.
+func (m *maintainer[T, V]) stateIn(row *engine.Row) []string { return row.MaintainerState(m.Name()) }

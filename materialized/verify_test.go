@@ -1,0 +1,288 @@
+package materialized_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/materialized"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// verify calls Verify, and checks the faults that it finds.
+func (p *program) verify(t testing.TB, o materialized.VerifyOptions, want string) materialized.Report {
+	t.Helper()
+	o.Fault = func(f materialized.Fault) {
+		if f.Err != nil {
+			t.Log(f)
+		}
+	}
+	r, err := materialized.Verify(context.Background(), p.staff, &o)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "faults", faults(r), want)
+	return r
+}
+
+// repair is verify with Repair, and checks that a second run finds nothing.
+func (s *scene) repair(t testing.TB, want string) materialized.Report {
+	t.Helper()
+	r := s.verify(t, materialized.VerifyOptions{Repair: true}, want)
+	if !r.Sound() {
+		t.Errorf("got report %+v; want all faults repaired", r)
+	}
+	s.expectConsistent(t)
+	s.verify(t, materialized.VerifyOptions{}, "")
+	return r
+}
+
+// TestFill: Verify fills a view of a table in use, and its summary, without notifications.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{summary: true})
+	for i := range 30 {
+		_, err := s.plain.Insert(ctx, &employee{Department: fmt.Sprint("D", i%3), ID: i + 1, Salary: int64(i)})
+		testkit.NoError(t, err)
+	}
+	r := s.verify(t, materialized.VerifyOptions{}, "29 missing")
+	testkit.Expect(t, "members", s.members(), "")
+	testkit.Expect(t, "sound", r.Sound(), false)
+	r = s.repair(t, "29 missing")
+	testkit.Expect(t, "entities", r.Entities, 30)
+	testkit.Expect(t, "messages", len(s.Messages("effects")), 0)
+
+	// The first change of an entity that the view was filled with removes the old derived entity.
+	e, err := s.staff.Get(ctx, keys.At(dept.Of("D1"), empid.Of(2)))
+	testkit.NoError(t, err)
+	testkit.NoError(t, s.staff.Delete(ctx, e))
+	s.drain(t)
+	s.expectConsistent(t)
+	s.Count()
+	s.verify(t, materialized.VerifyOptions{}, "")
+	testkit.Expect(t, "requests", s.Count().String(), "3 query")
+}
+
+// TestDamage: Verify finds and repairs what other programs have done.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{summary: true})
+	for i := range 6 {
+		s.insert(t, "Sales", i+1, 10)
+	}
+	s.drain(t)
+	derived := func(id int) keys.Key { return s.company.Key(member{ID: id}) }
+	raw, err := table.New(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
+	testkit.NoError(t, err)
+	rows := table.RowsOf(raw.Engine(), false)
+	testkit.NoError(t, s.company.DeleteAny(ctx, derived(1)))                                                                    // the derived entity, but not its note
+	testkit.NoError(t, rows.DeleteAny(ctx, keys.Stored("company", "~v|"+derived(2).RowKey())))                                  // the note
+	testkit.NoError(t, s.company.MergeAny(ctx, derived(3), table.FieldOf(func(m *member) *int64 { return &m.Salary }).Set(99))) // its content
+	testkit.NoError(t, s.plain.InMode(blind).DeleteAny(ctx, employeeKey(4)))                                                    // the entity
+	_, err = s.company.Insert(ctx, &member{ID: 100, Department: "Sales", Salary: 1})                                            // a derived entity of its own
+	testkit.NoError(t, err)
+	r := s.verify(t, materialized.VerifyOptions{}, "2 missing, 1 dangling, 1 stale")
+	testkit.Expect(t, "rows that the view has not written", r.Unowned, 1)
+	testkit.NoError(t, s.company.DeleteAny(ctx, derived(100)))
+	s.repair(t, "2 missing, 1 dangling, 1 stale")
+	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10 3:Sales:10 5:Sales:10 6:Sales:10 gone:4")
+	s.Advance(26 * time.Hour)
+	r = s.verify(t, materialized.VerifyOptions{Repair: true}, "")
+	testkit.Expect(t, "old tombstones", r.Tombstones, 1)
+	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10 3:Sales:10 5:Sales:10 6:Sales:10")
+}
+
+// TestDeletedTwice: another program has deleted a derived entity, and then its entity is deleted.
+func TestDeletedTwice(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, summary := range []bool{false, true} {
+		s := newScene(t, setting{summary: summary})
+		e := s.insert(t, "Sales", 1, 10)
+		s.drain(t)
+		testkit.NoError(t, s.company.DeleteAny(ctx, s.company.Key(member{ID: 1})))
+		testkit.NoError(t, s.staff.Delete(ctx, e))
+		s.drain(t)
+		testkit.Expect(t, "members", s.members(), "gone:1")
+		s.expectConsistent(t)
+	}
+}
+
+// TestPending: a change that a worker is about to execute is no fault, unless its notification must be lost.
+func TestPending(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{})
+	s.insert(t, "Sales", 1, 10)
+	s.drain(t)
+	s.insert(t, "Sales", 2, 10)
+	testkit.NoError(t, s.staff.DeleteAny(ctx, employeeKey(1)))
+	r := s.verify(t, materialized.VerifyOptions{Repair: true}, "")
+	testkit.Expect(t, "pending", r.Pending, 2)
+	_, err := s.account.Queue("effects").ClearMessages(ctx, nil)
+	testkit.NoError(t, err)
+	s.Advance(11 * time.Minute)
+	s.repair(t, "1 missing, 1 dangling")
+	_, err = s.outbox.NotifyPending(ctx, s.staff, nil)
+	testkit.NoError(t, err)
+	s.drain(t)
+	s.expectConsistent(t)
+}
+
+// TestTaken: of two entities with one derived entity, the first keeps it until it changes.
+func TestTaken(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{})
+	first := s.insert(t, "Sales", 1, 10)
+	s.drain(t)
+	_, err := s.staff.Insert(ctx, &employee{Department: "IT", ID: 1, Salary: 20})
+	testkit.NoError(t, err)
+	w := s.fewAttempts(t)
+	for range 5 {
+		testkit.NoError(t, w.Drain(ctx))
+		s.Advance(time.Hour)
+	}
+	testkit.Expect(t, "members", s.members(), "1:Sales:10")
+	testkit.Expect(t, "poison messages", len(s.Messages("poison")), 1)
+	r := s.verify(t, materialized.VerifyOptions{Repair: true}, "1 taken")
+	testkit.Expect(t, "sound", r.Sound(), false)
+	testkit.NoError(t, s.staff.Delete(ctx, first))
+	testkit.NoError(t, w.Drain(ctx))
+	s.repair(t, "1 missing")
+	testkit.Expect(t, "members", s.members(), "1:IT:20")
+}
+
+// TestHandover: an entity takes over a derived entity that another has given up, also if its worker is the first.
+func TestHandover(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{summary: true})
+	first := s.insert(t, "Sales", 1, 10)
+	s.drain(t)
+	testkit.NoError(t, s.staff.Delete(ctx, first))
+	held, err := s.account.Queue("effects").DequeueMessages(ctx, nil) // is delivered later
+	testkit.NoError(t, err)
+	testkit.Expect(t, "messages", len(held.Messages), 1)
+	s.insert(t, "IT", 1, 20)
+	s.drain(t)
+	testkit.Expect(t, "members", s.members(), "1:IT:20")
+	s.Advance(time.Minute)
+	s.drain(t)
+	testkit.Expect(t, "members", s.members(), "1:IT:20")
+	s.expectConsistent(t)
+}
+
+// byDepartment is the function of a later release: the derived entity has another key.
+func byDepartment(e *employee, k keys.Key) (member, bool) {
+	return member{e.ID + 1000, e.Department, e.Salary}, e.Salary > 0
+}
+
+// TestChangedContent: programs of two releases, of which one derives another content, run side by side. In the end, Verify makes
+// the content that of the new one.
+func TestChangedContent(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{derive: func(e *employee, k keys.Key) (member, bool) { return member{e.ID, "old", e.Salary}, e.Salary > 0 }})
+	later := s.open(t, setting{})
+	e := s.insert(t, "Sales", 1, 10)
+	later.drain(t)
+	testkit.Expect(t, "members", s.members(), "1:Sales:10")
+	testkit.NoError(t, later.staff.Merge(ctx, e, salary.Set(20)))
+	s.drain(t)
+	testkit.Expect(t, "members", s.members(), "1:old:20")
+	later.verify(t, materialized.VerifyOptions{Repair: true}, "1 stale")
+	s.expectConsistent(t)
+	later.verify(t, materialized.VerifyOptions{}, "")
+}
+
+// TestChangedKey: programs of two releases, of which one derives another key, run side by side. A worker of the other release
+// leaves an effect to its own. Verify of the new release moves the derived entities.
+func TestChangedKey(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{})
+	later := s.open(t, setting{derive: byDepartment})
+	e := s.insert(t, "Sales", 1, 10)
+	s.insert(t, "Sales", 2, 10)
+	later.drain(t)
+	testkit.Expect(t, "members before a worker of its release", s.members(), "")
+	s.Advance(time.Minute)
+	s.drain(t)
+	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10")
+	testkit.NoError(t, later.staff.Merge(ctx, e, salary.Set(20)))
+	s.drain(t)
+	s.Advance(time.Minute)
+	later.drain(t)
+	testkit.Expect(t, "members", s.members(), "2:Sales:10 1001:Sales:20 gone:1")
+	later.verify(t, materialized.VerifyOptions{Repair: true}, "1 state mismatch")
+	testkit.Expect(t, "members", s.members(), "1001:Sales:20 1002:Sales:10 gone:1 gone:2")
+	later.drain(t)
+	later.verify(t, materialized.VerifyOptions{}, "")
+}
+
+// TestRanged: Verify refuses a client that sees a part of a table only, and writes nothing.
+func TestRanged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{})
+	s.insert(t, "Sales", 1, 10)
+	s.insert(t, "IT", 2, 10)
+	s.drain(t)
+	before := fmt.Sprint(s.Rows("company"))
+	// granted returns a handle by a signature.
+	granted := func(name string, g account.Grant) table.Service {
+		g.Table, g.Expiry, g.AllowHTTP = name, s.Now().Add(time.Hour), true
+		g.Read, g.Add, g.Update, g.Delete = true, true, true, true
+		u, err := s.account.TableSAS(g)
+		testkit.NoError(t, err)
+		a, err := account.FromSAS(account.Endpoints{Table: u}, &account.Options{Client: azcore.ClientOptions{Transport: s.Service}})
+		testkit.NoError(t, err)
+		return a.Tables()
+	}
+	for _, c := range []struct {
+		name           string
+		staff, company account.Grant
+		refused        bool
+	}{
+		{"a part of the entities", account.Grant{Partitions: keys.Point(dept.Of("Sales"))}, account.Grant{}, true},
+		{"a part of the view", account.Grant{}, account.Grant{Partitions: keys.Point(companyPartition), Rows: memberID.All()}, true},
+		{"everything", account.Grant{}, account.Grant{}, false},
+	} {
+		plain, err := table.New(granted("staff", c.staff), "staff", staffSchema, &s.options)
+		testkit.NoError(t, err)
+		company, err := table.New(granted("company", c.company), "company", companySchema, &s.options)
+		testkit.NoError(t, err)
+		staff, err := maintain.WithOutbox(plain, s.outbox)
+		testkit.NoError(t, err)
+		staff, err = materialized.Attach(staff, materialized.New("company", company, memberOf, nil))
+		testkit.NoError(t, err)
+		r, err := materialized.Verify(ctx, staff, &materialized.VerifyOptions{Repair: true})
+		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil || len(r.Faults) > 0 {
+			t.Errorf("%s: got %+v, error %v; want ErrRanged %v, and no fault", c.name, r, err, c.refused)
+		}
+		testkit.Expect(t, "rows", fmt.Sprint(s.Rows("company")), before)
+	}
+}
+
+// blind makes a handle that writes by key without looking for maintainer state, as another program does.
+func blind(m *engine.Mode) { m.BlindWrites = true }
+
+// fewAttempts returns a worker that makes messages poison after 2 attempts.
+func (p *program) fewAttempts(t testing.TB) *eventual.Worker {
+	t.Helper()
+	w, err := eventual.NewWorker(p.account.Queue("effects"), p.account.Queue("poison"), []eventual.Handler{materialized.Handler(p.staff)},
+		&eventual.WorkerOptions{Common: p.options.Common, Attempts: 2})
+	testkit.NoError(t, err)
+	return w
+}

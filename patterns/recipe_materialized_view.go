@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/materialized"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var materializedView = recipe{
+	name:  "materialized-view",
+	title: "Keep a view of all partitions, with counts, in one partition",
+	guide: []string{"G33", "G21"},
+	problem: `Employees are stored in a partition for each department. To list or to count the employees of the whole company, a
+		program would read all partitions. A materialized view stores what this question needs in another table, in one partition,
+		with a summary by department. Each write of an employee notifies a worker, which brings the view up to date a moment
+		later. The summary changes in the transaction of the view's row, so that a repeated message changes no count.`,
+	run: func(ctx context.Context, r *Run) error {
+		type Employee struct {
+			Department string
+			ID         int
+			Name       string
+			Phone      string
+		}
+		type Member struct { // what the view contains
+			ID         int
+			Department string
+			Name       string
+		}
+		dept := keys.Tuple1(keys.Text())
+		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+		member := keys.Tuple1(keys.Digits[int](6)).Named("member")
+		company, err := table.New(r.Tables(), r.TableName("company"), table.Schema[Member]{
+			Partition: keys.Const[Member]("company"),
+			Row:       keys.Bind1(member, func(m *Member) *int { return &m.ID }),
+		}, nil)
+		if err != nil {
+			return err
+		}
+		heads := index.NewSummary("heads", keys.Tuple1(keys.Text()), func(m *Member) (string, bool) { return m.Department, true }, nil)
+		if company, err = index.Attach(company, heads); err != nil {
+			return err
+		}
+		members := materialized.New("members", company, func(e *Employee, _ keys.Key) (Member, bool) {
+			return Member{ID: e.ID, Department: e.Department, Name: e.Name}, true
+		}, nil)
+		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
+			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
+			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+		}, nil)
+		if err != nil {
+			return err
+		}
+		outbox, err := eventual.NewOutbox(r.Queue("views"), nil)
+		if err != nil {
+			return err
+		}
+		staff, err := maintain.WithOutbox(plain, outbox)
+		if err != nil {
+			return err
+		}
+		if staff, err = materialized.Attach(staff, members); err != nil {
+			return err
+		}
+		worker, err := eventual.NewWorker(r.Queue("views"), r.Queue("poison"), []eventual.Handler{materialized.Handler(staff)}, &eventual.WorkerOptions{Concurrency: 1})
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(plain.Ensure(ctx), company.Ensure(ctx), worker.Ensure(ctx)); err != nil {
+			return err
+		}
+		count := func() error {
+			for g, err := range heads.All(ctx, company, keys.Raw("company")) {
+				if err != nil {
+					return err
+				}
+				r.Answer("%s: %d", g.Value, g.Count)
+			}
+			return nil
+		}
+
+		var jones *table.Entity[Employee]
+		if err := r.Do("insert two employees of two departments: each write also sends a notification and shows it", func() error {
+			if _, err := staff.Insert(ctx, &Employee{"IT", 7, "Cao", "1234"}); err != nil {
+				return err
+			}
+			jones, err = staff.Insert(ctx, &Employee{"Sales", 223, "Jones", "5678"})
+			return err
+		}); err != nil {
+			return err
+		}
+		if err := r.Do("a worker brings the view and its summary up to date", func() error { return worker.Drain(ctx) }); err != nil {
+			return err
+		}
+		if err := r.Stored(ctx, "company"); err != nil {
+			return err
+		}
+		if err := r.Do("change a phone number, which is not in the view: no notification", func() error {
+			jones.Value.Phone = "9999"
+			return staff.Replace(ctx, jones)
+		}); err != nil {
+			return err
+		}
+		if err := r.Do("another program has inserted an employee without the view: compare the view with the entities, and repair it", func() error {
+			if _, err := plain.Insert(ctx, &Employee{"Sales", 300, "Kerr", "1111"}); err != nil {
+				return err
+			}
+			report, err := materialized.Verify(ctx, staff, &materialized.VerifyOptions{Repair: true})
+			r.Answer("missing: %d; repaired: %d", report.Faults[materialized.Missing], report.Repaired)
+			return err
+		}); err != nil {
+			return err
+		}
+		if err := r.Do("count the employees of each department of the company", count); err != nil {
+			return err
+		}
+		if err := r.Do("Jones leaves, and the worker brings the view up to date", func() error {
+			if err := staff.Delete(ctx, jones); err != nil {
+				return err
+			}
+			return worker.Drain(ctx)
+		}); err != nil {
+			return err
+		}
+		if err := r.Do("count again", count); err != nil {
+			return err
+		}
+		return r.Naive("read all employees of all partitions, and count them", func() error {
+			counts := map[string]int{}
+			for e, err := range plain.List(ctx, table.Query[Employee]{TableScan: true}) {
+				if err != nil {
+					return err
+				}
+				counts[e.Value.Department]++
+			}
+			for _, d := range []string{"IT", "Sales"} {
+				r.Answer("%s: %d", d, counts[d])
+			}
+			return nil
+		})
+	},
+}

@@ -1,0 +1,52 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// An employee changes department, which is the partition.
+func ExampleTable_Move() {
+	ctx := context.Background()
+	staff, err := maintain.WithOutbox(newTable(staffSchema), &exampleOutbox{}) // in a program, an *eventual.Outbox
+	check(err)
+	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 44})
+	check(err)
+	before := e.Key
+
+	e.Value.Department = "Marketing"
+	check(staff.Move(ctx, e))
+	_, err = staff.Get(ctx, before)
+	fmt.Println(e.Key, errors.Is(err, table.ErrNotFound))
+	// Output: ('Marketing','empid_000223') true
+}
+
+// An employee leaves for another table of the same service.
+func ExampleTable_MoveTo() {
+	ctx := context.Background()
+	service := storagetest.New(nil).Tables()
+	var tables []*table.Table[employee]
+	for _, name := range []string{"staff", "pensioners"} {
+		plain, err := table.New(service, name, staffSchema, nil)
+		check(err)
+		check(plain.Ensure(ctx))
+		t, err := maintain.WithOutbox(plain, exampleOutboxOfAll)
+		check(err)
+		tables = append(tables, t)
+	}
+	staff, pensioners := tables[0], tables[1]
+	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 67})
+	check(err)
+	check(staff.MoveTo(ctx, pensioners, e))
+	there, err := pensioners.Get(ctx, e.Key)
+	check(err)
+	fmt.Println(there.Key, there.Value.Last)
+	// Output: ('Sales','empid_000223') Jones
+}
+
+var exampleOutboxOfAll = &exampleOutbox{}

@@ -1,0 +1,305 @@
+package table_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// cancelAt lets a program crash before its transaction with a number.
+func cancelAt(own *testkit.Hooked, at int) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	n := 0
+	own.BeforeRequest = func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "$batch") {
+			if n++; n == at {
+				cancel()
+			}
+		}
+	}
+	return ctx, cancel
+}
+
+// TestRemoteWideList: a list of wide entities shows what is committed.
+func TestRemoteWideList(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[int]string{2: "a", 3: "b"} {
+		s := storagetest.New(nil)
+		own := &testkit.Hooked{Service: s}
+		plain, err := table.New(serviceOf(t, own), "pages", pageSchema(), readingOptions())
+		noError(t, err)
+		pages, err := maintain.WithOutbox(plain, &memoryOutbox{})
+		noError(t, err)
+		noError(t, pages.Ensure(context.Background()))
+		e, err := pages.Insert(context.Background(), &page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: "x", Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"})
+		noError(t, err)
+		ctx, cancel := cancelAt(own, at)
+		e.Value.Site = "b"
+		_ = pages.Move(ctx, e)
+		own.BeforeRequest = nil
+		cancel()
+		var in []string
+		for _, site := range []string{"a", "b"} {
+			for e, err := range pages.List(context.Background(), table.Query[page]{Partition: keys.Tuple1(keys.Text()).Of(site)}) {
+				noError(t, err)
+				in = append(in, e.Value.Site)
+			}
+		}
+		testkit.Expect(t, fmt.Sprintf("crash before transaction %d: lists find it in", at), strings.Join(in, " "), want)
+	}
+}
+
+// TestRemoteRangedReader: a reader whose signature is for a range of rows without the library's rows.
+func TestRemoteRangedReader(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for at, want := range map[int]bool{2: false, 3: true} {
+		_, s, _ := movingTown(t)
+		crashedMove(t, s.Service, at)
+		o := &account.Options{Client: azcore.ClientOptions{Transport: s}}
+		owner, err := account.FromConnectionString(s.ConnectionString(), o)
+		noError(t, err)
+		url, err := owner.TableSAS(account.Grant{Table: "people", Read: true, Partitions: keys.Point(dept.Of("M")), Rows: keys.RawBetween("a", "z"), Expiry: s.Now().Add(time.Hour), AllowHTTP: true})
+		noError(t, err)
+		holder, err := account.FromSAS(account.Endpoints{Table: url}, o)
+		noError(t, err)
+		people, err := table.New(holder.Tables(), "people", peopleSchema, noWaitOptions())
+		noError(t, err)
+		_, err = people.Get(ctx, keys.At(dept.Of("M"), residentID.Of(1)))
+		got := err == nil
+		if (err == nil || errors.Is(err, table.ErrNotFound)) && got != want {
+			t.Errorf("crash before transaction %d: Get found it: %v (%v); want %v, or another error", at, got, err, want)
+		}
+		got = false
+		err = nil
+		for e, lerr := range people.List(ctx, table.Query[resident]{Partition: dept.Of("M"), Rows: keys.RawBetween("a", "z")}) {
+			if err = lerr; lerr == nil && e.Value.ID == 1 {
+				got = true
+			}
+		}
+		if err == nil && got != want {
+			t.Errorf("crash before transaction %d: a list found it: %v; want %v, or an error", at, got, want)
+		}
+	}
+}
+
+// TestRemoteBudget: a list with a budget of one row comes to its end, although a row is only reserved.
+func TestRemoteBudget(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s, _ := movingTown(t)
+	insertAll(t, people, s, resident{"M", 9, "Z", "z"})
+	noError(t, people.DeleteAny(ctx, keys.At(dept.Of("M"), residentID.Of(3))))
+	noError(t, people.DeleteAny(ctx, keys.At(dept.Of("S"), residentID.Of(2))))
+	insertAll(t, people, s, resident{"M", 0, "Z", "zz"})
+	crashedMove(t, s.Service, 2)
+	reader, _ := townProgram(t, s.Service, nil)
+	q := table.Query[resident]{Partition: dept.Of("M"), Cursor: table.NewCursor("")}
+	var got []int
+	for e, err := range reader.List(ctx, q) {
+		noError(t, err)
+		got = append(got, e.Value.ID)
+		break
+	}
+	q.Budget = table.Budget{Rows: 1}
+	for range 10 {
+		for e, err := range reader.List(ctx, q) {
+			if errors.Is(err, table.ErrBudget) {
+				break
+			}
+			noError(t, err)
+			got = append(got, e.Value.ID)
+		}
+		if q.Cursor.Done() {
+			break
+		}
+	}
+	testkit.Expect(t, "residents of M", got, []int{0, 9})
+}
+
+// TestRemoteBulkReserved: an insert of bulk work under a key that is only reserved.
+func TestRemoteBulkReserved(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s, _ := movingTown(t)
+	insertAll(t, people, s, resident{"M", 0, "Z", "z0"}, resident{"M", 4, "Z", "z4"}, resident{"M", 5, "Z", "z5"})
+	crashedMove(t, s.Service, 2) // M/1 is reserved
+	reader, _ := townProgram(t, s.Service, nil)
+	var skipped []int
+	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		for _, id := range []int{0, 4, 1, 5} {
+			if !yield(reader.InsertOp(&resident{"M", id, "New", fmt.Sprint("n", id)}), nil) {
+				return
+			}
+		}
+	}, &bulk.Options{Skip: func(i int, err error) bool { skipped = append(skipped, i); return true }})
+	noError(t, err)
+	slices.Sort(skipped)
+	testkit.Expect(t, "refused inserts", skipped, []int{0, 1, 3})
+}
+
+// TestRemoteMoveResolved: a move whose outcome was unknown.
+func TestRemoteMoveResolved(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s, _ := movingTown(t)
+	e, err := people.Get(ctx, residentAt(1))
+	noError(t, err)
+	e.Value.Dept = "M"
+	n := 0
+	short, cancel := context.WithCancel(ctx)
+	s.BeforeRequest = func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "$batch") {
+			n++
+		}
+		if n == 2 {
+			s.SetFaults(storagetest.When(func(storagetest.Request) bool { return true }, storagetest.LostResponse()))
+			s.BeforeRequest = func(r *http.Request) { cancel() }
+		}
+	}
+	err = people.Move(short, e)
+	s.BeforeRequest = nil
+	s.SetFaults(nil)
+	var unknown *table.UnknownError
+	if !errors.As(err, &unknown) {
+		t.Fatalf("got %v; want an *UnknownError", err)
+	}
+	done, err := unknown.Resolve(ctx)
+	if !done || err != nil {
+		t.Fatalf("got %v, %v; want a move that was applied", done, err)
+	}
+	if want := keys.At(dept.Of("M"), residentID.Of(1)); e.Key != want {
+		t.Errorf("got the key %v; want %v", e.Key, want)
+	}
+}
+
+// remoteEffect adds an effect by the plan of another partition, without a row there.
+type remoteEffect struct{ people *table.Table[resident] }
+
+func (remoteEffect) Name() string { return "remote" }
+func (remoteEffect) MaxRows() int { return 1 }
+func (m remoteEffect) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+	q, err := p.Remote(m.people, keys.Raw("X"))
+	if err != nil {
+		return err
+	}
+	q.Effect("mail", 1, []byte("hello"))
+	return nil
+}
+
+// TestRemoteEffect: an effect that is added by the plan of another partition is not lost.
+func TestRemoteEffect(t *testing.T) {
+	t.Parallel()
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
+	plain := peopleOf(t, s, nil)
+	noError(t, plain.Ensure(context.Background()))
+	out := &memoryOutbox{}
+	people, err := maintain.WithOutbox(plain, out, remoteEffect{plain})
+	noError(t, err)
+	_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
+	noError(t, err)
+	if len(out.calls) == 0 {
+		t.Error("got no notification; want the effect")
+	}
+}
+
+// remoteLoad loads a row of another partition and overlooks the error.
+type remoteLoad struct{ people *table.Table[resident] }
+
+func (remoteLoad) Name() string { return "load" }
+func (remoteLoad) MaxRows() int { return 1 }
+func (m remoteLoad) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+	q, err := p.Remote(m.people, keys.Raw("X"))
+	if err != nil {
+		return err
+	}
+	_, _ = q.Load(ctx, keys.Raw("shared"))
+	return nil
+}
+
+// TestRemoteLoad: a row of another partition that cannot be read lets the write fail, as Plan.Load says.
+func TestRemoteLoad(t *testing.T) {
+	t.Parallel()
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
+	plain := peopleOf(t, s, nil)
+	noError(t, plain.Ensure(context.Background()))
+	people, err := maintain.WithOutbox(plain, &memoryOutbox{}, remoteLoad{plain})
+	noError(t, err)
+	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return strings.Contains(r.RowKey, "shared") }, storagetest.Refuse(403, "AuthorizationFailure")))
+	if _, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"}); err == nil {
+		t.Error("got no error; want that of the read")
+	}
+	// In bulk work, it is no error of the operation.
+	_, err = bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
+		yield(people.InsertOp(&resident{"S", 2, "Jones", "b"}), nil)
+	}, &bulk.Options{Skip: func(i int, err error) bool { t.Errorf("asked about operation %d: %v", i, err); return true }})
+	_ = err
+}
+
+// TestRemoteVoidMark: another program has written back a row with the mark of a move that is over. Lists show what Get shows.
+func TestRemoteVoidMark(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	_, s, _ := movingTown(t)
+	client := s.Service.Tables().NewClient("people")
+	crashedMove(t, s.Service, 3) // committed
+	var raw [][]byte
+	for _, rk := range []string{"p_000001", "last_Jones"} {
+		r, err := client.GetEntity(ctx, "M", rk, nil)
+		noError(t, err)
+		raw = append(raw, r.Value)
+	}
+	reader, _ := townProgram(t, s.Service, nil)
+	_, err := reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(1))) // ends the move
+	noError(t, err)
+	for _, b := range raw {
+		_, err := client.UpsertEntity(ctx, b, nil)
+		noError(t, err)
+	}
+	_, err = reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(1)))
+	noError(t, err)
+	var lists []string
+	rows, err := table.New(serviceOf(t, s), "people", table.Schema[table.Row]{}, noWaitOptions())
+	noError(t, err)
+	for e, err := range rows.List(ctx, table.Query[table.Row]{Partition: keys.Raw("M"), Rows: keys.Point(keys.Raw("last_Jones"))}) {
+		if err != nil {
+			t.Errorf("soon: lists of M: %v", err)
+			break
+		}
+		ids, _ := e.Value.Get("IDs")
+		lists = append(lists, fmt.Sprint(ids))
+	}
+	e, err := rows.Get(ctx, keys.At(keys.Raw("M"), keys.Raw("last_Jones")))
+	noError(t, err)
+	ids, _ := e.Value.Get("IDs")
+	testkit.Expect(t, "lists of M", lists, []string{fmt.Sprint(ids)})
+	for _, r := range s.Rows("people") {
+		if strings.HasPrefix(r.RowKey, "~") {
+			_, err := client.DeleteEntity(ctx, r.PartitionKey, r.RowKey, nil)
+			noError(t, err)
+		}
+	}
+	reader, _ = townProgram(t, s.Service, muchLater())
+	var got []int
+	for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.Of("M")}) {
+		noError(t, err)
+		got = append(got, e.Value.ID)
+	}
+	testkit.Expect(t, "a day later: residents of M", got, []int{1, 3})
+}
