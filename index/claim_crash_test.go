@@ -33,7 +33,16 @@ func setUpClaimers(ctx context.Context, p *crashtest.Process) error {
 			return err
 		}
 	}
-	return drainMovers(ctx, p)
+	return m.drain(ctx, p)
+}
+
+// drainClaimers is drainMovers for a worker that knows the addresses.
+func drainClaimers(ctx context.Context, p *crashtest.Process) error {
+	m, err := openClaimers(p)
+	if err != nil {
+		return err
+	}
+	return m.drain(ctx, p)
 }
 
 // claimsRight returns an error unless, at this instant, each address of a worker belongs to the worker, and no other address to any.
@@ -111,7 +120,7 @@ func claimStories() map[string][]func(context.Context, *movers) error {
 
 func claimWorkload(programs []func(context.Context, *movers) error) func() crashtest.Workload {
 	return func() crashtest.Workload {
-		w := crashtest.Workload{Setup: setUpClaimers, Drain: drainMovers, Invariant: claimsRight, Check: nothingPrepared}
+		w := crashtest.Workload{Setup: setUpClaimers, Drain: drainClaimers, Invariant: claimsRight, Check: nothingPrepared}
 		for _, program := range programs {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
 				m, err := openClaimers(p)

@@ -136,7 +136,7 @@ func TestClaimLinearizable(t *testing.T) {
 			})
 		}
 		w.Drain = func(ctx context.Context, p *crashtest.Process) error {
-			if err := drainMovers(ctx, p); err != nil {
+			if err := drainClaimers(ctx, p); err != nil {
 				return err
 			}
 			by := newLogin()

@@ -97,6 +97,10 @@ func drainMovers(ctx context.Context, p *crashtest.Process) error {
 	if err != nil {
 		return err
 	}
+	return m.drain(ctx, p)
+}
+
+func (m *movers) drain(ctx context.Context, p *crashtest.Process) error {
 	w, err := m.worker()
 	if err != nil {
 		return err
