@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -72,6 +73,22 @@ func drainElsewhere(d elsewhere) func(context.Context, *crashtest.Process) error
 	}
 }
 
+// convergeElsewhere is a minute of the service's clock, one run of a worker and one of verify.
+func convergeElsewhere(d elsewhere) func(context.Context, *crashtest.Process) error {
+	return func(ctx context.Context, p *crashtest.Process) error {
+		staff, _, w, err := openProcess(p, d)
+		if err != nil {
+			return err
+		}
+		time.Sleep(time.Minute) // of the bubble's clock
+		if err := w.Drain(ctx); err != nil {
+			return err
+		}
+		_, err = verify.Run(ctx, staff, &verify.Options{Repair: true})
+		return err
+	}
+}
+
 // checkConverged checks that the rows are right, and that no message is poison.
 func checkConverged(s *storagetest.Service) error {
 	if poison := s.Messages("poison"); len(poison) > 0 {
@@ -81,12 +98,22 @@ func checkConverged(s *storagetest.Service) error {
 }
 
 // sampleElsewhere leaves out faults: 1 takes 10 minutes.
-var sampleElsewhere = testkit.Count("elsewheresample", 10, "of so many faults of rows elsewhere, one is tried")
+var sampleElsewhere = testkit.Count("elsewheresample", 20, "of so many faults of rows elsewhere, one is tried")
 
 // TestElsewhereEveryFault: each operation, with each fault at each of its requests and of the worker's: the rows are right when no
 // message is left.
 func TestElsewhereEveryFault(t *testing.T) {
 	t.Parallel()
+	everyFaultElsewhere(t, drainElsewhere)
+}
+
+// TestElsewhereConverges: after each of these faults, the rows are right after a minute and one run of verify.
+func TestElsewhereConverges(t *testing.T) {
+	t.Parallel()
+	everyFaultElsewhere(t, convergeElsewhere)
+}
+
+func everyFaultElsewhere(t *testing.T, drain func(elsewhere) func(context.Context, *crashtest.Process) error) {
 	for _, inline := range []bool{false, true} {
 		for verb, write := range operations() {
 			t.Run(fmt.Sprintf("%s/inline=%v", strings.ReplaceAll(verb, " ", "_"), inline), func(t *testing.T) {
@@ -111,7 +138,7 @@ func TestElsewhereEveryFault(t *testing.T) {
 								return w.Drain(ctx)
 							},
 						},
-						Drain: drainElsewhere(d),
+						Drain: drain(d),
 						Check: checkConverged,
 					}
 				}

@@ -14,7 +14,7 @@ func TestKernel(t *testing.T) {
 	}
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a roll back where nothing is prepared leaves no preparation", File: "internal/engine/resolve.go",
-			Old: "case f.row == nil && home != nil:", New: "case f.row == nil && home != nil && false:", Test: "TestMoveEveryFault/^move$"},
+			Old: "case f.row == nil && home != nil:", New: "case f.row == nil && home != nil && false:", Test: "TestMoveEveryFault/^move$", Args: []string{"-movesample=1"}},
 		{Name: "a preparation that is over is deleted", File: "internal/engine/prepared_row.go",
 			Old: "Kind: aztables.TransactionTypeUpdateReplace, Key: p.key, Match: p.etag", New: "Kind: aztables.TransactionTypeDelete, Key: p.key, Match: p.etag",
 			Test: "TestMoveEveryFault/^move_to_a_new_department_and_back$"},
@@ -38,6 +38,12 @@ func TestKernel(t *testing.T) {
 			Old: "return in, unmarked(columns), m.what != fateInsert", New: "return in, unmarked(columns), true", Test: "TestMoveLinearizable"},
 		{Name: "a finish leaves the new contents", File: "internal/engine/remote.go",
 			Old: "for n := range m.images {", New: "for n := range m.images - m.images {", Test: "TestMoveEveryFault/^move$"},
+		{Name: "a plan keeps what it knew of the other partitions' rows", File: "internal/engine/remote.go",
+			Old: "		clear(part.corrections)\n", New: "		_ = part.corrections\n", Test: "TestRemoteGlobalStale"},
+		{Name: "a taken value that could not be read counts as taken", File: "internal/engine/replan.go",
+			Old: "	w.out.err = cause\n", New: "	_ = cause\n", Test: "TestClaimLinearizable"},
+		{Name: "a worker that knows the tables of unique values excludes nothing there", File: "eventual/registry.go",
+			Old: "t.remotes = append(t.remotes, strings.ToLower(name))", New: "_ = append(t.remotes, strings.ToLower(name))", Test: "TestClaimEveryFault/^change$"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a page with a committed write is not read again", File: "internal/engine/view.go",
@@ -51,5 +57,9 @@ func TestKernel(t *testing.T) {
 			Old: "if errors.Is(err, ErrExpired) {", New: "if errors.Is(err, ErrExpired) && false {", Test: "TestMoveLongAgo"},
 		{Name: "an image is taken from another row", File: "internal/engine/remote.go",
 			Old: "r.Image = len(images) + 1", New: "r.Image = len(images)", Test: "TestMove$|TestMoveCrash"},
+		{Name: "a preparation that a signature hides counts as missing", File: "internal/engine/resolve.go",
+			Old: "	case f.hidden:\n", New: "	case f.hidden && false:\n", Test: "TestRemoteRangedReader"},
+		{Name: "a key that is only reserved counts as taken", File: "internal/engine/replan.go",
+			Old: "	return false, err == nil && f.row == nil && !f.hidden\n", New: "	return false, err == nil && f.row == nil && !f.hidden && false\n", Test: "TestRemoteBulkReserved"},
 	})
 }
