@@ -21,6 +21,11 @@ type Options struct {
 	// Defaults to 32 MiB.
 	Window, WindowBytes int
 
+	// Rate is the most rows that are written in a second, and PartitionRate the most in one partition, derived rows and commit
+	// records included. 0 means no limit until the service answers that it is busy (503), and then 20,000 and 2,000, which is what
+	// it promises to take of an account and of a partition.
+	Rate, PartitionRate int
+
 	// Skip, if set, decides about each operation that a check or the service has refused. It receives the index in the stream and
 	// an *Error, which contains the key. If it returns true, the operation is left out. If it returns false, or is not set, the
 	// work ends. The goroutine of Run calls Skip and Progress between the operations of the stream: a stream must not wait for
@@ -91,9 +96,15 @@ func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 //   - But at most 3 for all operations of a transaction that find nothing to delete, and 5 for all that insert rows which exist: 2
 //     refused transactions, a read after each, and 1 query for the existing rows.
 //
-// Errors: *Error with the errors of [table.Transact] and of the single methods in it; the error of the stream. The Result is right
+// A transaction that the service refuses because it is busy is sent again until the WriteTimeout of its table; the other partitions
+// go on, at the rates of [Options].
+//
+// Errors: *Error with the errors of [table.Transact] and of the single methods in it; *table.ValueError for options; the error of the stream. The Result is right
 // in each case.
 func Run(ctx context.Context, ops iter.Seq2[table.Op, error], o *Options) (Result, error) {
+	if err := o.check(); err != nil {
+		return Result{}, err
+	}
 	r, err := engine.Bulk(ctx, func(yield func(engine.Op, error) bool) {
 		for op, err := range ops {
 			if !yield(*op.Engine(), err) {
@@ -120,12 +131,25 @@ func Delete[T any](ctx context.Context, t *table.Table[T], q table.Query[T], o *
 	return Run(ctx, t.DeleteOps(ctx, q), o)
 }
 
+// check fails for options that are wrong.
+func (o *Options) check() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Rate < 0:
+		return &table.ValueError{Field: "Options.Rate", Reason: "is negative; 0 means no limit until the service is busy"}
+	case o.PartitionRate < 0:
+		return &table.ValueError{Field: "Options.PartitionRate", Reason: "is negative; 0 means no limit until the service is busy"}
+	}
+	return nil
+}
+
 // engine returns the options as the engine takes them.
 func (o *Options) engine() engine.BulkOptions {
 	if o == nil {
 		return engine.BulkOptions{}
 	}
-	plain := engine.BulkOptions{Width: o.Width, Window: o.Window, WindowBytes: o.WindowBytes}
+	plain := engine.BulkOptions{Width: o.Width, Window: o.Window, WindowBytes: o.WindowBytes, Rate: o.Rate, PartitionRate: o.PartitionRate}
 	if o.Skip != nil {
 		plain.Skip = func(index int, err error) bool { return o.Skip(index, errorOf(err)) }
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -33,6 +34,7 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 	if o != nil {
 		w.opt = *o
 	}
+	w.pace = pace.New(w.opt.Rate)
 	err := w.opt.check()
 	switch {
 	case t == nil:

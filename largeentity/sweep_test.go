@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
@@ -227,4 +228,27 @@ func TestDryRunRows(t *testing.T) {
 	c.ahead = 25 * time.Hour
 	would := fx.sweep(t, &largeentity.SweepOptions{DryRun: true})
 	testkit.Expect(t, "dry run", would, fx.sweep(t, nil))
+}
+
+// TestSweepPace: a sweep keeps to SweepOptions.Rate.
+func TestSweepPace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fx, _, c := newSweepFixture(t)
+		for i := range 30 {
+			_, err := fx.store.Upload(t.Context(), keys.At(dept.Of("D"), empid.Of(i)), strings.NewReader(text(10)), nil)
+			must(t, err)
+		}
+		c.ahead = 48 * time.Hour
+		began := time.Now()
+		r := fx.sweep(t, &largeentity.SweepOptions{Rate: 10})
+		// 30 blobs are listed, their rows written, the blobs deleted, and the rows read.
+		if took := time.Since(began); r.Orphans != 30 || took < 11*time.Second || took > 16*time.Second {
+			t.Errorf("got %v for %+v; want 12 s and 30 orphans", took, r)
+		}
+		var ve *table.ValueError
+		if _, err := largeentity.Sweep(t.Context(), fx.plain, fx.store, &largeentity.SweepOptions{Rate: -1}); !errors.As(err, &ve) {
+			t.Errorf("got %v; want a *ValueError", err)
+		}
+	})
 }

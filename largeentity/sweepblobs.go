@@ -19,6 +19,9 @@ func (w *sweep) sweepBlobs(ctx context.Context) error {
 	}
 	defer rows.close()
 	for b, err := range w.store.client.list(ctx, w.store.table+"/") {
+		if err == nil {
+			err = w.pace.Spend(ctx, 1)
+		}
 		if err != nil {
 			return err
 		}
@@ -78,6 +81,9 @@ func (w *sweep) orphan(ctx context.Context, n name) error {
 	if !w.opt.DryRun {
 		r, err := blobRow{name: n, state: condemned, since: w.store.opt.Now()}.row()
 		if err != nil {
+			return err
+		}
+		if err := w.pace.Spend(ctx, 1); err != nil {
 			return err
 		}
 		switch _, err := w.rows.InsertAt(ctx, r.Key, r); {

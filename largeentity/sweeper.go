@@ -8,6 +8,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -20,6 +21,7 @@ type sweep struct {
 	opt     SweepOptions
 	report  SweepReport
 	deleted int
+	pace    *pace.Limit
 }
 
 // errEnough ends a sweep at SweepOptions.MaxDeletes.
@@ -39,6 +41,9 @@ func (s *sweep) rowsFrom(ctx context.Context, partition keys.Enc, id string) ite
 		for r, err := range s.rows.Rows(ctx, q) {
 			if err == nil && s.rows.Engine().Ranged() {
 				err = table.ErrRanged
+			}
+			if err == nil {
+				err = s.pace.Spend(ctx, 1)
 			}
 			if err != nil {
 				yield(storedRow{}, err)
@@ -61,6 +66,9 @@ func (w *sweep) delete(ctx context.Context, f Finding, n name) error {
 		return errEnough
 	}
 	if !w.opt.DryRun {
+		if err := w.pace.Spend(ctx, 1); err != nil {
+			return err
+		}
 		err := w.store.client.delete(ctx, n.String())
 		var re *azcore.ResponseError
 		switch {

@@ -15,6 +15,9 @@ type SweepOptions struct {
 	// MaxDeletes ends the sweep when it has deleted so many blobs; 0 means no limit. The next sweep continues: it finds what is left.
 	MaxDeletes int
 
+	// Rate is the most blobs and rows that are read, written and deleted in a second; 0 means no limit.
+	Rate int
+
 	// Archived reports whether the destination of package archive contains an incarnation of a key: the method Contains of the
 	// archive.Mover, or a function that asks several. Sweep calls it for each blob of a moved entity, and deletes the blob if the
 	// destination does not contain the entity any more. Without it, blobs of moved entities stay.
@@ -30,6 +33,9 @@ type SweepOptions struct {
 func (o *SweepOptions) check() error {
 	if o.MaxDeletes < 0 {
 		return &table.ValueError{Field: "SweepOptions.MaxDeletes", Reason: "is negative; 0 means no limit"}
+	}
+	if o.Rate < 0 {
+		return &table.ValueError{Field: "SweepOptions.Rate", Reason: "is negative; 0 means no limit"}
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func (w *sweep) sweepRows(ctx context.Context) error {
 			w.report.RowsGone++
 			return w.opt.DryRun || yield(w.rows.DeleteAnyOp(n.key()), nil)
 		})
-	}, nil)
+	}, &bulk.Options{Rate: w.opt.Rate})
 	if errors.Is(failed, errEnough) && err != nil { // the error counts
 		w.report.Incomplete, failed = true, nil
 	}

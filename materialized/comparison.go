@@ -40,6 +40,9 @@ func (m *maintainer[T, V]) compare(ctx context.Context, t *table.Table[T], r *ru
 		if err == nil {
 			err = ranged()
 		}
+		if err == nil {
+			err = r.pace.Spend(ctx, 1)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -58,6 +61,9 @@ func (m *maintainer[T, V]) compare(ctx context.Context, t *table.Table[T], r *ru
 	for row, err := range m.plain.Rows(ctx, table.Query[V]{Rows: m.to.Engine().Mode.Schema.Rows(), TableScan: true}) {
 		if err == nil {
 			err = ranged()
+		}
+		if err == nil {
+			err = r.pace.Spend(ctx, 1)
 		}
 		if err != nil {
 			return nil, err
@@ -157,6 +163,9 @@ const overdue = 10 * time.Minute
 // confirm reads an entity and a derived entity, and reports the fault that it finds.
 func (c *viewComparison[T, V]) confirm(ctx context.Context, entity, k keys.Key) error {
 	for range mostConfirmations {
+		if err := c.run.pace.Spend(ctx, 5); err != nil { // the entity, the derived entity, its note twice, and commit records
+			return err
+		}
 		t := &target[T, V]{maintainer: c.maintainer, entity: entity, key: k}
 		if err := t.Read(ctx); err != nil {
 			return err
@@ -275,6 +284,9 @@ func (c *viewComparison[T, V]) repair(ctx context.Context, f Fault) error {
 	if f.Kind == Unreadable || f.Kind == Taken || !c.run.options.Repair {
 		c.run.fault(f)
 		return nil
+	}
+	if err := c.run.pace.Spend(ctx, 4); err != nil {
+		return err
 	}
 	if f.Err = c.reconcile(ctx, f); ctx.Err() != nil {
 		return ctx.Err()

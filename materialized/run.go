@@ -3,6 +3,7 @@ package materialized
 import (
 	"sync"
 
+	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -14,6 +15,9 @@ type VerifyOptions struct {
 	// Repair repairs faults, and deletes old tombstones. Without it, Verify only reports faults.
 	Repair bool
 
+	// Rate is the most rows that are read and written in a second, repairs included; 0 means no limit.
+	Rate int
+
 	// Fault is called for each fault. No two calls overlap.
 	Fault func(Fault)
 }
@@ -21,6 +25,7 @@ type VerifyOptions struct {
 // run is one call of Verify.
 type run struct {
 	options VerifyOptions
+	pace    *pace.Limit
 
 	mu     sync.Mutex
 	report Report

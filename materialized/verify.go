@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -33,9 +34,12 @@ func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, vie
 	if o == nil {
 		o = &VerifyOptions{}
 	}
-	r := &run{options: *o, report: Report{Faults: map[FaultKind]int{}}}
+	r := &run{options: *o, pace: pace.New(o.Rate), report: Report{Faults: map[FaultKind]int{}}}
 	fail := func(err error) (Report, error) {
 		return r.report, fmt.Errorf("materialized: Verify %s: %w", t.Name(), err)
+	}
+	if o.Rate < 0 {
+		return fail(&table.ValueError{Field: "VerifyOptions.Rate", Reason: "is negative; 0 means no limit"})
 	}
 	chosen, err := choose(t, views)
 	if err != nil {
@@ -49,7 +53,12 @@ func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, vie
 		}
 		all = append(all, c)
 	}
-	if err := eachEntity(ctx, t, o.Partition, func(row *table.Row) error { return compareEntity(ctx, r, t, row, all) }); err != nil {
+	if err := eachEntity(ctx, t, o.Partition, func(row *table.Row) error {
+		if err := r.pace.Spend(ctx, 1); err != nil {
+			return err
+		}
+		return compareEntity(ctx, r, t, row, all)
+	}); err != nil {
 		return fail(err)
 	}
 	for _, c := range all {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -285,4 +286,25 @@ func (p *program) fewAttempts(t testing.TB) *eventual.Worker {
 		&eventual.WorkerOptions{Common: p.options.Common, Attempts: 2})
 	testkit.NoError(t, err)
 	return w
+}
+
+// TestVerifyPace: a run keeps to VerifyOptions.Rate.
+func TestVerifyPace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, setting{})
+		for i := range 20 {
+			_, err := s.plain.Insert(t.Context(), &employee{Department: "D", ID: i + 1, Salary: int64(i)})
+			testkit.NoError(t, err)
+		}
+		began := time.Now()
+		r := s.verify(t, materialized.VerifyOptions{Repair: true, Rate: 10}, "19 missing")
+		if took := time.Since(began); !r.Sound() || took < 9*time.Second || took > 30*time.Second {
+			t.Errorf("got %v for %+v; want 10 to 30 s, and all repaired", took, r)
+		}
+		var ve *table.ValueError
+		if _, err := materialized.Verify(t.Context(), s.staff, &materialized.VerifyOptions{Rate: -1}); !errors.As(err, &ve) {
+			t.Errorf("got %v; want a *ValueError", err)
+		}
+	})
 }

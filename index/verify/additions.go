@@ -64,7 +64,7 @@ func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], def
 			}
 			rows, n = rows+cost, n+1
 		}
-		if err = p.pace(ctx, rows); err != nil {
+		if err = p.pacer.Spend(ctx, rows); err != nil {
 			n = 0
 		} else {
 			p.entitiesWritten.Store(true)

@@ -265,7 +265,7 @@ func (c *confirmation[T]) rewrite(ctx context.Context, s consistentRead[T], defi
 		}
 	}
 	for len(definitions) > 0 {
-		if err := p.pace(ctx, 2*(1+len(c.candidates))+p.rowsPerWrite()); err != nil {
+		if err := p.pacer.Spend(ctx, 2*(1+len(c.candidates))+p.rowsPerWrite()); err != nil {
 			return err
 		}
 		err := p.repairEntity(ctx, s.entity, mode, definitions...)

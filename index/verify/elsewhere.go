@@ -45,9 +45,9 @@ func (r *elsewhere[T]) verify(ctx context.Context) error {
 func (r *elsewhere[T]) readRows(ctx context.Context) error {
 	before := r.table.Engine().Options.Now().Add(-commit.Retention - time.Hour)
 	for i, d := range r.elsewhere {
-		for row, err := range d.Rows(ctx, r.pageSize()) {
+		for row, err := range d.Rows(ctx, r.pacer.PageSize()) {
 			if err == nil {
-				err = r.pace(ctx, 1)
+				err = r.pacer.Spend(ctx, 1)
 			}
 			if err == nil && r.opt.Repair && d.IsTombstone(row) && row.Timestamp.Before(before) {
 				if err = d.Delete(ctx, row); mustReread(err) {
@@ -74,11 +74,11 @@ func (r *elsewhere[T]) readRows(ctx context.Context) error {
 
 // readEntities reads the entities and compares them with the rows.
 func (r *elsewhere[T]) readEntities(ctx context.Context) error {
-	q := table.Query[T]{Partition: r.opt.Partition, Rows: r.schema.Rows(), PageSize: r.pageSize(), TableScan: true}
+	q := table.Query[T]{Partition: r.opt.Partition, Rows: r.schema.Rows(), PageSize: r.pacer.PageSize(), TableScan: true}
 	n := 0
 	for row, err := range r.table.Rows(ctx, q) {
 		if err == nil {
-			err = r.pace(ctx, 1)
+			err = r.pacer.Spend(ctx, 1)
 		}
 		if err != nil {
 			return err

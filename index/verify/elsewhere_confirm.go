@@ -25,7 +25,7 @@ type entityElsewhere[T any] struct {
 
 // read reads rows and their entity.
 func (r *elsewhere[T]) read(ctx context.Context, entity keys.Key, rows []rowElsewhere) (s entityElsewhere[T], err error) {
-	if err := r.pace(ctx, 1+len(rows)); err != nil {
+	if err := r.pacer.Spend(ctx, 1+len(rows)); err != nil {
 		return s, err
 	}
 	for _, k := range rows {
@@ -173,7 +173,7 @@ func (r *elsewhere[T]) repair(ctx context.Context, s *entityElsewhere[T], faults
 	}
 	var written error
 	if evident || len(rewrite) > 0 {
-		if err := r.pace(ctx, 2+len(faults)); err != nil {
+		if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
 			return err
 		}
 		writer, err := r.writer(rewrite)
@@ -247,7 +247,7 @@ func (r *elsewhere[T]) takenRow(ctx context.Context, written error, faults []fau
 
 // reconcile makes a row follow from its entity, as a worker does.
 func (r *elsewhere[T]) reconcile(ctx context.Context, entity keys.Key, row rowElsewhere) error {
-	if err := r.pace(ctx, 3); err != nil {
+	if err := r.pacer.Spend(ctx, 3); err != nil {
 		return err
 	}
 	target, err := r.elsewhere[row.definition].Target(entity, row.key)

@@ -237,7 +237,7 @@ func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g
 
 // insertEmptyGroup inserts the row of a group that counts no entity yet.
 func (p *partition[T]) insertEmptyGroup(ctx context.Context, d derived.PerGroup[T], group keys.Key) error {
-	if err := p.pace(ctx, 1); err != nil {
+	if err := p.pacer.Spend(ctx, 1); err != nil {
 		return err
 	}
 	_, err := table.RowsOf(p.table.Engine(), false).InsertAt(ctx, group, d.EmptyGroup(group))

@@ -34,7 +34,7 @@ func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
 			f.Err = nil // a concurrent writer has repaired or deleted the entity
 			break
 		}
-		if err := p.pace(ctx, 3+p.rowsPerWrite()); err != nil { // the entity, the group that it leaves and the group that it joins
+		if err := p.pacer.Spend(ctx, 3+p.rowsPerWrite()); err != nil { // the entity, the group that it leaves and the group that it joins
 			return err
 		}
 		if f.Err = p.repairEntity(ctx, e, derived.RepairMode{CheckUnique: true, Foreign: p.foreign}); f.Err == nil || !mustReread(f.Err) {

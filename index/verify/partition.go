@@ -10,7 +10,7 @@ import (
 
 // partition is a partition that is being verified.
 type partition[T any] struct {
-	*run[T] // with its recorder (count, noteFault, …) and its pacer (pace, pageSize)
+	*run[T] // with its recorder (count, noteFault, …) and its pacer
 
 	pk           string
 	entitiesRead int

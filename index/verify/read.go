@@ -28,9 +28,9 @@ func (e *unreadableError) Unwrap() error { return e.error }
 // scan yields the rows of a range of the partition.
 func (p *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
-		for row, err := range p.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(p.pk, "").Partition(), Rows: r, PageSize: p.pageSize()}) {
+		for row, err := range p.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(p.pk, "").Partition(), Rows: r, PageSize: p.pacer.PageSize()}) {
 			if err == nil {
-				err = p.pace(ctx, 1)
+				err = p.pacer.Spend(ctx, 1)
 			}
 			if !yield(row, err) || err != nil {
 				return
@@ -65,7 +65,7 @@ func (p *partition[T]) getRow(ctx context.Context, rowKey string) (*table.Row, e
 	if rowKey == derived.NoEntity || k.Err() != nil {
 		return nil, nil
 	}
-	if err := p.pace(ctx, 1); err != nil {
+	if err := p.pacer.Spend(ctx, 1); err != nil {
 		return nil, err
 	}
 	row, err := p.table.GetRow(ctx, k)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -13,7 +14,7 @@ import (
 // run is a call of Run in progress.
 type run[T any] struct {
 	*recorder
-	*pacer
+	pacer       *pace.Limit
 	table       *table.Table[T]
 	schema      engine.Schema // of the table
 	opt         Options
@@ -28,7 +29,7 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 	}
 	return &run[T]{
 		recorder: newRecorder(o, t.Engine().Log("verify.Run", keys.Key{})),
-		pacer:    &pacer{rate: o.Rate},
+		pacer:    pace.New(o.Rate),
 		table:    t.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true }),
 		schema:   t.Engine().Mode.Schema,
 		opt:      *o,

@@ -61,11 +61,11 @@ func (p *partition[T]) derivedRows(ctx context.Context, d derived.Maintainer[T],
 // search yields the rows of the partition that meet a condition.
 func (p *partition[T]) search(ctx context.Context, where table.Cond[table.Row]) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
-		q := table.Query[table.Row]{Partition: keys.Stored(p.pk, "").Partition(), Where: where, PageSize: p.pageSize()}
+		q := table.Query[table.Row]{Partition: keys.Stored(p.pk, "").Partition(), Where: where, PageSize: p.pacer.PageSize()}
 		for e, err := range table.RowsOf(p.table.Engine(), false).List(ctx, q) {
 			var row *table.Row
 			if err == nil {
-				row, err = &e.Value, p.pace(ctx, 1)
+				row, err = &e.Value, p.pacer.Spend(ctx, 1)
 			}
 			if !yield(row, err) || err != nil {
 				return

@@ -20,7 +20,7 @@ func mustReread(err error) bool {
 // writeRow replaces a row that was read, by its ETag, or deletes it if want is nil. A row that contains an operation ID and is no
 // copy is an entity, and then gets a new operation ID.
 func (p *partition[T]) writeRow(ctx context.Context, is, want *table.Row) error {
-	if err := p.pace(ctx, 1); err != nil {
+	if err := p.pacer.Spend(ctx, 1); err != nil {
 		return err
 	}
 	_, hasID := is.Get(reserved.OperationID)
@@ -55,7 +55,7 @@ func (p *partition[T]) removeEntity(ctx context.Context, d derived.PerEntity[T],
 // maintainer state. Otherwise the entity's next write would delete the rows of the new owner. It adds no rows, because a row that
 // the entity lacks may belong to another one.
 func (p *partition[T]) releaseRows(ctx context.Context, d derived.PerEntity[T], e *table.Entity[T]) error {
-	if err := p.pace(ctx, 2+p.rowsPerWrite()); err != nil {
+	if err := p.pacer.Spend(ctx, 2+p.rowsPerWrite()); err != nil {
 		return err
 	}
 	return p.repairEntity(ctx, e, derived.RepairMode{ReleaseOnly: true, CheckUnique: true, Foreign: p.foreign}, d.Name())

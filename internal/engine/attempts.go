@@ -60,6 +60,7 @@ func (a *attempts) wait(ctx context.Context, err error) bool {
 		return a.pause(ctx, wait, err)
 	}
 	a.busy++
+	meterOf(ctx).throttled()
 	least, most := a.retry.Wait, a.retry.MaxWait
 	if least < 0 { // a negative Wait removes the pauses after lost responses; a busy service still gets one
 		least, most = defaultConflictWait, max(most, defaultConflictWait)

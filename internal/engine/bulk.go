@@ -28,6 +28,7 @@ type bulk struct {
 	ctx context.Context
 	opt BulkOptions
 
+	pace    *bulkPace
 	tables  []*Table
 	groups  map[groupKey]*group
 	waiting *fifo.List // of groups that have something to send and send nothing, the oldest first
@@ -45,7 +46,7 @@ type bulk struct {
 }
 
 func newBulk(ctx context.Context, o BulkOptions) *bulk {
-	b := &bulk{ctx: ctx, opt: o, groups: map[groupKey]*group{}, waiting: fifo.New(), ahead: map[int]bool{}, reports: make(chan report), over: make(chan struct{})}
+	b := &bulk{ctx: ctx, opt: o, pace: newBulkPace(o), groups: map[groupKey]*group{}, waiting: fifo.New(), ahead: map[int]bool{}, reports: make(chan report), over: make(chan struct{})}
 	def := func(v *int, d int) {
 		if *v <= 0 {
 			*v = d
@@ -188,7 +189,7 @@ func (b *bulk) beginOne(flush bool) bool {
 		b.bytes -= i.size()
 	}
 	b.running++
-	s := &bulkSender{ctx: b.ctx, group: g, reports: b.reports, over: b.over}
+	s := &bulkSender{ctx: b.ctx, group: g, pace: b.pace, reports: b.reports, over: b.over}
 	go s.run(batch)
 	return true
 }

@@ -6,6 +6,7 @@ import "github.com/aztablekit/aztablekit/keys"
 type BulkOptions struct {
 	Width               int
 	Window, WindowBytes int
+	Rate, PartitionRate int
 	Skip                func(index int, err error) bool
 	Progress            func(BulkResult)
 }

@@ -17,6 +17,7 @@ import (
 type bulkSender struct {
 	ctx     context.Context
 	group   *group
+	pace    *bulkPace
 	reports chan<- report
 	over    <-chan struct{} // no reports are taken any more
 	missing bool            // a delete has found nothing
@@ -83,7 +84,7 @@ func (s *bulkSender) send(batch []bulkOp) error {
 			continue
 		}
 		var gone []bulkOp // deletes that find nothing, by the plan
-		taken, err := commitSome(s.ctx, "Bulk", ops, func(i int, err error) bool {
+		taken, err := s.pace.commit(s.ctx, s.group.key, ops, func(i int, err error) bool {
 			var derived *DerivedError
 			item := batch[i]
 			if !item.op.deletes() || !errors.Is(err, ErrNotFound) || errors.As(err, &derived) {

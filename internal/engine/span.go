@@ -51,8 +51,9 @@ func (t *Table) responded(ctx context.Context, call *wire.Call) {
 	}
 }
 
-// sending notes in the span of the method that a transaction of several operations is sent.
+// sending notes in the span of the method that a transaction of several operations is sent, and counts its rows.
 func (t *Table) sending(ctx context.Context, operations int) {
+	meterOf(ctx).sent(operations)
 	if t.tracer.Enabled() && operations > 1 {
 		t.tracer.SpanFromContext(ctx).SetAttributes(tracing.Attribute{Key: attrBatchSize, Value: operations})
 	}

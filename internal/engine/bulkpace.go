@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// What the service promises to take in a second, of an account and of a partition.
+const (
+	accountRate   = 20_000
+	partitionRate = 2_000
+)
+
+// bulkPace limits how many rows bulk work writes in a second, in all and in each partition. A partition has its debt until it is
+// paid, whether it has operations or not.
+type bulkPace struct {
+	all *pace.Limit
+
+	mu         sync.Mutex
+	partition  int // 0 for no limit
+	partitions map[groupKey]*pace.Limit
+}
+
+func newBulkPace(o BulkOptions) *bulkPace {
+	return &bulkPace{all: pace.New(o.Rate), partition: o.PartitionRate, partitions: map[groupKey]*pace.Limit{}}
+}
+
+// slowDown sets the limits that the user has not set.
+func (p *bulkPace) slowDown() {
+	p.all.AtMost(accountRate)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.partition == 0 {
+		p.partition = partitionRate
+		clear(p.partitions) // they have no limit
+	}
+}
+
+// of returns the limit of a partition.
+func (p *bulkPace) of(k groupKey) *pace.Limit {
+	const many = 10_000
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.partitions[k]
+	if l == nil {
+		if len(p.partitions) >= many {
+			for k, l := range p.partitions {
+				if l.Paid() {
+					delete(p.partitions, k)
+				}
+			}
+		}
+		l = pace.New(p.partition)
+		p.partitions[k] = l
+	}
+	return l
+}
+
+// commit is commitSome at the pace of a partition. The rows of a transaction, those of maintainers included, are paid for before
+// the next one is sent.
+func (p *bulkPace) commit(ctx context.Context, k groupKey, ops []Op, pass func(i int, err error) bool) (taken int, err error) {
+	if err = p.of(k).Wait(ctx); err == nil {
+		err = p.all.Wait(ctx)
+	}
+	if err != nil {
+		return 0, ops[0].Table.OpError("Bulk", keys.Key{}, err) // nothing was sent
+	}
+	m := new(meter)
+	taken, err = commitSome(context.WithValue(ctx, meterKey{}, m), "Bulk", ops, pass)
+	if m.busy.Load() {
+		p.slowDown()
+	}
+	p.of(k).Charge(int(m.rows.Load()))
+	p.all.Charge(int(m.rows.Load()))
+	return taken, err
+}
+
+// meter counts what a write has sent. It is a value of its context.
+type meter struct {
+	rows atomic.Int64
+	busy atomic.Bool // the service was busy
+}
+
+type meterKey struct{}
+
+// sent counts rows of a request.
+func (m *meter) sent(rows int) {
+	if m != nil {
+		m.rows.Add(int64(rows))
+	}
+}
+
+func (m *meter) throttled() {
+	if m != nil {
+		m.busy.Store(true)
+	}
+}
+
+// meterOf returns the meter of a context, nil if there is none.
+func meterOf(ctx context.Context) *meter {
+	m, _ := ctx.Value(meterKey{}).(*meter)
+	return m
+}
