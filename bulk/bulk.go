@@ -96,11 +96,11 @@ func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 //   - But at most 3 for all operations of a transaction that find nothing to delete, and 5 for all that insert rows which exist: 2
 //     refused transactions, a read after each, and 1 query for the existing rows.
 //
-// A transaction that the service refuses because it is busy is sent again until the WriteTimeout of its table; the other partitions
+// A transaction that the service refuses because it is busy is sent again until the WriteTimeout of its table. The other partitions
 // go on, at the rates of [Options].
 //
-// Errors: *Error with the errors of [table.Transact] and of the single methods in it; *table.ValueError for options; the error of the stream. The Result is right
-// in each case.
+// Errors: *Error with the errors of [table.Transact] and of the single methods in it; *table.ValueError for options; the error of
+// the stream. The Result is right in each case.
 func Run(ctx context.Context, ops iter.Seq2[table.Op, error], o *Options) (Result, error) {
 	if err := o.check(); err != nil {
 		return Result{}, err

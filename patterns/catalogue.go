@@ -12,6 +12,7 @@ var catalogue = []recipe{
 	severalTypes,
 	parallel,
 	bulkWork,
+	smoothBurst,
 	projection,
 	typedFilters,
 	resume,

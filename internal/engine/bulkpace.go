@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
@@ -77,31 +76,4 @@ func (p *bulkPace) commit(ctx context.Context, k groupKey, ops []Op, pass func(i
 	p.of(k).Charge(int(m.rows.Load()))
 	p.all.Charge(int(m.rows.Load()))
 	return taken, err
-}
-
-// meter counts what a write has sent. It is a value of its context.
-type meter struct {
-	rows atomic.Int64
-	busy atomic.Bool // the service was busy
-}
-
-type meterKey struct{}
-
-// sent counts rows of a request.
-func (m *meter) sent(rows int) {
-	if m != nil {
-		m.rows.Add(int64(rows))
-	}
-}
-
-func (m *meter) throttled() {
-	if m != nil {
-		m.busy.Store(true)
-	}
-}
-
-// meterOf returns the meter of a context, nil if there is none.
-func meterOf(ctx context.Context) *meter {
-	m, _ := ctx.Value(meterKey{}).(*meter)
-	return m
 }
