@@ -42,8 +42,8 @@ func openDelayed() (*delayed, *account.Account, error) {
 	return d, acc, err
 }
 
-// openListening returns an account on a new service that listens on a port, with the transport of the account's defaults. The
-// service takes serviceDelay for a request, and closes with close.
+// openListening returns an account on a new service that listens on a port, with the transport of the account's defaults.
+// close ends the service.
 func openListening() (acc *account.Account, s *storagetest.Service, close func() error, err error) {
 	s = storagetest.New(&storagetest.Options{RequestLogSize: -1})
 	cs, err := s.Listen()
@@ -56,9 +56,9 @@ func openListening() (acc *account.Account, s *storagetest.Service, close func()
 	return acc, s, s.Close, nil
 }
 
-// slowly makes the service take serviceDelay for each request.
-func slowly(s *storagetest.Service) {
-	s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Slow(serviceDelay) })
+// delay makes the service take d for each request.
+func delay(s *storagetest.Service, d time.Duration) {
+	s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Slow(d) })
 }
 
 // connections counts the connections that requests open.
@@ -73,13 +73,10 @@ func (c *connections) trace(ctx context.Context) context.Context {
 	}})
 }
 
-// medianTime returns the median of the times of n calls in milliseconds, each after prepare.
-func medianTime(n int, prepare, f func() error) (float64, error) {
+// medianTime returns the median of the times of n calls in milliseconds.
+func medianTime(n int, f func() error) (float64, error) {
 	took := make([]float64, n)
 	for i := range took {
-		if err := prepare(); err != nil {
-			return 0, err
-		}
 		began := time.Now()
 		if err := f(); err != nil {
 			return 0, err

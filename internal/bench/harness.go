@@ -13,6 +13,8 @@ type pair struct {
 
 	entities int // that one call reads or writes, for goals of allocations for each entity
 	data     int // bytes of values that one call reads or writes, for goals of bytes
+
+	clock func() time.Duration // nil: the processor time of this process
 }
 
 // settings are how much is measured.
@@ -28,8 +30,12 @@ type spread struct{ median, low, high float64 }
 // processor.
 func compare(p pair, s settings) (spread, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	clock := p.clock
+	if clock == nil {
+		clock = processTime
+	}
 	for _, f := range []func() error{p.ours, p.base} {
-		if _, err := timeOf(f, s.slice); err != nil {
+		if _, err := timeOf(f, s.slice, clock); err != nil {
 			return spread{}, err
 		}
 	}
@@ -42,7 +48,7 @@ func compare(p pair, s settings) (spread, error) {
 		var times [2]float64
 		for j, f := range order {
 			var err error
-			if times[j], err = timeOf(f, s.slice); err != nil {
+			if times[j], err = timeOf(f, s.slice, clock); err != nil {
 				return spread{}, err
 			}
 		}
@@ -60,19 +66,22 @@ func spreadOf(ratios []float64) spread {
 	return spread{ratios[n/2], ratios[n/10], ratios[n*9/10]}
 }
 
-// timeOf calls f for at least d and returns the nanoseconds of processor time of one call.
-func timeOf(f func() error, d time.Duration) (float64, error) {
-	n, began, spent := 0, time.Now(), processTime()
+// timeOf calls f for at least d and returns the nanoseconds of one call, by a clock.
+func timeOf(f func() error, d time.Duration, clock func() time.Duration) (float64, error) {
+	n, began, spent := 0, time.Now(), clock()
 	for {
 		if err := f(); err != nil {
 			return 0, err
 		}
 		n++
 		if time.Since(began) >= d {
-			return float64(processTime()-spent) / float64(n), nil
+			return float64(clock()-spent) / float64(n), nil
 		}
 	}
 }
+
+// wallClock returns the time of the wall clock, for pairs whose service is another process.
+func wallClock() time.Duration { return time.Duration(time.Now().UnixNano()) }
 
 // cost is what one call allocates.
 type cost struct{ allocs, bytes float64 }
@@ -82,7 +91,7 @@ func costOf(f func() error) (cost, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const runs, most = 5, 50
 	calls := 1
-	if took, err := timeOf(f, 0); err != nil {
+	if took, err := timeOf(f, 0, processTime); err != nil {
 		return cost{}, err
 	} else if took > 0 {
 		calls = min(max(int(float64(10*time.Millisecond)/took), 1), most)

@@ -12,6 +12,9 @@ import (
 
 // This file measures reads of one entity and of a page.
 
+// ordersFilter is the filter of a list of the orders: the rows of the schema, as the library's query.
+const ordersFilter = "PartitionKey eq 'customer' and RowKey ge 'order_' and RowKey lt 'order`'"
+
 // opener opens the table of the library's side: ordersOf or plainOrders.
 type opener func(*replay, *table.Options) (*table.Table[order], error)
 
@@ -73,7 +76,7 @@ func pages(open opener, decode func([][]byte) ([]order, error)) func() (pair, er
 				return err
 			},
 			base: func() error {
-				o := &aztables.ListEntitiesOptions{Filter: to.Ptr("PartitionKey eq 'customer' and RowKey ge 'order_' and RowKey lt 'order`'"), Top: to.Ptr[int32](pageSize)}
+				o := &aztables.ListEntitiesOptions{Filter: to.Ptr(ordersFilter), Top: to.Ptr[int32](pageSize)}
 				p, err := c.NewListEntitiesPager(o).NextPage(ctx)
 				if err != nil {
 					return err

@@ -25,19 +25,19 @@ func waits() []wait {
 		{"wait3", "bulk: 1,000 inserts over 1,000 groups of a summary", most(1, "s"), func(ctx context.Context) (float64, error) { return bulkGroups(ctx, rows) }},
 		{"wait4", "Transact of 40 upserts with an index", most(30, "ms"), transactUpserts},
 		{"wait5", "20 bursts of 64 Gets: connections after the first", most(0, "connections"), func(ctx context.Context) (float64, error) {
-			opened, _, err := bursts(ctx, 20, 64)
+			opened, _, err := bursts(ctx, 20, 64, serviceDelay)
 			return opened, err
 		}},
 		{"wait6", "20 bursts of 64 Gets: median of a burst", figure{Unit: "ms", NoGoal: true}, func(ctx context.Context) (float64, error) {
-			_, median, err := bursts(ctx, 20, 64)
+			_, median, err := bursts(ctx, 20, 64, serviceDelay)
 			return median, err
 		}},
 		{"P23a", "100 point reads, 10 at a time / 50 ms", most(1.2, "× the ideal"), func(ctx context.Context) (float64, error) {
-			took, _, err := pointReads(ctx, 100)
+			took, _, err := pointReads(ctx, 100, serviceDelay)
 			return took / 50, err
 		}},
 		{"P23b", "100 point reads, 10 at a time: connections", most(10, "connections"), func(ctx context.Context) (float64, error) {
-			_, opened, err := pointReads(ctx, 100)
+			_, opened, err := pointReads(ctx, 100, serviceDelay)
 			return opened, err
 		}},
 	}
@@ -118,7 +118,7 @@ func transactUpserts(ctx context.Context) (float64, error) {
 	}
 	d.slow.Store(true)
 	all := newOrders(n)
-	return medianTime(9, func() error { return nil }, func() error {
+	return medianTime(9, func() error {
 		ops := make([]table.Op, n)
 		for i := range ops {
 			ops[i] = t.UpsertOp(&all[i], table.ReplaceExisting)
@@ -144,15 +144,15 @@ func listening(ctx context.Context, n int) (*table.Table[order], *storagetest.Se
 	return t, s, nil
 }
 
-// bursts reads orders in bursts. It returns the connections that are opened after the first burst, and the median of the times of
+// bursts reads orders in bursts, over a service that takes a time for each. It returns the connections that are opened after the first burst, and the median of the times of
 // the bursts in milliseconds.
-func bursts(ctx context.Context, n, width int) (opened, median float64, err error) {
+func bursts(ctx context.Context, n, width int, each time.Duration) (opened, median float64, err error) {
 	t, s, err := listening(ctx, width)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer s.Close()
-	slowly(s)
+	delay(s, each)
 	var c connections
 	burst := func() error {
 		reads, ctx := errgroup.WithContext(c.trace(ctx))
@@ -165,25 +165,25 @@ func bursts(ctx context.Context, n, width int) (opened, median float64, err erro
 		return 0, 0, err
 	}
 	c.opened.Store(0)
-	median, err = medianTime(n-1, func() error { return nil }, burst)
+	median, err = medianTime(n-1, burst)
 	return float64(c.opened.Load()), median, err
 }
 
-// pointReads reads n orders with GetMany. It returns the median of the milliseconds that it takes, and the connections that the
-// first of these reads opens.
-func pointReads(ctx context.Context, n int) (took, opened float64, err error) {
+// pointReads reads n orders with GetMany, nine times, over a service that takes a time for each. It returns the median of the
+// milliseconds, and the connections that are opened.
+func pointReads(ctx context.Context, n int, each time.Duration) (took, opened float64, err error) {
 	t, s, err := listening(ctx, n)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer s.Close()
-	slowly(s)
+	delay(s, each)
 	all := make([]keys.Key, n)
 	for i := range all {
 		all[i] = t.Key(newOrder(i))
 	}
 	var c connections
-	took, err = medianTime(9, func() error { return nil }, func() error {
+	took, err = medianTime(9, func() error {
 		for _, err := range t.GetMany(c.trace(ctx), all...) {
 			if err != nil {
 				return err
