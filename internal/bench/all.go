@@ -8,7 +8,7 @@ func all(onEmulator bool) (lines []line, stop func()) {
 	for _, g := range counts() {
 		lines = append(lines, g.line())
 	}
-	for _, g := range append(waits(), workers()...) {
+	for _, g := range append(waits(), append(workers(), kept())...) {
 		lines = append(lines, g.line())
 	}
 	if !onEmulator {

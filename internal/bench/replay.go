@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -61,6 +62,7 @@ func (r *replay) Do(q *http.Request) (*http.Response, error) {
 		q.Body.Close()
 	}
 	resp := got.Response
+	resp.Header = maps.Clone(resp.Header) // a policy may change it
 	resp.Body, resp.ContentLength, resp.Request = &body{bytes.NewReader(got.body)}, int64(len(got.body)), q
 	return &resp, nil
 }

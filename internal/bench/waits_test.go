@@ -46,3 +46,11 @@ func TestConnections(t *testing.T) {
 		t.Errorf("got %v connections; want at least 1", opened)
 	}
 }
+
+// TestKept: a kept entity is measured. Other tests share the heap, so that only the measurement's own checks count here.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	if _, err := keep(context.Background(), 3); err != nil {
+		t.Errorf("got error %v; want none", err)
+	}
+}
