@@ -14,8 +14,8 @@
 //     transport in the process returns recorded responses of package storagetest, so only the client is measured. Allocations are
 //     counted apart from the slices.
 //   - A number of requests, which must be exact.
-//   - A wait: the time of many operations over a service that responds after 5 ms, or what such operations take besides. These
-//     figures depend on the load of the machine.
+//   - A figure: the time of many operations over a service that responds after 5 ms, the connections that they open, or the memory
+//     of a kept entity. Times depend on the load of the machine.
 //   - A ratio on Azurite.
 //
 // Baselines (a), (a1) and (b) are what a user of the SDK writes: (a) json.Marshal or json.Unmarshal of a struct of strings; (a1) the
