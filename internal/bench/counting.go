@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// office is an account in memory whose requests are counted, with a table of orders and a queue.
+type office struct {
+	service *storagetest.Service
+	acc     *account.Account
+	plain   *table.Table[order]
+	outbox  *eventual.Outbox
+}
+
+func openOffice(ctx context.Context) (*office, error) {
+	s := storagetest.New(nil)
+	acc, err := account.FromTransport(s, nil)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := plain.Ensure(ctx); err != nil {
+		return nil, err
+	}
+	outbox, err := eventual.NewOutbox(acc.Queue("notifications"), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &office{s, acc, plain, outbox}, outbox.Ensure(ctx)
+}
+
+// requests returns the number of requests of f.
+func (o *office) requests(f func() error) (int, error) {
+	o.service.Count()
+	err := f()
+	return o.service.Count().Total(), err
+}
+
+// ofWorker returns the number of requests that a worker takes for the messages of the queue, without the last one, which finds the
+// queue empty.
+func (o *office) ofWorker(ctx context.Context, h eventual.Handler) (int, error) {
+	w, err := eventual.NewWorker(o.acc.Queue("notifications"), o.acc.Queue("poison"), []eventual.Handler{h}, nil)
+	if err != nil {
+		return 0, err
+	}
+	if err := w.Ensure(ctx); err != nil {
+		return 0, err
+	}
+	o.service.Count()
+	if err := w.Drain(ctx); err != nil {
+		return 0, err
+	}
+	counts := o.service.Count()
+	if err := expect("messages that the worker completed", w.Stats().Done, 1); err != nil {
+		return 0, err
+	}
+	return counts.Total() - counts[requests.MessageGet] + 1, nil
+}
+
+// maintained returns the table with indexes in the entities' partitions, in which an order is stored, and the order.
+func (o *office) maintained(ctx context.Context, definitions ...index.Definition[order]) (*table.Table[order], *table.Entity[order], error) {
+	t, err := index.Attach(o.plain, definitions...)
+	if err != nil {
+		return nil, nil, err
+	}
+	v := newOrder(1)
+	e, err := t.Insert(ctx, &v)
+	return t, e, err
+}
+
+// remote returns the table with an index in another table, in which an order is stored, and the order. A worker has executed its
+// effects.
+func (o *office) remote(ctx context.Context, byEmail *index.Index[order, string]) (*table.Table[order], *table.Entity[order], error) {
+	notifying, err := maintain.WithOutbox(o.plain, o.outbox)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := index.Attach(notifying, byEmail)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := index.Ensure(ctx, t); err != nil {
+		return nil, nil, err
+	}
+	v := newOrder(1)
+	if _, err := t.Insert(ctx, &v); err != nil {
+		return nil, nil, err
+	}
+	if _, err := o.ofWorker(ctx, index.Handler(t)); err != nil {
+		return nil, nil, err
+	}
+	e, err := t.Get(ctx, t.Key(v))
+	return t, e, err
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// This file measures how long many operations take over a service that takes 5 ms for each request.
+
+// waits returns the goals for waits.
+func waits() []wait {
+	const rows = 1000
+	return []wait{
+		{"wait1", "bulk: 1,000 upserts of existing rows, one index", most(0.6, "s"), func(ctx context.Context) (float64, error) { return bulkUpserts(ctx, rows, true) }},
+		{"wait2", "bulk: 1,000 upserts of new rows, one index", most(0.6, "s"), func(ctx context.Context) (float64, error) { return bulkUpserts(ctx, rows, false) }},
+		{"wait3", "bulk: 1,000 inserts over 1,000 groups of a summary", most(1, "s"), func(ctx context.Context) (float64, error) { return bulkGroups(ctx, rows) }},
+		{"wait4", "Transact of 40 upserts with an index", most(30, "ms"), transactUpserts},
+		{"wait5", "20 bursts of 64 Gets: connections after the first", most(0, "connections"), func(ctx context.Context) (float64, error) {
+			opened, _, err := bursts(ctx, 20, 64, serviceDelay)
+			return opened, err
+		}},
+		{"wait6", "20 bursts of 64 Gets: median of a burst", figure{Unit: "ms", NoGoal: true}, func(ctx context.Context) (float64, error) {
+			_, median, err := bursts(ctx, 20, 64, serviceDelay)
+			return median, err
+		}},
+		{"P23a", "100 point reads, 10 at a time / 50 ms", most(1.2, "× the ideal"), func(ctx context.Context) (float64, error) {
+			took, _, err := pointReads(ctx, 100, serviceDelay)
+			return took / 50, err
+		}},
+		{"P23b", "100 point reads, 10 at a time: connections", most(10, "connections"), func(ctx context.Context) (float64, error) {
+			_, opened, err := pointReads(ctx, 100, serviceDelay)
+			return opened, err
+		}},
+	}
+}
+
+func most(goal float64, unit string) figure { return figure{Goal: goal, Unit: unit, Bound: atMost} }
+
+func least(goal float64, unit string) figure {
+	return figure{Goal: goal, Unit: unit, Bound: atLeast}
+}
+
+// indexedOrders returns a table of orders with maintainers, on a service that is still fast.
+func indexedOrders(ctx context.Context, definitions ...index.Definition[order]) (*table.Table[order], *delayed, error) {
+	d, acc, err := openDelayed()
+	if err != nil {
+		return nil, nil, err
+	}
+	plain, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := plain.Ensure(ctx); err != nil {
+		return nil, nil, err
+	}
+	t, err := index.Attach(plain, definitions...)
+	return t, d, err
+}
+
+// runBulk executes an operation for each order, and returns the seconds that it takes.
+func runBulk(ctx context.Context, all []order, op func(*order) table.Op) (float64, error) {
+	began := time.Now()
+	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		for i := range all {
+			if !yield(op(&all[i]), nil) {
+				return
+			}
+		}
+	}, nil)
+	if err != nil {
+		return 0, err
+	}
+	return time.Since(began).Seconds(), expect("operations done", result.Done, len(all))
+}
+
+// bulkUpserts upserts n orders of one partition by one index.
+func bulkUpserts(ctx context.Context, n int, existing bool) (float64, error) {
+	t, d, err := indexedOrders(ctx, emailIndex("email"))
+	if err != nil {
+		return 0, err
+	}
+	upsert := func(o *order) table.Op { return t.UpsertOp(o, table.ReplaceExisting) }
+	if existing {
+		if _, err := runBulk(ctx, newOrders(n), t.InsertOp); err != nil {
+			return 0, err
+		}
+	}
+	d.slow.Store(true)
+	return runBulk(ctx, newOrders(n), upsert)
+}
+
+// bulkGroups inserts n orders of one partition, each in another group of a summary.
+func bulkGroups(ctx context.Context, n int) (float64, error) {
+	byCount := index.NewSummary("count", keys.Tuple1(keys.Digits[int](6)), func(o *order) (int, bool) { return o.Number, true }, nil)
+	t, d, err := indexedOrders(ctx, byCount)
+	if err != nil {
+		return 0, err
+	}
+	d.slow.Store(true)
+	return runBulk(ctx, newOrders(n), t.InsertOp)
+}
+
+// transactUpserts upserts 40 orders with an index in one transaction.
+func transactUpserts(ctx context.Context) (float64, error) {
+	const n = 40
+	t, d, err := indexedOrders(ctx, emailIndex("email"))
+	if err != nil {
+		return 0, err
+	}
+	d.slow.Store(true)
+	all := newOrders(n)
+	return medianTime(9, func() error {
+		ops := make([]table.Op, n)
+		for i := range ops {
+			ops[i] = t.UpsertOp(&all[i], table.ReplaceExisting)
+		}
+		_, err := table.Transact(ctx, ops...)
+		return err
+	})
+}
+
+// listening returns a table of n orders on a service behind a port, and its service, which is still fast.
+func listening(ctx context.Context, n int) (*table.Table[order], *storagetest.Service, error) {
+	acc, s, close, err := openListening()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	if err == nil {
+		err = fill(t, newOrders(n))
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; closing the service: %v", err, close())
+	}
+	return t, s, nil
+}
+
+// bursts reads orders in bursts, over a service that takes a time for each. It returns the connections that are opened after the first burst, and the median of the times of
+// the bursts in milliseconds.
+func bursts(ctx context.Context, n, width int, each time.Duration) (opened, median float64, err error) {
+	t, s, err := listening(ctx, width)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.Close()
+	delay(s, each)
+	var c connections
+	burst := func() error {
+		reads, ctx := errgroup.WithContext(c.trace(ctx))
+		for i := range width {
+			reads.Go(func() error { _, err := t.Get(ctx, t.Key(newOrder(i))); return err })
+		}
+		return reads.Wait()
+	}
+	if err := burst(); err != nil {
+		return 0, 0, err
+	}
+	c.opened.Store(0)
+	median, err = medianTime(n-1, burst)
+	return float64(c.opened.Load()), median, err
+}
+
+// pointReads reads n orders with GetMany, nine times, over a service that takes a time for each. It returns the median of the
+// milliseconds, and the connections that are opened.
+func pointReads(ctx context.Context, n int, each time.Duration) (took, opened float64, err error) {
+	t, s, err := listening(ctx, n)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.Close()
+	delay(s, each)
+	all := make([]keys.Key, n)
+	for i := range all {
+		all[i] = t.Key(newOrder(i))
+	}
+	var c connections
+	took, err = medianTime(9, func() error {
+		for _, err := range t.GetMany(c.trace(ctx), all...) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return took, float64(c.opened.Load()), err
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// This file measures how fast a worker executes messages over a service that takes 5 ms for each request.
+
+// slots is how many messages the worker executes at a time.
+const slots = 16
+
+// workers returns the goals for workers.
+func workers() []wait {
+	const n = 1000
+	return []wait{
+		{"wait7", "worker: 1,000 messages of one partition / of 1,000", most(1.5, "× the ideal"), func(ctx context.Context) (float64, error) {
+			spread, err := work(ctx, n, n)
+			if err != nil {
+				return 0, err
+			}
+			busy, err := work(ctx, n, 1)
+			return busy.Seconds() / spread.Seconds(), err
+		}},
+		{"wait8", "worker of 16 slots: messages a second", least(1000, "messages/s"), func(ctx context.Context) (float64, error) {
+			took, err := work(ctx, 2*n, 2*n)
+			return 2 * n / took.Seconds(), err
+		}},
+	}
+}
+
+// work inserts n orders with an effect each, over so many partitions, and returns how long a worker takes for the messages. Its
+// handler does nothing.
+func work(ctx context.Context, n, partitions int) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	d, acc, err := openDelayed()
+	if err != nil {
+		return 0, err
+	}
+	plain, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	if err != nil {
+		return 0, err
+	}
+	if err := plain.Ensure(ctx); err != nil {
+		return 0, err
+	}
+	outbox, err := eventual.NewOutbox(acc.Queue("notifications"), nil)
+	if err != nil {
+		return 0, err
+	}
+	t, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("ship", func(c *maintain.Change[order]) (int, bool) { return c.New.Number, true }))
+	if err != nil {
+		return 0, err
+	}
+	ship := eventual.NewHandler("ship", t, func(context.Context, eventual.Job, int) error { return nil })
+	w, err := eventual.NewWorker(acc.Queue("notifications"), acc.Queue("poison"), []eventual.Handler{ship}, &eventual.WorkerOptions{Concurrency: slots, PerPartition: slots})
+	if err != nil {
+		return 0, err
+	}
+	if err := w.Ensure(ctx); err != nil {
+		return 0, err
+	}
+	for i := range n {
+		o := newOrder(i)
+		o.Customer = fmt.Sprint("customer", i%partitions)
+		if _, err := t.Insert(ctx, &o); err != nil {
+			return 0, err
+		}
+	}
+	d.slow.Store(true)
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	began := time.Now()
+	go func() { ended <- w.Run(working) }()
+	for w.Stats().Done < n {
+		select {
+		case err := <-ended:
+			return 0, fmt.Errorf("the worker ended after %d of %d messages: %w", w.Stats().Done, n, err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	took := time.Since(began)
+	d.slow.Store(false)
+	stop()
+	<-ended
+	return took, nil
+}
