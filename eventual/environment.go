@@ -1,5 +1,7 @@
 package eventual
 
+import "time"
+
 // environment is what the receivers, leases and handlers of one worker share.
 type environment struct {
 	opt      settings
@@ -8,3 +10,6 @@ type environment struct {
 
 	notifications, poison, cleanUps queueClient // cleanUps has no client without WorkerOptions.CleanUp
 }
+
+// untilRenewal returns the time between two renewals of a message.
+func (e *environment) untilRenewal() time.Duration { return e.opt.Visibility / 3 }

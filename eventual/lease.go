@@ -20,6 +20,8 @@ type lease struct {
 	env   *environment
 	queue queueClient
 
+	release func(*lease) bool // returns a waiting message to the queue instead of a renewal, or reports false
+
 	partition      string // counts to WorkerOptions.PerPartition; "" does not count
 	needsIsolation bool   // must be executed while no other message is: see isolate
 	isolated       bool   // is executed in isolation
@@ -32,8 +34,8 @@ type lease struct {
 }
 
 // newLease starts to renew a message. The handler's context is derived from ctx.
-func newLease(ctx context.Context, env *environment, queue queueClient, d delivery) *lease {
-	x := &lease{receivedMessage: newReceivedMessage(d, env.opt.Attempts), env: env, queue: queue}
+func newLease(ctx context.Context, env *environment, queue queueClient, release func(*lease) bool, d delivery) *lease {
+	x := &lease{receivedMessage: newReceivedMessage(d, env.opt.Attempts), env: env, queue: queue, release: release}
 	x.partition = env.handlers.partitionName(&x.receivedMessage)
 	x.needsIsolation = x.mayBeDeadly() && !x.isDeadly()
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
@@ -54,9 +56,10 @@ func (x *lease) pauseRenewal() {
 	x.renewal.Wait()
 }
 
-// keepRenewing renews the message until the renewals stop or the message is lost. It repeats a failed request soon.
+// keepRenewing renews the message until the renewals stop, the message is lost, or it is released. It repeats a failed request
+// soon.
 func (x *lease) keepRenewing() {
-	third := x.env.opt.Visibility / 3
+	third := x.env.untilRenewal()
 	next := time.Until(x.visible) - 2*third
 	for {
 		timer := time.NewTimer(max(next, 0))
@@ -68,6 +71,9 @@ func (x *lease) keepRenewing() {
 			timer.Stop()
 			return
 		case <-timer.C:
+		}
+		if x.release(x) {
+			return
 		}
 		switch err := x.renew(x.text); {
 		case err == nil:

@@ -21,13 +21,19 @@ type WorkerOptions struct {
 	CleanUp Queue
 
 	// Concurrency is how many messages the worker executes at a time. Defaults to 16.
+	//
+	// While handlers are fast, the worker receives the next messages before handlers are free for them, up to 32 in one request: as
+	// many as it expects to execute within 250 ms, and at most 4 × Concurrency. It deletes a message while it executes the next. So
+	// it contains at most 5 × Concurrency messages. With Concurrency 1, it receives a message after it has deleted the previous
+	// one. If handlers become slow, the worker returns the messages that wait for them to the queue after a third of Visibility.
 	Concurrency int
 
 	// PerPartition is how many messages of one partition the worker executes at a time, so that other partitions need not wait for
-	// a busy partition. Up to Concurrency further messages of a busy partition wait in the worker, which renews them, and starts
-	// each as soon as the partition allows. To find messages of other partitions behind them, the worker requests more messages
-	// after half of Idle if the handlers are slow, else every Defer, and returns the messages that it has no room for to the queue,
-	// for 1 s at first and up to Defer. Drain returns no messages. Defaults to half of Concurrency, and at least 1.
+	// a busy partition. Further messages of a busy partition wait in the worker, which renews them, and starts each as soon as the
+	// partition allows: as many as it expects to start within a third of Visibility, at least Concurrency and at most 4 ×
+	// Concurrency. To find messages of other partitions behind them, the worker requests more messages after half of Idle if the
+	// handlers are slow, else every Defer, and returns the messages that it has no room for to the queue, for 1 s at first and up
+	// to Defer. Drain returns no messages. Defaults to half of Concurrency, and at least 1.
 	PerPartition int
 
 	// Visibility is how long the queue hides a message that the worker has received, in whole seconds. The worker renews it at a

@@ -19,7 +19,9 @@ type receiver struct {
 
 	lastRequest time.Time // when the queue responded last
 	lastShort   time.Time // when the queue responded last with fewer messages than requested
+	more        bool      // the last response contained as many messages as requested
 	overtaking  bool      // requests messages behind those of a busy partition
+	kept        int       // messages that waited in the pool after that
 }
 
 // run receives messages until the context of the pool ends, and closes the pool.
@@ -66,16 +68,20 @@ func (r *receiver) run() error {
 
 // accept adds received messages to the pool.
 func (r *receiver) accept(requested int, got []delivery) {
-	if r.lastRequest = time.Now(); len(got) < requested {
-		r.lastShort = r.lastRequest
+	r.lastRequest, r.more = time.Now(), len(got) == requested
+	if !r.more {
+		r.lastShort, r.kept = r.lastRequest, 0
 	}
-	r.overtaking = r.overtaking && len(got) == requested
 	leases := make([]*lease, len(got))
 	for i, d := range got {
 		r.env.stats.add(func(s *Stats) { s.Received++ })
-		leases[i] = newLease(r.handlers, r.env, r.queue, d)
+		leases[i] = newLease(r.handlers, r.env, r.queue, r.pool.release, d)
 	}
 	r.pool.add(leases)
+	if r.overtaking {
+		r.kept = r.pool.trim(r.env.untilRenewal())
+	}
+	r.overtaking = r.overtaking && r.more
 }
 
 // awaitRoom waits until there is room for more messages, and returns for how many. ok is false if the context of the pool has
@@ -106,26 +112,40 @@ func (r *receiver) awaitRoom() (free int, ok bool) {
 	}
 }
 
-// room returns the number of messages to request, never more than can be executed at once; or else 0 and the time after which to
-// ask again, which is 0 if an update of the dispatcher is needed. The caller holds dispatcher.mu.
+// room returns the number of messages to request, or else 0 and the time after which to ask again, which is 0 if an update of the
+// dispatcher is needed. The caller holds dispatcher.mu.
 //
-// Messages of a busy partition wait in the pool, as many as there are handlers, so that each starts as soon as its partition
-// allows. While more than half as many wait, no messages are requested, because the next messages in the queue probably have the
-// same partition. So that other partitions do not wait, the receiver then requests the messages behind them, and returns to the
-// queue what the pool has no room for: after half of WorkerOptions.Idle if the handlers are slow, else every WorkerOptions.Defer.
-func (r *receiver) room(now time.Time) (free int, wait time.Duration) {
+// While the queue has more messages, the receiver requests the next messages before handlers are free for them: pool.ahead. When
+// three quarters of these are begun, it requests more, so that a response contains many messages.
+//
+// Messages of a busy partition wait in the pool, too, so that each starts as soon as its partition allows. While many of them wait
+// and handlers are free, no messages are requested, because the next messages in the queue probably have the same partition. So that
+// other partitions do not wait, the receiver then requests the messages behind them, and returns to the queue what the pool does not
+// keep: after half of WorkerOptions.Idle if the handlers are slow, else every WorkerOptions.Defer.
+func (r *receiver) room(now time.Time) (n int, wait time.Duration) {
 	p := r.pool
-	free = p.size - p.running
+	free, waiting, ahead := p.size-p.running, len(p.waiting), 0
+	if r.more || free > 0 {
+		ahead = p.ahead(now)
+	}
+	few, kept := ahead/4, max(p.size, min(r.kept, p.keeps(now, r.env.untilRenewal())))
+	if free > 0 {
+		few = max(few, kept-(p.size+1)/2)
+	}
 	switch {
-	case free <= 0, p.dispatcher.paused, p.dispatcher.isolates(), p.closed:
+	case p.dispatcher.paused, p.dispatcher.isolates(), p.closed:
 		return 0, 0
-	case len(p.waiting) <= p.size/2:
+	case waiting <= few:
 		r.overtaking = false
-		return min(free, p.size-len(p.waiting), maxReceived), 0
-	case r.drain:
+		n = max(free+ahead-waiting, min(free, kept-waiting))
+		return max(min(n, p.space(), maxReceived), 0), 0
+	}
+	n = min(free-p.finishing, maxReceived)
+	switch {
+	case n <= 0, r.drain:
 		return 0, 0
 	case r.overtaking:
-		return min(free, maxReceived), 0
+		return n, 0
 	}
 	due := r.lastRequest.Add(r.idle / 2)
 	if behind := r.lastShort.Add(r.env.opt.Defer); behind.Before(due) {
@@ -135,5 +155,5 @@ func (r *receiver) room(now time.Time) (free int, wait time.Duration) {
 		return 0, wait
 	}
 	r.overtaking = true
-	return min(free, maxReceived), 0
+	return n, 0
 }

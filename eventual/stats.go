@@ -7,7 +7,7 @@ type Stats struct {
 	Received      int // messages received
 	Done          int // messages completed: their effects were executed, or nothing was due
 	Retried       int // messages returned to the queue for another attempt
-	Deferred      int // messages returned without counting an attempt: unknown kind, busy partition, outage, RetryAfter, stop
+	Deferred      int // messages returned without counting an attempt: unknown kind, busy partition or handlers, outage, RetryAfter, stop
 	Poisoned      int // messages moved to the poison queue
 	Lost          int // messages whose visibility ended before they were completed
 	Renewed       int // renewals of messages

@@ -81,9 +81,9 @@ var ErrRunning = errors.New("eventual: the worker is already running")
 // waits for running handlers, WorkerOptions.StopTimeout at most, ends the contexts of the others, and returns nil. No effect is
 // lost, however Run ends. If a queue or table cannot be reached, Run logs the error and repeats the request, less and less often.
 //
-// Errors: ErrQueueNotFound, ErrRunning. Requests: 1 to receive up to 32 messages, but no more than there are free handlers; for
-// each message 1 to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers'
-// own; 1 for each renewal or return of a message; if the queue is empty, 1 every WorkerOptions.Idle; with a clean-up queue 1 a
+// Errors: ErrQueueNotFound, ErrRunning. Requests: 1 to receive up to 32 messages (see WorkerOptions.Concurrency); for each message 1
+// to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers' own; 1 for each
+// renewal or return of a message; if the queue is empty, 1 every WorkerOptions.Idle; with a clean-up queue 1 a
 // minute, and for each hour of a partition 3 to plan its clean-up, 1 for each other worker to see that it is planned, and 4 or more
 // to clean up.
 func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
@@ -106,7 +106,7 @@ func (w *Worker) run(ctx context.Context, drain bool) error {
 	defer endHandlers(nil)
 
 	newPool := func(size int, execute func(context.Context, *lease) outcome) *pool {
-		return &pool{dispatcher: w.dispatcher, size: size, ctx: ctx, execute: execute}
+		return &pool{dispatcher: w.dispatcher, size: size, drain: drain, ctx: ctx, execute: execute}
 	}
 	newReceiver := func(queue queueClient, idle time.Duration, p *pool) *receiver {
 		return &receiver{env: &w.env, queue: queue, pool: p, handlers: handlers, drain: drain, idle: idle, lastShort: time.Now()}
