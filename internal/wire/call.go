@@ -117,6 +117,21 @@ func (c *Call) Body() ([]byte, error) {
 	}
 }
 
+// Value returns what Tap.Take has read in the response, nil if the response was left to the SDK.
+func (c *Call) Value() any {
+	if t := c.probe.tap.taken.Load(); t != nil && t.resp == c.resp {
+		return t.value
+	}
+	return nil
+}
+
+// Swapped reports whether the request had the body of Tap.Body.
+func (c *Call) Swapped() bool { return c.probe.tap.swapped.Load() }
+
+// SentStandIn reports whether the service answered the SDK's small body, since a policy in front of those of ClientOptions has removed
+// the values of the context.
+func (c *Call) SentStandIn() bool { return c.Tap.StandIn && c.Status() != 0 && !c.Swapped() }
+
 // ForeignError reports a response that is not the service's response to the request, so that the outcome is unknown. For example, a
 // transport that follows redirects repeats a POST as a GET and returns the response to the GET.
 type NotServiceError struct {

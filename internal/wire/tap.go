@@ -16,8 +16,8 @@ import (
 // clients without the Probe policies: their calls send what the SDK encodes, and read what the SDK has read.
 type Tap struct {
 	// Take gets the body of a successful response and its status. It returns what the SDK gets in its place, nil to leave the body to
-	// the SDK. Call.Body returns the body that was taken.
-	Take func(status int, body []byte) []byte
+	// the SDK. Call.Body returns the body that was taken, and Call.Value what Take has read in it.
+	Take func(status int, body []byte) (small []byte, value any)
 
 	// Body returns the body of the request in place of the SDK's, and its type. u is the URL of the request. nil leaves the SDK's.
 	Body func(u *url.URL) (body []byte, contentType string)
@@ -29,8 +29,9 @@ type Tap struct {
 
 // taken is a body that the SDK did not get.
 type taken struct {
-	resp *http.Response
-	body []byte
+	resp  *http.Response
+	body  []byte
+	value any
 }
 
 // tapped is what became of a call's Tap.
@@ -40,8 +41,8 @@ type tapped struct {
 	swapped atomic.Bool
 }
 
-// ErrTap means that a request was not sent, because its body could not take the place of the SDK's.
-var ErrTap = errors.New("the body of the request could not take the place of the SDK's, so nothing was sent")
+// ErrTap means that the body of a request could not take the place of the SDK's.
+var ErrTap = errors.New("the library could not put its body into the request, so the write was not sent: a policy in front of those of ClientOptions hides the call from them")
 
 // swap sets the body of the request.
 func (t *tapped) swap(r *policy.Request) error {
@@ -72,11 +73,11 @@ func (t *tapped) take(resp *http.Response) {
 	if err != nil {
 		return // the SDK gets the same error
 	}
-	small := t.Take(resp.StatusCode, body)
+	small, value := t.Take(resp.StatusCode, body)
 	if small == nil {
 		return
 	}
-	t.taken.Store(&taken{resp, body})
+	t.taken.Store(&taken{resp, body, value})
 	if in, ok := resp.Body.(interface{ Set([]byte) }); ok {
 		in.Set(small) // azcore's own reader, reused
 	} else {
@@ -86,10 +87,10 @@ func (t *tapped) take(resp *http.Response) {
 
 // TakeObject is a Take for a response of status 200 that is one JSON object: the SDK gets an object without members. A body that is
 // cut, or that is not JSON, is left to the SDK, which refuses it.
-func TakeObject(status int, body []byte) []byte {
+func TakeObject(status int, body []byte) (small []byte, value any) {
 	const space = " \t\r\n"
 	if b := bytes.Trim(body, space); status != http.StatusOK || len(b) < 2 || b[0] != '{' || b[len(b)-1] != '}' {
-		return nil
+		return nil, nil
 	}
-	return []byte("{}")
+	return []byte("{}"), nil
 }
