@@ -139,9 +139,13 @@ func TestRunBytes(t *testing.T) {
 			body := bodyOf(t, r)
 			sizes, counts = append(sizes, len(body)), append(counts, strings.Count(body, "Content-Transfer-Encoding"))
 		}
+		first, second := strings.Repeat("x<", 5994), "x" // the SDK sends < as \u003c
+		if policies {                                    // the library sends < as it is, and packs as if the SDK sent it
+			first, second = strings.Repeat("x", 7*2997), strings.Repeat("x", 7*2997)
+		}
 		r, err := bulk.Run(context.Background(), stream(400, func(i int) table.Op {
 			row := &table.Row{Key: keys.At(keys.Raw("P"), keys.Raw(fmt.Sprintf("%03d", i)))}
-			noError(t, errors.Join(row.Set("F0", strings.Repeat("x<", 5994)), row.Set("F1", "x"))) // the SDK sends < as \u003c
+			noError(t, errors.Join(row.Set("F0", first), row.Set("F1", second)))
 			return rows.InsertOp(row)
 		}), &bulk.Options{Width: 1})
 		if err != nil || r.Done != 400 || len(sizes) != 5 || slices.Max(sizes) > 4<<20 {

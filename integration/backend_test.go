@@ -9,8 +9,10 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -42,6 +44,19 @@ func (s inProcess) Client() azcore.ClientOptions {
 	return azcore.ClientOptions{Transport: s.Service}
 }
 
+// plain is the service of storagetest for clients of the Table service without the policies of table.ClientOptions, so that every
+// entity passes through the SDK.
+type plain struct{ inProcess }
+
+func (plain) Name() string { return "plain" }
+
+// tables returns the client of the Table service, whose requests are counted.
+func (p plain) tables(counter *requests.Counter) (*aztables.ServiceClient, error) {
+	o := p.Client()
+	o.PerRetryPolicies = []policy.Policy{counter}
+	return aztables.NewServiceClientFromConnectionString(p.ConnectionString(), &aztables.ClientOptions{ClientOptions: o})
+}
+
 // backends are the services of this run. TestMain fills it.
 var backends []backend
 
@@ -68,7 +83,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	backends = append(backends, inProcess{double, connection})
+	backends = append(backends, plain{inProcess{double, connection}}, inProcess{double, connection})
 	if testing.Short() {
 		os.Exit(m.Run())
 	}

@@ -58,7 +58,7 @@ func effects(e *env) {
 			// The row has a key of another program.
 			_, err := e.acc.Tables().NewClient(plain.Name()).AddEntity(ctx, []byte(fmt.Sprintf(`{"PartitionKey":%q,"RowKey":"empid_000223","LastName":"x"}`, d)), nil)
 			e.must(err)
-			raw, err := table.New(e.acc.Tables(), plain.Name(), table.Schema[table.Row]{}, nil)
+			raw, err := table.New(e.tables, plain.Name(), table.Schema[table.Row]{}, nil)
 			e.must(err)
 			raw, err = maintain.WithOutbox(raw, out, eventual.OnChange("badge", func(*maintain.Change[table.Row]) (badge, bool) { return badge{223, "Jones"}, true }))
 			e.must(err)

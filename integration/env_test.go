@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
@@ -18,6 +20,7 @@ type env struct {
 	testing.TB
 	backend backend
 	acc     *account.Account
+	tables  *aztables.ServiceClient // the account's, or one without policies
 	counter *requests.Counter
 }
 
@@ -26,6 +29,12 @@ var serial atomic.Int64
 func newEnv(t testing.TB, b backend) *env {
 	e := &env{TB: t, backend: b, counter: new(requests.Counter)}
 	e.acc = e.account(b.ConnectionString())
+	e.tables = e.acc.Tables()
+	if p, ok := b.(plain); ok {
+		var err error
+		e.tables, err = p.tables(e.counter)
+		e.must(err)
+	}
 	return e
 }
 
@@ -65,7 +74,7 @@ func blindWrites() *table.Options { return &table.Options{BlindWrites: true} }
 // newTable creates a fresh table of T.
 func newTable[T any](e *env, schema table.Schema[T], o *table.Options) *table.Table[T] {
 	e.Helper()
-	t, err := table.New(e.acc.Tables(), freshName(), schema, o)
+	t, err := table.New(e.tables, freshName(), schema, o)
 	e.must(err)
 	e.must(t.Ensure(context.Background()))
 	e.counter.Take()
@@ -75,7 +84,7 @@ func newTable[T any](e *env, schema table.Schema[T], o *table.Options) *table.Ta
 // sameTable returns a handle of an existing table for another type.
 func sameTable[T, O any](e *env, of *table.Table[O], schema table.Schema[T]) *table.Table[T] {
 	e.Helper()
-	t, err := table.New(e.acc.Tables(), of.Name(), schema, blindWrites())
+	t, err := table.New(e.tables, of.Name(), schema, blindWrites())
 	e.must(err)
 	return t
 }

@@ -129,7 +129,7 @@ func archivedLargeValues(e *env) {
 	_, portraits, photos := newPortraits(e, nil)
 	portraits, err := index.Attach(portraits, portraitByName)
 	e.must(err)
-	old, err := archive.ToTable(e.acc.Tables(), freshName(), nil)
+	old, err := archive.ToTable(e.tables, freshName(), nil)
 	e.must(err)
 	moves, poison := e.acc.Queue(freshName()), e.acc.Queue(freshName())
 	out, err := eventual.NewOutbox(moves, nil)

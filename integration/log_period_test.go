@@ -16,7 +16,7 @@ func logsByPeriod(e *env) {
 	name := freshName() + "x" // no digit, which would belong to a period
 	now := time.Date(2014, 7, 31, 23, 0, 0, 0, time.UTC)
 	clock := table.Common{Now: func() time.Time { return now }}
-	days, err := logtail.NewPeriods(e.acc.Tables(), name, &logtail.PeriodOptions{Common: clock, Keep: 1, Ahead: 1})
+	days, err := logtail.NewPeriods(e.tables, name, &logtail.PeriodOptions{Common: clock, Keep: 1, Ahead: 1})
 	e.must(err)
 	events, err := logtail.NewByPeriod[event](days, &logtail.Options{Common: clock, Spread: 2})
 	e.must(err)

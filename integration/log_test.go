@@ -31,7 +31,7 @@ type event struct {
 func logs(e *env) {
 	ctx := context.Background()
 	for _, spread := range []int{1, 4} {
-		events, err := logtail.New[event](e.acc.Tables(), freshName(), &logtail.Options{Spread: spread})
+		events, err := logtail.New[event](e.tables, freshName(), &logtail.Options{Spread: spread})
 		e.must(err)
 		e.must(events.Ensure(ctx))
 		source := events.In(keys.Tuple1(keys.Text()).Of("größe/../1")) // a key that is escaped

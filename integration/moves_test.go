@@ -21,7 +21,7 @@ func archiveMoves(e *env) {
 	plain := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(plain, byMail, names)
 	e.must(err)
-	old, err := archive.ToTable(e.acc.Tables(), freshName(), nil)
+	old, err := archive.ToTable(e.tables, freshName(), nil)
 	e.must(err)
 	notifications, poison := e.acc.Queue(plain.Name()+"h"), e.acc.Queue(plain.Name()+"p")
 	out, err := eventual.NewOutbox(notifications, nil)

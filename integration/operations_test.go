@@ -57,7 +57,7 @@ func entityLifecycle(e *env) {
 func conditions(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())
-	missing, err := table.New(e.acc.Tables(), freshName(), staffSchema, nil)
+	missing, err := table.New(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
 	v := jones
 	mine, err := staff.Insert(ctx, &v)
@@ -367,7 +367,7 @@ func unknownColumns(e *env) {
 
 func ensure(e *env) {
 	ctx := context.Background()
-	t, err := table.New(e.acc.Tables(), freshName(), staffSchema, nil)
+	t, err := table.New(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
 	e.wantRequests("none") // New sends nothing
 	e.must(t.Ensure(ctx))

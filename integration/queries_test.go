@@ -267,7 +267,7 @@ func oneWayKeys(e *env) {
 	if err := users.Merge(ctx, in, mail.Set("other@contoso.com")); !errors.Is(err, table.ErrKeyChanged) {
 		e.Errorf("Merge with another key: got error %v; want ErrKeyChanged", err)
 	}
-	plain, err := table.New(e.acc.Tables(), users.Name(), table.Schema[user]{}, nil)
+	plain, err := table.New(e.tables, users.Name(), table.Schema[user]{}, nil)
 	e.must(err)
 	e.must(plain.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // a writer without the schema's keys
 	var ke *keys.KeyError

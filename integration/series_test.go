@@ -15,7 +15,7 @@ import (
 // newDataSeries creates a series in a fresh table.
 func newDataSeries[V series.Number](e *env, slots series.Slots, o *series.Options) *series.Series[V] {
 	e.Helper()
-	s, err := series.New[V](e.acc.Tables(), freshName(), slots, o)
+	s, err := series.New[V](e.tables, freshName(), slots, o)
 	e.must(err)
 	e.must(s.Ensure(context.Background()))
 	e.counter.Take()

@@ -23,7 +23,7 @@ type survey struct {
 // part, and a replacement deletes the parts that are left over.
 func wideEntities(e *env) {
 	ctx := context.Background()
-	surveys, err := table.New(e.acc.Tables(), freshName(), table.Schema[survey]{
+	surveys, err := table.New(e.tables, freshName(), table.Schema[survey]{
 		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(s *survey) *string { return &s.Site }),
 		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(s *survey) *string { return &s.Name }),
 	}, nil)

@@ -20,6 +20,8 @@ import (
 //   - The text of a transport error contains no signature.
 //   - An attempt ends after 10 s, unless base sets Retry.TryTimeout. The SDK waits without a bound.
 //   - A write that was never sent, for example because the client got no token, is recognized: its outcome is known.
+//   - Entities go past the SDK, which decodes each to a map and encodes it again. The first write and the first transaction of each table
+//     still pass through the SDK.
 //   - counter counts the requests, if it is not nil.
 //   - If base has no Transport, the copy gets one that follows no redirects, because a redirected write would be sent again as a GET,
 //     and that keeps up to 100 connections to a host.

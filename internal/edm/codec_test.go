@@ -1,8 +1,10 @@
 package edm
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -298,4 +300,25 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("got %+v, %v\nwant %+v\nbody %s", out, err, in, body)
 		}
 	})
+}
+
+// TestNumbersAreThoseOfTheSDK: the library writes a number as encoding/json does, and so both paths to the service write it alike.
+func TestNumbersAreThoseOfTheSDK(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	numbers := []float64{0, math.Copysign(0, -1), 1, -1.5, 1e6, 123456789, 1e20, 1e21, 999999999999999999999, -1e21, 1e-6, 9.99e-7, 1e-7, -1e-9, 1.5e-10, 1e-100, math.MaxFloat64, math.SmallestNonzeroFloat64, 1 << 53}
+	for range 10_000 {
+		if f := math.Float64frombits(random.Uint64()); !math.IsNaN(f) && !math.IsInf(f, 0) {
+			numbers = append(numbers, f)
+		}
+	}
+	for _, f := range numbers {
+		want, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := appendNumber(nil, f); string(got) != string(want) {
+			t.Errorf("%v: got %s; want %s", f, got, want)
+		}
+	}
 }

@@ -24,8 +24,8 @@ func TestNumbersKeepTheirStoredType(t *testing.T) {
 		{`"N":5,"F":5`, row{6, 6}, `"N":6,"F":6`},
 		{`"N":5,"F":5`, row{1 << 31, 5.5}, `"N@odata.type":"Edm.Int64","N":"2147483648","F@odata.type":"Edm.Double","F":5.5`},
 		{`"N":5,"F@odata.type":"Edm.Int64","F":"5"`, row{-1 << 31, 1 << 53}, `"N":-2147483648,"F@odata.type":"Edm.Int64","F":"9007199254740992"`},
-		{`"N":5,"F@odata.type":"Edm.Int64","F":"5"`, row{5, 1 << 63}, `"N":5,"F@odata.type":"Edm.Double","F":9.223372036854776e+18`},
-		{`"N":5,"F":5000000000`, row{5, 5e9}, `"N":5,"F@odata.type":"Edm.Double","F":5e+09`}, // an emulator's whole double
+		{`"N":5,"F@odata.type":"Edm.Int64","F":"5"`, row{5, 1 << 63}, `"N":5,"F@odata.type":"Edm.Double","F":9223372036854776000`},
+		{`"N":5,"F":5000000000`, row{5, 5e9}, `"N":5,"F@odata.type":"Edm.Double","F":5000000000`}, // an emulator's whole double
 		{`"X":5`, row{5, 5}, `"N@odata.type":"Edm.Int64","N":"5","F@odata.type":"Edm.Double","F":5`},
 	} {
 		w := NewWriter("p", "r", 0)

@@ -12,7 +12,8 @@ type Body struct {
 	PartitionKey, RowKey string
 	Columns              []Column
 
-	// Length is the number of bytes of the JSON in a transaction. The SDK escapes there what HTML may take for its own.
+	// Length is the number of bytes of the JSON in a transaction, at most. The SDK escapes there what HTML may take for its own; the
+	// library does not.
 	Length int
 }
 
@@ -214,7 +215,7 @@ func appendJSON(b []byte, v Value) []byte {
 		case v.F < -math.MaxFloat64:
 			return append(b, `"-Infinity"`...)
 		}
-		return strconv.AppendFloat(b, v.F, 'g', -1, 64)
+		return appendNumber(b, v.F)
 	case Bool:
 		return strconv.AppendBool(b, v.I != 0)
 	case DateTime:
@@ -225,6 +226,18 @@ func appendJSON(b []byte, v Value) []byte {
 		b = base64.StdEncoding.AppendEncode(append(b, '"'), v.B)
 	}
 	return append(b, '"')
+}
+
+// appendNumber appends a number as encoding/json writes it, and so the SDK: without an exponent if it has up to 21 digits.
+func appendNumber(b []byte, f float64) []byte {
+	if size := math.Abs(f); size == 0 || size >= 1e-6 && size < 1e21 {
+		return strconv.AppendFloat(b, f, 'f', -1, 64)
+	}
+	b = strconv.AppendFloat(b, f, 'e', -1, 64)
+	if n := len(b); n >= 4 && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' { // e-09 to e-9
+		b = append(b[:n-2], b[n-1])
+	}
+	return b
 }
 
 // dateTime is the service's form of a time: up to seven fractional digits, without trailing zeros.

@@ -1,27 +1,51 @@
 package engine
 
-// encode makes the JSON of steps. batch reports that they are one transaction.
-func encode(steps []step, batch bool, id string) {
-	named := idColumn(id)
+import (
+	"strings"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// withID sets the operation ID of steps, which is stored in the rows that have one.
+func withID(steps []step, id string) {
 	for i := range steps {
-		s := &steps[i]
-		if s.deletes() && !batch {
-			continue
-		}
-		body := *s.sent()
-		if s.deletes() {
-			body = noProperties(s.Key)
-		}
-		if batch && !s.inserts() {
-			// The SDK addresses the row by the keys of the body, and does not double the quotes in them. The body's own keys are
-			// then wrong, but the service goes by the address.
-			body.PartitionKey, body.RowKey = doubled(body.PartitionKey), doubled(body.RowKey)
-		}
-		b := make([]byte, 0, body.Length+8)
-		if s.StoresID {
-			s.json = body.Append(b, named)
-		} else {
-			s.json = body.Append(b)
-		}
+		steps[i].id = id
 	}
+}
+
+// Append appends the JSON of the step's row.
+func (s *step) Append(b []byte) []byte { return s.append(b, s.sent()) }
+
+func (s *step) append(b []byte, body *edm.Body) []byte {
+	if s.StoresID && s.id != "" {
+		return body.Append(b, idColumn(s.id))
+	}
+	return body.Append(b)
+}
+
+// encoded returns the JSON of the step's row.
+func (s *step) encoded() []byte { return s.Append(make([]byte, 0, s.sent().Length+8)) }
+
+// encodedForSDK returns what the SDK makes the step's part of a transaction of. It addresses the row by the keys of the JSON, and does
+// not double the quotes in them. The keys in the row's JSON are then wrong, but the service goes by the address.
+func (s *step) encodedForSDK() []byte {
+	body := *s.sent()
+	switch {
+	case s.inserts():
+		return s.encoded()
+	case s.deletes():
+		body = noProperties(s.Key)
+	}
+	body.PartitionKey, body.RowKey = doubled(body.PartitionKey), doubled(body.RowKey)
+	return s.append(make([]byte, 0, body.Length+8), &body)
+}
+
+// doubled returns a key with its quotes doubled.
+func doubled(key string) string { return strings.ReplaceAll(key, "'", "''") }
+
+// noProperties returns an entity without properties.
+func noProperties(k keys.Key) edm.Body {
+	body, _ := edm.NewWriter(k.PartitionKey(), k.RowKey(), 0).Finish() // there is no limit to exceed
+	return body
 }

@@ -267,7 +267,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 			return transaction{}, -1, err
 		}
 	}
-	encode(plan.steps, plan.batch, w.id)
+	withID(plan.steps, w.id)
 	return plan, -1, nil
 }
 

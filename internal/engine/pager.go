@@ -227,7 +227,7 @@ func (p *pager) page(ctx context.Context, size int32) ([]byte, error) {
 	p.asked = size
 	ctx, cancel := Bound(ctx, p.table.Options.ReadTimeout)
 	defer cancel()
-	var call wire.Call
+	call := wire.Call{Tap: wire.Tap{Take: wire.TakeObject}}
 	resp, err := p.table.client.NewListEntitiesPager(o).NextPage(call.Read(ctx))
 	p.table.responded(ctx, &call)
 	if err = call.Check(err); err != nil {

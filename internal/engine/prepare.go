@@ -59,7 +59,7 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 func (w *write) prepareRemote(ctx context.Context, m *remote) outcome {
 	m.etags = nil
 	plan := m.prepare
-	encode(plan.steps, true, w.id)
+	withID(plan.steps, w.id)
 	tries := attempts{retry: w.table.Options.Retry, log: m.part.log()}
 	for {
 		if w.stale() {

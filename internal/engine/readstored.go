@@ -29,7 +29,7 @@ func (t *Table) openStored(ctx context.Context, k keys.Key) (*edm.Reader, edm.En
 	}
 	ctx, cancel := Bound(ctx, t.Options.ReadTimeout)
 	defer cancel()
-	var call wire.Call
+	call := wire.Call{Tap: wire.Tap{Take: wire.TakeObject}}
 	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
 	t.responded(ctx, &call)
 	if err = call.Check(err); err != nil {

@@ -104,7 +104,6 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []R
 	if err != nil {
 		return 0, true, err
 	}
-	s.json = s.Body.Append(nil)
 	_, verdict, err := s.sendAlone(ctx)
 	switch {
 	case verdict == wire.Done:

@@ -47,7 +47,7 @@ func (w *write) finish(ctx context.Context) {
 func (w *write) finishRemote(ctx context.Context, m *remote) {
 	if m.etags != nil {
 		if t, err := m.finishTransaction(w.id, w.place()); err == nil {
-			encode(t.steps, true, w.id)
+			withID(t.steps, w.id)
 			etags, _, verdict, _ := m.table.transact(ctx, t.steps)
 			if verdict == wire.Done {
 				m.finished(etags)

@@ -122,7 +122,7 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step) (again b
 	if err := sized(steps); err != nil {
 		return false, err
 	}
-	encode(steps, true, id)
+	withID(steps, id)
 	_, _, verdict, err := t.transact(ctx, steps)
 	switch {
 	case err == nil:

@@ -72,8 +72,8 @@ func (p *batchParser) outer(n int) error {
 	if err != nil {
 		return err
 	}
-	_, boundary, ok := strings.Cut(head["content-type"], "boundary=")
-	if boundary = strings.Trim(boundary, `"`); !ok || boundary == "" || !strings.HasPrefix(head["content-type"], "multipart/mixed") {
+	_, boundary, ok := strings.Cut(string(head.contentType), "boundary=")
+	if boundary = strings.Trim(boundary, `"`); !ok || boundary == "" || !bytes.HasPrefix(head.contentType, []byte("multipart/mixed")) {
 		return errMalformed
 	}
 	if err := p.changeSet([]byte("--"+boundary), n); err != nil || p.failure != nil {
@@ -121,10 +121,10 @@ func (p *batchParser) part(open []byte, n int) error {
 	if !whole {
 		return errTruncated
 	}
-	proto, status, _ := strings.Cut(string(line), " ")
-	status, _, _ = strings.Cut(status, " ")
-	code, err := strconv.Atoi(status)
-	if err != nil || !strings.HasPrefix(proto, "HTTP/1.") {
+	proto, status, _ := bytes.Cut(line, []byte(" "))
+	status, _, _ = bytes.Cut(status, []byte(" "))
+	code, err := strconv.Atoi(string(status))
+	if err != nil || !bytes.HasPrefix(proto, []byte("HTTP/1.")) {
 		return errMalformed
 	}
 	head, err := p.header()
@@ -145,7 +145,7 @@ func (p *batchParser) part(open []byte, n int) error {
 			return errTruncated
 		}
 	}
-	p.etags = append(p.etags, azcore.ETag(head["etag"]))
+	p.etags = append(p.etags, azcore.ETag(head.etag))
 	return nil
 }
 
@@ -176,21 +176,27 @@ func (p *batchParser) failed(status int, open []byte, n int) error {
 	return nil
 }
 
-// header reads header lines up to the empty line. Names are converted to lower case.
-func (p *batchParser) header() (map[string]string, error) {
-	h := map[string]string{}
+// batchHeader is what the parser needs of a header.
+type batchHeader struct{ contentType, etag []byte }
+
+// header reads header lines up to the empty line. The case of names does not matter.
+func (p *batchParser) header() (h batchHeader, err error) {
 	for {
 		line, whole := p.line()
 		if !whole {
-			return nil, errTruncated
+			return batchHeader{}, errTruncated
 		}
 		if len(line) == 0 {
 			return h, nil
 		}
-		name, value, ok := strings.Cut(string(line), ":")
-		if !ok {
-			return nil, errMalformed
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		switch {
+		case !ok:
+			return batchHeader{}, errMalformed
+		case bytes.EqualFold(name, []byte("Content-Type")):
+			h.contentType = bytes.TrimSpace(value)
+		case bytes.EqualFold(name, []byte("ETag")):
+			h.etag = bytes.TrimSpace(value)
 		}
-		h[strings.ToLower(name)] = strings.TrimSpace(value)
 	}
 }

@@ -17,6 +17,9 @@ type Call struct {
 	// *BodyError and send nothing.
 	MaxBody int64
 
+	// Tap carries bodies past the SDK.
+	Tap Tap
+
 	ctx   context.Context // of the request
 	resp  *http.Response
 	probe probe
@@ -24,7 +27,9 @@ type Call struct {
 
 // Read returns the context for a call that may be repeated. The client's retry options stay in force.
 func (c *Call) Read(ctx context.Context) context.Context {
-	c.ctx, c.probe.max = ctx, c.MaxBody
+	c.ctx, c.probe.max, c.probe.tap.Tap = ctx, c.MaxBody, c.Tap
+	c.probe.tap.taken.Store(nil)
+	c.probe.tap.swapped.Store(false)
 	ctx = context.WithValue(ctx, probeKey{}, &c.probe)
 	return policy.WithCaptureResponse(ctx, &c.resp)
 }
@@ -102,8 +107,30 @@ func (c *Call) Body() ([]byte, error) {
 	if err := c.Check(nil); err != nil {
 		return nil, err
 	}
-	return runtime.Payload(c.resp)
+	switch t := c.probe.tap.taken.Load(); {
+	case t == nil:
+		return runtime.Payload(c.resp)
+	case t.resp != c.resp:
+		return nil, errOtherResponse
+	default:
+		return t.body, nil
+	}
 }
+
+// Value returns what Tap.Take has read in the response, nil if the response was left to the SDK.
+func (c *Call) Value() any {
+	if t := c.probe.tap.taken.Load(); t != nil && t.resp == c.resp {
+		return t.value
+	}
+	return nil
+}
+
+// Swapped reports whether the request had the body of Tap.Body.
+func (c *Call) Swapped() bool { return c.probe.tap.swapped.Load() }
+
+// SentStandIn reports whether the service answered the SDK's small body, since a policy in front of those of ClientOptions has removed
+// the values of the context.
+func (c *Call) SentStandIn() bool { return c.Tap.StandIn && c.Status() != 0 && !c.Swapped() }
 
 // ForeignError reports a response that is not the service's response to the request, so that the outcome is unknown. For example, a
 // transport that follows redirects repeats a POST as a GET and returns the response to the GET.

@@ -9,12 +9,16 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-var errNoResponse = errors.New("the client's pipeline captured no response")
+var (
+	errNoResponse    = errors.New("the client's pipeline captured no response")
+	errOtherResponse = errors.New("a policy in front of those of ClientOptions has replaced the response")
+)
 
 // probe is the part of a call's context that the Probe policies mark.
 type probe struct {
 	entered, sent atomic.Bool
 	max           int64
+	tap           tapped
 }
 
 // BodyError reports a request body that exceeds [Call.MaxBody].
@@ -33,13 +37,22 @@ type (
 
 // Do implements policy.Policy.
 func (ProbeCall) Do(r *policy.Request) (*http.Response, error) {
-	if p, ok := r.Raw().Context().Value(probeKey{}).(*probe); ok {
-		p.entered.Store(true)
-		if n := r.Raw().ContentLength; p.max > 0 && n > p.max {
-			return nil, &BodyError{int(n)}
-		}
+	p, ok := r.Raw().Context().Value(probeKey{}).(*probe)
+	if !ok {
+		return r.Next()
 	}
-	return r.Next()
+	p.entered.Store(true)
+	if err := p.tap.swap(r); err != nil {
+		return nil, err
+	}
+	if n := r.Raw().ContentLength; p.max > 0 && n > p.max {
+		return nil, &BodyError{int(n)}
+	}
+	resp, err := r.Next()
+	if err == nil && resp != nil {
+		p.tap.take(resp)
+	}
+	return resp, err
 }
 
 // Do implements policy.Policy.
