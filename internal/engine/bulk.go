@@ -188,7 +188,7 @@ func (b *bulk) beginOne(flush bool) bool {
 		b.bytes -= i.size()
 	}
 	b.running++
-	s := &bulkSender{ctx: b.ctx, group: g, reports: b.reports, over: b.over}
+	s := &bulkSender{ctx: b.ctx, group: g, more: flush || g.len() > 0, reports: b.reports, over: b.over}
 	go s.run(batch)
 	return true
 }

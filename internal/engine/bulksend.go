@@ -19,6 +19,8 @@ type bulkSender struct {
 	group   *group
 	reports chan<- report
 	over    <-chan struct{} // no reports are taken any more
+	more    bool            // the next transaction of the group follows at once
+	reading *nextRows       // rows that are read for it; nil for none
 	missing bool            // a delete has found nothing
 	exists  bool            // an insert has found a row
 	left    []bulkOp        // what was too much for the transaction, and has not been sent
@@ -34,6 +36,7 @@ func (s *bulkSender) run(batch []bulkOp) {
 		if v := recover(); v != nil {
 			r.panics = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
 		}
+		s.reading.await(&s.group.ahead, r.err != nil || r.panics != nil)
 		s.report(r)
 	}()
 	if r.err = s.send(batch); r.err == errStopped {
@@ -82,8 +85,14 @@ func (s *bulkSender) send(batch []bulkOp) error {
 		if len(ops) > len(batch) {
 			continue
 		}
+		s.reading.await(&s.group.ahead, false)
+		s.reading = nil
 		var gone []bulkOp // deletes that find nothing, by the plan
-		taken, err := commitSome(s.ctx, "Bulk", ops, func(i int, err error) bool {
+		taken, err := commitSome(s.ctx, "Bulk", ops, &s.group.ahead, func(later []Op) {
+			if s.more {
+				s.reading = s.group.ahead.readNext(s.ctx, later)
+			}
+		}, func(i int, err error) bool {
 			var derived *DerivedError
 			item := batch[i]
 			if !item.op.deletes() || !errors.Is(err, ErrNotFound) || errors.As(err, &derived) {
