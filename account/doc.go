@@ -10,10 +10,13 @@
 //
 //	acc, err := account.FromTransport(storagetest.New(nil), nil)
 //
-// The clients differ from clients with the default options of the SDK in four ways:
+// The clients differ from clients with the default options of the SDK in five ways:
 //
 //   - An attempt of a Table or Queue request ends after ten seconds. By default it has no limit.
 //   - Redirects are not followed.
+//   - 100 idle connections to each host are kept, and not 10, so that a burst of requests opens no connections if one as large came
+//     before it. The clients of an account share one transport, unless Options.Client contains the program's own, which stays as it
+//     is.
 //   - No error text contains a signature. By default the error of a failed request contains its URL.
 //   - Requests can be counted.
 //

@@ -89,7 +89,8 @@ func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 //
 //   - 1 for each transaction: ⌈N / 100⌉ for N operations on one partition without maintainers and commit records, and ⌈2N / 100⌉ if
 //     each adds a row.
-//   - 1 for each row that must be read, as by the single methods, several at a time. With BlindWrites ([table.Options]), upserts of
+//   - At most 1 for each row that must be read, 10 at a time. More than 10 rows that lie close together are read by 1 query. While a
+//     transaction travels, the rows of the next one are read; after an error, they were read in vain. With BlindWrites ([table.Options]), upserts of
 //     rows without derived rows read nothing, and take a hundredth of the requests.
 //   - 1 more for each operation that is refused or finds nothing to delete, and 1 for each row that a replanned transaction must read.
 //     If a row exists, or a value is taken, 1 more to find out whether this operation stored it, or which entity has it.

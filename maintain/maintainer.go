@@ -11,7 +11,7 @@ import (
 // Maintainer derives rows and effects from the entities of a table: index rows, lists, summaries, copies elsewhere. [With] attaches
 // it. Each write calls it for each entity that changes, while the transaction is planned, and it adds to that transaction.
 // It must be safe for concurrent use and must not keep its arguments. It may be called several times for one change, if the
-// transaction is replanned.
+// transaction is replanned, or if the rows that several changes load are read together.
 type Maintainer[T any] interface {
 	// Name is unique among the maintainers of a table. Errors and maintainer state contain it.
 	Name() string

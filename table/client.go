@@ -24,7 +24,8 @@ import (
 //     still pass through the SDK.
 //   - counter counts the requests, if it is not nil.
 //   - If base has no Transport, the copy gets one that follows no redirects, because a redirected write would be sent again as a GET,
-//     and that keeps up to 100 connections to a host.
+//     and that keeps up to 100 idle connections to each host, so that a burst of requests opens none if one as large came before it.
+//     The default transport of the SDK keeps 10. A Transport of base stays as it is.
 //
 // Clients that are made without ClientOptions work as well: the library then bounds its own writes, and reports the
 // outcome of each write that may have been sent as unknown.
@@ -48,14 +49,15 @@ func ClientOptions(base azcore.ClientOptions, counter *requests.Counter) azcore.
 	return o
 }
 
-// newTransport is the SDK's default transport, but that it follows no redirects and keeps more connections.
+// newTransport is the SDK's default transport, but that it follows no redirects and keeps more connections: so many for each host,
+// since an account has several.
 func newTransport() *http.Client {
 	const connections = 100
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
-			MaxIdleConns: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: 90 * time.Second,
+			MaxIdleConnsPerHost: connections, IdleConnTimeout: 90 * time.Second,
 			TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
 			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 		},

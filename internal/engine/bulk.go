@@ -189,7 +189,7 @@ func (b *bulk) beginOne(flush bool) bool {
 		b.bytes -= i.size()
 	}
 	b.running++
-	s := &bulkSender{ctx: b.ctx, group: g, pace: b.pace, reports: b.reports, over: b.over}
+	s := &bulkSender{ctx: b.ctx, group: g, pace: b.pace, more: flush || g.len() > 0, reports: b.reports, over: b.over}
 	go s.run(batch)
 	return true
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/aztablekit/aztablekit/internal/pace"
-	"github.com/aztablekit/aztablekit/keys"
 )
 
 // What the service promises to take in a second, of an account and of a partition.
@@ -59,21 +58,20 @@ func (p *bulkPace) of(k groupKey) *pace.Limit {
 	return l
 }
 
-// commit is commitSome at the pace of a partition. The rows of a transaction, those of maintainers included, are paid for before
-// the next one is sent.
-func (p *bulkPace) commit(ctx context.Context, k groupKey, ops []Op, pass func(i int, err error) bool) (taken int, err error) {
-	if err = p.of(k).Wait(ctx); err == nil {
+// wait waits until the rows of a partition's earlier transactions are paid for. It returns the meter of the next one.
+func (p *bulkPace) wait(ctx context.Context, k groupKey) (*meter, error) {
+	err := p.of(k).Wait(ctx)
+	if err == nil {
 		err = p.all.Wait(ctx)
 	}
-	if err != nil {
-		return 0, ops[0].Table.OpError("Bulk", keys.Key{}, err) // nothing was sent
-	}
-	m := new(meter)
-	taken, err = commitSome(context.WithValue(ctx, meterKey{}, m), "Bulk", ops, pass)
+	return new(meter), err
+}
+
+// charge takes the rows of a transaction, those of maintainers included.
+func (p *bulkPace) charge(k groupKey, m *meter) {
 	if m.busy.Load() {
 		p.slowDown()
 	}
 	p.of(k).Charge(int(m.rows.Load()))
 	p.all.Charge(int(m.rows.Load()))
-	return taken, err
 }

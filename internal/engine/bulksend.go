@@ -20,6 +20,8 @@ type bulkSender struct {
 	pace    *bulkPace
 	reports chan<- report
 	over    <-chan struct{} // no reports are taken any more
+	more    bool            // the next transaction of the group follows at once
+	reading *nextRows       // rows that are read for it; nil for none
 	missing bool            // a delete has found nothing
 	exists  bool            // an insert has found a row
 	left    []bulkOp        // what was too much for the transaction, and has not been sent
@@ -35,6 +37,7 @@ func (s *bulkSender) run(batch []bulkOp) {
 		if v := recover(); v != nil {
 			r.panics = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
 		}
+		s.reading.await(&s.group.ahead, r.err != nil || r.panics != nil)
 		s.report(r)
 	}()
 	if r.err = s.send(batch); r.err == errStopped {
@@ -83,8 +86,18 @@ func (s *bulkSender) send(batch []bulkOp) error {
 		if len(ops) > len(batch) {
 			continue
 		}
+		s.reading.await(&s.group.ahead, false)
+		s.reading = nil
 		var gone []bulkOp // deletes that find nothing, by the plan
-		taken, err := s.pace.commit(s.ctx, s.group.key, ops, func(i int, err error) bool {
+		m, err := s.pace.wait(s.ctx, s.group.key)
+		if err != nil {
+			return &BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: ops[0].Table.OpError("Bulk", keys.Key{}, err)} // nothing was sent
+		}
+		taken, err := commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, func(later []Op) {
+			if s.more {
+				s.reading = s.group.ahead.readNext(s.ctx, later)
+			}
+		}, func(i int, err error) bool {
 			var derived *DerivedError
 			item := batch[i]
 			if !item.op.deletes() || !errors.Is(err, ErrNotFound) || errors.As(err, &derived) {
@@ -94,6 +107,7 @@ func (s *bulkSender) send(batch []bulkOp) error {
 			batch = slices.Delete(slices.Clone(batch), i, i+1)
 			return true
 		})
+		s.pace.charge(s.group.key, m)
 		if len(gone) > 0 {
 			s.report(report{done: gone, missing: len(gone)})
 		}

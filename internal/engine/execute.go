@@ -36,9 +36,12 @@ func MoveAcross(ctx context.Context, method string, remove, insert Op) error {
 
 // commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n
 // is their number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves
-// it out.
-func commitSome(ctx context.Context, method string, ops []Op, pass func(i int, err error) bool) (n int, err error) {
-	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass}
+// it out. ahead may contain rows that were read ahead, and takes rows for the operations behind the first ones. meanwhile is called
+// with these operations when the transaction is about to be sent.
+func commitSome(ctx context.Context, method string, ops []Op, ahead *aheadRows, meanwhile func(later []Op), pass func(i int, err error) bool) (n int, err error) {
+	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass, ahead: ahead}
+	w.meanwhile = func() { meanwhile(w.later) }
+	ahead.used = nil
 	w.mayDropTail = w.table.Mode.Completes == nil // a completion is of one write
 	if _, err = w.execute(ctx, keys.Key{}); errors.Is(err, errNothing) {
 		return 0, nil
@@ -98,6 +101,10 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 		case stateNotified:
 			w.state = w.prepare(ctx, conflicts)
 		case stateReady:
+			if f := w.meanwhile; f != nil {
+				w.meanwhile = nil
+				f()
+			}
 			w.state = w.send(ctx)
 		case stateRefused:
 			w.state = w.replan(ctx, conflicts)

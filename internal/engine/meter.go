@@ -26,6 +26,9 @@ func (m *meter) throttled() {
 	}
 }
 
+// in returns the context of what the meter counts.
+func (m *meter) in(ctx context.Context) context.Context { return context.WithValue(ctx, meterKey{}, m) }
+
 // meterOf returns the meter of a context, nil if there is none.
 func meterOf(ctx context.Context) *meter {
 	m, _ := ctx.Value(meterKey{}).(*meter)

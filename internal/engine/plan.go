@@ -24,7 +24,9 @@ type Plan struct {
 	planned        map[string]edm.Stored  // of those that are planned, the content after the transaction; not known for a deleted row
 	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
 	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
-	ahead          map[string]aheadRow    // rows of operations that were read ahead
+	ahead          *aheadRows             // rows that were read ahead; nil for none
+	lookAhead      lookAhead              // reads the rows that the rest of the transaction loads; may be nil
+	preview        *preview               // not nil for a plan that is made only to learn which rows it loads
 
 	rows    map[string]*derivedRow
 	order   []string // of rows
@@ -49,6 +51,7 @@ type rowReader interface {
 	readEntity(ctx context.Context, k keys.Key) (readResult, error)
 	eachEntity(ctx context.Context, filter string, f func(*Row) bool) error
 	RangedRows() bool
+	wide() bool
 }
 
 // otherPlans are the plans of one write in its other partitions.
@@ -171,6 +174,9 @@ func (p *Plan) Load(ctx context.Context, rowKey string) (*Row, error) {
 		return nil, err
 	}
 	if d.read == nil {
+		if err := p.beforeLoad(ctx, d.key); err != nil {
+			return nil, err
+		}
 		f, err := p.readRow(ctx, d.key)
 		switch {
 		case err != nil:
@@ -184,6 +190,20 @@ func (p *Plan) Load(ctx context.Context, rowKey string) (*Row, error) {
 		d.after = d.read.row
 	}
 	return d.after, nil
+}
+
+// beforeLoad lets a row be read together with the rows that the operations after this one load.
+func (p *Plan) beforeLoad(ctx context.Context, row keys.Key) (err error) {
+	switch {
+	case p.ahead != nil && p.ahead.has(row.RowKey(), false):
+	case p.preview != nil:
+		p.preview.loads(row)
+		return errPreview
+	case p.lookAhead != nil:
+		err = p.lookAhead(ctx, row)
+		p.unread = firstError(p.unread, err)
+	}
+	return err
 }
 
 // Entity returns the row of an entity, with the changes that this transaction has planned so far.
@@ -212,6 +232,9 @@ func (p *Plan) Entity(ctx context.Context, rowKey string) (*Row, error) {
 func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) error {
 	if err := rows.Err(); err != nil {
 		return err
+	}
+	if p.preview != nil {
+		return errPreview
 	}
 	var filter filter
 	filter.key(edm.PartitionKey, "eq", p.partition)
@@ -250,28 +273,22 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 	return nil
 }
 
-// aheadRow is what reading a row ahead has given.
-type aheadRow struct {
-	found readResult
-	err   error
-}
-
 // readEntity reads an entity of a handle for the plan, with its parts.
 func (p *Plan) readEntity(ctx context.Context, t rowReader, k keys.Key) (readResult, error) {
-	return p.read(ctx, k, t.readEntity)
+	return p.read(ctx, k, t.wide(), t.readEntity)
 }
 
 // readRow reads a row for the plan.
 func (p *Plan) readRow(ctx context.Context, k keys.Key) (readResult, error) {
-	return p.read(ctx, k, p.table.readRow)
+	return p.read(ctx, k, false, p.table.readRow)
 }
 
-func (p *Plan) read(ctx context.Context, k keys.Key, read func(context.Context, keys.Key) (readResult, error)) (readResult, error) {
-	if r, ok := p.ahead[k.RowKey()]; ok {
-		if r.err != nil {
-			p.unread = r.err
-		}
-		return r.found, r.err
+func (p *Plan) read(ctx context.Context, k keys.Key, whole bool, read func(context.Context, keys.Key) (readResult, error)) (readResult, error) {
+	if p.ahead != nil && p.ahead.has(k.RowKey(), whole) {
+		return p.ahead.rows[k.RowKey()].readResult, nil
+	}
+	if p.preview != nil {
+		return readResult{}, errPreview
 	}
 	f, err := read(ctx, k)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 // planner lets the maintainers derive rows from the operations of a write. If the write may leave out operations, planner finds out
@@ -13,6 +15,7 @@ type planner struct {
 	write      *write
 	steps      []step
 	most       int // derived rows of one operation, so far
+	alone      int // rows that were to be loaded together with others, and were alone
 	operations int // of the transaction, by the last count
 	after      afterCommit
 	late       time.Time
@@ -38,7 +41,9 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 		p.own[k.steps[i].Key.RowKey()] = k.steps[i].Table
 	}
 	k.operations = k.reservedForRecord()
-	p.readAhead(ctx, k.steps[:min(len(k.steps), maxOperations-k.operations)], w.mayDropTail)
+	if p.ahead = w.ahead; p.ahead == nil {
+		p.ahead = new(aheadRows)
+	}
 	for i := 0; i < len(w.ops); {
 		s := &k.steps[i]
 		if !s.needsPlanning && !w.mayDropTail {
@@ -55,6 +60,10 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 		}
 		var err error
 		if s.needsPlanning {
+			if err := k.readAhead(ctx, p, i); err != nil {
+				return nil, true, -1, withReadHint(err, s.adds())
+			}
+			p.lookAhead = func(ctx context.Context, row keys.Key) error { return k.lookAhead(ctx, p, i, row) }
 			err = s.readAndMaintain(ctx, p)
 		}
 		others := p.others.(*remotes)
@@ -91,6 +100,7 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 		return nil, true, -1, err
 	}
 	k.after, k.late = p.after, p.late
+	k.used(p)
 	more, failed, err := p.steps(w.table)
 	k.steps = append(k.steps, more...)
 	if err != nil || len(all.all) == 0 {
@@ -151,7 +161,9 @@ func (k *planner) over(p *Plan, i int) bool {
 }
 
 // cut leaves an operation and those behind it to another transaction.
-func (k *planner) cut(i int) { k.write.ops, k.steps = k.write.ops[:i], k.steps[:i] }
+func (k *planner) cut(i int) {
+	k.write.ops, k.write.later, k.steps = k.write.ops[:i], k.write.ops[i:], k.steps[:i]
+}
 
 // drop leaves an operation out.
 func (k *planner) drop(i int) {
@@ -163,30 +175,84 @@ func (k *planner) drop(i int) {
 	}
 }
 
-// readAhead reads the rows of operations that must know them, several at a time. If some of the operations may be left to another
-// transaction, it reads only for those that surely go into this one: whose maintainers add nothing.
-func (p *Plan) readAhead(ctx context.Context, steps []step, some bool) {
-	var ahead []*step
-	for i := range steps {
-		if s := &steps[i]; s.reads() && (!some || !s.adds()) {
-			ahead = append(ahead, s)
-		} else if some && s.adds() {
-			break
+// readAhead reads the rows of the operations that follow, together, unless the row of this operation is known.
+func (k *planner) readAhead(ctx context.Context, p *Plan, i int) error {
+	if s := &k.steps[i]; !s.reads() || p.ahead.knows(s.wanted(p)) {
+		return nil
+	}
+	var ahead []wantedRow
+	for j := i; j < k.end(i); j++ {
+		if s := &k.steps[j]; s.reads() && !p.ahead.knows(s.wanted(p)) {
+			ahead = append(ahead, s.wanted(p))
 		}
 	}
 	if len(ahead) < 2 {
-		return
+		return nil
 	}
-	p.ahead = map[string]aheadRow{}
-	i := 0
-	InOrder(ctx, ahead, func(ctx context.Context, s *step) (readResult, error) {
-		if s.headSuffices(p) {
-			return s.Table.readRow(ctx, s.Key)
-		}
-		return s.Table.readEntity(ctx, s.Key)
-	}, func(f readResult, err error) bool {
-		p.ahead[ahead[i].Key.RowKey()] = aheadRow{f, err}
-		i++
-		return err == nil
-	})
+	return p.ahead.read(ctx, ahead)
+}
+
+// mostAlone is how many rows may be alone before no others are sought any more.
+const mostAlone = 4
+
+// lookAhead reads a row that the plan of an operation loads, together with those that the operations after it load.
+func (k *planner) lookAhead(ctx context.Context, p *Plan, i int, row keys.Key) error {
+	end := k.end(i)
+	if k.alone >= mostAlone || end <= i+1 {
+		return nil
+	}
+	read, err := p.readTogether(ctx, k.write.table, row, k.steps[i+1:end])
+	if !read {
+		k.alone++
+	}
+	return err
+}
+
+// end returns the end of the operations, from i on, for which rows are read together: of those that go into this transaction, as far
+// as is known, and of a few more. Rows that this transaction does not use stay known for the next one.
+func (k *planner) end(i int) int {
+	if !k.write.mayDropTail {
+		return len(k.steps)
+	}
+	left := float64(maxOperations - k.operations)
+	for begin := i; i < len(k.steps) && (left > 0 || i < begin+FanOut); i++ {
+		left -= 1 + k.expected(begin, &k.steps[i])
+	}
+	return i
+}
+
+// expected returns how many derived rows an operation will have, after n operations: as many as those had, or those of the last
+// plan, or as many as its maintainers may add.
+func (k *planner) expected(n int, s *step) (rows float64) {
+	known := k.write.ahead
+	switch {
+	case !s.needsPlanning:
+		return 0
+	case n > 0:
+		return k.mean(n)
+	case known != nil && known.counted:
+		return known.mean
+	}
+	for _, m := range s.Table.Mode.Maintainers {
+		rows += float64(m.MaxRows())
+	}
+	return rows + float64(s.Table.Mode.Parts)
+}
+
+// mean returns how many derived rows each of n planned operations has, on average.
+func (k *planner) mean(n int) float64 {
+	return float64(k.operations-k.reservedForRecord()-n) / float64(n)
+}
+
+// used drops the known rows that the plan has used, and notes for the next plan how many rows an operation has.
+func (k *planner) used(p *Plan) {
+	for i := range k.steps {
+		p.ahead.use(k.steps[i].Key.RowKey())
+	}
+	for rk := range p.rows {
+		p.ahead.use(rk)
+	}
+	if k.write.mayDropTail {
+		p.ahead.mean, p.ahead.counted = max(0, k.mean(len(k.steps))), true
+	}
 }

@@ -34,6 +34,9 @@ func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 	return r, in, err
 }
 
+// wide reports whether an entity may have parts.
+func (t *Table) wide() bool { return t.Mode.Parts > 0 }
+
 // mostTornReads is how often an entity is read that concurrent writers change during each read.
 const mostTornReads = 5
 

@@ -46,7 +46,7 @@ func (s *step) planParts(p *Plan) error {
 	if known && s.merges() {
 		s.stayInPlace(old)
 	}
-	tag := s.Table.Options.NewID()
+	tag := p.preview.newID(s.Table.Options.NewID)()
 	if !IsID(tag) {
 		return errNewID
 	}
