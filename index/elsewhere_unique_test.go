@@ -251,10 +251,13 @@ func TestVerifyGlobal(t *testing.T) {
 	check(t, err)
 	rows, err := table.New(s.Tables(), "stafflogin", table.Schema[table.Row]{}, quick())
 	check(t, err)
-	for _, w := range []worker{{"S", 1, "A", "a", 44, nil}, {"M", 2, "B", "b", 44, nil}, {"M", 3, "C", "A", 44, nil}} {
-		_, err := plain.Insert(ctx, &w)
-		check(t, err)
+	insert := func(all ...worker) {
+		for _, w := range all {
+			_, err := plain.Insert(ctx, &w)
+			check(t, err)
+		}
 	}
+	insert(worker{"S", 1, "A", "a", 44, nil}, worker{"M", 2, "B", "b", 44, nil})
 	run := func(what string, want map[verify.FaultKind]int, repaired int) {
 		t.Helper()
 		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true})
@@ -263,7 +266,9 @@ func TestVerifyGlobal(t *testing.T) {
 			t.Errorf("%s: got %+v; want the faults %v, of which %d are repaired", what, report, want, repaired)
 		}
 	}
-	run("fill", map[verify.FaultKind]int{verify.Missing: 2, verify.DuplicateValue: 1}, 2)
+	run("fill", map[verify.FaultKind]int{verify.Missing: 2}, 2)
+	insert(worker{"M", 3, "C", "A", 44, nil}) // after the fill, so that it is the one that is refused
+	run("duplicate", map[verify.FaultKind]int{verify.DuplicateValue: 1}, 0)
 	_, err = s.staff.Upsert(ctx, &worker{"M", 3, "C", "c", 44, nil}, table.ReplaceExisting)
 	check(t, err)
 	check(t, checkLogins(s.Service))
