@@ -61,12 +61,12 @@ func TestProjectedCopyIsPrinted(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "jones@contoso.com", 30, []string{"go"}})
 	e, err := byAge.Get(ctx, staff, sales, 30)
 	check(t, err)
-	const want = "('S','w_000001') (partial) {Age:30 Last:Jones}"
+	const want = "('S','w_000001') (partial) {Last:Jones Age:30}"
 	testkit.Expect(t, "%v", fmt.Sprint(e), want)
 	testkit.Expect(t, "%+v", fmt.Sprintf("%+v", *e), want)
 	var text strings.Builder
 	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "entity", e)
-	if got, want := text.String(), `"entity":{"key":"('S','w_000001')","partial":true,"value":{"Age":30,"Last":"Jones"},"etag":""}`; !strings.Contains(got, want) {
+	if got, want := text.String(), `"entity":{"key":"('S','w_000001')","partial":true,"value":{"Last":"Jones","Age":30},"etag":""}`; !strings.Contains(got, want) {
 		t.Errorf("got %s; want %s in it", got, want)
 	}
 }
