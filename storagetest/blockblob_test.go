@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -331,8 +330,8 @@ func TestBlockBlobLimits(t *testing.T) {
 
 // TestBlockCounts: a blob has at most 100,000 uncommitted and 50,000 committed blocks.
 func TestBlockCounts(t *testing.T) {
-	if testkit.Race {
-		t.Skip("-race: takes 100,000 requests and has no concurrency")
+	if testing.Short() {
+		t.Skip("-short: takes 100,000 requests")
 	}
 	t.Parallel()
 	r := newBlobClient(t, storagetest.Options{RequestLogSize: -1})

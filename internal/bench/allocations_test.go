@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -14,8 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/aztablekit/aztablekit/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write testdata/allocations.txt")
@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write testdata/allocations.txt")
 var allocationsFile = filepath.Join("testdata", "allocations.txt")
 
 const allocationsHead = `# Allocations of one call of each operation of the library, as internal/bench measures it. TestAllocations compares them exactly with
-# the versions of Go and of the modules that this file names, and otherwise prints them. After an intended change:
+# the versions of Go and of the modules that this file names; with others, a tenth more is allowed. After an intended change:
 #
 #	go test ./internal/bench -run TestAllocations -update
 `
@@ -32,11 +32,8 @@ const allocationsHead = `# Allocations of one call of each operation of the libr
 var modules = []string{"github.com/Azure/azure-sdk-for-go/sdk/azcore", "github.com/Azure/azure-sdk-for-go/sdk/data/aztables"}
 
 // TestAllocations: the library allocates as often as testdata/allocations.txt says, no more and no less: an improvement is recorded,
-// too.
+// too. With other versions than those of the file, it may allocate a tenth more.
 func TestAllocations(t *testing.T) { // not parallel: it counts the allocations of the process
-	if testkit.Race {
-		t.Skip("the race detector allocates")
-	}
 	file, want := readAllocations(t)
 	now := versions(t)
 	got := map[string]int{}
@@ -54,18 +51,19 @@ func TestAllocations(t *testing.T) { // not parallel: it counts the allocations 
 		writeAllocations(t, now, got)
 		return
 	}
-	if !maps.Equal(file, now) {
-		for _, op := range slices.Sorted(maps.Keys(got)) {
-			t.Logf("%s: %d allocations, %d in the file", op, got[op], want[op])
-		}
-		t.Skipf("%s is for %v; this is %v", allocationsFile, file, now)
+	exact := maps.Equal(file, now)
+	if !exact {
+		t.Logf("%s is for %v; this is %v", allocationsFile, file, now)
 	}
 	for _, op := range slices.Sorted(maps.Keys(got)) {
 		n, listed := want[op]
-		if !listed {
+		switch {
+		case !listed:
 			t.Errorf("%s: got %d allocations, and no line in %s; run with -update", op, got[op], allocationsFile)
-		} else if got[op] != n {
+		case exact && got[op] != n:
 			t.Errorf("%s: got %d allocations, want %d; if the change is intended, run with -update", op, got[op], n)
+		case got[op] > n+n/10:
+			t.Errorf("%s: got %d allocations, want at most %d", op, got[op], n+n/10)
 		}
 		delete(want, op)
 	}

@@ -33,7 +33,7 @@ func TestVerify(t *testing.T) {
 		{Name: "a conflict of details prevents other repairs", File: "index/verify/confirm.go",
 			Old: "		if _, is := d.(derived.Searched); !is {\n", New: "		if true {\n", Test: "TestConflictOfDetails"},
 		{Name: "a batched repair is not paced", File: "index/verify/additions.go",
-			Old: "		if err = p.pace(ctx, rows); err != nil {\n", New: "		if err = p.pace(ctx, 0); err != nil {\n", Test: "TestPaceOfRepairs"},
+			Old: "		if err = p.pacer.Spend(ctx, rows); err != nil {\n", New: "		if err = p.pacer.Spend(ctx, 0); err != nil {\n", Test: "TestPaceOfRepairs"},
 		{Name: "each group is counted by a scan of its own", File: "index/verify/groups.go",
 			Old: "	_, err := table.RowsOf(p.table.Engine(), false).InsertAt(ctx, group, d.EmptyGroup(group))\n", New: "	_, err := table.RowsOf(p.table.Engine(), false).InsertAt(ctx, group, d.EmptyGroup(group))\n	for range p.scan(ctx, p.schema.Rows()) {\n	}\n", Test: "TestRepairsAreLinear"},
 		{Name: "a row is released that maintainer state still contains", File: "index/verify/confirm.go",

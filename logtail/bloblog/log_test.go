@@ -304,8 +304,8 @@ func TestRotation(t *testing.T) {
 // TestDefaultRotation: by default, a blob gets 45,000 blocks.
 func TestDefaultRotation(t *testing.T) {
 	t.Parallel()
-	if testing.Short() || testkit.Race {
-		t.Skip("-short or -race: stores 45,001 blocks")
+	if testing.Short() {
+		t.Skip("-short: stores 45,001 blocks")
 	}
 	l, s := newLog(t, &bloblog.Options[event]{FlushRecords: 1})
 	w := newWriter(t, l, "orders")
