@@ -119,7 +119,7 @@ func (r *elsewhere[T]) drop(entity keys.Key) {
 
 // compare compares an entity with the rows, and deletes from them what it has compared. An error is one of the definitions' functions.
 func (r *elsewhere[T]) compare(ctx context.Context, e *table.Entity[T], row *table.Row) error {
-	var evident, suspects []rowElsewhere
+	var evident, candidates []rowElsewhere
 	for i, d := range r.elsewhere {
 		want, err := d.WantedRows(e)
 		if err != nil {
@@ -134,7 +134,7 @@ func (r *elsewhere[T]) compare(ctx context.Context, e *table.Entity[T], row *tab
 			case !slices.Contains(recorded, k):
 				evident = append(evident, rowElsewhere{i, k})
 			case !exists || got != r.digest(d.WantedContent(row, k)):
-				suspects = append(suspects, rowElsewhere{i, k})
+				candidates = append(candidates, rowElsewhere{i, k})
 			}
 		}
 		for _, k := range recorded {
@@ -145,7 +145,7 @@ func (r *elsewhere[T]) compare(ctx context.Context, e *table.Entity[T], row *tab
 		}
 	}
 	r.confirm(ctx, e.Key, evident, true)
-	r.confirm(ctx, e.Key, suspects, false)
+	r.confirm(ctx, e.Key, candidates, false)
 	return nil
 }
 
