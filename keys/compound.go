@@ -144,7 +144,7 @@ func (l Compound[K]) Decode(s string) (k K, err error) {
 		return k, err
 	}
 	r := l.layout.name.newReader(s)
-	l.layout.read(r, &k, false)
+	l.layout.read(&r, &k, false)
 	return k, r.err
 }
 

@@ -27,6 +27,7 @@ type Plan struct {
 
 	extraPart uint8 // in which they are stored
 	parts     uint8 // the greatest number of a part
+	composed  bool  // a field is made of several properties: in chunks, or a Composite
 }
 
 // form is the number and the kind of the properties in which a field is stored.
@@ -248,6 +249,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 		}
 		p.byName[name] = propertyOf{len(p.fields), i}
 	}
+	p.composed = p.composed || f.form == chunks || f.form == composite
 	p.fields = append(p.fields, f)
 	return nil
 }

@@ -6,18 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
-// Reader reads the entities of a response one after another and reuses its memory between them. Only Entity.Raw refers to that
-// memory.
+// Reader reads the entities of a response one after another and reuses its memory between them. Only the JSON of
+// a single row refers to the response.
 type Reader struct {
 	scanner
 	entity      Entity
+	from, to    int // of the entity, in the response
 	members     []member
 	annotations []annotated
 	scratch     []byte
-	lastPK      string
+	lastPK      string // shared by the entities of a partition
+	memory      memory
+	shape       shape
+	page        bool  // the response is a page
+	value       Value // room for one
+
+	hasPartitionKey, hasRowKey bool // of the entity
 
 	// initial is the initial capacity of members, annotations and scratch, which is enough for most entities.
 	initial struct {
@@ -32,7 +40,7 @@ type Entity struct {
 	PartitionKey, RowKey string
 	ETag                 string
 	Timestamp            time.Time
-	Raw                  []byte // the JSON of the entity, a slice of the response
+	JSON                 JSON // of a single row, and of a row of a page if Keep was called
 
 	Columns []Column // in place of the JSON, of an entity that was put together of several rows
 }
@@ -41,10 +49,14 @@ type Entity struct {
 type member struct {
 	name []byte
 	typ  []byte // the annotation, or nil
+	kind Kind   // of the annotation
+	at   int16  // in the shape, or notSeen
 	tok  token
 
 	column *Column // of an entity that is known by its columns
 }
+
+const notSeen = -1
 
 // part returns the part of the entity in which the property is stored.
 func (m *member) part() uint8 {
@@ -55,13 +67,34 @@ func (m *member) part() uint8 {
 }
 
 // annotated is an annotation that precedes its property.
-type annotated struct{ name, typ []byte }
+type annotated struct {
+	name, typ []byte
+	from      int // where it begins
+}
 
 // NewReader returns a Reader of the response b.
 func NewReader(b []byte) *Reader {
 	r := &Reader{scanner: scanner{b: b}}
 	r.members, r.annotations, r.scratch = r.initial.members[:0], r.initial.annotations[:0], r.initial.scratch[:0]
+	r.memory.size = min(len(b)/3, textPiece)
 	return r
+}
+
+// Keep returns the JSON of the entity that the reader read last, which does not hold the page. Texts that are decoded afterwards are
+// parts of it. It returns none for an entity that is known by its columns.
+func (r *Reader) Keep() JSON {
+	if r.entity.JSON.Len() == 0 && r.to > r.from {
+		r.entity.JSON.text = r.memory.text(r.b[r.from:r.to])
+	}
+	return r.entity.JSON
+}
+
+// kept returns the text of a string token. unquoted is the same.
+func (r *Reader) kept(t *token, unquoted []byte) string {
+	if r.entity.JSON.text == "" || t.escaped {
+		return r.memory.text(unquoted)
+	}
+	return r.entity.JSON.text[t.from-r.from : t.to-r.from]
 }
 
 // AtEnd reports, in the function that Page calls, whether the entity is the last entity of the response.
@@ -75,6 +108,7 @@ func (r *Reader) One() (Entity, error) {
 	if r.peek() != 0 || r.i < len(r.b) {
 		return Entity{}, r.fail("has data after the entity")
 	}
+	r.entity.JSON = JSON{response: r.b}
 	return r.entity, nil
 }
 
@@ -83,10 +117,11 @@ func (r *Reader) Page(f func(Entity) bool) error {
 	if err := r.expect('{'); err != nil {
 		return err
 	}
+	r.page, r.memory.size = true, textPiece
 	seen := false
 	for {
-		t, err := r.text()
-		if err != nil {
+		var t token
+		if err := r.text(&t); err != nil {
 			return err
 		}
 		if err := r.expect(':'); err != nil {
@@ -97,7 +132,7 @@ func (r *Reader) Page(f func(Entity) bool) error {
 			if stopped, err := r.readList(f); stopped || err != nil {
 				return err
 			}
-		} else if _, err := r.next(0); err != nil {
+		} else if err := r.next(&t, 0); err != nil {
 			return err
 		}
 		more, err := r.hasMore('}')
@@ -140,12 +175,12 @@ func (r *Reader) readList(f func(Entity) bool) (stopped bool, err error) {
 
 // readEntity reads the members of an object. An annotation may precede or follow its property.
 func (r *Reader) readEntity() error {
-	r.members, r.annotations, r.scratch = r.members[:0], r.annotations[:0], r.scratch[:0]
-	r.entity = Entity{}
+	r.members, r.annotations, r.scratch, r.shape.next = r.members[:0], r.annotations[:0], r.scratch[:0], 0
+	r.entity, r.hasPartitionKey, r.hasRowKey = Entity{}, false, false
 	if err := r.expect('{'); err != nil {
 		return err
 	}
-	from := r.i - 1
+	r.from, r.to = r.i-1, 0
 	if r.peek() == '}' {
 		r.i++
 	} else {
@@ -164,51 +199,101 @@ func (r *Reader) readEntity() error {
 	}
 	for _, n := range r.annotations {
 		for i := range r.members {
-			if bytes.Equal(r.members[i].name, n.name) {
-				r.members[i].typ = n.typ
+			if m := &r.members[i]; bytes.Equal(m.name, n.name) {
+				m.typ, m.kind = n.typ, kindOf(n.typ)
 			}
 		}
 	}
-	r.entity.Raw = r.b[from:r.i:r.i]
-	return r.takeKeys()
+	r.to = r.i
+	return r.checkKeys()
 }
 
-func (r *Reader) readMember() error {
-	name, err := r.text()
+func (r *Reader) readMember() (err error) {
+	r.peek()
+	n := len(r.members)
+	if n == cap(r.members) {
+		r.members = slices.Grow(r.members, n)
+	}
+	m, what := &r.members[:n+1][n], property
+	if s := r.shape.find(r.b[r.i:]); s != nil {
+		r.i += len(s.raw)
+		m.name, m.typ, m.kind, m.at, what = s.name, s.typ, s.kind, int16(r.shape.next-1), s.role
+		if len(r.annotations) > 0 {
+			r.takeAnnotation(m)
+		}
+	} else if what, err = r.readName(m); err != nil || what == typeOf {
+		return err
+	}
+	if err = r.next(&m.tok, 0); err != nil {
+		return err
+	}
+	if what == property {
+		r.members = r.members[:n+1]
+		return nil
+	}
+	return r.take(what, m)
+}
+
+// readName reads the name of a member up to its value, and adds the member to the shape with an annotation in front of it. An
+// annotation is read with its value.
+func (r *Reader) readName(m *member) (what role, err error) {
+	from := r.i
+	*m = member{at: notSeen}
+	var name token
+	if err := r.text(&name); err != nil {
+		return what, err
+	}
+	if m.name, err = r.unquoted(&name); err != nil {
+		return what, err
+	}
+	if err := r.expect(':'); err != nil {
+		return what, err
+	}
+	if of, ok := bytes.CutSuffix(m.name, []byte(annotation)); ok {
+		return typeOf, r.readAnnotation(of, from)
+	}
+	if at, ok := r.takeAnnotation(m); ok {
+		from = at
+	}
+	r.peek()
+	what = roleOf(m.name)
+	if r.page && !name.escaped {
+		m.at = r.shape.add(seen{raw: r.b[from:r.i], name: m.name, typ: m.typ, kind: m.kind, role: what})
+	}
+	return what, nil
+}
+
+// readAnnotation reads the value of an annotation that begins at from.
+func (r *Reader) readAnnotation(of []byte, from int) error {
+	var tok token
+	if err := r.next(&tok, 0); err != nil {
+		return err
+	}
+	if tok.kind != '"' {
+		return r.fail("has an annotation that is not a string")
+	}
+	typ, err := r.unquoted(&tok)
 	if err != nil {
 		return err
 	}
-	m := member{}
-	if m.name, err = r.unquoted(name); err != nil {
-		return err
-	}
-	if err := r.expect(':'); err != nil {
-		return err
-	}
-	if m.tok, err = r.next(0); err != nil {
-		return err
-	}
-	if of, ok := bytes.CutSuffix(m.name, []byte(annotation)); ok {
-		if m.tok.kind != '"' {
-			return r.fail("has an annotation that is not a string")
-		}
-		typ, err := r.unquoted(m.tok)
-		if err != nil {
-			return err
-		}
-		r.annotations = append(r.annotations, annotated{of, typ})
-		return nil
-	}
-	if n := len(r.annotations); n > 0 && bytes.Equal(r.annotations[n-1].name, m.name) {
-		m.typ = r.annotations[n-1].typ
-		r.annotations = r.annotations[:n-1]
-	}
-	r.members = append(r.members, m)
+	r.annotations = append(r.annotations, annotated{of, typ, from})
 	return nil
 }
 
+// takeAnnotation takes the annotation in front of a member, if it has one, and returns where it begins.
+func (r *Reader) takeAnnotation(m *member) (from int, ok bool) {
+	n := len(r.annotations)
+	if n == 0 || !bytes.Equal(r.annotations[n-1].name, m.name) {
+		return 0, false
+	}
+	a := r.annotations[n-1]
+	r.annotations = r.annotations[:n-1]
+	m.typ, m.kind = a.typ, kindOf(a.typ)
+	return a.from, true
+}
+
 // unquoted returns the text of a string token in the reader's memory.
-func (r *Reader) unquoted(t token) ([]byte, error) {
+func (r *Reader) unquoted(t *token) ([]byte, error) {
 	if !t.escaped {
 		return unquote(r.b, t, nil)
 	}
@@ -221,66 +306,63 @@ func (r *Reader) unquoted(t token) ([]byte, error) {
 	return text[n:len(text):len(text)], nil
 }
 
-// takeKeys moves the keys, the ETag, the Timestamp and annotations of the entity from the members. An object without keys is not an
-// entity but an error or the response of a proxy, since every query asks for both keys.
-func (r *Reader) takeKeys() (err error) {
-	own, pk, rk := r.members[:0], false, false
-	for _, m := range r.members {
-		switch string(m.name) {
-		case PartitionKey:
-			if r.entity.PartitionKey, err = r.keyText(m, r.lastPK); err == nil {
-				r.lastPK = r.entity.PartitionKey
-			}
-			pk = m.tok.kind == '"'
-		case RowKey:
-			r.entity.RowKey, err = r.keyText(m, "")
-			rk = m.tok.kind == '"'
-		case "odata.etag":
-			r.entity.ETag, err = r.keyText(m, "")
-		case Timestamp:
-			if m.typ == nil {
-				m.typ = []byte("Edm.DateTime") // the service annotates it only in full metadata
-			}
-			var v Value
-			if v, err = r.value(m); err == nil {
-				r.entity.Timestamp = v.T
-			}
-		default:
-			if !bytes.HasPrefix(m.name, []byte("odata.")) {
-				own = append(own, m)
-			}
+// take takes a key, the ETag or the Timestamp of the entity.
+func (r *Reader) take(what role, m *member) (err error) {
+	switch what {
+	case partitionKey:
+		var text []byte
+		if text, err = r.keyText(m); string(text) != r.lastPK {
+			r.lastPK = string(text)
 		}
-		if err != nil {
-			return err
+		r.entity.PartitionKey, r.hasPartitionKey = r.lastPK, m.tok.kind == '"'
+	case rowKey:
+		r.entity.RowKey, err = r.ownKeyText(m)
+		r.hasRowKey = m.tok.kind == '"'
+	case etag:
+		r.entity.ETag, err = r.ownKeyText(m)
+	case timestamp:
+		if m.typ == nil {
+			m.kind = DateTime // the service annotates it only in full metadata
+		}
+		if err = r.read(m, &r.value); err == nil {
+			r.entity.Timestamp = r.value.T
 		}
 	}
-	r.members = own
+	return err
+}
+
+// checkKeys checks that the entity has keys. An object without keys is not an entity but an error or the response of a proxy, since
+// every query asks for both keys.
+func (r *Reader) checkKeys() error {
 	switch {
-	case !pk:
+	case !r.hasPartitionKey:
 		return &DecodeError{Field: PartitionKey, Reason: "is missing, so the response is not an entity"}
-	case !rk:
+	case !r.hasRowKey:
 		return &DecodeError{Field: RowKey, Reason: "is missing, so the response is not an entity"}
 	}
 	return nil
 }
 
-// keyText returns the text of a key or an ETag. It returns last if the text is equal, which saves an allocation in lists of one
-// partition.
-func (r *Reader) keyText(m member, last string) (string, error) {
+func (r *Reader) ownKeyText(m *member) (string, error) {
+	text, err := r.keyText(m)
+	return r.memory.text(text), err
+}
+
+// keyText returns the text of a key or an ETag, in the reader's memory.
+func (r *Reader) keyText(m *member) ([]byte, error) {
 	if m.tok.kind == 'n' {
-		return "", nil
+		return nil, nil
 	}
 	if m.tok.kind != '"' {
-		return "", &DecodeError{Field: string(m.name), Reason: "is not a string"}
+		return nil, &DecodeError{Field: string(m.name), Reason: "is not a string"}
 	}
-	text, err := r.unquoted(m.tok)
+	scratch := len(r.scratch)
+	text, err := r.unquoted(&m.tok)
+	r.scratch = r.scratch[:scratch]
 	if err != nil {
-		return "", ofProperty(m.name, err)
+		return nil, ofProperty(m.name, err)
 	}
-	if string(text) == last {
-		return last, nil
-	}
-	return string(text), nil
+	return text, nil
 }
 
 // ofProperty adds the name of the property to a DecodeError.
@@ -292,83 +374,89 @@ func ofProperty(name []byte, err error) error {
 	return err
 }
 
-// value returns the value of a member, by its annotation if it has one, and by its form otherwise.
-func (r *Reader) value(m member) (Value, error) {
+// read sets v to the value of a member, by its annotation if it has one, and by its form otherwise.
+func (r *Reader) read(m *member, v *Value) error {
 	if m.column != nil {
-		return m.column.Value, nil
+		*v = m.column.Value
+		return nil
 	}
-	v, err := r.parse(m)
-	if err != nil {
-		return Value{}, ofProperty(m.name, err)
+	*v = Value{}
+	if err := r.parse(m, v); err != nil {
+		*v = Value{}
+		return ofProperty(m.name, err)
 	}
-	return v, nil
+	return nil
 }
 
-func (r *Reader) parse(m member) (Value, error) {
-	fail := func() (Value, error) {
-		return Value{}, &DecodeError{Reason: fmt.Sprintf("has a value of %d bytes that is not a valid %s", m.tok.to-m.tok.from, m.typ)}
-	}
+// parse sets v, which is absent.
+func (r *Reader) parse(m *member, v *Value) error {
 	text := r.b[m.tok.from:m.tok.to]
 	switch m.tok.kind {
 	case 'n':
-		return Value{}, nil
+		return nil
 	case '{', '[':
-		return Value{}, &DecodeError{Reason: "is an object or a list, which the service does not store"}
+		return &DecodeError{Reason: "is an object or a list, which the service does not store"}
 	case '"':
-		var err error
-		if text, err = r.unquoted(m.tok); err != nil {
-			return Value{}, err
+		if !m.tok.plain {
+			scratch := len(r.scratch)
+			var err error
+			text, err = r.unquoted(&m.tok)
+			if r.scratch = r.scratch[:scratch]; err != nil {
+				return err
+			}
 		}
 	}
-	if m.typ == nil {
-		return parseUntyped(m.tok.kind, text)
+	if m.typ == nil && m.kind == Absent {
+		return r.parseUntyped(&m.tok, text, v)
 	}
-	isText := m.tok.kind == '"'
-	switch string(m.typ) {
-	case "Edm.String":
-		if isText {
-			return Value{Kind: String, S: string(text)}, nil
+	isText, ok := m.tok.kind == '"', false
+	switch v.Kind = m.kind; m.kind {
+	case String:
+		if ok = isText; ok {
+			v.S = r.kept(&m.tok, text)
 		}
-	case "Edm.Int32":
-		if n, ok := parseInteger(text); ok && n >= math.MinInt32 && n <= math.MaxInt32 {
-			return Value{Kind: Int32, I: n}, nil
-		}
-	case "Edm.Int64":
-		if n, ok := parseInteger(text); ok {
-			return Value{Kind: Int64, I: n}, nil
-		}
-	case "Edm.Double":
-		if f, ok := parseDouble(text); ok {
-			return Value{Kind: Double, F: f}, nil
-		}
-	case "Edm.Boolean":
-		if s := string(bytes.ToLower(text)); s == "true" || s == "false" {
-			return boolValue(s == "true"), nil
-		}
-	case "Edm.DateTime":
-		if t, ok := parseTime(text); isText && ok {
-			return Value{Kind: DateTime, T: t}, nil
-		}
-	case "Edm.Guid":
-		if g, ok := parseGUID(text); isText && ok {
-			return Value{Kind: Guid, G: g}, nil
-		}
-	case "Edm.Binary":
-		b := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
-		if n, err := base64.StdEncoding.Strict().Decode(b, text); isText && err == nil {
-			return Value{Kind: Binary, B: b[:n]}, nil
-		}
+	case Int32:
+		v.I, ok = parseInteger(text)
+		ok = ok && v.I >= math.MinInt32 && v.I <= math.MaxInt32
+	case Int64:
+		v.I, ok = parseInteger(text)
+	case Double:
+		v.F, ok = parseDouble(text)
+	case Bool:
+		s := string(bytes.ToLower(text))
+		*v, ok = boolValue(s == "true"), s == "true" || s == "false"
+	case DateTime:
+		v.T, ok = parseTime(text)
+		ok = ok && isText
+	case Guid:
+		v.G, ok = parseGUID(text)
+		ok = ok && isText
+	case Binary:
+		v.B, ok = r.parseBinary(text)
+		ok = ok && isText
 	default:
-		return Value{}, &DecodeError{Reason: fmt.Sprintf("has the unknown type %.60q", m.typ)}
+		return &DecodeError{Reason: fmt.Sprintf("has the unknown type %.60q", m.typ)}
 	}
-	return fail()
+	if !ok {
+		return &DecodeError{Reason: fmt.Sprintf("has a value of %d bytes that is not a valid %v", m.tok.to-m.tok.from, m.kind)}
+	}
+	return nil
 }
 
-// owned is value for a field, which the caller may change: it shares no memory with the columns of the entity.
-func (r *Reader) owned(m *member) (Value, error) {
-	x, err := r.value(*m)
+// parseBinary returns the bytes of a text of base64.
+func (r *Reader) parseBinary(text []byte) ([]byte, bool) {
+	b := r.memory.room(base64.StdEncoding.DecodedLen(len(text)))
+	n, err := strictBase64.Decode(b, text)
+	return b[:n:n], err == nil
+}
+
+var strictBase64 = base64.StdEncoding.Strict()
+
+// readOwn is read for a value of a field, which the caller may change: it shares no memory with the columns of the entity.
+func (r *Reader) readOwn(m *member, v *Value) error {
+	err := r.read(m, v)
 	if m.column != nil {
-		x = x.owned()
+		*v = v.owned()
 	}
-	return x, err
+	return err
 }

@@ -14,10 +14,10 @@ import (
 // scalar describes how a Go type is stored in one property.
 type scalar struct {
 	kind Kind
-	int  bool                                     // an integer of more than 32 bits
-	get  func(v reflect.Value) (Value, error)     // v is addressable
-	set  func(v reflect.Value, x Value) (ok bool) // ok is false if x does not fit the Go type
-	fail func(v reflect.Value, x Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
+	int  bool                                      // an integer of more than 32 bits
+	get  func(v reflect.Value) (Value, error)      // v is addressable
+	set  func(v reflect.Value, x *Value) (ok bool) // ok is false if x does not fit the Go type
+	fail func(v reflect.Value, x *Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
 }
 
 var (
@@ -74,7 +74,7 @@ func scalarOf(t reflect.Type) (scalar, bool) {
 var timeScalar = scalar{
 	kind: DateTime,
 	get:  func(v reflect.Value) (Value, error) { return timeValue(*v.Addr().Interface().(*time.Time)), nil },
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		*v.Addr().Interface().(*time.Time) = x.T
 		return x.Kind == DateTime
 	},
@@ -87,7 +87,7 @@ var guidScalar = scalar{
 		reflect.Copy(reflect.ValueOf(&x.G).Elem(), v)
 		return x, nil
 	},
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		reflect.Copy(v, reflect.ValueOf(&x.G).Elem())
 		return x.Kind == Guid
 	},
@@ -96,19 +96,19 @@ var guidScalar = scalar{
 var binaryScalar = scalar{
 	kind: Binary,
 	get:  func(v reflect.Value) (Value, error) { return binaryValue(v.Bytes()), nil },
-	set:  func(v reflect.Value, x Value) bool { v.SetBytes(x.B); return x.Kind == Binary },
+	set:  func(v reflect.Value, x *Value) bool { v.SetBytes(x.B); return x.Kind == Binary },
 }
 
 var stringScalar = scalar{
 	kind: String,
 	get:  func(v reflect.Value) (Value, error) { return Value{Kind: String, S: v.String()}, nil },
-	set:  func(v reflect.Value, x Value) bool { v.SetString(x.S); return x.Kind == String },
+	set:  func(v reflect.Value, x *Value) bool { v.SetString(x.S); return x.Kind == String },
 }
 
 var boolScalar = scalar{
 	kind: Bool,
 	get:  func(v reflect.Value) (Value, error) { return boolValue(v.Bool()), nil },
-	set:  func(v reflect.Value, x Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
+	set:  func(v reflect.Value, x *Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
 }
 
 // floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a special value without its
@@ -116,7 +116,7 @@ var boolScalar = scalar{
 var floatScalar = scalar{
 	kind: Double,
 	get:  func(v reflect.Value) (Value, error) { return Value{Kind: Double, F: v.Float()}, nil },
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		switch x.Kind {
 		case Int32, Int64:
 			if x.F = float64(x.I); int64(x.F) != x.I || x.I == math.MaxInt64 {
@@ -141,7 +141,7 @@ func intScalar(k Kind) scalar {
 	return scalar{
 		kind: k, int: k == Int64,
 		get: func(v reflect.Value) (Value, error) { return Value{Kind: k, I: v.Int()}, nil },
-		set: func(v reflect.Value, x Value) bool {
+		set: func(v reflect.Value, x *Value) bool {
 			if x.Kind != Int32 && x.Kind != Int64 || v.OverflowInt(x.I) {
 				return false
 			}
@@ -160,7 +160,7 @@ func uintScalar(k Kind) scalar {
 			}
 			return Value{Kind: k, I: int64(v.Uint())}, nil
 		},
-		set: func(v reflect.Value, x Value) bool {
+		set: func(v reflect.Value, x *Value) bool {
 			if x.Kind != Int32 && x.Kind != Int64 || x.I < 0 || v.OverflowUint(uint64(x.I)) {
 				return false
 			}
@@ -177,10 +177,10 @@ var textScalar = scalar{
 		b, err := v.Addr().Interface().(encoding.TextMarshaler).MarshalText()
 		return Value{Kind: String, S: string(b)}, err
 	},
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		return x.Kind == String && v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(x.S)) == nil
 	},
-	fail: func(v reflect.Value, x Value) error {
+	fail: func(v reflect.Value, x *Value) error {
 		if x.Kind != String {
 			return nil
 		}
@@ -201,10 +201,10 @@ var jsonScalar = scalar{
 		b, err := json.Marshal(v.Addr().Interface())
 		return Value{Kind: String, S: string(b)}, err
 	},
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		return x.Kind == String && json.Unmarshal([]byte(x.S), v.Addr().Interface()) == nil
 	},
-	fail: func(v reflect.Value, x Value) error {
+	fail: func(v reflect.Value, x *Value) error {
 		if x.Kind != String {
 			return nil
 		}
@@ -222,7 +222,7 @@ func pointerTo(t reflect.Type, s scalar) scalar {
 			}
 			return s.get(v.Elem())
 		},
-		set: func(v reflect.Value, x Value) bool {
+		set: func(v reflect.Value, x *Value) bool {
 			p := reflect.New(t.Elem())
 			if !s.set(p.Elem(), x) {
 				return false
@@ -245,7 +245,7 @@ var sdkTimeScalar = scalar{
 	get: func(v reflect.Value) (Value, error) {
 		return timeValue(time.Time(*v.Addr().Interface().(*aztables.EDMDateTime))), nil
 	},
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		*v.Addr().Interface().(*aztables.EDMDateTime) = aztables.EDMDateTime(x.T)
 		return x.Kind == DateTime
 	},
@@ -255,7 +255,7 @@ var sdkTimeScalar = scalar{
 var sdkGUIDScalar = scalar{
 	kind: Guid,
 	get:  func(v reflect.Value) (Value, error) { return guidValue(v.String()) },
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		v.SetString(string(appendGUID(nil, x.G)))
 		return x.Kind == Guid
 	},

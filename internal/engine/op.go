@@ -122,7 +122,7 @@ func (op *Op) applied(etag azcore.ETag, id string) {
 
 // size is the number of bytes of the rows that the operation holds.
 func (op *Op) size() int {
-	n := op.Body.Length + len(op.Before.JSON)
+	n := op.Body.Length + op.Before.JSON.Len()
 	for i := range op.Before.Columns {
 		n += len(op.Before.Columns[i].Name) + 16
 	}

@@ -19,7 +19,7 @@ type Row struct {
 	ETag      azcore.ETag
 	Timestamp time.Time
 	Columns   []edm.Column
-	JSON      []byte // as it was read, nil if it was not
+	JSON      edm.JSON // as it was read
 }
 
 // Stored returns the row's content.

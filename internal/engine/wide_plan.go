@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -150,7 +149,7 @@ func overlaid(columns, set []edm.Column) []edm.Column {
 
 // hasParts reports whether a row is the head of a wide entity.
 func hasParts(row edm.Stored) bool {
-	if row.JSON != nil && !bytes.Contains(row.JSON, []byte(`"`+reserved.Parts+`"`)) {
+	if row.JSON.Len() > 0 && !row.JSON.Mentions(reserved.Parts) {
 		return false
 	}
 	columns, err := row.Decoded()
