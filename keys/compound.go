@@ -185,8 +185,8 @@ func (f valueLayout[K]) newWriter(k K, more bool) (*writer, error) {
 		return nil, err
 	}
 	w := f.name.newWriter()
-	f.write(w, k, more)
-	return w, w.err
+	f.write(&w, k, more)
+	return &w, w.err
 }
 
 func (f valueLayout[K]) allRange() Range {

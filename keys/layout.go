@@ -56,24 +56,24 @@ func (l Layout3[A, B, C]) Named(prefix string) Layout3[A, B, C] { l.name = newNa
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
 func (l Layout1[A]) Of(a A) Enc {
 	w := l.name.newWriter()
-	writePart(w, l.a, a, false)
+	writePart(&w, l.a, a, false)
 	return w.key()
 }
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
 func (l Layout2[A, B]) Of(a A, b B) Enc {
 	w := l.name.newWriter()
-	writePart(w, l.a, a, true)
-	writePart(w, l.b, b, false)
+	writePart(&w, l.a, a, true)
+	writePart(&w, l.b, b, false)
 	return w.key()
 }
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
 func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc {
 	w := l.name.newWriter()
-	writePart(w, l.a, a, true)
-	writePart(w, l.b, b, true)
-	writePart(w, l.c, c, false)
+	writePart(&w, l.a, a, true)
+	writePart(&w, l.b, b, true)
+	writePart(&w, l.c, c, false)
 	return w.key()
 }
 
@@ -127,8 +127,8 @@ type writer struct {
 	err error
 }
 
-func (n name) newWriter() *writer {
-	return &writer{b: append(make([]byte, 0, 48), n.prefix...), err: n.err}
+func (n name) newWriter() writer {
+	return writer{b: append(make([]byte, 0, 48), n.prefix...), err: n.err}
 }
 
 // writePart writes a part. more reports whether another part follows.

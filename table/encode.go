@@ -22,6 +22,14 @@ func (h handle) create(k keys.Key, value any, stored edm.Stored, except ...strin
 	return h.encode(k, value, stored, except...)
 }
 
+// newWriter begins an entity. Maintainers and parts need its columns.
+func (h handle) newWriter(k keys.Key) *edm.Writer {
+	if m := h.engine.Mode; len(m.Maintainers) > 0 || m.Parts > 0 || h.shape.isRow {
+		return edm.NewWriter(k.PartitionKey(), k.RowKey(), h.shape.plan.Fields()+1)
+	}
+	return edm.NewTextWriter(k.PartitionKey(), k.RowKey())
+}
+
 // encode returns the whole of a value under a key, and the other columns of the stored row, except for some properties.
 func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...string) (edm.Body, error) {
 	if value == nil {
@@ -36,7 +44,7 @@ func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...strin
 	if row, ok := value.(*Row); ok && h.engine.Mode.Parts == 0 {
 		value = row.flat()
 	}
-	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), h.shape.plan.Fields()+1)
+	w := h.newWriter(k)
 	own := append(h.shape.put(w), reserved.OperationID)
 	own = append(own, except...)
 	if !stored.Known() {
@@ -144,7 +152,7 @@ func (h handle) merged(e parts, sets []set) (body edm.Body, err error) {
 		if !h.engine.Options.OmitOperationID {
 			id = engine.UnassignedID
 		}
-		_, err = e.row.Overlay(e.key.PartitionKey(), e.key.RowKey(), body.Columns, id, reserved.OperationID)
+		_, err = e.row.Overlay(e.key.PartitionKey(), e.key.RowKey(), body.Columns(), id, reserved.OperationID)
 	}
 	return body, err
 }

@@ -184,7 +184,7 @@ func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode) Op 
 	case ReplaceExisting:
 	case MergeExisting:
 		op.op.Kind, use = aztables.TransactionTypeInsertMerge, mergesUpsert
-		if field := h.shape.plan.ChunksIn(op.op.Body.Columns); field != "" {
+		if field := h.shape.plan.ChunksIn(op.op.Body.Columns()); field != "" {
 			op.op.Err = &ValueError{Field: field, Reason: "is stored in chunks, of which MergeExisting would leave the surplus ones of the old value: use Update, or ReplaceExisting"}
 		}
 		if h.shape.version > 0 {

@@ -19,13 +19,16 @@ func (j JSON) Len() int { return len(j.response) + len(j.text) }
 
 // Mentions reports whether the name of a property occurs, perhaps inside a text.
 func (j JSON) Mentions(name string) bool {
-	name = `"` + name + `"`
+	name += `"` // not in front of it: quotes are frequent
 	return strings.Contains(j.text, name) || bytes.Contains(j.response, []byte(name))
 }
 
-func (j JSON) reader() *Reader {
-	if j.response != nil {
-		return NewReader(j.response)
-	}
-	return NewReader([]byte(j.text))
+// Stored is the content of a stored entity: the JSON that was read, or the columns that were written. The zero value is content
+// that is not known.
+type Stored struct {
+	JSON    JSON
+	Columns []Column // nil if they are not decoded
 }
+
+// Known reports whether the content is known.
+func (s Stored) Known() bool { return s.JSON.Len() > 0 || s.Columns != nil }

@@ -1,40 +1,10 @@
 package edm
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 	"time"
 )
-
-// parseUntyped parses a value without an annotation: its form determines its type.
-func (r *Reader) parseUntyped(t *token, text []byte, v *Value) error {
-	switch t.kind {
-	case '"':
-		v.Kind, v.S = String, r.kept(t, text)
-		return nil
-	case 't', 'f':
-		*v = boolValue(t.kind == 't')
-		return nil
-	}
-	var ok bool
-	if bytes.ContainsAny(text, ".eE") {
-		v.Kind = Double
-		v.F, ok = parseDouble(text)
-	} else if v.I, ok = parseInteger(text); ok {
-		v.Kind = Int64
-		if v.I >= math.MinInt32 && v.I <= math.MaxInt32 {
-			v.Kind = Int32
-		}
-	} else { // a whole double without a decimal point, too large for an Int64
-		v.Kind, v.I = Double, 0
-		v.F, ok = parseDouble(text)
-	}
-	if !ok {
-		return &DecodeError{Reason: "has a number that is neither an Int64 nor a Double"}
-	}
-	return nil
-}
 
 func parseInteger(text []byte) (n int64, ok bool) {
 	if len(text) > 18 { // it may overflow

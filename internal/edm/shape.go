@@ -26,6 +26,9 @@ type seen struct {
 	known bool
 }
 
+// notSeen is the position of a member that is not in the shape.
+const notSeen = -1
+
 // role says what a member is.
 type role uint8
 

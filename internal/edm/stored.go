@@ -5,18 +5,15 @@ import (
 	"slices"
 )
 
-// Stored is the content of a stored entity: the JSON that was read, or the columns that were written. The zero value is content
-// that is not known.
-type Stored struct {
-	JSON    JSON
-	Columns []Column // nil if they are not decoded
-}
-
 // Stored returns the content of the entity.
 func (e Entity) Stored() Stored { return Stored{JSON: e.JSON, Columns: e.Columns} }
 
-// Known reports whether the content is known.
-func (s Stored) Known() bool { return s.JSON.Len() > 0 || s.Columns != nil }
+func (j JSON) reader() *Reader {
+	if j.response != nil {
+		return NewReader(j.response)
+	}
+	return NewReader([]byte(j.text))
+}
 
 // Open returns a reader that has read the entity. The keys are those of an entity that is known by its columns.
 func (s Stored) Open(partitionKey, rowKey string) (*Reader, Entity, error) {
@@ -73,7 +70,20 @@ func (s Stored) Overlay(partitionKey, rowKey string, set []Column, reserve Colum
 		w.Reserve(reserve)
 	}
 	body, err := w.Finish()
-	return Stored{Columns: body.Columns}, err
+	return Stored{Columns: body.Columns()}, err
+}
+
+// open returns a reader that has read the stored entity, which is the same for all properties of the writer; nil for an error.
+func (w *Writer) open(stored Stored) *Reader {
+	if w.stored == nil && w.err == nil {
+		r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
+		if err != nil {
+			w.Fail(err)
+			return nil
+		}
+		w.stored = r
+	}
+	return w.stored
 }
 
 // storedNumberTypes returns the types of numbers in a stored entity that differ from the types of their fields, nil for none.
@@ -81,9 +91,8 @@ func (p *Plan) storedNumberTypes(w *Writer, stored Stored) (types map[string]Kin
 	if !stored.Known() {
 		return nil
 	}
-	r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
-	if err != nil {
-		w.Fail(err)
+	r := w.open(stored)
+	if r == nil {
 		return nil
 	}
 	composites := false
@@ -138,9 +147,8 @@ func (p *Plan) PutUnknown(w *Writer, stored Stored, except ...string) {
 	if !stored.Known() {
 		return
 	}
-	r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
-	if err != nil {
-		w.Fail(err)
+	r := w.open(stored)
+	if r == nil {
 		return
 	}
 	for i := range r.members {
@@ -152,6 +160,6 @@ func (p *Plan) PutUnknown(w *Writer, stored Stored, except ...string) {
 			w.Fail(err)
 			return
 		}
-		w.PutColumn(Column{r.name(m), r.value, m.part()})
+		w.PutColumn(Column{Name: r.name(m), Value: r.value, Part: m.part()})
 	}
 }
