@@ -126,9 +126,6 @@ func (r *Reader) readMember() (err error) {
 	if s := r.shape.find(r.b[r.i:]); s != nil {
 		r.i += len(s.raw)
 		m.name, m.typ, m.kind, m.at, what = s.name, s.typ, s.kind, int16(r.shape.next-1), s.role
-		if len(r.annotations) > 0 {
-			r.takeAnnotation(m)
-		}
 	} else if what, err = r.readName(m); err != nil || what == typeOf {
 		return err
 	}
