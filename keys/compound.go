@@ -144,7 +144,7 @@ func (l Compound[K]) Decode(s string) (k K, err error) {
 		return k, err
 	}
 	r := l.layout.name.newReader(s)
-	l.layout.read(r, &k, false)
+	l.layout.read(&r, &k, false)
 	return k, r.err
 }
 
@@ -185,8 +185,8 @@ func (f valueLayout[K]) newWriter(k K, more bool) (*writer, error) {
 		return nil, err
 	}
 	w := f.name.newWriter()
-	f.write(w, k, more)
-	return w, w.err
+	f.write(&w, k, more)
+	return &w, w.err
 }
 
 func (f valueLayout[K]) allRange() Range {

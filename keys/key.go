@@ -86,6 +86,9 @@ func checkKey(s string) error {
 
 // checkService checks the rules of the service only.
 func checkService(s string) error {
+	if isPlain(s) {
+		return nil
+	}
 	fail := func(reason string) error { return &KeyError{Value: s, Reason: reason} }
 	if !utf8.ValidString(s) {
 		return fail("is not valid UTF-8")
@@ -107,6 +110,16 @@ func checkService(s string) error {
 		return &KeyError{Value: s, Reason: "has too many UTF-16 units", Length: units, Limit: MaxUnits}
 	}
 	return nil
+}
+
+// isPlain reports whether a text is short and has only ASCII characters that the service accepts in keys, as most keys have.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '/' || c == '\\' || c == '#' || c == '?' {
+			return false
+		}
+	}
+	return len(s) <= MaxUnits
 }
 
 func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
@@ -151,7 +164,11 @@ func (k Key) Err() error {
 	if k.err != nil {
 		return k.err
 	}
-	return errors.Join(ofKey("PartitionKey", checkAddress(k.pk)), ofKey("RowKey", checkAddress(k.rk)))
+	pk, rk := checkAddress(k.pk), checkAddress(k.rk)
+	if pk == nil && rk == nil {
+		return nil
+	}
+	return errors.Join(ofKey("PartitionKey", pk), ofKey("RowKey", rk))
 }
 
 // checkAddress returns an error if no request can address a row by the key.

@@ -56,48 +56,48 @@ func (l Layout3[A, B, C]) Named(prefix string) Layout3[A, B, C] { l.name = newNa
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
 func (l Layout1[A]) Of(a A) Enc {
 	w := l.name.newWriter()
-	writePart(w, l.a, a, false)
+	writePart(&w, l.a, a, false)
 	return w.key()
 }
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
 func (l Layout2[A, B]) Of(a A, b B) Enc {
 	w := l.name.newWriter()
-	writePart(w, l.a, a, true)
-	writePart(w, l.b, b, false)
+	writePart(&w, l.a, a, true)
+	writePart(&w, l.b, b, false)
 	return w.key()
 }
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
 func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc {
 	w := l.name.newWriter()
-	writePart(w, l.a, a, true)
-	writePart(w, l.b, b, true)
-	writePart(w, l.c, c, false)
+	writePart(&w, l.a, a, true)
+	writePart(&w, l.b, b, true)
+	writePart(&w, l.c, c, false)
 	return w.key()
 }
 
 // Decode returns the values of a key. A key that Of does not make is a *KeyError.
 func (l Layout1[A]) Decode(s string) (a A, err error) {
 	r := l.name.newReader(s)
-	readPart(r, l.a, &a, false)
+	readPart(&r, l.a, &a, false)
 	return a, r.err
 }
 
 // Decode returns the values of a key. A key that Of does not make is a *KeyError.
 func (l Layout2[A, B]) Decode(s string) (a A, b B, err error) {
 	r := l.name.newReader(s)
-	readPart(r, l.a, &a, true)
-	readPart(r, l.b, &b, false)
+	readPart(&r, l.a, &a, true)
+	readPart(&r, l.b, &b, false)
 	return a, b, r.err
 }
 
 // Decode returns the values of a key. A key that Of does not make is a *KeyError.
 func (l Layout3[A, B, C]) Decode(s string) (a A, b B, c C, err error) {
 	r := l.name.newReader(s)
-	readPart(r, l.a, &a, true)
-	readPart(r, l.b, &b, true)
-	readPart(r, l.c, &c, false)
+	readPart(&r, l.a, &a, true)
+	readPart(&r, l.b, &b, true)
+	readPart(&r, l.c, &c, false)
 	return a, b, c, r.err
 }
 
@@ -127,8 +127,8 @@ type writer struct {
 	err error
 }
 
-func (n name) newWriter() *writer {
-	return &writer{b: append(make([]byte, 0, 48), n.prefix...), err: n.err}
+func (n name) newWriter() writer {
+	return writer{b: append(make([]byte, 0, 48), n.prefix...), err: n.err}
 }
 
 // writePart writes a part. more reports whether another part follows.
@@ -170,8 +170,8 @@ type reader struct {
 	err         error
 }
 
-func (n name) newReader(s string) *reader {
-	r := &reader{whole: s, rest: s, err: n.err}
+func (n name) newReader(s string) reader {
+	r := reader{whole: s, rest: s, err: n.err}
 	if r.err == nil {
 		if r.err = checkKey(s); r.err == nil {
 			var ok bool
@@ -189,7 +189,6 @@ func readPart[A any](r *reader, p Part[A], to *A, more bool) {
 	if r.err != nil {
 		return
 	}
-	fail := func(reason string) { r.err = ofPart(r.n, p, &KeyError{Value: r.whole, Reason: reason}) }
 	if r.err = checkPart(r.n, p); r.err != nil {
 		return
 	}
@@ -198,13 +197,13 @@ func readPart[A any](r *reader, p Part[A], to *A, more bool) {
 		end := p.end + separator
 		i := strings.Index(s, separator)
 		if i < 0 || !strings.HasSuffix(s[:i+1], end) {
-			fail("ends before the last part")
+			r.err = ofPart(r.n, p, &KeyError{Value: r.whole, Reason: "ends before the last part"})
 			return
 		}
 		s, r.rest = s[:i+1-len(end)], s[i+1:]
 	}
 	if p.width > 0 && len(s) != p.width {
-		fail(fmt.Sprintf("has %d characters in this part; the layout requires %d", len(s), p.width))
+		r.err = ofPart(r.n, p, &KeyError{Value: r.whole, Reason: fmt.Sprintf("has %d characters in this part; the layout requires %d", len(s), p.width)})
 		return
 	}
 	v, err := p.parse(s)

@@ -71,8 +71,18 @@ func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part
 			return dst, nil
 		},
 		parse: func(s string) (S, error) {
-			b := make([]byte, 0, len(s))
-			for i := 0; i < len(s); i++ {
+			escaped := 0
+			for escaped < len(s) {
+				if _, must := rule(s[escaped]); must {
+					break
+				}
+				escaped++
+			}
+			if escaped == len(s) {
+				return S(s), nil
+			}
+			b := append(make([]byte, 0, len(s)), s[:escaped]...)
+			for i := escaped; i < len(s); i++ {
 				if _, must := rule(s[i]); !must {
 					b = append(b, s[i])
 					continue

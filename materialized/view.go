@@ -90,7 +90,7 @@ func (v *View[T, V]) once(e *T, k keys.Key) (d derived[V], err error) {
 		return d, fmt.Errorf("view %s: derive returned an entity whose RowKey is too long: %w", v.name, err)
 	}
 	d = derived[V]{value: &value, key: plain.Key}
-	d.row = &engine.Row{Key: plain.Key, Columns: contentOf(plain.Body.Columns)}
+	d.row = &engine.Row{Key: plain.Key, Columns: contentOf(plain.Body.Columns())}
 	d.digest = digestOf(d.row.Columns)
 	return d, nil
 }

@@ -92,7 +92,7 @@ func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.row, e.upgraded = edm.Stored{Columns: body.Columns}, true
+	e.row, e.upgraded = edm.Stored{Columns: body.Columns()}, true
 	r, _, err = e.row.Open(body.PartitionKey, body.RowKey)
 	return r, err
 }
@@ -113,7 +113,7 @@ func (s *shape) entityOf(row *Row) (entity, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored := edm.Stored{Columns: body.Columns}
+	stored := edm.Stored{Columns: body.Columns()}
 	r, in, err := stored.Open(k.PartitionKey(), k.RowKey())
 	if err != nil {
 		return nil, err
@@ -129,11 +129,11 @@ func (s *shape) entityOf(row *Row) (entity, error) {
 	if _, whole := row.Get(reserved.OperationID); whole {
 		e, _, err := s.decode(r, in, stored)
 		if err == nil {
-			e.parts().copied = &engine.Row{Key: k, Columns: body.Columns}
+			e.parts().copied = &engine.Row{Key: k, Columns: body.Columns()}
 		}
 		return e, err
 	}
-	return s.partial(r, in, &engine.Row{Key: k, Columns: body.Columns})
+	return s.partial(r, in, &engine.Row{Key: k, Columns: body.Columns()})
 }
 
 // partial decodes a row of which only part is known: the columns of the copy.
@@ -171,7 +171,10 @@ func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
 		v.Key = k
 	}
 	// The key may be one that this library would not make: of a row that another program has written, and that was moved.
-	body, err := h.encode(k, p.value, p.row)
+	var body edm.Body
+	if err = h.agree(k, p.value); err == nil {
+		body, err = h.encode(k, p.value, p.row)
+	}
 	*p.key, *p.known = k, known{}
 	return e, body, err
 }

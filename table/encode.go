@@ -22,7 +22,33 @@ func (h handle) create(k keys.Key, value any, stored edm.Stored, except ...strin
 	return h.encode(k, value, stored, except...)
 }
 
-// encode returns the whole of a value under a key, and the other columns of the stored row, except for some properties.
+// createNew is create for a new entity. agrees reports that the key was made of the value.
+func (h handle) createNew(k keys.Key, value any, agrees bool) (edm.Body, error) {
+	if !agrees && value != nil {
+		if err := h.agree(k, value); err != nil {
+			return edm.Body{}, err
+		}
+	}
+	return h.create(k, value, edm.Stored{})
+}
+
+// agree returns the error of a key that is invalid, or not that of the value.
+func (h handle) agree(k keys.Key, value any) error {
+	if err := k.Err(); err != nil {
+		return err
+	}
+	return h.shape.agrees(value, k)
+}
+
+// newWriter begins an entity. Maintainers and parts need its columns.
+func (h handle) newWriter(k keys.Key) *edm.Writer {
+	if m := h.engine.Mode; len(m.Maintainers) > 0 || m.Parts > 0 || h.shape.isRow {
+		return edm.NewWriter(k.PartitionKey(), k.RowKey(), h.shape.plan.Fields()+1)
+	}
+	return edm.NewTextWriter(k.PartitionKey(), k.RowKey())
+}
+
+// encode returns the whole of a value under a key, with which the value agrees ([shape.agrees]), and the other columns of the stored row, except for some properties.
 func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...string) (edm.Body, error) {
 	if value == nil {
 		return edm.Body{}, errNil
@@ -30,26 +56,26 @@ func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...strin
 	if err := k.Err(); err != nil {
 		return edm.Body{}, err
 	}
-	if err := h.shape.agrees(value, k); err != nil {
-		return edm.Body{}, err
-	}
 	if row, ok := value.(*Row); ok && h.engine.Mode.Parts == 0 {
 		value = row.flat()
 	}
-	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), h.shape.plan.Fields()+1)
-	own := append(h.shape.put(w), reserved.OperationID)
-	own = append(own, except...)
-	if !stored.Known() {
+	w := h.newWriter(k)
+	own := h.shape.put(w)
+	row, isRow := value.(*Row)
+	if isRow || stored.Known() {
+		own = slices.Concat(own, []string{reserved.OperationID}, except)
+	}
+	if isRow && !stored.Known() {
 		own = append(own, engine.StateProperties()...) // a new row has none of another's
 		if !h.engine.Mode.LibraryRows {
 			own = append(own, reserved.Owner)
 		}
 	}
-	if row, ok := value.(*Row); ok && stored.Known() {
+	if isRow && stored.Known() {
 		if err := row.over(w, stored, h.engine.Mode.LibraryRows, own...); err != nil {
 			return edm.Body{}, err
 		}
-	} else if ok {
+	} else if isRow {
 		row.write(w, own...)
 	} else {
 		h.shape.plan.Encode(w, reflect.ValueOf(value).Elem(), stored)
@@ -144,7 +170,7 @@ func (h handle) merged(e parts, sets []set) (body edm.Body, err error) {
 		if !h.engine.Options.OmitOperationID {
 			id = engine.UnassignedID
 		}
-		_, err = e.row.Overlay(e.key.PartitionKey(), e.key.RowKey(), body.Columns, id, reserved.OperationID)
+		_, err = e.row.Overlay(e.key.PartitionKey(), e.key.RowKey(), body.Columns(), id, reserved.OperationID)
 	}
 	return body, err
 }

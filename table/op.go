@@ -132,7 +132,7 @@ func storing[T any](ctx context.Context, op Op) (*Entity[T], error) {
 func (t *Table[T]) InsertOp(v *T) Op { return t.h.insertByFields(newEntity(v)) }
 
 // InsertAtOp is [Table.InsertAt] as part of a transaction.
-func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op { return t.h.insert("InsertAt", k, newEntity(v)) }
+func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op { return t.h.insert("InsertAt", k, newEntity(v), false) }
 
 // newEntity returns an entity that is to be stored, nil for a nil value.
 //
@@ -145,13 +145,14 @@ func newEntity[T any](v *T) entity {
 }
 
 func (h handle) insertByFields(e entity) Op {
-	return h.insert("Insert", h.shape.keyOf(e.parts().value), e)
+	return h.insert("Insert", h.shape.keyOf(e.parts().value), e, true)
 }
 
-func (h handle) insert(method string, k keys.Key, e entity) Op {
+// insert is the operation of Insert and InsertAt. agrees reports that the key was made of the value.
+func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
 	op := h.begin(method, aztables.TransactionTypeAdd, k)
 	p := e.parts().at(k)
-	if op.op.Body, op.op.Err = h.create(k, p.value, edm.Stored{}); op.op.Err != nil {
+	if op.op.Body, op.op.Err = h.createNew(k, p.value, agrees); op.op.Err != nil {
 		return op
 	}
 	op.stored, op.op.Known = e, true
@@ -166,17 +167,17 @@ func (t *Table[T]) UpsertOp(v *T, mode UpsertMode) Op {
 
 // UpsertAtOp is [Table.UpsertAt] as part of a transaction.
 func (t *Table[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
-	return t.h.upsert("UpsertAt", k, newEntity(v), mode)
+	return t.h.upsert("UpsertAt", k, newEntity(v), mode, false)
 }
 
 func (h handle) upsertByFields(e entity, mode UpsertMode) Op {
-	return h.upsert("Upsert", h.shape.keyOf(e.parts().value), e, mode)
+	return h.upsert("Upsert", h.shape.keyOf(e.parts().value), e, mode, true)
 }
 
-func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode) Op {
+func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agrees bool) Op {
 	op := h.begin(method, aztables.TransactionTypeInsertReplace, k)
 	p := e.parts().at(k)
-	if op.op.Body, op.op.Err = h.create(k, p.value, edm.Stored{}); op.op.Err != nil {
+	if op.op.Body, op.op.Err = h.createNew(k, p.value, agrees); op.op.Err != nil {
 		return op
 	}
 	use := makesEntity
@@ -184,7 +185,7 @@ func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode) Op 
 	case ReplaceExisting:
 	case MergeExisting:
 		op.op.Kind, use = aztables.TransactionTypeInsertMerge, mergesUpsert
-		if field := h.shape.plan.ChunksIn(op.op.Body.Columns); field != "" {
+		if field := h.shape.plan.ChunksIn(op.op.Body.Columns()); field != "" {
 			op.op.Err = &ValueError{Field: field, Reason: "is stored in chunks, of which MergeExisting would leave the surplus ones of the old value: use Update, or ReplaceExisting"}
 		}
 		if h.shape.version > 0 {

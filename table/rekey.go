@@ -77,6 +77,9 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 		moved.Key = to
 		value = &moved
 	}
+	if insert.op.Err = other.agree(to, value); insert.op.Err != nil {
+		return remove, insert, insert.op.Err
+	}
 	if insert.op.Body, insert.op.Err = other.create(to, value, p.row, reserved.MaintainerState); insert.op.Err != nil {
 		return remove, insert, insert.op.Err
 	}

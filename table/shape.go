@@ -108,7 +108,7 @@ func (s *shape) projected(value any, properties []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored := edm.Stored{Columns: (&engine.Row{Columns: body.Columns}).Project(properties...).Columns}
+	stored := edm.Stored{Columns: (&engine.Row{Columns: body.Columns()}).Project(properties...).Columns}
 	r, _, err := stored.Open("p", "r")
 	if err != nil {
 		return nil, err

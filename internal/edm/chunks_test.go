@@ -27,7 +27,7 @@ func (c *chunked) encoded(t testing.TB) (*Plan, []Column) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, body.Columns
+	return p, body.Columns()
 }
 
 // TestChunksMissing: a value of which any chunk is missing or cut is an error.
@@ -105,11 +105,8 @@ func TestChunksCopies(t *testing.T) {
 	if got := ratio(func() { c.encoded(t) }); got > 1.1 {
 		t.Errorf("encode: got %.2f times the value allocated, want 1", got)
 	}
-	body := Body{PartitionKey: "p", RowKey: "r", Columns: columns}
-	length := 0
-	for i := range columns {
-		length += columns[i].length()
-	}
+	body := Body{PartitionKey: "p", RowKey: "r"}.WithColumns(columns)
+	length := len(body.Append(nil))
 	if got := ratio(func() { body.Append(make([]byte, 0, length+100)) }); got > 1.4 {
 		t.Errorf("JSON: got %.2f times the value allocated, want 4/3", got)
 	}

@@ -10,9 +10,10 @@ import (
 // Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader read last. Properties without a
 // field go to the map of unknown columns if the type has one, except for system properties.
 func (p *Plan) Decode(r *Reader, v reflect.Value) error {
+	x := &r.value
 	for i := range r.members {
 		m := &r.members[i]
-		t, known := p.byName[string(m.name)]
+		t, known := r.propertyOf(p, m)
 		if !known {
 			if err := p.decodeExtra(r, m, v); err != nil {
 				return err
@@ -23,14 +24,13 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 		if f.form == composite || f.form == chunks {
 			continue
 		}
-		x, err := r.owned(m)
-		if err != nil {
+		if err := r.readOwn(m, x); err != nil {
 			return err
 		}
 		if x.Kind == Absent {
 			continue
 		}
-		fv := v.FieldByIndex(f.path)
+		fv := f.of(v)
 		if f.form == elements {
 			fv = elementAt(fv, t.sub)
 		}
@@ -38,10 +38,35 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 			return f.mismatch(f.names[t.sub], fv, x)
 		}
 	}
+	if !p.composed {
+		return nil
+	}
 	if err := p.decodeChunks(r, v); err != nil {
 		return err
 	}
 	return p.decodeComposites(r, v)
+}
+
+// propertyOf returns the field of a member.
+func (r *Reader) propertyOf(p *Plan, m *member) (propertyOf, bool) {
+	if m.at == notSeen {
+		of, known := p.byName[string(m.name)]
+		return of, known
+	}
+	s := &r.shape.all[m.at]
+	if s.plan != p {
+		s.plan = p
+		s.of, s.known = p.byName[string(m.name)]
+	}
+	return s.of, s.known
+}
+
+// of returns the field in a struct.
+func (f *field) of(v reflect.Value) reflect.Value {
+	if len(f.path) == 1 {
+		return v.Field(f.path[0])
+	}
+	return v.FieldByIndex(f.path)
 }
 
 // elementAt returns the i-th element of a list, which it extends if necessary.
@@ -55,7 +80,7 @@ func elementAt(list reflect.Value, i int) reflect.Value {
 // SetElement sets an element of a list, which it extends if necessary.
 func SetElement(list reflect.Value, i int, v reflect.Value) { elementAt(list, i).Set(v) }
 
-func (f *field) mismatch(name string, v reflect.Value, x Value) error {
+func (f *field) mismatch(name string, v reflect.Value, x *Value) error {
 	e := &DecodeError{Field: name, Reason: fmt.Sprintf("the %v does not fit the field's type %v", x.Kind, v.Type())}
 	if f.scalar.fail != nil {
 		if e.Err = f.scalar.fail(v, x); e.Err != nil {
@@ -72,15 +97,15 @@ func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
 	if p.extra == nil || IsSystem(string(m.name)) {
 		return nil
 	}
-	x, err := r.owned(m)
-	if err != nil || x.Kind == Absent {
+	x := &r.value
+	if err := r.readOwn(m, x); err != nil || x.Kind == Absent {
 		return err
 	}
 	columns := v.FieldByIndex(p.extra)
 	if columns.IsNil() {
 		columns.Set(reflect.MakeMap(columns.Type()))
 	}
-	columns.Interface().(map[string]any)[string(m.name)] = x.Any()
+	columns.Interface().(map[string]any)[r.name(m)] = x.Any()
 	return nil
 }
 
@@ -98,12 +123,11 @@ func (p *Plan) decodeChunks(r *Reader, v reflect.Value) error {
 			if !known || t.field != i {
 				continue
 			}
-			x, err := r.value(*m)
-			if err != nil {
+			if err := r.read(m, &pieces[t.sub]); err != nil {
 				return err
 			}
-			if x.Kind != Absent {
-				pieces[t.sub], last = x, max(last, t.sub)
+			if pieces[t.sub].Kind != Absent {
+				last = max(last, t.sub)
 			}
 		}
 		if last < 0 {
@@ -117,8 +141,8 @@ func (p *Plan) decodeChunks(r *Reader, v reflect.Value) error {
 		if last == 0 {
 			whole = whole.owned()
 		}
-		if !f.scalar.set(fv, whole) {
-			return f.mismatch(f.name, fv, whole)
+		if !f.scalar.set(fv, &whole) {
+			return f.mismatch(f.name, fv, &whole)
 		}
 	}
 	return nil
@@ -137,8 +161,8 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 			if t, ok := p.byName[string(m.name)]; !ok || t.field != i {
 				continue
 			}
-			x, err := r.owned(m)
-			if err != nil {
+			x := &r.value
+			if err := r.readOwn(m, x); err != nil {
 				return err
 			}
 			values[p.byName[string(m.name)].sub] = x.Any()

@@ -14,9 +14,13 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
 	}
+	if w.hint = max(w.hint, p.textHint(v)); w.hint > 4*largeValue {
+		w.body.kept, w.hint = true, 0
+		w.setLarge()
+	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		f.encode(w, v.FieldByIndex(f.path))
+		f.encode(w, f.of(v))
 	}
 	if p.extra != nil {
 		p.encodeExtra(w, v.FieldByIndex(p.extra).Interface().(map[string]any))
@@ -46,9 +50,9 @@ func (p *Plan) EncodeField(w *Writer, path []int, element int, v reflect.Value, 
 	case f.form == elements || f.form == chunks:
 		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot set a list, nor a value in chunks, since it does not remove surplus properties; use Replace"})
 	}
-	before := len(w.body.Columns)
+	before := w.count
 	f.encode(w, v)
-	if w.err == nil && len(w.body.Columns)-before != len(f.names) {
+	if w.err == nil && w.count-before != len(f.labels) {
 		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot make a property absent (nil, zero time, omitempty); use Replace"})
 	}
 }
@@ -60,19 +64,19 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		if f.omit && v.IsZero() {
 			return
 		}
-		x, err := f.storedValue(v)
+		x, err := w.valueOf(f, v)
 		if err != nil {
 			w.Fail(f.refusal(f.name, err))
 			return
 		}
-		w.putIn(f.first, f.name, x)
+		w.put(f.first, &f.labels[0], x)
 	case elements:
 		if v.Len() > len(f.names) {
 			w.Fail(&LimitError{Field: f.name, Limit: "elements", Got: v.Len(), Max: len(f.names)})
 			return
 		}
 		for i := range v.Len() {
-			x, err := f.storedValue(v.Index(i))
+			x, err := w.valueOf(f, v.Index(i))
 			if err != nil {
 				w.Fail(f.refusal(f.names[i], err))
 				return
@@ -81,7 +85,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 				w.Fail(&ValueError{Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so that the list would be read back shorter"})
 				return
 			}
-			w.putIn(f.partOf(i), f.names[i], x)
+			w.put(f.partOf(i), &f.labels[i], x)
 		}
 	case chunks:
 		f.encodeChunks(w, v)
@@ -96,7 +100,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 			return
 		}
 		for i, value := range values {
-			w.putAnyIn(f.first, f.names[i], value)
+			w.putAny(f.first, &f.labels[i], value)
 		}
 	}
 }
@@ -106,7 +110,7 @@ func (f *field) encodeChunks(w *Writer, v reflect.Value) {
 	if f.omit && v.IsZero() {
 		return
 	}
-	x, err := f.scalar.get(v)
+	x, err := w.valueOf(f, v)
 	switch {
 	case err != nil:
 		w.Fail(f.refusal(f.name, err))
@@ -115,26 +119,68 @@ func (f *field) encodeChunks(w *Writer, v reflect.Value) {
 		w.Fail(errNotUTF8(f.name))
 		return
 	}
-	all := chunksOf(x)
+	all := chunksOf(*x)
 	if len(all) > len(f.names) {
 		w.Fail(&LimitError{Field: f.name, Limit: "chunks of 64 KiB; store a larger value in a blob (package largeentity)", Got: len(all), Max: len(f.names)})
 		return
 	}
 	for i := range all {
-		w.putIn(f.partOf(i), f.names[i], all[i])
+		w.put(f.partOf(i), &f.labels[i], &all[i])
 	}
 }
 
-// storedValue returns the stored value of a field or of an element.
-func (f *field) storedValue(v reflect.Value) (Value, error) {
-	x, err := f.scalar.get(v)
-	if err != nil || !f.narrow || x.Kind != Int64 {
+// valueOf returns the stored value of a field or of an element, in the writer's memory.
+func (w *Writer) valueOf(f *field, v reflect.Value) (*Value, error) {
+	x := &w.value
+	*x = Value{}
+	if err := f.storedValue(v, x); err != nil {
 		return x, err
 	}
-	if x.Kind = Int32; x.I != int64(int32(x.I)) {
-		return x, fmt.Errorf("the number %d does not fit an Int32, which the option int32 of the field's tag requires", x.I)
+	if w.body.kept {
+		*x = x.owned() // the caller may change it before it is sent
 	}
 	return x, nil
+}
+
+// storedValue sets x to the stored value of a field or of an element.
+func (f *field) storedValue(v reflect.Value, x *Value) error {
+	if err := f.scalar.get(v, x); err != nil || !f.narrow || x.Kind != Int64 {
+		return err
+	}
+	if x.Kind = Int32; x.I != int64(int32(x.I)) {
+		return fmt.Errorf("the number %d does not fit an Int32, which the option int32 of the field's tag requires", x.I)
+	}
+	return nil
+}
+
+// textHint returns about how long the JSON of the properties will be.
+func (p *Plan) textHint(v reflect.Value) int {
+	n := p.hint
+	for i := range p.fields {
+		f := &p.fields[i]
+		switch fv := f.of(v); {
+		case f.form == elements && (f.scalar.kind == Binary || f.scalar.kind == String):
+			for i := range fv.Len() {
+				n += textLength(fv.Index(i))
+			}
+		case f.form == single || f.form == chunks:
+			n += textLength(fv)
+		}
+	}
+	return n
+}
+
+// textLength is the length of a text, or about that of the base64 of bytes.
+func textLength(v reflect.Value) int {
+	switch v.Kind() {
+	case reflect.String:
+		return v.Len()
+	case reflect.Slice:
+		if v.Type().Elem() == byteType {
+			return v.Len() * 4 / 3
+		}
+	}
+	return 0
 }
 
 // refusal returns the error of a value that could not be encoded. The error of a caller's type may contain data, so the text omits
@@ -156,6 +202,6 @@ func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {
 			w.Fail(err)
 			return
 		}
-		w.putAnyIn(p.extraPart, name, columns[name])
+		w.putAny(p.extraPart, &label{name: name}, columns[name])
 	}
 }

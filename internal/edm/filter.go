@@ -170,7 +170,7 @@ func Literal(name string, v Value) (string, error) {
 	case Bool:
 		return strconv.FormatBool(v.I != 0), nil
 	case DateTime:
-		return "datetime'" + v.T.Format(dateTime) + "'", nil
+		return "datetime'" + string(appendTime(nil, v.T)) + "'", nil
 	case Guid:
 		return "guid'" + string(appendGUID(nil, v.G)) + "'", nil
 	case Binary:
@@ -194,9 +194,10 @@ func (p *Plan) Operand(path []int, element int, v reflect.Value) (name string, x
 	if f.form != single {
 		return "", Value{}, &ValueError{Field: f.name, Reason: "is not stored in a single property, so that a filter cannot compare it"}
 	}
-	if x, err = f.scalar.get(v); err != nil {
+	if err = f.scalar.get(v, &x); err != nil {
 		err = f.refusal(f.name, err)
 	}
+	x = x.owned()
 	if f.narrow && x.Kind == Int64 && x.I == int64(int32(x.I)) {
 		x.Kind = Int32
 	}
@@ -214,8 +215,8 @@ func NamedOperand(name string, v reflect.Value) (x Value, err error) {
 	if !ok {
 		return x, &ValueError{Field: name, Reason: fmt.Sprintf("the type %v is not stored in a single property, so that a filter cannot compare it", v.Type())}
 	}
-	if x, err = s.get(v); err != nil {
+	if err = s.get(v, &x); err != nil {
 		err = (&field{scalar: s}).refusal(name, err)
 	}
-	return x, err
+	return x.owned(), err
 }

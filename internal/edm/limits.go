@@ -59,7 +59,7 @@ func CheckValue(name string, v Value) error {
 }
 
 // storedSize returns the size of a value in bytes, by the service's formula for the size of an entity.
-func storedSize(v Value) int {
+func storedSize(v *Value) int {
 	switch v.Kind {
 	case String:
 		return 4 + 2*utf16Units(v.S)

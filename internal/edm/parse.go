@@ -1,38 +1,28 @@
 package edm
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 	"time"
 )
 
-// parseUntyped parses a value without an annotation: its form determines its type.
-func parseUntyped(kind byte, text []byte) (Value, error) {
-	switch kind {
-	case '"':
-		return Value{Kind: String, S: string(text)}, nil
-	case 't', 'f':
-		return boolValue(kind == 't'), nil
+func parseInteger(text []byte) (n int64, ok bool) {
+	if len(text) > 18 { // it may overflow
+		n, err := strconv.ParseInt(string(text), 10, 64)
+		return n, err == nil && text[0] != '+'
 	}
-	if bytes.ContainsAny(text, ".eE") {
-		if f, ok := parseDouble(text); ok {
-			return Value{Kind: Double, F: f}, nil
+	for i, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+			n = n*10 + int64(c-'0')
+		case c != '-' || i > 0 || len(text) == 1:
+			return 0, false
 		}
-	} else if n, ok := parseInteger(text); ok {
-		if n >= math.MinInt32 && n <= math.MaxInt32 {
-			return Value{Kind: Int32, I: n}, nil
-		}
-		return Value{Kind: Int64, I: n}, nil
-	} else if f, ok := parseDouble(text); ok { // a whole double without a decimal point, too large for an Int64
-		return Value{Kind: Double, F: f}, nil
 	}
-	return Value{}, &DecodeError{Reason: "has a number that is neither an Int64 nor a Double"}
-}
-
-func parseInteger(text []byte) (int64, bool) {
-	n, err := strconv.ParseInt(string(text), 10, 64)
-	return n, err == nil && text[0] != '+'
+	if len(text) > 0 && text[0] == '-' {
+		n = -n
+	}
+	return n, len(text) > 0
 }
 
 func parseDouble(text []byte) (float64, bool) {
@@ -66,32 +56,35 @@ func parseTime(text []byte) (time.Time, bool) {
 
 // parsePlainTime parses 2006-01-02T15:04:05Z with up to nine fractional digits.
 func parsePlainTime(b []byte) (t time.Time, ok bool) {
-	number := func(from, to int) (n int) {
-		for _, c := range b[from:to] {
-			if c < '0' || c > '9' {
-				ok = false
-			}
-			n = n*10 + int(c-'0')
-		}
-		return n
+	if b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' {
+		return t, false
 	}
-	ok = b[4] == '-' && b[7] == '-' && b[10] == 'T' && b[13] == ':' && b[16] == ':'
-	year, month, day := number(0, 4), number(5, 7), number(8, 10)
-	hour, minute, second := number(11, 13), number(14, 16), number(17, 19)
+	year, month, day := digits(b[:4]), digits(b[5:7]), digits(b[8:10])
+	hour, minute, second := digits(b[11:13]), digits(b[14:16]), digits(b[17:19])
 	nano := 0
-	if digits := len(b) - len("2006-01-02T15:04:05.Z"); digits >= 0 {
-		ok = ok && b[19] == '.' && digits >= 1 && digits <= 9
-		if !ok {
+	if n := len(b) - len("2006-01-02T15:04:05.Z"); n >= 0 {
+		if b[19] != '.' || n < 1 || n > 9 {
 			return t, false
 		}
-		nano = number(20, 20+digits)
-		for range 9 - digits {
+		nano = digits(b[20 : 20+n])
+		for range 9 - n {
 			nano *= 10
 		}
 	}
-	if !ok || month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59 {
+	if year|month|day|hour|minute|second|nano < 0 || month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59 {
 		return t, false
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
 	return t, t.Day() == day // time.Date turns 31 April into 1 May
+}
+
+// digits returns the number of at most nine digits, and a negative one if there are other characters.
+func digits(b []byte) (n int) {
+	for _, c := range b {
+		if c -= '0'; c > 9 {
+			return math.MinInt
+		}
+		n = n*10 + int(c)
+	}
+	return n
 }

@@ -27,6 +27,8 @@ type Plan struct {
 
 	extraPart uint8 // in which they are stored
 	parts     uint8 // the greatest number of a part
+	hint      int   // about how long the JSON of the properties is without texts
+	composed  bool  // a field is made of several properties: in chunks, or a Composite
 }
 
 // form is the number and the kind of the properties in which a field is stored.
@@ -48,6 +50,7 @@ type field struct {
 	omit   bool     // omitempty
 	narrow bool     // an integer that is stored as an Int32
 	names  []string // of the properties
+	labels []label  // of the properties
 	scalar scalar   // of the field, or of an element
 
 	first   uint8 // the part of the first property
@@ -248,6 +251,13 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 		}
 		p.byName[name] = propertyOf{len(p.fields), i}
 	}
+	for i, name := range f.names {
+		l := newLabel(name, f.storedKind())
+		if f.labels = append(f.labels, l); i == 0 || f.form == composite { // most lists have few elements
+			p.hint += len(l.json) + 24
+		}
+	}
+	p.composed = p.composed || f.form == chunks || f.form == composite
 	p.fields = append(p.fields, f)
 	return nil
 }
@@ -378,7 +388,7 @@ func (f *field) element(i int) (*field, error) {
 		return nil, &LimitError{Field: f.name, Limit: "elements", Got: i, Max: len(f.names)}
 	}
 	return &field{
-		path: f.path, goName: f.goName, name: f.names[i-1], names: f.names[i-1 : i], form: single, narrow: f.narrow, scalar: f.scalar, first: f.partOf(i - 1),
+		path: f.path, goName: f.goName, name: f.names[i-1], names: f.names[i-1 : i], labels: f.labels[i-1 : i], form: single, narrow: f.narrow, scalar: f.scalar, first: f.partOf(i - 1),
 	}, nil
 }
 

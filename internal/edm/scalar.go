@@ -14,10 +14,10 @@ import (
 // scalar describes how a Go type is stored in one property.
 type scalar struct {
 	kind Kind
-	int  bool                                     // an integer of more than 32 bits
-	get  func(v reflect.Value) (Value, error)     // v is addressable
-	set  func(v reflect.Value, x Value) (ok bool) // ok is false if x does not fit the Go type
-	fail func(v reflect.Value, x Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
+	int  bool                                      // an integer of more than 32 bits
+	get  func(v reflect.Value, x *Value) error     // v is addressable, and x absent
+	set  func(v reflect.Value, x *Value) (ok bool) // ok is false if x does not fit the Go type
+	fail func(v reflect.Value, x *Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
 }
 
 var (
@@ -73,8 +73,8 @@ func scalarOf(t reflect.Type) (scalar, bool) {
 
 var timeScalar = scalar{
 	kind: DateTime,
-	get:  func(v reflect.Value) (Value, error) { return timeValue(*v.Addr().Interface().(*time.Time)), nil },
-	set: func(v reflect.Value, x Value) bool {
+	get:  func(v reflect.Value, x *Value) error { *x = timeValue(*v.Addr().Interface().(*time.Time)); return nil },
+	set: func(v reflect.Value, x *Value) bool {
 		*v.Addr().Interface().(*time.Time) = x.T
 		return x.Kind == DateTime
 	},
@@ -82,12 +82,12 @@ var timeScalar = scalar{
 
 var guidScalar = scalar{
 	kind: Guid,
-	get: func(v reflect.Value) (Value, error) {
-		x := Value{Kind: Guid}
+	get: func(v reflect.Value, x *Value) error {
+		x.Kind = Guid
 		reflect.Copy(reflect.ValueOf(&x.G).Elem(), v)
-		return x, nil
+		return nil
 	},
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		reflect.Copy(v, reflect.ValueOf(&x.G).Elem())
 		return x.Kind == Guid
 	},
@@ -95,28 +95,33 @@ var guidScalar = scalar{
 
 var binaryScalar = scalar{
 	kind: Binary,
-	get:  func(v reflect.Value) (Value, error) { return binaryValue(v.Bytes()), nil },
-	set:  func(v reflect.Value, x Value) bool { v.SetBytes(x.B); return x.Kind == Binary },
+	get: func(v reflect.Value, x *Value) error {
+		if x.B = v.Bytes(); x.B != nil {
+			x.Kind = Binary
+		}
+		return nil
+	},
+	set: func(v reflect.Value, x *Value) bool { v.SetBytes(x.B); return x.Kind == Binary },
 }
 
 var stringScalar = scalar{
 	kind: String,
-	get:  func(v reflect.Value) (Value, error) { return Value{Kind: String, S: v.String()}, nil },
-	set:  func(v reflect.Value, x Value) bool { v.SetString(x.S); return x.Kind == String },
+	get:  func(v reflect.Value, x *Value) error { x.Kind, x.S = String, v.String(); return nil },
+	set:  func(v reflect.Value, x *Value) bool { v.SetString(x.S); return x.Kind == String },
 }
 
 var boolScalar = scalar{
 	kind: Bool,
-	get:  func(v reflect.Value) (Value, error) { return boolValue(v.Bool()), nil },
-	set:  func(v reflect.Value, x Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
+	get:  func(v reflect.Value, x *Value) error { *x = boolValue(v.Bool()); return nil },
+	set:  func(v reflect.Value, x *Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
 }
 
 // floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a special value without its
 // annotation.
 var floatScalar = scalar{
 	kind: Double,
-	get:  func(v reflect.Value) (Value, error) { return Value{Kind: Double, F: v.Float()}, nil },
-	set: func(v reflect.Value, x Value) bool {
+	get:  func(v reflect.Value, x *Value) error { x.Kind, x.F = Double, v.Float(); return nil },
+	set: func(v reflect.Value, x *Value) bool {
 		switch x.Kind {
 		case Int32, Int64:
 			if x.F = float64(x.I); int64(x.F) != x.I || x.I == math.MaxInt64 {
@@ -140,8 +145,8 @@ var floatScalar = scalar{
 func intScalar(k Kind) scalar {
 	return scalar{
 		kind: k, int: k == Int64,
-		get: func(v reflect.Value) (Value, error) { return Value{Kind: k, I: v.Int()}, nil },
-		set: func(v reflect.Value, x Value) bool {
+		get: func(v reflect.Value, x *Value) error { x.Kind, x.I = k, v.Int(); return nil },
+		set: func(v reflect.Value, x *Value) bool {
 			if x.Kind != Int32 && x.Kind != Int64 || v.OverflowInt(x.I) {
 				return false
 			}
@@ -154,13 +159,14 @@ func intScalar(k Kind) scalar {
 func uintScalar(k Kind) scalar {
 	return scalar{
 		kind: k, int: k == Int64,
-		get: func(v reflect.Value) (Value, error) {
+		get: func(v reflect.Value, x *Value) error {
 			if v.Uint() > math.MaxInt64 {
-				return Value{}, fmt.Errorf("the number %d exceeds %d, the largest Int64", v.Uint(), int64(math.MaxInt64))
+				return fmt.Errorf("the number %d exceeds %d, the largest Int64", v.Uint(), int64(math.MaxInt64))
 			}
-			return Value{Kind: k, I: int64(v.Uint())}, nil
+			x.Kind, x.I = k, int64(v.Uint())
+			return nil
 		},
-		set: func(v reflect.Value, x Value) bool {
+		set: func(v reflect.Value, x *Value) bool {
 			if x.Kind != Int32 && x.Kind != Int64 || x.I < 0 || v.OverflowUint(uint64(x.I)) {
 				return false
 			}
@@ -173,14 +179,15 @@ func uintScalar(k Kind) scalar {
 // textScalar is the scalar of types that implement encoding.TextMarshaler and TextUnmarshaler.
 var textScalar = scalar{
 	kind: String,
-	get: func(v reflect.Value) (Value, error) {
+	get: func(v reflect.Value, x *Value) error {
 		b, err := v.Addr().Interface().(encoding.TextMarshaler).MarshalText()
-		return Value{Kind: String, S: string(b)}, err
+		x.Kind, x.S = String, string(b)
+		return err
 	},
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		return x.Kind == String && v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(x.S)) == nil
 	},
-	fail: func(v reflect.Value, x Value) error {
+	fail: func(v reflect.Value, x *Value) error {
 		if x.Kind != String {
 			return nil
 		}
@@ -191,20 +198,21 @@ var textScalar = scalar{
 // jsonScalar stores any type as JSON in a string, for the option json.
 var jsonScalar = scalar{
 	kind: String,
-	get: func(v reflect.Value) (Value, error) {
+	get: func(v reflect.Value, x *Value) error {
 		switch v.Kind() {
 		case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
 			if v.IsNil() {
-				return Value{}, nil
+				return nil
 			}
 		}
 		b, err := json.Marshal(v.Addr().Interface())
-		return Value{Kind: String, S: string(b)}, err
+		x.Kind, x.S = String, string(b)
+		return err
 	},
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		return x.Kind == String && json.Unmarshal([]byte(x.S), v.Addr().Interface()) == nil
 	},
-	fail: func(v reflect.Value, x Value) error {
+	fail: func(v reflect.Value, x *Value) error {
 		if x.Kind != String {
 			return nil
 		}
@@ -216,13 +224,13 @@ var jsonScalar = scalar{
 func pointerTo(t reflect.Type, s scalar) scalar {
 	return scalar{
 		kind: s.kind, int: s.int,
-		get: func(v reflect.Value) (Value, error) {
+		get: func(v reflect.Value, x *Value) error {
 			if v.IsNil() {
-				return Value{}, nil
+				return nil
 			}
-			return s.get(v.Elem())
+			return s.get(v.Elem(), x)
 		},
-		set: func(v reflect.Value, x Value) bool {
+		set: func(v reflect.Value, x *Value) bool {
 			p := reflect.New(t.Elem())
 			if !s.set(p.Elem(), x) {
 				return false
@@ -242,10 +250,11 @@ var (
 
 var sdkTimeScalar = scalar{
 	kind: DateTime,
-	get: func(v reflect.Value) (Value, error) {
-		return timeValue(time.Time(*v.Addr().Interface().(*aztables.EDMDateTime))), nil
+	get: func(v reflect.Value, x *Value) error {
+		*x = timeValue(time.Time(*v.Addr().Interface().(*aztables.EDMDateTime)))
+		return nil
 	},
-	set: func(v reflect.Value, x Value) bool {
+	set: func(v reflect.Value, x *Value) bool {
 		*v.Addr().Interface().(*aztables.EDMDateTime) = aztables.EDMDateTime(x.T)
 		return x.Kind == DateTime
 	},
@@ -254,8 +263,8 @@ var sdkTimeScalar = scalar{
 // sdkGUIDScalar stores a text as a Guid. The empty text is absent.
 var sdkGUIDScalar = scalar{
 	kind: Guid,
-	get:  func(v reflect.Value) (Value, error) { return guidValue(v.String()) },
-	set: func(v reflect.Value, x Value) bool {
+	get:  func(v reflect.Value, x *Value) (err error) { *x, err = guidValue(v.String()); return err },
+	set: func(v reflect.Value, x *Value) bool {
 		v.SetString(string(appendGUID(nil, x.G)))
 		return x.Kind == Guid
 	},

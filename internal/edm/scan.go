@@ -2,7 +2,9 @@ package edm
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -16,8 +18,9 @@ type scanner struct {
 // token is the kind and the position of a JSON value.
 type token struct {
 	kind     byte // one of " 0 t f n { [
-	from, to int  // without the quotes of a string
+	plain    bool // the string consists of ASCII characters, without escapes
 	escaped  bool // the string contains backslashes
+	from, to int  // without the quotes of a string
 }
 
 func (s *scanner) fail(what string) error {
@@ -58,53 +61,47 @@ func (s *scanner) hasMore(end byte) (bool, error) {
 	return false, s.fail(fmt.Sprintf("has neither , nor %c", end))
 }
 
-// next reads a value of any kind. maxDepth limits nesting, since the service never nests values.
-func (s *scanner) next(depth int) (token, error) {
+// next reads a value of any kind into t. maxDepth limits nesting, since the service never nests values.
+func (s *scanner) next(t *token, depth int) error {
 	const maxDepth = 32
 	switch c := s.peek(); {
 	case c == '"':
-		return s.text()
+		return s.text(t)
 	case c == '-' || c >= '0' && c <= '9':
-		return s.number()
+		return s.number(t)
 	case c == 't':
-		return s.word("true")
+		return s.word(t, "true")
 	case c == 'f':
-		return s.word("false")
+		return s.word(t, "false")
 	case c == 'n':
-		return s.word("null")
+		return s.word(t, "null")
 	case (c == '{' || c == '[') && depth < maxDepth:
-		return s.nested(c, depth)
+		return s.nested(t, c, depth)
 	}
-	return token{}, s.fail("has no value")
+	return s.fail("has no value")
 }
 
-func (s *scanner) word(w string) (token, error) {
+func (s *scanner) word(t *token, w string) error {
 	if !bytes.HasPrefix(s.b[s.i:], []byte(w)) {
-		return token{}, s.fail("has no " + w)
+		return s.fail("has no " + w)
 	}
 	s.i += len(w)
-	return token{kind: w[0], from: s.i - len(w), to: s.i}, nil
+	*t = token{kind: w[0], from: s.i - len(w), to: s.i}
+	return nil
 }
 
-func (s *scanner) number() (token, error) {
+func (s *scanner) number(t *token) error {
 	from := s.i
-	digits := func() bool {
-		n := s.i
-		for s.i < len(s.b) && s.b[s.i] >= '0' && s.b[s.i] <= '9' {
-			s.i++
-		}
-		return s.i > n
-	}
 	if s.b[s.i] == '-' {
 		s.i++
 	}
-	if !digits() {
-		return token{}, s.fail("has a number without digits")
+	if !s.digits() {
+		return s.fail("has a number without digits")
 	}
 	if s.i < len(s.b) && s.b[s.i] == '.' {
 		s.i++
-		if !digits() {
-			return token{}, s.fail("has a number that ends in a decimal point")
+		if !s.digits() {
+			return s.fail("has a number that ends in a decimal point")
 		}
 	}
 	if s.i < len(s.b) && (s.b[s.i] == 'e' || s.b[s.i] == 'E') {
@@ -112,24 +109,40 @@ func (s *scanner) number() (token, error) {
 		if s.i < len(s.b) && (s.b[s.i] == '+' || s.b[s.i] == '-') {
 			s.i++
 		}
-		if !digits() {
-			return token{}, s.fail("has an exponent without digits")
+		if !s.digits() {
+			return s.fail("has an exponent without digits")
 		}
 	}
-	return token{kind: '0', from: from, to: s.i}, nil
+	*t = token{kind: '0', from: from, to: s.i}
+	return nil
+}
+
+// digits skips digits, and reports whether there are any.
+func (s *scanner) digits() bool {
+	n := s.i
+	for s.i < len(s.b) && s.b[s.i] >= '0' && s.b[s.i] <= '9' {
+		s.i++
+	}
+	return s.i > n
 }
 
 // text reads a string up to its closing quote. unquote checks the escapes.
-func (s *scanner) text() (token, error) {
-	if err := s.expect('"'); err != nil {
-		return token{}, err
+func (s *scanner) text(t *token) error {
+	if s.peek() != '"' {
+		return s.fail(`has no '"'`)
 	}
-	t := token{kind: '"', from: s.i}
+	from := s.i + 1
+	if s.i = from + plainASCII(s.b[from:]); s.i < len(s.b) && s.b[s.i] == '"' {
+		*t = token{kind: '"', plain: true, from: from, to: s.i}
+		s.i++
+		return nil
+	}
+	*t = token{kind: '"', from: from}
 	for {
 		n := bytes.IndexByte(s.b[s.i:], '"')
 		if n < 0 {
 			s.i = len(s.b)
-			return token{}, s.fail("has a string without a closing quote")
+			return s.fail("has a string without a closing quote")
 		}
 		part := s.b[s.i : s.i+n]
 		s.i += n + 1
@@ -141,68 +154,82 @@ func (s *scanner) text() (token, error) {
 			k--
 		}
 		if (t.to-k)%2 == 0 {
-			return t, nil
+			return nil
 		}
 	}
 }
 
+// plainASCII returns the number of characters in front of the first one that is a quote, a backslash, a control character or not ASCII.
+func plainASCII(b []byte) int {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote, backslash := w^'"'*each, w^'\\'*each
+		// In each term, the lowest byte that has its high bit set is the first such character.
+		if found := (w | (w-' '*each)&^w | (quote-each)&^quote | (backslash-each)&^backslash) & high; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return i
+}
+
 // nested skips an object or an array.
-func (s *scanner) nested(open byte, depth int) (token, error) {
-	t := token{kind: open, from: s.i}
+func (s *scanner) nested(t *token, open byte, depth int) error {
+	*t = token{kind: open, from: s.i}
 	end := open + 2 // the code of } is that of { plus two, and so for ] and [
 	s.i++
 	if s.peek() == end {
 		s.i++
 		t.to = s.i
-		return t, nil
+		return nil
 	}
+	var skipped token
 	for {
 		if open == '{' {
-			if _, err := s.text(); err != nil {
-				return t, err
+			if err := s.text(&skipped); err != nil {
+				return err
 			}
 			if err := s.expect(':'); err != nil {
-				return t, err
+				return err
 			}
 		}
-		if _, err := s.next(depth + 1); err != nil {
-			return t, err
+		if err := s.next(&skipped, depth+1); err != nil {
+			return err
 		}
 		more, err := s.hasMore(end)
 		if !more {
 			t.to = s.i
-			return t, err
+			return err
 		}
 	}
 }
 
 // unquote returns the text of a string token: a slice of b if the string has no escapes, and the extended scratch otherwise. It
 // returns an error for control characters, invalid escapes, lone surrogates and invalid UTF-8, and never replaces them.
-func unquote(b []byte, t token, scratch []byte) (text []byte, err error) {
+func unquote(b []byte, t *token, scratch []byte) (text []byte, err error) {
 	raw := b[t.from:t.to]
-	bad := func(why string, at int) ([]byte, error) {
-		return nil, &DecodeError{Reason: fmt.Sprintf("has a string with %s at byte %d", why, t.from+at)}
+	if t.plain {
+		return raw, nil
 	}
-	ascii := true
-	for i, c := range raw {
-		if c < 0x20 {
-			return bad("an unescaped control character", i)
-		}
-		ascii = ascii && c < utf8.RuneSelf
-	}
-	if !ascii && !utf8.Valid(raw) {
-		return bad("invalid UTF-8", 0)
+	if why, at := fault(raw); why != "" {
+		return nil, badString(why, t.from+at)
 	}
 	if !t.escaped {
 		return raw, nil
 	}
 	for i := 0; i < len(raw); i++ {
-		c := raw[i]
-		if c != '\\' {
-			scratch = append(scratch, c)
-			continue
+		n := bytes.IndexByte(raw[i:], '\\')
+		if n < 0 {
+			return append(scratch, raw[i:]...), nil
 		}
-		i++ // text made sure that a character follows
+		scratch = append(scratch, raw[i:i+n]...)
+		i += n + 1 // text made sure that a character follows
 		switch raw[i] {
 		case '"', '\\', '/':
 			scratch = append(scratch, raw[i])
@@ -219,7 +246,7 @@ func unquote(b []byte, t token, scratch []byte) (text []byte, err error) {
 		case 'u':
 			r, ok := hex4(raw[i+1:])
 			if !ok {
-				return bad("an invalid escape", i)
+				return nil, badString("an invalid escape", t.from+i)
 			}
 			i += 4
 			if utf16.IsSurrogate(r) {
@@ -228,16 +255,39 @@ func unquote(b []byte, t token, scratch []byte) (text []byte, err error) {
 					low, _ = hex4(raw[i+3:])
 				}
 				if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-					return bad("a lone surrogate", i)
+					return nil, badString("a lone surrogate", t.from+i)
 				}
 				i += 6
 			}
 			scratch = utf8.AppendRune(scratch, r)
 		default:
-			return bad("an unknown escape", i)
+			return nil, badString("an unknown escape", t.from+i)
 		}
 	}
 	return scratch, nil
+}
+
+func badString(why string, at int) error {
+	return &DecodeError{Reason: fmt.Sprintf("has a string with %s at byte %d", why, at)}
+}
+
+// fault returns what is wrong in the bytes of a string and where, "" for nothing. It does not look at escapes.
+func fault(raw []byte) (why string, at int) {
+	for i := plainASCII(raw); i < len(raw); i += plainASCII(raw[i:]) {
+		switch c := raw[i]; {
+		case c < ' ':
+			return "an unescaped control character", i
+		case c < utf8.RuneSelf:
+			i++
+		default:
+			_, n := utf8.DecodeRune(raw[i:])
+			if n == 1 {
+				return "invalid UTF-8", i
+			}
+			i += n
+		}
+	}
+	return "", 0
 }
 
 func hex4(b []byte) (r rune, ok bool) {

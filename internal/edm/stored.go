@@ -5,23 +5,20 @@ import (
 	"slices"
 )
 
-// Stored is the content of a stored entity: the JSON that was read, or the columns that were written. The zero value is content
-// that is not known.
-type Stored struct {
-	JSON    []byte
-	Columns []Column // nil if they are not decoded
-}
-
 // Stored returns the content of the entity.
-func (e Entity) Stored() Stored { return Stored{JSON: e.Raw, Columns: e.Columns} }
+func (e Entity) Stored() Stored { return Stored{JSON: e.JSON, Columns: e.Columns} }
 
-// Known reports whether the content is known.
-func (s Stored) Known() bool { return s.JSON != nil || s.Columns != nil }
+func (j JSON) reader() *Reader {
+	if j.response != nil {
+		return NewReader(j.response)
+	}
+	return NewReader([]byte(j.text))
+}
 
 // Open returns a reader that has read the entity. The keys are those of an entity that is known by its columns.
 func (s Stored) Open(partitionKey, rowKey string) (*Reader, Entity, error) {
-	if s.JSON != nil {
-		r := NewReader(s.JSON)
+	if s.JSON.Len() > 0 {
+		r := s.JSON.reader()
 		in, err := r.One()
 		return r, in, err
 	}
@@ -36,14 +33,14 @@ func ReadColumns(e Entity, columns []Column) *Reader {
 	for i := range columns {
 		from := len(r.scratch)
 		r.scratch = append(r.scratch, columns[i].Name...)
-		r.members = append(r.members, member{name: r.scratch[from:len(r.scratch):len(r.scratch)], column: &columns[i]})
+		r.members = append(r.members, member{name: r.scratch[from:len(r.scratch):len(r.scratch)], at: notSeen, column: &columns[i]})
 	}
 	return r
 }
 
 // Decoded returns the columns.
 func (s Stored) Decoded() ([]Column, error) {
-	if s.Columns != nil || s.JSON == nil {
+	if s.Columns != nil || s.JSON.Len() == 0 {
 		return s.Columns, nil
 	}
 	r, _, err := s.Open("", "")
@@ -73,7 +70,20 @@ func (s Stored) Overlay(partitionKey, rowKey string, set []Column, reserve Colum
 		w.Reserve(reserve)
 	}
 	body, err := w.Finish()
-	return Stored{Columns: body.Columns}, err
+	return Stored{Columns: body.Columns()}, err
+}
+
+// open returns a reader that has read the stored entity, which is the same for all properties of the writer; nil for an error.
+func (w *Writer) open(stored Stored) *Reader {
+	if w.stored == nil && w.err == nil {
+		r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
+		if err != nil {
+			w.Fail(err)
+			return nil
+		}
+		w.stored = r
+	}
+	return w.stored
 }
 
 // storedNumberTypes returns the types of numbers in a stored entity that differ from the types of their fields, nil for none.
@@ -81,19 +91,18 @@ func (p *Plan) storedNumberTypes(w *Writer, stored Stored) (types map[string]Kin
 	if !stored.Known() {
 		return nil
 	}
-	r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
-	if err != nil {
-		w.Fail(err)
+	r := w.open(stored)
+	if r == nil {
 		return nil
 	}
 	composites := false
-	for _, m := range r.members {
+	for i := range r.members {
+		m, x := &r.members[i], &r.value
 		t, known := p.byName[string(m.name)]
-		if !known || m.column == nil && m.tok.kind != '0' && string(m.typ) != "Edm.Int64" {
+		if !known || m.column == nil && m.tok.kind != '0' && m.kind != Int64 {
 			continue
 		}
-		x, err := r.value(m)
-		if err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil && m.column == nil) || x.Kind == p.fields[t.field].storedKind() {
+		if err := r.read(m, x); err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil && m.column == nil) || x.Kind == p.fields[t.field].storedKind() {
 			continue // an emulator returns a large whole double without a decimal point
 		}
 		if types == nil {
@@ -138,20 +147,19 @@ func (p *Plan) PutUnknown(w *Writer, stored Stored, except ...string) {
 	if !stored.Known() {
 		return
 	}
-	r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
-	if err != nil {
-		w.Fail(err)
+	r := w.open(stored)
+	if r == nil {
 		return
 	}
-	for _, m := range r.members {
+	for i := range r.members {
+		m := &r.members[i]
 		if _, known := p.byName[string(m.name)]; known || p.extra != nil && !IsSystem(string(m.name)) || slices.Contains(except, string(m.name)) {
 			continue
 		}
-		x, err := r.value(m)
-		if err != nil {
+		if err := r.read(m, &r.value); err != nil {
 			w.Fail(err)
 			return
 		}
-		w.PutColumn(Column{string(m.name), x, m.part()})
+		w.PutColumn(Column{Name: r.name(m), Value: r.value, Part: m.part()})
 	}
 }

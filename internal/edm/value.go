@@ -28,6 +28,16 @@ var kindNames = [...]string{"absent", "Edm.String", "Edm.Int32", "Edm.Int64", "E
 
 func (k Kind) String() string { return kindNames[k] }
 
+// kindOf returns the kind of an annotation, and Absent for one that is unknown.
+func kindOf(typ []byte) Kind {
+	for k := String; k <= Binary; k++ {
+		if string(typ) == kindNames[k] {
+			return k
+		}
+	}
+	return Absent
+}
+
 // Value is the value of a property. The kind determines which field contains it.
 type Value struct {
 	Kind Kind

@@ -201,8 +201,8 @@ func (s *entityState) put(op *Op, maintained bool) (err error) {
 	if merge && same && !s.newIncarnation {
 		return nil
 	}
-	w := edm.NewWriter(op.Key.PartitionKey(), op.Key.RowKey(), len(op.Body.Columns)+4)
-	for _, c := range op.Body.Columns {
+	w := edm.NewWriter(op.Key.PartitionKey(), op.Key.RowKey(), len(op.Body.Columns())+4)
+	for _, c := range op.Body.Columns() {
 		switch c.Name {
 		case reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner:
 		default:

@@ -37,7 +37,7 @@ func (s *step) encodedForSDK() []byte {
 	case s.deletes():
 		body = noProperties(s.Key)
 	}
-	body.PartitionKey, body.RowKey = doubled(body.PartitionKey), doubled(body.RowKey)
+	body = body.WithKeys(doubled(body.PartitionKey), doubled(body.RowKey))
 	return s.append(make([]byte, 0, body.Length+8), &body)
 }
 

@@ -11,6 +11,9 @@ const FanOut = 10
 // InOrder works on each item, FanOut at a time, and hands out the results in the order of the items, until yield returns false.
 // When it returns, no work goes on.
 func InOrder[X, R any](ctx context.Context, items []X, work func(context.Context, X) (R, error), yield func(R, error) bool) {
+	if len(items) == 0 {
+		return
+	}
 	type result struct {
 		r   R
 		err error

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -64,7 +63,7 @@ func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
 
 // HasState reports whether a row contains maintainer state.
 func HasState(row edm.Stored, k keys.Key) bool {
-	if row.JSON != nil && !bytes.Contains(row.JSON, []byte(`"`+reserved.MaintainerState+`"`)) {
+	if row.JSON.Len() > 0 && !row.JSON.Mentions(reserved.MaintainerState) {
 		return false
 	}
 	s, err := stateOf(row, k)

@@ -98,17 +98,15 @@ func (op *Op) after(id edm.Column) (edm.Stored, error) {
 			return edm.Stored{}, nil
 		}
 		if id.Name == "" {
-			return op.Before.Overlay(op.Key.PartitionKey(), op.Key.RowKey(), op.Body.Columns, edm.Column{})
+			return op.Before.Overlay(op.Key.PartitionKey(), op.Key.RowKey(), op.Body.Columns(), edm.Column{})
 		}
-		set := append(slices.Clip(op.Body.Columns), id)
+		set := append(slices.Clip(op.Body.Columns()), id)
 		return op.Before.Overlay(op.Key.PartitionKey(), op.Key.RowKey(), set, edm.Column{})
 	}
-	columns := make([]edm.Column, len(op.Body.Columns), len(op.Body.Columns)+1)
-	copy(columns, op.Body.Columns)
 	if id.Name != "" {
-		columns = append(columns, id)
+		return op.Body.Stored(id), nil
 	}
-	return edm.Stored{Columns: columns}, nil
+	return op.Body.Stored(), nil
 }
 
 // applied tells the target what is stored.
@@ -122,7 +120,7 @@ func (op *Op) applied(etag azcore.ETag, id string) {
 
 // size is the number of bytes of the rows that the operation holds.
 func (op *Op) size() int {
-	n := op.Body.Length + len(op.Before.JSON)
+	n := op.Body.Length + op.Before.JSON.Len()
 	for i := range op.Before.Columns {
 		n += len(op.Before.Columns[i].Name) + 16
 	}

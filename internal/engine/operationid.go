@@ -64,4 +64,4 @@ func idColumn(id string) edm.Column {
 }
 
 // UnassignedID stands for the operation ID in the columns of a row that has not been written yet.
-var UnassignedID = idColumn(strings.Repeat("?", idLength))
+var UnassignedID = idColumn(strings.Repeat("?", idLength)).Encoded()

@@ -163,7 +163,7 @@ func (p *pager) size(left int) int {
 	if n == 0 {
 		n = maxPage
 	}
-	if p.again = p.at.last != nil; p.again {
+	if p.again = p.at.inside; p.again {
 		return n
 	}
 	if p.q.Limit > 0 && p.stats.Foreign == 0 {
@@ -254,7 +254,7 @@ func (p *pager) turn() {
 	p.turned = true
 	p.at.pk, p.at.rk, p.at.done = p.nextPK, p.nextRK, !p.more()
 	if p.passed {
-		p.at.last = nil
+		p.at.inside = false
 	}
 }
 

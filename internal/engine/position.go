@@ -56,7 +56,8 @@ type position struct {
 	table  string
 	query  [8]byte
 	pk, rk *string
-	last   *keys.Key
+	inside bool // of a page: last was delivered
+	last   keys.Key
 	done   bool
 }
 
@@ -84,13 +85,12 @@ func (c *Cursor) begin(table string, query [8]byte) (*position, error) {
 
 // deliver moves on behind a row.
 func (p *position) deliver(in edm.Entity) {
-	k := keys.Stored(in.PartitionKey, in.RowKey)
-	p.last = &k
+	p.inside, p.last = true, keys.Stored(in.PartitionKey, in.RowKey)
 }
 
 // delivered reports whether a row comes before the place. Rows that were deleted or inserted since do not matter.
 func (p *position) delivered(in edm.Entity) bool {
-	if p.last == nil {
+	if !p.inside {
 		return false
 	}
 	n := keys.Compare(in.PartitionKey, p.last.PartitionKey())
@@ -130,7 +130,7 @@ func (p *position) token() string {
 		b[1] |= hasRK
 		put(*p.rk)
 	}
-	if p.last != nil {
+	if p.inside {
 		b[1] |= hasLast
 		put(p.last.PartitionKey())
 		put(p.last.RowKey())
@@ -179,8 +179,7 @@ func parseToken(s string) (*position, error) {
 	p.pk, p.rk = optional(hasPK), optional(hasRK)
 	if has&hasLast != 0 {
 		pk := take()
-		k := keys.Stored(pk, take())
-		p.last = &k
+		p.inside, p.last = true, keys.Stored(pk, take())
 	}
 	if !ok || len(rest) > 0 || p.token() != s {
 		return nil, damaged

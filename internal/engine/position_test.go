@@ -15,7 +15,7 @@ func FuzzToken(f *testing.F) {
 	last := keys.Stored("Sales", "empid_000223")
 	for _, p := range []position{
 		{table: "staff"}, {table: "staff", pk: text("1!8!U2FsZXM-")}, {table: "staff", pk: text("p"), rk: text("")},
-		{table: "staff", rk: text("r"), last: &last}, {query: [8]byte{1, 2, 3}, table: "T", pk: text("p"), rk: text("r"), last: &last},
+		{table: "staff", rk: text("r"), inside: true, last: last}, {query: [8]byte{1, 2, 3}, table: "T", pk: text("p"), rk: text("r"), inside: true, last: last},
 	} {
 		b, err := base64.RawURLEncoding.DecodeString(p.token())
 		if err != nil {

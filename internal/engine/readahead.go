@@ -128,7 +128,7 @@ func readPage(body []byte, partition string, rows map[string]*Row) (n int, end s
 		if bad = checkKey(keys.Stored(partition, in.RowKey), in); bad != nil || !wanted {
 			return bad == nil
 		}
-		row := &Row{Key: keys.Stored(partition, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, JSON: in.Raw}
+		row := &Row{Key: keys.Stored(partition, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, JSON: r.Keep()}
 		if columns, err := r.Columns(); err == nil {
 			if _, marked := markIn(columns); !marked {
 				row.Columns = columns

@@ -73,7 +73,7 @@ func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, our
 	if after, err := w.stored(s).Decoded(); err == nil && after != nil {
 		same = len(after) == len(f.row.Columns) && containsAll(f.row.Columns, after)
 	} else {
-		same = ours && containsAll(f.row.Columns, s.Body.Columns)
+		same = ours && containsAll(f.row.Columns, s.Body.Columns())
 	}
 	if !same {
 		return superseded, ours, nil

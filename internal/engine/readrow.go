@@ -21,7 +21,7 @@ func (t *Table) readRow(ctx context.Context, k keys.Key) (readResult, error) {
 	if err != nil {
 		return readResult{}, err
 	}
-	return readResult{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.Raw}}, nil
+	return readResult{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.JSON}}, nil
 }
 
 // openRow is every read of one row, but for those of resolvers. The reader is nil if there is no row. If a write over several
@@ -73,7 +73,7 @@ func viewed(in edm.Entity, columns []edm.Column, exists bool) (*edm.Reader, edm.
 	if !exists {
 		return nil, edm.Entity{}, readResult{gone: &Condition{ErrNotFound, errNoRow}}, nil
 	}
-	in.Raw, in.Columns = nil, columns
+	in.JSON, in.Columns = edm.JSON{}, columns
 	return edm.ReadColumns(in, columns), in, readResult{}, nil
 }
 

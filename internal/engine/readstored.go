@@ -19,7 +19,7 @@ func (t *Table) readStored(ctx context.Context, k keys.Key) (readResult, error) 
 	if err != nil {
 		return readResult{}, err
 	}
-	return readResult{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.Raw}}, nil
+	return readResult{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.JSON}}, nil
 }
 
 // openStored reads a row as it is stored.

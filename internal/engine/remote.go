@@ -232,8 +232,7 @@ func (m *remote) prepareSteps(id string, home Remote) (transaction, error) {
 				mk.image = r.Image
 				image := s
 				image.Op = Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: imageKey(m.at.Partition, id, r.Image), StoresID: s.StoresID}
-				image.Body, image.head = *s.sent(), nil
-				image.Body.PartitionKey, image.Body.RowKey = image.Key.PartitionKey(), image.Key.RowKey()
+				image.Body, image.head = s.sent().WithKeys(image.Key.PartitionKey(), image.Key.RowKey()), nil
 				images = append(images, image)
 			}
 			body, err := withMark(&edm.Body{PartitionKey: s.Key.PartitionKey(), RowKey: s.Key.RowKey()}, mk, false)
@@ -258,7 +257,7 @@ func (m *remote) prepareSteps(id string, home Remote) (transaction, error) {
 
 func fateOf(s *step) fate {
 	switch {
-	case s.inserts() && Find(s.sent().Columns, reserved.Part).Kind != edm.Absent:
+	case s.inserts() && Find(s.sent().Columns(), reserved.Part).Kind != edm.Absent:
 		return fatePart
 	case s.inserts():
 		return fateInsert
@@ -270,8 +269,8 @@ func fateOf(s *step) fate {
 
 // withMark returns a body with a mark. storesID reports that it gets an operation ID, too.
 func withMark(b *edm.Body, m mark, storesID bool) (edm.Body, error) {
-	w := edm.NewWriter(b.PartitionKey, b.RowKey, len(b.Columns)+1)
-	for _, c := range b.Columns {
+	w := edm.NewWriter(b.PartitionKey, b.RowKey, len(b.Columns())+1)
+	for _, c := range b.Columns() {
 		w.PutColumn(c)
 	}
 	w.PutColumn(m.column())

@@ -206,7 +206,7 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 		return nil, &DecodeError{Field: k.RowKey(), Reason: "is prepared, and the row with its new content is missing"}
 	case r.Fate == fateReplace && committed:
 		add(aztables.TransactionTypeUpdateReplace, k, f.row.ETag, image.Columns)
-	case len(f.row.JSON) > largeRow: // the old contents of all rows might not fit into one transaction
+	case f.row.JSON.Len() > largeRow: // the old contents of all rows might not fit into one transaction
 		add(aztables.TransactionTypeUpdateMerge, k, f.row.ETag, []edm.Column{{Name: markProperty, Value: edm.Value{Kind: edm.String}}})
 	default:
 		add(aztables.TransactionTypeUpdateReplace, k, f.row.ETag, columns)

@@ -19,7 +19,7 @@ type Row struct {
 	ETag      azcore.ETag
 	Timestamp time.Time
 	Columns   []edm.Column
-	JSON      []byte // as it was read, nil if it was not
+	JSON      edm.JSON // as it was read
 }
 
 // Stored returns the row's content.
@@ -43,7 +43,7 @@ func Put(columns []edm.Column, name string, v edm.Value) []edm.Column {
 	columns = slices.Clone(columns)
 	for i := range columns {
 		if columns[i].Name == name {
-			columns[i].Value = v
+			columns[i] = edm.Column{Name: name, Value: v, Part: columns[i].Part}
 			return columns
 		}
 	}

@@ -112,7 +112,7 @@ func (v *markView) row(in edm.Entity, columns []edm.Column) (_ edm.Entity, _ []e
 	if !marked {
 		return in, columns, true
 	}
-	in.Raw = nil
+	in.JSON = edm.JSON{}
 	if v.void[m.id] {
 		return in, unmarked(columns), true
 	}
@@ -128,6 +128,6 @@ func (v *markView) row(in edm.Entity, columns []edm.Column) (_ edm.Entity, _ []e
 }
 
 // mayHaveMarks reports whether a page contains the name of the mark, as few do.
-func mayHaveMarks(page []byte) bool { return bytes.Contains(page, markName) }
+func mayHaveMarks(page []byte) bool { return bytes.Contains(page, markName) } // quotes are frequent
 
-var markName = []byte(`"` + markProperty + `"`)
+var markName = []byte(markProperty + `"`)

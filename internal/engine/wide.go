@@ -107,7 +107,7 @@ type assembly struct {
 // assemble begins with the head.
 func assemble(head edm.Entity, columns []edm.Column) *assembly {
 	a := &assembly{head: head, columns: columns}
-	a.head.Raw = nil // it is only for the time of the page
+	a.head.JSON = edm.JSON{} // it is only for the time of the page
 	a.directory, a.err = directoryIn(columns)
 	return a
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,7 +51,7 @@ func (s *step) planParts(p *Plan) error {
 	}
 	tag = tag[len(tag)-tagLength:]
 	was := dir
-	parts, oldParts := partsIn(s.Body.Columns), partsIn(old)
+	parts, oldParts := partsIn(s.Body.Columns()), partsIn(old)
 	for number, columns := range parts {
 		stored := dir.tag(uint8(number)) != ""
 		switch {
@@ -91,12 +90,13 @@ func (s *step) planParts(p *Plan) error {
 
 // setDirectory stores the directory in the head.
 func (s *step) setDirectory(head []edm.Column, was, dir directory) (err error) {
-	s.Body.Columns = Without(s.Body.Columns, reserved.Parts)
+	columns := Without(s.Body.Columns(), reserved.Parts)
 	head = Without(head, reserved.Parts)
 	if len(dir) > 0 && !(s.merges() && slices.Equal(was, dir)) {
 		c := edm.Column{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: dir.String()}}
-		s.Body.Columns, head = append(slices.Clip(s.Body.Columns), c), append(slices.Clip(head), c)
+		columns, head = append(slices.Clip(columns), c), append(slices.Clip(head), c)
 	}
+	s.Body = s.Body.WithColumns(columns)
 	w := edm.NewWriter(s.Key.PartitionKey(), s.Key.RowKey(), len(head))
 	for _, c := range head {
 		w.PutColumn(c)
@@ -111,14 +111,15 @@ func (s *step) setDirectory(head []edm.Column, was, dir directory) (err error) {
 
 // stayInPlace lets a merge change properties where they are stored, also if their fields belong into another part by now.
 func (s *step) stayInPlace(old []edm.Column) {
-	s.Body.Columns = slices.Clone(s.Body.Columns)
-	for i := range s.Body.Columns {
+	columns := slices.Clone(s.Body.Columns())
+	for i := range columns {
 		for j := range old {
-			if old[j].Name == s.Body.Columns[i].Name {
-				s.Body.Columns[i].Part = old[j].Part
+			if old[j].Name == columns[i].Name {
+				columns[i].Part = old[j].Part
 			}
 		}
 	}
+	s.Body = s.Body.WithColumns(columns)
 }
 
 // columnsByPart are the columns of an entity by the number of their part.
@@ -150,7 +151,7 @@ func overlaid(columns, set []edm.Column) []edm.Column {
 
 // hasParts reports whether a row is the head of a wide entity.
 func hasParts(row edm.Stored) bool {
-	if row.JSON != nil && !bytes.Contains(row.JSON, []byte(`"`+reserved.Parts+`"`)) {
+	if row.JSON.Len() > 0 && !row.JSON.Mentions(reserved.Parts) {
 		return false
 	}
 	columns, err := row.Decoded()

@@ -49,36 +49,44 @@ func NewBatchWriter(u *url.URL, table string, n, size int) *BatchWriter {
 	return w
 }
 
-// begin writes the request line of an operation.
-func (w *BatchWriter) begin(method, address, query string) {
+// begin writes the beginning of the request line of an operation.
+func (w *BatchWriter) begin(method string) {
 	w.b = append(w.b, "--"+changeBoundary+"\r\nContent-Transfer-Encoding: binary\r\nContent-Type: application/http\r\n\r\n"...)
 	w.b = append(w.b, method...)
 	w.b = append(w.b, ' ')
 	w.b = append(w.b, w.table...)
-	w.b = append(w.b, address...)
+}
+
+// end ends the request line.
+func (w *BatchWriter) end(query string) {
 	w.b = append(w.b, query...)
 	w.b = append(w.b, " HTTP/1.1\r\n"...)
 }
 
-// address returns the address of a row in the table.
-func address(partitionKey, rowKey string) string {
-	escaped := func(key string) string { return url.PathEscape(strings.ReplaceAll(key, "'", "''")) }
-	return "(PartitionKey='" + escaped(partitionKey) + "',RowKey='" + escaped(rowKey) + "')"
+// row writes the address of a row in the table.
+func (w *BatchWriter) row(partitionKey, rowKey string) {
+	w.b = append(append(w.b, "(PartitionKey='"...), escaped(partitionKey)...)
+	w.b = append(append(append(w.b, "',RowKey='"...), escaped(rowKey)...), "')"...)
 }
+
+func escaped(key string) string { return url.PathEscape(strings.ReplaceAll(key, "'", "''")) }
 
 // versions are the headers that the SDK writes without a value.
 const versions = "DataServiceVersion: \r\n"
 
 // Insert writes an insert.
 func (w *BatchWriter) Insert(entity JSON) {
-	w.begin(http.MethodPost, "", w.format)
+	w.begin(http.MethodPost)
+	w.end(w.format)
 	w.b = append(w.b, "Accept: application/json;odata=minimalmetadata\r\n"...)
 	w.entity(entity, versions+"Prefer: return-no-content\r\n", "")
 }
 
 // Update writes an update or upsert of a row: PUT replaces it, PATCH merges. match is "" for an upsert.
 func (w *BatchWriter) Update(method, partitionKey, rowKey, match string, entity JSON) {
-	w.begin(method, address(partitionKey, rowKey), w.query)
+	w.begin(method)
+	w.row(partitionKey, rowKey)
+	w.end(w.query)
 	w.b = append(w.b, "Accept: application/json\r\n"...)
 	w.entity(entity, versions, match)
 }
@@ -113,7 +121,9 @@ func (w *BatchWriter) match(etag string) {
 
 // Delete writes a deletion.
 func (w *BatchWriter) Delete(partitionKey, rowKey, match string) {
-	w.begin(http.MethodDelete, address(partitionKey, rowKey), w.format)
+	w.begin(http.MethodDelete)
+	w.row(partitionKey, rowKey)
+	w.end(w.format)
 	w.b = append(w.b, "Accept: application/json;odata=minimalmetadata\r\n"+versions...)
 	w.match(match)
 	w.b = append(w.b, "x-ms-version: \r\n\r\n\r\n"...)

@@ -1,0 +1,80 @@
+package edm
+
+// Body is an entity that can be sent: its keys and properties, within the limits of the service. It is encoded once, when it is
+// made.
+type Body struct {
+	PartitionKey, RowKey string
+
+	// Length is the number of bytes of the JSON in a transaction, at most. The SDK escapes there what HTML may take for its own; the
+	// library does not.
+	Length int
+
+	json    []byte // without the closing brace, nil if it is to be made of the columns
+	keysEnd int    // where the keys end in it
+	kept    bool   // the columns are kept
+	columns []Column
+}
+
+// Columns returns the properties.
+func (e *Body) Columns() []Column {
+	if e.kept || e.json == nil {
+		return e.columns
+	}
+	r := NewReader(e.Append(make([]byte, 0, len(e.json)+1)))
+	_, err := r.One()
+	columns, cerr := r.Columns()
+	if err != nil || cerr != nil {
+		panic("edm: a body that was encoded cannot be decoded") // FuzzReader shows that it can
+	}
+	return columns
+}
+
+// Append appends the JSON of the entity to b, with more properties behind its own.
+func (e *Body) Append(b []byte, more ...Column) []byte {
+	if e.json != nil {
+		b = append(b, e.json...)
+	} else {
+		b = appendKeys(b, e.PartitionKey, e.RowKey)
+		for i := range e.columns {
+			b = e.columns[i].append(b)
+		}
+	}
+	for i := range more {
+		b = more[i].append(b)
+	}
+	return append(b, '}')
+}
+
+// WithColumns returns the entity with other columns of about the same length.
+func (e Body) WithColumns(columns []Column) Body {
+	e.json, e.kept, e.columns = nil, true, columns
+	return e
+}
+
+// Stored returns what is stored once the entity is sent with more properties.
+func (e *Body) Stored(more ...Column) Stored {
+	if !e.kept {
+		return Stored{JSON: JSON{response: e.Append(make([]byte, 0, len(e.json)+64), more...)}}
+	}
+	columns := make([]Column, len(e.columns), len(e.columns)+len(more))
+	copy(columns, e.columns)
+	return Stored{Columns: append(columns, more...)}
+}
+
+// WithKeys returns the entity under other keys.
+func (e Body) WithKeys(partitionKey, rowKey string) Body {
+	json := appendKeys(make([]byte, 0, len(e.json)+len(partitionKey)+len(rowKey)), partitionKey, rowKey)
+	keysEnd := len(json)
+	e.Length += keysEnd - e.keysEnd + surplus(partitionKey) + surplus(rowKey) - surplus(e.PartitionKey) - surplus(e.RowKey)
+	if e.json != nil {
+		e.json = append(json, e.json[e.keysEnd:]...)
+	}
+	e.keysEnd = keysEnd
+	e.PartitionKey, e.RowKey = partitionKey, rowKey
+	return e
+}
+
+func appendKeys(b []byte, partitionKey, rowKey string) []byte {
+	b = appendString(append(b, `{"`+PartitionKey+`":`...), partitionKey)
+	return appendString(append(b, `,"`+RowKey+`":`...), rowKey)
+}

@@ -1,0 +1,34 @@
+package edm
+
+import (
+	"bytes"
+	"strings"
+)
+
+// JSON is an entity as it was read: the response of a single row, or a text of its own. The zero value is none.
+type JSON struct {
+	response []byte
+	text     string
+}
+
+// JSONOf returns JSON of a text.
+func JSONOf(text string) JSON { return JSON{text: text} }
+
+// Len returns the number of bytes, 0 if there is no JSON.
+func (j JSON) Len() int { return len(j.response) + len(j.text) }
+
+// Mentions reports whether the name of a property occurs, perhaps inside a text.
+func (j JSON) Mentions(name string) bool {
+	name += `"` // not in front of it: quotes are frequent
+	return strings.Contains(j.text, name) || bytes.Contains(j.response, []byte(name))
+}
+
+// Stored is the content of a stored entity: the JSON that was read, or the columns that were written. The zero value is content
+// that is not known.
+type Stored struct {
+	JSON    JSON
+	Columns []Column // nil if they are not decoded
+}
+
+// Known reports whether the content is known.
+func (s Stored) Known() bool { return s.JSON.Len() > 0 || s.Columns != nil }

@@ -1,0 +1,85 @@
+package edm
+
+import (
+	"bytes"
+	"slices"
+)
+
+// shape contains the members that the reader has seen, in their order. Most entities of a page have the same members in the same
+// order, so that the next one is found without reading its name, and is looked up once.
+type shape struct {
+	all  []seen
+	next int // where the next member is expected
+}
+
+// seen is a member with its annotation in front of it.
+type seen struct {
+	raw  []byte // the JSON in front of the value
+	name []byte
+	typ  []byte // the annotation, or nil
+	role role
+	kind Kind // of the annotation
+
+	text  string // the name, once it was asked for
+	plan  *Plan  // of which the property is
+	of    propertyOf
+	known bool
+}
+
+// notSeen is the position of a member that is not in the shape.
+const notSeen = -1
+
+// role says what a member is.
+type role uint8
+
+const (
+	property role = iota
+	partitionKey
+	rowKey
+	etag
+	timestamp
+	metadata // of the service
+	typeOf   // the annotation of a property
+)
+
+func roleOf(name []byte) role {
+	switch string(name) {
+	case PartitionKey:
+		return partitionKey
+	case RowKey:
+		return rowKey
+	case "odata.etag":
+		return etag
+	case Timestamp:
+		return timestamp
+	}
+	if bytes.HasPrefix(name, []byte("odata.")) {
+		return metadata
+	}
+	return property
+}
+
+// add adds a member where it was not expected, and returns its position, or notSeen if there are too many.
+func (s *shape) add(m seen) int16 {
+	if len(s.all) == mostSeen {
+		return notSeen
+	}
+	s.all = slices.Insert(s.all, s.next, m)
+	s.next++
+	return int16(s.next - 1)
+}
+
+// mostSeen is the greatest length of a shape, more than an entity has properties.
+const mostSeen = 300
+
+// find returns the member that b begins with, nil if it is none that is expected. Members between that an entity has not are skipped.
+func (s *shape) find(b []byte) *seen {
+	const ahead = 4
+	for i := s.next; i < min(s.next+ahead, len(s.all)); i++ {
+		if bytes.HasPrefix(b, s.all[i].raw) {
+			s.next = i + 1
+			return &s.all[i]
+		}
+	}
+	return nil
+}
