@@ -10,6 +10,7 @@ type Writer struct {
 	hint        int   // of the length of the JSON
 	value       Value // room for one
 	scratch     [96]byte
+	firstEnds   [24]int         // the initial capacity of ends
 	count       int             // of the properties
 	ends        []int           // of the columns in the JSON
 	large       bool            // the JSON is not written: it is made of the columns when it is sent
@@ -31,7 +32,7 @@ type rowSize struct {
 // NewWriter begins an entity with its keys, and with room for so many properties. Its columns are kept.
 func NewWriter(partitionKey, rowKey string, room int) *Writer {
 	w := NewTextWriter(partitionKey, rowKey)
-	w.body.kept, w.body.columns, w.hint = true, make([]Column, 0, room), 48*room
+	w.body.kept, w.body.columns, w.hint, w.ends = true, make([]Column, 0, room), 48*room, w.firstEnds[:0]
 	return w
 }
 

@@ -37,7 +37,9 @@ func (s *step) encodedForSDK() []byte {
 	case s.deletes():
 		body = noProperties(s.Key)
 	}
-	body = body.WithKeys(doubled(body.PartitionKey), doubled(body.RowKey))
+	if pk, rk := doubled(body.PartitionKey), doubled(body.RowKey); pk != body.PartitionKey || rk != body.RowKey {
+		body = body.WithKeys(pk, rk)
+	}
 	return s.append(make([]byte, 0, body.Length+8), &body)
 }
 
