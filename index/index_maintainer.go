@@ -32,8 +32,14 @@ func (m *indexMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Rang
 func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *indexMaintainer[T, K]) Owns(row *table.Row) bool {
-	_, isCopy := row.Engine().Primary()
-	return isCopy && m.schema.Mine(row.Engine())
+	_, owns := m.entityOf(row.Engine())
+	return owns
+}
+
+// entityOf returns the entity of a row, if the definition has written the row.
+func (m *indexMaintainer[T, K]) entityOf(row *engine.Row) (k keys.Key, owns bool) {
+	k, isCopy := row.Primary()
+	return k, isCopy && m.schema.Mine(row)
 }
 
 func (m *indexMaintainer[T, K]) RowsPerWrite() int {
@@ -218,7 +224,7 @@ func (m *indexMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error)
 }
 
 func (m *indexMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
-	if k, is := row.Engine().Primary(); is && m.Owns(row) {
+	if k, owns := m.entityOf(row.Engine()); owns {
 		return []string{k.RowKey()}
 	}
 	return nil
@@ -232,6 +238,11 @@ func (m *indexMaintainer[T, K]) WantedContent(entity *table.Row) *table.Row {
 		entity = derived.Project(entity, m.copied...)
 	}
 	return derived.Copy(entity, entity.Key, projectionID(m.copied))
+}
+
+// Copied is the method of derived.Copying.
+func (m *indexMaintainer[T, K]) Copied() (whole bool, properties []string, id string) {
+	return m.full(), m.copied, projectionID(m.copied)
 }
 
 func (m *indexMaintainer[T, K]) Without(*table.Row, ...string) (*table.Row, error) { return nil, nil }

@@ -11,9 +11,11 @@ import (
 
 // rowKey returns the RowKey of the row of a value and an entity.
 func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
-	e := ix.byValue.Of(k)
+	var e keys.Enc
 	if ix.opt.Unique == NotUnique {
 		e = ix.byValueAndKey.Of(k, ix.suffixOf(primary))
+	} else {
+		e = ix.byValue.Of(k)
 	}
 	s, err := e.Result()
 	if err == nil && ix.opt.Reserved {

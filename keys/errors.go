@@ -52,6 +52,9 @@ func shorten(s string) string {
 
 // ofKey adds the name of the key to a KeyError.
 func ofKey(key string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var ke *KeyError
 	if !errors.As(err, &ke) {
 		return err

@@ -1,11 +1,13 @@
 package table
 
 import (
+	"context"
+
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Engine, InMode, Elsewhere, InsertRow (insertrow.go), RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types
+// Engine, InMode, Elsewhere, Scan, InsertRow (insertrow.go), RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types
 // of an internal package. Programs do not need them, and they may change with any release.
 
 // Engine returns the handle without its type parameter. It is for packages of this module.
@@ -33,6 +35,11 @@ func (h handle) elsewhere(other *engine.Table) handle {
 	s := *h.shape
 	s.partition.all = keys.Range{}
 	return handle{other.With(engine.Mode{BlindWrites: true, Schema: &s}), &s}
+}
+
+// Scan is Rows for callers that decode only some of what they read; see engine.Scanned. It is for packages of this module.
+func (t *Table[T]) Scan(ctx context.Context, q Query[T], h *engine.Hasher, yield func(*engine.Scanned) bool) error {
+	return public(t.h.engine.Scan(ctx, *t.h.shape.query(q.engine(), false), h, yield))
 }
 
 // Engine returns the row without what Set and Delete note of changes, nil for nil. It is for packages of this module.

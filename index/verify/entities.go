@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -15,16 +17,16 @@ var errRequest = errors.New("request")
 
 // readEntities reads the entities of the partition and compares them with the snapshots.
 func (p *partition[T]) readEntities(ctx context.Context) error {
-	for row, err := range p.scan(ctx, p.schema.Rows()) {
+	for row, err := range p.scanned(ctx, p.schema.Rows()) {
 		if err != nil {
 			return err
 		}
 		if p.table.Engine().Ranged() {
 			return table.ErrRanged
 		}
-		e, err := p.table.Entity(derived.AsEntity(row))
+		e, err := p.entityOf(row)
 		if derived.IsForeign(err) {
-			p.excluded[row.Key.RowKey()] = true // its rows are verified with the table of its type
+			p.excluded[strings.Clone(row.Key.RowKey())] = true // its rows are verified with the table of its type
 			continue
 		}
 		if err == nil {
@@ -35,7 +37,7 @@ func (p *partition[T]) readEntities(ctx context.Context) error {
 		if err == errRequest {
 			return p.requestErr
 		} else if err != nil {
-			p.excluded[row.Key.RowKey()] = true
+			p.excluded[strings.Clone(row.Key.RowKey())] = true
 			p.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
 		}
 		p.count(0, 1, 0)
@@ -66,7 +68,7 @@ func (c *comparison) add(f Fault, of candidate) {
 
 // compareEntity compares an entity with the snapshots, and deletes from them what it has compared. An error is one of the
 // definitions' functions, or errRequest.
-func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], row *table.Row) error {
+func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], row *engine.Scanned) error {
 	wanted := make([][]string, len(p.snapshots))
 	states := make([][]string, len(p.summaries))
 	var err error
@@ -80,19 +82,25 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 			return err
 		}
 	}
+	state, corrupt := row.State()
 	var c comparison
-	for i := range p.snapshots {
-		p.compareRows(&c, i, e, row, wanted[i])
+	for i, s := range p.snapshots {
+		digest, err := p.wantedDigest(s, row)
+		if err != nil {
+			return err
+		}
+		recorded, _ := derived.SplitState(state[s.maintainer.Name()])
+		p.compareRows(&c, i, e, digest, recorded, wanted[i])
 	}
 	var miscounted []Fault
 	for i, sum := range p.summaries {
-		recorded := recordedGroup(row, sum)
+		recorded := groupOf(state[sum.Name()])
 		if !slices.Equal(states[i], recorded) {
 			group := append(slices.Clone(states[i]), recorded...)[0]
 			miscounted = append(miscounted, Fault{Definition: sum.Name(), Kind: StateMismatch, Row: keys.Stored(p.pk, group), Entity: e.Key})
 		}
 	}
-	if stateDamaged(row) && (c.unsure || len(c.faults)+len(miscounted) == 0) {
+	if _, isCopy := row.System().Primary(); (isCopy || corrupt != nil) && (c.unsure || len(c.faults)+len(miscounted) == 0) {
 		name := p.maintainers[0].Name()
 		if len(p.snapshots) > 0 {
 			name = p.snapshots[0].maintainer.Name() // of the candidate
@@ -123,12 +131,22 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 	return nil
 }
 
-// compareRows compares the rows of an entity with a snapshot.
-func (p *partition[T]) compareRows(c *comparison, i int, e *table.Entity[T], row *table.Row, wanted []string) {
+// wantedDigest returns the digest of what the rows of an entity should contain.
+func (p *partition[T]) wantedDigest(s *snapshot[T], row *engine.Scanned) (uint64, error) {
+	if c := &s.copies; c.is {
+		return row.SumOfCopy(c.whole, c.properties, c.projectionID), nil
+	}
+	whole, err := wholeRow(row)
+	if err != nil {
+		return 0, err
+	}
+	return p.digest(s.maintainer.WantedContent(whole)), nil
+}
+
+// compareRows compares the rows of an entity with a snapshot: the wanted rows, which should have a digest, and the recorded rows.
+func (p *partition[T]) compareRows(c *comparison, i int, e *table.Entity[T], want uint64, recorded, wanted []string) {
 	s := p.snapshots[i]
 	d := s.maintainer
-	recorded, _ := derived.SplitState(row.Engine().MaintainerState(d.Name()))
-	want := p.digest(d.WantedContent(row))
 	for _, rk := range wanted {
 		pair, of := rowEntity{rk, e.Key.RowKey()}, candidate{i, rk}
 		got, exists := s.digests[pair]
@@ -167,7 +185,11 @@ func (p *partition[T]) compareRows(c *comparison, i int, e *table.Entity[T], row
 
 // recordedGroup returns the maintainer state of an entity for a summary, nil if it records no group.
 func recordedGroup[T any](row *table.Row, sum derived.PerGroup[T]) []string {
-	texts := row.Engine().MaintainerState(sum.Name())
+	return groupOf(row.Engine().MaintainerState(sum.Name()))
+}
+
+// groupOf returns the texts of the maintainer state for a summary, nil if they record no group.
+func groupOf(texts []string) []string {
 	if derived.IsUnknownGroup(texts) {
 		return nil
 	}

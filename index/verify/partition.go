@@ -34,6 +34,16 @@ type snapshot[T any] struct {
 	maintainer derived.PerEntity[T]
 	digests    map[rowEntity]uint64 // of the content of rows, for each entity that a row names
 	owners     map[string]string    // of unique rows
+	texts      texts                // of the keys
+	copies     copies
+}
+
+// copies says what the rows of a definition contain.
+type copies struct {
+	is           bool // the rows are copies
+	whole        bool // of all properties
+	properties   []string
+	projectionID string
 }
 
 // rowEntity is a row and an entity that it names, by their RowKeys.

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -25,10 +26,15 @@ type unreadableError struct {
 
 func (e *unreadableError) Unwrap() error { return e.error }
 
+// query is the query of a range of the partition.
+func (p *partition[T]) query(r keys.Range) table.Query[T] {
+	return table.Query[T]{Partition: keys.Stored(p.pk, "").Partition(), Rows: r, PageSize: p.pacer.PageSize()}
+}
+
 // scan yields the rows of a range of the partition.
 func (p *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
-		for row, err := range p.table.Rows(ctx, table.Query[T]{Partition: keys.Stored(p.pk, "").Partition(), Rows: r, PageSize: p.pacer.PageSize()}) {
+		for row, err := range p.table.Rows(ctx, p.query(r)) {
 			if err == nil {
 				err = p.pacer.Spend(ctx, 1)
 			}
@@ -37,6 +43,37 @@ func (p *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.
 			}
 		}
 	}
+}
+
+// scanned is scan without decoding the rows.
+func (p *partition[T]) scanned(ctx context.Context, r keys.Range) iter.Seq2[*engine.Scanned, error] {
+	return func(yield func(*engine.Scanned, error) bool) {
+		err := p.table.Scan(ctx, p.query(r), engine.NewHasher(p.seed), func(s *engine.Scanned) bool {
+			err := p.pacer.Spend(ctx, 1)
+			return yield(s, err) && err == nil
+		})
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// entityOf returns the entity of a row.
+func (p *partition[T]) entityOf(s *engine.Scanned) (*table.Entity[T], error) {
+	if e, is := s.Entity().(*table.Entity[T]); is {
+		return e, nil
+	}
+	row, err := wholeRow(s)
+	if err != nil {
+		return nil, err
+	}
+	return p.table.Entity(derived.AsEntity(row))
+}
+
+// wholeRow returns a row with all its properties.
+func wholeRow(s *engine.Scanned) (*table.Row, error) {
+	row, err := s.Row()
+	return table.RowOf(row), err
 }
 
 // getEntity reads an entity. The error is an *unreadableError if the entity cannot be decoded, and errForeign if it is of another

@@ -2,11 +2,11 @@ package verify
 
 import (
 	"context"
-	"fmt"
-	"hash/maphash"
 	"iter"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -15,6 +15,10 @@ import (
 // takeSnapshot reads the rows of a definition.
 func (p *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T]) error {
 	s := &snapshot[T]{maintainer: d, digests: map[rowEntity]uint64{}, owners: map[string]string{}}
+	p.snapshots = append(p.snapshots, s)
+	if c, is := d.(derived.Copying); is {
+		return p.takeCopies(ctx, s, c)
+	}
 	all := p.derivedRows(ctx, d, true)
 	if d, is := d.(derived.Searched); is {
 		all = p.search(ctx, d.Condition())
@@ -24,14 +28,58 @@ func (p *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T])
 			return err
 		}
 		p.count(0, 0, 1)
-		for _, entity := range d.EntitiesIn(row) {
-			if s.digests[rowEntity{row.Key.RowKey(), entity}] = p.digest(d.Content(row)); d.Unique() {
-				s.owners[row.Key.RowKey()] = entity
+		s.add(row.Key.RowKey(), d.EntitiesIn(row), p.digest(d.Content(row)))
+	}
+	return nil
+}
+
+// takeCopies reads the rows of a definition that are copies. It decodes only those with maintainer state.
+func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived.Copying) error {
+	s.copies.is = true
+	s.copies.whole, s.copies.properties, s.copies.projectionID = c.Copied()
+	for _, r := range s.maintainer.Ranges() {
+		for scanned, err := range p.scanned(ctx, r) {
+			if err != nil {
+				return err
 			}
+			row, digest := table.RowOf(scanned.System()), scanned.Sum()
+			entities := s.maintainer.EntitiesIn(row)
+			if len(entities) == 0 {
+				p.foreign[strings.Clone(row.Key.RowKey())] = true
+				continue
+			}
+			if hasState(row) {
+				if row, err = wholeRow(scanned); err == nil {
+					row, err = p.removeState(ctx, s.maintainer, row)
+				}
+				if err != nil {
+					return err
+				}
+				if row == nil {
+					continue // deleted meanwhile
+				}
+				entities, digest = s.maintainer.EntitiesIn(row), p.digest(s.maintainer.Content(row))
+			}
+			p.count(0, 0, 1)
+			s.add(row.Key.RowKey(), entities, digest)
 		}
 	}
-	p.snapshots = append(p.snapshots, s)
 	return nil
+}
+
+// add adds a row with the entities that it names.
+func (s *snapshot[T]) add(row string, entities []string, digest uint64) {
+	row = s.texts.keep(row)
+	for _, entity := range entities {
+		if strings.HasSuffix(row, entity) {
+			entity = row[len(row)-len(entity):]
+		} else {
+			entity = s.texts.keep(entity)
+		}
+		if s.digests[rowEntity{row, entity}] = digest; s.maintainer.Unique() {
+			s.owners[row] = entity
+		}
+	}
 }
 
 // derivedRows yields the rows of a definition. On the first pass over the definition it also reports rows that contain maintainer
@@ -120,17 +168,7 @@ func withoutOperationID(row *table.Row) *table.Row {
 	return derived.Project(row, names...)
 }
 
-// digest returns a number that differs if contents differ.
+// digest returns a number that differs if contents differ, and that does not depend on the order of the properties.
 func (r *run[T]) digest(row *table.Row) uint64 {
-	if row == nil {
-		return 0
-	}
-	var sum uint64 // independent of the order of the properties
-	for name, value := range row.All() {
-		var h maphash.Hash
-		h.SetSeed(r.seed)
-		fmt.Fprintf(&h, "%s %s %v", name, row.Type(name), value)
-		sum += h.Sum64()
-	}
-	return sum
+	return engine.NewHasher(r.seed).Sum(row.Engine())
 }

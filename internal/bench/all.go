@@ -1,7 +1,7 @@
 package main
 
-// all returns the lines, those of the emulator on request, and a function that stops the emulator.
-func all(onEmulator bool) (lines []line, stop func()) {
+// all returns the lines, those of the emulator on request and those of package verify for so many entities, and a function that stops the emulator.
+func all(onEmulator bool, entities int) (lines []line, stop func()) {
 	for _, g := range ratios() {
 		lines = append(lines, g.line())
 	}
@@ -11,6 +11,7 @@ func all(onEmulator bool) (lines []line, stop func()) {
 	for _, g := range append(waits(), append(workers(), kept())...) {
 		lines = append(lines, g.line())
 	}
+	lines = append(lines, verifies(entities)...)
 	if !onEmulator {
 		return lines, func() {}
 	}

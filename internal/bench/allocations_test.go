@@ -72,6 +72,23 @@ func TestAllocations(t *testing.T) { // not parallel: it counts the allocations 
 	}
 }
 
+// TestVerified: a run of package verify allocates no more often for each entity than its goal says. The number is not exact, since maps
+// grow by chance.
+func TestVerified(t *testing.T) { // not parallel, as TestAllocations
+	for _, partitions := range []int{1, 20} {
+		v, err := newVerified(t.Context(), 2000, partitions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, got, err := v.cost(t.Context()); err != nil || got > verifiedAllocs {
+			t.Errorf("%d partitions: got %.1f allocations an entity, error %v; want at most %d", partitions, got, err, verifiedAllocs)
+		}
+		if _, err := v.peakHeap(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // allocationsOf returns the least number of allocations of a call. Garbage collections empty pools, and goroutines of the runtime
 // allocate, so that a single run may count more.
 func allocationsOf(t *testing.T, f func() error) int {

@@ -172,7 +172,7 @@ func TestCommand(t *testing.T) {
 	if len(results) != 2 || results[0].ID != "P6" || results[0].Value.Goal != 0.1 || results[0].Memory.Got < 1 {
 		t.Errorf("got results %+v; want those of P6 and row10", results)
 	}
-	for _, args := range [][]string{{"-run", "("}, {"-slices", "0"}, {"more"}} {
+	for _, args := range [][]string{{"-run", "("}, {"-slices", "0"}, {"-entities", "99"}, {"more"}} {
 		if err := command(ctx, args, &bytes.Buffer{}); err == nil {
 			t.Errorf("%q: got no error", args)
 		}

@@ -5,6 +5,7 @@
 //	go run ./internal/bench -list              print the numbers and names of the lines
 //	go run ./internal/bench -json              print JSON
 //	go run ./internal/bench -slices 5          measure less precisely, in less time
+//	go run ./internal/bench -entities 100000   measure package verify with as many entities as its goal of memory is for
 //	go run ./internal/bench -azurite           measure the lines of the emulator Azurite, too
 //
 // A line is one of four kinds:
@@ -17,6 +18,8 @@
 //   - A figure: the time of many operations over a service that responds after 5 ms, the connections that they open, or the memory
 //     of a kept entity. Times depend on the load of the machine.
 //   - A ratio on Azurite.
+//
+// The lines of package verify are the processor time and the peak heap of a run over recorded pages, which are in a file.
 //
 // Baselines (a), (a1) and (b) are what a user of the SDK writes: (a) json.Marshal or json.Unmarshal of a struct of strings; (a1) the
 // same, then converted to typed fields; (b) aztables.EDMEntity, as the documentation of the SDK shows, copied into the struct. Raw is

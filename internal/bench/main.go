@@ -31,6 +31,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	list := flags.Bool("list", false, "print the numbers and names of the lines, and measure nothing")
 	asJSON := flags.Bool("json", false, "print JSON")
 	emulator := flags.Bool("azurite", false, "also measure the lines of the emulator Azurite, which the program starts")
+	entities := flags.Int("entities", 20_000, "the entities of the lines of package verify; the goal of the heap is for 100,000, which take a minute")
 	var s settings
 	flags.IntVar(&s.slices, "slices", 21, "pairs of slices of each ratio")
 	flags.DurationVar(&s.slice, "slice", 20*time.Millisecond, "the least time of one slice")
@@ -43,11 +44,14 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if s.slices < 1 {
 		return fmt.Errorf("-slices is %d; it must be at least 1", s.slices)
 	}
+	if *entities < 100 {
+		return fmt.Errorf("-entities is %d; it must be at least 100", *entities)
+	}
 	chosen, err := regexp.Compile(*run)
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
 	}
-	lines, stop := all(*emulator)
+	lines, stop := all(*emulator, *entities)
 	defer stop()
 	if *list {
 		for _, l := range lines {

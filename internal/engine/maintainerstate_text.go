@@ -90,7 +90,8 @@ func escapeState(b []byte, s string) []byte {
 
 // stateHeader returns the header of a text.
 func stateHeader(text []byte, rowKey string) [stateHeaderLength]byte {
-	sum := crc32.ChecksumIEEE(append([]byte(rowKey+"\n"), text...))
+	b := append(make([]byte, 0, len(rowKey)+1+len(text)), rowKey...)
+	sum := crc32.ChecksumIEEE(append(append(b, '\n'), text...))
 	return [...]byte{stateVersion, byte(sum >> 16), byte(sum >> 8), byte(sum)}
 }
 
@@ -151,6 +152,7 @@ func parseState(b []byte, rowKey string) (map[string][]string, error) {
 			now.WriteByte(text[i])
 		case '/', '?':
 			sound = end()
+			item.Grow(min(len(text)+len(rowKey), 128)) // most have one item
 			if now = &item; c == '?' {
 				now.WriteByte('/')
 			}
@@ -159,9 +161,11 @@ func parseState(b []byte, rowKey string) (map[string][]string, error) {
 		case '^', '*':
 			sound = now == &item
 			if c == '^' {
-				now.WriteString(name.String() + "_")
+				now.WriteString(name.String())
+				now.WriteByte('_')
 			} else {
-				now.WriteString("_" + rowKey)
+				now.WriteByte('_')
+				now.WriteString(rowKey)
 			}
 		default:
 			now.WriteByte(c)

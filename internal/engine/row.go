@@ -112,15 +112,22 @@ func putOwner(columns []edm.Column, text string) []edm.Column {
 
 // copyOf returns the columns of a copy of a row in a partition.
 func copyOf(r *Row, partition, projectionID string) []edm.Column {
-	owner := r.Key.RowKey() // no key contains a /
-	elsewhere := partition != r.Key.PartitionKey()
-	if projectionID != "" || elsewhere {
-		owner += "/" + projectionID
-	}
-	if elsewhere {
+	owner := copyOwner(r.Key.RowKey(), projectionID)
+	if partition != r.Key.PartitionKey() {
+		if projectionID == "" {
+			owner += "/"
+		}
 		owner += "/" + r.Key.PartitionKey()
 	}
 	return putOwner(r.Columns, owner)
+}
+
+// copyOwner is what a copy in the partition of its entity contains as its owner.
+func copyOwner(rowKey, projectionID string) string {
+	if projectionID == "" {
+		return rowKey
+	}
+	return rowKey + "/" + projectionID // no key contains a /
 }
 
 // Copied returns the RowKey of the entity that columns are a copy of, the projection ID, and the entity's PartitionKey unless it is
@@ -189,8 +196,11 @@ func (r *Row) Project(properties ...string) *Row {
 }
 
 func projected(columns []edm.Column, properties []string) []edm.Column {
-	return Only(columns, append(slices.Clone(properties), reserved.Type, reserved.Version, reserved.Owner)...)
+	return Only(columns, slices.Concat(properties, projectedProperties, []string{reserved.Owner})...)
 }
+
+// projectedProperties are the system properties that a copy of some properties contains, besides its own.
+var projectedProperties = []string{reserved.Type, reserved.Version}
 
 // WithoutSystemProperties returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has
 // them.
@@ -199,8 +209,11 @@ func (r *Row) WithoutSystemProperties() *Row {
 }
 
 func ownProperties(columns []edm.Column) []edm.Column {
-	return Without(columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts)
+	return Without(columns, entityProperties...)
 }
+
+// entityProperties are the system properties of an entity that a copy does not contain.
+var entityProperties = []string{reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts}
 
 // Same reports whether two rows have the same properties, apart from their operation IDs.
 func (r *Row) Same(other *Row) bool { return SameColumns(r.Columns, other.Columns) }

@@ -63,6 +63,13 @@ type Searched interface {
 	Condition() table.Cond[table.Row]
 }
 
+// Copying is a PerEntity whose rows are copies (Row.Copy) of entities in the same partition. Its Owns and EntitiesIn need only the
+// system properties of a row, and EntitiesIn returns no entity for a row that the definition does not own.
+type Copying interface {
+	// Copied returns the properties that the copies contain, or none and whole for all, and the projection ID of the copies.
+	Copied() (whole bool, properties []string, projectionID string)
+}
+
 // Elsewhere is a maintainer whose rows are in other partitions or tables.
 type Elsewhere[T any] interface {
 	Maintainer[T]

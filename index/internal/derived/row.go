@@ -39,6 +39,9 @@ func IsUnknownGroup(texts []string) bool { return slices.Equal(texts, unknownGro
 
 // IsForeign reports whether an error says that a row is no entity of the table's type.
 func IsForeign(err error) bool {
+	if err == nil {
+		return false
+	}
 	var ke *keys.KeyError
 	return errors.As(err, &ke) || errors.Is(err, table.ErrOtherType)
 }
