@@ -37,9 +37,12 @@ func (h handle) elsewhere(other *engine.Table) handle {
 	return handle{other.With(engine.Mode{BlindWrites: true, Schema: &s}), &s}
 }
 
-// Scan is Rows for callers that decode only some of what they read; see engine.Scanned. It is for packages of this module.
-func (t *Table[T]) Scan(ctx context.Context, q Query[T], h *engine.Hasher, yield func(*engine.Scanned) bool) error {
-	return public(t.h.engine.Scan(ctx, *t.h.shape.query(q.engine(), false), h, yield))
+// Scan is Rows for callers that decode only some of what they read; see engine.Scanned. Entities says that Scanned.Entity is called.
+// It is for packages of this module.
+func (t *Table[T]) Scan(ctx context.Context, q Query[T], entities bool, h *engine.Hasher, yield func(*engine.Scanned) bool) error {
+	plain := q.engine()
+	plain.WithoutJSON = !entities
+	return public(t.h.engine.Scan(ctx, *t.h.shape.query(plain, false), h, yield))
 }
 
 // Engine returns the row without what Set and Delete note of changes, nil for nil. It is for packages of this module.

@@ -39,7 +39,7 @@ func TestScan(t *testing.T) {
 	rows, err := table.Collect(staff.Rows(ctx, q))
 	noError(t, err)
 	h, i := engine.NewHasher(maphash.MakeSeed()), 0
-	noError(t, staff.Scan(ctx, q, h, func(s *engine.Scanned) bool {
+	noError(t, staff.Scan(ctx, q, true, h, func(s *engine.Scanned) bool {
 		want := rows[i].Engine()
 		i++
 		got, err := s.Row()
@@ -75,7 +75,13 @@ func TestScan(t *testing.T) {
 		t.Errorf("got %d rows; want the %d of Rows, 5 entities and 3 copies", i, len(rows))
 	}
 	i = 0
-	noError(t, staff.Scan(ctx, q, h, func(*engine.Scanned) bool { i++; return i < 2 }))
+	noError(t, staff.Scan(ctx, q, false, h, func(s *engine.Scanned) bool {
+		if e := s.Entity(); e != nil {
+			t.Errorf("got entity %+v of a scan without entities; want nil", e)
+		}
+		i++
+		return i < 2
+	}))
 	if i != 2 {
 		t.Errorf("got %d rows of a scan that ends after 2", i)
 	}

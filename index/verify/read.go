@@ -45,10 +45,10 @@ func (p *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.
 	}
 }
 
-// scanned is scan without decoding the rows.
-func (p *partition[T]) scanned(ctx context.Context, r keys.Range) iter.Seq2[*engine.Scanned, error] {
+// scanned is scan without decoding the rows. Entities says that they are entities.
+func (p *partition[T]) scanned(ctx context.Context, r keys.Range, entities bool) iter.Seq2[*engine.Scanned, error] {
 	return func(yield func(*engine.Scanned, error) bool) {
-		err := p.table.Scan(ctx, p.query(r), engine.NewHasher(p.seed), func(s *engine.Scanned) bool {
+		err := p.table.Scan(ctx, p.query(r), entities, engine.NewHasher(p.seed), func(s *engine.Scanned) bool {
 			err := p.pacer.Spend(ctx, 1)
 			return yield(s, err) && err == nil
 		})

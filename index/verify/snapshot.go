@@ -38,7 +38,7 @@ func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived
 	s.copies.is = true
 	s.copies.whole, s.copies.properties, s.copies.projectionID = c.Copied()
 	for _, r := range s.maintainer.Ranges() {
-		for scanned, err := range p.scanned(ctx, r) {
+		for scanned, err := range p.scanned(ctx, r, false) {
 			if err != nil {
 				return err
 			}

@@ -43,7 +43,9 @@ func (d *delivery) page(r *edm.Reader) error {
 		}
 		mine := true
 		if err == nil {
-			in.JSON = of.Keep()
+			if !d.pager.q.WithoutJSON {
+				in.JSON = of.Keep()
+			}
 			mine, err = d.lister.Read(of, in)
 		}
 		return d.give(in, mine, err, r.AtEnd())

@@ -36,6 +36,7 @@ type Query struct {
 	Budget          Budget
 	Skip            func(k keys.Key, err error) bool
 	Stats           *Stats
+	WithoutJSON     bool // the Lister needs no Entity.JSON
 	Cursor          *Cursor
 
 	// The schema of the entities.

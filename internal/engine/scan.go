@@ -85,7 +85,8 @@ func (s *Scanned) Entity() any {
 	return e
 }
 
-// Scan gives the rows of a query to yield, whatever their type, until yield returns false. h makes the numbers of their properties.
+// Scan gives the rows of a query to yield, whatever their type, until yield returns false. h makes the numbers of their properties. If
+// Query.WithoutJSON is set, Scanned.Entity returns nil.
 func (t *Table) Scan(ctx context.Context, q Query, h *Hasher, yield func(*Scanned) bool) error {
 	l := &scanLister{yield: yield}
 	l.row.schema, l.row.hasher, l.add = t.Mode.Schema, h, l.property
