@@ -1,0 +1,51 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestReadAhead: what writes that read rows together rest on.
+func TestReadAhead(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes a minute")
+	}
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "a row with a mark counts as read", File: "internal/engine/readahead.go",
+			Old: "if _, marked := markIn(columns); !marked {", New: "if _, marked := markIn(columns); !marked || marked {", Test: "TestReadTogetherMarks"},
+		{Name: "a maintainer's row with a mark counts as read", File: "internal/engine/readahead.go",
+			Old: "unread = row.Columns == nil", New: "unread = len(row.Key.RowKey()) == 0", Test: "TestReadTogetherShared"},
+		{Name: "a row that a limited signature may hide counts as absent", File: "internal/engine/readahead.go",
+			Old: "unread = t.RangedRows() // it may be hidden by the client's signature", New: "unread = false", Test: "TestReadTogetherGranted"},
+		{Name: "rows are queried through a limited signature", File: "internal/engine/readahead.go",
+			Old: "&& !a.sparse && !first.table.RangedRows() {", New: "&& !a.sparse {", Test: "TestReadTogetherGranted"},
+		{Name: "rows behind the end of the page count as absent", File: "internal/engine/readahead.go",
+			Old: "case p.more() && (n == 0 || keys.Compare(r.key.RowKey(), end) > 0):", New: "case p.more() && (n == 0 || keys.Compare(r.key.RowKey(), end) > 1):", Test: "TestReadTogetherShortPages"},
+		{Name: "rows behind an empty page count as absent", File: "internal/engine/readahead.go",
+			Old: "(n == 0 || keys.Compare(r.key.RowKey(), end) > 0)", New: "n > 0 && keys.Compare(r.key.RowKey(), end) > 0", Test: "TestReadTogetherShortPages"},
+		{Name: "sparse rows are queried again and again", File: "internal/engine/readahead.go",
+			Old: "a.sparse = p.more() && n >= 2*covered", New: "a.sparse = n < 0", Test: "TestReadTogetherSparse"},
+		{Name: "no rows are queried together", File: "internal/engine/readahead.go",
+			Old: "for len(wanted) > FanOut && !a.sparse", New: "for len(wanted) < 0 && !a.sparse", Test: "TestReadTogetherSparse"},
+		{Name: "an unreadable page ends the write", File: "internal/engine/readahead.go",
+			Old: "a.sparse = true\n		return wanted, nil", New: "return wanted, err", Test: "TestReadTogetherUnreadable"},
+		{Name: "an unreadable row counts as absent", File: "internal/engine/readahead.go",
+			Old: "		if columns, err := r.Columns(); err == nil {", New: "		columns, err := r.Columns()\n		if err != nil {\n			return true\n		}\n		{", Test: "TestReadTogetherUnreadable"},
+		{Name: "a row read ahead is used although it was changed", File: "internal/engine/aheadrows.go",
+			Old: "	delete(a.rows, rowKey)", New: "	delete(a.rows, rowKey+\" \")", Test: "TestReadTogetherChanged"},
+		{Name: "a row that the transaction before has written counts as known", File: "internal/engine/planner.go",
+			Old: "p.ahead.use(k.steps[i].Key.RowKey())", New: "_ = i", Test: "TestReadTogetherNext"},
+		{Name: "an inserted row counts as absent", File: "internal/engine/derive.go",
+			Old: "s.Kind = aztables.TransactionTypeAdd\n		return nil", New: "return nil", Test: "TestReadTogetherChanged"},
+	})
+	mutants.Run(t, "./index", []mutants.Mutant{
+		{Name: "nothing is read while a transaction travels", File: "internal/engine/bulksend.go",
+			Old: "			if s.more {", New: "			if s.more && later == nil {", Test: "TestWaits"},
+		{Name: "rows that were read while a transaction travelled are dropped", File: "internal/engine/bulknext.go",
+			Old: "if !a.used[rk] {", New: "if a.used[rk] {", Test: "TestWaits"},
+		{Name: "the rows of maintainers are read one by one", File: "internal/engine/lookahead.go",
+			Old: "if len(c.preview.rows) < 2 {", New: "if len(c.preview.rows) < 2000 {", Test: "TestWaits"},
+	})
+}
