@@ -49,3 +49,47 @@ func TestReadAhead(t *testing.T) {
 			Old: "if len(c.preview.rows) < 2 {", New: "if len(c.preview.rows) < 2000 {", Test: "TestWaits"},
 	})
 }
+
+// TestPageAhead: what lists that read the next page ahead rest on.
+func TestPageAhead(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes a minute")
+	}
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "a page ahead ignores the limit", File: "internal/engine/pager.go",
+			Old: "case p.q.Limit > 0 && (left-rows)*(1+p.parts()) < n, ", New: "case p.q.Limit < 0, ", Test: "TestReadAheadRequests"},
+		{Name: "a page ahead is smaller than the limit would let it be", File: "internal/engine/pager.go",
+			Old: "(left-rows)*(1+p.parts()) < n,", New: "left-rows <= 0,", Test: "TestReadAheadRequests"},
+		{Name: "a page ahead ignores the budget of rows", File: "internal/engine/pager.go",
+			Old: "b.Rows > 0 && b.Rows-p.stats.Rows-rows < n:", New: "b.Rows < 0:", Test: "TestReadAheadRequests"},
+		{Name: "a page ahead ignores the budget of requests", File: "internal/engine/pager.go",
+			Old: "case b.Requests > 0 && (p.stats.Requests >= b.Requests || p.table.wide()):", New: "case b.Requests < 0:", Test: "TestReadAheadRequests"},
+		{Name: "a page ahead counts against the budget of requests twice", File: "internal/engine/pager.go",
+			Old: "p.stats.Requests >= b.Requests && p.ahead == nil:", New: "p.stats.Requests >= b.Requests:", Test: "TestReadAheadSame", Args: []string{"-rapid.nofailfile"}},
+		{Name: "the parts of a page are not counted", File: "internal/engine/pager.go",
+			Old: " || p.table.wide()):", New: "):", Test: "TestReadAheadWide"},
+		{Name: "a page ahead is not counted", File: "internal/engine/pager.go",
+			Old: "p.stats.Requests++\n	p.ahead =", New: "p.ahead =", Test: "TestReadAheadSame", Args: []string{"-rapid.nofailfile"}},
+		{Name: "a page ahead outlives the time of the budget", File: "internal/engine/pager.go",
+			Old: "	r.deadline = p.deadline\n	p.stats.Requests++\n	p.ahead", New: "	p.stats.Requests++\n	p.ahead", Test: "TestReadAheadEnds"},
+		{Name: "a page that has come counts after the time of the budget", File: "internal/engine/pager.go",
+			Old: "	case p.late():\n", New: "	case p.late() && p.ahead == nil:\n", Test: "TestReadAheadEnds"},
+		{Name: "a page ahead is not cancelled", File: "internal/engine/pagerequest.go",
+			Old: "	a.cancel()\n	<-a.done", New: "	<-a.done\n	a.cancel()", Test: "TestReadAheadEnds"},
+		{Name: "a page ahead outlives the loop", File: "internal/engine/pagerequest.go",
+			Old: "	a.cancel()\n	<-a.done", New: "	a.cancel()", Test: "TestReadAheadEnds"},
+		{Name: "the page ahead is the current one", File: "internal/engine/pager.go",
+			Old: "p.request(p.nextPK, p.nextRK, int32(n))", New: "p.request(p.at.pk, p.at.rk, int32(n))", Test: "TestReadAheadSame", Args: []string{"-rapid.nofailfile"}},
+		{Name: "pages are requested one after the other", File: "internal/engine/pager.go",
+			Old: "case !p.q.ReadAhead, ", New: "case p.q.ReadAhead, ", Test: "TestReadAheadTime"},
+		{Name: "a page reads the next one ahead", File: "internal/engine/pager.go",
+			Old: "p.q.OnePage && p.q.Limit == 0, ", New: "p.q.OnePage && p.q.Limit < 0, ", Test: "TestReadAheadSame", Args: []string{"-rapid.nofailfile"}},
+	})
+	mutants.Run(t, "./index", []mutants.Mutant{
+		{Name: "a query of an index reads behind its limit", File: "index/query_run.go",
+			Old: "q.ReadAhead = q.ReadAhead && q.Limit <= 0 &&", New: "q.ReadAhead = q.ReadAhead &&", Test: "TestReadAhead"},
+		{Name: "entities that pointers name are not counted", File: "index/query_run.go",
+			Old: "(q.Budget.Requests == 0 || !ix.readsEntity()) //", New: "(q.Budget.Requests == 0 || ix.readsEntity()) //", Test: "TestReadAhead"},
+	})
+}
