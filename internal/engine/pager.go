@@ -227,7 +227,7 @@ func (p *pager) readAhead(ctx context.Context, left int) {
 		return
 	case p.q.Limit > 0 && (left-rows)*(1+p.parts()) < n, b.Rows > 0 && b.Rows-p.stats.Rows-rows < n:
 		return
-	case b.Requests > 0 && (p.stats.Requests >= b.Requests || p.table.wide()): // parts of the current page may be read, too
+	case b.Requests > 0 && (p.stats.Requests >= b.Requests || p.table.Mode.Parts > 0): // parts of the current page may be read, too
 		return
 	}
 	r := p.request(p.nextPK, p.nextRK, int32(n))

@@ -64,11 +64,11 @@ func TestPageAhead(t *testing.T) {
 		{Name: "a page ahead ignores the budget of rows", File: "internal/engine/pager.go",
 			Old: "b.Rows > 0 && b.Rows-p.stats.Rows-rows < n:", New: "b.Rows < 0:", Test: "TestReadAheadRequests"},
 		{Name: "a page ahead ignores the budget of requests", File: "internal/engine/pager.go",
-			Old: "case b.Requests > 0 && (p.stats.Requests >= b.Requests || p.table.wide()):", New: "case b.Requests < 0:", Test: "TestReadAheadRequests"},
+			Old: "case b.Requests > 0 && (p.stats.Requests >= b.Requests || p.table.Mode.Parts > 0):", New: "case b.Requests < 0:", Test: "TestReadAheadRequests"},
 		{Name: "a page ahead counts against the budget of requests twice", File: "internal/engine/pager.go",
 			Old: "p.stats.Requests >= b.Requests && p.ahead == nil:", New: "p.stats.Requests >= b.Requests:", Test: "TestReadAheadSame", Args: []string{"-rapid.nofailfile"}},
 		{Name: "the parts of a page are not counted", File: "internal/engine/pager.go",
-			Old: " || p.table.wide()):", New: "):", Test: "TestReadAheadWide"},
+			Old: " || p.table.Mode.Parts > 0):", New: "):", Test: "TestReadAheadWide"},
 		{Name: "a page ahead is not counted", File: "internal/engine/pager.go",
 			Old: "p.stats.Requests++\n	p.ahead =", New: "p.ahead =", Test: "TestReadAheadSame", Args: []string{"-rapid.nofailfile"}},
 		{Name: "a page ahead outlives the time of the budget", File: "internal/engine/pager.go",
@@ -91,5 +91,21 @@ func TestPageAhead(t *testing.T) {
 			Old: "q.ReadAhead = q.ReadAhead && q.Limit <= 0 &&", New: "q.ReadAhead = q.ReadAhead &&", Test: "TestReadAhead"},
 		{Name: "entities that pointers name are not counted", File: "index/query_run.go",
 			Old: "(q.Budget.Requests == 0 || !ix.readsEntity()) //", New: "(q.Budget.Requests == 0 || ix.readsEntity()) //", Test: "TestReadAhead"},
+	})
+}
+
+// TestUpdateAgain: what the second attempt of Update rests on.
+func TestUpdateAgain(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes a minute")
+	}
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "the row that was read is not used", File: "internal/engine/readback.go",
+			Old: "	if s.Current != nil {", New: "	if s.Current != nil && f.row == nil {", Test: "TestUpdateConflicts"},
+		{Name: "an old row is used after a pause", File: "table/update.go",
+			Old: "current = nil // it would", New: "_ = current // it would", Test: "TestUpdateConflicts"},
+		{Name: "the second attempt pauses", File: "internal/engine/attempts.go",
+			Old: "return c.wait(ctx, log, lost, 0)", New: "return c.wait(ctx, log, lost, c.retry.ConflictWait)", Test: "TestUpdateConflicts"},
 	})
 }
