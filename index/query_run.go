@@ -209,6 +209,7 @@ func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table
 			q.PageSize = max(q.PageSize, pointerBatch)
 		}
 	}
-	q.Limit = min(q.Limit, 0) // not the rows' limit, but an invalid limit stays an error
+	q.ReadAhead = q.ReadAhead && q.Limit <= 0 && (q.Budget.Requests == 0 || !ix.readsEntity()) // else the list cannot tell which page is needed
+	q.Limit = min(q.Limit, 0)                                                                  // not the rows' limit, but an invalid limit stays an error
 	return from.Rows(ctx, q), nil
 }

@@ -112,6 +112,23 @@ func ExampleBudget() {
 	// there is more
 }
 
+// The second page travels while the loop works on the first one. A loop that writes files or calls other services for each page takes
+// about half the time.
+func ExampleQuery_readAhead() {
+	staff := sales(nil)
+	var stats table.Stats
+	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 2, ReadAhead: true, Stats: &stats}
+	for e, err := range staff.List(context.Background(), q) {
+		check(err)
+		fmt.Println(e.Value.Last, stats.Requests)
+	}
+	// Output:
+	// Jones 2
+	// Smith 2
+	// O'Brien 2
+	// Müller 2
+}
+
 // GetMany reads rows by their keys, ten at a time. A filter with "or" over RowKeys would scan the partition.
 func ExampleTable_GetMany() {
 	staff := sales(nil)

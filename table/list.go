@@ -25,7 +25,8 @@ import (
 //
 // Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons; *ValueError for values that
 // cannot be compared; *keys.KeyError; *DecodeError for a row that does not fit T; ErrBudget; ErrTableNotFound. Requests: 1 for each
-// page, which is 1,000 rows or Query.PageSize. The service may return shorter pages, also empty ones.
+// page, which is 1,000 rows or Query.PageSize. The service may return shorter pages, also empty ones. With
+// Query.ReadAhead, the next page travels while the loop works on one.
 func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], error] {
 	plain := q.engine()
 	return func(yield func(*Entity[T], error) bool) {

@@ -28,6 +28,13 @@ type Query[T any] struct {
 	// PageSize is the most rows of one request, 1 to 1,000. Defaults to 1,000, or to a smaller Limit.
 	PageSize int
 
+	// ReadAhead requests the next page while the loop works on the current one, so that the two take no longer than the slower one.
+	// One page at most is read ahead, and none that a Limit or a Budget may make unnecessary: the list sends the same requests as
+	// without ReadAhead. A loop that ends early cancels the request under way, which is 1 request in vain. The rows of the next
+	// page are as they were before the loop worked on the current one. A query of an index with a Limit, or of pointers with
+	// Budget.Requests, reads nothing ahead.
+	ReadAhead bool
+
 	// TableScan allows a query without a partition. It reads the whole table.
 	TableScan bool
 
@@ -117,7 +124,7 @@ func (h handle) explain(q engine.Query) (Explanation, error) {
 //go:noinline
 func (q *Query[T]) engine() engine.Query {
 	return engine.Query{
-		Partition: q.Partition, Rows: q.Rows, Where: q.Where.c, Limit: q.Limit, PageSize: q.PageSize, TableScan: q.TableScan,
+		Partition: q.Partition, Rows: q.Rows, Where: q.Where.c, Limit: q.Limit, PageSize: q.PageSize, ReadAhead: q.ReadAhead, TableScan: q.TableScan,
 		Stats: (*engine.Stats)(q.Stats), Cursor: q.Cursor.engine(), Budget: engine.Budget(q.Budget), Skip: publicSkip(q.Skip),
 	}
 }

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // Update reads the entity under k, lets change change it, and replaces it by its ETag. If a concurrent writer has changed the row
 // meanwhile, Update starts again from a fresh read, until Common.WriteTimeout is over, and at most Retry.ConflictAttempts times.
 // change may be called several times, each time with what is stored then; its error ends Update and is returned as it is. 2
-// requests for each attempt, 3 after a conflict.
+// requests. After a refusal, Update reads the row to learn the outcome: the second attempt begins at once with that row, for 2 requests
+// more, and each further attempt with a pause and another read, for 3 more.
 //
 // Errors: ErrNotFound; ErrChanged if each attempt met a conflict; ErrKeyChanged if change touched a field of the
 // key; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice; and those of Get
@@ -22,23 +24,38 @@ func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error
 func (h handle) update(ctx context.Context, k keys.Key, change func(value any) error) (_ entity, err error) {
 	ctx, end := h.engine.Span(ctx, "Update")
 	defer func() { end(err) }()
-	conflicts := h.engine.Options.Conflicts()
+	conflicts, log := h.engine.Options.Conflicts(), h.engine.Log("Update", k)
+	var current *engine.Row // as it was read after the last conflict
 	for {
-		e, err := h.getToWrite(ctx, "Update", k)
+		var e entity
+		if current != nil {
+			e, _, err = h.shape.read(current.Open())
+			err = h.opError("Update", k, err)
+		} else {
+			e, err = h.getToWrite(ctx, "Update", k)
+		}
 		if err != nil {
 			return nil, err
 		}
 		if err := change(e.parts().value); err != nil {
 			return nil, err
 		}
-		err = h.replace("Update", e).send(ctx)
+		op := h.replace("Update", e)
+		current, op.op.Current = nil, &current
+		err = op.send(ctx)
 		switch {
 		case err == nil:
 			return e, nil
 		case !errors.Is(err, ErrChanged) || unknown(err) || derived(err):
 			return nil, err
 		}
-		if again, ended := conflicts.Wait(ctx, h.engine.Log("Update", k), err); !again {
+		wait := conflicts.Wait
+		if current != nil && conflicts.First() {
+			wait = conflicts.Skip
+		} else {
+			current = nil // it would be old after the pause
+		}
+		if again, ended := wait(ctx, log, err); !again {
 			return nil, either(h.opError("Update", k, ended), err)
 		}
 	}

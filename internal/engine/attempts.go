@@ -125,12 +125,24 @@ func (o *Options) Conflicts() *Conflicts {
 // Wait waits before the next attempt, and reports whether there is one, after a conflict that lost tells. err is the context's, if
 // the context has ended.
 func (c *Conflicts) Wait(ctx context.Context, log Log, lost error) (_ bool, err error) {
+	return c.wait(ctx, log, lost, c.retry.ConflictWait)
+}
+
+// First reports whether no conflict was counted so far.
+func (c *Conflicts) First() bool { return c.attempts == 0 }
+
+// Skip is Wait without a pause, for an attempt that begins with a row that was read after the conflict.
+func (c *Conflicts) Skip(ctx context.Context, log Log, lost error) (_ bool, err error) {
+	return c.wait(ctx, log, lost, 0)
+}
+
+func (c *Conflicts) wait(ctx context.Context, log Log, lost error, least time.Duration) (_ bool, err error) {
 	c.attempts++
 	if c.attempts >= c.retry.ConflictAttempts {
 		log.givesUp(ctx, c.attempts, lost)
 		return false, nil
 	}
-	pause := backOff(c.attempts, c.retry.ConflictWait, c.retry.MaxConflictWait)
+	pause := backOff(c.attempts, least, c.retry.MaxConflictWait)
 	ends, bounded := ctx.Deadline()
 	if own := !c.end.IsZero() && !(bounded && ends.Before(c.end)); own && time.Now().Add(pause).After(c.end) {
 		log.givesUp(ctx, c.attempts, lost)

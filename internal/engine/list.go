@@ -16,6 +16,7 @@ func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err
 	if err != nil {
 		return t.OpError(method, keys.Key{}, err)
 	}
+	defer p.stop()
 	d := &delivery{pager: p, lister: l, method: method, left: q.Limit}
 	for !p.at.done {
 		body, err := p.next(ctx, d.left)
@@ -25,6 +26,7 @@ func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err
 		if body, d.view, err = p.viewed(ctx, body); err != nil {
 			return t.ReadError(ctx, method, keys.Key{}, err)
 		}
+		p.readAhead(ctx, d.left)
 		r := edm.NewReader(body)
 		var broken error
 		if t.Mode.Parts > 0 {

@@ -35,6 +35,10 @@ type Op struct {
 
 	Target Target // is told what becomes of the operation; may be nil
 
+	// Current, if set, gets the row as it was read after a concurrent writer made the service refuse the operation; nil if it was not
+	// read, or is gone.
+	Current **Row
+
 	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
 	Remake func(context.Context) (op Op, wanted bool, err error)
 

@@ -6,11 +6,9 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
-	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -77,6 +75,7 @@ type pager struct {
 	again          bool  // this page may contain rows that were delivered
 	asked          int32 // the rows of the page
 	nextPK, nextRK *string
+	ahead          *pageAhead // the page after the current one, if it is requested already
 }
 
 func (t *Table) newPager(q Query) (*pager, error) {
@@ -156,13 +155,18 @@ func (p *pager) absent(in edm.Entity) {
 	}
 }
 
+// most returns the most rows of a request.
+func (p *pager) most() int {
+	if p.q.PageSize > 0 {
+		return p.q.PageSize
+	}
+	return maxPage
+}
+
 // size returns how many rows the next request asks for: no more than are still wanted, unless some come in vain, and as many as
 // possible if rows come that were delivered.
 func (p *pager) size(left int) int {
-	n := p.q.PageSize
-	if n == 0 {
-		n = maxPage
-	}
+	n := p.most()
 	if p.again = p.at.inside; p.again {
 		return n
 	}
@@ -183,11 +187,7 @@ func (p *pager) parts() int {
 	return p.table.Mode.Parts
 }
 
-var (
-	errRepeated = &DecodeError{Reason: "the service repeats its continuation token, so the list would never end"}
-	errRows     = &Condition{ErrBudget, errors.New("its rows are used up")}
-	errTime     = errors.New("the time of the budget is over")
-)
+var errRows = &Condition{ErrBudget, errors.New("its rows are used up")}
 
 // next returns the body of the page at p.at, if the budget allows it.
 func (p *pager) next(ctx context.Context, left int) ([]byte, error) {
@@ -198,52 +198,74 @@ func (p *pager) next(ctx context.Context, left int) ([]byte, error) {
 	switch b := p.q.Budget; {
 	case b.Rows > 0 && p.stats.Rows >= b.Rows:
 		return nil, errRows
-	case b.Requests > 0 && p.stats.Requests >= b.Requests:
+	case b.Requests > 0 && p.stats.Requests >= b.Requests && p.ahead == nil:
 		return nil, &Condition{ErrBudget, errors.New("its requests are used up")}
-	case b.Time > 0:
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, p.deadline, errTime)
-		defer cancel()
+	case p.late():
+		return nil, &Condition{ErrBudget, errTime}
 	}
-	body, err := p.page(ctx, int32(size))
-	if err != nil && context.Cause(ctx) == errTime {
-		err = &Condition{ErrBudget, errTime}
+	if a := p.ahead; a != nil {
+		p.ahead = nil
+		response, err := a.await()
+		return p.take(int32(p.most()), response, err)
 	}
-	return body, err
+	r := p.request(p.at.pk, p.at.rk, int32(size))
+	r.deadline = p.deadline
+	p.stats.Requests++
+	response, err := r.send(ctx)
+	return p.take(r.size, response, err)
 }
 
+// late reports whether the time of the budget is over.
+func (p *pager) late() bool { return !p.deadline.IsZero() && !time.Now().Before(p.deadline) }
+
+// readAhead requests the page after the current one, if Query.ReadAhead is set and the list needs that page in full unless the
+// caller ends the loop. So the list sends the same requests as without ReadAhead.
+func (p *pager) readAhead(ctx context.Context, left int) {
+	n, b, rows := p.most(), p.q.Budget, int(p.asked) // the current page contains no more rows than asked
+	switch {
+	case !p.q.ReadAhead, !p.more(), p.q.OnePage && p.q.Limit == 0, ctx.Err() != nil, p.late():
+		return
+	case p.q.Limit > 0 && (left-rows)*(1+p.parts()) < n, b.Rows > 0 && b.Rows-p.stats.Rows-rows < n:
+		return
+	case b.Requests > 0 && (p.stats.Requests >= b.Requests || p.table.Mode.Parts > 0): // parts of the current page may be read, too
+		return
+	}
+	r := p.request(p.nextPK, p.nextRK, int32(n))
+	r.deadline = p.deadline
+	p.stats.Requests++
+	p.ahead = r.begin(ctx)
+}
+
+// stop ends the request of a page ahead, if there is one.
+func (p *pager) stop() {
+	if a := p.ahead; a != nil {
+		p.ahead = nil
+		a.stop()
+	}
+}
+
+func (p *pager) request(pk, rk *string, size int32) *pageRequest {
+	return &pageRequest{table: p.table, filter: p.filter, choice: p.q.Select, pk: pk, rk: rk, size: size}
+}
+
+// page reads the page at p.at, whatever the budget.
 func (p *pager) page(ctx context.Context, size int32) ([]byte, error) {
-	o := &aztables.ListEntitiesOptions{Top: &size, NextPartitionKey: p.at.pk, NextRowKey: p.at.rk}
-	if p.filter != "" {
-		o.Filter = &p.filter
-	}
-	if p.q.Select != "" {
-		o.Select = &p.q.Select
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	p.stats.Requests++
+	response, err := p.request(p.at.pk, p.at.rk, size).send(ctx)
+	return p.take(size, response, err)
+}
+
+// take makes a response the current page.
+func (p *pager) take(size int32, r pageResponse, err error) ([]byte, error) {
 	p.asked = size
-	ctx, cancel := Bound(ctx, p.table.Options.ReadTimeout)
-	defer cancel()
-	call := wire.Call{Tap: wire.Tap{Take: wire.TakeObject}}
-	resp, err := p.table.client.NewListEntitiesPager(o).NextPage(call.Read(ctx))
-	p.table.responded(ctx, &call)
-	if err = call.Check(err); err != nil {
-		return nil, unreadable(&call, err)
+	if err != nil {
+		return nil, err
 	}
-	if call.SignedForPartitions() {
-		p.table.shared.ranged.Store(true)
-	}
-	if _, _, rows := call.SignedRows(); rows {
-		p.table.shared.rowsOnly.Store(true)
-	}
-	p.passed, p.turned, p.nextPK, p.nextRK = false, false, set(resp.NextPartitionKey), set(resp.NextRowKey)
-	if p.more() && same(p.nextPK, p.at.pk) && same(p.nextRK, p.at.rk) {
-		return nil, errRepeated
-	}
-	return call.Body()
+	p.passed, p.turned, p.nextPK, p.nextRK = false, false, r.pk, r.rk
+	return r.body, nil
 }
 
 // turn moves on to the next page.
@@ -260,16 +282,6 @@ func (p *pager) turn() {
 
 // more reports whether a token came: also one without a RowKey, which the service sends at boundaries of its own.
 func (p *pager) more() bool { return p.nextPK != nil || p.nextRK != nil }
-
-func same(a, b *string) bool { return a != nil && b != nil && *a == *b || a == nil && b == nil }
-
-// set turns an empty token into none, for the service refuses an empty one.
-func set(s *string) *string {
-	if s != nil && *s == "" {
-		return nil
-	}
-	return s
-}
 
 // viewed returns the body of a page of which the marks are known, and reads the page again if need be. Requests: none for a page
 // without marks, else 1 for each write that has made them, for each new content, and for each time that the page is read again.

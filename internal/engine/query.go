@@ -33,6 +33,7 @@ type Query struct {
 	Select          string // the properties that are asked for; "" for all
 	HeadsOnly       bool   // the parts of wide entities are not read
 	OnePage         bool   // without a limit, one request
+	ReadAhead       bool   // the next page is requested while the caller works on one
 	Budget          Budget
 	Skip            func(k keys.Key, err error) bool
 	Stats           *Stats

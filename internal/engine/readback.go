@@ -64,6 +64,9 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 // columns are compared.
 func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, ours bool, err error) {
 	f, err := w.readStep(ctx, s)
+	if s.Current != nil {
+		*s.Current = f.row
+	}
 	if err != nil || f.row == nil {
 		return "", false, err
 	}

@@ -24,14 +24,20 @@ func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 		if err != nil {
 			return nil, edm.Entity{}, err
 		}
-		in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(row.ETag), Timestamp: row.Timestamp, Columns: row.Columns}
-		return edm.ReadColumns(in, in.Columns), in, nil
+		r, in := row.Open()
+		return r, in, nil
 	}
 	r, in, f, err := t.openRow(ctx, k)
 	if err == nil && r == nil {
 		err = f.gone
 	}
 	return r, in, err
+}
+
+// Open returns the row as OpenRow returns a row that it has read.
+func (r *Row) Open() (*edm.Reader, edm.Entity) {
+	in := edm.Entity{PartitionKey: r.Key.PartitionKey(), RowKey: r.Key.RowKey(), ETag: string(r.ETag), Timestamp: r.Timestamp, Columns: r.Columns}
+	return edm.ReadColumns(in, in.Columns), in
 }
 
 // wide reports whether an entity may have parts.
