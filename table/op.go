@@ -132,7 +132,9 @@ func storing[T any](ctx context.Context, op Op) (*Entity[T], error) {
 func (t *Table[T]) InsertOp(v *T) Op { return t.h.insertByFields(newEntity(v)) }
 
 // InsertAtOp is [Table.InsertAt] as part of a transaction.
-func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op { return t.h.insert("InsertAt", k, newEntity(v), false) }
+func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op {
+	return t.h.insert("InsertAt", k, newEntity(v), false)
+}
 
 // newEntity returns an entity that is to be stored, nil for a nil value.
 //
