@@ -64,7 +64,7 @@ func updateEnds(e *env) {
 	if !errors.Is(err, table.ErrChanged) || attempts != 3 {
 		e.Errorf("Update against a concurrent writer: got error %v after %d attempts; want ErrChanged after 3", err, attempts)
 	}
-	e.wantRequests("9 get, 3 merge, 3 replace")
+	e.wantRequests("8 get, 3 merge, 3 replace")
 	if _, err := staff.Update(ctx, at("Sales", 223), func(v *employee) error { v.ID = 5; return nil }); !errors.Is(err, table.ErrKeyChanged) {
 		e.Errorf("Update of a key field: got error %v; want ErrKeyChanged", err)
 	}
