@@ -48,7 +48,8 @@ func (h handle) newWriter(k keys.Key) *edm.Writer {
 	return edm.NewTextWriter(k.PartitionKey(), k.RowKey())
 }
 
-// encode returns the whole of a value under a key, with which the value agrees ([shape.agrees]), and the other columns of the stored row, except for some properties.
+// encode returns the whole of a value under a key, and the other columns of the stored row, except for some properties. The caller has
+// checked that the key and the value agree.
 func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...string) (edm.Body, error) {
 	if value == nil {
 		return edm.Body{}, errNil

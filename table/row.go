@@ -63,7 +63,7 @@ func (r *Row) Set(name string, value any) error {
 	if err != nil {
 		return &ValueError{Field: name, Reason: err.Error()}
 	}
-	if err := edm.CheckValue(name, x); err != nil {
+	if err := edm.CheckValue(name, &x); err != nil {
 		return public(err)
 	}
 	if x.Kind == edm.Absent {

@@ -72,8 +72,8 @@ func TestAllocations(t *testing.T) { // not parallel: it counts the allocations 
 	}
 }
 
-// TestVerified: a run of package verify allocates no more often for each entity than its goal says. The number is not exact, since maps
-// grow by chance.
+// TestVerified: a run of package verify allocates no more often for each entity than its goal says. The number is not exact, since the
+// growth of a map is random.
 func TestVerified(t *testing.T) { // not parallel, as TestAllocations
 	for _, partitions := range []int{1, 20} {
 		v, err := newVerified(t.Context(), 2000, partitions)

@@ -148,7 +148,7 @@ func (c *comparison) addWhole(name, op string, f float64) {
 // Literal returns a value as a literal of a filter. A Double has all its digits and a decimal point, since not every service
 // understands an exponent.
 func Literal(name string, v Value) (string, error) {
-	if err := CheckValue(name, v); err != nil {
+	if err := CheckValue(name, &v); err != nil {
 		return "", err
 	}
 	switch v.Kind {

@@ -35,7 +35,7 @@ var (
 )
 
 // CheckValue checks the limits of one property.
-func CheckValue(name string, v Value) error {
+func CheckValue(name string, v *Value) error {
 	switch v.Kind {
 	case String:
 		if !utf8.ValidString(v.S) {

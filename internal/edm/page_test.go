@@ -133,3 +133,23 @@ func TestColumnsAsEncoded(t *testing.T) {
 		}
 	})
 }
+
+// TestShapeOfTypes: in a page with entities of two types, each member is learned once.
+func TestShapeOfTypes(t *testing.T) {
+	t.Parallel()
+	var entities []string
+	for i := range 100 {
+		members := []string{`"PartitionKey":"p"`, fmt.Sprintf(`"RowKey":"r%d"`, i)}
+		for j := range 12 {
+			members = append(members, fmt.Sprintf(`"Type%dField%d":%d`, i%2, j, i))
+		}
+		entities = append(entities, "{"+strings.Join(members, ",")+"}")
+	}
+	r := NewReader([]byte(`{"value":[` + strings.Join(entities, ",") + `]}`))
+	if err := r.Page(func(Entity) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(r.shape.all), 2+2*12; got != want {
+		t.Errorf("members learned: got %d; want %d", got, want)
+	}
+}

@@ -234,6 +234,7 @@ func (r *Reader) checkKeys() error {
 	return nil
 }
 
+// ownKeyText is keyText as a caller may keep it.
 func (r *Reader) ownKeyText(m *member) (string, error) {
 	text, err := r.keyText(m)
 	return r.memory.text(text), err

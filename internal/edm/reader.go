@@ -1,11 +1,9 @@
 package edm
 
-import (
-	"time"
-)
+import "time"
 
-// Reader reads the entities of a response one after another and reuses its memory between them. Only the JSON of
-// a single row refers to the response.
+// Reader reads the entities of a response one after another and reuses its memory between them. Only the JSON of a single row refers to
+// the response.
 type Reader struct {
 	scanner
 	entity      Entity
@@ -81,7 +79,7 @@ func (r *Reader) Keep() JSON {
 	return r.entity.JSON
 }
 
-// kept returns the text of a string token. unquoted is the same.
+// kept returns the text of a string token as a caller may keep it. unquoted is that text in the reader's memory.
 func (r *Reader) kept(t *token, unquoted []byte) string {
 	if r.entity.JSON.text == "" || t.escaped {
 		return r.memory.text(unquoted)

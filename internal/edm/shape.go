@@ -72,9 +72,10 @@ func (s *shape) add(m seen) int16 {
 // mostSeen is the greatest length of a shape, more than an entity has properties.
 const mostSeen = 300
 
-// find returns the member that b begins with, nil if it is none that is expected. Members between that an entity has not are skipped.
+// find returns the member that b begins with, nil if it is none that is expected. It skips members that the entity does not have, as in
+// a page with entities of several types.
 func (s *shape) find(b []byte) *seen {
-	const ahead = 4
+	const ahead = 24
 	for i := s.next; i < min(s.next+ahead, len(s.all)); i++ {
 		if bytes.HasPrefix(b, s.all[i].raw) {
 			s.next = i + 1

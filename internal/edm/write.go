@@ -161,7 +161,7 @@ func (w *Writer) put(part uint8, l *label, v *Value) {
 		json = append(append(append(json, '"'), v.S...), '"')
 		size = 4 + 2*len(v.S)
 	} else {
-		if err := CheckValue(l.name, *v); err != nil {
+		if err := CheckValue(l.name, v); err != nil {
 			w.Fail(err)
 			return
 		}

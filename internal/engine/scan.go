@@ -115,7 +115,7 @@ func (l *scanLister) property(name string, v *edm.Value) {
 	if edm.IsSystem(name) {
 		s.part.Columns = append(s.part.Columns, edm.Column{Name: name, Value: *v})
 	}
-	s.within = s.within && edm.CheckValue(name, *v) == nil
+	s.within = s.within && edm.CheckValue(name, v) == nil
 }
 
 func (l *scanLister) Yield() bool { return l.yield(&l.row) }

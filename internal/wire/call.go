@@ -132,7 +132,7 @@ func (c *Call) Swapped() bool { return c.probe.tap.swapped.Load() }
 // the values of the context.
 func (c *Call) SentStandIn() bool { return c.Tap.StandIn && c.Status() != 0 && !c.Swapped() }
 
-// ForeignError reports a response that is not the service's response to the request, so that the outcome is unknown. For example, a
+// NotServiceError reports a response that is not the service's response to the request, so that the outcome is unknown. For example, a
 // transport that follows redirects repeats a POST as a GET and returns the response to the GET.
 type NotServiceError struct {
 	Status int
@@ -143,7 +143,7 @@ func (e *NotServiceError) Error() string {
 	return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status)
 }
 
-// Check returns err, the result of the call, or a *ForeignError if the response belongs to another request.
+// Check returns err, the result of the call, or a *NotServiceError if the response belongs to another request.
 func (c *Call) Check(err error) error {
 	// net/http sets the Response of a request only if a redirect caused the request.
 	if c.resp != nil && c.resp.Request != nil && c.resp.Request.Response != nil {
