@@ -102,10 +102,21 @@ func newElsewhereScene(t testing.TB, d elsewhere, definitions ...index.Definitio
 	return s
 }
 
-// drain executes all effects.
+// drain executes all effects. Messages of one entity that conflict are hidden, and executed when they are visible again, one after the
+// other.
 func (s *elsewhereScene) drain(t testing.TB) {
 	t.Helper()
 	check(t, s.worker.Drain(context.Background()))
+	for range 20 {
+		hidden := s.Messages("effects")
+		if len(hidden) == 0 {
+			break
+		}
+		first := slices.MinFunc(hidden, func(a, b storagetest.Message) int { return a.Visible.Compare(b.Visible) })
+		s.Advance(first.Visible.Sub(s.Now()))
+		check(t, s.worker.Drain(context.Background()))
+	}
+	testkit.Expect(t, "messages left", len(s.Messages("effects")), 0)
 	check(t, checkElsewhere(s.Service))
 }
 
