@@ -20,8 +20,9 @@ import (
 //   - The text of a transport error contains no signature.
 //   - An attempt ends after 10 s, unless base sets Retry.TryTimeout. The SDK waits without a bound.
 //   - A write that was never sent, for example because the client got no token, is recognized: its outcome is known.
-//   - Entities go past the SDK, which decodes each to a map and encodes it again. The first write and the first transaction of each table
-//     still pass through the SDK.
+//   - Entities go past the SDK, which decodes each to a map and encodes it again. The library puts its own request in the place of a
+//     small DeleteEntity of the SDK, which still signs, repeats and logs it. The first request of each table is the SDK's. So are all
+//     requests of a client with a TracingProvider whose table has no Options.Tracing, and all requests to Cosmos DB.
 //   - counter counts the requests, if it is not nil.
 //   - If base has no Transport, the copy gets one that follows no redirects, because a redirected write would be sent again as a GET,
 //     and that keeps up to 100 idle connections to each host, so that a burst of requests opens none if one as large came before it.
@@ -29,6 +30,8 @@ import (
 //
 // Clients that are made without ClientOptions work as well: the library then bounds its own writes, and reports the
 // outcome of each write that may have been sent as unknown.
+//
+// Put your own policies into base. One that you put in front of those of the result sees the small DeleteEntity.
 //
 // The options are for clients of the Table and the Queue service. For blobs, whose bodies are streams, set Retry.TryTimeout to 0
 // afterwards, because a bound on one attempt would cut long downloads.
@@ -40,7 +43,7 @@ func ClientOptions(base azcore.ClientOptions, counter *requests.Counter) azcore.
 	if o.Retry.TryTimeout == 0 {
 		o.Retry.TryTimeout = engine.DefaultAttemptTimeout
 	}
-	o.PerCallPolicies = append([]policy.Policy{wire.RedactPolicy{}, wire.ProbeCall{}}, base.PerCallPolicies...)
+	o.PerCallPolicies = append([]policy.Policy{wire.ProbeCall{}}, base.PerCallPolicies...)
 	o.PerRetryPolicies = slices.Clone(base.PerRetryPolicies)
 	if counter != nil {
 		o.PerRetryPolicies = append(o.PerRetryPolicies, counter)

@@ -28,6 +28,7 @@ type fakeTransport struct {
 
 type sentRequest struct {
 	method, path, query, body string
+	escaped                   string // the path
 	header                    http.Header
 }
 
@@ -37,7 +38,7 @@ func (w *fakeTransport) Do(r *http.Request) (*http.Response, error) {
 		body, _ = io.ReadAll(r.Body)
 	}
 	w.mu.Lock()
-	w.sent = append(w.sent, sentRequest{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.Header.Clone()})
+	w.sent = append(w.sent, sentRequest{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.URL.EscapedPath(), r.Header.Clone()})
 	w.mu.Unlock()
 	resp, err := w.respond(r, string(body))
 	if resp != nil {

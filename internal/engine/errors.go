@@ -217,16 +217,15 @@ func conditioned(ctx context.Context, err error) error {
 	return err
 }
 
-// unreadable is the error of a request that reads: a *DecodeError if a complete response of status 200 came, and the SDK could not
-// read it.
-func unreadable(call *wire.Call, err error) error {
-	if call.Status() != http.StatusOK {
-		return err
+// checkRead returns the error of a request that reads. If a complete response of status 200 came, there is none: whether it can be
+// read, the library decides, and not the SDK.
+func checkRead(call *wire.Call, err error) error {
+	if call.Check(nil) == nil && call.Status() == http.StatusOK {
+		if body, berr := call.Body(); berr == nil && len(body) > 0 {
+			return nil
+		}
 	}
-	if body, berr := call.Body(); berr != nil || len(body) == 0 {
-		return err
-	}
-	return &DecodeError{Reason: "it is neither an entity nor a page", Err: err}
+	return call.Check(err)
 }
 
 // withCondition adds the condition to an error of a request that writes.

@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -44,21 +47,18 @@ func (r *pageRequest) send(ctx context.Context) (p pageResponse, err error) {
 }
 
 func (r *pageRequest) respond(ctx context.Context) (p pageResponse, err error) {
-	o := &aztables.ListEntitiesOptions{Top: &r.size, NextPartitionKey: r.pk, NextRowKey: r.rk}
-	if r.filter != "" {
-		o.Filter = &r.filter
-	}
-	if r.choice != "" {
-		o.Select = &r.choice
-	}
 	t := r.table
 	ctx, cancel := Bound(ctx, t.Options.ReadTimeout)
 	defer cancel()
-	call := wire.Call{Tap: wire.Tap{Take: wire.TakeObject}}
-	resp, err := t.client.NewListEntitiesPager(o).NextPage(call.Read(ctx))
+	var call wire.Call
+	if t.tapped() {
+		err = t.exchange(ctx, &call, &wire.Request{Method: http.MethodGet, Target: wire.List, Query: r.query()})
+	} else {
+		_, err = t.client.NewListEntitiesPager(r.options()).NextPage(call.Read(ctx))
+	}
 	t.responded(ctx, &call)
-	if err = call.Check(err); err != nil {
-		return p, unreadable(&call, err)
+	if err = checkRead(&call, err); err != nil {
+		return p, err
 	}
 	if call.SignedForPartitions() {
 		t.shared.ranged.Store(true)
@@ -66,12 +66,40 @@ func (r *pageRequest) respond(ctx context.Context) (p pageResponse, err error) {
 	if _, _, rows := call.SignedRows(); rows {
 		t.shared.rowsOnly.Store(true)
 	}
-	p.pk, p.rk = set(resp.NextPartitionKey), set(resp.NextRowKey)
+	p.pk, p.rk = set(call.Header("X-Ms-Continuation-NextPartitionKey")), set(call.Header("X-Ms-Continuation-NextRowKey"))
 	if (p.pk != nil || p.rk != nil) && same(p.pk, r.pk) && same(p.rk, r.rk) {
 		return p, errRepeated
 	}
 	p.body, err = call.Body()
 	return p, err
+}
+
+// options are those of the SDK's call.
+func (r *pageRequest) options() *aztables.ListEntitiesOptions {
+	o := &aztables.ListEntitiesOptions{Top: &r.size, NextPartitionKey: r.pk, NextRowKey: r.rk}
+	if r.filter != "" {
+		o.Filter = &r.filter
+	}
+	if r.choice != "" {
+		o.Select = &r.choice
+	}
+	return o
+}
+
+// query is what the SDK makes of options.
+func (r *pageRequest) query() url.Values {
+	q := url.Values{"$top": {strconv.Itoa(int(r.size))}}
+	for name, value := range map[string]string{"$filter": r.filter, "$select": r.choice} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	for name, value := range map[string]*string{"NextPartitionKey": r.pk, "NextRowKey": r.rk} {
+		if value != nil {
+			q.Set(name, *value)
+		}
+	}
+	return q
 }
 
 // pageAhead is a page that is requested while the caller works on the one before it.
@@ -108,10 +136,10 @@ func (a *pageAhead) stop() {
 
 func same(a, b *string) bool { return a != nil && b != nil && *a == *b || a == nil && b == nil }
 
-// set turns an empty token into none, for the service refuses an empty one.
-func set(s *string) *string {
-	if s != nil && *s == "" {
+// set returns a token, nil for an empty one, which the service refuses.
+func set(token string) *string {
+	if token == "" {
 		return nil
 	}
-	return s
+	return &token
 }

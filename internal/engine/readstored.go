@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/aztablekit/aztablekit/internal/edm"
@@ -29,14 +30,12 @@ func (t *Table) openStored(ctx context.Context, k keys.Key) (*edm.Reader, edm.En
 	}
 	ctx, cancel := Bound(ctx, t.Options.ReadTimeout)
 	defer cancel()
-	call := wire.Call{Tap: wire.Tap{Take: wire.TakeObject}}
-	resp, err := t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
-	t.responded(ctx, &call)
-	if err = call.Check(err); err != nil {
+	var call wire.Call
+	if err := t.requestRow(ctx, &call, k); err != nil {
 		if known(err) == ErrNotFound {
 			return nil, edm.Entity{}, readResult{gone: conditioned(ctx, err), hidden: hidden(&call, k)}, nil
 		}
-		return fail(conditioned(ctx, unreadable(&call, err)))
+		return fail(conditioned(ctx, err))
 	}
 	body, err := call.Body()
 	if err != nil {
@@ -51,9 +50,20 @@ func (t *Table) openStored(ctx context.Context, k keys.Key) (*edm.Reader, edm.En
 		return fail(err)
 	}
 	if in.ETag == "" {
-		in.ETag = string(resp.ETag) // a service that sends it in the header alone
+		in.ETag = call.Header("ETag") // a service that sends it in the header alone
 	}
 	return r, in, readResult{}, nil
+}
+
+// requestRow sends the request for a row.
+func (t *Table) requestRow(ctx context.Context, call *wire.Call, k keys.Key) (err error) {
+	if t.tapped() {
+		err = t.exchange(ctx, call, &wire.Request{Method: http.MethodGet, Target: wire.Row, PartitionKey: k.PartitionKey(), RowKey: k.RowKey()})
+	} else {
+		_, err = t.client.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
+	}
+	t.responded(ctx, call)
+	return checkRead(call, err)
 }
 
 // checkKey returns the error of a response that contains another row than the one that was asked for, such as the response of a

@@ -11,49 +11,67 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// request sends the operation with a body by a call of the SDK. The SDK writes into its options, so each call gets new ones.
-func (s *step) request(ctx context.Context, body []byte) (etag azcore.ETag, err error) {
-	c := s.Table.client
-	update := aztables.UpdateModeReplace
-	switch s.Kind {
-	case aztables.TransactionTypeAdd:
-		// A body would repeat what was sent: without it, the response is an ETag.
-		ctx = policy.WithHTTPHeader(ctx, http.Header{"Prefer": {"return-no-content"}})
-		resp, err := c.AddEntity(ctx, body, nil)
-		return resp.ETag, err
-	case aztables.TransactionTypeDelete:
-		_, err := c.DeleteEntity(ctx, s.Key.PartitionKey(), s.Key.RowKey(), &aztables.DeleteEntityOptions{IfMatch: &s.Match})
-		return "", err
-	case aztables.TransactionTypeInsertMerge, aztables.TransactionTypeInsertReplace:
-		if s.Kind == aztables.TransactionTypeInsertMerge {
-			update = aztables.UpdateModeMerge
-		}
-		resp, err := c.UpsertEntity(ctx, body, &aztables.UpsertEntityOptions{UpdateMode: update})
-		return resp.ETag, err
-	}
-	if s.Kind == aztables.TransactionTypeUpdateMerge {
-		update = aztables.UpdateModeMerge
-	}
-	resp, err := c.UpdateEntity(ctx, body, &aztables.UpdateEntityOptions{IfMatch: &s.Match, UpdateMode: update})
-	return resp.ETag, err
-}
-
 // sendAlone sends a step as a request of its own.
 func (s *step) sendAlone(ctx context.Context) (azcore.ETag, wire.Outcome, error) {
-	tap, body := s.tapEntity()
-	call := wire.Call{Tap: tap}
-	etag, err := s.request(call.Write(ctx, s.Table.attemptTimeout()), body)
+	var call wire.Call
+	err := s.request(ctx, &call)
 	s.Table.responded(ctx, &call)
-	if tap.Body != nil && call.Status() != 0 {
-		s.Table.shared.entities.Store(call.Swapped())
-	}
-	if call.SentStandIn() {
-		return "", wire.Unknown, &Condition{ErrUnknownOutcome, wire.ErrTap}
-	}
+	etag := azcore.ETag(call.Header("ETag"))
 	if s.deletes() {
 		err = call.CheckHeaders(err)
 	} else {
 		err = call.CheckWrite(string(etag), err)
 	}
-	return etag, call.Outcome(err), withCondition(&call, wire.Redact(err))
+	if err == nil {
+		return etag, wire.Done, nil
+	}
+	return "", call.Outcome(err), withCondition(&call, wire.Redact(err))
+}
+
+// request sends the operation.
+func (s *step) request(ctx context.Context, call *wire.Call) error {
+	t := s.Table
+	if !t.tapped() {
+		return s.requestBySDK(ctx, call)
+	}
+	q := wire.Request{Target: wire.Row, PartitionKey: s.Key.PartitionKey(), RowKey: s.Key.RowKey(), Match: string(s.Match)}
+	switch s.Kind {
+	case aztables.TransactionTypeAdd:
+		q.Method, q.Target, q.NoEcho = http.MethodPost, wire.Table, true
+	case aztables.TransactionTypeDelete:
+		q.Method = http.MethodDelete
+		return t.exchange(ctx, call, &q)
+	case aztables.TransactionTypeInsertMerge, aztables.TransactionTypeUpdateMerge:
+		q.Method = http.MethodPatch
+	default:
+		q.Method = http.MethodPut
+	}
+	q.Entity = s.encoded()
+	return t.exchange(ctx, call, &q)
+}
+
+// requestBySDK sends the operation by a call of the SDK. The SDK writes into its options, so each call gets new ones.
+func (s *step) requestBySDK(ctx context.Context, call *wire.Call) (err error) {
+	c, mode := s.Table.client, aztables.UpdateModeReplace
+	var body []byte
+	switch s.Kind {
+	case aztables.TransactionTypeDelete:
+		_, err = c.DeleteEntity(call.Write(ctx, s.Table.attemptTimeout()), s.Key.PartitionKey(), s.Key.RowKey(), &aztables.DeleteEntityOptions{IfMatch: &s.Match})
+		return err
+	case aztables.TransactionTypeAdd:
+		// The response would repeat what was sent.
+		ctx = policy.WithHTTPHeader(ctx, http.Header{"Prefer": {"return-no-content"}})
+	case aztables.TransactionTypeInsertMerge, aztables.TransactionTypeUpdateMerge:
+		mode = aztables.UpdateModeMerge
+	}
+	ctx, body = call.Write(ctx, s.Table.attemptTimeout()), s.encoded()
+	switch s.Kind {
+	case aztables.TransactionTypeAdd:
+		_, err = c.AddEntity(ctx, body, nil)
+	case aztables.TransactionTypeInsertMerge, aztables.TransactionTypeInsertReplace:
+		_, err = c.UpsertEntity(ctx, body, &aztables.UpsertEntityOptions{UpdateMode: mode})
+	default:
+		_, err = c.UpdateEntity(ctx, body, &aztables.UpdateEntityOptions{IfMatch: &s.Match, UpdateMode: mode})
+	}
+	return err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -71,37 +73,25 @@ func tooLarge(size int) error {
 
 // transact sends a transaction once. failed is the step that was refused, -1 for none.
 func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
-	call := wire.Call{MaxBody: maxTransaction, Tap: t.tapTransaction(steps)}
+	call := wire.Call{MaxBody: maxTransaction}
 	t.sending(ctx, len(steps))
-	serr := call.Check(t.submit(call.Write(ctx, t.attemptTimeout()), &call, steps))
-	t.responded(ctx, &call)
-	if call.Status() != 0 {
-		t.shared.batches.Store(call.Swapped())
+	if t.tapped() && !slices.ContainsFunc(steps, func(s step) bool { return strings.ContainsAny(string(s.Match), "\r\n") }) { // of a caller, and not an ETag
+		err = t.exchangeTransaction(ctx, &call, steps)
+	} else {
+		err = t.submit(ctx, &call, steps)
 	}
-	var foreign *wire.NotServiceError
+	t.responded(ctx, &call)
 	if call.HasProbe() && !t.shared.probed.Load() {
 		t.shared.probed.Store(true)
 	}
-	var large *wire.BodyError
-	switch {
-	case call.SentStandIn():
-		return nil, -1, wire.NotSent, wire.ErrTap
-	case errors.As(serr, &foreign):
-		return nil, -1, wire.Unknown, withCondition(&call, serr)
-	case errors.As(serr, &large):
-		return nil, -1, wire.NotSent, tooLarge(large.Size)
-	case call.Status() == http.StatusRequestEntityTooLarge:
-		return nil, -1, wire.Refused, &Condition{tooLarge(int(call.RequestSize())), wire.Redact(serr)}
-	case serr == nil && call.Status() != http.StatusAccepted:
-		serr = fmt.Errorf("the service answered %d, which says nothing of the operations", call.Status())
-		fallthrough
-	case call.Status() != http.StatusAccepted:
-		return nil, -1, call.Outcome(serr), withCondition(&call, wire.Redact(serr))
+	if err = call.Check(err); err != nil || call.Status() != http.StatusAccepted {
+		if verdict, err = refusedAll(&call, err); err != nil {
+			return nil, -1, verdict, err
+		}
 	}
 	// The service has answered. The SDK's reading of the response does not count: it takes cut responses for success.
 	body, err := call.Body()
-	var is bool
-	if etags, is = call.Value().([]azcore.ETag); err == nil && !is {
+	if err == nil {
 		var failure *wire.Failure
 		if etags, failure, err = wire.ParseBatchResponse(body, len(steps)); failure != nil {
 			verdict, err := refusedStep(&call, steps, failure)
@@ -119,6 +109,25 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 	return etags, -1, wire.Done, nil
 }
 
+// refusedAll is the error of a transaction whose response says nothing of the operations, nil if the response does.
+func refusedAll(call *wire.Call, err error) (wire.Outcome, error) {
+	var foreign *wire.NotServiceError
+	var large *wire.BodyError
+	switch {
+	case errors.As(err, &foreign):
+		return wire.Unknown, withCondition(call, err)
+	case errors.As(err, &large):
+		return wire.NotSent, tooLarge(large.Size)
+	case call.Status() == http.StatusRequestEntityTooLarge:
+		return wire.Refused, &Condition{tooLarge(int(call.RequestSize())), wire.Redact(err)}
+	case call.Status() == http.StatusAccepted:
+		return wire.Done, nil
+	case err == nil:
+		err = fmt.Errorf("the service answered %d, which says nothing of the operations", call.Status())
+	}
+	return call.Outcome(err), withCondition(call, wire.Redact(err))
+}
+
 // submit calls the SDK, which panics on responses that it does not expect. The response is there all the same.
 func (t *Table) submit(ctx context.Context, call *wire.Call, steps []step) (err error) {
 	defer func() {
@@ -129,10 +138,6 @@ func (t *Table) submit(ctx context.Context, call *wire.Call, steps []step) (err 
 			err = fmt.Errorf("the SDK cannot read the response: %v", r)
 		}
 	}()
-	if call.Tap.StandIn {
-		_, err = t.client.SubmitTransaction(ctx, standInForAll(), nil)
-		return err
-	}
 	actions := make([]aztables.TransactionAction, len(steps))
 	for i := range steps {
 		s := &steps[i]
@@ -141,7 +146,7 @@ func (t *Table) submit(ctx context.Context, call *wire.Call, steps []step) (err 
 			actions[i].IfMatch = &s.Match
 		}
 	}
-	_, err = t.client.SubmitTransaction(ctx, actions, nil)
+	_, err = t.client.SubmitTransaction(call.Write(ctx, t.attemptTimeout()), actions, nil)
 	return err
 }
 

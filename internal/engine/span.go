@@ -41,8 +41,10 @@ func (t *Table) Span(ctx context.Context, method string) (context.Context, func(
 // spanKey marks a context that has a span of this package.
 type spanKey struct{}
 
-// responded notes the service's ID of a request in the span of the method. Of several requests, the last one stays.
+// responded notes after a call whether the client is tapped, and the service's ID of the request in the span of the method. Of several
+// requests, the last one stays.
 func (t *Table) responded(ctx context.Context, call *wire.Call) {
+	t.findTap(call)
 	if !t.tracer.Enabled() {
 		return
 	}

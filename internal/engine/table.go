@@ -78,8 +78,7 @@ func (m *Mode) Maintainer(name string) Maintainer {
 type shared struct {
 	repaired atomic.Int64 // derived rows
 	probed   atomic.Bool  // the client has the library's policies
-	batches  atomic.Bool  // which send the library's own bodies of transactions
-	entities atomic.Bool  // and of single writes
+	tap      atomic.Int32 // a tapState
 	ranged   atomic.Bool  // the client's signature is for a range of keys
 	rowsOnly atomic.Bool  // and for a range of rows in their partition
 }

@@ -30,14 +30,9 @@ const (
 	bytesOfPart = 480 // of an operation besides its address and its entity
 )
 
-// NewBatchWriter begins a transaction of n operations, of so many bytes of JSON. u is the URL of the request. It returns nil if the
-// library does not know how to address the rows: of Cosmos DB, or if the SDK sends transactions to another address.
+// NewBatchWriter begins a transaction of n operations, of so many bytes of JSON. u is the URL of the request.
 func NewBatchWriter(u *url.URL, table string, n, size int) *BatchWriter {
-	path, ok := strings.CutSuffix(u.EscapedPath(), "/$batch")
-	if !ok || strings.Contains(u.Host, "cosmos") || strings.HasPrefix(u.Host, "localhost:8902") {
-		return nil
-	}
-	w := &BatchWriter{table: u.Scheme + "://" + u.Host + path + "/" + table}
+	w := &BatchWriter{table: u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "$batch") + table}
 	q := u.Query()
 	if len(q) > 0 {
 		w.query = "?" + q.Encode()
@@ -69,7 +64,7 @@ func (w *BatchWriter) row(partitionKey, rowKey string) {
 	w.b = append(append(append(w.b, "',RowKey='"...), escaped(rowKey)...), "')"...)
 }
 
-func escaped(key string) string { return url.PathEscape(strings.ReplaceAll(key, "'", "''")) }
+func escaped(key string) string { return url.PathEscape(doubled(key)) }
 
 // versions are the headers that the SDK writes without a value.
 const versions = "DataServiceVersion: \r\n"
@@ -133,7 +128,3 @@ func (w *BatchWriter) Delete(partitionKey, rowKey, match string) {
 func (w *BatchWriter) Finish() (body []byte, contentType string) {
 	return append(w.b, "--"+changeBoundary+"--\r\n\r\n--"+batchBoundary+"--\r\n"...), "multipart/mixed; boundary=" + batchBoundary
 }
-
-// SmallBatchResponse is the response to a transaction of one operation that was applied.
-const SmallBatchResponse = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n" +
-	"--c\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n--c--\r\n\r\n--b--\r\n"

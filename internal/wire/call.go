@@ -1,14 +1,18 @@
 package wire
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
 // Call records one call through the SDK: its response, and how far its request got.
@@ -17,9 +21,6 @@ type Call struct {
 	// *BodyError and send nothing.
 	MaxBody int64
 
-	// Tap carries bodies past the SDK.
-	Tap Tap
-
 	ctx   context.Context // of the request
 	resp  *http.Response
 	probe probe
@@ -27,19 +28,66 @@ type Call struct {
 
 // Read returns the context for a call that may be repeated. The client's retry options stay in force.
 func (c *Call) Read(ctx context.Context) context.Context {
-	c.ctx, c.probe.max, c.probe.tap.Tap = ctx, c.MaxBody, c.Tap
-	c.probe.tap.taken.Store(nil)
-	c.probe.tap.swapped.Store(false)
-	ctx = context.WithValue(ctx, probeKey{}, &c.probe)
-	return policy.WithCaptureResponse(ctx, &c.resp)
+	c.probe.outer = policy.WithCaptureResponse(c.begin(ctx), &c.resp)
+	return c.probe.outer
 }
 
 // Write returns the context for a call that changes something, with a single attempt that ends after timeout. The SDK would repeat
 // a write after a lost response and report the error of the second attempt, such as 'exists' for a row that the first attempt
 // inserted.
 func (c *Call) Write(ctx context.Context, timeout time.Duration) context.Context {
-	return policy.WithRetryOptions(c.Read(ctx), policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout})
+	c.probe.outer = once(c.Read(ctx), timeout)
+	return c.probe.outer
 }
+
+func (c *Call) begin(ctx context.Context) context.Context {
+	c.ctx, c.probe.max = ctx, c.MaxBody
+	return context.WithValue(ctx, probeKey{}, &c.probe)
+}
+
+func once(ctx context.Context, timeout time.Duration) context.Context {
+	return policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout})
+}
+
+// TakesRequests reports, after a call through the SDK, whether the client takes requests of the library: it has the Probe policies, and
+// the service is not Cosmos DB. A client that traces takes them if the caller has a span, for the SDK would name its own span
+// after the small call; traced reports that.
+func (c *Call) TakesRequests(traced bool) bool {
+	return c.probe.request == nil && c.probe.entered.Load() && !c.probe.cosmos.Load() && (traced || !c.probe.changed.Load())
+}
+
+// Client is what Exchange needs of a client of the SDK.
+type Client interface {
+	DeleteEntity(ctx context.Context, partitionKey, rowKey string, o *aztables.DeleteEntityOptions) (aztables.DeleteEntityResponse, error)
+}
+
+// Exchange sends a request of the library by a small call of the SDK, and returns the error that the SDK's own call would return. A
+// request that changes something has a single attempt that ends after timeout; see [Call.Write].
+func (c *Call) Exchange(ctx context.Context, client Client, q *Request, timeout time.Duration) error {
+	ctx, c.probe.request = c.begin(ctx), q
+	if q.Method != http.MethodGet {
+		ctx = once(ctx, timeout)
+	}
+	match := azcore.ETag(standInMatch)
+	_, err := client.DeleteEntity(ctx, standInKey, standInKey, &aztables.DeleteEntityOptions{IfMatch: &match})
+	c.resp = c.probe.response.Load()
+	switch {
+	case !c.Put() && (err == nil || answered(err)): // the service has answered the small call
+		return ErrTap
+	case err == nil && c.resp != nil && !q.succeeded(c.resp):
+		return runtime.NewResponseError(c.resp)
+	}
+	return err
+}
+
+// answered reports whether err is made of a response.
+func answered(err error) bool {
+	var re *azcore.ResponseError
+	return errors.As(err, &re)
+}
+
+// Put reports whether the request of Exchange took the place of the SDK's. If not, it was not sent.
+func (c *Call) Put() bool { return c.probe.put.Load() }
 
 // HasProbe reports whether the client has the Probe policies.
 func (c *Call) HasProbe() bool { return c.probe.entered.Load() }
@@ -54,10 +102,7 @@ func (c *Call) Status() int {
 
 // RequestID returns the service's ID of the request, "" if there is no response.
 func (c *Call) RequestID() string {
-	if c.resp == nil {
-		return ""
-	}
-	return c.resp.Header.Get("X-Ms-Request-Id")
+	return c.Header("X-Ms-Request-Id")
 }
 
 // RequestSize returns the length of the request body in bytes, 0 if there is no response.
@@ -98,8 +143,16 @@ func (c *Call) PartResponse(status int) *http.Response {
 	}
 }
 
+// Header returns a header of the response, "" if there is none.
+func (c *Call) Header(name string) string {
+	if c.resp == nil {
+		return ""
+	}
+	return c.resp.Header.Get(name)
+}
+
 // Body returns the body of the response as the service sent it. The values that the SDK decodes have lost the decimal point of
-// whole doubles.
+// whole doubles. A byte order mark in front of it is left out, as by the SDK.
 func (c *Call) Body() ([]byte, error) {
 	if c.resp == nil {
 		return nil, errNoResponse
@@ -107,30 +160,9 @@ func (c *Call) Body() ([]byte, error) {
 	if err := c.Check(nil); err != nil {
 		return nil, err
 	}
-	switch t := c.probe.tap.taken.Load(); {
-	case t == nil:
-		return runtime.Payload(c.resp)
-	case t.resp != c.resp:
-		return nil, errOtherResponse
-	default:
-		return t.body, nil
-	}
+	body, err := runtime.Payload(c.resp)
+	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), err
 }
-
-// Value returns what Tap.Take has read in the response, nil if the response was left to the SDK.
-func (c *Call) Value() any {
-	if t := c.probe.tap.taken.Load(); t != nil && t.resp == c.resp {
-		return t.value
-	}
-	return nil
-}
-
-// Swapped reports whether the request had the body of Tap.Body.
-func (c *Call) Swapped() bool { return c.probe.tap.swapped.Load() }
-
-// SentStandIn reports whether the service answered the SDK's small body, since a policy in front of those of ClientOptions has removed
-// the values of the context.
-func (c *Call) SentStandIn() bool { return c.Tap.StandIn && c.Status() != 0 && !c.Swapped() }
 
 // NotServiceError reports a response that is not the service's response to the request, so that the outcome is unknown. For example, a
 // transport that follows redirects repeats a POST as a GET and returns the response to the GET.

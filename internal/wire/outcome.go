@@ -22,11 +22,11 @@ const (
 // Outcome returns the outcome of a write from the error that [Call.Check] returned. Whatever is not certain is Unknown: the service
 // may have applied a write that it answers with 500 or a timeout, and a refusal without an error code may come from a proxy.
 func (c *Call) Outcome(err error) Outcome {
-	var foreign *NotServiceError
-	switch {
-	case err == nil:
+	if err == nil {
 		return Done
-	case errors.As(err, &foreign):
+	}
+	var foreign *NotServiceError
+	if errors.As(err, &foreign) {
 		return Unknown
 	}
 	var re *azcore.ResponseError
@@ -36,7 +36,7 @@ func (c *Call) Outcome(err error) Outcome {
 		}
 		return StatusOutcome(re.StatusCode)
 	}
-	if c.probe.entered.Load() && !c.probe.sent.Load() {
+	if c.probe.entered.Load() && !c.probe.sent.Load() || c.probe.request != nil && !c.Put() {
 		return NotSent
 	}
 	var op *net.OpError

@@ -1,24 +1,30 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-var (
-	errNoResponse    = errors.New("the client's pipeline captured no response")
-	errOtherResponse = errors.New("a policy in front of those of ClientOptions has replaced the response")
-)
+var errNoResponse = errors.New("the client's pipeline captured no response")
 
 // probe is the part of a call's context that the Probe policies mark.
 type probe struct {
 	entered, sent atomic.Bool
+	cosmos        atomic.Bool // the service is Cosmos DB
+	changed       atomic.Bool // the SDK or a policy has put values into the context
 	max           int64
-	tap           tapped
+	outer         context.Context // that the SDK got
+
+	request  *Request                      // nil if the SDK's request is sent
+	put      atomic.Bool                   // the request was put in the place of the SDK's
+	response atomic.Pointer[http.Response] // to the request
 }
 
 // BodyError reports a request body that exceeds [Call.MaxBody].
@@ -28,37 +34,77 @@ func (e *BodyError) Error() string { return fmt.Sprintf("the request body has %d
 
 type probeKey struct{}
 
+func probeOf(r *policy.Request) *probe {
+	p, _ := r.Raw().Context().Value(probeKey{}).(*probe)
+	return p
+}
+
 // The Probe policies mark how far a request got, so that a request that failed before the network, for example for lack of a token,
-// is not mistaken for one whose outcome is unknown.
+// is not mistaken for one whose outcome is unknown. And they put a [Request] in the place of the SDK's.
 type (
 	ProbeCall  struct{} // per call: the request entered the pipeline
 	ProbeRetry struct{} // per retry, after the credential: the request went on to the transport
 )
 
-// Do implements policy.Policy.
+// Do implements policy.Policy. Errors of the other policies and of the transport lose their signatures; see [Redact].
 func (ProbeCall) Do(r *policy.Request) (*http.Response, error) {
-	p, ok := r.Raw().Context().Value(probeKey{}).(*probe)
-	if !ok {
-		return r.Next()
+	p := probeOf(r)
+	if p == nil {
+		resp, err := r.Next()
+		return resp, Redact(err)
 	}
 	p.entered.Store(true)
-	if err := p.tap.swap(r); err != nil {
+	if p.request != nil {
+		return p.exchange(r)
+	}
+	p.cosmos.Store(isCosmos(r.Raw().URL.Host))
+	p.changed.Store(r.Raw().Context() != p.outer)
+	return p.next(r)
+}
+
+// exchange sends the library's request. The SDK gets the response only if it is not a success, and an empty success otherwise.
+func (p *probe) exchange(r *policy.Request) (*http.Response, error) {
+	r, err := p.request.put(r)
+	if err != nil {
 		return nil, err
 	}
-	if n := r.Raw().ContentLength; p.max > 0 && n > p.max {
-		return nil, &BodyError{int(n)}
-	}
-	resp, err := r.Next()
+	p.put.Store(true)
+	resp, err := p.next(r)
 	if err == nil && resp != nil {
-		p.tap.take(resp)
+		if _, err = runtime.Payload(resp); err != nil {
+			err = Redact(err)
+		}
+	}
+	p.response.Store(resp)
+	if err == nil && resp != nil && p.request.succeeded(resp) {
+		return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: resp.Request}, nil
 	}
 	return resp, err
 }
 
+func (p *probe) next(r *policy.Request) (*http.Response, error) {
+	if n := r.Raw().ContentLength; p.max > 0 && n > p.max {
+		return nil, &BodyError{int(n)}
+	}
+	resp, err := r.Next()
+	return resp, Redact(err)
+}
+
 // Do implements policy.Policy.
 func (ProbeRetry) Do(r *policy.Request) (*http.Response, error) {
-	if p, ok := r.Raw().Context().Value(probeKey{}).(*probe); ok {
-		p.sent.Store(true)
+	p := probeOf(r)
+	if p == nil {
+		return r.Next()
 	}
-	return r.Next()
+	p.sent.Store(true)
+	resp, err := r.Next()
+	if err == nil && resp != nil && p.request != nil {
+		err = download(resp)
+	}
+	return resp, err
+}
+
+// isCosmos reports whether the SDK takes a host for Cosmos DB, which has other addresses.
+func isCosmos(host string) bool {
+	return strings.Contains(host, "cosmos") || strings.HasPrefix(host, "localhost:8902")
 }

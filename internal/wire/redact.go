@@ -2,11 +2,8 @@ package wire
 
 import (
 	"errors"
-	"net/http"
 	"net/url"
 	"regexp"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // transportError is a *url.Error without its URL.
@@ -25,6 +22,9 @@ func (e *transportError) Timeout() bool {
 // Redact returns err without the URLs in its text, since the URL of a failed request may contain a shared access signature. The
 // host and the cause stay.
 func Redact(err error) error {
+	if err == nil {
+		return nil
+	}
 	var ue *url.Error
 	if !errors.As(err, &ue) {
 		return withoutSignature(err)
@@ -57,16 +57,4 @@ func withoutSignature(err error) error {
 		e.err = errors.Unwrap(e.err)
 	}
 	return e
-}
-
-// RedactPolicy applies Redact to the error of every call of a client.
-type RedactPolicy struct{}
-
-// Do implements policy.Policy.
-func (RedactPolicy) Do(r *policy.Request) (*http.Response, error) {
-	resp, err := r.Next()
-	if err != nil {
-		err = Redact(err)
-	}
-	return resp, err
 }
