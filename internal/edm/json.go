@@ -19,8 +19,20 @@ func (j JSON) Len() int { return len(j.response) + len(j.text) }
 
 // Mentions reports whether the name of a property occurs, perhaps inside a text.
 func (j JSON) Mentions(name string) bool {
-	name += `"` // not in front of it: quotes are frequent
-	return strings.Contains(j.text, name) || bytes.Contains(j.response, []byte(name))
+	return mentions(j.text, name, strings.Index) || mentions(j.response, name, func(b []byte, name string) int { return bytes.Index(b, []byte(name)) })
+}
+
+// mentions reports whether a name occurs with a quote behind it. It does not look for the quote in front of it: quotes are frequent.
+func mentions[T string | []byte](text T, name string, index func(T, string) int) bool {
+	for {
+		i := index(text, name)
+		if i < 0 {
+			return false
+		}
+		if text = text[i+len(name):]; len(text) > 0 && text[0] == '"' {
+			return true
+		}
+	}
 }
 
 // Stored is the content of a stored entity: the JSON that was read, or the columns that were written. The zero value is content

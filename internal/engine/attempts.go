@@ -81,6 +81,9 @@ func (a *attempts) pause(ctx context.Context, wait time.Duration, err error) boo
 
 // throttled reports whether the service refused a request because it is busy, and for how long it asks not to be called.
 func throttled(err error) (wait time.Duration, busy bool) {
+	if err == nil {
+		return 0, false
+	}
 	var re *azcore.ResponseError
 	switch {
 	case !errors.As(err, &re):

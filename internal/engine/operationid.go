@@ -23,14 +23,14 @@ func IsID(s string) bool {
 }
 
 // IDTime returns the beginning of the operation IDs of a time.
-func IDTime(t time.Time) string {
-	b := make([]byte, timeDigits)
+func IDTime(t time.Time) string { return string(appendIDTime(nil, t)) }
+
+func appendIDTime(b []byte, t time.Time) []byte {
 	ms := uint64(max(t.UnixMilli(), 0))
 	for i := timeDigits - 1; i >= 0; i-- {
-		b[i] = idDigits[ms&31]
-		ms >>= 5
+		b = append(b, idDigits[ms>>(5*i)&31])
 	}
-	return string(b)
+	return b
 }
 
 // TimeOf returns the time of an operation ID. Errors: *ValueError for a text that is none.

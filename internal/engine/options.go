@@ -87,7 +87,7 @@ func (o *Options) newOperationID() (string, error) {
 	if !IsID(id) {
 		return "", errNewID
 	}
-	return IDTime(o.Now()) + id, nil
+	return string(append(appendIDTime(make([]byte, 0, idLength), o.Now()), id...)), nil
 }
 
 var errNewID = &ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}

@@ -38,6 +38,9 @@ func (w *write) rollBackRefused(ctx context.Context) (committed bool, err error)
 // finish finishes the remotes of a committed write, all at the same time. If it fails, programs that meet a prepared row, or a
 // worker, do that.
 func (w *write) finish(ctx context.Context) {
+	if len(w.currentPlan.remotes) == 0 {
+		return
+	}
 	InOrder(ctx, w.currentPlan.remotes, func(ctx context.Context, m *remote) (struct{}, error) {
 		w.finishRemote(ctx, m)
 		return struct{}{}, nil

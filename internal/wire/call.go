@@ -24,6 +24,9 @@ type Call struct {
 	ctx   context.Context // of the request
 	resp  *http.Response
 	probe probe
+
+	match   azcore.ETag // of the small call
+	options aztables.DeleteEntityOptions
 }
 
 // Read returns the context for a call that may be repeated. The client's retry options stay in force.
@@ -65,11 +68,12 @@ type Client interface {
 // request that changes something has a single attempt that ends after timeout; see [Call.Write].
 func (c *Call) Exchange(ctx context.Context, client Client, q *Request, timeout time.Duration) error {
 	ctx, c.probe.request = c.begin(ctx), q
+	c.probe.reply = http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}
+	c.match, c.options = standInMatch, aztables.DeleteEntityOptions{IfMatch: &c.match}
 	if q.Method != http.MethodGet {
 		ctx = once(ctx, timeout)
 	}
-	match := azcore.ETag(standInMatch)
-	_, err := client.DeleteEntity(ctx, standInKey, standInKey, &aztables.DeleteEntityOptions{IfMatch: &match})
+	_, err := client.DeleteEntity(ctx, standInKey, standInKey, &c.options)
 	c.resp = c.probe.response.Load()
 	switch {
 	case !c.Put() && (err == nil || answered(err)): // the service has answered the small call

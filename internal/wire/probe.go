@@ -24,7 +24,9 @@ type probe struct {
 
 	request  *Request                      // nil if the SDK's request is sent
 	put      atomic.Bool                   // the request was put in the place of the SDK's
+	address  atomic.Pointer[string]        // the path at which it was put there
 	response atomic.Pointer[http.Response] // to the request
+	reply    http.Response                 // that the SDK gets for a success: it has no headers to read
 }
 
 // BodyError reports a request body that exceeds [Call.MaxBody].
@@ -64,11 +66,9 @@ func (ProbeCall) Do(r *policy.Request) (*http.Response, error) {
 
 // exchange sends the library's request. The SDK gets the response only if it is not a success, and an empty success otherwise.
 func (p *probe) exchange(r *policy.Request) (*http.Response, error) {
-	r, err := p.request.put(r)
-	if err != nil {
+	if err := p.replace(r); err != nil {
 		return nil, err
 	}
-	p.put.Store(true)
 	resp, err := p.next(r)
 	if err == nil && resp != nil {
 		if _, err = runtime.Payload(resp); err != nil {
@@ -77,9 +77,24 @@ func (p *probe) exchange(r *policy.Request) (*http.Response, error) {
 	}
 	p.response.Store(resp)
 	if err == nil && resp != nil && p.request.succeeded(resp) {
-		return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: resp.Request}, nil
+		return &p.reply, nil
 	}
 	return resp, err
+}
+
+// replace puts the library's request in the place of the SDK's. It is there already if a policy in front sends the request again.
+func (p *probe) replace(r *policy.Request) error {
+	raw := r.Raw()
+	if was := p.address.Load(); was == nil || raw.URL.Path != *was || raw.Method != p.request.Method {
+		if err := p.request.put(r); err != nil {
+			return err
+		}
+		at := raw.URL.Path
+		p.address.Store(&at)
+		p.put.Store(true)
+	}
+	runtime.SkipBodyDownload(r) // ProbeRetry does it
+	return p.request.putBody(r)
 }
 
 func (p *probe) next(r *policy.Request) (*http.Response, error) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 )
 
@@ -51,44 +50,43 @@ const (
 // ErrTap means that a request could not take the place of the SDK's.
 var ErrTap = errors.New("the library could not put its request in the place of the SDK's, so it was not sent: a policy in front of those of ClientOptions changes the request or hides the call")
 
-// put returns the request in the place of the SDK's, which stays as it is: a policy in front may send it again.
-func (q *Request) put(r *policy.Request) (*policy.Request, error) {
-	r = r.WithContext(r.Raw().Context())
+// put puts the request in the place of the SDK's, but for its body.
+func (q *Request) put(r *policy.Request) error {
 	raw := r.Raw()
-	u := *raw.URL
-	if err := q.address(&u); err != nil || raw.Method != http.MethodDelete {
-		return nil, ErrTap
+	if raw.Method != http.MethodDelete || !q.address(raw.URL) {
+		return ErrTap
 	}
-	raw.Method, raw.URL = q.Method, &u
-	raw.Header = maps.Clone(raw.Header)
-	accept := "application/json;odata=minimalmetadata"
+	raw.Method = q.Method
 	if q.Method == http.MethodPut || q.Method == http.MethodPatch {
-		accept = "application/json"
+		raw.Header.Set("Accept", "application/json")
 	}
-	raw.Header["Accept"] = []string{accept}
-	if delete(raw.Header, "If-Match"); q.Match != "" {
-		raw.Header["If-Match"] = []string{q.Match}
+	if raw.Header.Set("If-Match", q.Match); q.Match == "" {
+		raw.Header.Del("If-Match")
 	}
 	if q.NoEcho {
-		raw.Header["Prefer"] = []string{"return-no-content"}
+		raw.Header.Set("Prefer", "return-no-content")
 	}
-	runtime.SkipBodyDownload(r) // ProbeRetry does it
+	return nil
+}
+
+// putBody puts the body there.
+func (q *Request) putBody(r *policy.Request) error {
 	body, contentType := q.Entity, "application/json"
 	switch {
 	case q.Transaction != nil:
-		body, contentType = q.Transaction(&u)
+		body, contentType = q.Transaction(r.Raw().URL)
 	case body == nil:
-		return r, nil
+		return nil
 	}
-	return r, r.SetBody(streaming.NopCloser(bytes.NewReader(body)), contentType)
+	return r.SetBody(streaming.NopCloser(bytes.NewReader(body)), contentType)
 }
 
-// address turns the address of the small call into the request's.
-func (q *Request) address(u *url.URL) error {
+// address turns the address of the small call into the request's. It reports whether it was that of the small call.
+func (q *Request) address(u *url.URL) bool {
 	path, ok := strings.CutSuffix(u.Path, standInPath)
 	escaped, ok2 := strings.CutSuffix(u.EscapedPath(), standInPath)
 	if !ok || !ok2 {
-		return ErrTap
+		return false
 	}
 	switch q.Target {
 	case Table:
@@ -111,7 +109,7 @@ func (q *Request) address(u *url.URL) error {
 			u.RawPath = escaped + rowPath(epk, erk)
 		}
 	}
-	return nil
+	return true
 }
 
 func rowPath(partitionKey, rowKey string) string {
