@@ -93,7 +93,7 @@ func (k *codec) encode(o *order) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return body.Append(make([]byte, 0, body.Length)), nil
+	return body.JSON(), nil
 }
 
 // decodesOne compares the decoder of one entity with another.

@@ -9,7 +9,7 @@ type Body struct {
 	// library does not.
 	Length int
 
-	json    []byte // without the closing brace, nil if it is to be made of the columns
+	json    []byte // without the closing brace, which is behind its end; nil if it is to be made of the columns
 	keysEnd int    // where the keys end in it
 	kept    bool   // the columns are kept
 	columns []Column
@@ -20,7 +20,7 @@ func (e *Body) Columns() []Column {
 	if e.kept || e.json == nil {
 		return e.columns
 	}
-	r := NewReader(e.Append(make([]byte, 0, len(e.json)+1)))
+	r := NewReader(e.JSON())
 	_, err := r.One()
 	columns, cerr := r.Columns()
 	if err != nil || cerr != nil {
@@ -45,6 +45,15 @@ func (e *Body) Append(b []byte, more ...Column) []byte {
 	return append(b, '}')
 }
 
+// JSON returns the JSON of the entity, with more properties behind its own. The caller must not change it.
+func (e *Body) JSON(more ...Column) []byte {
+	if e.json != nil && len(more) == 0 {
+		n := len(e.json) + 1
+		return e.json[:n:n]
+	}
+	return e.Append(make([]byte, 0, e.Length+48*len(more)), more...)
+}
+
 // WithColumns returns the entity with other columns of about the same length.
 func (e Body) WithColumns(columns []Column) Body {
 	e.json, e.kept, e.columns = nil, true, columns
@@ -54,7 +63,7 @@ func (e Body) WithColumns(columns []Column) Body {
 // Stored returns what is stored once the entity is sent with more properties.
 func (e *Body) Stored(more ...Column) Stored {
 	if !e.kept {
-		return Stored{JSON: JSON{response: e.Append(make([]byte, 0, len(e.json)+64), more...)}}
+		return Stored{JSON: JSON{response: e.JSON(more...)}}
 	}
 	columns := make([]Column, len(e.columns), len(e.columns)+len(more))
 	copy(columns, e.columns)
@@ -67,7 +76,8 @@ func (e Body) WithKeys(partitionKey, rowKey string) Body {
 	keysEnd := len(json)
 	e.Length += keysEnd - e.keysEnd + surplus(partitionKey) + surplus(rowKey) - surplus(e.PartitionKey) - surplus(e.RowKey)
 	if e.json != nil {
-		e.json = append(json, e.json[e.keysEnd:]...)
+		json = append(json, e.JSON()[e.keysEnd:]...)
+		e.json = json[:len(json)-1]
 	}
 	e.keysEnd = keysEnd
 	e.PartitionKey, e.RowKey = partitionKey, rowKey

@@ -158,12 +158,15 @@ func (p *Plan) textHint(v reflect.Value) int {
 	n := p.hint
 	for i := range p.fields {
 		f := &p.fields[i]
-		switch fv := f.of(v); {
-		case f.form == elements && (f.scalar.kind == Binary || f.scalar.kind == String):
+		if f.scalar.kind != Binary && f.scalar.kind != String {
+			continue
+		}
+		switch fv := f.of(v); f.form {
+		case elements:
 			for i := range fv.Len() {
 				n += textLength(fv.Index(i))
 			}
-		case f.form == single || f.form == chunks:
+		case single, chunks:
 			n += textLength(fv)
 		}
 	}

@@ -7,10 +7,9 @@ import (
 // Writer encodes one entity, and checks the limits of the service. The first error stays, and Finish returns it.
 type Writer struct {
 	body        Body
-	hint        int   // of the length of the JSON
-	value       Value // room for one
-	scratch     [96]byte
-	firstEnds   [24]int         // the initial capacity of ends
+	hint        int             // of the length of the JSON
+	value       Value           // room for one
+	scratch     []byte          // for the JSON of a property that is not written
 	count       int             // of the properties
 	ends        []int           // of the columns in the JSON
 	large       bool            // the JSON is not written: it is made of the columns when it is sent
@@ -32,7 +31,7 @@ type rowSize struct {
 // NewWriter begins an entity with its keys, and with room for so many properties. Its columns are kept.
 func NewWriter(partitionKey, rowKey string, room int) *Writer {
 	w := NewTextWriter(partitionKey, rowKey)
-	w.body.kept, w.body.columns, w.hint, w.ends = true, make([]Column, 0, room), 48*room, w.firstEnds[:0]
+	w.body.kept, w.body.columns, w.hint, w.ends = true, make([]Column, 0, room), 48*room, make([]int, 0, room)
 	return w
 }
 
@@ -58,7 +57,7 @@ func (w *Writer) setLarge() {
 // begin writes the keys.
 func (w *Writer) begin() {
 	if b := &w.body; b.json == nil && !w.large {
-		b.json = make([]byte, 0, w.hint+64+len(b.PartitionKey)+len(b.RowKey))
+		b.json = make([]byte, 0, w.hint+72+len(b.PartitionKey)+len(b.RowKey))
 		b.json = appendKeys(b.json, b.PartitionKey, b.RowKey)
 		b.keysEnd = len(b.json)
 	}
@@ -102,6 +101,9 @@ func (w *Writer) Finish() (Body, error) {
 	}
 	if err != nil {
 		return Body{}, err
+	}
+	if b := &w.body; b.json != nil {
+		b.json = append(b.json, '}')[:len(b.json)]
 	}
 	from := w.body.keysEnd
 	for i, end := range w.ends {
@@ -175,25 +177,29 @@ func (w *Writer) put(part uint8, l *label, v *Value) {
 		}
 	}
 	if w.large {
-		w.length += len(json)
+		w.length, w.scratch = w.length+len(json), json
 	} else {
 		w.body.json = json
 	}
-	w.add(part, Column{Name: l.name, Value: *v, size: int32(8 + 2*units + size), surplus: int32(more)})
+	size += 8 + 2*units
+	if w.add(part, size, more); w.body.kept {
+		w.keep(Column{Name: l.name, Part: part, Value: *v, size: int32(size), surplus: int32(more)})
+	}
 }
 
-// add counts a column whose JSON is written.
-func (w *Writer) add(part uint8, c Column) {
+// add counts a property whose JSON is written.
+func (w *Writer) add(part uint8, size, surplus int) {
 	w.count++
 	row := w.row(part)
 	row.count++
-	row.bytes += int(c.size)
-	w.surplus += int(c.surplus)
-	if w.body.kept {
-		c.Part = part
-		if w.body.columns = append(w.body.columns, c); !w.large {
-			w.ends = append(w.ends, len(w.body.json))
-		}
+	row.bytes += size
+	w.surplus += surplus
+}
+
+// keep keeps the column that was added last.
+func (w *Writer) keep(c Column) {
+	if w.body.columns = append(w.body.columns, c); !w.large {
+		w.ends = append(w.ends, len(w.body.json))
 	}
 }
 
@@ -208,7 +214,9 @@ func (w *Writer) PutColumn(c Column) {
 	} else {
 		w.body.json = append(w.body.json, c.json...)
 	}
-	w.add(c.Part, c)
+	if w.add(c.Part, int(c.size), int(c.surplus)); w.body.kept {
+		w.keep(c)
+	}
 }
 
 // Encoded returns the column as it is sent. Its value is within the limits.

@@ -25,7 +25,12 @@ func (s *step) append(b []byte, body *edm.Body) []byte {
 }
 
 // encoded returns the JSON of the step's row.
-func (s *step) encoded() []byte { return s.Append(make([]byte, 0, s.sent().Length+8)) }
+func (s *step) encoded() []byte {
+	if s.StoresID && s.id != "" {
+		return s.sent().JSON(idColumn(s.id))
+	}
+	return s.sent().JSON()
+}
 
 // encodedForSDK returns what the SDK makes the step's part of a transaction of. It addresses the row by the keys of the JSON, and does
 // not double the quotes in them. The keys in the row's JSON are then wrong, but the service goes by the address.
