@@ -55,6 +55,11 @@ func (l Layout3[A, B, C]) Named(prefix string) Layout3[A, B, C] { l.name = newNa
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
 func (l Layout1[A]) Of(a A) Enc {
+	if l.a.plain != nil && l.name == (name{}) {
+		if s, ok := l.a.plain(a); ok {
+			return ofText(s, l.a.end)
+		}
+	}
 	w := l.name.newWriter()
 	writePart(&w, l.a, a, false)
 	return w.key()
@@ -156,9 +161,13 @@ func (w *writer) key() Enc {
 	if w.err != nil {
 		return Enc{err: w.err}
 	}
-	e := Raw(string(w.b))
+	return ofText(string(w.b), w.end)
+}
+
+func ofText(s, end string) Enc {
+	e := Raw(s)
 	if e.set {
-		e.end = w.end
+		e.end = end
 	}
 	return e
 }

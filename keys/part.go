@@ -4,6 +4,7 @@ package keys
 type Part[A any] struct {
 	name   string
 	append func(dst []byte, a A) ([]byte, error) // errors are *KeyError without Part
+	plain  func(a A) (s string, ok bool)         // the encoding, if it is the value's own text; may be nil
 	parse  func(s string) (A, error)             // s is the encoded part without end; only encodings of append are valid
 
 	// width is the length of the encoding, 0 if it depends on the value. alphabet returns the valid characters at a position, in
@@ -58,7 +59,7 @@ func Desc[A any](p Part[A]) Part[A] {
 	d.name = "desc(" + p.name + ")"
 	d.desc = !p.desc
 	d.inverse = func() Part[A] { return p }
-	d.append = func(dst []byte, a A) ([]byte, error) {
+	d.plain, d.append = nil, func(dst []byte, a A) ([]byte, error) {
 		n := len(dst)
 		dst, err := p.append(dst, a)
 		if err == nil {

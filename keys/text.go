@@ -60,6 +60,14 @@ func OrderedOf[S ~string]() Part[S] {
 func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part[S] {
 	return Part[S]{
 		name: name, end: end, prefixes: true,
+		plain: func(v S) (string, bool) {
+			for i := range len(v) {
+				if _, ok := rule(v[i]); ok {
+					return "", false
+				}
+			}
+			return string(v), true
+		},
 		append: func(dst []byte, v S) ([]byte, error) {
 			for i := range len(v) {
 				if esc, ok := rule(v[i]); ok {
@@ -124,7 +132,7 @@ func Enum[S ~string](values ...S) Part[S] {
 	}
 	write, read := p.append, p.parse
 	p.prefixes = false
-	p.append = func(dst []byte, v S) ([]byte, error) {
+	p.plain, p.append = nil, func(dst []byte, v S) ([]byte, error) {
 		if err := member(v); err != nil {
 			return dst, err
 		}
@@ -148,7 +156,7 @@ func Fold[S ~string](p Part[S]) Part[S] {
 	p.err = p.check()
 	p.name = "fold(" + p.name + ")"
 	p.lossy = "the original text cannot be decoded from folded text"
-	p.append = func(dst []byte, v S) ([]byte, error) {
+	p.plain, p.append = nil, func(dst []byte, v S) ([]byte, error) {
 		return write(dst, S(norm.NFC.String(cases.Fold().String(strings.Map(cherokee, norm.NFC.String(string(v)))))))
 	}
 	return p

@@ -63,7 +63,14 @@ func (e Body) WithColumns(columns []Column) Body {
 // Stored returns what is stored once the entity is sent with more properties.
 func (e *Body) Stored(more ...Column) Stored {
 	if !e.kept {
-		return Stored{JSON: JSON{response: e.JSON(more...)}}
+		if e.json == nil {
+			return Stored{JSON: JSON{response: e.JSON(more...)}}
+		}
+		var last []byte
+		for i := range more {
+			last = more[i].append(last)
+		}
+		return Stored{JSON: JSON{response: e.JSON(), text: string(last)}}
 	}
 	columns := make([]Column, len(e.columns), len(e.columns)+len(more))
 	copy(columns, e.columns)

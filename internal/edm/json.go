@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// JSON is an entity as it was read: the response of a single row, or a text of its own. The zero value is none.
+// JSON is an entity as it was read: the response of a single row, or a text of its own. Or it is the JSON that was sent. The zero value
+// is none.
 type JSON struct {
 	response []byte
-	text     string
+	text     string // behind a response, its last members
 }
 
 // JSONOf returns JSON of a text.

@@ -8,11 +8,17 @@ import (
 // Stored returns the content of the entity.
 func (e Entity) Stored() Stored { return Stored{JSON: e.JSON, Columns: e.Columns} }
 
+// reader returns a reader of the entity.
 func (j JSON) reader() *Reader {
-	if j.response != nil {
+	switch {
+	case j.response == nil:
+		return NewReader([]byte(j.text))
+	case j.text == "":
 		return NewReader(j.response)
 	}
-	return NewReader([]byte(j.text))
+	b := make([]byte, 0, j.Len())
+	b = append(append(b, j.response[:len(j.response)-1]...), j.text...)
+	return NewReader(append(b, '}'))
 }
 
 // Open returns a reader that has read the entity. The keys are those of an entity that is known by its columns.

@@ -25,13 +25,14 @@ type Failure struct {
 // An error means that the outcome is unknown. A success requires the whole response, up to the last byte of its closing boundary,
 // since the missing end of a truncated response may contain the failure. A failure requires only its own part.
 func ParseBatchResponse(body []byte, n int) (etags []azcore.ETag, failure *Failure, err error) {
-	p := batchParser{rest: body, etags: make([]azcore.ETag, 0, n)}
+	p := batchParser{rest: body, etags: make([]azcore.ETag, 0, n), ends: make([]int, 0, min(n, etagsTogether))}
 	if err := p.outer(n); err != nil {
-		return nil, nil, fmt.Errorf("the response to a transaction of %d operations %w, after %d of its parts", n, err, len(p.etags))
+		return nil, nil, fmt.Errorf("the response to a transaction of %d operations %w, after %d of its parts", n, err, p.parts())
 	}
 	if p.failure != nil {
 		return nil, p.failure, nil
 	}
+	p.cut()
 	if len(p.etags) != n {
 		return nil, nil, fmt.Errorf("the response to a transaction of %d operations has %d parts", n, len(p.etags))
 	}
@@ -47,7 +48,25 @@ var (
 type batchParser struct {
 	rest    []byte
 	etags   []azcore.ETag
+	text    []byte // of the last ETags, which are not cut yet
+	ends    []int  // of each of them
 	failure *Failure
+}
+
+// etagsTogether is the number of ETags that share an allocation. An entity that is kept keeps it.
+const etagsTogether = 16
+
+// parts returns the number of operations whose responses were read.
+func (p *batchParser) parts() int { return len(p.etags) + len(p.ends) }
+
+// cut cuts the text into ETags.
+func (p *batchParser) cut() {
+	text, from := string(p.text), 0
+	for _, end := range p.ends {
+		p.etags = append(p.etags, azcore.ETag(text[from:end]))
+		from = end
+	}
+	p.text, p.ends = p.text[:0], p.ends[:0]
 }
 
 // line returns the next line without its end. whole is false if the response ends inside the line.
@@ -134,7 +153,7 @@ func (p *batchParser) part(open []byte, n int) error {
 	if code >= 400 {
 		return p.failed(code, open, n)
 	}
-	if code < 200 || code > 299 || len(p.etags) == n {
+	if code < 200 || code > 299 || p.parts() == n {
 		return errMalformed
 	}
 	for { // skip the inserted entity, which the service echoes on request
@@ -145,7 +164,10 @@ func (p *batchParser) part(open []byte, n int) error {
 			return errTruncated
 		}
 	}
-	p.etags = append(p.etags, azcore.ETag(head.etag))
+	p.text = append(p.text, head.etag...)
+	if p.ends = append(p.ends, len(p.text)); len(p.ends) == cap(p.ends) {
+		p.cut()
+	}
 	return nil
 }
 
