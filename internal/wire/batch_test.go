@@ -141,6 +141,26 @@ func TestResponses(t *testing.T) {
 
 // TestTruncatedResponses (T3): the outcome is unknown before the last byte of the closing boundary, unless a whole failed part has
 // arrived. The test computes the expected outcome of each truncation from the whole text.
+// TestManyETags: each of 100 operations has its own ETag, and a deletion has none.
+func TestManyETags(t *testing.T) {
+	t.Parallel()
+	for n := range 101 {
+		var parts []string
+		want := []azcore.ETag{}
+		for i := range n {
+			if i%7 == 3 {
+				parts, want = append(parts, deleted()), append(want, "")
+				continue
+			}
+			parts, want = append(parts, updated(i*i*i)), append(want, tag(i*i*i))
+		}
+		got, failure, err := ParseBatchResponse([]byte(set(parts...)), n)
+		if err != nil || failure != nil || !slices.Equal(got, want) {
+			t.Errorf("%d operations: got %q, %v, %v; want %q", n, got, failure, err, want)
+		}
+	}
+}
+
 func TestTruncatedResponses(t *testing.T) {
 	t.Parallel()
 	for _, x := range exchanges() {
