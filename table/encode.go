@@ -24,7 +24,10 @@ func (h handle) create(k keys.Key, value any, stored edm.Stored, except ...strin
 
 // createNew is create for a new entity. agrees reports that the key was made of the value.
 func (h handle) createNew(k keys.Key, value any, agrees bool) (edm.Body, error) {
-	if !agrees && value != nil {
+	if agrees {
+		return h.encode(k, value, edm.Stored{}) // the binding has checked the key
+	}
+	if value != nil {
 		if err := h.agree(k, value); err != nil {
 			return edm.Body{}, err
 		}
@@ -45,7 +48,7 @@ func (h handle) newWriter(k keys.Key) *edm.Writer {
 	if m := h.engine.Mode; len(m.Maintainers) > 0 || m.Parts > 0 || h.shape.isRow {
 		return edm.NewWriter(k.PartitionKey(), k.RowKey(), h.shape.plan.Fields()+1)
 	}
-	return edm.NewTextWriter(k.PartitionKey(), k.RowKey())
+	return h.shape.plan.TextWriter(k.PartitionKey(), k.RowKey())
 }
 
 // encode returns the whole of a value under a key, and the other columns of the stored row, except for some properties. The caller has

@@ -87,7 +87,7 @@ func (k *codec) decodePage(b []byte) ([]order, error) {
 
 // encode returns the JSON of an order.
 func (k *codec) encode(o *order) ([]byte, error) {
-	w := edm.NewTextWriter(k.partitionKey, k.rowKey)
+	w := k.plan.TextWriter(k.partitionKey, k.rowKey)
 	k.plan.Encode(w, reflect.ValueOf(o).Elem(), edm.Stored{})
 	body, err := w.Finish()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Composite is a field type that is stored in several properties. The name of each property is that of the field with a suffix.
@@ -29,6 +30,8 @@ type Plan struct {
 	parts     uint8 // the greatest number of a part
 	hint      int   // about how long the JSON of the properties is without texts
 	composed  bool  // a field is made of several properties: in chunks, or a Composite
+
+	writers sync.Pool // of TextWriter
 }
 
 // form is the number and the kind of the properties in which a field is stored.

@@ -2,6 +2,7 @@ package edm
 
 import (
 	"fmt"
+	"sync"
 )
 
 // Writer encodes one entity, and checks the limits of the service. The first error stays, and Finish returns it.
@@ -20,6 +21,7 @@ type Writer struct {
 	stored      *Reader         // that has read the stored entity, whose columns stay
 	numberTypes map[string]Kind // types of numbers that stay as they are stored
 	err         error
+	pool        *sync.Pool // that gets the writer back, nil for none
 }
 
 // rowSize is the size of one row of an entity.
@@ -30,14 +32,24 @@ type rowSize struct {
 
 // NewWriter begins an entity with its keys, and with room for so many properties. Its columns are kept.
 func NewWriter(partitionKey, rowKey string, room int) *Writer {
-	w := NewTextWriter(partitionKey, rowKey)
+	w := new(Writer).start(partitionKey, rowKey)
 	w.body.kept, w.body.columns, w.hint, w.ends = true, make([]Column, 0, room), 48*room, make([]int, 0, room)
 	return w
 }
 
-// NewTextWriter begins an entity whose columns will hardly be asked for: then they are decoded.
-func NewTextWriter(partitionKey, rowKey string) *Writer {
-	w := &Writer{body: Body{PartitionKey: partitionKey, RowKey: rowKey}, surplus: surplus(partitionKey) + surplus(rowKey)}
+// TextWriter begins an entity of the plan's type, whose columns will hardly be asked for: then they are decoded. Finish ends the
+// writer.
+func (p *Plan) TextWriter(partitionKey, rowKey string) *Writer {
+	w, _ := p.writers.Get().(*Writer)
+	if w == nil {
+		w = &Writer{pool: &p.writers}
+	}
+	return w.start(partitionKey, rowKey)
+}
+
+func (w *Writer) start(partitionKey, rowKey string) *Writer {
+	w.body = Body{PartitionKey: partitionKey, RowKey: rowKey}
+	w.surplus = surplus(partitionKey) + surplus(rowKey)
 	// 4 bytes and two for each character of the keys: the size of an entity without properties.
 	w.head.bytes = 4 + 2*(utf16Units(partitionKey)+utf16Units(rowKey))
 	return w
@@ -110,7 +122,12 @@ func (w *Writer) Finish() (Body, error) {
 		w.body.columns[i].json = w.body.json[from:end:end]
 		from = end
 	}
-	return w.body, nil
+	body := w.body
+	if pool := w.pool; pool != nil {
+		*w = Writer{pool: pool}
+		pool.Put(w)
+	}
+	return body, nil
 }
 
 // check returns the error of a row that is too large.
