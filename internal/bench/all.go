@@ -5,6 +5,9 @@ func all(onEmulator bool, entities int) (lines []line, stop func()) {
 	for _, g := range ratios() {
 		lines = append(lines, g.line())
 	}
+	for _, g := range floors() {
+		lines = append(lines, g.line())
+	}
 	for _, g := range counts() {
 		lines = append(lines, g.line())
 	}

@@ -20,6 +20,7 @@ type codec struct {
 	oneOfSDK             []byte
 	pageOfSDK            [][]byte
 	partitionKey, rowKey string
+	shapes               edm.Shapes
 }
 
 // newCodec reads n orders with the SDK.
@@ -64,7 +65,7 @@ func (k *codec) decode(r *edm.Reader, e edm.Entity, o *order) (err error) {
 
 // decodeOne decodes a response of one entity.
 func (k *codec) decodeOne(b []byte, o *order) error {
-	r := edm.NewReader(b)
+	r := k.shapes.Reader(b)
 	e, err := r.One()
 	if err != nil {
 		return err

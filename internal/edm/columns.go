@@ -39,7 +39,7 @@ func (r *Reader) name(m *member) string {
 		return r.memory.text(m.name)
 	}
 	s := &r.shape.all[m.at]
-	if s.text == "" {
+	if s.text == "" && !r.shape.shared {
 		s.text = string(s.name)
 	}
 	return s.text

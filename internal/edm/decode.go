@@ -38,6 +38,7 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 			return f.mismatch(f.names[t.sub], fv, x)
 		}
 	}
+	r.shape.teach()
 	if !p.composed {
 		return nil
 	}
@@ -54,11 +55,14 @@ func (r *Reader) propertyOf(p *Plan, m *member) (propertyOf, bool) {
 		return of, known
 	}
 	s := &r.shape.all[m.at]
-	if s.plan != p {
-		s.plan = p
-		s.of, s.known = p.byName[string(m.name)]
+	if s.plan == p {
+		return s.of, s.known
 	}
-	return s.of, s.known
+	of, known := p.byName[string(m.name)]
+	if !r.shape.shared {
+		s.plan, s.of, s.known = p, of, known
+	}
+	return of, known
 }
 
 // of returns the field in a struct.

@@ -162,7 +162,7 @@ func (r *Reader) readName(m *member) (what role, err error) {
 	}
 	r.peek()
 	what = roleOf(m.name)
-	if r.page && !name.escaped {
+	if (r.page || r.shape.of != nil) && !name.escaped {
 		m.at = r.shape.add(seen{raw: r.b[from:r.i], name: m.name, typ: m.typ, kind: m.kind, role: what})
 	}
 	return what, nil

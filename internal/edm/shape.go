@@ -3,14 +3,22 @@ package edm
 import (
 	"bytes"
 	"slices"
+	"sync/atomic"
 )
 
 // shape contains the members that the reader has seen, in their order. Most entities of a page have the same members in the same
 // order, so that the next one is found without reading its name, and is looked up once.
 type shape struct {
-	all  []seen
-	next int // where the next member is expected
+	all    []seen
+	next   int     // where the next member is expected
+	shared bool    // all is of the Shapes, and must not be changed
+	of     *Shapes // that learn from the reader; may be nil
+	taught int     // so many members they have learned
 }
+
+// Shapes keeps what the readers of a table have learned of its members, so that the next reader knows them. It is safe for concurrent
+// use.
+type Shapes struct{ all atomic.Pointer[[]seen] }
 
 // seen is a member with its annotation in front of it.
 type seen struct {
@@ -64,9 +72,41 @@ func (s *shape) add(m seen) int16 {
 	if len(s.all) == mostSeen {
 		return notSeen
 	}
+	if s.shared {
+		s.all, s.shared = slices.Clone(s.all), false
+	}
 	s.all = slices.Insert(s.all, s.next, m)
 	s.next++
 	return int16(s.next - 1)
+}
+
+// teach tells the Shapes what the reader has learned. If that is too much, because the members differ from entity to entity, they begin
+// anew.
+func (s *shape) teach() {
+	if s.of == nil || s.shared || len(s.all) == s.taught {
+		return
+	}
+	if s.taught = len(s.all); s.taught == mostSeen {
+		s.of.all.Store(nil)
+		return
+	}
+	size := 0
+	for _, m := range s.all {
+		size += len(m.raw) + len(m.name) + len(m.typ)
+	}
+	buffer, all := make([]byte, 0, size), slices.Clone(s.all)
+	own := func(b []byte) []byte {
+		from := len(buffer)
+		buffer = append(buffer, b...)
+		return buffer[from:len(buffer):len(buffer)]
+	}
+	for i := range all {
+		m := &all[i]
+		if m.raw, m.name, m.text = own(m.raw), own(m.name), string(m.name); m.typ != nil {
+			m.typ = own(m.typ)
+		}
+	}
+	s.of.all.Store(&all)
 }
 
 // mostSeen is the greatest length of a shape, more than an entity has properties.

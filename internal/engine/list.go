@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -27,7 +26,7 @@ func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err
 			return t.ReadError(ctx, method, keys.Key{}, err)
 		}
 		p.readAhead(ctx, d.left)
-		r := edm.NewReader(body)
+		r := t.shared.shapes.Reader(body)
 		var broken error
 		if t.Mode.Parts > 0 {
 			broken = d.widePage(ctx, r)

@@ -41,7 +41,7 @@ func (t *Table) openStored(ctx context.Context, k keys.Key) (*edm.Reader, edm.En
 	if err != nil {
 		return fail(conditioned(ctx, err))
 	}
-	r := edm.NewReader(body)
+	r := t.shared.shapes.Reader(body)
 	in, err := r.One()
 	if err == nil {
 		err = checkKey(k, in)

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -79,6 +80,7 @@ type shared struct {
 	repaired atomic.Int64 // derived rows
 	probed   atomic.Bool  // the client has the library's policies
 	tap      atomic.Int32 // a tapState
+	shapes   edm.Shapes   // of the rows
 	ranged   atomic.Bool  // the client's signature is for a range of keys
 	rowsOnly atomic.Bool  // and for a range of rows in their partition
 }

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// floors returns lines without goals: what the SDK's smallest call costs with a codec that is written by hand for orders, without keys,
+// entities, plans, limits and operation IDs. A goal below its floor cannot be reached as long as requests pass through the SDK.
+func floors() []ratio {
+	return []ratio{
+		{"floor1", "floor of P13: by hand, Get / raw", "", 0, noMemory, 0, handGets(nil)},
+		{"floor2", "floor of row1: by hand, Get / SDK + (b)", "", 0, noMemory, 0, handGets(unmarshalEDM)},
+		{"floor3", "floor of P14a, row2: by hand, page of 1,000 / SDK + (b)", "", 0, noMemory, 0, handPages},
+		{"floor4", "floor of row3: by hand, Insert / SDK + (b)", "", 0, noMemory, 0, handInserts},
+		{"floor5", "floor of row4: by hand, Replace / SDK + (b)", "", 0, noMemory, 0, handReplaces},
+		{"floor6", "floor of P16, row5: by hand, transaction of 100 / SDK + (b)", "", 0, noMemory, 0, handTransactions},
+		{"floor7", "floor of row10: by hand, Delete / the call of the SDK", "", 0, noMemory, 0, handDeletes},
+		{"floor8", "floor of P7: by hand, encode one / (a)", "", 0, noMemory, 0, handEncodes},
+		{"floor9", "floor of P2: by hand, decode one / (a1)", "", 0, noMemory, 0, handDecodes},
+	}
+}
+
+// byHand sends requests of a program that is written by hand.
+type byHand struct{ c *aztables.Client }
+
+func newByHand(r *replay) (byHand, error) {
+	acc, err := account.FromTransport(r, nil)
+	if err != nil {
+		return byHand{}, err
+	}
+	return byHand{acc.Tables().NewClient(tableName)}, nil
+}
+
+// send sends a request, and returns the body and the ETag of its response.
+func (h byHand) send(q *wire.Request) (body []byte, etag string, err error) {
+	var call wire.Call
+	if err := call.Exchange(context.Background(), h.c, q, handTimeout); err != nil {
+		return nil, "", err
+	}
+	body, err = call.Body()
+	return body, call.Header("ETag"), err
+}
+
+func (h byHand) get() (o order, err error) {
+	body, _, err := h.send(&wire.Request{Method: http.MethodGet, PartitionKey: customer, RowKey: rowKey(42)})
+	if err == nil {
+		err = (&hand{b: body}).order(&o)
+	}
+	return o, err
+}
+
+// handPair returns the operation by hand beside the baseline of another pair.
+func handPair(of func() (pair, error), orders int, ours func(byHand) func() error) func() (pair, error) {
+	return func() (pair, error) {
+		p, err := of()
+		if err != nil {
+			return pair{}, err
+		}
+		r := newReplay()
+		if err := create(r, newOrders(orders)...); err != nil {
+			return pair{}, err
+		}
+		h, err := newByHand(r)
+		if err != nil {
+			return pair{}, err
+		}
+		p.ours = ours(h)
+		return p, p.ours()
+	}
+}
+
+func handGets(decode func([]byte, *order) error) func() (pair, error) {
+	return handPair(gets(ordersOf, decode), 100, func(h byHand) func() error {
+		return func() error {
+			got, err := h.get()
+			if err == nil && got.Number != 42 && got.Name != newOrder(42).Name {
+				err = fmt.Errorf("got %+v; want order 42", got)
+			}
+			return err
+		}
+	})
+}
+
+func handPages() (pair, error) {
+	return handPair(pages(ordersOf, unmarshalAll), pageSize, func(h byHand) func() error {
+		return func() error {
+			body, _, err := h.send(&wire.Request{Method: http.MethodGet, Target: wire.List, Query: url.Values{"$filter": {ordersFilter}, "$top": {"1000"}}})
+			if err != nil {
+				return err
+			}
+			all, err := decodePage(body, make([]order, 0, pageSize))
+			return checkOrders(all, pageSize, err)
+		}
+	})()
+}
+
+func handInserts() (pair, error) {
+	o := newOrder(1)
+	return handPair(inserts, 0, func(h byHand) func() error {
+		return func() error {
+			_, etag, err := h.send(&wire.Request{Method: http.MethodPost, Target: wire.Table, NoEcho: true, Entity: handEncoded(&o)})
+			return expectETag(etag, err)
+		}
+	})()
+}
+
+func handReplaces() (pair, error) {
+	o := newOrder(0)
+	return handPair(replaces, 1, func(h byHand) func() error {
+		return func() error {
+			_, etag, err := h.send(&wire.Request{Method: http.MethodPut, PartitionKey: o.Customer, RowKey: rowKey(o.Number), Match: string(azcore.ETagAny), Entity: handEncoded(&o)})
+			return expectETag(etag, err)
+		}
+	})()
+}
+
+func handDeletes() (pair, error) {
+	row := rowKey(0)
+	return handPair(deletes, 1, func(h byHand) func() error {
+		return func() error {
+			_, _, err := h.send(&wire.Request{Method: http.MethodDelete, PartitionKey: customer, RowKey: row, Match: string(azcore.ETagAny)})
+			return err
+		}
+	})()
+}
+
+func handTransactions() (pair, error) {
+	const n = 100
+	all := newOrders(n)
+	return handPair(transactions(ordersOf, encodeEDM), n, func(h byHand) func() error {
+		return func() error {
+			body, _, err := h.send(&wire.Request{Method: http.MethodPost, Target: wire.Batch, Transaction: func(u *url.URL) ([]byte, string) {
+				w := wire.NewBatchWriter(u, tableName, n, n*640)
+				for i := range all {
+					w.Update(http.MethodPut, customer, rowKey(i), "", (*handOrder)(&all[i]))
+				}
+				return w.Finish()
+			}})
+			if err != nil {
+				return err
+			}
+			etags, _, err := wire.ParseBatchResponse(body, n)
+			if err != nil {
+				return err
+			}
+			return expectETag(string(etags[n-1]), err)
+		}
+	})()
+}
+
+func expectETag(etag string, err error) error {
+	if err != nil {
+		return err
+	}
+	return expect("length of the ETag", len(etag), etagLength)
+}
+
+func handEncodes() (pair, error) {
+	p, err := encodes(marshalJSON)()
+	if err != nil {
+		return pair{}, err
+	}
+	o, got := newOrder(42), order{}
+	if err := (&hand{b: handEncoded(&o)}).order(&got); err != nil || !reflect.DeepEqual(got, o) {
+		return pair{}, fmt.Errorf("got order %+v, error %v; want %+v", got, err, o)
+	}
+	p.ours = func() error { handEncoded(&o); return nil }
+	return p, nil
+}
+
+func handDecodes() (pair, error) {
+	k, err := newCodec(100)
+	if err != nil {
+		return pair{}, err
+	}
+	p, err := decodesOne(unmarshalJSON)()
+	p.ours = func() error { var o order; return (&hand{b: k.oneOfSDK}).order(&o) }
+	return p, err
+}
