@@ -132,7 +132,9 @@ func (f *field) encodeChunks(w *Writer, v reflect.Value) {
 // valueOf returns the stored value of a field or of an element, in the writer's memory.
 func (w *Writer) valueOf(f *field, v reflect.Value) (*Value, error) {
 	x := &w.value
-	*x = Value{}
+	if x.Kind, x.S, x.B = Absent, "", nil; w.body.kept {
+		*x = Value{} // all of it is kept
+	}
 	if err := f.storedValue(v, x); err != nil {
 		return x, err
 	}

@@ -84,11 +84,11 @@ var guidScalar = scalar{
 	kind: Guid,
 	get: func(v reflect.Value, x *Value) error {
 		x.Kind = Guid
-		reflect.Copy(reflect.ValueOf(&x.G).Elem(), v)
+		copy(x.G[:], v.Bytes())
 		return nil
 	},
 	set: func(v reflect.Value, x *Value) bool {
-		reflect.Copy(v, reflect.ValueOf(&x.G).Elem())
+		copy(v.Bytes(), x.G[:])
 		return x.Kind == Guid
 	},
 }
@@ -112,8 +112,13 @@ var stringScalar = scalar{
 
 var boolScalar = scalar{
 	kind: Bool,
-	get:  func(v reflect.Value, x *Value) error { *x = boolValue(v.Bool()); return nil },
-	set:  func(v reflect.Value, x *Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
+	get: func(v reflect.Value, x *Value) error {
+		if x.Kind, x.I = Bool, 0; v.Bool() {
+			x.I = 1
+		}
+		return nil
+	},
+	set: func(v reflect.Value, x *Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
 }
 
 // floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a special value without its
