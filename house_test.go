@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"internal/blobs":           {"internal/engine", "internal/wire"},
 	"internal/testkit":         {"storagetest", "storagetest/crashtest"},
 	"internal/mutants":         {},
-	"internal/bench":           {"account", "archive", "bulk", "eventual", "index", "index/verify", "internal/azurite", "internal/edm", "internal/wire", "keys", "largeentity", "logtail", "maintain", "requests", "storagetest", "table"},
+	"internal/bench":           {"account", "archive", "bulk", "eventual", "index", "index/verify", "internal/azurite", "internal/edm", "internal/reserved", "internal/wire", "keys", "largeentity", "logtail", "maintain", "requests", "storagetest", "table"},
 	"internal/azurite/install": {"internal/azurite"},
 	"internal/engine":          {"keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire"},
 	"table":                    {"keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},

@@ -6,11 +6,15 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -25,6 +29,8 @@ func floors() []ratio {
 		{"floor5", "floor of row4: by hand, Replace / SDK + (b)", "", 0, noMemory, 0, handReplaces},
 		{"floor6", "floor of P16, row5: by hand, transaction of 100 / SDK + (b)", "", 0, noMemory, 0, handTransactions},
 		{"floor7", "floor of row10: by hand, Delete / the call of the SDK", "", 0, noMemory, 0, handDeletes},
+		{"floor10", "floor of P8: by hand, the SDK's GetEntity / raw", "", 0, noMemory, 0, handPlainGets},
+		{"floor11", "floor of P12: SubmitTransaction of the library's bodies / raw", "", 0, noMemory, 0, handPlainTransactions},
 		{"floor8", "floor of P7: by hand, encode one / (a)", "", 0, noMemory, 0, handEncodes},
 		{"floor9", "floor of P2: by hand, decode one / (a1)", "", 0, noMemory, 0, handDecodes},
 	}
@@ -185,5 +191,63 @@ func handDecodes() (pair, error) {
 	}
 	p, err := decodesOne(unmarshalJSON)()
 	p.ours = func() error { var o order; return (&hand{b: k.oneOfSDK}).order(&o) }
+	return p, err
+}
+
+// handPlainGets is Get of a client without the tap: the SDK's GetEntity, and a decoder by hand for the response that the pipeline has
+// captured, since the SDK's own bytes have lost the points of doubles.
+func handPlainGets() (pair, error) {
+	p, err := gets(plainOrders, nil)()
+	if err != nil {
+		return pair{}, err
+	}
+	r := newReplay()
+	if err := create(r, newOrders(100)...); err != nil {
+		return pair{}, err
+	}
+	c, err := sdkTable(r)
+	row := rowKey(42)
+	p.ours = func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		var call wire.Call
+		if _, err := c.GetEntity(call.Read(ctx), customer, row, nil); err != nil {
+			return err
+		}
+		body, err := call.Body()
+		if err != nil {
+			return err
+		}
+		var o order
+		return (&hand{b: body}).order(&o)
+	}
+	return p, err
+}
+
+// handPlainTransactions is the SDK's transaction of the bodies that the library sends, which have an operation ID, and the types of
+// doubles: the SDK drops the points of whole ones.
+func handPlainTransactions() (pair, error) {
+	plan, err := edm.NewPlan(reflect.TypeFor[order](), [][]int{{0}, {1}})
+	if err != nil {
+		return pair{}, err
+	}
+	id := edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: strings.Repeat("0", 26)}}
+	bodies := map[int][]byte{}
+	encode := func(o *order) (b []byte, err error) {
+		if b := bodies[o.Number]; b != nil {
+			return b, nil
+		}
+		w := plan.TextWriter(customer, rowKey(o.Number))
+		plan.Encode(w, reflect.ValueOf(o).Elem(), edm.Stored{})
+		body, err := w.Finish()
+		bodies[o.Number] = body.JSON(id)
+		return bodies[o.Number], err
+	}
+	p, err := transactions(plainOrders, encoded())()
+	if err != nil {
+		return pair{}, err
+	}
+	with, err := transactions(plainOrders, encode)()
+	p.ours = with.base
 	return p, err
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -40,8 +43,15 @@ func waits() []wait {
 			_, opened, err := pointReads(ctx, 100, serviceDelay)
 			return opened, err
 		}},
+		{"P23c", "floor of P23a: 100 requests of net/http to a handler that sleeps 5 ms / 50 ms", info("× the ideal"), func(ctx context.Context) (float64, error) {
+			took, err := bareRequests(ctx, 100)
+			return took / 50, err
+		}},
 	}
 }
+
+// info is a figure without a goal.
+func info(unit string) figure { return figure{Unit: unit, NoGoal: true} }
 
 func most(goal float64, unit string) figure { return figure{Goal: goal, Unit: unit, Bound: atMost} }
 
@@ -192,4 +202,36 @@ func pointReads(ctx context.Context, n int, each time.Duration) (took, opened fl
 		return nil
 	})
 	return took, float64(c.opened.Load()), err
+}
+
+// bareRequests returns how many milliseconds n requests of net/http take, 10 at a time, each to a handler that sleeps as long as the
+// service.
+func bareRequests(ctx context.Context, n int) (float64, error) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(serviceDelay)
+		_, _ = w.Write(make([]byte, 700))
+	}))
+	defer s.Close()
+	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 10}}
+	defer c.CloseIdleConnections()
+	get := func(context.Context, int) error {
+		resp, err := c.Get(s.URL)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		_, err = io.Copy(io.Discard, resp.Body)
+		return err
+	}
+	return medianTime(9, func() error { return together(ctx, n, 10, get) })
+}
+
+// together calls f for the numbers below n, so many at a time.
+func together(ctx context.Context, n, atATime int, f func(context.Context, int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atATime)
+	for i := range n {
+		g.Go(func() error { return f(ctx, i) })
+	}
+	return g.Wait()
 }
