@@ -18,7 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// floors returns lines without goals: what the SDK's smallest call costs with a codec that is written by hand for orders, without keys,
+// floors returns lines without goals. T20 is what the trap of the SDK's lists costs. The others are what the SDK's smallest call costs with a codec that is written by hand for orders, without keys,
 // entities, plans, limits and operation IDs. A goal below its floor cannot be reached as long as requests pass through the SDK.
 func floors() []ratio {
 	return []ratio{
@@ -32,7 +32,17 @@ func floors() []ratio {
 		{"floor10", "floor of P8: by hand, the SDK's GetEntity / raw", "", 0, noMemory, 0, handPlainGets},
 		{"floor11", "floor of P12: SubmitTransaction of the library's bodies / raw", "", 0, noMemory, 0, handPlainTransactions},
 		{"floor8", "floor of P7: by hand, encode one / (a)", "", 0, noMemory, 0, handEncodes},
+		{"T20", "a page of 1,000 that the SDK decodes to maps and encodes again / the library's", "", 0, noMemory, 0, swapped(pages(ordersOf, nil))},
 		{"floor9", "floor of P2: by hand, decode one / (a1)", "", 0, noMemory, 0, handDecodes},
+	}
+}
+
+// swapped exchanges the two sides of a pair.
+func swapped(of func() (pair, error)) func() (pair, error) {
+	return func() (pair, error) {
+		p, err := of()
+		p.ours, p.base = p.base, p.ours
+		return p, err
 	}
 }
 
