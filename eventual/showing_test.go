@@ -26,6 +26,7 @@ import (
 // travelling is a service that takes 5 ms for each request. It notes which kinds of requests travel at the same time.
 type travelling struct {
 	*storagetest.Service
+	showing time.Duration // a message update takes so much more
 
 	mu       sync.Mutex
 	now      []string
@@ -55,7 +56,11 @@ func (s *travelling) Do(r *http.Request) (*http.Response, error) {
 		i := slices.Index(s.now, kind)
 		s.now = slices.Delete(s.now, i, i+1)
 	}()
-	time.Sleep(5 * time.Millisecond) // of the bubble's clock
+	delay := 5 * time.Millisecond
+	if kind == requests.MessageUpdate.String() {
+		delay += s.showing
+	}
+	time.Sleep(delay) // of the bubble's clock
 	return s.Service.Do(r)
 }
 
@@ -108,18 +113,21 @@ func TestShownBesideBulk(t *testing.T) {
 	for name, c := range map[string]struct {
 		partitions, clerks int
 		width              int
+		showing            time.Duration
 		requests           string
 		beside             []string
 		updates            int
 		took               time.Duration
 	}{
-		"one partition": {1, 400, 0, "5 message-put, 5 message-update, 5 transaction", []string{"message-put beside message-update"}, 1, 55 * time.Millisecond},
-		"40 partitions": {40, 40, 4, "40 message-put, 40 message-update, 40 transaction", []string{"message-put beside message-update", "message-update beside message-update"}, 4, 105 * time.Millisecond},
+		"one partition": {1, 400, 0, 0, "5 message-put, 5 message-update, 5 transaction", []string{"message-put beside message-update"}, 1, 55 * time.Millisecond},
+		"40 partitions": {40, 40, 4, 0, "40 message-put, 40 message-update, 40 transaction", []string{"message-put beside message-update", "message-update beside message-update"}, 4, 105 * time.Millisecond},
+		"slow to show":  {40, 40, 4, 45 * time.Millisecond, "40 message-put, 40 message-update, 40 transaction", []string{"message-put beside message-update", "message-update beside message-update"}, 4, 510 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				o, s := travellingOffice(t)
+				s.showing = c.showing
 				began := time.Now()
 				r, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
 					for i := range c.clerks {
