@@ -13,7 +13,7 @@ import (
 // Options are options of [Run] and [Delete]. The zero value is ready for use.
 type Options struct {
 	// Width is the most transactions in progress at a time, each in another partition. Defaults to 10, the number of connections
-	// that the SDK's transport keeps open.
+	// that the SDK's transport keeps open. Up to as many notifications of an outbox are shown besides.
 	Width int
 
 	// Window is the most operations that wait in memory, so that those of one partition can be sent together. Defaults to 10,000.

@@ -32,7 +32,8 @@ type Remote struct{ Table, Partition string }
 // SentNotification is a notification that an outbox has stored.
 type SentNotification interface {
 	// Show makes the notification visible to workers: the write is committed. If Show fails, they see it when Notification.Hidden
-	// has passed.
+	// has passed. Show may run in another goroutine than Notify, beside later calls of Notify, but never after the end of the method
+	// that writes.
 	Show(context.Context) error
 	// Withdraw deletes the notification: the write was refused. If Withdraw fails, a worker finds nothing to do.
 	Withdraw(context.Context) error

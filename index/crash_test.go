@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/bulk"
@@ -58,20 +59,45 @@ func definitionSets(t testing.TB) map[string]definitionSet {
 	}
 }
 
+// path opens the Table service for a process: openService or openPlainService.
+type path func(*crashtest.Process) (table.Service, error)
+
+// openService returns an account's client.
+func openService(p *crashtest.Process) (table.Service, error) {
+	acc, err := account.FromTransport(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	return acc.Tables(), nil
+}
+
+// openPlainService returns a client of the SDK without the policies of table.ClientOptions.
+func openPlainService(p *crashtest.Process) (table.Service, error) {
+	return aztables.NewServiceClientFromConnectionString(p.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: p}})
+}
+
 // tableOf returns a process's table without definitions. It returns errors, as t.Fatal is for the goroutine of the test.
 func tableOf[T any](p *crashtest.Process, schema table.Schema[T]) (*table.Table[T], error) {
-	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
+	return tableBy(openService, p, schema)
+}
+
+func tableBy[T any](open path, p *crashtest.Process, schema table.Schema[T]) (*table.Table[T], error) {
+	service, err := open(p)
 	if err != nil {
 		return nil, err
 	}
 	o := quick()
 	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
-	return table.New(acc.Tables(), "staff", schema, o)
+	return table.New(service, "staff", schema, o)
 }
 
 // open returns a process's table with the definitions.
 func (k definitionSet) open(p *crashtest.Process) (*table.Table[worker], error) {
-	plain, err := tableOf(p, schema)
+	return k.openBy(openService, p)
+}
+
+func (k definitionSet) openBy(open path, p *crashtest.Process) (*table.Table[worker], error) {
+	plain, err := tableBy(open, p, schema)
 	if err != nil {
 		return nil, err
 	}
@@ -178,6 +204,17 @@ func operations() map[string]func(context.Context, *table.Table[worker]) error {
 // right at every instant, and an operation that succeeded was applied.
 func TestEveryKindEveryFault(t *testing.T) {
 	t.Parallel()
+	testEveryKindEveryFault(t, openService, crashtest.Options{PairLimit: *pairs})
+}
+
+// TestEveryKindEveryFaultPlain: TestEveryKindEveryFault for a client of the SDK without the policies of table.ClientOptions, with one
+// of five faults and no pairs of faults.
+func TestEveryKindEveryFaultPlain(t *testing.T) {
+	t.Parallel()
+	testEveryKindEveryFault(t, openPlainService, crashtest.Options{PairLimit: -1, Sample: 5})
+}
+
+func testEveryKindEveryFault(t *testing.T, open path, o crashtest.Options) {
 	for name, k := range definitionSets(t) {
 		for verb, write := range operations() {
 			t.Run(name+"/"+verb, func(t *testing.T) {
@@ -188,7 +225,7 @@ func TestEveryKindEveryFault(t *testing.T) {
 					return crashtest.Workload{
 						Setup: k.setUp,
 						Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-							staff, err := k.open(p)
+							staff, err := k.openBy(open, p)
 							if err != nil {
 								return err
 							}
@@ -213,7 +250,7 @@ func TestEveryKindEveryFault(t *testing.T) {
 						},
 					}
 				}
-				r := crashtest.Enumerate(t, build, crashOptions(t, crashtest.Options{PairLimit: *pairs}))
+				r := crashtest.Enumerate(t, build, crashOptions(t, o))
 				r.Require(t)
 				t.Log(r)
 			})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -14,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // backend is a service that the behaviour suite runs on.
@@ -44,21 +46,42 @@ func (s inProcess) Client() azcore.ClientOptions {
 	return azcore.ClientOptions{Transport: s.Service}
 }
 
-// plain is the service of storagetest for clients of the Table service without the policies of table.ClientOptions, so that every
-// entity passes through the SDK.
-type plain struct{ inProcess }
+// plain is a service for clients of the Table service without the policies of table.ClientOptions, so that every entity passes
+// through the SDK.
+type plain struct{ backend }
 
-func (plain) Name() string { return "plain" }
+func (p plain) Name() string { return "plain " + p.backend.Name() }
 
-// tables returns the client of the Table service, whose requests are counted.
-func (p plain) tables(counter *requests.Counter) (*aztables.ServiceClient, error) {
-	o := p.Client()
-	o.PerRetryPolicies = []policy.Policy{counter}
-	return aztables.NewServiceClientFromConnectionString(p.ConnectionString(), &aztables.ClientOptions{ClientOptions: o})
+// isAzurite reports whether a backend is the emulator, on either path.
+func isAzurite(b backend) bool {
+	if p, is := b.(plain); is {
+		b = p.backend
+	}
+	_, is := b.(onAzurite)
+	return is
+}
+
+// tablesOf returns a client of the Table service on the path of the backend, with policies in front of all others. Its requests are
+// counted, and go through the transport unless that is nil.
+func tablesOf(b backend, counter *requests.Counter, through policy.Transporter, front ...policy.Policy) (*aztables.ServiceClient, error) {
+	o := b.Client()
+	if through != nil {
+		o.Transport, o.Retry.RetryDelay = through, time.Millisecond // the SDK repeats reads
+	}
+	if _, is := b.(plain); is {
+		o.PerRetryPolicies = append(o.PerRetryPolicies, counter)
+	} else {
+		o = table.ClientOptions(o, counter)
+	}
+	o.PerCallPolicies = append(front, o.PerCallPolicies...)
+	return aztables.NewServiceClientFromConnectionString(b.ConnectionString(), &aztables.ClientOptions{ClientOptions: o})
 }
 
 // backends are the services of this run. TestMain fills it.
 var backends []backend
+
+// ways are the services on both paths to the Table service: with the policies of table.ClientOptions and without. TestMain fills it.
+var ways []backend
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -83,7 +106,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	backends = append(backends, plain{inProcess{double, connection}}, inProcess{double, connection})
+	memory := inProcess{double, connection}
+	backends = append(backends, plain{memory}, memory)
+	ways = append(ways, backends...)
 	if testing.Short() {
 		os.Exit(m.Run())
 	}
@@ -93,6 +118,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	backends = append(backends, onAzurite{s})
+	ways = append(ways, plain{onAzurite{s}}, onAzurite{s})
 	code := m.Run()
 	s.Stop()
 	os.Exit(code)
@@ -101,7 +127,7 @@ func TestMain(m *testing.M) {
 // onOneBackend runs a test that takes long on Azurite alone, and with -short on the service in memory.
 func onOneBackend(t *testing.T, test func(*testing.T, backend)) {
 	for _, b := range backends {
-		if b.Name() != "azurite" && !testing.Short() {
+		if !isAzurite(b) && !testing.Short() {
 			continue
 		}
 		t.Run(b.Name(), func(t *testing.T) {

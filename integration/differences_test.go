@@ -16,7 +16,7 @@ func TestDifferences(t *testing.T) {
 			t.Run(b.Name()+"/"+d.number+" "+d.name, func(t *testing.T) {
 				t.Parallel()
 				want := d.live
-				if b.Name() == "azurite" {
+				if isAzurite(b) {
 					want = d.azurite
 				}
 				if got := d.ask(newRawClient(t, b)); got != want {

@@ -30,9 +30,9 @@ func newEnv(t testing.TB, b backend) *env {
 	e := &env{TB: t, backend: b, counter: new(requests.Counter)}
 	e.acc = e.account(b.ConnectionString())
 	e.tables = e.acc.Tables()
-	if p, ok := b.(plain); ok {
+	if _, is := b.(plain); is {
 		var err error
-		e.tables, err = p.tables(e.counter)
+		e.tables, err = tablesOf(b, e.counter, nil)
 		e.must(err)
 	}
 	return e

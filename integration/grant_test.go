@@ -65,7 +65,7 @@ func grants(e *env) {
 	if _, err := held(whole).Get(ctx, at("Sales", 1)); err != nil {
 		e.Errorf("Get by a signature without ranges: got error %v; want none", err)
 	}
-	if e.backend.Name() != "azurite" {
+	if !isAzurite(e.backend) {
 		ranged(e, staff, held(account.Grant{
 			Table: staff.Name(), Read: true, Add: true, Update: true, Delete: true, AllowHTTP: true, Expiry: time.Now().Add(time.Hour),
 			Partitions: keys.Point(dept.Of("Sales")), Rows: empid.Between(2, 100),

@@ -118,7 +118,7 @@ func testKill(t *testing.T, b backend) {
 	e := newEnv(t, b)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	mp := &moverProcess{Connection: b.ConnectionString(), Name: freshName(), ASCII: b.Name() == "azurite"}
+	mp := &moverProcess{Connection: b.ConnectionString(), Name: freshName(), ASCII: isAzurite(b)}
 	e.must(mp.connect())
 	own, err := mp.worker()
 	e.must(err)

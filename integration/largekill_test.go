@@ -206,7 +206,7 @@ func TestUploadProcess(t *testing.T) {
 func testUploadProcess(t *testing.T, b backend) {
 	ctx := context.Background()
 	e := newEnv(t, b)
-	all := &uploader{Connection: b.ConnectionString(), Table: freshName(), Container: freshName(), ASCII: b.Name() == "azurite", Bytes: 18 << 20}
+	all := &uploader{Connection: b.ConnectionString(), Table: freshName(), Container: freshName(), ASCII: isAzurite(b), Bytes: 18 << 20}
 	e.must(all.connect(0))
 	e.must(errors.Join(all.plain.Ensure(ctx), all.photos.Ensure(ctx)))
 	first, err := all.photos.Upload(ctx, all.portraits.Key(portrait{Group: "g", ID: 1}), &pattern{end: 5 << 20}, nil)

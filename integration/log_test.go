@@ -147,7 +147,7 @@ func testLogWriters(t *testing.T, b backend) {
 	if testing.Short() {
 		length /= 3
 	}
-	w := logWriter{b.ConnectionString(), freshName(), b.Name() == "azurite", 0}
+	w := logWriter{b.ConnectionString(), freshName(), isAzurite(b), 0}
 	events, err := w.open()
 	noError := testkit.NoError
 	noError(t, err)

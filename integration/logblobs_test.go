@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 
@@ -22,37 +21,19 @@ import (
 // logEvening is the time of the records of these tests.
 var logEvening = time.Date(2014, 7, 31, 18, 30, 0, 0, time.UTC)
 
-// lossy is a policy that loses requests to write, or the responses to them, as a broken connection does.
-type lossy struct {
-	mu   sync.Mutex
-	rate float64
-}
-
-func (l *lossy) Do(r *policy.Request) (*http.Response, error) {
-	l.mu.Lock()
-	at := rand.Float64()
-	rate := l.rate
-	l.mu.Unlock()
-	if r.Raw().Method == http.MethodGet || r.Raw().Method == http.MethodHead || at >= rate {
-		return r.Next()
-	}
-	if at < rate/2 {
-		resp, err := r.Next()
-		if err != nil {
-			return nil, err
-		}
-		resp.Body.Close()
-	}
-	return nil, errors.New("the connection broke")
-}
-
 // logBlobs: writers of one source append to blobs over a connection that loses requests, while a reader reads. Each record is stored
 // once, in the order of its writer.
 func logBlobs(e *env) {
 	ctx := context.Background()
 	container := freshName()
 	o := &account.Options{Client: e.backend.Client()}
-	o.Client.PerRetryPolicies = append(o.Client.PerRetryPolicies, &lossy{rate: 0.2})
+	o.Client.Transport = &connection{next: transportOf(e.backend), plan: func(_ int, r *http.Request) mishap {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			return mishap{}
+		}
+		at := rand.Float64()
+		return mishap{lost: at < 0.2, executed: at < 0.1}
+	}}
 	broken, err := account.FromConnectionString(e.backend.ConnectionString(), o)
 	e.must(err)
 	clean, err := bloblog.New[event](e.acc.Container(container), nil)

@@ -221,7 +221,7 @@ func testMoveKill(t *testing.T, b backend) {
 	e := newEnv(t, b)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	p := &relocator{Connection: b.ConnectionString(), Table: freshName(), ASCII: b.Name() == "azurite", Items: items}
+	p := &relocator{Connection: b.ConnectionString(), Table: freshName(), ASCII: isAzurite(b), Items: items}
 	e.must(p.connect())
 	w, err := p.worker()
 	e.must(err)

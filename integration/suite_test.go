@@ -2,12 +2,17 @@ package integration
 
 import "testing"
 
-// TestBehaviour runs the behaviour suite on every service.
+// TestBehaviour runs the behaviour suite on every service, and on both paths to the Table service. The path makes no difference to
+// queues and blobs.
 func TestBehaviour(t *testing.T) {
-	for _, b := range backends {
+	for _, b := range ways {
+		parts := []map[string]func(*env){suite, queueSuite, blobSuite, blockBlobSuite}
+		if _, is := b.(plain); is {
+			parts = parts[:1]
+		}
 		t.Run(b.Name(), func(t *testing.T) {
 			t.Parallel()
-			for _, part := range []map[string]func(*env){suite, queueSuite, blobSuite, blockBlobSuite} {
+			for _, part := range parts {
 				for name, test := range part {
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()

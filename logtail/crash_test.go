@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -56,10 +59,26 @@ func processLog(p *crashtest.Process, spread int) (*logtail.Log[claim], error) {
 	if err != nil {
 		return nil, err
 	}
+	return openClaims(acc.Tables(), spread)
+}
+
+// plainProcessLog opens the log for a process whose client has no policies of table.ClientOptions.
+func plainProcessLog(p *crashtest.Process, spread int) (*logtail.Log[claim], error) {
+	c, err := aztables.NewServiceClientFromConnectionString(p.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: p}})
+	if err != nil {
+		return nil, err
+	}
+	return openClaims(c, spread)
+}
+
+func openClaims(service table.Service, spread int) (*logtail.Log[claim], error) {
 	o := &logtail.Options{Spread: spread, Overlap: 40 * time.Second, Poll: 30 * time.Second}
 	o.Retry.Wait = -1
-	return logtail.New[claim](acc.Tables(), "claims", o)
+	return logtail.New[claim](service, "claims", o)
 }
+
+// logOpener opens the log for a process.
+type logOpener func(p *crashtest.Process, spread int) (*logtail.Log[claim], error)
 
 func ensureLog(ctx context.Context, p *crashtest.Process) error {
 	l, err := processLog(p, 1)
@@ -71,8 +90,12 @@ func ensureLog(ctx context.Context, p *crashtest.Process) error {
 
 // appendClaims appends one claim and then three together, and sends again what has an unknown outcome.
 func (a *appended) appendClaims(first, spread int) func(context.Context, *crashtest.Process) error {
+	return a.appendClaimsBy(processLog, first, spread)
+}
+
+func (a *appended) appendClaimsBy(open logOpener, first, spread int) func(context.Context, *crashtest.Process) error {
 	return func(ctx context.Context, p *crashtest.Process) error {
-		l, err := processLog(p, spread)
+		l, err := open(p, spread)
 		if err != nil {
 			return err
 		}
@@ -101,10 +124,21 @@ func (a *appended) appendClaims(first, spread int) func(context.Context, *crasht
 // TestAppendEveryFault: under each fault at each request, an acknowledged record is stored once, and no record twice.
 func TestAppendEveryFault(t *testing.T) {
 	t.Parallel()
+	testAppendEveryFault(t, processLog, crashtest.Options{})
+}
+
+// TestAppendEveryFaultPlain: TestAppendEveryFault for a client of the SDK without the policies of table.ClientOptions, without pairs of
+// faults.
+func TestAppendEveryFaultPlain(t *testing.T) {
+	t.Parallel()
+	testAppendEveryFault(t, plainProcessLog, crashtest.Options{PairLimit: -1})
+}
+
+func testAppendEveryFault(t *testing.T, open logOpener, o crashtest.Options) {
 	crashtest.Enumerate(t, func() crashtest.Workload {
 		a := &appended{acked: map[int]int{}}
-		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{a.appendClaims(0, 3)}, Check: a.check}
-	}, testkit.ForRace(crashtest.Options{})).Require(t)
+		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{a.appendClaimsBy(open, 0, 3)}, Check: a.check}
+	}, testkit.ForRace(o)).Require(t)
 }
 
 // TestAppendSchedules: so it is in random orders of two writers, one of which has begun before the log was spread.

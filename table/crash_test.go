@@ -19,17 +19,17 @@ import (
 
 // processStaff opens the employees for a process, with the default options.
 func processStaff(p *crashtest.Process) (*table.Table[employee], error) {
-	return openStaff(p, &table.Options{})
+	return openStaff(openService, p, &table.Options{})
 }
 
 // blindProcessStaff opens the employees for a process, with BlindWrites.
 func blindProcessStaff(p *crashtest.Process) (*table.Table[employee], error) {
-	return openStaff(p, blindOptions())
+	return openStaff(openService, p, blindOptions())
 }
 
 // openStaff opens the employees for a process.
-func openStaff(p *crashtest.Process, o *table.Options) (*table.Table[employee], error) {
-	service, err := openService(p)
+func openStaff(open path, p *crashtest.Process, o *table.Options) (*table.Table[employee], error) {
+	service, err := open(p)
 	if err != nil {
 		return nil, err
 	}

@@ -14,11 +14,11 @@ import (
 )
 
 // processTown opens the residents for a process, with all maintainers, their outbox and the table of sent letters.
-func processTown(p *crashtest.Process) (people *table.Table[resident], out *tableOutbox, sent *table.Table[table.Row], err error) {
+func processTown(open path, p *crashtest.Process) (people *table.Table[resident], out *tableOutbox, sent *table.Table[table.Row], err error) {
 	o := &table.Options{}
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
-	service, err := openService(p)
+	service, err := open(p)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -28,7 +28,7 @@ func processTown(p *crashtest.Process) (people *table.Table[resident], out *tabl
 	if sent, err = table.New(service, "sent", table.Schema[table.Row]{}, o); err != nil {
 		return nil, nil, nil, err
 	}
-	if people, err = openPeople(p, o); err != nil {
+	if people, err = openPeople(open, p, o); err != nil {
 		return nil, nil, nil, err
 	}
 	people, err = maintain.WithOutbox(people, out, byLast{}, byEmail{}, letters{})
@@ -37,7 +37,7 @@ func processTown(p *crashtest.Process) (people *table.Table[resident], out *tabl
 
 // setupTown creates the tables and two residents, and completes their effects.
 func setupTown(ctx context.Context, p *crashtest.Process) error {
-	people, out, sent, err := processTown(p)
+	people, out, sent, err := processTown(openService, p)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func setupTown(ctx context.Context, p *crashtest.Process) error {
 
 // drainTown completes the effects of all notifications.
 func drainTown(ctx context.Context, p *crashtest.Process) error {
-	people, out, sent, err := processTown(p)
+	people, out, sent, err := processTown(openService, p)
 	if err != nil {
 		return err
 	}
@@ -97,6 +97,10 @@ func effectsComplete(s *storagetest.Service) error {
 // other has, under each fault at each request of the writer and the worker.
 func TestEffectsEveryFault(t *testing.T) {
 	t.Parallel()
+	testEffectsEveryFault(t, openService, crashtest.Options{})
+}
+
+func testEffectsEveryFault(t *testing.T, open path, o crashtest.Options) {
 	for name, write := range map[string]func(context.Context, *table.Table[resident]) error{
 		"Insert": func(ctx context.Context, people *table.Table[resident]) error {
 			_, err := people.Insert(ctx, &resident{"S", 3, "Smith", "c"})
@@ -124,7 +128,7 @@ func TestEffectsEveryFault(t *testing.T) {
 					Setup: setupTown,
 					Processes: []func(context.Context, *crashtest.Process) error{
 						func(ctx context.Context, p *crashtest.Process) error {
-							people, _, _, err := processTown(p)
+							people, _, _, err := processTown(open, p)
 							if err != nil {
 								return err
 							}
@@ -148,7 +152,7 @@ func TestEffectsEveryFault(t *testing.T) {
 					},
 				}
 			}
-			r := crashtest.Enumerate(t, build, crashOptions(crashtest.Options{}))
+			r := crashtest.Enumerate(t, build, crashOptions(o))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -163,7 +167,7 @@ func TestEffectsConcurrentWriters(t *testing.T) {
 		w := crashtest.Workload{Setup: setupTown, Drain: drainTown, Invariant: checkDerivedRows, Check: effectsComplete}
 		for i := range 3 {
 			w.Processes = append(w.Processes, func(ctx context.Context, p *crashtest.Process) error {
-				people, _, _, err := processTown(p)
+				people, _, _, err := processTown(openService, p)
 				if err != nil {
 					return err
 				}

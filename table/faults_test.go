@@ -100,6 +100,14 @@ func batchFault(n int, f storagetest.Fault) storagetest.Plan {
 // isBatch reports whether a request is a transaction.
 func isBatch(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "$batch") }
 
+// path opens the Table service of an account: openService or openPlainService.
+type path func(account.Transport) (table.Service, error)
+
+// openPlainService returns a client of the SDK for the Table service of an account, without the policies of table.ClientOptions.
+func openPlainService(a account.Transport) (table.Service, error) {
+	return aztables.NewServiceClientFromConnectionString(a.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: a}})
+}
+
 // openService returns the Table service of an account.
 func openService(a account.Transport) (table.Service, error) {
 	acc, err := account.FromTransport(a, nil)

@@ -17,8 +17,8 @@ import (
 )
 
 // processPeople opens the residents for a process, with both maintainers of derived rows.
-func processPeople(p *crashtest.Process) (*table.Table[resident], error) {
-	people, err := openPeople(p, nil)
+func processPeople(open path, p *crashtest.Process) (*table.Table[resident], error) {
+	people, err := openPeople(open, p, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +29,10 @@ func processPeople(p *crashtest.Process) (*table.Table[resident], error) {
 // each fault at each of its requests. The outcome is unknown only for a deleted row.
 func TestMaintainedEveryFault(t *testing.T) {
 	t.Parallel()
+	testMaintainedEveryFault(t, openService)
+}
+
+func testMaintainedEveryFault(t *testing.T, open path) {
 	one := residentAt(1)
 	get := func(ctx context.Context, people *table.Table[resident], f func(*table.Entity[resident]) error) error {
 		e, err := people.Get(ctx, one)
@@ -100,7 +104,7 @@ func TestMaintainedEveryFault(t *testing.T) {
 				ended := false
 				return crashtest.Workload{
 					Setup: func(ctx context.Context, p *crashtest.Process) error {
-						people, err := processPeople(p)
+						people, err := processPeople(open, p)
 						if err != nil {
 							return err
 						}
@@ -113,7 +117,7 @@ func TestMaintainedEveryFault(t *testing.T) {
 						return err
 					},
 					Processes: []func(context.Context, *crashtest.Process) error{func(ctx context.Context, p *crashtest.Process) error {
-						people, err := processPeople(p)
+						people, err := processPeople(open, p)
 						if err != nil {
 							return err
 						}
@@ -152,6 +156,10 @@ func TestMaintainedEveryFault(t *testing.T) {
 // without an error unless two requests fail.
 func TestBulkEveryFault(t *testing.T) {
 	t.Parallel()
+	testBulkEveryFault(t, openService)
+}
+
+func testBulkEveryFault(t *testing.T, by path) {
 	for _, kind := range []string{"plain", "exact", "maintained"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -161,9 +169,9 @@ func TestBulkEveryFault(t *testing.T) {
 				ended := false
 				open := func(p *crashtest.Process) (*table.Table[resident], error) {
 					if kind == "maintained" {
-						return processPeople(p)
+						return processPeople(by, p)
 					}
-					people, err := openPeople(p, nil)
+					people, err := openPeople(by, p, nil)
 					if err == nil && kind == "exact" {
 						people = people.Exact()
 					}

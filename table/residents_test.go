@@ -260,8 +260,8 @@ func newTown(t testing.TB, o *table.Options) (people *table.Table[resident], s *
 }
 
 // openPeople opens the table of residents of an account. It has no maintainers.
-func openPeople(a account.Transport, o *table.Options) (*table.Table[resident], error) {
-	service, err := openService(a)
+func openPeople(open path, a account.Transport, o *table.Options) (*table.Table[resident], error) {
+	service, err := open(a)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func openPeople(a account.Transport, o *table.Options) (*table.Table[resident], 
 // peopleOf opens the table of residents of an account. It has no maintainers.
 func peopleOf(t testing.TB, a account.Transport, o *table.Options) *table.Table[resident] {
 	t.Helper()
-	people, err := openPeople(a, o)
+	people, err := openPeople(openService, a, o)
 	noError(t, err)
 	return people
 }

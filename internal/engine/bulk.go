@@ -20,6 +20,7 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o BulkOptions) (BulkRes
 		index++
 	}
 	b.finish()
+	b.showing.end()
 	return b.result, firstError(b.err, broken)
 }
 
@@ -29,6 +30,7 @@ type bulk struct {
 	opt BulkOptions
 
 	pace    *bulkPace
+	showing *showing // as many notifications as there may be transactions
 	tables  []*Table
 	groups  map[groupKey]*group
 	waiting *fifo.List // of groups that have something to send and send nothing, the oldest first
@@ -55,6 +57,7 @@ func newBulk(ctx context.Context, o BulkOptions) *bulk {
 	def(&b.opt.Width, FanOut)
 	def(&b.opt.Window, 10_000)
 	def(&b.opt.WindowBytes, 32<<20)
+	b.showing = newShowing(ctx, b.opt.Width)
 	return b
 }
 
@@ -189,7 +192,7 @@ func (b *bulk) beginOne(flush bool) bool {
 		b.bytes -= i.size()
 	}
 	b.running++
-	s := &bulkSender{ctx: b.ctx, group: g, pace: b.pace, more: flush || g.len() > 0, reports: b.reports, over: b.over}
+	s := &bulkSender{ctx: b.ctx, group: g, pace: b.pace, showing: b.showing, more: flush || g.len() > 0, reports: b.reports, over: b.over}
 	go s.run(batch)
 	return true
 }

@@ -18,6 +18,7 @@ type bulkSender struct {
 	ctx     context.Context
 	group   *group
 	pace    *bulkPace
+	showing *showing
 	reports chan<- report
 	over    <-chan struct{} // no reports are taken any more
 	more    bool            // the next transaction of the group follows at once
@@ -93,7 +94,7 @@ func (s *bulkSender) send(batch []bulkOp) error {
 		if err != nil {
 			return &BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: ops[0].Table.OpError("Bulk", keys.Key{}, err)} // nothing was sent
 		}
-		taken, err := commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, func(later []Op) {
+		taken, err := commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, s.showing, func(later []Op) {
 			if s.more {
 				s.reading = s.group.ahead.readNext(s.ctx, later)
 			}

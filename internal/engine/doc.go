@@ -17,8 +17,8 @@
 //  4. write.sendNotification (execute.go) stores the notification of a write with effects.
 //  5. write.send (send.go) sends the transaction (sendtransaction.go), or the only step (step.go), until the outcome is known. After a
 //     lost response, the commit record (abort.go) or the operation ID in a row (readback.go) shows the outcome.
-//  6. write.replan (execute.go) decides after a conflict whether to plan again. write.done (finish.go) ends a write that was applied,
-//     and write.giveUp one that was not.
+//  6. write.replan (execute.go) decides after a conflict whether to plan again. write.done (finish.go) ends a write that was applied
+//     and shows its notification (notifying.go, showing.go), and write.giveUp ends one that was not.
 //
 // Errors are those of this package and of package edm. Package table turns them into its own.
 package engine

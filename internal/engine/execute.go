@@ -37,9 +37,9 @@ func MoveAcross(ctx context.Context, method string, remove, insert Op) error {
 // commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n
 // is their number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves
 // it out. ahead may contain rows that were read ahead, and takes rows for the operations behind the first ones. meanwhile is called
-// with these operations when the transaction is about to be sent.
-func commitSome(ctx context.Context, method string, ops []Op, ahead *aheadRows, meanwhile func(later []Op), pass func(i int, err error) bool) (n int, err error) {
-	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass, ahead: ahead}
+// with these operations when the transaction is about to be sent. The notification goes to showing.
+func commitSome(ctx context.Context, method string, ops []Op, ahead *aheadRows, showing *showing, meanwhile func(later []Op), pass func(i int, err error) bool) (n int, err error) {
+	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass, ahead: ahead, showing: showing}
 	w.meanwhile = func() { meanwhile(w.later) }
 	ahead.used = nil
 	w.mayDropTail = w.table.Mode.Completes == nil // a completion is of one write
@@ -74,6 +74,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 	}
 	bounded, cancel := Bound(ctx, w.table.Options.WriteTimeout)
 	defer cancel()
+	defer w.awaitShow()
 	if w.id, err = w.table.Options.newOperationID(); err == nil {
 		etags, err = w.run(bounded)
 	}

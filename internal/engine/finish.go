@@ -16,9 +16,10 @@ func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
 		w.log().Repaired(ctx, n)
 	}
 	w.updateCompleted(etags)
-	w.finish(ctx)
 	w.notifyAgain(ctx)
 	w.show(ctx)
+	w.finish(ctx)
+	w.showLate(ctx)
 	return stateCommitted
 }
 

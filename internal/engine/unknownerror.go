@@ -40,10 +40,13 @@ func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	}
 	if state != RecordAborted {
 		w.state = stateCommitted
+		w.showing = nil // the bulk work of the write has ended
+		w.show(ctx)
+		defer w.awaitShow()
 		w.finish(ctx)
 		w.applied(callersPart(w, w.etags(ctx, -1, "")))
 		w.appliedRemotes()
-		w.show(ctx)
+		w.showLate(ctx)
 		return true, nil
 	}
 	w.state = stateAborted

@@ -35,6 +35,8 @@ type write struct {
 
 	id             string // the operation ID
 	notification   SentNotification
+	showing        *showing               // of the bulk work, or begun by show
+	awaitsShow     bool                   // show has begun it
 	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
 	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
 
