@@ -389,3 +389,19 @@ func TestTapSentAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestTapCapturedResponse: a caller that captures responses gets the same with the tap and without it: none, since a method may send
+// several requests.
+func TestTapCapturedResponse(t *testing.T) {
+	t.Parallel()
+	respond := func(*http.Request, string) (*http.Response, error) { return jsonResponse(200, employeeJSON), nil }
+	plain, tapped := bothPaths(t, respond, func(staff *table.Table[employee]) string {
+		var captured *http.Response
+		_, err := staff.Get(policy.WithCaptureResponse(context.Background(), &captured), employeeKey("Sales", 223))
+		noError(t, err)
+		return fmt.Sprint(captured)
+	})
+	if plain != tapped || !strings.HasPrefix(plain, "<nil>") {
+		t.Errorf("got %s with the tap, and %s without it; want none", tapped, plain)
+	}
+}

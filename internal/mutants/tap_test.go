@@ -27,6 +27,7 @@ func TestTap(t *testing.T) {
 		{Name: "the response to the small call counts as the request's", File: call, Old: "!c.Put() && (err == nil || answered(err))", New: "!c.Put() && err == nil", Test: "TestTapIsLost"},
 		{Name: "a request that was not put there may have been sent", File: "internal/wire/outcome.go", Old: " || c.probe.request != nil && !c.Put()", New: "", Test: "TestTapIsLost"},
 		{Name: "a client that traces gets the small call", File: call, Old: "(traced || !c.probe.changed.Load())", New: "(traced || !c.probe.changed.Load() || c.ctx != nil)", Test: "TestTapTraced"},
+		{Name: "a caller captures what the SDK gets", File: call, Old: "policy.WithCaptureResponse(c.begin(ctx), &c.resp), q", New: "c.begin(ctx), q", Test: "TestTapCapturedResponse"},
 		{Name: "Cosmos DB gets the small call", File: call, Old: "!c.probe.cosmos.Load()", New: "c.ctx != nil", Test: "TestTapCosmos"},
 		{Name: "a success of another status is the request's", File: call, Old: "c.resp != nil && !q.succeeded(c.resp):", New: "c.resp == nil:", Test: "TestPathsReadAlike"},
 		{Name: "the SDK decides what can be read", File: "internal/engine/errors.go", Old: "call.Check(nil) == nil && call.Status() == http.StatusOK {", New: "call.Check(nil) == nil && call.Status() == 0 {", Test: "TestPathsReadAlike"},

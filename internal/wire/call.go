@@ -67,7 +67,8 @@ type Client interface {
 // Exchange sends a request of the library by a small call of the SDK, and returns the error that the SDK's own call would return. A
 // request that changes something has a single attempt that ends after timeout; see [Call.Write].
 func (c *Call) Exchange(ctx context.Context, client Client, q *Request, timeout time.Duration) error {
-	ctx, c.probe.request = c.begin(ctx), q
+	// What the SDK gets in place of the response is not for a caller that captures responses.
+	ctx, c.probe.request = policy.WithCaptureResponse(c.begin(ctx), &c.resp), q
 	c.probe.reply = http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}
 	c.match, c.options = standInMatch, aztables.DeleteEntityOptions{IfMatch: &c.match}
 	if q.Method != http.MethodGet {

@@ -33,14 +33,13 @@ type Request struct {
 	Query                url.Values // of a List, besides the client's own
 	Match                string     // the condition, "" for none
 	NoEcho               bool       // an insert is answered without the entity
-
-	Entity []byte // the body of an insert, update or upsert
+	Entity               []byte     // the body of an insert, update or upsert
 
 	// Transaction returns the body of a Batch and its type. u is the URL of the request.
 	Transaction func(u *url.URL) (body []byte, contentType string)
 }
 
-// The small call of the SDK deletes a row that no table has, with an ETag that no row has. If it were sent, it would change nothing.
+// The small call of the SDK deletes a row with an ETag that no row has. If it were sent, it would change nothing.
 const (
 	standInKey   = "-"
 	standInMatch = `W/"none"`
