@@ -114,6 +114,21 @@ func (ix *Index[T, K]) hasRow(v *T, primary, row keys.Key) bool {
 	})
 }
 
+// matcher returns hasRow for the rows of a list. It is for one goroutine: it reuses its memory.
+func (ix *Index[T, K]) matcher() func(v *T, primary, row keys.Key) bool {
+	if ix.oneKey == nil || ix.opt.Unique != NotUnique || ix.opt.Elsewhere != nil || ix.opt.Reserved {
+		return ix.hasRow
+	}
+	matches := ix.byValueAndKey.Matcher()
+	return func(v *T, primary, row keys.Key) bool {
+		is, err := callUser(ix.name, "key", func(v *T) bool {
+			k, in := ix.oneKey(v)
+			return in && matches(row.RowKey(), k, primary.Row())
+		}, v)
+		return err == nil && is && row.PartitionKey() == primary.PartitionKey()
+	}
+}
+
 // hasOwnPartitions reports whether each value has a partition of its own.
 func (ix *Index[T, K]) hasOwnPartitions() bool {
 	return ix.opt.Elsewhere != nil && ix.opt.Elsewhere.Partition == nil

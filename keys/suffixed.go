@@ -28,6 +28,20 @@ func (l suffixed[K]) Of(k K, suffix Enc) Enc {
 	return w.key()
 }
 
+func (l suffixed[K]) Matcher() func(s string, k K, suffix Enc) bool {
+	if l.layout.check() != nil || l.layout.name.err != nil {
+		return func(string, K, Enc) bool { return false }
+	}
+	w := l.layout.name.newWriter()
+	return func(s string, k K, suffix Enc) bool {
+		w.b, w.n, w.err = append(w.b[:0], l.layout.name.prefix...), 0, nil
+		l.layout.write(&w, k, true)
+		end, err := suffix.Result()
+		n := len(w.b)
+		return w.err == nil && err == nil && len(s) == n+len(end) && s[:n] == string(w.b) && s[n:] == end && checkKey(s) == nil
+	}
+}
+
 func (l suffixed[K]) Decode(s string) (k K, suffix string, err error) {
 	if err := l.layout.check(); err != nil {
 		return k, "", err

@@ -133,7 +133,15 @@ func copyOwner(rowKey, projectionID string) string {
 // Copied returns the RowKey of the entity that columns are a copy of, the projection ID, and the entity's PartitionKey unless it is
 // that of the copy; "" if they are no copy.
 func Copied(columns []edm.Column) (rowKey, projectionID, partition string) {
-	rowKey, rest, _ := strings.Cut(ownerOf(columns), "/")
+	return CopiedBy(Find(columns, reserved.Owner))
+}
+
+// CopiedBy is Copied of columns with this value of the property _sys.
+func CopiedBy(owner edm.Value) (rowKey, projectionID, partition string) {
+	if owner.Kind != edm.String {
+		return "", "", ""
+	}
+	rowKey, rest, _ := strings.Cut(owner.S, "/")
 	if rowKey == "" {
 		return "", "", ""
 	}

@@ -8,6 +8,10 @@ type Layout[K, E, R any] interface {
 	// Of returns the key of the value k with the given suffix. The method that uses the key returns its error (*keys.KeyError).
 	Of(k K, suffix E) E
 
+	// Matcher returns a function that reports whether s is the key that Of returns. The function is for one goroutine: it reuses its
+	// memory.
+	Matcher() func(s string, k K, suffix E) bool
+
 	// Decode returns the value and the suffix of a key. A key that Of does not make is a *keys.KeyError.
 	Decode(s string) (k K, suffix string, err error)
 
