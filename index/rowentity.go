@@ -37,10 +37,8 @@ func (ix *Index[T, K]) entityOfCopy(ctx context.Context, t *table.Table[T], row 
 		return ix.entityOf(ctx, t, table.RowOf(row))
 	case ix.readsEntity(), !ix.full():
 		return ix.readEntity(ctx, t, e.Key, row.Key)
-	case !hasRow(&e.Value, e.Key, row.Key):
-		return nil, nil
 	}
-	return e, nil
+	return current(e, row.Key, hasRow), nil
 }
 
 // readEntity reads the entity of an index row. It returns nil if there is none or it does not have the row's value.
@@ -78,7 +76,12 @@ func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.E
 
 // ifCurrent returns the entity if the row follows from it, else nil.
 func (ix *Index[T, K]) ifCurrent(e *table.Entity[T], row keys.Key) *table.Entity[T] {
-	if !ix.hasRow(&e.Value, e.Key, row) {
+	return current(e, row, ix.hasRow)
+}
+
+// current is ifCurrent with Index.hasRow or a matcher.
+func current[T any](e *table.Entity[T], row keys.Key, hasRow func(v *T, primary, row keys.Key) bool) *table.Entity[T] {
+	if !hasRow(&e.Value, e.Key, row) {
 		return nil
 	}
 	return e

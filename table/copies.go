@@ -87,12 +87,12 @@ func (s *shape) readCopy(r *edm.Reader, in edm.Entity) entity {
 	if err != nil || !r.Storable(s.plan) {
 		return nil
 	}
-	rowKey, projectionID, partition := engine.CopiedBy(owner) // no copy has the RowKey "", which is not valid
+	rowKey, projectionID, partition := engine.CopiedBy(owner) // of no copy, the RowKey is "", which is not valid
 	k := keys.Stored(cmp.Or(partition, in.PartitionKey), rowKey)
 	if projectionID != "" || k.Err() != nil {
 		return nil
 	}
-	if v, mine, err := s.versionOf(r); err != nil || !mine || s.outdated(v) {
+	if v, _, err := s.versionOf(r); err != nil || s.outdated(v) {
 		return nil
 	}
 	made := s.newEntity()
