@@ -19,12 +19,12 @@ func (f copyForm[T, K]) contentOf(c *maintain.Change[T], rows []keys.Key) (state
 		return nil, false, err
 	}
 	for i, k := range rows {
-		copied := derived.Copy(row, k, projectionID(f.copied))
+		copied := row.Copy(k, projectionID(f.copied))
 		if err := f.checkProjection(copied); err != nil {
 			return nil, false, err
 		}
 		if i == 0 { // the others differ in their keys only
-			if err := table.RowsOf(f.table.Engine(), false).InsertAtOp(k, copied).Err(); err != nil {
+			if err := table.RowsOf(f.table.Engine(), false).InsertAtOp(k, table.RowOf(copied)).Err(); err != nil {
 				return nil, false, err
 			}
 		}

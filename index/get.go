@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -63,7 +64,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		return nil, err
 	}
 	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
-	var before *table.Row
+	var before *engine.Row
 	o := &t.Engine().Options
 	conflicts, attempts := o.Conflicts(), 0
 	for ; attempts < o.Retry.ConflictAttempts; attempts++ {
@@ -74,7 +75,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 				break
 			}
 		}
-		row, err := rows.GetRow(ctx, at)
+		row, copied, err := rows.GetCopy(ctx, at)
 		if errors.Is(err, table.ErrNotFound) {
 			return nil, fmt.Errorf("%w: %w", errNotFound, err)
 		} else if err != nil {
@@ -83,7 +84,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		if before != nil && before.ETag == row.ETag {
 			return nil, errNotFound // the row is wrong, and no entity has the value
 		}
-		e, err := ix.entityOf(ctx, t, row)
+		e, err := ix.entityOfCopy(ctx, t, row, copied, ix.hasRow)
 		if err != nil || e != nil {
 			return e, err
 		}

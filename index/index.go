@@ -65,7 +65,8 @@ type Index[T, K any] struct {
 	byValue       keys.Compound[K]                       // the layout of a unique index: a row for each value
 	byValueAndKey suffix.Layout[K, keys.Enc, keys.Range] // the layout of all others: a row for each value and entity
 	key           func(*T) []K
-	maxValues     int // of one entity
+	oneKey        func(*T) (K, bool) // of an index in which an entity has one value; nil for another
+	maxValues     int                // of one entity
 	opt           Options[T]
 	invalid       error
 }
@@ -86,6 +87,7 @@ func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o
 		ix.fail("key", "is nil")
 		return ix
 	}
+	ix.oneKey = key
 	ix.key = func(v *T) []K {
 		if k, in := key(v); in {
 			return []K{k}

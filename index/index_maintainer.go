@@ -80,29 +80,29 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *maintain.Plan, 
 		return err
 	}
 	content := m.contentState(row)
-	c.SetState(slices.Concat(want, content)...)
+	c.SetState(append(slices.Clip(want), content...)...)
 	same = same && slices.Equal(contentWas, content)
 	var taken error
 	if m.opt.Unique != NotUnique {
 		taken = ErrTaken
 	}
 	for _, rk := range want {
-		copied := derived.Copy(row, keys.Stored(c.Key.PartitionKey(), rk), projectionID(m.copied))
+		copied := row.Copy(keys.Stored(c.Key.PartitionKey(), rk), projectionID(m.copied))
 		if err := m.checkProjection(copied); err != nil {
 			return err
 		}
 		switch {
 		case !slices.Contains(had, rk):
-			err = p.Insert(copied, taken)
+			err = p.InsertRow(copied, taken)
 		case same && !m.mode.Rewrite:
 		case m.mode.Foreign[rk]:
 			err = derived.ForeignRow(m.name, copied.Key)
 		case taken != nil && (m.mode.Rewrite || m.mode.CheckUnique), m.mode.Active && !m.mode.RowsRead:
 			err = m.putIfOwn(ctx, p, c, copied)
 		case m.mode.Rewrite && m.mode.Absent[rk]:
-			err = p.Insert(copied, nil)
+			err = p.InsertRow(copied, nil)
 		default:
-			err = p.Put(copied)
+			err = p.PutRow(copied)
 		}
 		if err != nil {
 			return err
@@ -148,12 +148,12 @@ func entityOfCopy(row *table.Row) (k keys.Key, isCopy bool) {
 
 // putIfOwn puts a row, unless the stored row belongs to another entity or is foreign: another program may have deleted the row that
 // the entity's maintainer state records.
-func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *maintain.Plan, c *maintain.Change[T], copied *table.Row) error {
+func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *maintain.Plan, c *maintain.Change[T], copied *engine.Row) error {
 	is, err := p.Load(ctx, copied.Key.Row())
 	if err != nil {
 		return err
 	}
-	want, _ := copied.Engine().Primary()
+	want, _ := copied.Primary()
 	owner, isCopy := entityOfCopy(is)
 	stored, err := c.OldRow()
 	switch {
@@ -165,7 +165,7 @@ func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *maintain.Plan, 
 	case isCopy && owner != want:
 		return fmt.Errorf("%w: %v belongs to %v", ErrTaken, copied.Key, owner)
 	}
-	return p.Put(copied)
+	return p.PutRow(copied)
 }
 
 // projectionID identifies the properties that projected copies contain. It is "" for full copies, whose operation ID shows what
@@ -181,32 +181,32 @@ func projectionID(copied []string) string {
 
 // contentState returns what the maintainer state contains behind the RowKeys: a text for the content of the rows, which begins with
 // /, as no RowKey does. Full copies are always written and need none; pointers need only the sign.
-func (m *indexMaintainer[T, K]) contentState(row *table.Row) []string {
+func (m *indexMaintainer[T, K]) contentState(row *engine.Row) []string {
 	switch {
 	case m.full():
 		return nil
 	case m.opt.Pointer:
 		return []string{"/"}
 	}
-	return []string{"/" + digestOf(projectionID(m.copied), row)}
+	return []string{"/" + digestOf(projectionID(m.copied), table.RowOf(row))}
 }
 
 // contents returns what the rows of an entity should contain, and reports whether the entity's change leaves that as it was.
-func (m *indexMaintainer[T, K]) contents(c *maintain.Change[T]) (row *table.Row, same bool, err error) {
-	if row, err = c.Row(); err != nil || m.full() {
+func (m *indexMaintainer[T, K]) contents(c *maintain.Change[T]) (row *engine.Row, same bool, err error) {
+	if row, err = c.EngineRow(); err != nil || m.full() {
 		return row, false, err // full copies contain the operation ID, which changes with every write
 	}
-	row = derived.Project(row, m.copied...)
+	row = row.Project(m.copied...)
 	old, err := c.OldRow()
-	return row, err == nil && old != nil && old.Engine().Project(m.copied...).Same(row.Engine()), err
+	return row, err == nil && old != nil && old.Engine().Project(m.copied...).Same(row), err
 }
 
 // checkProjection fails if a projected copy lacks a field that its own key is made of: look-ups could not confirm the copy.
-func (m *indexMaintainer[T, K]) checkProjection(copied *table.Row) error {
+func (m *indexMaintainer[T, K]) checkProjection(copied *engine.Row) error {
 	if len(m.opt.Only) == 0 {
 		return nil
 	}
-	e, err := m.table.Entity(copied)
+	e, err := m.table.Entity(table.RowOf(copied))
 	if err != nil {
 		return err
 	}

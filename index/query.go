@@ -61,12 +61,12 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[keys.Key, error] {
 	return func(yield func(keys.Key, error) bool) {
 		limit := q.Limit
-		rows, err := ix.queryRows(ctx, t, q)
+		from, q, err := ix.rowsQuery(t, q)
 		if err != nil {
 			yield(keys.Key{}, withDefinition(ix.name, err))
 			return
 		}
-		for row, err := range rows {
+		for row, err := range from.Rows(ctx, q) {
 			if err != nil {
 				yield(keys.Key{}, withDefinition(ix.name, err))
 				return

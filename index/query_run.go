@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -45,14 +46,14 @@ func (ix *Index[T, K]) query(ctx context.Context, t *table.Table[T], q table.Que
 		if q.Budget.Time > 0 {
 			r.deadline = time.Now().Add(q.Budget.Time)
 		}
-		rows, err := ix.queryRows(ctx, t, r.q)
+		rows, q, err := ix.rowsQuery(t, r.q)
 		switch {
 		case err != nil:
 			yield(nil, err)
 		case ix.readsEntity():
-			r.yieldPointed(ctx, rows)
+			r.yieldPointed(ctx, rows.Rows(ctx, q))
 		default:
-			r.yieldCopies(ctx, rows)
+			r.yieldCopies(ctx, rows, q)
 		}
 	}
 }
@@ -81,22 +82,24 @@ func (r *queryRun[T, K]) moveTo(to *table.Cursor) {
 	}
 }
 
-// yieldCopies yields the entities of full and projected copies.
-func (r *queryRun[T, K]) yieldCopies(ctx context.Context, rows iter.Seq2[*table.Row, error]) {
-	for row, err := range rows {
-		if err != nil {
-			r.endWith(err)
-			return
-		}
-		e, err := r.ix.entityOf(ctx, r.table, row)
+// yieldCopies yields the entities of full and projected copies in a table of rows.
+func (r *queryRun[T, K]) yieldCopies(ctx context.Context, rows *table.Table[T], q table.Query[T]) {
+	goOn, hasRow := true, r.ix.matcher()
+	err := rows.Copies(ctx, q, func(row *engine.Row, e *table.Entity[T]) bool {
+		e, err := r.ix.entityOfCopy(ctx, r.table, row, e, hasRow)
 		if err == nil {
 			r.moveTo(r.position())
 		}
-		if !r.yieldEntity(e, err) {
-			return
-		}
+		goOn = r.yieldEntity(e, err)
+		return goOn
+	})
+	switch {
+	case !goOn:
+	case err != nil:
+		r.endWith(err)
+	default:
+		r.moveTo(r.position())
 	}
-	r.moveTo(r.position())
 }
 
 // endWith yields the error that ends the rows. The cursor is behind the last row, and perhaps behind pages without rows.
@@ -183,17 +186,16 @@ func (r *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
 	return true
 }
 
-// queryRows returns the index rows of a query.
-func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table.Query[T]) (iter.Seq2[*table.Row, error], error) {
-	from, err := ix.readable(t, ix)
-	if err != nil {
-		return nil, err
+// rowsQuery returns the query of the index rows for a query, and the table where the rows are.
+func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *table.Table[T], rows table.Query[T], err error) {
+	if from, err = ix.readable(t, ix); err != nil {
+		return nil, q, err
 	}
 	if ix.hasOwnPartitions() && !q.Partition.IsSet() && !q.TableScan {
-		return nil, errNoPartition
+		return nil, q, errNoPartition
 	}
 	if (!ix.full() || ix.readsEntity()) && t.Engine().Mode.Schema.Query(&q).Where.Op != "" {
-		return nil, &table.ValueError{Field: "Query.Where", Reason: "is set, but needs an index of full copies without ReadEntities, whose rows contain all properties; filter the entities instead"}
+		return nil, q, &table.ValueError{Field: "Query.Where", Reason: "is set, but needs an index of full copies without ReadEntities, whose rows contain all properties; filter the entities instead"}
 	}
 	switch {
 	case !q.Rows.IsSet():
@@ -201,7 +203,7 @@ func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table
 	case ix.opt.Reserved && q.Rows.Err() == nil && within(q.Rows, ix.byValueAndKey.All()):
 		q.Rows = ix.prefixedRange(q.Rows) // a range of the layout itself
 	case q.Rows.Err() == nil && !within(q.Rows, ix.All()):
-		return nil, &keys.KeyError{Key: "RowKey", Value: q.Rows.String(), Reason: "is not in the range of this index, " + ix.All().String() + ": use a range that the index returns; Under converts a range of its layout"}
+		return nil, q, &keys.KeyError{Key: "RowKey", Value: q.Rows.String(), Reason: "is not in the range of this index, " + ix.All().String() + ": use a range that the index returns; Under converts a range of its layout"}
 	}
 	// The limit counts entities, and rows whose entity has changed yield none.
 	if q.Limit > 0 && q.PageSize == 0 {
@@ -211,5 +213,5 @@ func (ix *Index[T, K]) queryRows(ctx context.Context, t *table.Table[T], q table
 	}
 	q.ReadAhead = q.ReadAhead && q.Limit <= 0 && (q.Budget.Requests == 0 || !ix.readsEntity()) // else the list cannot tell which page is needed
 	q.Limit = min(q.Limit, 0)                                                                  // not the rows' limit, but an invalid limit stays an error
-	return from.Rows(ctx, q), nil
+	return from, q, nil
 }

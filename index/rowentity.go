@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -24,13 +25,32 @@ func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *tab
 		}
 	}
 	if mustRead {
-		if e, err = t.Get(ctx, k); errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
-			return nil, nil
-		} else if err != nil {
-			return nil, err
-		}
+		return ix.readEntity(ctx, t, k, row.Key)
 	}
 	return ix.ifCurrent(e, row.Key), nil
+}
+
+// entityOfCopy is entityOf for what Copies yields: e is the entity of a full copy, nil for other rows. hasRow is Index.hasRow or a matcher.
+func (ix *Index[T, K]) entityOfCopy(ctx context.Context, t *table.Table[T], row *engine.Row, e *table.Entity[T], hasRow func(v *T, primary, row keys.Key) bool) (*table.Entity[T], error) {
+	switch {
+	case e == nil:
+		return ix.entityOf(ctx, t, table.RowOf(row))
+	case ix.readsEntity(), !ix.full():
+		return ix.readEntity(ctx, t, e.Key, row.Key)
+	}
+	return current(e, row.Key, hasRow), nil
+}
+
+// readEntity reads the entity of an index row. It returns nil if there is none or it does not have the row's value.
+func (ix *Index[T, K]) readEntity(ctx context.Context, t *table.Table[T], k, row keys.Key) (*table.Entity[T], error) {
+	e, err := t.Get(ctx, k)
+	switch {
+	case errors.Is(err, table.ErrNotFound), derived.IsForeign(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return ix.ifCurrent(e, row), nil
 }
 
 // decodeCopy returns the entity of a copy. mustRead reports that the entity itself must be read, because the copy is of another
@@ -56,7 +76,12 @@ func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.E
 
 // ifCurrent returns the entity if the row follows from it, else nil.
 func (ix *Index[T, K]) ifCurrent(e *table.Entity[T], row keys.Key) *table.Entity[T] {
-	if !ix.hasRow(&e.Value, e.Key, row) {
+	return current(e, row, ix.hasRow)
+}
+
+// current is ifCurrent with Index.hasRow or a matcher.
+func current[T any](e *table.Entity[T], row keys.Key, hasRow func(v *T, primary, row keys.Key) bool) *table.Entity[T] {
+	if !hasRow(&e.Value, e.Key, row) {
 		return nil
 	}
 	return e

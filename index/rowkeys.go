@@ -35,6 +35,9 @@ func (ix *Index[T, K]) suffixOf(primary keys.Key) keys.Enc {
 
 // rowKeys returns the RowKeys of an entity's rows, in order; see rows.
 func (ix *Index[T, K]) rowKeys(v *T, primary keys.Key) ([]string, error) {
+	if ix.isPlain() && v != nil {
+		return ix.plainRowKey(v, primary)
+	}
 	all, err := ix.rows(v, primary)
 	return rowKeysOf(all), err
 }
@@ -112,6 +115,21 @@ func (ix *Index[T, K]) hasRow(v *T, primary, row keys.Key) bool {
 		is, err := ix.row(v, k, primary)
 		return err == nil && is == row
 	})
+}
+
+// matcher returns hasRow for the rows of a list. It is for one goroutine: it reuses its memory.
+func (ix *Index[T, K]) matcher() func(v *T, primary, row keys.Key) bool {
+	if !ix.isPlain() {
+		return ix.hasRow
+	}
+	m := ix.byValueAndKey.Maker()
+	return func(v *T, primary, row keys.Key) bool {
+		is, err := callUser(ix.name, "key", func(v *T) bool {
+			k, in := ix.oneKey(v)
+			return in && m.Is(row.RowKey(), k, primary.Row())
+		}, v)
+		return err == nil && is && row.PartitionKey() == primary.PartitionKey()
+	}
 }
 
 // hasOwnPartitions reports whether each value has a partition of its own.

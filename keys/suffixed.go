@@ -14,18 +14,49 @@ func WithSuffix[K any](l Layout[K], prefix string) suffix.Layout[K, Enc, Range] 
 
 type suffixed[K any] struct{ layout valueLayout[K] }
 
-func (l suffixed[K]) Of(k K, suffix Enc) Enc {
-	w, err := l.layout.newWriter(k, true)
-	if err != nil {
+func (l suffixed[K]) Of(k K, suffix Enc) Enc { return l.Maker().Of(k, suffix) }
+
+func (l suffixed[K]) Maker() suffix.Maker[K, Enc] { return &maker[K]{layout: l.layout} }
+
+// maker makes keys in a memory of its own.
+type maker[K any] struct {
+	layout valueLayout[K]
+	w      writer
+}
+
+// write writes a value.
+func (m *maker[K]) write(k K) error {
+	if err := m.layout.check(); err != nil {
+		return err
+	}
+	if m.w.b == nil {
+		m.w = m.layout.name.newWriter()
+	} else {
+		m.w = writer{b: append(m.w.b[:0], m.layout.name.prefix...), err: m.layout.name.err}
+	}
+	m.layout.write(&m.w, k, true)
+	return m.w.err
+}
+
+func (m *maker[K]) Of(k K, suffix Enc) Enc {
+	if err := m.write(k); err != nil {
 		return Enc{err: err}
 	}
 	s, err := suffix.Result()
 	if err != nil {
 		return Enc{err: err}
 	}
-	w.b = append(w.b, s...)
-	w.end = suffix.end
-	return w.key()
+	m.w.b = append(m.w.b, s...)
+	m.w.end = suffix.end
+	return m.w.key()
+}
+
+func (m *maker[K]) Is(s string, k K, suffix Enc) bool {
+	if m.write(k) != nil || suffix.Err() != nil {
+		return false
+	}
+	n := len(m.w.b)
+	return len(s) == n+len(suffix.text) && s[:n] == string(m.w.b) && s[n:] == suffix.text && checkKey(s) == nil
 }
 
 func (l suffixed[K]) Decode(s string) (k K, suffix string, err error) {

@@ -73,9 +73,12 @@ func (m maintainerOf[T]) Typed() any { return m.Maintainer }
 
 // Maintain calls the maintainer.
 func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine.Change) error {
-	change := &Change[T]{Key: c.Key, change: c}
-	change.Old, _ = c.Old.(*T)
-	change.New, _ = c.New.(*T)
-	plan := &Plan{plan: p}
-	return plan.result(m.Name(), m.Maintainer.Maintain(ctx, plan, change))
+	var call struct { // one allocation
+		change Change[T]
+		plan   Plan
+	}
+	call.change.Key, call.change.change, call.plan.plan = c.Key, c, p
+	call.change.Old, _ = c.Old.(*T)
+	call.change.New, _ = c.New.(*T)
+	return call.plan.result(m.Name(), m.Maintainer.Maintain(ctx, &call.plan, &call.change))
 }

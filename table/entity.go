@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -45,6 +46,7 @@ type known struct {
 	readParts []uint8      // which were read
 	plan      *edm.Plan    // of a partial entity
 	edited    bool         // it was made of a row that was changed since it was read, so row is not what is stored
+	rowIsCopy bool         // row is the JSON of the copy that the entity was read from; see decodeCopy
 }
 
 // entity is an *Entity of any type.
@@ -97,11 +99,20 @@ func (e parts) asRow() (*Row, error) {
 	if !e.row.Known() {
 		return nil, nil
 	}
-	columns, err := e.row.Decoded()
+	columns, err := e.columns()
 	if err != nil {
 		return nil, public(err)
 	}
 	return &Row{Key: *e.key, ETag: *e.etag, Timestamp: *e.timestamp, columns: columns}, nil
+}
+
+// columns returns the columns of the row.
+func (e parts) columns() ([]edm.Column, error) {
+	columns, err := e.row.Decoded()
+	if err == nil && e.rowIsCopy {
+		columns = engine.Without(columns, reserved.Owner)
+	}
+	return columns, err
 }
 
 // Composite is a field that is stored in several properties. The pointer to the field's type implements it.
@@ -127,7 +138,7 @@ func (e parts) usable(entire bool) error {
 		return errDoubt
 	case e.part != nil && (entire || !versioned(*e.etag)):
 		return &engine.Condition{Is: ErrPartial, Cause: partError{}}
-	case !versioned(*e.etag) && e.copied == nil:
+	case !versioned(*e.etag) && e.copied == nil && !e.rowIsCopy:
 		return ErrNoETag
 	case entire && !e.row.Known():
 		return ErrPartial

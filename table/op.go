@@ -114,6 +114,7 @@ func (h handle) of(method string, kind aztables.TransactionType, e entity, use t
 	if op.op.Err = p.usable(whole); p.value == nil {
 		return op, p
 	}
+	op.op.Err = either(op.op.Err, p.decodeCopy())
 	if op.op.Key, op.op.Match = *p.key, *p.etag; use != removes {
 		op.stored = e
 	}

@@ -352,8 +352,8 @@ func (p *Plan) Retake(r *Row) (bool, error) {
 
 // beginMaintainer begins the call of a maintainer.
 func (p *Plan) beginMaintainer(op int, k keys.Key, by string, most int) {
-	p.op, p.key, p.by, p.most, p.touched = op, k, by, most, map[string]bool{}
-	p.blamed = -1
+	p.op, p.key, p.by, p.most, p.blamed = op, k, by, most, -1
+	clear(p.touched)
 }
 
 // rowFor returns the row under a key of the partition that is not a row of the caller's operations.
@@ -388,6 +388,9 @@ func (p *Plan) touch(r *Row) (*derivedRow, error) {
 	d, err := p.rowFor(r.Key)
 	if err != nil {
 		return nil, err
+	}
+	if p.touched == nil {
+		p.touched = map[string]bool{}
 	}
 	if p.touched[r.Key.RowKey()] = true; len(p.touched) > p.most {
 		return nil, p.refuse(r.Key, &LimitError{Limit: "rows of one entity from the maintainer, whose MaxRows says less", Got: len(p.touched), Max: p.most})
@@ -441,7 +444,7 @@ func (p *Plan) copy() *Plan {
 func (p *Plan) copyRows() *Plan {
 	c := *p
 	c.planned, c.order, c.effects, c.first = maps.Clone(p.planned), slices.Clone(p.order), slices.Clone(p.effects), maps.Clone(p.first)
-	c.rows = make(map[string]*derivedRow, len(p.rows))
+	c.rows, c.touched = make(map[string]*derivedRow, len(p.rows)), nil // a plan that is previewed calls maintainers, too
 	for rk, d := range p.rows {
 		row := *d
 		c.rows[rk] = &row

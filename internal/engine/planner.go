@@ -246,6 +246,9 @@ func (k *planner) mean(n int) float64 {
 
 // used drops the known rows that the plan has used, and notes for the next plan how many rows an operation has.
 func (k *planner) used(p *Plan) {
+	if k.write.ahead == nil { // no later plan asks
+		return
+	}
 	for i := range k.steps {
 		p.ahead.use(k.steps[i].Key.RowKey())
 	}

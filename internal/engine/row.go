@@ -40,11 +40,11 @@ func (r *Row) Has(name string) bool { return Find(r.Columns, name).Kind != edm.A
 
 // Put returns columns with a property of this value.
 func Put(columns []edm.Column, name string, v edm.Value) []edm.Column {
-	columns = slices.Clone(columns)
+	columns = append(make([]edm.Column, 0, len(columns)+1), columns...)
 	for i := range columns {
 		if columns[i].Name == name {
 			columns[i] = edm.Column{Name: name, Value: v, Part: columns[i].Part}
-			return columns
+			return slices.Clip(columns)
 		}
 	}
 	return append(columns, edm.Column{Name: name, Value: v})
@@ -133,7 +133,15 @@ func copyOwner(rowKey, projectionID string) string {
 // Copied returns the RowKey of the entity that columns are a copy of, the projection ID, and the entity's PartitionKey unless it is
 // that of the copy; "" if they are no copy.
 func Copied(columns []edm.Column) (rowKey, projectionID, partition string) {
-	rowKey, rest, _ := strings.Cut(ownerOf(columns), "/")
+	return CopiedBy(Find(columns, reserved.Owner))
+}
+
+// CopiedBy is Copied of columns with this value of the property _sys.
+func CopiedBy(owner edm.Value) (rowKey, projectionID, partition string) {
+	if owner.Kind != edm.String {
+		return "", "", ""
+	}
+	rowKey, rest, _ := strings.Cut(owner.S, "/")
 	if rowKey == "" {
 		return "", "", ""
 	}
@@ -275,23 +283,24 @@ func sameOwner(a, b *Row) bool {
 // directory of parts belong to the entity, so they are left out. A row that was loaded keeps its incarnation and its directory. named
 // reports that the row gets the operation ID of the write: a copy of a row that gets it, or a row that keeps one.
 func (r *Row) body(keepsID, keepsIncarnation, keepsParts bool) (body edm.Body, named bool, err error) {
-	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.Columns)+1)
+	w := edm.NewCopyWriter(r.Key.PartitionKey(), r.Key.RowKey(), r.Columns)
 	named = keepsID
 	for _, c := range r.Columns {
+		c.Part = 0
 		switch c.Name {
 		case reserved.OperationID:
 			named = named || c.Value.S == UnassignedID.Value.S
 		case reserved.MaintainerState:
 		case reserved.Parts:
 			if keepsParts {
-				w.Put(c.Name, c.Value)
+				w.PutColumn(c)
 			}
 		case reserved.Incarnation:
 			if keepsIncarnation {
-				w.Put(c.Name, c.Value)
+				w.PutColumn(c)
 			}
 		default:
-			w.Put(c.Name, c.Value)
+			w.PutColumn(c)
 		}
 	}
 	if named {

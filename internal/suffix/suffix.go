@@ -8,6 +8,9 @@ type Layout[K, E, R any] interface {
 	// Of returns the key of the value k with the given suffix. The method that uses the key returns its error (*keys.KeyError).
 	Of(k K, suffix E) E
 
+	// Maker returns a Maker of the keys.
+	Maker() Maker[K, E]
+
 	// Decode returns the value and the suffix of a key. A key that Of does not make is a *keys.KeyError.
 	Decode(s string) (k K, suffix string, err error)
 
@@ -24,4 +27,11 @@ type Layout[K, E, R any] interface {
 
 	// Starting returns the range of the keys whose value begins with k; see keys.Layout1.Starting.
 	Starting(k K) R
+}
+
+// Maker makes the keys of a Layout, one after another. It reuses its memory, so it is for one goroutine.
+type Maker[K, E any] interface {
+	// Of is Layout.Of, and Is reports whether s is the key that Of returns.
+	Of(k K, suffix E) E
+	Is(s string, k K, suffix E) bool
 }
