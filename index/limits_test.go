@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -206,6 +207,11 @@ func TestContended(t *testing.T) {
 	}
 }
 
+// onWrite is a writer that calls a function for each write.
+type onWrite func()
+
+func (f onWrite) Write(b []byte) (int, error) { f(); return len(b), nil }
+
 // TestContendedUntilTheEnd: a write whose context ends while it waits for its turn at such a row says neither that its entity
 // exists nor that it does not.
 func TestContendedUntilTheEnd(t *testing.T) {
@@ -218,11 +224,11 @@ func TestContendedUntilTheEnd(t *testing.T) {
 			id++
 			_, err := staff.Insert(context.Background(), &worker{"S", id, "Jones", "", 30, nil})
 			checkInHook(t, err)
-			time.AfterFunc(10*time.Millisecond, cancel)
 		}
 	}}
 	o := &table.Options{}
 	o.Retry.ConflictWait = time.Minute
+	o.Logger = slog.New(slog.NewTextHandler(onWrite(cancel), &slog.HandlerOptions{Level: slog.LevelDebug})) // it hears of the wait when it begins
 	plain, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 	check(t, err)
 	slow, err := index.Attach(plain, teams)
