@@ -18,8 +18,9 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// floors returns lines without goals. T20 is what the trap of the SDK's lists costs. The others are what the SDK's smallest call costs with a codec that is written by hand for orders, without keys,
-// entities, plans, limits and operation IDs. A goal below its floor cannot be reached as long as requests pass through the SDK.
+// floors returns lines without goals. T20 is what the trap of the SDK's lists costs. The others are what the SDK's smallest call costs with a
+// codec that is written by hand for orders, without keys, entities, plans, limits and operation IDs. A goal below its floor cannot be
+// reached as long as requests pass through the SDK.
 func floors() []ratio {
 	return []ratio{
 		{"floor1", "floor of P13: by hand, Get / raw", "", 0, noMemory, 0, handGets(nil)},
@@ -29,11 +30,11 @@ func floors() []ratio {
 		{"floor5", "floor of row4: by hand, Replace / SDK + (b)", "", 0, noMemory, 0, handReplaces},
 		{"floor6", "floor of P16, row5: by hand, transaction of 100 / SDK + (b)", "", 0, noMemory, 0, handTransactions},
 		{"floor7", "floor of row10: by hand, Delete / the call of the SDK", "", 0, noMemory, 0, handDeletes},
-		{"floor10", "floor of P8: by hand, the SDK's GetEntity / raw", "", 0, noMemory, 0, handPlainGets},
-		{"floor11", "floor of P12: SubmitTransaction of the library's bodies / raw", "", 0, noMemory, 0, handPlainTransactions},
-		{"floor8", "floor of P7: by hand, encode one / (a)", "", 0, noMemory, 0, handEncodes},
+		{"floor8", "floor of P8: by hand, the SDK's GetEntity / raw", "", 0, noMemory, 0, handPlainGets},
+		{"floor9", "floor of P12: SubmitTransaction of the library's bodies / raw", "", 0, noMemory, 0, handPlainTransactions},
+		{"floor10", "floor of P7: by hand, encode one / (a)", "", 0, noMemory, 0, handEncodes},
+		{"floor11", "floor of P2: by hand, decode one / (a1)", "", 0, noMemory, 0, handDecodes},
 		{"T20", "a page of 1,000 that the SDK decodes to maps and encodes again / the library's", "", 0, noMemory, 0, swapped(pages(ordersOf, nil))},
-		{"floor9", "floor of P2: by hand, decode one / (a1)", "", 0, noMemory, 0, handDecodes},
 	}
 }
 
@@ -97,10 +98,11 @@ func handPair(of func() (pair, error), orders int, ours func(byHand) func() erro
 
 func handGets(decode func([]byte, *order) error) func() (pair, error) {
 	return handPair(gets(ordersOf, decode), 100, func(h byHand) func() error {
+		want := newOrder(42).Name
 		return func() error {
 			got, err := h.get()
-			if err == nil && got.Number != 42 && got.Name != newOrder(42).Name {
-				err = fmt.Errorf("got %+v; want order 42", got)
+			if err == nil && got.Name != want {
+				err = fmt.Errorf("got order %+v; want the name %s", got, want)
 			}
 			return err
 		}

@@ -1,9 +1,8 @@
 package engine
 
 import (
-	"strings"
-
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -42,14 +41,11 @@ func (s *step) encodedForSDK() []byte {
 	case s.deletes():
 		body = noProperties(s.Key)
 	}
-	if pk, rk := doubled(body.PartitionKey), doubled(body.RowKey); pk != body.PartitionKey || rk != body.RowKey {
+	if pk, rk := wire.Doubled(body.PartitionKey), wire.Doubled(body.RowKey); pk != body.PartitionKey || rk != body.RowKey {
 		body = body.WithKeys(pk, rk)
 	}
 	return s.append(make([]byte, 0, body.Length+8), &body)
 }
-
-// doubled returns a key with its quotes doubled.
-func doubled(key string) string { return strings.ReplaceAll(key, "'", "''") }
 
 // noProperties returns an entity without properties.
 func noProperties(k keys.Key) edm.Body {

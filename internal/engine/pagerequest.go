@@ -89,15 +89,17 @@ func (r *pageRequest) options() *aztables.ListEntitiesOptions {
 // query is what the SDK makes of options.
 func (r *pageRequest) query() url.Values {
 	q := url.Values{"$top": {strconv.Itoa(int(r.size))}}
-	for name, value := range map[string]string{"$filter": r.filter, "$select": r.choice} {
-		if value != "" {
-			q.Set(name, value)
-		}
+	if r.filter != "" {
+		q.Set("$filter", r.filter)
 	}
-	for name, value := range map[string]*string{"NextPartitionKey": r.pk, "NextRowKey": r.rk} {
-		if value != nil {
-			q.Set(name, *value)
-		}
+	if r.choice != "" {
+		q.Set("$select", r.choice)
+	}
+	if r.pk != nil {
+		q.Set("NextPartitionKey", *r.pk)
+	}
+	if r.rk != nil {
+		q.Set("NextRowKey", *r.rk)
 	}
 	return q
 }

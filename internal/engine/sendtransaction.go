@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -75,7 +74,7 @@ func tooLarge(size int) error {
 func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
 	call := wire.Call{MaxBody: maxTransaction}
 	t.sending(ctx, len(steps))
-	if t.tapped() && !slices.ContainsFunc(steps, func(s step) bool { return strings.ContainsAny(string(s.Match), "\r\n") }) { // of a caller, and not an ETag
+	if t.tapped() && matchesFit(steps) {
 		err = t.exchangeTransaction(ctx, &call, steps)
 	} else {
 		err = t.submit(ctx, &call, steps)
@@ -107,6 +106,16 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 		return nil, -1, wire.Unknown, &Condition{ErrUnknownOutcome, wire.Redact(err)}
 	}
 	return etags, -1, wire.Done, nil
+}
+
+// matchesFit reports whether each condition is one line of a body. A condition of a caller's may be no ETag.
+func matchesFit(steps []step) bool {
+	for i := range steps {
+		if strings.ContainsAny(string(steps[i].Match), "\r\n") {
+			return false
+		}
+	}
+	return true
 }
 
 // refusedAll is the error of a transaction whose response says nothing of the operations, nil if the response does.

@@ -69,7 +69,7 @@ func TestWide(t *testing.T) {
 			Old: "if h.engine.Mode.Parts == 0 {", New: "if h.engine.Mode.Parts < 0 {", Test: "TestWideBulkDelete"},
 		{Name: "a maintainer may delete the head alone", File: "internal/engine/plan.go",
 			Old: "case d.has(reserved.Parts):", New: "case d.has(reserved.Parts) && false:", Test: "TestWideLoadedRows"},
-		{Name: "a maintainer scans by the handle of another operation", File: "internal/engine/plan.go",
+		{Name: "a maintainer scans by the handle of another operation", File: "internal/engine/plan_reads.go",
 			Old: "		table = own //", New: "		table = p.table //", Test: "TestWideScan"},
 		{Name: "maintainers see the head alone", File: "internal/engine/derive.go",
 			Old: "s.Table.Mode.Parts > 0 && !s.adds() && s.Copied == nil", New: "s.Table.Mode.Parts > 0 && s.Copied == nil", Test: "TestWideMaintainers"},

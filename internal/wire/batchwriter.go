@@ -64,7 +64,7 @@ func (w *BatchWriter) row(partitionKey, rowKey string) {
 	w.b = append(append(append(w.b, "',RowKey='"...), escaped(rowKey)...), "')"...)
 }
 
-func escaped(key string) string { return url.PathEscape(doubled(key)) }
+func escaped(key string) string { return url.PathEscape(Doubled(key)) }
 
 // versions are the headers that the SDK writes without a value.
 const versions = "DataServiceVersion: \r\n"

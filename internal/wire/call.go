@@ -52,11 +52,11 @@ func once(ctx context.Context, timeout time.Duration) context.Context {
 	return policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout})
 }
 
-// TakesRequests reports, after a call through the SDK, whether the client takes requests of the library: it has the Probe policies, and
-// the service is not Cosmos DB. A client that traces takes them if the caller has a span, for the SDK would name its own span
-// after the small call; traced reports that.
-func (c *Call) TakesRequests(traced bool) bool {
-	return c.probe.request == nil && c.probe.entered.Load() && !c.probe.cosmos.Load() && (traced || !c.probe.changed.Load())
+// TakesRequests reports whether Exchange can replace calls like this one, which went through the SDK. The client must have the Probe
+// policies, and the service must not be Cosmos DB. The SDK would name the span of a client that traces after the small call: hasSpan
+// reports that the library has a span around the call, so that the SDK begins none.
+func (c *Call) TakesRequests(hasSpan bool) bool {
+	return c.probe.request == nil && c.probe.entered.Load() && !c.probe.cosmos.Load() && (hasSpan || !c.probe.changed.Load())
 }
 
 // Client is what Exchange needs of a client of the SDK.

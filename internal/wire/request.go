@@ -101,7 +101,7 @@ func (q *Request) address(u *url.URL) bool {
 	case Batch:
 		u.Path, u.RawPath = path[:strings.LastIndexByte(path, '/')+1]+"$batch", escaped[:strings.LastIndexByte(escaped, '/')+1]+"$batch"
 	default:
-		pk, rk := doubled(q.PartitionKey), doubled(q.RowKey)
+		pk, rk := Doubled(q.PartitionKey), Doubled(q.RowKey)
 		u.Path = path + rowPath(pk, rk)
 		u.RawPath = u.Path
 		if epk, erk := url.PathEscape(pk), url.PathEscape(rk); escaped != path || epk != pk || erk != rk {
@@ -115,8 +115,8 @@ func rowPath(partitionKey, rowKey string) string {
 	return "(PartitionKey='" + partitionKey + "',RowKey='" + rowKey + "')"
 }
 
-// doubled returns a key with its quotes doubled.
-func doubled(key string) string { return strings.ReplaceAll(key, "'", "''") }
+// Doubled returns a key with its quotes doubled, as in an address.
+func Doubled(key string) string { return strings.ReplaceAll(key, "'", "''") }
 
 // succeeded reports whether a response is of a status that the SDK accepts as the request's success. A response to another request is
 // not.
