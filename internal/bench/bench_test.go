@@ -146,6 +146,31 @@ func TestFigures(t *testing.T) {
 	}
 }
 
+// TestReportGoals: a line without a goal counts as neither ok nor short.
+func TestReportGoals(t *testing.T) {
+	t.Parallel()
+	none := figure{Got: 1, NoGoal: true}
+	goal := figure{Got: 1, Goal: 2, Bound: atMost}
+	results := []result{{ID: "a", Value: none, OK: true}, {ID: "b", Value: goal, OK: true}, {ID: "c", Value: goal}, {ID: "d", Value: none, Memory: &goal, OK: true}, {ID: "e", Value: none, Memory: &none, OK: true}}
+	var out bytes.Buffer
+	for _, r := range results {
+		r.print(&out)
+	}
+	var outcomes []string
+	for line := range strings.Lines(out.String()) {
+		word := strings.Fields(line)
+		outcomes = append(outcomes, word[len(word)-1])
+	}
+	if got, want := strings.Join(outcomes, " "), "1 ok short ok 1"; got != want {
+		t.Errorf("got the outcomes %q; want %q", got, want)
+	}
+	out.Reset()
+	printFoot(&out, results)
+	if got, want := out.String(), "5 lines: 2 ok, 1 short, 2 without a goal\n"; got != want {
+		t.Errorf("got %q; want %q", got, want)
+	}
+}
+
 // TestCommand: the program measures the chosen lines, as text and as JSON.
 func TestCommand(t *testing.T) {
 	t.Parallel()

@@ -18,23 +18,23 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// floors returns lines without goals. T20 is what the trap of the SDK's lists costs. The others are what the SDK's smallest call costs with a
+// floors returns lines without goals. T20 is what it costs that the SDK decodes a page to maps and encodes it again. The others are what the SDK's smallest call costs with a
 // codec that is written by hand for orders, without keys, entities, plans, limits and operation IDs. A goal below its floor cannot be
 // reached as long as requests pass through the SDK.
 func floors() []ratio {
 	return []ratio{
-		{"floor1", "floor of P13: by hand, Get / raw", "", 0, noMemory, 0, handGets(nil)},
-		{"floor2", "floor of row1: by hand, Get / SDK + (b)", "", 0, noMemory, 0, handGets(unmarshalEDM)},
-		{"floor3", "floor of P14a, row2: by hand, page of 1,000 / SDK + (b)", "", 0, noMemory, 0, handPages},
-		{"floor4", "floor of row3: by hand, Insert / SDK + (b)", "", 0, noMemory, 0, handInserts},
-		{"floor5", "floor of row4: by hand, Replace / SDK + (b)", "", 0, noMemory, 0, handReplaces},
-		{"floor6", "floor of P16, row5: by hand, transaction of 100 / SDK + (b)", "", 0, noMemory, 0, handTransactions},
-		{"floor7", "floor of row10: by hand, Delete / the call of the SDK", "", 0, noMemory, 0, handDeletes},
-		{"floor8", "floor of P8: by hand, the SDK's GetEntity / raw", "", 0, noMemory, 0, handPlainGets},
-		{"floor9", "floor of P12: SubmitTransaction of the library's bodies / raw", "", 0, noMemory, 0, handPlainTransactions},
-		{"floor10", "floor of P7: by hand, encode one / (a)", "", 0, noMemory, 0, handEncodes},
-		{"floor11", "floor of P2: by hand, decode one / (a1)", "", 0, noMemory, 0, handDecodes},
-		{"T20", "a page of 1,000 that the SDK decodes to maps and encodes again / the library's", "", 0, noMemory, 0, swapped(pages(ordersOf, nil))},
+		{"floor1", "Get / raw, by hand (P13)", "", 0, noMemory, 0, handGets(nil)},
+		{"floor2", "Get / SDK + (b), by hand (row1)", "", 0, noMemory, 0, handGets(unmarshalEDM)},
+		{"floor3", "page of 1,000 / SDK + (b), by hand (P14a, row2)", "", 0, noMemory, 0, handPages},
+		{"floor4", "Insert / SDK + (b), by hand (row3)", "", 0, noMemory, 0, handInserts},
+		{"floor5", "Replace / SDK + (b), by hand (row4)", "", 0, noMemory, 0, handReplaces},
+		{"floor6", "transaction of 100 / SDK + (b), by hand (P16, row5)", "", 0, noMemory, 0, handTransactions},
+		{"floor7", "Delete / the call of the SDK, by hand (row10)", "", 0, noMemory, 0, handDeletes},
+		{"floor8", "plain: Get / raw, by hand (P8)", "", 0, noMemory, 0, handPlainGets},
+		{"floor9", "plain: SubmitTransaction of our bodies / raw (P12)", "", 0, noMemory, 0, handPlainTransactions},
+		{"floor10", "encode one / (a), by hand (P7)", "", 0, noMemory, 0, handEncodes},
+		{"floor11", "decode one / (a1), by hand (P2)", "", 0, noMemory, 0, handDecodes},
+		{"T20", "the SDK's page of 1,000 / the library's", "", 0, noMemory, 0, swapped(pages(ordersOf, nil))},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // kept is the goal for the memory of a kept entity.
 func kept() wait {
-	return wait{"kept", "1,000,000 entities listed: memory of each one kept, 1 of 1,000", most(4096, "bytes"), func(ctx context.Context) (float64, error) { return keep(ctx, 1000) }}
+	return wait{"kept", "memory of each entity kept, 1 of 1,000 of 1,000,000", most(4096, "bytes"), func(ctx context.Context) (float64, error) { return keep(ctx, 1000) }}
 }
 
 // keep lists pages of 1,000 orders, keeps one order of each, and returns the bytes that each holds.

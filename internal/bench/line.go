@@ -47,6 +47,9 @@ type result struct {
 	OK     bool    `json:"ok"`
 }
 
+// hasGoal reports whether the line has a goal. If not, its numbers are printed only.
+func (r result) hasGoal() bool { return !r.Value.NoGoal || r.Memory != nil && !r.Memory.NoGoal }
+
 // line is one goal: its number, what is measured, and the function that measures it.
 type line struct {
 	id, what string

@@ -8,7 +8,7 @@ import (
 )
 
 // columns is the layout of a line: number, name, result and goal, allocations and goal, outcome.
-const columns = "%-6s %-52s %8s  %-18s %8s  %-20s %s\n"
+const columns = "%-8s %-60s %8s  %-18s %8s  %-20s %s\n"
 
 func printHead(out io.Writer) {
 	fmt.Fprintf(out, "%s, %d processors\n", runtime.Version(), runtime.NumCPU())
@@ -26,7 +26,10 @@ func (r result) print(out io.Writer) {
 		}
 	}
 	outcome := "ok"
-	if !r.OK {
+	switch {
+	case !r.hasGoal():
+		outcome = ""
+	case !r.OK:
 		outcome = "short"
 	}
 	fmt.Fprintf(out, columns, r.ID, r.What, value, valueGoal, memory, memoryGoal, outcome)
@@ -61,11 +64,15 @@ func number(x float64) string {
 
 // printFoot prints how many goals are met.
 func printFoot(out io.Writer, results []result) {
-	ok := 0
+	ok, short := 0, 0
 	for _, r := range results {
-		if r.OK {
+		switch {
+		case !r.hasGoal():
+		case r.OK:
 			ok++
+		default:
+			short++
 		}
 	}
-	fmt.Fprintf(out, "%d lines: %d ok, %d short\n", len(results), ok, len(results)-ok)
+	fmt.Fprintf(out, "%d lines: %d ok, %d short, %d without a goal\n", len(results), ok, short, len(results)-ok-short)
 }

@@ -43,7 +43,7 @@ func waits() []wait {
 			_, opened, err := pointReads(ctx, 100, serviceDelay)
 			return opened, err
 		}},
-		{"P23c", "floor of P23a: 100 requests of net/http to a handler that sleeps 5 ms / 50 ms", info("× the ideal"), func(ctx context.Context) (float64, error) {
+		{"P23c", "100 requests of net/http alone, 10 at a time / 50 ms", info("× the ideal"), func(ctx context.Context) (float64, error) {
 			took, err := bareRequests(ctx, 100)
 			return took / 50, err
 		}},

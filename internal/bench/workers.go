@@ -19,7 +19,7 @@ const slots = 16
 func workers() []wait {
 	const n = 1000
 	return []wait{
-		{"wait7", "worker of 16 slots, PerPartition 16: 1,000 messages of one partition / of 1,000", most(1.5, "× the ideal"), func(ctx context.Context) (float64, error) {
+		{"wait7", "1,000 messages of 1 partition / of 1,000, PerPartition 16", most(1.5, "× the ideal"), func(ctx context.Context) (float64, error) {
 			spread, err := work(ctx, n, n)
 			if err != nil {
 				return 0, err
