@@ -1,0 +1,59 @@
+package index_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// color is a text that counts how often one is decoded. TestRowDecodedOnce alone uses it.
+type color string
+
+var colorsDecoded atomic.Int64
+
+func (c color) MarshalText() ([]byte, error) { return []byte(c), nil }
+
+func (c *color) UnmarshalText(b []byte) error { *c = color(b); colorsDecoded.Add(1); return nil }
+
+// paint is an entity with a color.
+type paint struct {
+	Shop  string
+	ID    int
+	Color color
+}
+
+// TestRowDecodedOnce: a write that reads the row first decodes what is stored once, and what will be stored once, however many definitions
+// derive rows from them.
+func TestRowDecodedOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, n := range []int{1, 8} {
+		var definitions []index.Definition[paint]
+		for i := range n {
+			colorOf := func(p *paint) (string, bool) { return fmt.Sprint(i, string(p.Color)), true }
+			definitions = append(definitions, index.New(fmt.Sprint("by", i), keys.Tuple1(keys.Text()), colorOf, nil))
+		}
+		s := storagetest.New(nil)
+		plain := openAs(t, s.ConnectionString(), s, table.Schema[paint]{
+			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *paint) *string { return &p.Shop }),
+			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)), func(p *paint) *int { return &p.ID }),
+		})
+		check(t, plain.Ensure(ctx))
+		paints, err := index.Attach(plain, definitions...)
+		check(t, err)
+		_, err = paints.Insert(ctx, &paint{"S", 1, "red"})
+		check(t, err)
+		colorsDecoded.Store(0)
+		_, err = paints.Upsert(ctx, &paint{"S", 1, "blue"}, table.ReplaceExisting)
+		check(t, err)
+		if got := colorsDecoded.Load(); got != 2 {
+			t.Errorf("%d definitions: got %d decodings of the row by an Upsert; want 2, one before and one after the change", n, got)
+		}
+	}
+}
