@@ -11,29 +11,31 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 )
 
-// CrashingAccount returns the account of a program that crashes before its transaction with a number: crash is called, and no request
-// of the program is sent any more.
+// CrashingAccount returns the account of a program that crashes when its transaction with a number was answered: no request of the
+// program is sent any more, and crash is called.
 func (r *Run) CrashingAccount(transaction int, crash func()) (*account.Account, error) {
-	return r.service.open(&crashBefore{transaction: int64(transaction), crash: crash})
+	return r.service.open(&crashAfter{transaction: int64(transaction), crash: crash})
 }
 
-type crashBefore struct {
-	transaction  int64
-	transactions atomic.Int64
-	crash        func()
+type crashAfter struct {
+	transaction int64
+	begun       atomic.Int64 // transactions
+	crashed     atomic.Bool
+	crash       func()
 }
 
 var errCrashed = errors.New("the program has crashed")
 
-// Do implements policy.Policy.
-func (c *crashBefore) Do(r *policy.Request) (*http.Response, error) {
-	n := c.transactions.Load()
-	if strings.HasSuffix(r.Raw().URL.Path, "$batch") {
-		n = c.transactions.Add(1)
-	}
-	if n >= c.transaction {
+// Do implements policy.Policy. The answer of the last transaction is still returned.
+func (c *crashAfter) Do(r *policy.Request) (*http.Response, error) {
+	if c.crashed.Load() {
 		c.crash()
 		return nil, errCrashed
 	}
-	return r.Next()
+	last := strings.HasSuffix(r.Raw().URL.Path, "$batch") && c.begun.Add(1) == c.transaction
+	res, err := r.Next()
+	if last {
+		c.crashed.Store(true)
+	}
+	return res, err
 }

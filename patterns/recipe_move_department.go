@@ -123,7 +123,7 @@ var moveDepartment = recipe{
 		if err := r.Do("a program moves Brown; it commits, and crashes before it finishes", func() error {
 			ctx, crash := context.WithCancel(ctx)
 			defer crash()
-			acc, err := r.CrashingAccount(3, crash)
+			acc, err := r.CrashingAccount(2, crash)
 			if err != nil {
 				return err
 			}
