@@ -18,9 +18,13 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 		w.body.kept, w.hint = true, 0
 		w.setLarge()
 	}
+	w.begin()
+	direct := w.isDirect()
 	for i := range p.fields {
 		f := &p.fields[i]
-		f.encode(w, f.of(v))
+		if fv := f.of(v); !f.direct || !direct || !w.putDirect(f, fv) {
+			f.encode(w, fv)
+		}
 	}
 	if p.extra != nil {
 		p.encodeExtra(w, v.FieldByIndex(p.extra).Interface().(map[string]any))
@@ -158,11 +162,8 @@ func (f *field) storedValue(v reflect.Value, x *Value) error {
 // textHint returns about how long the JSON of the properties will be.
 func (p *Plan) textHint(v reflect.Value) int {
 	n := p.hint
-	for i := range p.fields {
+	for _, i := range p.texts {
 		f := &p.fields[i]
-		if f.scalar.kind != Binary && f.scalar.kind != String {
-			continue
-		}
 		switch fv := f.of(v); f.form {
 		case elements:
 			for i := range fv.Len() {

@@ -29,6 +29,7 @@ type Plan struct {
 	extraPart uint8 // in which they are stored
 	parts     uint8 // the greatest number of a part
 	hint      int   // about how long the JSON of the properties is without texts
+	texts     []int // the fields whose values are texts or bytes
 	composed  bool  // a field is made of several properties: in chunks, or a Composite
 
 	writers sync.Pool // of TextWriter
@@ -52,6 +53,7 @@ type field struct {
 	form   form
 	omit   bool     // omitempty
 	narrow bool     // an integer that is stored as an Int32
+	direct bool     // see Writer.putDirect
 	names  []string // of the properties
 	labels []label  // of the properties
 	scalar scalar   // of the field, or of an element
@@ -259,6 +261,10 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 		if f.labels = append(f.labels, l); i == 0 || f.form == composite { // most lists have few elements
 			p.hint += len(l.json) + 24
 		}
+	}
+	f.direct = f.form == single && f.scalar.direct && f.first == 0 && !f.omit && !f.narrow
+	if f.scalar.kind == String || f.scalar.kind == Binary {
+		p.texts = append(p.texts, len(p.fields))
 	}
 	p.composed = p.composed || f.form == chunks || f.form == composite
 	p.fields = append(p.fields, f)

@@ -13,11 +13,12 @@ import (
 
 // scalar describes how a Go type is stored in one property.
 type scalar struct {
-	kind Kind
-	int  bool                                      // an integer of more than 32 bits
-	get  func(v reflect.Value, x *Value) error     // v is addressable, and x absent
-	set  func(v reflect.Value, x *Value) (ok bool) // ok is false if x does not fit the Go type
-	fail func(v reflect.Value, x *Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
+	kind   Kind
+	int    bool                                      // an integer of more than 32 bits
+	direct bool                                      // Writer.putDirect knows the Go type
+	get    func(v reflect.Value, x *Value) error     // v is addressable, and x absent
+	set    func(v reflect.Value, x *Value) (ok bool) // ok is false if x does not fit the Go type
+	fail   func(v reflect.Value, x *Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
 }
 
 var (
@@ -72,8 +73,8 @@ func scalarOf(t reflect.Type) (scalar, bool) {
 }
 
 var timeScalar = scalar{
-	kind: DateTime,
-	get:  func(v reflect.Value, x *Value) error { *x = timeValue(*v.Addr().Interface().(*time.Time)); return nil },
+	kind: DateTime, direct: true,
+	get: func(v reflect.Value, x *Value) error { *x = timeValue(*v.Addr().Interface().(*time.Time)); return nil },
 	set: func(v reflect.Value, x *Value) bool {
 		*v.Addr().Interface().(*time.Time) = x.T
 		return x.Kind == DateTime
@@ -81,7 +82,7 @@ var timeScalar = scalar{
 }
 
 var guidScalar = scalar{
-	kind: Guid,
+	kind: Guid, direct: true,
 	get: func(v reflect.Value, x *Value) error {
 		x.Kind = Guid
 		copy(x.G[:], v.Bytes())
@@ -94,7 +95,7 @@ var guidScalar = scalar{
 }
 
 var binaryScalar = scalar{
-	kind: Binary,
+	kind: Binary, direct: true,
 	get: func(v reflect.Value, x *Value) error {
 		if x.B = v.Bytes(); x.B != nil {
 			x.Kind = Binary
@@ -105,13 +106,13 @@ var binaryScalar = scalar{
 }
 
 var stringScalar = scalar{
-	kind: String,
-	get:  func(v reflect.Value, x *Value) error { x.Kind, x.S = String, v.String(); return nil },
-	set:  func(v reflect.Value, x *Value) bool { v.SetString(x.S); return x.Kind == String },
+	kind: String, direct: true,
+	get: func(v reflect.Value, x *Value) error { x.Kind, x.S = String, v.String(); return nil },
+	set: func(v reflect.Value, x *Value) bool { v.SetString(x.S); return x.Kind == String },
 }
 
 var boolScalar = scalar{
-	kind: Bool,
+	kind: Bool, direct: true,
 	get: func(v reflect.Value, x *Value) error {
 		if x.Kind, x.I = Bool, 0; v.Bool() {
 			x.I = 1
@@ -124,8 +125,8 @@ var boolScalar = scalar{
 // floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a special value without its
 // annotation.
 var floatScalar = scalar{
-	kind: Double,
-	get:  func(v reflect.Value, x *Value) error { x.Kind, x.F = Double, v.Float(); return nil },
+	kind: Double, direct: true,
+	get: func(v reflect.Value, x *Value) error { x.Kind, x.F = Double, v.Float(); return nil },
 	set: func(v reflect.Value, x *Value) bool {
 		switch x.Kind {
 		case Int32, Int64:
@@ -149,7 +150,7 @@ var floatScalar = scalar{
 
 func intScalar(k Kind) scalar {
 	return scalar{
-		kind: k, int: k == Int64,
+		kind: k, int: k == Int64, direct: true,
 		get: func(v reflect.Value, x *Value) error { x.Kind, x.I = k, v.Int(); return nil },
 		set: func(v reflect.Value, x *Value) bool {
 			if x.Kind != Int32 && x.Kind != Int64 || v.OverflowInt(x.I) {
