@@ -30,6 +30,9 @@ func (s *shape) decode(r *edm.Reader, in edm.Entity, stored edm.Stored) (made en
 	if mine, err := s.conform(r, e); err != nil {
 		return nil, mine, err
 	}
+	if !e.upgraded && s.plan != nil {
+		e.row = e.row.Own(s.plan, r)
+	}
 	if s.verify {
 		if err := s.agrees(e.value, *e.key); err != nil {
 			return nil, !s.row.oneWay, err // only its key tells whose row it is

@@ -66,8 +66,10 @@ func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...strin
 	w := h.newWriter(k)
 	own := h.shape.put(w)
 	row, isRow := value.(*Row)
-	if isRow || stored.Known() {
+	if isRow {
 		own = slices.Concat(own, []string{reserved.OperationID}, except)
+	} else if len(except) > 0 {
+		own = slices.Concat(own, except)
 	}
 	if isRow && !stored.Known() {
 		own = append(own, engine.StateProperties()...) // a new row has none of another's

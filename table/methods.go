@@ -28,6 +28,7 @@ func (h handle) get(ctx context.Context, method string, k keys.Key) (entity, err
 	if err != nil {
 		return nil, h.opError(method, k, err)
 	}
+	defer r.Release()
 	e, _, err := h.shape.read(r, in)
 	if err != nil {
 		return nil, h.opError(method, k, err)

@@ -66,6 +66,7 @@ func (k *codec) decode(r *edm.Reader, e edm.Entity, o *order) (err error) {
 // decodeOne decodes a response of one entity.
 func (k *codec) decodeOne(b []byte, o *order) error {
 	r := k.shapes.Reader(b)
+	defer r.Release()
 	e, err := r.One()
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ type Body struct {
 	json    []byte // without the closing brace, which is behind its end; nil if it is to be made of the columns
 	keysEnd int    // where the keys end in it
 	kept    bool   // the columns are kept
+	own     *Plan  // see Stored
 	columns []Column
 }
 
@@ -56,11 +57,11 @@ func (e *Body) JSON(more ...Column) []byte {
 
 // WithColumns returns the entity with other columns of about the same length.
 func (e Body) WithColumns(columns []Column) Body {
-	e.json, e.kept, e.columns = nil, true, columns
+	e.json, e.kept, e.columns, e.own = nil, true, columns, nil
 	return e
 }
 
-// Stored returns what is stored once the entity is sent with more properties.
+// Stored returns what is stored once the entity is sent with more properties, the operation ID or none.
 func (e *Body) Stored(more ...Column) Stored {
 	if !e.kept {
 		if e.json == nil {
@@ -70,7 +71,7 @@ func (e *Body) Stored(more ...Column) Stored {
 		for i := range more {
 			last = more[i].append(last)
 		}
-		return Stored{JSON: JSON{response: e.JSON(), text: string(last)}}
+		return Stored{JSON: JSON{response: e.JSON(), text: string(last)}, own: e.own}
 	}
 	columns := make([]Column, len(e.columns), len(e.columns)+len(more))
 	copy(columns, e.columns)

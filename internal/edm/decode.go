@@ -10,11 +10,13 @@ import (
 // Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader read last. Properties without a
 // field go to the map of unknown columns if the type has one, except for system properties.
 func (p *Plan) Decode(r *Reader, v reflect.Value) error {
-	x := &r.value
+	x, own := &r.value, !p.composed
+	r.own = nil
 	for i := range r.members {
 		m := &r.members[i]
 		t, known := r.propertyOf(p, m)
 		if !known {
+			own = own && string(m.name) == reserved.OperationID
 			if err := p.decodeExtra(r, m, v); err != nil {
 				return err
 			}
@@ -27,6 +29,7 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 		if err := r.readOwn(m, x); err != nil {
 			return err
 		}
+		own = own && x.Kind == f.storedKind()
 		if x.Kind == Absent {
 			continue
 		}
@@ -39,6 +42,9 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 		}
 	}
 	r.shape.teach()
+	if own {
+		r.own = p
+	}
 	if !p.composed {
 		return nil
 	}

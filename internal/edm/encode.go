@@ -19,7 +19,7 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 		w.setLarge()
 	}
 	w.begin()
-	direct := w.isDirect()
+	before, direct := w.count, w.isDirect()
 	for i := range p.fields {
 		f := &p.fields[i]
 		if fv := f.of(v); !f.direct || !direct || !w.putDirect(f, fv) {
@@ -28,6 +28,9 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 	}
 	if p.extra != nil {
 		p.encodeExtra(w, v.FieldByIndex(p.extra).Interface().(map[string]any))
+	}
+	if before == 0 && w.numberTypes == nil {
+		w.body.own, w.owned = p, w.count
 	}
 }
 

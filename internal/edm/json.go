@@ -41,6 +41,10 @@ func mentions[T string | []byte](text T, name string, index func(T, string) int)
 type Stored struct {
 	JSON    JSON
 	Columns []Column // nil if they are not decoded
+
+	// own is the plan whose properties, in the types of its fields, are all that the JSON has, but for the operation ID. It is nil if that
+	// is not known.
+	own *Plan
 }
 
 // Known reports whether the content is known.

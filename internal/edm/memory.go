@@ -10,11 +10,9 @@ type memory struct {
 	size  int // of an allocation for texts
 }
 
-// The sizes of the allocations for the entities of a list.
-const (
-	textPiece = 1536 // the JSON of two or three small entities
-	bytePiece = 512
-)
+// textPiece is the size of an allocation for texts of the entities of a list: the JSON of two or three small entities. That of one for
+// bytes is a third.
+const textPiece = 1536
 
 // text returns b as a string.
 func (m *memory) text(b []byte) string {
@@ -39,10 +37,10 @@ func (m *memory) room(n int) []byte {
 		return []byte{}
 	}
 	if cap(m.bytes)-len(m.bytes) < n {
-		if 2*n > bytePiece {
+		if 2*n > m.size/3 {
 			return make([]byte, n)
 		}
-		m.bytes = make([]byte, 0, bytePiece)
+		m.bytes = make([]byte, 0, m.size/3)
 	}
 	from := len(m.bytes)
 	m.bytes = m.bytes[:from+n]

@@ -15,6 +15,7 @@ type Reader struct {
 	memory      memory
 	shape       shape
 	page        bool  // the response is a page
+	own         *Plan // that has decoded the entity; see Stored
 	value       Value // room for one
 
 	hasPartitionKey, hasRowKey bool // of the entity
@@ -64,10 +65,16 @@ type annotated struct {
 
 // NewReader returns a Reader of the response b.
 func NewReader(b []byte) *Reader {
-	r := &Reader{scanner: scanner{b: b}}
+	r := new(Reader)
+	r.start(b)
+	return r
+}
+
+// start begins to read the response b. The reader is zero.
+func (r *Reader) start(b []byte) {
+	r.b = b
 	r.members, r.annotations, r.scratch = r.initial.members[:0], r.initial.annotations[:0], r.initial.scratch[:0]
 	r.memory.size = min(len(b)/3, textPiece)
-	return r
 }
 
 // Keep returns the JSON of the entity that the reader read last, which does not hold the page. Texts that are decoded afterwards are

@@ -3,6 +3,7 @@ package edm
 import (
 	"bytes"
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -18,7 +19,10 @@ type shape struct {
 
 // Shapes keeps what the readers of a table have learned of its members, so that the next reader knows them. It is safe for concurrent
 // use.
-type Shapes struct{ all atomic.Pointer[[]seen] }
+type Shapes struct {
+	all     atomic.Pointer[[]seen]
+	readers sync.Pool
+}
 
 // seen is a member with its annotation in front of it.
 type seen struct {

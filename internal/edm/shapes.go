@@ -2,10 +2,22 @@ package edm
 
 // Reader returns a reader of the response b, from which the next reader learns.
 func (s *Shapes) Reader(b []byte) *Reader {
-	r := NewReader(b)
+	r, _ := s.readers.Get().(*Reader)
+	if r == nil {
+		r = new(Reader)
+	}
+	r.start(b)
 	r.shape.of = s
 	if all := s.all.Load(); all != nil {
 		r.shape.all, r.shape.shared, r.shape.taught = *all, true, len(*all)
 	}
 	return r
+}
+
+// Release gives a reader of Shapes back, which is not used any more. What was decoded stays.
+func (r *Reader) Release() {
+	if s := r.shape.of; s != nil {
+		*r = Reader{}
+		s.readers.Put(r)
+	}
 }

@@ -3,10 +3,20 @@ package edm
 import (
 	"reflect"
 	"slices"
+
+	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
 // Stored returns the content of the entity.
 func (e Entity) Stored() Stored { return Stored{JSON: e.JSON, Columns: e.Columns} }
+
+// Own returns the content of an entity that the reader has read and the plan has decoded.
+func (s Stored) Own(p *Plan, r *Reader) Stored {
+	if s.own = nil; r.own == p {
+		s.own = p
+	}
+	return s
+}
 
 // reader returns a reader of the entity.
 func (j JSON) reader() *Reader {
@@ -94,7 +104,7 @@ func (w *Writer) open(stored Stored) *Reader {
 
 // storedNumberTypes returns the types of numbers in a stored entity that differ from the types of their fields, nil for none.
 func (p *Plan) storedNumberTypes(w *Writer, stored Stored) (types map[string]Kind) {
-	if !stored.Known() {
+	if !stored.Known() || stored.own == p {
 		return nil
 	}
 	r := w.open(stored)
@@ -148,9 +158,9 @@ func (p *Plan) dropChosenTypes(r *Reader, types map[string]Kind) {
 }
 
 // PutUnknown copies from a stored entity the properties without a field: unknown columns and system properties, without the
-// names in except. It does not copy unknown columns if the type has a map for them, since the map replaces them.
+// operation ID and the names in except. It does not copy unknown columns if the type has a map for them, since the map replaces them.
 func (p *Plan) PutUnknown(w *Writer, stored Stored, except ...string) {
-	if !stored.Known() {
+	if !stored.Known() || stored.own == p {
 		return
 	}
 	r := w.open(stored)
@@ -159,7 +169,7 @@ func (p *Plan) PutUnknown(w *Writer, stored Stored, except ...string) {
 	}
 	for i := range r.members {
 		m := &r.members[i]
-		if _, known := p.byName[string(m.name)]; known || p.extra != nil && !IsSystem(string(m.name)) || slices.Contains(except, string(m.name)) {
+		if _, known := p.byName[string(m.name)]; known || p.extra != nil && !IsSystem(string(m.name)) || string(m.name) == reserved.OperationID || slices.Contains(except, string(m.name)) {
 			continue
 		}
 		if err := r.read(m, &r.value); err != nil {

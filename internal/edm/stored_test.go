@@ -38,7 +38,7 @@ func TestNumbersKeepTheirStoredType(t *testing.T) {
 	}
 }
 
-// TestPutUnknown: PutUnknown copies unknown columns with their types, and system properties, but no properties of fields.
+// TestPutUnknown: PutUnknown copies unknown columns with their types, and system properties but the operation ID, and no properties of fields.
 func TestPutUnknown(t *testing.T) {
 	t.Parallel()
 	type row struct{ Name string }
@@ -46,7 +46,7 @@ func TestPutUnknown(t *testing.T) {
 		Name  string
 		Extra map[string]any `table:",extra"`
 	}
-	raw := `{"odata.etag":"x","PartitionKey":"p","RowKey":"r","Timestamp":"2020-01-01T00:00:00Z","Name":"old","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_op":"o","N":null}`
+	raw := `{"odata.etag":"x","PartitionKey":"p","RowKey":"r","Timestamp":"2020-01-01T00:00:00Z","Name":"old","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_op":"o","_life":"i","N":null}`
 	// A name with quotes cannot end the name and begin another property.
 	w := NewWriter("p", "r", 0)
 	newPlan(t, row{}).PutUnknown(w, Stored{JSON: JSONOf(`{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}`)})
@@ -57,13 +57,71 @@ func TestPutUnknown(t *testing.T) {
 		p    *Plan
 		want string
 	}{
-		{newPlan(t, row{}), `{"PartitionKey":"p","RowKey":"r","D@odata.type":"Edm.Double","D":3,"L@odata.type":"Edm.Int64","L":"5","_op":"o"}`},
-		{newPlan(t, open{}), `{"PartitionKey":"p","RowKey":"r","_op":"o"}`},
+		{newPlan(t, row{}), `{"PartitionKey":"p","RowKey":"r","D@odata.type":"Edm.Double","D":3,"L@odata.type":"Edm.Int64","L":"5","_life":"i"}`},
+		{newPlan(t, open{}), `{"PartitionKey":"p","RowKey":"r","_life":"i"}`},
 	} {
 		w := NewWriter("p", "r", 0)
 		c.p.PutUnknown(w, Stored{JSON: JSONOf(raw)})
 		if got, err := finish(w); err != nil || got != c.want {
 			t.Errorf("got %s, %v, want %s", got, err, c.want)
+		}
+	}
+}
+
+// TestOwn: an entity of which the plan knows all properties is written again without a look at what is stored, with the same result.
+func TestOwn(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		N int32
+		F float64
+		L []string `table:",each"`
+	}
+	type open struct {
+		N     int32
+		Extra map[string]any `table:",extra"`
+	}
+	for _, c := range []struct {
+		stored  string
+		v       any
+		own     bool
+		written bool // once it is written
+	}{
+		{`"N":5,"F":5.0,"_op":"o"`, &row{}, true, true},
+		{`"F":5.5,"L000":"a","L001":"b"`, &row{}, true, true},
+		{`"N":5,"F":5`, &row{}, false, false},                        // a whole number in the place of a double
+		{`"N@odata.type":"Edm.Int64","N":"5"`, &row{}, false, false}, // of another program
+		{`"N":5,"X":"x"`, &row{}, false, false},                      // a column that the type does not know
+		{`"N":5,"_life":"i"`, &row{}, false, false},                  // a system property
+		{`"N":null`, &row{}, false, true},                            // the service sends none
+		{`"N":5,"X":"x"`, &open{}, false, true},                      // in the map
+		{`"N":5,"_op":"o"`, &open{}, true, true},
+	} {
+		p := newPlan(t, reflect.ValueOf(c.v).Elem().Interface())
+		stored := Stored{JSON: JSONOf(`{"PartitionKey":"p","RowKey":"r",` + c.stored + `}`)}
+		r, _, err := stored.Open("", "")
+		if err == nil {
+			err = p.Decode(r, reflect.ValueOf(c.v).Elem())
+		}
+		if own := stored.Own(p, r); own.own == p != c.own || err != nil {
+			t.Errorf("%s as %T: got own properties %t, error %v; want %t", c.stored, c.v, own.own == p, err, c.own)
+		}
+		var bodies []string
+		for _, as := range []Stored{stored, stored.Own(p, r)} {
+			w := p.TextWriter("p", "r")
+			p.Encode(w, reflect.ValueOf(c.v).Elem(), as)
+			p.PutUnknown(w, as)
+			body, err := w.Finish()
+			if err != nil {
+				t.Fatal(err)
+			}
+			bodies = append(bodies, string(body.JSON()))
+			// What is written is known in the same way.
+			if got := body.Stored(Column{Name: "_op", Value: Value{Kind: String, S: "p"}}); got.own == p != c.written {
+				t.Errorf("%s as %T, written: got own properties %t, want %t", c.stored, c.v, got.own == p, c.written)
+			}
+		}
+		if bodies[0] != bodies[1] {
+			t.Errorf("%s as %T: got %s, want %s", c.stored, c.v, bodies[1], bodies[0])
 		}
 	}
 }

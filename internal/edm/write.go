@@ -18,6 +18,7 @@ type Writer struct {
 	surplus     int             // of bytes of the JSON in a transaction
 	head        rowSize         // the only row of most entities
 	parts       []rowSize       // part 1 first
+	owned       int             // of these, were encoded by body.own
 	stored      *Reader         // that has read the stored entity, whose columns stay
 	numberTypes map[string]Kind // types of numbers that stay as they are stored
 	err         error
@@ -121,6 +122,9 @@ func (w *Writer) Finish() (Body, error) {
 	for i, end := range w.ends {
 		w.body.columns[i].json = w.body.json[from:end:end]
 		from = end
+	}
+	if w.count > w.owned {
+		w.body.own = nil
 	}
 	body := w.body
 	if pool := w.pool; pool != nil {
