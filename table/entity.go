@@ -1,7 +1,6 @@
 package table
 
 import (
-	"net/url"
 	"strings"
 	"time"
 
@@ -170,10 +169,15 @@ func (e parts) renew(etag azcore.ETag, row edm.Stored) {
 func stamp(etag azcore.ETag) time.Time {
 	_, s, _ := strings.Cut(string(etag), "datetime'")
 	s, _, _ = strings.Cut(s, "'")
-	if s, err := url.PathUnescape(s); err == nil {
-		if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
-			return t.UTC()
+	var room [40]byte
+	text := room[:0]
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '%' && i+2 < len(s) && strings.EqualFold(s[i+1:i+3], "3A") {
+			c, i = ':', i+2
 		}
+		text = append(text, c)
 	}
-	return time.Time{}
+	t, _ := edm.ParseTime(text)
+	return t
 }

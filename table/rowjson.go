@@ -22,11 +22,11 @@ func (r Row) MarshalJSON() ([]byte, error) {
 	}
 	switch places := placesOf(r.columns); {
 	case places != "":
-		return body.Append(nil, edm.Column{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: places}}), nil
+		return body.Append(nil, edm.Column{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: places}}.Ending()), nil
 	case engine.Find(r.columns, reserved.Parts).Kind != edm.Absent:
 		return nil, ErrUnknownParts // the row is the head alone
 	}
-	return body.Append(nil), nil
+	return body.Append(nil, nil), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. Errors: *DecodeError.

@@ -95,7 +95,7 @@ func (k *codec) encode(o *order) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return body.JSON(), nil
+	return body.JSON(nil), nil
 }
 
 // decodesOne compares the decoder of one entity with another.

@@ -243,7 +243,7 @@ func handPlainTransactions() (pair, error) {
 	if err != nil {
 		return pair{}, err
 	}
-	id := edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: strings.Repeat("0", 26)}}
+	id := edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: strings.Repeat("0", 26)}}.Ending()
 	bodies := map[int][]byte{}
 	encode := func(o *order) (b []byte, err error) {
 		if b := bodies[o.Number]; b != nil {

@@ -21,7 +21,7 @@ func (e *Body) Columns() []Column {
 	if e.kept || e.json == nil {
 		return e.columns
 	}
-	r := NewReader(e.JSON())
+	r := NewReader(e.JSON(nil))
 	_, err := r.One()
 	columns, cerr := r.Columns()
 	if err != nil || cerr != nil {
@@ -30,8 +30,8 @@ func (e *Body) Columns() []Column {
 	return columns
 }
 
-// Append appends the JSON of the entity to b, with more properties behind its own.
-func (e *Body) Append(b []byte, more ...Column) []byte {
+// Append appends the JSON of the entity to b, with one more property behind its own if end is not nil.
+func (e *Body) Append(b []byte, end *Ending) []byte {
 	if e.json != nil {
 		b = append(b, e.json...)
 	} else {
@@ -40,19 +40,23 @@ func (e *Body) Append(b []byte, more ...Column) []byte {
 			b = e.columns[i].append(b)
 		}
 	}
-	for i := range more {
-		b = more[i].append(b)
+	if end != nil {
+		b = append(b, end.text...)
 	}
 	return append(b, '}')
 }
 
-// JSON returns the JSON of the entity, with more properties behind its own. The caller must not change it.
-func (e *Body) JSON(more ...Column) []byte {
-	if e.json != nil && len(more) == 0 {
+// JSON returns what Append appends. The caller must not change it.
+func (e *Body) JSON(end *Ending) []byte {
+	if e.json != nil && end == nil {
 		n := len(e.json) + 1
 		return e.json[:n:n]
 	}
-	return e.Append(make([]byte, 0, e.Length+48*len(more)), more...)
+	room := e.Length
+	if end != nil {
+		room += len(end.text)
+	}
+	return e.Append(make([]byte, 0, room), end)
 }
 
 // WithColumns returns the entity with other columns of about the same length.
@@ -61,21 +65,19 @@ func (e Body) WithColumns(columns []Column) Body {
 	return e
 }
 
-// Stored returns what is stored once the entity is sent with more properties, the operation ID or none.
-func (e *Body) Stored(more ...Column) Stored {
-	if !e.kept {
-		if e.json == nil {
-			return Stored{JSON: JSON{response: e.JSON(more...)}}
-		}
-		var last []byte
-		for i := range more {
-			last = more[i].append(last)
-		}
-		return Stored{JSON: JSON{response: e.JSON(), text: string(last)}, own: e.own}
+// Stored returns what is stored once the entity is sent, with the operation ID as its end, or without one.
+func (e *Body) Stored(end *Ending) Stored {
+	switch {
+	case e.kept && end == nil:
+		return Stored{Columns: append(make([]Column, 0, len(e.columns)), e.columns...)}
+	case e.kept:
+		return Stored{Columns: append(append(make([]Column, 0, len(e.columns)+1), e.columns...), end.Column)}
+	case e.json == nil:
+		return Stored{JSON: JSON{response: e.JSON(end)}}
+	case end == nil:
+		return Stored{JSON: JSON{response: e.JSON(nil)}, own: e.own}
 	}
-	columns := make([]Column, len(e.columns), len(e.columns)+len(more))
-	copy(columns, e.columns)
-	return Stored{Columns: append(columns, more...)}
+	return Stored{JSON: JSON{response: e.JSON(nil), text: end.text}, own: e.own}
 }
 
 // WithKeys returns the entity under other keys.
@@ -84,7 +86,7 @@ func (e Body) WithKeys(partitionKey, rowKey string) Body {
 	keysEnd := len(json)
 	e.Length += keysEnd - e.keysEnd + surplus(partitionKey) + surplus(rowKey) - surplus(e.PartitionKey) - surplus(e.RowKey)
 	if e.json != nil {
-		json = append(json, e.JSON()[e.keysEnd:]...)
+		json = append(json, e.JSON(nil)[e.keysEnd:]...)
 		e.json = json[:len(json)-1]
 	}
 	e.keysEnd = keysEnd

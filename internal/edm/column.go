@@ -16,6 +16,15 @@ func (c Column) Same(d Column) bool {
 	return c.Name == d.Name && Same(c.Value, d.Value)
 }
 
+// Ending is a property behind those of several entities: it is encoded once.
+type Ending struct {
+	Column Column
+	text   string
+}
+
+// Ending returns the property as an Ending.
+func (c Column) Ending() *Ending { return &Ending{c, string(c.append(make([]byte, 0, 64)))} }
+
 func (c *Column) append(b []byte) []byte {
 	if c.json != nil {
 		return append(b, c.json...)

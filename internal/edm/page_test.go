@@ -108,11 +108,11 @@ func TestColumnsAsEncoded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		json := a.Append(nil)
+		json := a.Append(nil, nil)
 		if got := len(escaped(json)); got != a.Length || b.Length != a.Length {
 			t.Fatalf("lengths: got %d and %d; want %d", a.Length, b.Length, got)
 		}
-		if got := b.Append(nil); string(got) != string(json) {
+		if got := b.Append(nil, nil); string(got) != string(json) {
 			t.Fatalf("got %s; want %s", got, json)
 		}
 		r := NewReader(json)
@@ -128,8 +128,8 @@ func TestColumnsAsEncoded(t *testing.T) {
 			want.PutColumn(c)
 		}
 		w, _ := want.Finish()
-		if got := string(other.Append(nil)); got != string(w.Append(nil)) || other.Length != w.Length {
-			t.Fatalf("under other keys: got %s of length %d; want %s of length %d", got, other.Length, w.Append(nil), w.Length)
+		if got := string(other.Append(nil, nil)); got != string(w.Append(nil, nil)) || other.Length != w.Length {
+			t.Fatalf("under other keys: got %s of length %d; want %s of length %d", got, other.Length, w.Append(nil, nil), w.Length)
 		}
 	})
 }

@@ -43,15 +43,18 @@ func parseDouble(text []byte) (float64, bool) {
 	return f, err == nil
 }
 
-// parseTime parses the service's form of a time and all other forms of RFC 3339.
-func parseTime(text []byte) (time.Time, bool) {
+// ParseTime parses the service's form of a time and all other forms of RFC 3339.
+func ParseTime(text []byte) (time.Time, bool) {
 	if n := len(text); n >= len("2006-01-02T15:04:05Z") && text[n-1] == 'Z' {
 		if t, ok := parsePlainTime(text); ok {
 			return t, true
 		}
 	}
 	t, err := time.Parse(time.RFC3339Nano, string(text))
-	return t.UTC(), err == nil
+	if err != nil {
+		return time.Time{}, false
+	}
+	return t.UTC(), true
 }
 
 // parsePlainTime parses 2006-01-02T15:04:05Z with up to nine fractional digits.

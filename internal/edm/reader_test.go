@@ -101,7 +101,7 @@ func FuzzReader(f *testing.F) {
 		if err != nil {
 			return // a value exceeds a limit, such as the year 1
 		}
-		body := written.Append(nil)
+		body := written.Append(nil, nil)
 		if got := len(escaped(body)); got != written.Length {
 			t.Fatalf("Length of %s: got %d; want %d, as many bytes as the SDK sends", body, written.Length, got)
 		}

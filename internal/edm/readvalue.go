@@ -69,7 +69,7 @@ func (r *Reader) parse(m *member, v *Value) error {
 		s := string(bytes.ToLower(text))
 		*v, ok = boolValue(s == "true"), s == "true" || s == "false"
 	case DateTime:
-		v.T, ok = parseTime(text)
+		v.T, ok = ParseTime(text)
 		ok = ok && isText
 	case Guid:
 		v.G, ok = parseGUID(text)

@@ -113,7 +113,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 			return fmt.Errorf("%w: %q", ErrUnknownMaintainer, name)
 		}
 	}
-	after, err := s.after(UnassignedID)
+	after, err := s.after(unassignedEnding)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *step) planRows(p *Plan) error {
 	if s.deletes() {
 		return nil
 	}
-	after, err := s.after(UnassignedID)
+	after, err := s.after(unassignedEnding)
 	if err != nil {
 		return err // with its state it is too large
 	}

@@ -8,28 +8,24 @@ import (
 
 // withID sets the operation ID of steps, which is stored in the rows that have one.
 func withID(steps []step, id string) {
+	var end *edm.Ending
 	for i := range steps {
-		steps[i].id = id
+		s := &steps[i]
+		if s.id = nil; !s.StoresID {
+			continue
+		}
+		if end == nil {
+			end = idEnding(id)
+		}
+		s.id = end
 	}
 }
 
 // Append appends the JSON of the step's row.
-func (s *step) Append(b []byte) []byte { return s.append(b, s.sent()) }
-
-func (s *step) append(b []byte, body *edm.Body) []byte {
-	if s.StoresID && s.id != "" {
-		return body.Append(b, idColumn(s.id))
-	}
-	return body.Append(b)
-}
+func (s *step) Append(b []byte) []byte { return s.sent().Append(b, s.id) }
 
 // encoded returns the JSON of the step's row.
-func (s *step) encoded() []byte {
-	if s.StoresID && s.id != "" {
-		return s.sent().JSON(idColumn(s.id))
-	}
-	return s.sent().JSON()
-}
+func (s *step) encoded() []byte { return s.sent().JSON(s.id) }
 
 // encodedForSDK returns what the SDK makes the step's part of a transaction of. It addresses the row by the keys of the JSON, and does
 // not double the quotes in them. The keys in the row's JSON are then wrong, but the service goes by the address.
@@ -44,7 +40,7 @@ func (s *step) encodedForSDK() []byte {
 	if pk, rk := wire.Doubled(body.PartitionKey), wire.Doubled(body.RowKey); pk != body.PartitionKey || rk != body.RowKey {
 		body = body.WithKeys(pk, rk)
 	}
-	return s.append(make([]byte, 0, body.Length+8), &body)
+	return body.Append(make([]byte, 0, body.Length+8), s.id)
 }
 
 // noProperties returns an entity without properties.

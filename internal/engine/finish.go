@@ -45,6 +45,6 @@ func (w *write) tellTargets(inDoubt bool) {
 func (w *write) applied(etags []azcore.ETag) {
 	steps := callersPart(w, w.currentPlan.steps)
 	for i := range steps {
-		steps[i].applied(etags[i], w.id)
+		steps[i].applied(etags[i], steps[i].id)
 	}
 }

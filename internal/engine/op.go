@@ -90,9 +90,9 @@ func (op *Op) merges() bool { return op.Kind == aztables.TransactionTypeUpdateMe
 
 // after returns the content of the row once the operation is applied, with this operation ID; zero if it is not known, or there is
 // no row. Errors: those of edm.Stored.Overlay.
-func (op *Op) after(id edm.Column) (edm.Stored, error) {
+func (op *Op) after(id *edm.Ending) (edm.Stored, error) {
 	if !op.StoresID {
-		id = edm.Column{}
+		id = nil
 	}
 	switch op.Kind {
 	case aztables.TransactionTypeDelete, aztables.TransactionTypeInsertMerge:
@@ -101,24 +101,21 @@ func (op *Op) after(id edm.Column) (edm.Stored, error) {
 		if !op.Before.Known() {
 			return edm.Stored{}, nil
 		}
-		if id.Name == "" {
+		if id == nil {
 			return op.Before.Overlay(op.Key.PartitionKey(), op.Key.RowKey(), op.Body.Columns(), edm.Column{})
 		}
-		set := append(slices.Clip(op.Body.Columns()), id)
+		set := append(slices.Clip(op.Body.Columns()), id.Column)
 		return op.Before.Overlay(op.Key.PartitionKey(), op.Key.RowKey(), set, edm.Column{})
 	}
-	if id.Name != "" {
-		return op.Body.Stored(id), nil
-	}
-	return op.Body.Stored(), nil
+	return op.Body.Stored(id), nil
 }
 
 // applied tells the target what is stored.
-func (op *Op) applied(etag azcore.ETag, id string) {
+func (op *Op) applied(etag azcore.ETag, id *edm.Ending) {
 	if op.Target == nil {
 		return
 	}
-	after, _ := op.after(idColumn(id)) // planning has seen it
+	after, _ := op.after(id) // planning has seen it
 	op.Target.Applied(etag, after)
 }
 

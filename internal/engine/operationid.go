@@ -63,5 +63,10 @@ func idColumn(id string) edm.Column {
 	return edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: id}}
 }
 
+// idEnding is an operation ID behind the properties of rows.
+func idEnding(id string) *edm.Ending { return idColumn(id).Ending() }
+
 // UnassignedID stands for the operation ID in the columns of a row that has not been written yet.
 var UnassignedID = idColumn(strings.Repeat("?", idLength)).Encoded()
+
+var unassignedEnding = UnassignedID.Ending()

@@ -80,7 +80,7 @@ func (w *write) appliedRemotes() {
 	for _, m := range w.currentPlan.remotes {
 		for i := range m.steps {
 			if s := &m.steps[i]; s.derived == nil {
-				s.applied(m.part.out.etags[i], w.id)
+				s.applied(m.part.out.etags[i], idEnding(w.id))
 			}
 		}
 	}

@@ -9,7 +9,7 @@ type step struct {
 	derived     *derivedRow // nil for an operation of the caller's
 	replannable bool        // the row was read for the operation, so that it may be planned again after a conflict
 	head        *edm.Body   // of a wide entity, what is sent of Body in the head; nil if that is all of it
-	id          string      // of the operation; "" if the row gets none
+	id          *edm.Ending // of the write; nil if the row gets none
 }
 
 // sent returns what is sent in the row of the step.

@@ -173,7 +173,7 @@ func (w *write) readStep(ctx context.Context, s *step) (f readResult, err error)
 
 // stored returns the content of a step's row once the write is applied.
 func (w *write) stored(s *step) edm.Stored {
-	after, _ := s.after(idColumn(w.id)) // planning has seen it
+	after, _ := s.after(idEnding(w.id)) // planning has seen it
 	return after
 }
 
