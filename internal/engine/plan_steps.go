@@ -18,6 +18,7 @@ func newPlan(w *write) *Plan {
 // steps returns the operations on a table that make the derived rows what they are to be. failed is the caller's operation that has
 // the derived row of err.
 func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
+	steps = make([]step, 0, len(p.order))
 	for _, rk := range p.order {
 		d := p.rows[rk]
 		if !p.writes(d) {

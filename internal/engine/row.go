@@ -20,6 +20,14 @@ type Row struct {
 	Timestamp time.Time
 	Columns   []edm.Column
 	JSON      edm.JSON // as it was read
+
+	copied *copied // the last copy of the row; most copies of a row have the same columns
+}
+
+// copied is the columns of a copy, and their owner.
+type copied struct {
+	owner   string
+	columns []edm.Column
 }
 
 // Stored returns the row's content.
@@ -110,7 +118,7 @@ func putOwner(columns []edm.Column, text string) []edm.Column {
 	return Put(columns, reserved.Owner, edm.Value{Kind: edm.String, S: text})
 }
 
-// copyOf returns the columns of a copy of a row in a partition.
+// copyOf returns the columns of a copy of a row in a partition. It changes what it knows of the row.
 func copyOf(r *Row, partition, projectionID string) []edm.Column {
 	owner := copyOwner(r.Key.RowKey(), projectionID)
 	if partition != r.Key.PartitionKey() {
@@ -119,7 +127,10 @@ func copyOf(r *Row, partition, projectionID string) []edm.Column {
 		}
 		owner += "/" + r.Key.PartitionKey()
 	}
-	return putOwner(r.Columns, owner)
+	if r.copied == nil || r.copied.owner != owner {
+		r.copied = &copied{owner, putOwner(r.Columns, owner)}
+	}
+	return r.copied.columns
 }
 
 // copyOwner is what a copy in the partition of its entity contains as its owner.
@@ -186,7 +197,7 @@ func (r *Row) with(columns []edm.Column) *Row {
 	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: columns}
 }
 
-// Copy returns a copy of the row under another key; see table.Row.Copy.
+// Copy returns a copy of the row under another key; see table.Row.Copy. It is not for concurrent use of the row.
 func (r *Row) Copy(k keys.Key, projectionID string) *Row {
 	return &Row{Key: k, Columns: copyOf(r, k.PartitionKey(), projectionID)}
 }
