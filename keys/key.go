@@ -115,12 +115,20 @@ func checkService(s string) error {
 // isPlain reports whether a text is short and has only ASCII characters that the service accepts in keys, as most keys have.
 func isPlain(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c >= 0x7f || c == '/' || c == '\\' || c == '#' || c == '?' {
+		if !plainBytes[s[i]] {
 			return false
 		}
 	}
 	return len(s) <= MaxUnits
 }
+
+// plainBytes are the ASCII characters that the service accepts in keys.
+var plainBytes = func() (plain [256]bool) {
+	for c := 0x20; c < 0x7f; c++ {
+		plain[c] = strings.IndexByte(forbidden, byte(c)) < 0
+	}
+	return plain
+}()
 
 func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
 

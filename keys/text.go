@@ -58,11 +58,17 @@ func OrderedOf[S ~string]() Part[S] {
 
 // escapedPart returns a text part. rule returns the escape character of a byte, and whether the byte needs one.
 func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part[S] {
+	escapes := new([256]byte) // of the bytes, 0 for none
+	for c := range escapes {
+		if esc, ok := rule(byte(c)); ok {
+			escapes[c] = esc
+		}
+	}
 	return Part[S]{
 		name: name, end: end, prefixes: true,
 		plain: func(v S) (string, bool) {
 			for i := range len(v) {
-				if _, ok := rule(v[i]); ok {
+				if escapes[v[i]] != 0 {
 					return "", false
 				}
 			}
@@ -70,7 +76,7 @@ func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part
 		},
 		append: func(dst []byte, v S) ([]byte, error) {
 			for i := range len(v) {
-				if esc, ok := rule(v[i]); ok {
+				if esc := escapes[v[i]]; esc != 0 {
 					dst = append(dst, esc, upperHex[v[i]>>4], upperHex[v[i]&15])
 				} else {
 					dst = append(dst, v[i])
@@ -80,10 +86,7 @@ func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part
 		},
 		parse: func(s string) (S, error) {
 			escaped := 0
-			for escaped < len(s) {
-				if _, must := rule(s[escaped]); must {
-					break
-				}
+			for escaped < len(s) && escapes[s[escaped]] == 0 {
 				escaped++
 			}
 			if escaped == len(s) {
@@ -91,7 +94,7 @@ func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part
 			}
 			b := append(make([]byte, 0, len(s)), s[:escaped]...)
 			for i := escaped; i < len(s); i++ {
-				if _, must := rule(s[i]); !must {
+				if escapes[s[i]] == 0 {
 					b = append(b, s[i])
 					continue
 				}
@@ -100,7 +103,7 @@ func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part
 				}
 				hi, lo := strings.IndexByte(upperHex, s[i+1]), strings.IndexByte(upperHex, s[i+2])
 				c := byte(hi<<4 | lo)
-				if esc, ok := rule(c); hi < 0 || lo < 0 || !ok || esc != s[i] {
+				if hi < 0 || lo < 0 || escapes[c] != s[i] {
 					return "", &KeyError{Value: s, Reason: fmt.Sprintf("contains %q, which is not an escape of this part", s[i:i+3])}
 				}
 				b = append(b, c)

@@ -78,7 +78,7 @@ func parsePlainTime(b []byte) (t time.Time, ok bool) {
 		return t, false
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
-	return t, t.Day() == day // time.Date turns 31 April into 1 May
+	return t, day <= 28 || t.Day() == day // time.Date turns 31 April into 1 May
 }
 
 // digits returns the number of at most nine digits, and a negative one if there are other characters.

@@ -115,7 +115,7 @@ func (r *Reader) parseUntyped(t *token, text []byte, v *Value) error {
 		return nil
 	}
 	var ok bool
-	if bytes.ContainsAny(text, ".eE") {
+	if !t.plain {
 		v.Kind = Double
 		v.F, ok = parseDouble(text)
 	} else if v.I, ok = parseInteger(text); ok {

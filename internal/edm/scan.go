@@ -18,7 +18,7 @@ type scanner struct {
 // token is the kind and the position of a JSON value.
 type token struct {
 	kind     byte // one of " 0 t f n { [
-	plain    bool // the string consists of ASCII characters, without escapes
+	plain    bool // the string consists of ASCII characters, without escapes; the number has digits alone, and perhaps a minus
 	escaped  bool // the string contains backslashes
 	from, to int  // without the quotes of a string
 }
@@ -98,13 +98,16 @@ func (s *scanner) number(t *token) error {
 	if !s.digits() {
 		return s.fail("has a number without digits")
 	}
+	whole := true
 	if s.i < len(s.b) && s.b[s.i] == '.' {
+		whole = false
 		s.i++
 		if !s.digits() {
 			return s.fail("has a number that ends in a decimal point")
 		}
 	}
 	if s.i < len(s.b) && (s.b[s.i] == 'e' || s.b[s.i] == 'E') {
+		whole = false
 		s.i++
 		if s.i < len(s.b) && (s.b[s.i] == '+' || s.b[s.i] == '-') {
 			s.i++
@@ -113,7 +116,7 @@ func (s *scanner) number(t *token) error {
 			return s.fail("has an exponent without digits")
 		}
 	}
-	*t = token{kind: '0', from: from, to: s.i}
+	*t = token{kind: '0', plain: whole, from: from, to: s.i}
 	return nil
 }
 

@@ -27,7 +27,7 @@ const (
 	batchBoundary  = "batch_7983230d-52ec-4114-7b65-5a94c929b9b6"
 	changeBoundary = "changeset_795fc080-16ab-4865-6969-e452743e487a"
 
-	bytesOfPart = 480 // of an operation besides its address and its entity
+	bytesOfPart = 320 // of an operation besides its address and its entity
 )
 
 // NewBatchWriter begins a transaction of n operations, of so many bytes of JSON. u is the URL of the request.
