@@ -18,43 +18,65 @@ var errSyntax = errors.New("the JSON is not that of an order")
 
 // hand reads JSON from the front to the end.
 type hand struct {
-	b []byte
-	i int
+	b    []byte
+	i    int
+	etag []byte // of the last order
 }
 
 // decodePage appends the orders of a page of a list.
 func decodePage(b []byte, all []order) ([]order, error) {
 	h := hand{b: b}
+	err := h.page(func() error {
+		all = append(all, order{})
+		return h.order(&all[len(all)-1])
+	})
+	return all, err
+}
+
+// eachOfPage calls f with each order of a page, its ETag and its JSON.
+func eachOfPage(b []byte, f func(o *order, etag string, json []byte) error) error {
+	h := hand{b: b}
+	return h.page(func() error {
+		var o order
+		from := h.i
+		if err := h.order(&o); err != nil {
+			return err
+		}
+		return f(&o, string(h.etag), b[from:h.i])
+	})
+}
+
+// page reads a page. one reads one entity.
+func (h *hand) page(one func() error) error {
 	if !h.expect('{') {
-		return nil, errSyntax
+		return errSyntax
 	}
 	for {
 		name, ok := h.text()
 		if !ok || !h.expect(':') {
-			return nil, errSyntax
+			return errSyntax
 		}
 		if string(name) != "value" {
 			if _, ok := h.text(); !ok {
-				return nil, errSyntax
+				return errSyntax
 			}
 		} else if !h.expect('[') {
-			return nil, errSyntax
+			return errSyntax
 		} else {
 			for more := h.peek() != ']'; more; more = h.expect(',') {
-				all = append(all, order{})
-				if err := h.order(&all[len(all)-1]); err != nil {
-					return nil, err
+				if err := one(); err != nil {
+					return err
 				}
 			}
 			if !h.expect(']') {
-				return nil, errSyntax
+				return errSyntax
 			}
 		}
 		if h.expect('}') {
-			return all, nil
+			return nil
 		}
 		if !h.expect(',') {
-			return nil, errSyntax
+			return errSyntax
 		}
 	}
 }
@@ -78,7 +100,9 @@ func (h *hand) order(o *order) error {
 		if !ok {
 			return errSyntax
 		}
-		if err := o.set(name, v); err != nil {
+		if string(name) == "odata.etag" {
+			h.etag = v
+		} else if err := o.set(name, v); err != nil {
 			return fmt.Errorf("property %s: %w", name, err)
 		}
 		if h.expect('}') {

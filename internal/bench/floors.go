@@ -22,7 +22,7 @@ import (
 // codec that is written by hand for orders, without keys, entities, plans, limits and operation IDs. A goal below its floor cannot be
 // reached as long as requests pass through the SDK.
 func floors() []ratio {
-	return []ratio{
+	return append([]ratio{
 		{"floor1", "Get / raw, by hand (P13)", "", 0, noMemory, 0, handGets(nil)},
 		{"floor2", "Get / SDK + (b), by hand (row1)", "", 0, noMemory, 0, handGets(unmarshalEDM)},
 		{"floor3", "page of 1,000 / SDK + (b), by hand (P14a, row2)", "", 0, noMemory, 0, handPages},
@@ -35,7 +35,7 @@ func floors() []ratio {
 		{"floor10", "encode one / (a), by hand (P7)", "", 0, noMemory, 0, handEncodes},
 		{"floor11", "decode one / (a1), by hand (P2)", "", 0, noMemory, 0, handDecodes},
 		{"T20", "the SDK's page of 1,000 / the library's", "", 0, noMemory, 0, swapped(pages(ordersOf, nil))},
-	}
+	}, wholeFloors()...)
 }
 
 // swapped exchanges the two sides of a pair.
@@ -60,8 +60,12 @@ func newByHand(r *replay) (byHand, error) {
 
 // send sends a request, and returns the body and the ETag of its response.
 func (h byHand) send(q *wire.Request) (body []byte, etag string, err error) {
+	return h.sendWith(context.Background(), q)
+}
+
+func (h byHand) sendWith(ctx context.Context, q *wire.Request) (body []byte, etag string, err error) {
 	var call wire.Call
-	if err := call.Exchange(context.Background(), h.c, q, handTimeout); err != nil {
+	if err := call.Exchange(ctx, h.c, q, handTimeout); err != nil {
 		return nil, "", err
 	}
 	body, err = call.Body()
