@@ -192,12 +192,28 @@ func handEncodes() (pair, error) {
 	if err != nil {
 		return pair{}, err
 	}
+	p.ours, err = encodesByHand()
+	return p, err
+}
+
+// encodesLikeHand compares the encoder with the one that is written by hand.
+func encodesLikeHand() (pair, error) {
+	p, err := encodes(marshalJSON)()
+	if err != nil {
+		return pair{}, err
+	}
+	p.base, err = encodesByHand()
+	return p, err
+}
+
+// encodesByHand encodes an order by hand.
+func encodesByHand() (func() error, error) {
 	o, got := newOrder(42), order{}
 	if err := (&hand{b: handEncoded(&o)}).order(&got); err != nil || !reflect.DeepEqual(got, o) {
-		return pair{}, fmt.Errorf("got order %+v, error %v; want %+v", got, err, o)
+		return nil, fmt.Errorf("got order %+v, error %v; want %+v", got, err, o)
 	}
-	p.ours = func() error { handEncoded(&o); return nil }
-	return p, nil
+	var kept []byte // so that it is allocated, as what is sent is
+	return func() error { kept = handEncoded(&o); return expect("first byte of the JSON", int(kept[0]), '{') }, nil
 }
 
 func handDecodes() (pair, error) {

@@ -40,5 +40,6 @@ func ratios() []ratio {
 		{"row11", "exact Insert / Insert", "exact Insert", 1.5, noMemory, 0, exactInserts},
 		{"row12", "15 × 60 KiB, read / SDK + (b)", "read of 15 × 60 KiB", 0.08, bytesOfData, 3, scanReads},
 		{"row13", "15 × 60 KiB, write / SDK + (b)", "write of 15 × 60 KiB", 0.10, bytesOfData, 3, scanWrites},
+		{"row14", "encode one / encoder written by hand", "encode one", 1.4, noMemory, 0, encodesLikeHand},
 	}
 }

@@ -19,11 +19,13 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 		w.setLarge()
 	}
 	w.begin()
-	before, direct := w.count, w.isDirect()
-	for i := range p.fields {
-		f := &p.fields[i]
-		if fv := f.of(v); !f.direct || !direct || !w.putDirect(f, fv) {
-			f.encode(w, fv)
+	before := w.count
+	if w.isDirect() {
+		p.encodeDirect(w, v)
+	} else {
+		for i := range p.fields {
+			f := &p.fields[i]
+			f.encode(w, f.of(v))
 		}
 	}
 	if p.extra != nil {

@@ -53,7 +53,7 @@ type field struct {
 	form   form
 	omit   bool     // omitempty
 	narrow bool     // an integer that is stored as an Int32
-	direct bool     // see Writer.putDirect
+	direct bool     // see appendDirect
 	names  []string // of the properties
 	labels []label  // of the properties
 	scalar scalar   // of the field, or of an element
@@ -262,7 +262,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			p.hint += len(l.json) + 24
 		}
 	}
-	f.direct = f.form == single && f.scalar.direct && f.first == 0 && !f.omit && !f.narrow
+	f.direct = f.form == single && len(f.path) == 1 && f.scalar.direct && f.first == 0 && !f.omit && !f.narrow
 	if f.scalar.kind == String || f.scalar.kind == Binary {
 		p.texts = append(p.texts, len(p.fields))
 	}

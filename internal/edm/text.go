@@ -65,10 +65,15 @@ func appendNumber(b []byte, f float64) []byte {
 	return b
 }
 
-// appendTime appends a time from the year 0 to 9999 in the service's form: up to seven fractional digits, without trailing zeros.
+// appendTime appends a time in UTC from the year 0 to 9999 in the service's form: up to seven fractional digits, without trailing zeros.
 func appendTime(b []byte, t time.Time) []byte {
+	const daySeconds = 24 * 60 * 60
 	year, month, day := t.Date()
-	hour, minute, second := t.Clock()
+	second := int(t.Unix() % daySeconds) // since midnight
+	if second < 0 {
+		second += daySeconds
+	}
+	hour, minute, second := second/3600, second/60%60, second%60
 	b = appendTwo(appendTwo(b, year/100), year%100)
 	b = appendTwo(append(b, '-'), int(month))
 	b = appendTwo(append(b, '-'), day)
@@ -160,11 +165,9 @@ func isSimple(s string) bool {
 	for ; i+8 <= len(s); i += 8 {
 		b := s[i : i+8]
 		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		found := w | (w-' '*each)&^w
-		for _, c := range [...]uint64{'"', '\\', '<', '>', '&'} {
-			x := w ^ c*each
-			found |= (x - each) &^ x
-		}
+		// Each of these has a byte 0 where w has one of the characters: " and & differ in one bit, and so do < and >.
+		quote, angle, backslash := (w|4*each)^'&'*each, (w|2*each)^'>'*each, w^'\\'*each
+		found := w | (w-' '*each)&^w | (quote-each)&^quote | (angle-each)&^angle | (backslash-each)&^backslash
 		if found&high != 0 {
 			return false
 		}

@@ -16,6 +16,7 @@ type Writer struct {
 	large       bool            // the JSON is not written: it is made of the columns when it is sent
 	length      int             // of the JSON that is not written
 	surplus     int             // of bytes of the JSON in a transaction
+	simpleKeys  bool            // see isSimple
 	head        rowSize         // the only row of most entities
 	parts       []rowSize       // part 1 first
 	owned       int             // of these, were encoded by body.own
@@ -49,10 +50,14 @@ func (p *Plan) TextWriter(partitionKey, rowKey string) *Writer {
 }
 
 func (w *Writer) start(partitionKey, rowKey string) *Writer {
-	w.body = Body{PartitionKey: partitionKey, RowKey: rowKey}
-	w.surplus = surplus(partitionKey) + surplus(rowKey)
+	w.body.PartitionKey, w.body.RowKey = partitionKey, rowKey
+	units := len(partitionKey) + len(rowKey)
+	if w.simpleKeys = isSimple(partitionKey) && isSimple(rowKey); !w.simpleKeys {
+		w.surplus = surplus(partitionKey) + surplus(rowKey)
+		units = utf16Units(partitionKey) + utf16Units(rowKey)
+	}
 	// 4 bytes and two for each character of the keys: the size of an entity without properties.
-	w.head.bytes = 4 + 2*(utf16Units(partitionKey)+utf16Units(rowKey))
+	w.head.bytes = 4 + 2*units
 	return w
 }
 
@@ -71,7 +76,12 @@ func (w *Writer) setLarge() {
 func (w *Writer) begin() {
 	if b := &w.body; b.json == nil && !w.large {
 		b.json = make([]byte, 0, w.hint+72+len(b.PartitionKey)+len(b.RowKey))
-		b.json = appendKeys(b.json, b.PartitionKey, b.RowKey)
+		if w.simpleKeys {
+			b.json = append(append(b.json, `{"`+PartitionKey+`":"`...), b.PartitionKey...)
+			b.json = append(append(append(b.json, `","`+RowKey+`":"`...), b.RowKey...), '"')
+		} else {
+			b.json = appendKeys(b.json, b.PartitionKey, b.RowKey)
+		}
 		b.keysEnd = len(b.json)
 	}
 }
