@@ -26,7 +26,7 @@ func (op Op) send(ctx context.Context) error { return public(op.op.Send(ctx)) }
 
 // maintained prepares an operation for its table's maintainers.
 func (op Op) maintained() Op {
-	op.op = op.op.Prepared()
+	op.op.Prepare()
 	return op
 }
 

@@ -48,6 +48,8 @@ func TestTransactRefusedBeforeSending(t *testing.T) {
 		"none":             {nil, -1, nil, &limit},
 		"101":              {many(101), -1, nil, &limit},
 		"a row twice":      {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(employeeKey("Sales", 1))}, 2, table.ErrDuplicateRow, nil},
+		"side by side":     {[]table.Op{insert("Sales", 1), insert("Sales", 2), staff.DeleteAnyOp(employeeKey("Sales", 2))}, 2, table.ErrDuplicateRow, nil},
+		"not in order":     {[]table.Op{insert("Sales", 3), insert("Sales", 1), insert("Sales", 2), insert("Sales", 3)}, 3, table.ErrDuplicateRow, nil},
 		"two partitions":   {[]table.Op{insert("Sales", 1), insert("Marketing", 2)}, 1, table.ErrOtherPartition, nil},
 		"two tables":       {[]table.Op{insert("Sales", 1), other.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, nil, &value},
 		"two services":     {[]table.Op{insert("Sales", 1), elsewhere.InsertOp(&employee{"Sales", 2, "x", 1})}, 1, nil, &value},

@@ -47,5 +47,10 @@ type Stored struct {
 	own *Plan
 }
 
+// MayHave reports whether the entity may have a system property that is not the operation ID.
+func (s Stored) MayHave(name string) bool {
+	return s.own == nil && (s.JSON.Len() == 0 || s.JSON.Mentions(name))
+}
+
 // Known reports whether the content is known.
 func (s Stored) Known() bool { return s.JSON.Len() > 0 || s.Columns != nil }

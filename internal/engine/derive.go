@@ -176,11 +176,11 @@ var errCopy = errors.New("it was read from a copy of its row: write it by the ha
 
 // Prepared prepares an operation: its table's maintainers derive rows from it, and its row is read first unless it is
 // known or the table writes blindly.
-func (op Op) Prepared() Op {
+func (op *Op) Prepare() {
 	op.Known = op.Known && op.Copied == nil && !op.Edited
 	m := &op.Table.Mode
 	if op.needsPlanning = len(m.Maintainers) > 0 || m.Parts > 0 || !op.Known && !m.BlindWrites; op.needsPlanning || op.Err != nil {
-		return op
+		return
 	}
 	switch {
 	case op.Copied != nil:
@@ -190,7 +190,6 @@ func (op Op) Prepared() Op {
 	case op.Before.Known() && hasParts(op.Before):
 		op.Err = ErrUnknownParts
 	}
-	return op
 }
 
 // put adds the state to an operation that stores the row, or merges into it. maintained reports that the handle has maintainers.

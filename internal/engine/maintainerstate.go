@@ -63,7 +63,7 @@ func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
 
 // HasState reports whether a row contains maintainer state.
 func HasState(row edm.Stored, k keys.Key) bool {
-	if row.JSON.Len() > 0 && !row.JSON.Mentions(reserved.MaintainerState) {
+	if !row.MayHave(reserved.MaintainerState) {
 		return false
 	}
 	s, err := stateOf(row, k)

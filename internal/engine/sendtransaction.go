@@ -16,8 +16,8 @@ import (
 
 // checkTogether returns an error if operations cannot be one transaction.
 func checkTogether(ops []Op) error {
-	rows := make(map[string]bool, len(ops))
-	size := 0
+	var rows map[string]bool // nil as long as the RowKeys ascend
+	last, size := "", 0
 	var outbox Outbox
 	first := &ops[0]
 	for i := range ops {
@@ -29,12 +29,18 @@ func checkTogether(ops []Op) error {
 		if err := op.Usable(); err != nil {
 			return fail(err)
 		}
+		if rows == nil && op.Key.RowKey() < last {
+			rows = make(map[string]bool, len(ops))
+			for _, before := range ops[:i] {
+				rows[before.Key.RowKey()] = true
+			}
+		}
 		switch {
 		case !op.Table.Same(first.Table):
 			return fail(&ValueError{Field: "table", Reason: "is not that of the first operation, " + first.Table.Name + ": a transaction writes one table of one service"})
 		case op.Key.PartitionKey() != first.Key.PartitionKey():
 			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherPartition, edm.Quote(op.Key.PartitionKey()), edm.Quote(first.Key.PartitionKey())))
-		case rows[op.Key.RowKey()]:
+		case rows[op.Key.RowKey()], i > 0 && op.Key.RowKey() == last:
 			return fail(ErrDuplicateRow)
 		case op.Table.Mode.Outbox != nil && outbox != nil && !SameOutbox(op.Table.Mode.Outbox, outbox):
 			return fail(&ValueError{Field: "outbox", Reason: "is not that of an earlier operation: a transaction has one outbox"})
@@ -42,7 +48,9 @@ func checkTogether(ops []Op) error {
 		if op.Table.Mode.Outbox != nil {
 			outbox = op.Table.Mode.Outbox
 		}
-		rows[op.Key.RowKey()] = true
+		if last = op.Key.RowKey(); rows != nil {
+			rows[last] = true
+		}
 		size += op.Body.Length
 	}
 	if size > maxTransaction {

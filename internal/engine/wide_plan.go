@@ -151,7 +151,7 @@ func overlaid(columns, set []edm.Column) []edm.Column {
 
 // hasParts reports whether a row is the head of a wide entity.
 func hasParts(row edm.Stored) bool {
-	if row.JSON.Len() > 0 && !row.JSON.Mentions(reserved.Parts) {
+	if !row.MayHave(reserved.Parts) {
 		return false
 	}
 	columns, err := row.Decoded()
