@@ -165,11 +165,10 @@ func (w *writer) key() Enc {
 }
 
 func ofText(s, end string) Enc {
-	e := Raw(s)
-	if e.set {
-		e.end = end
+	if err := checkKey(s); err != nil {
+		return Enc{err: err}
 	}
-	return e
+	return Enc{text: s, end: end, set: true}
 }
 
 // reader decodes a key part by part and keeps the first error.

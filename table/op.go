@@ -24,11 +24,8 @@ func (op Op) Err() error { return public(op.op.Check()) }
 // send is a write on its own.
 func (op Op) send(ctx context.Context) error { return public(op.op.Send(ctx)) }
 
-// maintained prepares an operation for its table's maintainers.
-func (op Op) maintained() Op {
-	op.op.Prepare()
-	return op
-}
+// maintain prepares an operation for its table's maintainers.
+func (op *Op) maintain() { op.op.Prepare() }
 
 // target is the entity that an operation was made of.
 type target struct {
@@ -99,18 +96,17 @@ func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 	t.renew(etag, row)
 }
 
-// begin begins an operation.
-func (h handle) begin(method string, kind aztables.TransactionType, k keys.Key) Op {
-	return Op{op: engine.Op{
-		Table: h.engine, Method: method, Kind: kind, Key: k,
-		StoresID: !h.engine.Options.OmitOperationID && kind != aztables.TransactionTypeDelete,
-	}}
+// begin begins an operation, which is zero.
+func (op *Op) begin(h handle, method string, kind aztables.TransactionType, k keys.Key) {
+	o := &op.op
+	o.Table, o.Method, o.Kind, o.Key = h.engine, method, kind, k
+	o.StoresID = !h.engine.Options.OmitOperationID && kind != aztables.TransactionTypeDelete
 }
 
 // of is begin for an entity that was read. Its content is the row before the operation; whole asks that it is known.
-func (h handle) of(method string, kind aztables.TransactionType, e entity, use targetUse, whole bool) (Op, parts) {
-	op := h.begin(method, kind, keys.Key{})
-	p := e.parts()
+func (h handle) of(method string, kind aztables.TransactionType, e entity, use targetUse, whole bool) (op Op, p parts) {
+	op.begin(h, method, kind, keys.Key{})
+	p = e.parts()
 	if op.op.Err = p.usable(whole); p.value == nil {
 		return op, p
 	}
@@ -130,7 +126,10 @@ func storing[T any](ctx context.Context, op Op) (*Entity[T], error) {
 }
 
 // InsertOp is [Table.Insert] as part of a transaction. [Stored] gives the entity.
-func (t *Table[T]) InsertOp(v *T) Op { return t.h.insertByFields(newEntity(v)) }
+func (t *Table[T]) InsertOp(v *T) Op {
+	e := newEntity(v)
+	return t.h.insert("Insert", t.h.shape.keyOf(e.parts().value), e, true)
+}
 
 // InsertAtOp is [Table.InsertAt] as part of a transaction.
 func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op {
@@ -147,25 +146,23 @@ func newEntity[T any](v *T) entity {
 	return &Entity[T]{Value: *v}
 }
 
-func (h handle) insertByFields(e entity) Op {
-	return h.insert("Insert", h.shape.keyOf(e.parts().value), e, true)
-}
-
 // insert is the operation of Insert and InsertAt. agrees reports that the key was made of the value.
-func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
-	op := h.begin(method, aztables.TransactionTypeAdd, k)
+func (h handle) insert(method string, k keys.Key, e entity, agrees bool) (op Op) {
+	op.begin(h, method, aztables.TransactionTypeAdd, k)
 	p := e.parts().at(k)
 	if op.op.Body, op.op.Err = h.createNew(k, p.value, agrees); op.op.Err != nil {
 		return op
 	}
 	op.stored, op.op.Known = e, true
 	op.op.Target = &target{parts: p, use: makesEntity}
-	return op.maintained()
+	op.maintain()
+	return op
 }
 
 // UpsertOp is [Table.Upsert] as part of a transaction. [Stored] gives the entity.
 func (t *Table[T]) UpsertOp(v *T, mode UpsertMode) Op {
-	return t.h.upsertByFields(newEntity(v), mode)
+	e := newEntity(v)
+	return t.h.upsert("Upsert", t.h.shape.keyOf(e.parts().value), e, mode, true)
 }
 
 // UpsertAtOp is [Table.UpsertAt] as part of a transaction.
@@ -173,12 +170,8 @@ func (t *Table[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
 	return t.h.upsert("UpsertAt", k, newEntity(v), mode, false)
 }
 
-func (h handle) upsertByFields(e entity, mode UpsertMode) Op {
-	return h.upsert("Upsert", h.shape.keyOf(e.parts().value), e, mode, true)
-}
-
-func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agrees bool) Op {
-	op := h.begin(method, aztables.TransactionTypeInsertReplace, k)
+func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agrees bool) (op Op) {
+	op.begin(h, method, aztables.TransactionTypeInsertReplace, k)
 	p := e.parts().at(k)
 	if op.op.Body, op.op.Err = h.createNew(k, p.value, agrees); op.op.Err != nil {
 		return op
@@ -199,13 +192,18 @@ func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agr
 	}
 	op.stored = e
 	op.op.Target = &target{parts: p, use: use}
-	return op.maintained()
+	op.maintain()
+	return op
 }
 
 // ReplaceOp is [Table.Replace] as part of a transaction.
 func (t *Table[T]) ReplaceOp(e *Entity[T]) Op { return t.h.replace("Replace", e) }
 
-func (h handle) replace(method string, e entity) Op { return h.replacement(method, e).maintained() }
+func (h handle) replace(method string, e entity) Op {
+	op := h.replacement(method, e)
+	op.maintain()
+	return op
+}
 
 // ReplaceAnyOp is [Table.ReplaceAny] as part of a transaction.
 func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op { return t.h.replaceAny(e) }
@@ -213,7 +211,8 @@ func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op { return t.h.replaceAny(e) }
 func (h handle) replaceAny(e entity) Op {
 	op := h.replacement("ReplaceAny", e, engine.StateProperties()...) // e may be older than the row
 	op.op.Match, op.op.Known = azcore.ETagAny, false
-	return op.maintained()
+	op.maintain()
+	return op
 }
 
 func (h handle) replacement(method string, e entity, except ...string) Op {
@@ -241,7 +240,8 @@ func (h handle) merge(e entity, changes []set) Op {
 		return op
 	}
 	op.op.Target.(*target).sets = changes
-	return op.maintained()
+	op.maintain()
+	return op
 }
 
 // MergeAnyOp is [Table.MergeAny] as part of a transaction.
@@ -249,8 +249,8 @@ func (t *Table[T]) MergeAnyOp(k keys.Key, changes ...Set[T]) Op {
 	return t.h.mergeAny(k, sets(changes))
 }
 
-func (h handle) mergeAny(k keys.Key, changes []set) Op {
-	op := h.begin("MergeAny", aztables.TransactionTypeUpdateMerge, k)
+func (h handle) mergeAny(k keys.Key, changes []set) (op Op) {
+	op.begin(h, "MergeAny", aztables.TransactionTypeUpdateMerge, k)
 	op.op.Match = azcore.ETagAny
 	switch op.op.Body, op.op.Err = h.encodeSets(k, changes, edm.Stored{}); {
 	case op.op.Err != nil:
@@ -259,7 +259,8 @@ func (h handle) mergeAny(k keys.Key, changes []set) Op {
 	case h.shape.version > 0:
 		op.op.Err = &ValueError{Field: "sets", Reason: "rows of this table have versions, so a merge must see the entity: Get it and use Merge"}
 	}
-	return op.maintained()
+	op.maintain()
+	return op
 }
 
 // TouchOp is [Table.Touch] as part of a transaction.
@@ -277,7 +278,8 @@ func (h handle) touch(e entity) Op {
 	w := edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), 0)
 	h.reserveID(w)
 	op.op.Body, op.op.Err = w.Finish()
-	return op.maintained()
+	op.maintain()
+	return op
 }
 
 // PinOp returns an operation that changes nothing. With it, the transaction fails with ErrChanged or ErrNotFound unless the row is
@@ -304,16 +306,18 @@ func (t *Table[T]) DeleteOp(e *Entity[T]) Op { return t.h.remove(e) }
 
 func (h handle) remove(e entity) Op {
 	op, _ := h.of("Delete", aztables.TransactionTypeDelete, e, removes, false)
-	return op.maintained()
+	op.maintain()
+	return op
 }
 
 // DeleteAnyOp is [Table.DeleteAny] as part of a transaction.
 func (t *Table[T]) DeleteAnyOp(k keys.Key) Op { return t.h.removeAny(k) }
 
-func (h handle) removeAny(k keys.Key) Op {
-	op := h.begin("DeleteAny", aztables.TransactionTypeDelete, k)
+func (h handle) removeAny(k keys.Key) (op Op) {
+	op.begin(h, "DeleteAny", aztables.TransactionTypeDelete, k)
 	op.op.Match, op.op.Err = azcore.ETagAny, k.Err()
-	return op.maintained()
+	op.maintain()
+	return op
 }
 
 // UpsertMode says what Upsert does with the other properties of a row that exists.

@@ -70,7 +70,7 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 	if remove.op.Err != nil {
 		return remove, insert, remove.op.Err
 	}
-	insert = other.begin(method, aztables.TransactionTypeAdd, to)
+	insert.begin(other, method, aztables.TransactionTypeAdd, to)
 	value := p.value
 	if row, isRow := value.(*Row); isRow { // which contains its key
 		moved := *row
@@ -85,6 +85,7 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 	}
 	insert.op.Known = true
 	insert.op.Target = &target{parts: p, use: rekeys, to: to}
-	remove, insert = remove.maintained(), insert.maintained()
+	remove.maintain()
+	insert.maintain()
 	return remove, insert, remove.op.Err
 }
