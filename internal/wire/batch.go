@@ -71,11 +71,16 @@ func (p *batchParser) cut() {
 
 // line returns the next line without its end. whole is false if the response ends inside the line.
 func (p *batchParser) line() (line []byte, whole bool) {
-	line, p.rest, whole = bytes.Cut(p.rest, []byte("\n"))
-	if whole {
-		line = bytes.TrimSuffix(line, []byte("\r"))
+	end := bytes.IndexByte(p.rest, '\n')
+	if end < 0 {
+		line, p.rest = p.rest, nil
+		return line, false
 	}
-	return line, whole
+	line, p.rest = p.rest[:end], p.rest[end+1:]
+	if end > 0 && line[end-1] == '\r' {
+		line = line[:end-1]
+	}
+	return line, true
 }
 
 // outer reads the whole response: one part, which is a change set, between boundaries.
@@ -211,14 +216,15 @@ func (p *batchParser) header() (h batchHeader, err error) {
 		if len(line) == 0 {
 			return h, nil
 		}
-		name, value, ok := bytes.Cut(line, []byte(":"))
-		switch {
-		case !ok:
+		colon := bytes.IndexByte(line, ':')
+		if colon < 0 {
 			return batchHeader{}, errMalformed
-		case bytes.EqualFold(name, []byte("Content-Type")):
-			h.contentType = bytes.TrimSpace(value)
-		case bytes.EqualFold(name, []byte("ETag")):
-			h.etag = bytes.TrimSpace(value)
+		}
+		switch name := line[:colon]; {
+		case len(name) == len("ETag") && bytes.EqualFold(name, []byte("ETag")):
+			h.etag = bytes.TrimSpace(line[colon+1:])
+		case len(name) == len("Content-Type") && bytes.EqualFold(name, []byte("Content-Type")):
+			h.contentType = bytes.TrimSpace(line[colon+1:])
 		}
 	}
 }
