@@ -33,7 +33,7 @@ type target struct {
 	use     targetUse
 	sets    []set // of a merge
 	wasRead bool  // its row was known before
-	to      keys.Key
+	to      *keys.Key
 }
 
 // targetUse is what an operation does with its entity.
@@ -85,9 +85,9 @@ func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 		t.upgraded = upgraded
 		return
 	case rekeys:
-		*t.key = t.to
+		*t.key = *t.to
 		if r, isRow := t.value.(*Row); isRow {
-			r.Key = t.to
+			r.Key = *t.to
 		}
 	}
 	if (t.use == mergesSets || t.use == touches) && !t.wasRead {

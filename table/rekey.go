@@ -84,7 +84,7 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 		return remove, insert, insert.op.Err
 	}
 	insert.op.Known = true
-	insert.op.Target = &target{parts: p, use: rekeys, to: to}
+	insert.op.Target = &target{parts: p, use: rekeys, to: &to}
 	remove.maintain()
 	insert.maintain()
 	return remove, insert, remove.op.Err

@@ -3,6 +3,7 @@ package edm
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/netip"
@@ -88,10 +89,26 @@ func newPlan(t testing.TB, v any, boundPaths ...[]int) *Plan {
 	return p
 }
 
+// encode encodes v with both kinds of writers, which do the same.
 func encode[T any](p *Plan, v T) (string, error) {
-	w := NewWriter("p", "r", 0)
-	p.Encode(w, reflect.ValueOf(&v).Elem(), Stored{})
-	return finish(w)
+	var bodies [2]Body
+	var errs [2]error
+	var sizes [2]rowSize // of the head
+	for i, w := range []*Writer{NewWriter("p", "r", 0), p.TextWriter("p", "r")} {
+		p.Encode(w, reflect.ValueOf(&v).Elem(), Stored{})
+		sizes[i] = w.head
+		bodies[i], errs[i] = w.Finish()
+	}
+	want, got := string(bodies[0].Append(nil, nil)), string(bodies[1].Append(nil, nil))
+	switch {
+	case fmt.Sprint(errs[1]) != fmt.Sprint(errs[0]):
+		return "", fmt.Errorf("the writer of texts got error %v; want %v", errs[1], errs[0])
+	case errs[0] == nil && sizes[1] != sizes[0]:
+		return "", fmt.Errorf("the writer of texts counted %+v; want %+v", sizes[1], sizes[0])
+	case errs[0] == nil && (got != want || bodies[1].Length != bodies[0].Length):
+		return "", fmt.Errorf("the writer of texts got %s of length %d; want %s of length %d", got, bodies[1].Length, want, bodies[0].Length)
+	}
+	return want, errs[0]
 }
 
 // decode reads the entity body. It adds keys if body has none.

@@ -8,35 +8,6 @@ import (
 	"time"
 )
 
-// This file encodes the most frequent fields straight into the JSON of a writer that keeps no columns.
-
-// isDirect reports whether fields can be encoded straight into the JSON.
-func (w *Writer) isDirect() bool { return !w.body.kept && w.numberTypes == nil && w.err == nil }
-
-// encodeDirect encodes the fields of v.
-func (p *Plan) encodeDirect(w *Writer, v reflect.Value) {
-	b, row := w.body.json, &w.head
-	for i := range p.fields {
-		f := &p.fields[i]
-		switch {
-		case f.form == bound:
-			continue
-		case f.direct:
-			if longer, size := appendDirect(b, &f.labels[0], v.Field(f.path[0])); size > 0 {
-				b = longer
-				w.count++
-				row.count++
-				row.bytes += size
-				continue
-			}
-		}
-		w.body.json = b
-		f.encode(w, f.of(v))
-		b = w.body.json
-	}
-	w.body.json = b
-}
-
 // appendDirect appends the property of a field that is direct, and returns its size by the service's formula. The size is 0 if the
 // property was not appended: its value is absent, long, or needs escapes.
 func appendDirect(b []byte, l *label, v reflect.Value) ([]byte, int) {

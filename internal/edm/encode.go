@@ -20,7 +20,7 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 	}
 	w.begin()
 	before := w.count
-	if w.isDirect() {
+	if !w.body.kept && w.numberTypes == nil {
 		p.encodeDirect(w, v)
 	} else {
 		for i := range p.fields {
@@ -34,6 +34,30 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 	if before == 0 && w.numberTypes == nil {
 		w.body.own, w.owned = p, w.count
 	}
+}
+
+// encodeDirect encodes the fields of v straight into the JSON of a writer that keeps no columns, if they are of the frequent types.
+func (p *Plan) encodeDirect(w *Writer, v reflect.Value) {
+	b, row := w.body.json, &w.head
+	for i := range p.fields {
+		f := &p.fields[i]
+		switch {
+		case f.form == bound:
+			continue
+		case f.direct:
+			if longer, size := appendDirect(b, &f.labels[0], v.Field(f.path[0])); size > 0 {
+				b = longer
+				w.count++
+				row.count++
+				row.bytes += size
+				continue
+			}
+		}
+		w.body.json = b
+		f.encode(w, f.of(v))
+		b = w.body.json
+	}
+	w.body.json = b
 }
 
 // EncodeField writes the value v of the field at path, for a merge. An absent value is an error, since a merge does not change

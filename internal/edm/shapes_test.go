@@ -1,6 +1,7 @@
 package edm
 
 import (
+	"encoding/base64"
 	"fmt"
 	"reflect"
 	"strings"
@@ -94,10 +95,35 @@ func TestShapes(t *testing.T) {
 
 // readColumns reads one entity as columns.
 func (r *Reader) readColumns() ([]Column, error) {
+	defer r.Release()
 	if _, err := r.One(); err != nil {
 		return nil, err
 	}
 	return r.Columns()
+}
+
+// TestRelease: what was decoded stays when the reader is used again.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	p := newPlan(t, learner{})
+	var shapes Shapes
+	json := func(i int) []byte {
+		return fmt.Appendf(nil, `{"odata.etag":"e%d","PartitionKey":"p%d","RowKey":"r%d","A":"a%d","B":%d,"D@odata.type":"Edm.Binary","D":"%s"}`, i, i, i, i, i, base64.StdEncoding.EncodeToString(fmt.Append(nil, i)))
+	}
+	var all []learner
+	var entities []Entity
+	for i := range 50 {
+		r := shapes.Reader(json(i))
+		v, in := readLearner(t, p, r)
+		r.Release()
+		all, entities = append(all, v), append(entities, in)
+	}
+	for i := range all {
+		want, in := readLearner(t, p, NewReader(json(i)))
+		if !reflect.DeepEqual(all[i], want) || !reflect.DeepEqual(entities[i], in) {
+			t.Errorf("got %+v of %+v; want %+v of %+v", all[i], entities[i], want, in)
+		}
+	}
 }
 
 // TestShapesLearn: the second reader knows all members of the first. What is learned does not hold the response, and does not grow

@@ -25,4 +25,7 @@ func TestOwners(t *testing.T) {
 	if k, is := c.Primary(); !is || k != row.Key || c.ProjectionID() != "id" || c.Owner() != "" {
 		t.Errorf("got a copy: %v, of %v, %q, %q; want one of %v, id", is, k, c.ProjectionID(), c.Owner(), row.Key)
 	}
+	if again, full := row.Copy(keys.Stored("p", "d"), "id"), row.Copy(keys.Stored("p", "e"), ""); again.ProjectionID() != "id" || full.ProjectionID() != "" {
+		t.Errorf("got projections %q and %q; want id and none", again.ProjectionID(), full.ProjectionID())
+	}
 }
