@@ -218,7 +218,7 @@ func (w *write) giveUp(ctx context.Context) state {
 func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err error) {
 	p := &planner{write: w, steps: make([]step, len(w.ops))}
 	for i := range w.ops {
-		p.steps[i] = step{Op: w.ops[i], opIndex: i}
+		p.steps[i].Op, p.steps[i].opIndex = w.ops[i], i
 	}
 	effects, derived, failed, err := p.planAll(ctx)
 	if len(p.remotes) > 0 {

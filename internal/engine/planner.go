@@ -27,7 +27,10 @@ var errNothing = errors.New("all operations were passed over")
 // planAll adds the derived steps. failed is the caller's operation that cannot be planned, -1 for none.
 func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, failed int, err error) {
 	w := k.write
-	if derived = slices.ContainsFunc(k.steps, func(s step) bool { return s.needsPlanning }); !derived && len(w.moved) == 0 {
+	for i := range k.steps {
+		derived = derived || k.steps[i].needsPlanning
+	}
+	if !derived && len(w.moved) == 0 {
 		return nil, false, -1, nil
 	}
 	p := newPlan(w)
