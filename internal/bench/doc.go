@@ -25,6 +25,10 @@
 // same, then converted to typed fields; (b) aztables.EDMEntity, as the documentation of the SDK shows, copied into the struct. Raw is
 // the call of the SDK alone. The clients of "plain" lines lack the options of table.ClientOptions.
 //
+// Lines of floors have no goal: what code that is written by hand for one type costs, through the same pipeline. "whole" is the same code
+// with all that a method of a table promises: a bound of its time, an operation ID, checked keys and values, and entities with their keys,
+// ETags, times and stored content.
+//
 // The tests of this package compare the number of allocations of the library's side with testdata/allocations.txt, and the numbers of
 // requests with their goals. Times are never compared by a test.
 package main

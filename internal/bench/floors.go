@@ -16,9 +16,9 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// floors returns lines without goals. T20 is what it costs that the SDK decodes a page to maps and encodes it again. The others are what the SDK's smallest call costs with a
-// codec that is written by hand for orders, without keys, entities, plans, limits and operation IDs. A goal below its floor cannot be
-// reached as long as requests pass through the SDK.
+// floors returns lines without goals. T20 is what it costs that the SDK decodes a page to maps and encodes it again. The others are what
+// the SDK's smallest call costs with a codec that is written by hand for orders, without keys, entities, plans, limits and operation
+// IDs; see also wholeFloors. A goal below its floor cannot be reached as long as requests pass through the SDK.
 func floors() []ratio {
 	return append([]ratio{
 		{"floor1", "Get / raw, by hand (P13)", "", 0, noMemory, 0, handGets(nil)},
