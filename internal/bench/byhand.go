@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -61,4 +62,41 @@ func handPair(of func() (pair, error), orders int, ours func(byHand) func() erro
 		p.ours = ours(h)
 		return p, p.ours()
 	}
+}
+
+func expectETag(etag string, err error) error {
+	if err != nil {
+		return err
+	}
+	return expect("length of the ETag", len(etag), etagLength)
+}
+
+// plainPair returns the operation by hand, by a client without the tap, beside the baseline of another pair.
+func plainPair(of func() (pair, error), ours func(*aztables.Client) func() error) (pair, error) {
+	p, err := of()
+	if err != nil {
+		return pair{}, err
+	}
+	r := newReplay()
+	if err := create(r, newOrders(100)...); err != nil {
+		return pair{}, err
+	}
+	c, err := sdkTable(r)
+	p.ours = ours(c)
+	return p, err
+}
+
+// plainGet reads an order by a client without the tap.
+func plainGet(c *aztables.Client, partitionKey, row string) (o order, etag string, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var call wire.Call
+	got, err := c.GetEntity(call.Read(ctx), partitionKey, row, nil)
+	if err == nil {
+		body, err = call.Body()
+	}
+	if err == nil {
+		err = (&hand{b: body}).order(&o)
+	}
+	return o, string(got.ETag), body, err
 }

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -125,13 +124,6 @@ func handTransactions() (pair, error) {
 	})()
 }
 
-func expectETag(etag string, err error) error {
-	if err != nil {
-		return err
-	}
-	return expect("length of the ETag", len(etag), etagLength)
-}
-
 func handEncodes() (pair, error) {
 	p, err := encodes(marshalJSON)()
 	if err != nil {
@@ -174,31 +166,10 @@ func handDecodes() (pair, error) {
 // handPlainGets is Get of a client without the tap: the SDK's GetEntity, and a decoder by hand for the response that the pipeline has
 // captured, since the SDK's own bytes have lost the points of doubles.
 func handPlainGets() (pair, error) {
-	p, err := gets(plainOrders, nil)()
-	if err != nil {
-		return pair{}, err
-	}
-	r := newReplay()
-	if err := create(r, newOrders(100)...); err != nil {
-		return pair{}, err
-	}
-	c, err := sdkTable(r)
-	row := rowKey(42)
-	p.ours = func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		var call wire.Call
-		if _, err := c.GetEntity(call.Read(ctx), customer, row, nil); err != nil {
-			return err
-		}
-		body, err := call.Body()
-		if err != nil {
-			return err
-		}
-		var o order
-		return (&hand{b: body}).order(&o)
-	}
-	return p, err
+	return plainPair(gets(plainOrders, nil), func(c *aztables.Client) func() error {
+		row := rowKey(42)
+		return func() error { _, _, _, err := plainGet(c, customer, row); return err }
+	})
 }
 
 // handPlainTransactions is the SDK's transaction of the bodies that the library sends, which have an operation ID, and the types of

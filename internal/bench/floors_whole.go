@@ -235,80 +235,56 @@ func wholeTransactions() (pair, error) {
 
 // wholePlainGets is wholeGets of a client without the tap.
 func wholePlainGets() (pair, error) {
-	p, err := gets(plainOrders, nil)()
-	if err != nil {
-		return pair{}, err
-	}
-	r := newReplay()
-	if err := create(r, newOrders(100)...); err != nil {
-		return pair{}, err
-	}
-	c, err := sdkTable(r)
 	of := newOrder(42)
-	p.ours = func() error {
-		k, err := of.check()
-		if err != nil {
+	return plainPair(gets(plainOrders, nil), func(c *aztables.Client) func() error {
+		return func() error {
+			k, err := of.check()
+			if err != nil {
+				return err
+			}
+			o, etag, body, err := plainGet(c, k.PartitionKey(), k.RowKey())
+			if err == nil {
+				_, err = o.stored(k, etag, body)
+			}
 			return err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		var call wire.Call
-		got, err := c.GetEntity(call.Read(ctx), k.PartitionKey(), k.RowKey(), nil)
-		if err != nil {
-			return err
-		}
-		body, err := call.Body() // the SDK's own bytes have lost the points of doubles
-		if err != nil {
-			return err
-		}
-		var o order
-		if err := (&hand{b: body}).order(&o); err != nil {
-			return err
-		}
-		_, err = o.stored(k, string(got.ETag), body)
-		return err
-	}
-	return p, err
+	})
 }
 
 // wholePlainTransactions is wholeTransactions of a client without the tap.
 func wholePlainTransactions() (pair, error) {
 	const n = 100
-	p, err := transactions(plainOrders, encoded())()
-	if err != nil {
-		return pair{}, err
-	}
-	all, r := newOrders(n), newReplay()
-	if err := create(r, all...); err != nil {
-		return pair{}, err
-	}
-	c, err := sdkTable(r)
-	p.ours = func() error {
-		id, known, actions := handID(), make([]keys.Key, n), make([]aztables.TransactionAction, n)
-		for i := range all {
-			k, err := all[i].check()
-			if err != nil {
-				return err
-			}
-			known[i], actions[i] = k, aztables.TransactionAction{ActionType: aztables.TransactionTypeInsertReplace, Entity: all[i].withID(id)}
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		var call wire.Call
-		if _, err := c.SubmitTransaction(call.Write(ctx, handTimeout), actions, nil); err != nil {
-			return err
-		}
-		body, err := call.Body()
+	all := newOrders(n)
+	return plainPair(transactions(plainOrders, encoded()), func(c *aztables.Client) func() error {
+		return func() error { return plainTransaction(c, all) }
+	})
+}
+
+func plainTransaction(c *aztables.Client, all []order) error {
+	n := len(all)
+	id, known, actions := handID(), make([]keys.Key, n), make([]aztables.TransactionAction, n)
+	for i := range all {
+		k, err := all[i].check()
 		if err != nil {
 			return err
 		}
-		etags, _, err := wire.ParseBatchResponse(body, n)
-		for i := range etags {
-			if err == nil {
-				_, err = all[i].stored(known[i], string(etags[i]), actions[i].Entity)
-			}
-		}
+		known[i], actions[i] = k, aztables.TransactionAction{ActionType: aztables.TransactionTypeInsertReplace, Entity: all[i].withID(id)}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var call wire.Call
+	if _, err := c.SubmitTransaction(call.Write(ctx, handTimeout), actions, nil); err != nil {
 		return err
 	}
-	return p, err
+	body, err := call.Body()
+	if err != nil {
+		return err
+	}
+	etags, _, err := wire.ParseBatchResponse(body, n)
+	for i := range etags {
+		if err == nil {
+			_, err = all[i].stored(known[i], string(etags[i]), actions[i].Entity)
+		}
+	}
+	return err
 }
