@@ -103,7 +103,7 @@ func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part
 				}
 				hi, lo := strings.IndexByte(upperHex, s[i+1]), strings.IndexByte(upperHex, s[i+2])
 				c := byte(hi<<4 | lo)
-				if hi < 0 || lo < 0 || escapes[c] != s[i] {
+				if hi < 0 || lo < 0 || escapes[c] == 0 || escapes[c] != s[i] {
 					return "", &KeyError{Value: s, Reason: fmt.Sprintf("contains %q, which is not an escape of this part", s[i:i+3])}
 				}
 				b = append(b, c)

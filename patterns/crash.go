@@ -11,10 +11,10 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 )
 
-// CrashingAccount returns the account of a program that crashes when its transaction with a number was answered: no request of the
-// program is sent any more, and crash is called.
-func (r *Run) CrashingAccount(transaction int, crash func()) (*account.Account, error) {
-	return r.service.open(&crashAfter{transaction: int64(transaction), crash: crash})
+// CrashingAccount returns the account of a program that crashes after the response to its n-th transaction: no request of the program is
+// sent any more. The next request that it tries calls crash.
+func (r *Run) CrashingAccount(n int, crash func()) (*account.Account, error) {
+	return r.service.open(&crashAfter{transaction: int64(n), crash: crash})
 }
 
 type crashAfter struct {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -173,8 +174,10 @@ func stamp(etag azcore.ETag) time.Time {
 	text := room[:0]
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if c == '%' && i+2 < len(s) && strings.EqualFold(s[i+1:i+3], "3A") {
-			c, i = ':', i+2
+		if c == '%' && i+2 < len(s) {
+			if escaped, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				c, i = byte(escaped), i+2
+			}
 		}
 		text = append(text, c)
 	}

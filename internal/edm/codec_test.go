@@ -95,6 +95,9 @@ func encode[T any](p *Plan, v T) (string, error) {
 	var errs [2]error
 	var sizes [2]rowSize // of the head
 	for i, w := range []*Writer{NewWriter("p", "r", 0), p.TextWriter("p", "r")} {
+		if p.Has("Str") { // some types have properties in front
+			w.Put("_type", Value{Kind: String, S: "everything"})
+		}
 		p.Encode(w, reflect.ValueOf(&v).Elem(), Stored{})
 		sizes[i] = w.head
 		bodies[i], errs[i] = w.Finish()
@@ -108,7 +111,7 @@ func encode[T any](p *Plan, v T) (string, error) {
 	case errs[0] == nil && (got != want || bodies[1].Length != bodies[0].Length):
 		return "", fmt.Errorf("the writer of texts got %s of length %d; want %s of length %d", got, bodies[1].Length, want, bodies[0].Length)
 	}
-	return want, errs[0]
+	return strings.Replace(want, `"_type":"everything",`, "", 1), errs[0]
 }
 
 // decode reads the entity body. It adds keys if body has none.

@@ -16,7 +16,7 @@ func (c Column) Same(d Column) bool {
 	return c.Name == d.Name && Same(c.Value, d.Value)
 }
 
-// Ending is a property behind those of several entities: it is encoded once.
+// Ending is a property that is encoded once, and appended to several entities.
 type Ending struct {
 	Column Column
 	text   string

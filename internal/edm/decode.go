@@ -11,7 +11,6 @@ import (
 // field go to the map of unknown columns if the type has one, except for system properties.
 func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 	x, own := &r.value, !p.composed
-	r.own = nil
 	for i := range r.members {
 		m := &r.members[i]
 		t, known := r.propertyOf(p, m)

@@ -14,7 +14,8 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
 	}
-	if w.hint = max(w.hint, p.textHint(v)); w.hint > 4*largeValue {
+	// What was put before is in the JSON alone, unless the writer keeps columns.
+	if w.hint = max(w.hint, p.textHint(v)); w.hint > 4*largeValue && (w.body.kept || w.count == 0) {
 		w.body.kept, w.hint = true, 0
 		w.setLarge()
 	}
@@ -31,7 +32,7 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 	if p.extra != nil {
 		p.encodeExtra(w, v.FieldByIndex(p.extra).Interface().(map[string]any))
 	}
-	if before == 0 && w.numberTypes == nil {
+	if before == 0 && w.numberTypes == nil && !p.composed {
 		w.body.own, w.owned = p, w.count
 	}
 }

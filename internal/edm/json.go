@@ -42,12 +42,12 @@ type Stored struct {
 	JSON    JSON
 	Columns []Column // nil if they are not decoded
 
-	// own is the plan whose properties, in the types of its fields, are all that the JSON has, but for the operation ID. It is nil if that
-	// is not known.
+	// own is a plan, or nil if nothing is known. The entity has only properties of this plan, in the types of its fields, and perhaps the
+	// operation ID, and what the plan's map of unknown columns contained.
 	own *Plan
 }
 
-// MayHave reports whether the entity may have a system property that is not the operation ID.
+// MayHave reports whether the entity may have the system property name, which is not that of the operation ID.
 func (s Stored) MayHave(name string) bool {
 	return s.own == nil && (s.JSON.Len() == 0 || s.JSON.Mentions(name))
 }

@@ -53,7 +53,7 @@ func TestEncodeRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want a *ValueError of %s", what, err, c.field)
 		}
 	}
-	if _, err := encode(p, everything{Str: strings.Repeat("é", 32768), Bin: make([]byte, 65536)}); err != nil {
+	if _, err := encode(p, everything{Str: strings.Repeat("é", 32768), Bin: make([]byte, 65536)}); err != nil { // a large entity
 		t.Errorf("values at their limits: got %v, want no error", err)
 	}
 }

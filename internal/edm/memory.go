@@ -10,8 +10,8 @@ type memory struct {
 	size  int // of an allocation for texts
 }
 
-// textPiece is the size of an allocation for texts of the entities of a list: the JSON of two or three small entities. That of one for
-// bytes is a third.
+// textPiece is the size of an allocation for texts of the entities of a list: the JSON of two or three small entities. An allocation for
+// bytes has a third of that size.
 const textPiece = 1536
 
 // text returns b as a string.

@@ -84,7 +84,7 @@ func (r *Reader) readList(f func(Entity) bool) (stopped bool, err error) {
 // readEntity reads the members of an object. An annotation may precede or follow its property.
 func (r *Reader) readEntity() error {
 	r.members, r.annotations, r.scratch, r.shape.next = r.members[:0], r.annotations[:0], r.scratch[:0], 0
-	r.entity, r.hasPartitionKey, r.hasRowKey = Entity{}, false, false
+	r.entity, r.hasPartitionKey, r.hasRowKey, r.own = Entity{}, false, false, nil
 	if err := r.expect('{'); err != nil {
 		return err
 	}

@@ -14,7 +14,8 @@ func (s *Shapes) Reader(b []byte) *Reader {
 	return r
 }
 
-// Release gives a reader of Shapes back, which is not used any more. What was decoded stays.
+// Release gives the reader back to its Shapes. The caller must not use it afterwards, but may keep what it has decoded. For other readers,
+// Release does nothing.
 func (r *Reader) Release() {
 	if s := r.shape.of; s != nil {
 		*r = Reader{}

@@ -10,7 +10,7 @@ import (
 // Stored returns the content of the entity.
 func (e Entity) Stored() Stored { return Stored{JSON: e.JSON, Columns: e.Columns} }
 
-// Own returns the content of an entity that the reader has read and the plan has decoded.
+// Own notes whether all of the content is the plan's own. r has read it, and p has decoded it.
 func (s Stored) Own(p *Plan, r *Reader) Stored {
 	if s.own = nil; r.own == p {
 		s.own = p

@@ -38,7 +38,7 @@ func TestNumbersKeepTheirStoredType(t *testing.T) {
 	}
 }
 
-// TestPutUnknown: PutUnknown copies unknown columns with their types, and system properties but the operation ID, and no properties of fields.
+// TestPutUnknown: PutUnknown copies unknown columns with their types, and system properties except the operation ID. It copies no properties of fields.
 func TestPutUnknown(t *testing.T) {
 	t.Parallel()
 	type row struct{ Name string }

@@ -165,7 +165,7 @@ func isSimple(s string) bool {
 	for ; i+8 <= len(s); i += 8 {
 		b := s[i : i+8]
 		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		// Each of these has a byte 0 where w has one of the characters: " and & differ in one bit, and so do < and >.
+		// In each of these words, a byte is 0 where w has one of its characters: w|4 makes " and & alike, and w|2 makes < and > alike.
 		quote, angle, backslash := (w|4*each)^'&'*each, (w|2*each)^'>'*each, w^'\\'*each
 		found := w | (w-' '*each)&^w | (quote-each)&^quote | (angle-each)&^angle | (backslash-each)&^backslash
 		if found&high != 0 {

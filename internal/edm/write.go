@@ -16,10 +16,10 @@ type Writer struct {
 	large       bool            // the JSON is not written: it is made of the columns when it is sent
 	length      int             // of the JSON that is not written
 	surplus     int             // of bytes of the JSON in a transaction
-	simpleKeys  bool            // see isSimple
+	simpleKeys  bool            // both keys are simple; see isSimple
 	head        rowSize         // the only row of most entities
 	parts       []rowSize       // part 1 first
-	owned       int             // of these, were encoded by body.own
+	owned       int             // so many of the count properties were encoded by the plan body.own
 	stored      *Reader         // that has read the stored entity, whose columns stay
 	numberTypes map[string]Kind // types of numbers that stay as they are stored
 	err         error

@@ -174,7 +174,7 @@ func (s *step) decoded(row edm.Stored) (any, error) {
 
 var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
 
-// Prepared prepares an operation: its table's maintainers derive rows from it, and its row is read first unless it is
+// Prepare prepares an operation: its table's maintainers derive rows from it, and its row is read first unless it is
 // known or the table writes blindly.
 func (op *Op) Prepare() {
 	op.Known = op.Known && op.Copied == nil && !op.Edited

@@ -63,7 +63,7 @@ func idColumn(id string) edm.Column {
 	return edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: id}}
 }
 
-// idEnding is an operation ID behind the properties of rows.
+// idEnding returns an operation ID as the ending of rows.
 func idEnding(id string) *edm.Ending { return idColumn(id).Ending() }
 
 // UnassignedID stands for the operation ID in the columns of a row that has not been written yet.

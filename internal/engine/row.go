@@ -118,7 +118,7 @@ func putOwner(columns []edm.Column, text string) []edm.Column {
 	return Put(columns, reserved.Owner, edm.Value{Kind: edm.String, S: text})
 }
 
-// copyOf returns the columns of a copy of a row in a partition. It changes what it knows of the row.
+// copyOf returns the columns of a copy of a row in a partition. It keeps them in r for the next copy.
 func copyOf(r *Row, partition, projectionID string) []edm.Column {
 	owner := copyOwner(r.Key.RowKey(), projectionID)
 	if partition != r.Key.PartitionKey() {
