@@ -12,7 +12,7 @@ import (
 )
 
 // CrashingAccount returns the account of a program that crashes after the response to its n-th transaction: no request of the program is
-// sent any more. The next request that it tries calls crash.
+// sent any more, and the next one calls crash.
 func (r *Run) CrashingAccount(n int, crash func()) (*account.Account, error) {
 	return r.service.open(&crashAfter{transaction: int64(n), crash: crash})
 }
