@@ -8,7 +8,10 @@ import (
 // Bind connects a key of an entity, the PartitionKey or the RowKey, with fields of its Go type T. A write builds the key from the
 // fields, and a read sets the fields from the key, so that their data is stored only once. A table's schema has one Bind for each
 // key. The zero value binds nothing; methods of the table then need an explicit key.
-type Bind[T any] struct{ b *bind[T] }
+type Bind[T any] struct {
+	_    [0]func() // it cannot be compared
+	bind *bind[T]
+}
 
 type bind[T any] struct {
 	encode func(*T) Enc
@@ -27,7 +30,7 @@ type bind[T any] struct {
 //
 //go:noinline
 func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
-	return Bind[T]{&bind[T]{
+	return Bind[T]{bind: &bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { return l.Of(*at(t)) },
@@ -46,7 +49,7 @@ func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 //
 //go:noinline
 func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
-	return Bind[T]{&bind[T]{
+	return Bind[T]{bind: &bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { a, b := at(t); return l.Of(*a, *b) },
@@ -66,7 +69,7 @@ func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 //
 //go:noinline
 func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T] {
-	return Bind[T]{&bind[T]{
+	return Bind[T]{bind: &bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
 		all:    l.All(),
 		encode: func(t *T) Enc { a, b, c := at(t); return l.Of(*a, *b, *c) },
@@ -85,7 +88,7 @@ func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T]
 // BindRaw binds a key without a layout to a text field, for existing tables; see [Raw]. Decode fails with a *KeyError for a key
 // that begins with ~, since the row belongs to the library.
 func BindRaw[T any, S ~string](at func(*T) *S) Bind[T] {
-	return Bind[T]{&bind[T]{
+	return Bind[T]{bind: &bind[T]{
 		err:    checkTwoWay(at == nil),
 		all:    RawBetween("", ""),
 		encode: func(t *T) Enc { return Raw(string(*at(t))) },
@@ -102,7 +105,7 @@ func BindRaw[T any, S ~string](at func(*T) *S) Bind[T] {
 
 // Const binds the same key to every entity, for a table of one partition or for one entity in each partition.
 func Const[T any](s string) Bind[T] {
-	return Bind[T]{&bind[T]{
+	return Bind[T]{bind: &bind[T]{
 		all:    Point(Raw(s)),
 		encode: func(*T) Enc { return Raw(s) },
 		decode: func(_ *T, got string) error {
@@ -121,7 +124,7 @@ func Const[T any](s string) Bind[T] {
 //
 //go:noinline
 func BindFunc[T any](all Range, key func(*T) Enc) Bind[T] {
-	return Bind[T]{&bind[T]{err: checkTwoWay(key == nil), all: all, encode: func(t *T) Enc {
+	return Bind[T]{bind: &bind[T]{err: checkTwoWay(key == nil), all: all, encode: func(t *T) Enc {
 		e := key(t)
 		if s, err := e.Result(); err == nil && all.IsSet() && !all.Contains(s) {
 			return Enc{err: &KeyError{Value: s, Reason: fmt.Sprintf("is outside %v, the range of this BindFunc", all)}}
@@ -143,57 +146,57 @@ func checkTwoWay(unset bool, lossy ...string) error {
 }
 
 // IsSet reports whether b binds a key.
-func (b Bind[T]) IsSet() bool { return b.b != nil }
+func (b Bind[T]) IsSet() bool { return b.bind != nil }
 
 // Err returns the *KeyError of an invalid binding.
 func (b Bind[T]) Err() error {
 	switch {
-	case b.b == nil:
+	case b.bind == nil:
 		return nil
-	case b.b.err == nil:
-		return b.b.all.Err()
+	case b.bind.err == nil:
+		return b.bind.all.Err()
 	}
-	return b.b.err
+	return b.bind.err
 }
 
 // OneWay reports whether the binding cannot decode keys.
-func (b Bind[T]) OneWay() bool { return b.b != nil && b.b.decode == nil }
+func (b Bind[T]) OneWay() bool { return b.bind != nil && b.bind.decode == nil }
 
 // Range returns the range of all keys of the binding.
 func (b Bind[T]) Range() Range {
-	if b.b == nil {
+	if b.bind == nil {
 		return Range{}
 	}
-	return b.b.all
+	return b.bind.all
 }
 
 // Fields returns pointers to the fields of t from which the key is built.
 func (b Bind[T]) Fields(t *T) []any {
-	if b.b == nil || b.b.fields == nil || b.b.err != nil {
+	if b.bind == nil || b.bind.fields == nil || b.bind.err != nil {
 		return nil
 	}
-	return b.b.fields(t)
+	return b.bind.fields(t)
 }
 
 // Encode builds the key from the fields of t.
 func (b Bind[T]) Encode(t *T) Enc {
 	switch {
-	case b.b == nil:
+	case b.bind == nil:
 		return Enc{err: &KeyError{Reason: "is not bound to any field and was not given explicitly"}}
-	case b.b.err != nil:
-		return Enc{err: b.b.err}
+	case b.bind.err != nil:
+		return Enc{err: b.bind.err}
 	}
-	return b.b.encode(t)
+	return b.bind.encode(t)
 }
 
 // Decode sets the fields of t from the key s. A key of another layout is a *KeyError, and some fields of t may be set nevertheless.
 // Decode of a one-way binding does nothing: after all properties are read, compare s with Encode.
 func (b Bind[T]) Decode(t *T, s string) error {
 	switch {
-	case b.b == nil:
+	case b.bind == nil:
 		return nil
-	case b.b.decode == nil || b.b.err != nil:
-		return b.b.err
+	case b.bind.decode == nil || b.bind.err != nil:
+		return b.bind.err
 	}
-	return b.b.decode(t, s)
+	return b.bind.decode(t, s)
 }

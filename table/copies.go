@@ -46,6 +46,7 @@ func (h handle) getCopy(ctx context.Context, k keys.Key) (row *engine.Row, e ent
 	if err != nil {
 		return nil, nil, h.opError("GetRow", k, err)
 	}
+	defer r.Release()
 	l := copyLister{shape: h.shape}
 	if _, err := l.Read(r, in); err != nil {
 		return nil, nil, h.opError("GetRow", k, err)

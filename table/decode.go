@@ -30,7 +30,7 @@ func (s *shape) decode(r *edm.Reader, in edm.Entity, stored edm.Stored) (made en
 	if mine, err := s.conform(r, e); err != nil {
 		return nil, mine, err
 	}
-	if !e.upgraded && s.plan != nil {
+	if !e.upgraded {
 		e.row = e.row.Own(s.plan, r)
 	}
 	if s.verify {

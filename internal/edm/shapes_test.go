@@ -112,16 +112,24 @@ func TestRelease(t *testing.T) {
 	}
 	var all []learner
 	var entities []Entity
+	var columns [][]Column
 	for i := range 50 {
 		r := shapes.Reader(json(i))
 		v, in := readLearner(t, p, r)
 		r.Release()
-		all, entities = append(all, v), append(entities, in)
+		c, err := shapes.Reader(json(i)).readColumns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, entities, columns = append(all, v), append(entities, in), append(columns, c)
 	}
 	for i := range all {
 		want, in := readLearner(t, p, NewReader(json(i)))
 		if !reflect.DeepEqual(all[i], want) || !reflect.DeepEqual(entities[i], in) {
 			t.Errorf("got %+v of %+v; want %+v of %+v", all[i], entities[i], want, in)
+		}
+		if want, err := NewReader(json(i)).readColumns(); err != nil || !reflect.DeepEqual(columns[i], want) {
+			t.Errorf("got columns %+v, error %v; want %+v", columns[i], err, want)
 		}
 	}
 }

@@ -17,6 +17,7 @@ func (t *Table) readRow(ctx context.Context, k keys.Key) (readResult, error) {
 	if err != nil || r == nil {
 		return f, err
 	}
+	defer r.Release()
 	columns, err := r.Columns()
 	if err != nil {
 		return readResult{}, err

@@ -16,6 +16,7 @@ func (t *Table) readStored(ctx context.Context, k keys.Key) (readResult, error) 
 	if err != nil || r == nil {
 		return f, err
 	}
+	defer r.Release()
 	columns, err := r.Columns()
 	if err != nil {
 		return readResult{}, err
