@@ -106,9 +106,9 @@ func Run(ctx context.Context, ops iter.Seq2[table.Op, error], o *Options) (Resul
 	if err := o.check(); err != nil {
 		return Result{}, err
 	}
-	r, err := engine.Bulk(ctx, func(yield func(engine.Op, error) bool) {
+	r, err := engine.Bulk(ctx, func(yield func(*engine.Op, error) bool) {
 		for op, err := range ops {
-			if !yield(*op.Engine(), err) {
+			if !yield(op.Engine(), err) {
 				return
 			}
 		}

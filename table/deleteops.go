@@ -69,14 +69,14 @@ func (s *shape) unread(r *edm.Reader, in edm.Entity) (entity, bool, error) {
 func (d *deletion) op(e entity) Op {
 	op := d.h.remove(e)
 	k := *e.parts().key
-	op.op.Remake = func(ctx context.Context) (engine.Op, bool, error) {
+	op.op.Remake = func(ctx context.Context) (*engine.Op, bool, error) {
 		q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select, HeadsOnly: d.q.HeadsOnly}
 		var found entity
 		err := d.h.list(ctx, deleteOps, *d.h.shape.query(q, true), d.read, func(e entity) bool { found = e; return false })
 		if err != nil || found == nil {
-			return engine.Op{}, false, err
+			return nil, false, err
 		}
-		return d.op(found).op, true, nil
+		return &d.op(found).op, true, nil
 	}
 	return op
 }

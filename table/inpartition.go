@@ -25,7 +25,7 @@ func (tx *Tx) Context() context.Context { return tx.ctx }
 // Do adds operations, which are sent when the function of InPartition returns.
 func (tx *Tx) Do(ops ...Op) {
 	for _, op := range ops {
-		tx.use(op.op.Table)
+		tx.use(op.Engine().Table)
 	}
 	tx.ops = append(tx.ops, ops...)
 }
@@ -115,7 +115,7 @@ func (tx *Tx) log() engine.Log {
 func (tx *Tx) inside() error {
 	want, err := tx.partition.Result()
 	for i, op := range tx.ops {
-		o := op.op
+		o := op.Engine()
 		if o.Err != nil || o.Table == nil || err == nil && o.Key.PartitionKey() == want {
 			continue
 		}

@@ -19,8 +19,8 @@ func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *engine.Row) (*E
 	return storing[T](ctx, t.h.insertRow(k, rowOf(r)))
 }
 
-func (h handle) insertRow(k keys.Key, r *Row) (op Op) {
-	op.begin(h, "InsertRow", aztables.TransactionTypeAdd, k)
+func (h handle) insertRow(k keys.Key, r *Row) Op {
+	op := h.begin("InsertRow", aztables.TransactionTypeAdd, k)
 	switch {
 	case strings.HasPrefix(k.RowKey(), reserved.First):
 		op.op.Err = keys.Raw(k.RowKey()).Err()
@@ -33,7 +33,7 @@ func (h handle) insertRow(k keys.Key, r *Row) (op Op) {
 		return op
 	}
 	op.op.Known = true
-	op.op.Target = &target{parts: op.stored.parts(), use: makesEntity}
+	op.on(op.stored.parts(), makesEntity)
 	op.maintain()
 	return op
 }

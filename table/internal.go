@@ -52,7 +52,12 @@ func (r *Row) Engine() *engine.Row { return r.row() }
 func RowOf(r *engine.Row) *Row { return rowOf(r) }
 
 // Engine returns the operation without the entity that it stores. It is for packages of this module.
-func (op Op) Engine() *engine.Op { return &op.op }
+func (op Op) Engine() *engine.Op {
+	if op.operation == nil {
+		return new(engine.Op)
+	}
+	return &op.op
+}
 
 // ErrorOf returns an error of the engine as one of this package, with the errors that it wraps, and any other error as it is. It is
 // for packages of this module.

@@ -69,5 +69,5 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 	if err != nil {
 		return h.opError("Move", remove.op.Key, err)
 	}
-	return public(engine.MoveAcross(ctx, "Move", remove.op, insert.op))
+	return public(engine.MoveAcross(ctx, "Move", &remove.op, &insert.op))
 }

@@ -14,18 +14,24 @@ import (
 // Op is one write, of an entity of any type, for [Transact]. Methods of Table whose names end in Op return it. It contains the
 // values that the entity had then. Transact returns its errors. It is not for concurrent use.
 type Op struct {
+	*operation // nil for the zero Op
+}
+
+// operation is what an Op consists of, in one allocation.
+type operation struct {
 	op     engine.Op
+	target target
 	stored entity // the entity that the row is once the operation is applied, nil for none
 }
 
 // Err returns the error of the operation that is known before it is sent.
-func (op Op) Err() error { return public(op.op.Check()) }
+func (op Op) Err() error { return public(op.Engine().Check()) }
 
 // send is a write on its own.
 func (op Op) send(ctx context.Context) error { return public(op.op.Send(ctx)) }
 
 // maintain prepares an operation for its table's maintainers.
-func (op *Op) maintain() { op.op.Prepare() }
+func (op Op) maintain() { op.op.Prepare() }
 
 // target is the entity that an operation was made of.
 type target struct {
@@ -96,17 +102,24 @@ func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 	t.renew(etag, row)
 }
 
-// begin begins an operation, which is zero.
-func (op *Op) begin(h handle, method string, kind aztables.TransactionType, k keys.Key) {
+// begin begins an operation.
+func (h handle) begin(method string, kind aztables.TransactionType, k keys.Key) Op {
+	op := Op{new(operation)}
 	o := &op.op
 	o.Table, o.Method, o.Kind, o.Key = h.engine, method, kind, k
 	o.StoresID = !h.engine.Options.OmitOperationID && kind != aztables.TransactionTypeDelete
+	return op
+}
+
+// on sets the entity that an operation is made of.
+func (op Op) on(p parts, use targetUse) {
+	op.target.parts, op.target.use = p, use
+	op.op.Target = &op.target
 }
 
 // of is begin for an entity that was read. Its content is the row before the operation; whole asks that it is known.
 func (h handle) of(method string, kind aztables.TransactionType, e entity, use targetUse, whole bool) (op Op, p parts) {
-	op.begin(h, method, kind, keys.Key{})
-	p = e.parts()
+	op, p = h.begin(method, kind, keys.Key{}), e.parts()
 	if op.op.Err = p.usable(whole); p.value == nil {
 		return op, p
 	}
@@ -116,7 +129,8 @@ func (h handle) of(method string, kind aztables.TransactionType, e entity, use t
 	}
 	op.op.Before, op.op.Copied, op.op.Upgraded, op.op.Edited = p.row, p.copied, p.upgraded, p.edited
 	op.op.Known, op.op.Head = p.row.Known(), p.head
-	op.op.Target = &target{parts: p, use: use, wasRead: p.row.Known()}
+	op.on(p, use)
+	op.target.wasRead = p.row.Known()
 	return op, p
 }
 
@@ -147,14 +161,14 @@ func newEntity[T any](v *T) entity {
 }
 
 // insert is the operation of Insert and InsertAt. agrees reports that the key was made of the value.
-func (h handle) insert(method string, k keys.Key, e entity, agrees bool) (op Op) {
-	op.begin(h, method, aztables.TransactionTypeAdd, k)
+func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
+	op := h.begin(method, aztables.TransactionTypeAdd, k)
 	p := e.parts().at(k)
 	if op.op.Body, op.op.Err = h.createNew(k, p.value, agrees); op.op.Err != nil {
 		return op
 	}
 	op.stored, op.op.Known = e, true
-	op.op.Target = &target{parts: p, use: makesEntity}
+	op.on(p, makesEntity)
 	op.maintain()
 	return op
 }
@@ -170,8 +184,8 @@ func (t *Table[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
 	return t.h.upsert("UpsertAt", k, newEntity(v), mode, false)
 }
 
-func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agrees bool) (op Op) {
-	op.begin(h, method, aztables.TransactionTypeInsertReplace, k)
+func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agrees bool) Op {
+	op := h.begin(method, aztables.TransactionTypeInsertReplace, k)
 	p := e.parts().at(k)
 	if op.op.Body, op.op.Err = h.createNew(k, p.value, agrees); op.op.Err != nil {
 		return op
@@ -191,7 +205,7 @@ func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agr
 		op.op.Err = &ValueError{Field: "UpsertMode", Reason: "must be ReplaceExisting or MergeExisting"}
 	}
 	op.stored = e
-	op.op.Target = &target{parts: p, use: use}
+	op.on(p, use)
 	op.maintain()
 	return op
 }
@@ -239,7 +253,7 @@ func (h handle) merge(e entity, changes []set) Op {
 	if op.op.Body, op.op.Err = h.merged(p, changes); op.op.Err != nil {
 		return op
 	}
-	op.op.Target.(*target).sets = changes
+	op.target.sets = changes
 	op.maintain()
 	return op
 }
@@ -249,8 +263,8 @@ func (t *Table[T]) MergeAnyOp(k keys.Key, changes ...Set[T]) Op {
 	return t.h.mergeAny(k, sets(changes))
 }
 
-func (h handle) mergeAny(k keys.Key, changes []set) (op Op) {
-	op.begin(h, "MergeAny", aztables.TransactionTypeUpdateMerge, k)
+func (h handle) mergeAny(k keys.Key, changes []set) Op {
+	op := h.begin("MergeAny", aztables.TransactionTypeUpdateMerge, k)
 	op.op.Match = azcore.ETagAny
 	switch op.op.Body, op.op.Err = h.encodeSets(k, changes, edm.Stored{}); {
 	case op.op.Err != nil:
@@ -313,8 +327,8 @@ func (h handle) remove(e entity) Op {
 // DeleteAnyOp is [Table.DeleteAny] as part of a transaction.
 func (t *Table[T]) DeleteAnyOp(k keys.Key) Op { return t.h.removeAny(k) }
 
-func (h handle) removeAny(k keys.Key) (op Op) {
-	op.begin(h, "DeleteAny", aztables.TransactionTypeDelete, k)
+func (h handle) removeAny(k keys.Key) Op {
+	op := h.begin("DeleteAny", aztables.TransactionTypeDelete, k)
 	op.op.Match, op.op.Err = azcore.ETagAny, k.Err()
 	op.maintain()
 	return op

@@ -60,7 +60,7 @@ func (h handle) rekey(ctx context.Context, e entity, to keys.Key) (err error) {
 		return h.opError("Rekey", remove.op.Key, err)
 	}
 	// The entity gives up its derived rows first, so that it can take them again under the other key.
-	_, err = engine.Commit(ctx, "Rekey", remove.op.Key, []engine.Op{remove.op, insert.op})
+	_, err = engine.Commit(ctx, "Rekey", remove.op.Key, []*engine.Op{&remove.op, &insert.op})
 	return public(err)
 }
 
@@ -70,7 +70,7 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 	if remove.op.Err != nil {
 		return remove, insert, remove.op.Err
 	}
-	insert.begin(other, method, aztables.TransactionTypeAdd, to)
+	insert = other.begin(method, aztables.TransactionTypeAdd, to)
 	value := p.value
 	if row, isRow := value.(*Row); isRow { // which contains its key
 		moved := *row
@@ -84,7 +84,8 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 		return remove, insert, insert.op.Err
 	}
 	insert.op.Known = true
-	insert.op.Target = &target{parts: p, use: rekeys, to: &to}
+	insert.on(p, rekeys)
+	insert.target.to = &to
 	remove.maintain()
 	insert.maintain()
 	return remove, insert, remove.op.Err

@@ -42,10 +42,12 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 // with other clients, the service refuses the few transactions that are too large although their entities are not. 1 request. If a
 // row exists or has changed, 1 more: Transact reads the row, because the network may have delivered the request twice.
 func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
-	plain := make([]engine.Op, len(ops))
+	plain := make([]*engine.Op, len(ops))
 	r := &Receipt{stored: make([]entity, len(ops))}
 	for i := range ops {
-		plain[i], r.stored[i] = ops[i].op, ops[i].stored
+		if plain[i] = ops[i].Engine(); ops[i].operation != nil {
+			r.stored[i] = ops[i].stored
+		}
 	}
 	var err error
 	if r.ETags, err = engine.Transact(ctx, plain); err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Bulk applies a stream of operations; see bulk.Run.
-func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o BulkOptions) (BulkResult, error) {
+func Bulk(ctx context.Context, ops iter.Seq2[*Op, error], o BulkOptions) (BulkResult, error) {
 	b := newBulk(ctx, o)
 	defer close(b.over)
 	index := 0
@@ -89,7 +89,7 @@ func (b *bulk) room() bool {
 }
 
 // add takes an operation into its group.
-func (b *bulk) add(index int, op Op) {
+func (b *bulk) add(index int, op *Op) {
 	item := bulkOp{index: index, op: op}
 	if err := item.wrong(); err != nil {
 		b.take(report{refused: &item, err: err})
@@ -124,7 +124,7 @@ func (b *bulk) finish() {
 }
 
 // group finds or makes the group of an operation.
-func (b *bulk) group(op Op) *group {
+func (b *bulk) group(op *Op) *group {
 	k := groupKey{-1, op.Key.PartitionKey()}
 	for i, c := range b.tables {
 		if c.Same(op.Table) {

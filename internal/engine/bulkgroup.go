@@ -5,7 +5,7 @@ import fifo "container/list"
 // bulkOp is an operation of a stream.
 type bulkOp struct {
 	index     int
-	op        Op
+	op        *Op
 	conflicts int // how often the row was found changed
 }
 

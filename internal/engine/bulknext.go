@@ -11,10 +11,10 @@ type nextRows struct {
 
 // readNext begins to read the rows of operations that the next transaction takes, but for rows that the transaction under way has
 // used. If a row cannot be read, the next transaction reads it itself. It returns nil if there is nothing to read.
-func (a *aheadRows) readNext(ctx context.Context, later []Op) *nextRows {
+func (a *aheadRows) readNext(ctx context.Context, later []*Op) *nextRows {
 	var wanted []wantedRow
 	for i := range later[:min(len(later), int(maxOperations/(1+a.mean)))] {
-		op := &later[i]
+		op := later[i]
 		if r := (wantedRow{table: op.Table, key: op.Key}); op.reads() && !op.Table.wide() && !a.knows(r) && !a.used[op.Key.RowKey()] {
 			wanted = append(wanted, r)
 		}

@@ -71,7 +71,7 @@ func (s *bulkSender) reportRefusal(i bulkOp, err error) error {
 // send applies a batch, but for the operations that are skipped or find nothing to delete.
 func (s *bulkSender) send(batch []bulkOp) error {
 	for attempt := 1; len(batch) > 0; {
-		ops := make([]Op, len(batch))
+		ops := make([]*Op, len(batch))
 		deletes := true
 		for i, item := range batch {
 			if err := item.op.Usable(); err != nil { // also for what has become of its entity since it was read
@@ -94,7 +94,7 @@ func (s *bulkSender) send(batch []bulkOp) error {
 		if err != nil {
 			return &BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: ops[0].Table.OpError("Bulk", keys.Key{}, err)} // nothing was sent
 		}
-		taken, err := commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, s.showing, func(later []Op) {
+		taken, err := commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, s.showing, func(later []*Op) {
 			if s.more {
 				s.reading = s.group.ahead.readNext(s.ctx, later)
 			}

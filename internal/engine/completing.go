@@ -38,7 +38,7 @@ func (w *write) completionStep(effects []Effect) (step, error) {
 	if len(c.left) == 0 {
 		state = RecordDone
 	}
-	s := step{Op: Op{Table: w.table, Kind: aztables.TransactionTypeUpdateReplace, Key: RecordKey(w.partition(), c.Record.OperationID), Match: c.Record.ETag, StoresID: true}, opIndex: -1}
+	s := step{Op: &Op{Table: w.table, Kind: aztables.TransactionTypeUpdateReplace, Key: RecordKey(w.partition(), c.Record.OperationID), Match: c.Record.ETag, StoresID: true}, opIndex: -1}
 	var err error
 	s.Body, err = recordBody(s.Key, state, c.left, true)
 	return s, err

@@ -17,6 +17,7 @@ import (
 
 // readAndMaintain plans one operation: it reads the row if it is not known, and lets the maintainers add to the plan.
 func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
+	s.own()
 	headOnly := s.headSuffices(p)
 	if s.Known || headOnly && s.Head != nil && (s.merges() || s.deletes()) {
 		return s.maintain(ctx, p)
@@ -140,7 +141,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 		return errNewID
 	}
 	if !s.deletes() {
-		if err := c.state.put(&s.Op, maintained); err != nil {
+		if err := c.state.put(s.Op, maintained); err != nil {
 			return err
 		}
 	}

@@ -12,24 +12,24 @@ import (
 )
 
 // Send sends a write on its own.
-func (op Op) Send(ctx context.Context) error {
+func (op *Op) Send(ctx context.Context) error {
 	if err := op.Usable(); err != nil {
 		return op.Table.OpError(op.Method, op.Key, err)
 	}
-	w := write{table: op.Table, method: op.Method, ops: []Op{op}}
+	w := write{table: op.Table, method: op.Method, ops: []*Op{op}}
 	_, err := w.execute(ctx, op.Key)
 	return err
 }
 
 // Commit applies operations, all or none of them.
-func Commit(ctx context.Context, method string, k keys.Key, ops []Op) ([]azcore.ETag, error) {
+func Commit(ctx context.Context, method string, k keys.Key, ops []*Op) ([]azcore.ETag, error) {
 	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true}
 	return w.execute(ctx, k)
 }
 
 // MoveAcross deletes a row and inserts one in another partition or table, both or none.
-func MoveAcross(ctx context.Context, method string, remove, insert Op) error {
-	w := write{table: remove.Table, method: method, ops: []Op{remove}, moved: []Op{insert}}
+func MoveAcross(ctx context.Context, method string, remove, insert *Op) error {
+	w := write{table: remove.Table, method: method, ops: []*Op{remove}, moved: []*Op{insert}}
 	_, err := w.execute(ctx, remove.Key)
 	return err
 }
@@ -38,7 +38,7 @@ func MoveAcross(ctx context.Context, method string, remove, insert Op) error {
 // is their number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves
 // it out. ahead may contain rows that were read ahead, and takes rows for the operations behind the first ones. meanwhile is called
 // with these operations when the transaction is about to be sent. The notification goes to showing.
-func commitSome(ctx context.Context, method string, ops []Op, ahead *aheadRows, showing *showing, meanwhile func(later []Op), pass func(i int, err error) bool) (n int, err error) {
+func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows, showing *showing, meanwhile func(later []*Op), pass func(i int, err error) bool) (n int, err error) {
 	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass, ahead: ahead, showing: showing}
 	w.meanwhile = func() { meanwhile(w.later) }
 	ahead.used = nil
@@ -64,7 +64,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 		return nil, t.OpError(method, k, err) // nothing was sent, so nothing is unknown
 	}
 	for i := range w.ops {
-		op := &w.ops[i]
+		op := w.ops[i]
 		if w.exact = w.exact || op.Table.Mode.Exact; op.Table.Mode.Outbox != nil {
 			w.table, w.outbox = op.Table, op.Table.Mode.Outbox // With has seen the options of this handle
 		}
@@ -280,7 +280,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 }
 
 // Transact applies operations, all or none of them; see table.Transact.
-func Transact(ctx context.Context, ops []Op) ([]azcore.ETag, error) {
+func Transact(ctx context.Context, ops []*Op) ([]azcore.ETag, error) {
 	if len(ops) == 0 || len(ops) > maxOperations {
 		return nil, &OpError{Op: "Transact", Err: &LimitError{Limit: "operations of a transaction; the service requires 1 to 100", Got: len(ops), Max: maxOperations}}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Op is one write as data. Each plan encodes it once, with the operation ID.
+// Op is one write as data. Each plan encodes it once, with the operation ID. Nothing changes it once it is made: steps that change
+// it do so with a copy.
 type Op struct {
 	Table    *Table
 	Method   string // that made the operation, for errors
@@ -40,7 +41,7 @@ type Op struct {
 	Current **Row
 
 	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
-	Remake func(context.Context) (op Op, wanted bool, err error)
+	Remake func(context.Context) (op *Op, wanted bool, err error)
 
 	needsPlanning bool // the row is read first, or maintainers derive rows from it
 }

@@ -18,14 +18,15 @@ func newPlan(w *write) *Plan {
 // steps returns the operations on a table that make the derived rows what they are to be. failed is the caller's operation that has
 // the derived row of err.
 func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
-	steps = make([]step, 0, len(p.order))
-	for _, rk := range p.order {
+	steps, ops := make([]step, 0, len(p.order)), make([]Op, len(p.order))
+	for i, rk := range p.order {
 		d := p.rows[rk]
 		if !p.writes(d) {
 			continue
 		}
 		exists, match := p.exists(d)
-		s := step{Op: Op{Table: t, Key: d.key, Match: match}, opIndex: d.op, derived: d}
+		s := step{Op: &ops[i], opIndex: d.op, derived: d}
+		s.Table, s.Key, s.Match = t, d.key, match
 		switch {
 		case exists && d.after == nil:
 			s.Kind = aztables.TransactionTypeDelete

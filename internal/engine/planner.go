@@ -37,7 +37,7 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 	all := &remotes{write: w, home: p}
 	p.others = all
 	for i := range w.moved {
-		op := &w.moved[i]
+		op := w.moved[i]
 		all.of(op.Table, op.Key.PartitionKey()).plan.own[op.Key.RowKey()] = op.Table
 	}
 	for i := range k.steps {

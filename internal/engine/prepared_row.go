@@ -100,7 +100,7 @@ func preparationOf(r *Row) (*preparation, error) {
 func (p *preparation) end(t *Table) (step, error) {
 	over := *p
 	over.over, over.rows = true, nil
-	s := step{Op: Op{Table: t, Kind: aztables.TransactionTypeUpdateReplace, Key: p.key, Match: p.etag}, opIndex: -1}
+	s := step{Op: &Op{Table: t, Kind: aztables.TransactionTypeUpdateReplace, Key: p.key, Match: p.etag}, opIndex: -1}
 	var err error
 	s.Body, err = over.body()
 	return s, err
@@ -108,7 +108,7 @@ func (p *preparation) end(t *Table) (step, error) {
 
 // libraryStep is a step on a row of the library, or on a row as a resolver leaves it.
 func libraryStep(t *Table, kind aztables.TransactionType, k keys.Key, match azcore.ETag, columns []edm.Column) (step, error) {
-	s := step{Op: Op{Table: t, Kind: kind, Key: k, Match: match}, opIndex: -1}
+	s := step{Op: &Op{Table: t, Kind: kind, Key: k, Match: match}, opIndex: -1}
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(columns))
 	for _, c := range columns {
 		w.PutColumn(c)

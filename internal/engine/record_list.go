@@ -62,7 +62,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 	if t.Mode.Outbox != nil { // else no write prepares anything in the table
 		filters = append(filters, preparationFilter(partition, before))
 	}
-	r, err := Bulk(ctx, func(yield func(Op, error) bool) {
+	r, err := Bulk(ctx, func(yield func(*Op, error) bool) {
 		for _, filter := range filters {
 			stopped := false
 			var unswept error
@@ -73,7 +73,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 				if unswept = plain.sweepRemotes(ctx, r); unswept != nil {
 					return false
 				}
-				op := Op{Table: plain, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
+				op := &Op{Table: plain, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
 				if op.Match == "" {
 					op.Match = azcore.ETagAny
 				}
@@ -81,7 +81,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 				return !stopped
 			})
 			if err = firstError(err, unswept); err != nil {
-				yield(Op{}, t.OpError(method, keys.Key{}, err))
+				yield(nil, t.OpError(method, keys.Key{}, err))
 				return
 			}
 			if stopped {

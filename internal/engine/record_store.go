@@ -14,7 +14,7 @@ var errRecordLost = errors.New("its commit record was there and is gone")
 // recordStep is the step that stores a commit record. It is the first of its transaction: if the transaction arrives once more, it
 // fails here, and not at a row where the refusal would read as that of a concurrent write.
 func (t *Table) recordStep(partition, id string, state RecordState, effects []Effect) (step, error) {
-	s := step{Op: Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: RecordKey(partition, id)}, opIndex: -1}
+	s := step{Op: &Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: RecordKey(partition, id)}, opIndex: -1}
 	var err error
 	s.Body, err = recordBody(s.Key, state, effects, false)
 	return s, err

@@ -222,6 +222,7 @@ func (m *remote) prepareSteps(id string, home Remote) (transaction, error) {
 			if err != nil {
 				return transaction{}, err
 			}
+			s.own()
 			s.Body, s.head = body, nil
 		default:
 			if s.Match == "" || s.Match == azcore.ETagAny {
@@ -231,7 +232,7 @@ func (m *remote) prepareSteps(id string, home Remote) (transaction, error) {
 				r.Image = len(images) + 1
 				mk.image = r.Image
 				image := s
-				image.Op = Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: imageKey(m.at.Partition, id, r.Image), StoresID: s.StoresID}
+				image.Op = &Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: imageKey(m.at.Partition, id, r.Image), StoresID: s.StoresID}
 				image.Body, image.head = s.sent().WithKeys(image.Key.PartitionKey(), image.Key.RowKey()), nil
 				images = append(images, image)
 			}
@@ -239,13 +240,13 @@ func (m *remote) prepareSteps(id string, home Remote) (transaction, error) {
 			if err != nil {
 				return transaction{}, err
 			}
-			s.Op = Op{Table: m.table, Kind: aztables.TransactionTypeUpdateMerge, Key: s.Key, Match: s.Match, Body: body}
+			s.Op = &Op{Table: m.table, Kind: aztables.TransactionTypeUpdateMerge, Key: s.Key, Match: s.Match, Body: body}
 			s.head = nil
 		}
 		p.rows = append(p.rows, r)
 		rows = append(rows, s)
 	}
-	first := step{Op: Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: p.key}, opIndex: -1}
+	first := step{Op: &Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: p.key}, opIndex: -1}
 	var err error
 	if first.Body, err = p.body(); err != nil {
 		return transaction{}, err
@@ -295,8 +296,10 @@ func (m *remote) finishTransaction(id string, home Remote) (transaction, error) 
 		case fatePart:
 			continue
 		case fateInsert, fateReplace:
+			s.own()
 			s.Kind, s.Match = aztables.TransactionTypeUpdateReplace, etag
 		case fateDelete:
+			s.own()
 			s.Match = etag
 		}
 		steps = append(steps, s)

@@ -147,7 +147,7 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 // deletes reports whether a row is a copy of an entity that this write deletes, with its derived rows.
 func (w *write) deletes(row *Row) bool {
 	k, isCopy := row.Primary()
-	return isCopy && slices.ContainsFunc(w.ops, func(op Op) bool { return op.needsPlanning && op.deletes() && op.Key == k })
+	return isCopy && slices.ContainsFunc(w.ops, func(op *Op) bool { return op.needsPlanning && op.deletes() && op.Key == k })
 }
 
 // inCallersTerms returns the refusal of a step as an error of the caller's operation.

@@ -109,7 +109,7 @@ func (t *Table) excludePreparation(ctx context.Context, partition, id string, ho
 		return err != nil, err
 	}
 	p := &preparation{key: preparationKey(partition, id), home: home, over: true}
-	s := step{Op: Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: p.key}, opIndex: -1}
+	s := step{Op: &Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: p.key}, opIndex: -1}
 	if s.Body, err = p.body(); err != nil {
 		return false, err
 	}

@@ -15,13 +15,13 @@ import (
 )
 
 // checkTogether returns an error if operations cannot be one transaction.
-func checkTogether(ops []Op) error {
+func checkTogether(ops []*Op) error {
 	var rows map[string]bool // nil as long as the RowKeys ascend
 	last, size := "", 0
 	var outbox Outbox
-	first := &ops[0]
+	first := ops[0]
 	for i := range ops {
-		op := &ops[i]
+		op := ops[i]
 		fail := func(err error) error { return &BatchError{Index: i, Key: readable(op.Key), Err: err} }
 		if op.Table == nil {
 			return fail(errNoTable)
