@@ -12,7 +12,7 @@ import (
 // handEncoded returns the JSON of an order.
 func handEncoded(o *order) []byte { return (*handOrder)(o).Append(make([]byte, 0, 640)) }
 
-// handOrder is an order that is encoded by hand. It implements wire.JSON.
+// handOrder is an order that is encoded by hand.
 type handOrder order
 
 // Append appends the JSON of the order to b.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -105,10 +106,10 @@ func handTransactions() (pair, error) {
 	all := newOrders(n)
 	return handPair(transactions(ordersOf, encodeEDM), n, func(h byHand) func() error {
 		return func() error {
-			body, _, err := h.send(&wire.Request{Method: http.MethodPost, Target: wire.Batch, Transaction: func(u *url.URL) ([]byte, string) {
-				w := wire.NewBatchWriter(u, tableName, n, n*640)
+			body, _, err := h.send(&wire.Request{Method: http.MethodPost, Target: wire.Batch, Transaction: func(u *url.URL) (io.ReadSeeker, string) {
+				w := wire.NewBatchWriter(u, tableName, n, n*len(customer))
 				for i := range all {
-					w.Update(http.MethodPut, customer, rowKey(i), "", (*handOrder)(&all[i]))
+					w.Update(http.MethodPut, customer, rowKey(i), "", handEncoded(&all[i]), "")
 				}
 				return w.Finish()
 			}})

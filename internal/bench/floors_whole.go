@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -78,11 +79,6 @@ func (o *order) withID(id string) []byte {
 	b = append(b[:len(b)-1], `,"_op":"`...)
 	return append(append(b, id...), `"}`...)
 }
-
-// content is JSON that is encoded. It implements wire.JSON.
-type content []byte
-
-func (c content) Append(b []byte) []byte { return append(b, c...) }
 
 // stored returns the entity of an order that was stored.
 func (o *order) stored(k keys.Key, etag string, content []byte) (*handEntity, error) {
@@ -203,19 +199,19 @@ func wholeTransactions() (pair, error) {
 	return handPair(transactions(ordersOf, encodeEDM), n, func(h byHand) func() error {
 		return func() error {
 			id, size := handID(), 0
-			known, contents := make([]keys.Key, n), make([]content, n)
+			known, contents := make([]keys.Key, n), make([][]byte, n)
 			for i := range all {
 				k, err := all[i].check()
 				if err != nil {
 					return err
 				}
 				known[i], contents[i] = k, all[i].withID(id)
-				size += len(contents[i])
+				size += len(k.PartitionKey()) + len(k.RowKey())
 			}
-			body, _, err := h.bounded(&wire.Request{Method: http.MethodPost, Target: wire.Batch, Transaction: func(u *url.URL) ([]byte, string) {
+			body, _, err := h.bounded(&wire.Request{Method: http.MethodPost, Target: wire.Batch, Transaction: func(u *url.URL) (io.ReadSeeker, string) {
 				w := wire.NewBatchWriter(u, tableName, n, size)
 				for i, k := range known {
-					w.Update(http.MethodPut, k.PartitionKey(), k.RowKey(), "", contents[i])
+					w.Update(http.MethodPut, k.PartitionKey(), k.RowKey(), "", contents[i], "")
 				}
 				return w.Finish()
 			}})

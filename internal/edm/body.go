@@ -41,9 +41,17 @@ func (e *Body) Append(b []byte, end *Ending) []byte {
 		}
 	}
 	if end != nil {
-		b = append(b, end.text...)
+		return append(b, end.text...)
 	}
 	return append(b, '}')
+}
+
+// Parts returns what Append appends, in two parts. The caller must not change them.
+func (e *Body) Parts(end *Ending) (json []byte, rest string) {
+	if e.json == nil || end == nil {
+		return e.JSON(end), ""
+	}
+	return e.json, end.text
 }
 
 // JSON returns what Append appends. The caller must not change it.
@@ -77,7 +85,7 @@ func (e *Body) Stored(end *Ending) Stored {
 	case end == nil:
 		return Stored{JSON: JSON{response: e.JSON(nil)}, own: e.own}
 	}
-	return Stored{JSON: JSON{response: e.JSON(nil), text: end.text}, own: e.own}
+	return Stored{JSON: JSON{response: e.JSON(nil), text: end.member()}, own: e.own}
 }
 
 // WithKeys returns the entity under other keys.

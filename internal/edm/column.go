@@ -19,11 +19,16 @@ func (c Column) Same(d Column) bool {
 // Ending is a property that is encoded once, and appended to several entities.
 type Ending struct {
 	Column Column
-	text   string
+	text   string // with the brace behind it
 }
 
 // Ending returns the property as an Ending.
-func (c Column) Ending() *Ending { return &Ending{c, string(c.append(make([]byte, 0, 64)))} }
+func (c Column) Ending() *Ending {
+	return &Ending{c, string(append(c.append(make([]byte, 0, 64)), '}'))}
+}
+
+// member returns the property without the brace.
+func (e *Ending) member() string { return e.text[:len(e.text)-1] }
 
 func (c *Column) append(b []byte) []byte {
 	if c.json != nil {

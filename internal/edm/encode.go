@@ -189,6 +189,9 @@ func (f *field) storedValue(v reflect.Value, x *Value) error {
 	return nil
 }
 
+// roomOf is how many bytes the JSON of a value of each kind has at most, besides those of a text.
+var roomOf = [...]int{String: 2, Int32: 11, Int64: 22, Double: 24, Bool: 5, DateTime: 30, Guid: 38, Binary: 2}
+
 // textHint returns about how long the JSON of the properties will be.
 func (p *Plan) textHint(v reflect.Value) int {
 	n := p.hint
@@ -213,7 +216,7 @@ func textLength(v reflect.Value) int {
 		return v.Len()
 	case reflect.Slice:
 		if v.Type().Elem() == byteType {
-			return v.Len() * 4 / 3
+			return (v.Len() + 2) / 3 * 4
 		}
 	}
 	return 0

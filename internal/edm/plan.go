@@ -259,7 +259,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	for i, name := range f.names {
 		l := newLabel(name, f.storedKind())
 		if f.labels = append(f.labels, l); i == 0 || f.form == composite { // most lists have few elements
-			p.hint += len(l.json) + 24
+			p.hint += len(l.json) + roomOf[f.storedKind()]
 		}
 	}
 	f.direct = f.form == single && len(f.path) == 1 && f.scalar.direct && f.first == 0 && !f.omit && !f.narrow

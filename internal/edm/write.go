@@ -72,10 +72,13 @@ func (w *Writer) setLarge() {
 	}
 }
 
+// bytesOfKeys are the bytes of the JSON of the keys besides their texts, and a closing brace.
+const bytesOfKeys = len(`{"` + PartitionKey + `":"","` + RowKey + `":""}`)
+
 // begin writes the keys.
 func (w *Writer) begin() {
 	if b := &w.body; b.json == nil && !w.large {
-		b.json = make([]byte, 0, w.hint+72+len(b.PartitionKey)+len(b.RowKey))
+		b.json = make([]byte, 0, w.hint+bytesOfKeys+len(b.PartitionKey)+len(b.RowKey))
 		if w.simpleKeys {
 			b.json = append(append(b.json, `{"`+PartitionKey+`":"`...), b.PartitionKey...)
 			b.json = append(append(append(b.json, `","`+RowKey+`":"`...), b.RowKey...), '"')

@@ -21,9 +21,6 @@ func withID(steps []step, id string) {
 	}
 }
 
-// Append appends the JSON of the step's row.
-func (s *step) Append(b []byte) []byte { return s.sent().Append(b, s.id) }
-
 // encoded returns the JSON of the step's row.
 func (s *step) encoded() []byte { return s.sent().JSON(s.id) }
 

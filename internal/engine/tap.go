@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 
@@ -39,14 +40,17 @@ func (t *Table) exchange(ctx context.Context, call *wire.Call, q *wire.Request) 
 	return err
 }
 
+// bytesOfEnd is the length of an operation ID as the end of a row.
+const bytesOfEnd = 36
+
 // exchangeTransaction sends a transaction that the library writes.
 func (t *Table) exchangeTransaction(ctx context.Context, call *wire.Call, steps []step) error {
 	size := 0
 	for i := range steps {
 		s := &steps[i]
-		size += s.sent().Length + 3*(len(s.Key.PartitionKey())+len(s.Key.RowKey()))
+		size += bytesOfEnd + len(s.Key.PartitionKey()) + len(s.Key.RowKey()) + len(s.Match)
 	}
-	return t.exchange(ctx, call, &wire.Request{Method: http.MethodPost, Target: wire.Batch, Transaction: func(u *url.URL) ([]byte, string) {
+	return t.exchange(ctx, call, &wire.Request{Method: http.MethodPost, Target: wire.Batch, Transaction: func(u *url.URL) (io.ReadSeeker, string) {
 		w := wire.NewBatchWriter(u, t.Name, len(steps), size)
 		for i := range steps {
 			steps[i].write(w)
@@ -60,7 +64,7 @@ func (s *step) write(w *wire.BatchWriter) {
 	method := http.MethodPut
 	switch s.Kind {
 	case aztables.TransactionTypeAdd:
-		w.Insert(s)
+		w.Insert(s.sent().Parts(s.id))
 		return
 	case aztables.TransactionTypeDelete:
 		match := s.Match
@@ -73,5 +77,6 @@ func (s *step) write(w *wire.BatchWriter) {
 		method = http.MethodPatch
 	}
 	row := s.sent()
-	w.Update(method, row.PartitionKey, row.RowKey, string(s.Match), s)
+	json, end := row.Parts(s.id)
+	w.Update(method, row.PartitionKey, row.RowKey, string(s.Match), json, end)
 }

@@ -25,7 +25,7 @@ type Failure struct {
 // An error means that the outcome is unknown. A success requires the whole response, up to the last byte of its closing boundary,
 // since the missing end of a truncated response may contain the failure. A failure requires only its own part.
 func ParseBatchResponse(body []byte, n int) (etags []azcore.ETag, failure *Failure, err error) {
-	p := batchParser{rest: body, etags: make([]azcore.ETag, 0, n), ends: make([]int, 0, min(n, etagsTogether))}
+	p := batchParser{response: body, rest: body, etags: make([]azcore.ETag, 0, n), ends: make([]int, 0, min(n, etagsTogether))}
 	if err := p.outer(n); err != nil {
 		return nil, nil, fmt.Errorf("the response to a transaction of %d operations %w, after %d of its parts", n, err, p.parts())
 	}
@@ -46,11 +46,15 @@ var (
 
 // batchParser reads a response line by line. Lines end in LF or CR LF, since Cosmos DB mixes both.
 type batchParser struct {
-	rest    []byte
-	etags   []azcore.ETag
-	text    []byte // of the last ETags, which are not cut yet
-	ends    []int  // of each of them
-	failure *Failure
+	response, rest []byte
+	etags          []azcore.ETag
+	text           []byte // of the last ETags, which are not cut yet
+	ends           []int  // of each of them
+	failure        *Failure
+
+	// The last part besides its ETag: from its boundary up to the ETag, and behind it up to the end of the next boundary. Most parts
+	// are like the one before.
+	before, after []byte
 }
 
 // etagsTogether is the number of ETags that share an allocation. An entity that is kept keeps it.
@@ -118,6 +122,9 @@ func (p *batchParser) outer(n int) error {
 func (p *batchParser) changeSet(open []byte, n int) error {
 	closing := append(bytes.Clone(open), "--"...)
 	for first := true; ; first = false {
+		for p.parts() < n && p.alike(len(open)) {
+		}
+		from := p.position()
 		line, whole := p.line()
 		switch {
 		case !whole:
@@ -130,50 +137,78 @@ func (p *batchParser) changeSet(open []byte, n int) error {
 			}
 			return errMalformed
 		}
-		if err := p.part(open, n); err != nil || p.failure != nil {
+		head, err := p.part(open, n)
+		if err != nil || p.failure != nil {
 			return err
+		}
+		p.before, p.after = nil, nil
+		if head.etag != nil {
+			p.before, p.after = p.response[from:head.etagFrom], p.response[head.etagTo:p.position()+len(open)]
 		}
 	}
 }
 
+// alike reads a part that differs from the last one at most by its ETag. It returns false, and reads nothing, if the next part is not
+// one. open is the length of the boundary.
+func (p *batchParser) alike(open int) bool {
+	if p.before == nil || !bytes.HasPrefix(p.rest, p.before) {
+		return false
+	}
+	etag := p.rest[len(p.before):]
+	end := bytes.IndexByte(etag, p.after[0]) // the end of its line
+	if end < 0 || !bytes.HasPrefix(etag[end:], p.after) {
+		return false
+	}
+	p.rest = etag[end+len(p.after)-open:]
+	p.add(etag[:end])
+	return true
+}
+
+// add adds an ETag to the text.
+func (p *batchParser) add(etag []byte) {
+	p.text = append(p.text, bytes.TrimSpace(etag)...)
+	if p.ends = append(p.ends, len(p.text)); len(p.ends) == cap(p.ends) {
+		p.cut()
+	}
+}
+
+// position returns how much of the response was read.
+func (p *batchParser) position() int { return len(p.response) - len(p.rest) }
+
 // part reads the response to one operation, up to the next boundary.
-func (p *batchParser) part(open []byte, n int) error {
+func (p *batchParser) part(open []byte, n int) (head batchHeader, err error) {
 	if _, err := p.header(); err != nil { // of the part
-		return err
+		return head, err
 	}
 	line, whole := p.line()
 	if !whole {
-		return errTruncated
+		return head, errTruncated
 	}
 	proto, status, _ := bytes.Cut(line, []byte(" "))
 	status, _, _ = bytes.Cut(status, []byte(" "))
 	code, err := strconv.Atoi(string(status))
 	if err != nil || !bytes.HasPrefix(proto, []byte("HTTP/1.")) {
-		return errMalformed
+		return head, errMalformed
 	}
-	head, err := p.header()
-	if err != nil {
-		return err
+	if head, err = p.header(); err != nil {
+		return head, err
 	}
 	if code >= 400 {
-		return p.failed(code, open, n)
+		return head, p.failed(code, open, n)
 	}
 	if code < 200 || code > 299 || p.parts() == n {
-		return errMalformed
+		return head, errMalformed
 	}
 	for { // skip the inserted entity, which the service echoes on request
 		if bytes.HasPrefix(p.rest, open) {
 			break
 		}
 		if _, whole := p.line(); !whole {
-			return errTruncated
+			return head, errTruncated
 		}
 	}
-	p.text = append(p.text, head.etag...)
-	if p.ends = append(p.ends, len(p.text)); len(p.ends) == cap(p.ends) {
-		p.cut()
-	}
-	return nil
+	p.add(head.etag)
+	return head, nil
 }
 
 // failed reads the error of the failed operation. A truncated response is enough if the JSON is complete.
@@ -204,11 +239,15 @@ func (p *batchParser) failed(status int, open []byte, n int) error {
 }
 
 // batchHeader is what the parser needs of a header.
-type batchHeader struct{ contentType, etag []byte }
+type batchHeader struct {
+	contentType, etag []byte
+	etagFrom, etagTo  int // its positions in the response
+}
 
 // header reads header lines up to the empty line. The case of names does not matter.
 func (p *batchParser) header() (h batchHeader, err error) {
 	for {
+		at := p.position()
 		line, whole := p.line()
 		if !whole {
 			return batchHeader{}, errTruncated
@@ -222,7 +261,8 @@ func (p *batchParser) header() (h batchHeader, err error) {
 		}
 		switch name := line[:colon]; {
 		case len(name) == len("ETag") && bytes.EqualFold(name, []byte("ETag")):
-			h.etag = bytes.TrimSpace(line[colon+1:])
+			h.etag = line[colon+1:]
+			h.etagFrom, h.etagTo = at+colon+1, at+len(line)
 		case len(name) == len("Content-Type") && bytes.EqualFold(name, []byte("Content-Type")):
 			h.contentType = bytes.TrimSpace(line[colon+1:])
 		}

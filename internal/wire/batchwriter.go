@@ -1,25 +1,20 @@
 package wire
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 )
 
-// BatchWriter writes the body of a transaction into one buffer, as the SDK writes it: the same headers in the same order. But the
-// quotes of keys are doubled in addresses only, where the service requires it.
+// BatchWriter writes the body of a transaction, as the SDK writes it: the same headers in the same order. But the quotes of keys are
+// doubled in addresses only, where the service requires it. The JSON of the entities is not copied.
 type BatchWriter struct {
-	b      []byte
+	body   batchBody
 	table  string // the address of the table
 	query  string // of an address, with its question mark
 	format string // query with the format of the response, which the SDK adds to inserts and deletions
-}
-
-// JSON is what a BatchWriter writes of an operation.
-type JSON interface {
-	// Append appends the JSON of the entity.
-	Append(b []byte) []byte
 }
 
 // No line of a body begins like a boundary, since JSON escapes the ends of lines.
@@ -27,10 +22,10 @@ const (
 	batchBoundary  = "batch_7983230d-52ec-4114-7b65-5a94c929b9b6"
 	changeBoundary = "changeset_795fc080-16ab-4865-6969-e452743e487a"
 
-	bytesOfPart = 320 // of an operation besides its address and its entity
+	bytesOfPart = 292 // of an operation besides its address and its entity
 )
 
-// NewBatchWriter begins a transaction of n operations, of so many bytes of JSON. u is the URL of the request.
+// NewBatchWriter begins a transaction of n operations, whose keys, conditions and ends of JSON have so many bytes. u is the URL of the request.
 func NewBatchWriter(u *url.URL, table string, n, size int) *BatchWriter {
 	w := &BatchWriter{table: u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "$batch") + table}
 	q := u.Query()
@@ -39,29 +34,35 @@ func NewBatchWriter(u *url.URL, table string, n, size int) *BatchWriter {
 	}
 	q.Set("$format", "application/json;odata=minimalmetadata")
 	w.format = "?" + q.Encode()
-	w.b = make([]byte, 0, 256+size+n*(bytesOfPart+len(w.table)+len(w.format)))
-	w.b = append(w.b, "--"+batchBoundary+"\r\nContent-Type: multipart/mixed; boundary="+changeBoundary+"\r\n\r\n"...)
+	w.body.entities = make([]batchEntity, 0, n)
+	w.body.text = make([]byte, 0, 256+size+n*(bytesOfPart+len(w.table)+len(w.format)))
+	w.text("--" + batchBoundary + "\r\nContent-Type: multipart/mixed; boundary=" + changeBoundary + "\r\n\r\n")
 	return w
 }
 
+func (w *BatchWriter) text(s string) { w.body.text = append(w.body.text, s...) }
+
 // begin writes the beginning of the request line of an operation.
 func (w *BatchWriter) begin(method string) {
-	w.b = append(w.b, "--"+changeBoundary+"\r\nContent-Transfer-Encoding: binary\r\nContent-Type: application/http\r\n\r\n"...)
-	w.b = append(w.b, method...)
-	w.b = append(w.b, ' ')
-	w.b = append(w.b, w.table...)
+	w.text("--" + changeBoundary + "\r\nContent-Transfer-Encoding: binary\r\nContent-Type: application/http\r\n\r\n")
+	w.text(method)
+	w.text(" ")
+	w.text(w.table)
 }
 
 // end ends the request line.
 func (w *BatchWriter) end(query string) {
-	w.b = append(w.b, query...)
-	w.b = append(w.b, " HTTP/1.1\r\n"...)
+	w.text(query)
+	w.text(" HTTP/1.1\r\n")
 }
 
 // row writes the address of a row in the table.
 func (w *BatchWriter) row(partitionKey, rowKey string) {
-	w.b = append(append(w.b, "(PartitionKey='"...), escaped(partitionKey)...)
-	w.b = append(append(append(w.b, "',RowKey='"...), escaped(rowKey)...), "')"...)
+	w.text("(PartitionKey='")
+	w.text(escaped(partitionKey))
+	w.text("',RowKey='")
+	w.text(escaped(rowKey))
+	w.text("')")
 }
 
 func escaped(key string) string { return url.PathEscape(Doubled(key)) }
@@ -69,48 +70,43 @@ func escaped(key string) string { return url.PathEscape(Doubled(key)) }
 // versions are the headers that the SDK writes without a value.
 const versions = "DataServiceVersion: \r\n"
 
-// Insert writes an insert.
-func (w *BatchWriter) Insert(entity JSON) {
+// Insert writes an insert. The JSON of the entity is in two parts.
+func (w *BatchWriter) Insert(json []byte, end string) {
 	w.begin(http.MethodPost)
 	w.end(w.format)
-	w.b = append(w.b, "Accept: application/json;odata=minimalmetadata\r\n"...)
-	w.entity(entity, versions+"Prefer: return-no-content\r\n", "")
+	w.text("Accept: application/json;odata=minimalmetadata\r\n")
+	w.entity(json, end, versions+"Prefer: return-no-content\r\n", "")
 }
 
-// Update writes an update or upsert of a row: PUT replaces it, PATCH merges. match is "" for an upsert.
-func (w *BatchWriter) Update(method, partitionKey, rowKey, match string, entity JSON) {
+// Update writes an update or upsert of a row: PUT replaces it, PATCH merges. match is "" for an upsert. The JSON of the entity is in two
+// parts.
+func (w *BatchWriter) Update(method, partitionKey, rowKey, match string, json []byte, end string) {
 	w.begin(method)
 	w.row(partitionKey, rowKey)
 	w.end(w.query)
-	w.b = append(w.b, "Accept: application/json\r\n"...)
-	w.entity(entity, versions, match)
+	w.text("Accept: application/json\r\n")
+	w.entity(json, end, versions, match)
 }
 
-// entity writes the headers of an entity and the entity. The length precedes the entity and is known behind it: the entity moves to
-// the digits that the length has.
-func (w *BatchWriter) entity(entity JSON, headers, match string) {
-	const most = "1234567890" // no length has more digits
-	w.b = append(w.b, "Content-Length: "...)
-	digits := len(w.b)
-	w.b = append(w.b, most...)
-	from := len(w.b)
-	w.b = append(w.b, "\r\nContent-Type: application/json\r\n"...)
-	w.b = append(w.b, headers...)
+// entity writes the headers of an entity and the entity.
+func (w *BatchWriter) entity(json []byte, end, headers, match string) {
+	w.text("Content-Length: ")
+	w.body.text = strconv.AppendInt(w.body.text, int64(len(json)+len(end)), 10)
+	w.text("\r\nContent-Type: application/json\r\n")
+	w.text(headers)
 	w.match(match)
-	w.b = append(w.b, "x-ms-version: \r\n\r\n"...)
-	body := len(w.b)
-	w.b = entity.Append(w.b)
-	length := strconv.AppendInt(nil, int64(len(w.b)-body), 10)
-	moved := append(append(w.b[:digits], length...), w.b[from:]...)
-	w.b = append(moved, "\r\n"...)
+	w.text("x-ms-version: \r\n\r\n")
+	w.body.put(json)
+	w.text(end)
+	w.text("\r\n")
 }
 
 // match writes the condition of an operation.
 func (w *BatchWriter) match(etag string) {
 	if etag != "" {
-		w.b = append(w.b, "If-Match: "...)
-		w.b = append(w.b, etag...)
-		w.b = append(w.b, "\r\n"...)
+		w.text("If-Match: ")
+		w.text(etag)
+		w.text("\r\n")
 	}
 }
 
@@ -119,12 +115,13 @@ func (w *BatchWriter) Delete(partitionKey, rowKey, match string) {
 	w.begin(http.MethodDelete)
 	w.row(partitionKey, rowKey)
 	w.end(w.format)
-	w.b = append(w.b, "Accept: application/json;odata=minimalmetadata\r\n"+versions...)
+	w.text("Accept: application/json;odata=minimalmetadata\r\n" + versions)
 	w.match(match)
-	w.b = append(w.b, "x-ms-version: \r\n\r\n\r\n"...)
+	w.text("x-ms-version: \r\n\r\n\r\n")
 }
 
 // Finish returns the body and its type.
-func (w *BatchWriter) Finish() (body []byte, contentType string) {
-	return append(w.b, "--"+changeBoundary+"--\r\n\r\n--"+batchBoundary+"--\r\n"...), "multipart/mixed; boundary=" + batchBoundary
+func (w *BatchWriter) Finish() (body io.ReadSeeker, contentType string) {
+	w.text("--" + changeBoundary + "--\r\n\r\n--" + batchBoundary + "--\r\n")
+	return io.NewSectionReader(&w.body, 0, w.body.length()), "multipart/mixed; boundary=" + batchBoundary
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -36,7 +37,7 @@ type Request struct {
 	Entity               []byte     // the body of an insert, update or upsert
 
 	// Transaction returns the body of a Batch and its type. u is the URL of the request.
-	Transaction func(u *url.URL) (body []byte, contentType string)
+	Transaction func(u *url.URL) (body io.ReadSeeker, contentType string)
 }
 
 // The small call of the SDK deletes a row with an ETag that no row has. If it were sent, it would change nothing.
@@ -70,14 +71,14 @@ func (q *Request) put(r *policy.Request) error {
 
 // putBody puts the body there.
 func (q *Request) putBody(r *policy.Request) error {
-	body, contentType := q.Entity, "application/json"
 	switch {
 	case q.Transaction != nil:
-		body, contentType = q.Transaction(r.Raw().URL)
-	case body == nil:
-		return nil
+		body, contentType := q.Transaction(r.Raw().URL)
+		return r.SetBody(streaming.NopCloser(body), contentType)
+	case q.Entity != nil:
+		return r.SetBody(streaming.NopCloser(bytes.NewReader(q.Entity)), "application/json")
 	}
-	return r.SetBody(streaming.NopCloser(bytes.NewReader(body)), contentType)
+	return nil
 }
 
 // address turns the address of the small call into the request's. It reports whether it was that of the small call.

@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"io"
+	"slices"
+)
+
+// batchBody is the body of a transaction: text, and entities between. It implements io.ReaderAt.
+type batchBody struct {
+	text     []byte
+	entities []batchEntity
+	json     int64 // bytes of all entities
+}
+
+// batchEntity is the JSON of an entity.
+type batchEntity struct {
+	json []byte
+	at   int64 // its position in the body
+	text int   // bytes of text before it
+}
+
+// put adds the JSON of an entity.
+func (b *batchBody) put(json []byte) {
+	b.entities = append(b.entities, batchEntity{json, b.length(), len(b.text)})
+	b.json += int64(len(json))
+}
+
+func (b *batchBody) length() int64 { return int64(len(b.text)) + b.json }
+
+// ReadAt implements io.ReaderAt.
+func (b *batchBody) ReadAt(p []byte, at int64) (n int, err error) {
+	next, _ := slices.BinarySearchFunc(b.entities, at+1, func(e batchEntity, at int64) int { return int(e.at - at) })
+	for n < len(p) {
+		piece := b.piece(next, at+int64(n))
+		if len(piece) == 0 {
+			if next == len(b.entities) {
+				return n, io.EOF
+			}
+			next++
+			continue
+		}
+		n += copy(p[n:], piece)
+	}
+	return n, nil
+}
+
+// piece returns the rest of the body from a position up to entity next, as far as it is in one piece.
+func (b *batchBody) piece(next int, at int64) []byte {
+	from, to := int(at), len(b.text)
+	if next > 0 {
+		e := &b.entities[next-1]
+		behind := int(at-e.at) - len(e.json)
+		if behind < 0 {
+			return e.json[len(e.json)+behind:]
+		}
+		from = e.text + behind
+	}
+	if next < len(b.entities) {
+		to = b.entities[next].text
+	}
+	return b.text[from:to]
+}
