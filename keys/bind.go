@@ -33,10 +33,10 @@ func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 	return Bind[T]{bind: &bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy),
 		all:    l.All(),
-		encode: func(t *T) Enc { return l.Of(*at(t)) },
+		encode: func(t *T) Enc { return l.of(*at(t)) },
 		fields: func(t *T) []any { return []any{at(t)} },
 		decode: func(t *T, s string) (err error) {
-			a, err := l.Decode(s)
+			a, err := l.decode(s)
 			if err == nil {
 				*at(t) = a
 			}
@@ -52,10 +52,10 @@ func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 	return Bind[T]{bind: &bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy),
 		all:    l.All(),
-		encode: func(t *T) Enc { a, b := at(t); return l.Of(*a, *b) },
+		encode: func(t *T) Enc { a, b := at(t); return l.of(*a, *b) },
 		fields: func(t *T) []any { a, b := at(t); return []any{a, b} },
 		decode: func(t *T, s string) error {
-			a, b, err := l.Decode(s)
+			a, b, err := l.decode(s)
 			if err == nil {
 				pa, pb := at(t)
 				*pa, *pb = a, b
@@ -72,10 +72,10 @@ func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T]
 	return Bind[T]{bind: &bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
 		all:    l.All(),
-		encode: func(t *T) Enc { a, b, c := at(t); return l.Of(*a, *b, *c) },
+		encode: func(t *T) Enc { a, b, c := at(t); return l.of(*a, *b, *c) },
 		fields: func(t *T) []any { a, b, c := at(t); return []any{a, b, c} },
 		decode: func(t *T, s string) error {
-			a, b, c, err := l.Decode(s)
+			a, b, c, err := l.decode(s)
 			if err == nil {
 				pa, pb, pc := at(t)
 				*pa, *pb, *pc = a, b, c

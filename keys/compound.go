@@ -30,7 +30,7 @@ type valueLayout[K any] struct {
 }
 
 // orderLost returns an error if the order of the n-th part is lost before another part.
-func orderLost[A any](n int, p Part[A]) error {
+func orderLost[A any](n int, p *Part[A]) error {
 	if p.width > 0 || p.end != "" {
 		return nil
 	}
@@ -40,13 +40,13 @@ func orderLost[A any](n int, p Part[A]) error {
 func (l Layout1[A]) valueLayout() valueLayout[A] {
 	return valueLayout[A]{
 		name:      l.name,
-		write:     func(w *writer, a A, more bool) { writePart(w, l.a, a, more) },
-		read:      func(r *reader, a *A, more bool) { readPart(r, l.a, a, more) },
+		write:     func(w *writer, a A, more bool) { writePart(w, &l.a, a, more) },
+		read:      func(r *reader, a *A, more bool) { readPart(r, &l.a, a, more) },
 		parts:     1,
 		desc:      l.a.desc,
 		prefixes:  l.a.prefixes,
-		fullOrder: orderLost(1, l.a),
-		err:       checkPart(1, l.a),
+		fullOrder: orderLost(1, &l.a),
+		err:       checkPart(1, &l.a),
 	}
 }
 
@@ -61,19 +61,19 @@ func Struct2[K, A, B any](l Layout2[A, B], at func(*K) (*A, *B)) Compound[K] {
 		name: l.name,
 		write: func(w *writer, k K, more bool) {
 			a, b := at(&k)
-			writePart(w, l.a, *a, true)
-			writePart(w, l.b, *b, more)
+			writePart(w, &l.a, *a, true)
+			writePart(w, &l.b, *b, more)
 		},
 		read: func(r *reader, k *K, more bool) {
 			a, b := at(k)
-			readPart(r, l.a, a, true)
-			readPart(r, l.b, b, more)
+			readPart(r, &l.a, a, true)
+			readPart(r, &l.b, b, more)
 		},
 		parts:      2,
 		desc:       l.a.desc && l.b.desc,
-		innerOrder: orderLost(1, l.a),
-		fullOrder:  errors.Join(orderLost(1, l.a), orderLost(2, l.b)),
-		err:        errors.Join(checkAccessor(at == nil), checkPart(1, l.a), checkPart(2, l.b)),
+		innerOrder: orderLost(1, &l.a),
+		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
+		err:        errors.Join(checkAccessor(at == nil), checkPart(1, &l.a), checkPart(2, &l.b)),
 	}}
 }
 
@@ -83,21 +83,21 @@ func Struct3[K, A, B, C any](l Layout3[A, B, C], at func(*K) (*A, *B, *C)) Compo
 		name: l.name,
 		write: func(w *writer, k K, more bool) {
 			a, b, c := at(&k)
-			writePart(w, l.a, *a, true)
-			writePart(w, l.b, *b, true)
-			writePart(w, l.c, *c, more)
+			writePart(w, &l.a, *a, true)
+			writePart(w, &l.b, *b, true)
+			writePart(w, &l.c, *c, more)
 		},
 		read: func(r *reader, k *K, more bool) {
 			a, b, c := at(k)
-			readPart(r, l.a, a, true)
-			readPart(r, l.b, b, true)
-			readPart(r, l.c, c, more)
+			readPart(r, &l.a, a, true)
+			readPart(r, &l.b, b, true)
+			readPart(r, &l.c, c, more)
 		},
 		parts:      3,
 		desc:       l.a.desc && l.b.desc && l.c.desc,
-		innerOrder: errors.Join(orderLost(1, l.a), orderLost(2, l.b)),
-		fullOrder:  errors.Join(orderLost(1, l.a), orderLost(2, l.b), orderLost(3, l.c)),
-		err:        errors.Join(checkAccessor(at == nil), checkPart(1, l.a), checkPart(2, l.b), checkPart(3, l.c)),
+		innerOrder: errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
+		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b), orderLost(3, &l.c)),
+		err:        errors.Join(checkAccessor(at == nil), checkPart(1, &l.a), checkPart(2, &l.b), checkPart(3, &l.c)),
 	}}
 }
 

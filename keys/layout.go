@@ -54,55 +54,67 @@ func (l Layout2[A, B]) Named(prefix string) Layout2[A, B] { l.name = newName(pre
 func (l Layout3[A, B, C]) Named(prefix string) Layout3[A, B, C] { l.name = newName(prefix); return l }
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
-func (l Layout1[A]) Of(a A) Enc {
+func (l Layout1[A]) Of(a A) Enc { return l.of(a) }
+
+func (l *Layout1[A]) of(a A) Enc {
 	if l.a.plain != nil && l.name == (name{}) {
 		if s, ok := l.a.plain(a); ok {
 			return ofText(s, l.a.end)
 		}
 	}
 	w := l.name.newWriter()
-	writePart(&w, l.a, a, false)
+	writePart(&w, &l.a, a, false)
 	return w.key()
 }
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
-func (l Layout2[A, B]) Of(a A, b B) Enc {
+func (l Layout2[A, B]) Of(a A, b B) Enc { return l.of(a, b) }
+
+func (l *Layout2[A, B]) of(a A, b B) Enc {
 	w := l.name.newWriter()
-	writePart(&w, l.a, a, true)
-	writePart(&w, l.b, b, false)
+	writePart(&w, &l.a, a, true)
+	writePart(&w, &l.b, b, false)
 	return w.key()
 }
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
-func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc {
+func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc { return l.of(a, b, c) }
+
+func (l *Layout3[A, B, C]) of(a A, b B, c C) Enc {
 	w := l.name.newWriter()
-	writePart(&w, l.a, a, true)
-	writePart(&w, l.b, b, true)
-	writePart(&w, l.c, c, false)
+	writePart(&w, &l.a, a, true)
+	writePart(&w, &l.b, b, true)
+	writePart(&w, &l.c, c, false)
 	return w.key()
 }
 
 // Decode returns the values of a key. A key that Of does not make is a *KeyError.
-func (l Layout1[A]) Decode(s string) (a A, err error) {
+func (l Layout1[A]) Decode(s string) (a A, err error) { return l.decode(s) }
+
+func (l *Layout1[A]) decode(s string) (a A, err error) {
 	r := l.name.newReader(s)
-	readPart(&r, l.a, &a, false)
+	readPart(&r, &l.a, &a, false)
 	return a, r.err
 }
 
 // Decode returns the values of a key. A key that Of does not make is a *KeyError.
-func (l Layout2[A, B]) Decode(s string) (a A, b B, err error) {
+func (l Layout2[A, B]) Decode(s string) (a A, b B, err error) { return l.decode(s) }
+
+func (l *Layout2[A, B]) decode(s string) (a A, b B, err error) {
 	r := l.name.newReader(s)
-	readPart(&r, l.a, &a, true)
-	readPart(&r, l.b, &b, false)
+	readPart(&r, &l.a, &a, true)
+	readPart(&r, &l.b, &b, false)
 	return a, b, r.err
 }
 
 // Decode returns the values of a key. A key that Of does not make is a *KeyError.
-func (l Layout3[A, B, C]) Decode(s string) (a A, b B, c C, err error) {
+func (l Layout3[A, B, C]) Decode(s string) (a A, b B, c C, err error) { return l.decode(s) }
+
+func (l *Layout3[A, B, C]) decode(s string) (a A, b B, c C, err error) {
 	r := l.name.newReader(s)
-	readPart(&r, l.a, &a, true)
-	readPart(&r, l.b, &b, true)
-	readPart(&r, l.c, &c, false)
+	readPart(&r, &l.a, &a, true)
+	readPart(&r, &l.b, &b, true)
+	readPart(&r, &l.c, &c, false)
 	return a, b, c, r.err
 }
 
@@ -137,7 +149,7 @@ func (n name) newWriter() writer {
 }
 
 // writePart writes a part. more reports whether another part follows.
-func writePart[A any](w *writer, p Part[A], a A, more bool) {
+func writePart[A any](w *writer, p *Part[A], a A, more bool) {
 	w.n++
 	if w.err != nil {
 		return
@@ -192,7 +204,7 @@ func (n name) newReader(s string) reader {
 }
 
 // readPart decodes a part into to. more reports whether another part follows.
-func readPart[A any](r *reader, p Part[A], to *A, more bool) {
+func readPart[A any](r *reader, p *Part[A], to *A, more bool) {
 	r.n++
 	if r.err != nil {
 		return
@@ -228,7 +240,7 @@ func readPart[A any](r *reader, p Part[A], to *A, more bool) {
 }
 
 // checkPart returns the error of the n-th part of a layout, if the part is invalid.
-func checkPart[A any](n int, p Part[A]) error {
+func checkPart[A any](n int, p *Part[A]) error {
 	if err := p.check(); err != nil {
 		return ofPart(n, p, err)
 	}
@@ -236,7 +248,7 @@ func checkPart[A any](n int, p Part[A]) error {
 }
 
 // ofPart adds the name of the part to a KeyError.
-func ofPart[A any](n int, p Part[A], err error) error {
+func ofPart[A any](n int, p *Part[A], err error) error {
 	ke, ok := err.(*KeyError)
 	if !ok {
 		ke = &KeyError{Reason: err.Error()}

@@ -7,7 +7,7 @@ import (
 
 // All returns the range of all keys of the layout.
 func (l Layout1[A]) All() Range {
-	if err := checkPart(1, l.a); err != nil {
+	if err := checkPart(1, &l.a); err != nil {
 		return Range{err: err}
 	}
 	r := l.name.allRange()
@@ -18,11 +18,11 @@ func (l Layout1[A]) All() Range {
 }
 
 // All returns the range of all keys of the layout.
-func (l Layout2[A, B]) All() Range { return firstPartRange(l.name, l.a, checkPart(2, l.b)) }
+func (l Layout2[A, B]) All() Range { return firstPartRange(l.name, l.a, checkPart(2, &l.b)) }
 
 // All returns the range of all keys of the layout.
 func (l Layout3[A, B, C]) All() Range {
-	return firstPartRange(l.name, l.a, errors.Join(checkPart(2, l.b), checkPart(3, l.c)))
+	return firstPartRange(l.name, l.a, errors.Join(checkPart(2, &l.b), checkPart(3, &l.c)))
 }
 
 func (n name) allRange() Range {
@@ -36,7 +36,7 @@ func (n name) allRange() Range {
 }
 
 func firstPartRange[A any](n name, first Part[A], others error) Range {
-	if err := errors.Join(checkPart(1, first), others); err != nil {
+	if err := errors.Join(checkPart(1, &first), others); err != nil {
 		return Range{err: err}
 	}
 	r := n.allRange()
@@ -62,23 +62,23 @@ func (w *writer) prefix(rest ...error) Range {
 // Prefix returns the range of all keys whose first part is a, and of no other keys.
 func (l Layout2[A, B]) Prefix(a A) Range {
 	w := l.name.newWriter()
-	writePart(&w, l.a, a, true)
-	return w.prefix(checkPart(2, l.b))
+	writePart(&w, &l.a, a, true)
+	return w.prefix(checkPart(2, &l.b))
 }
 
 // Prefix1 returns the range of all keys whose first part is a, and of no other keys.
 func (l Layout3[A, B, C]) Prefix1(a A) Range {
 	w := l.name.newWriter()
-	writePart(&w, l.a, a, true)
-	return w.prefix(checkPart(2, l.b), checkPart(3, l.c))
+	writePart(&w, &l.a, a, true)
+	return w.prefix(checkPart(2, &l.b), checkPart(3, &l.c))
 }
 
 // Prefix2 returns the range of all keys whose first two parts are a and b, and of no other keys.
 func (l Layout3[A, B, C]) Prefix2(a A, b B) Range {
 	w := l.name.newWriter()
-	writePart(&w, l.a, a, true)
-	writePart(&w, l.b, b, true)
-	return w.prefix(checkPart(3, l.c))
+	writePart(&w, &l.a, a, true)
+	writePart(&w, &l.b, b, true)
+	return w.prefix(checkPart(3, &l.c))
 }
 
 // Between returns the range of the keys of all values from lo to hi, both included. Swapped bounds are a *KeyError. The order of a
@@ -134,10 +134,10 @@ func (l Layout3[A, B, C]) AtMost(a A, b B, hi C) Range {
 // é does not begin with e.
 func (l Layout1[A]) Starting(a A) Range {
 	if !l.a.prefixes {
-		return Range{err: ofPart(1, l.a, &KeyError{Reason: "has no prefixes; Starting requires text or bytes"})}
+		return Range{err: ofPart(1, &l.a, &KeyError{Reason: "has no prefixes; Starting requires text or bytes"})}
 	}
 	w := l.name.newWriter()
-	writePart(&w, l.a, a, false)
+	writePart(&w, &l.a, a, false)
 	if w.err != nil {
 		return Range{err: w.err}
 	}

@@ -26,7 +26,7 @@ func brokenPart[A any](name, reason string) Part[A] {
 }
 
 // check returns the error of an invalid part. The zero part is invalid, too.
-func (p Part[A]) check() error {
+func (p *Part[A]) check() error {
 	if p.err == nil && p.append == nil {
 		return &KeyError{Reason: "is the zero Part; make it by a function of package keys, such as Digits"}
 	}
