@@ -78,7 +78,7 @@ func (h handle) getOrInsert(ctx context.Context, insert Op) (e entity, inserted 
 		err = insert.send(ctx)
 		var derived *DerivedError // a value is taken, and not the row
 		if !errors.Is(err, ErrExists) || errors.As(err, &derived) || attempt >= h.engine.Options.Retry.ConflictAttempts {
-			return insert.stored, err == nil, err
+			return insert.stored(), err == nil, err
 		}
 		h.engine.Log("GetOrInsert", k).Conflict(ctx, attempt, 0, err)
 	}

@@ -45,7 +45,7 @@ func (h handle) agree(k keys.Key, value any) error {
 
 // newWriter begins an entity. Maintainers and parts need its columns.
 func (h handle) newWriter(k keys.Key) *edm.Writer {
-	if m := h.engine.Mode; len(m.Maintainers) > 0 || m.Parts > 0 || h.shape.isRow {
+	if m := &h.engine.Mode; len(m.Maintainers) > 0 || m.Parts > 0 || h.shape.isRow {
 		return edm.NewWriter(k.PartitionKey(), k.RowKey(), h.shape.plan.Fields()+1)
 	}
 	return h.shape.plan.TextWriter(k.PartitionKey(), k.RowKey())

@@ -172,14 +172,16 @@ func stamp(etag azcore.ETag) time.Time {
 	s, _, _ = strings.Cut(s, "'")
 	var room [40]byte
 	text := room[:0]
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '%' && i+2 < len(s) {
-			if escaped, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				c, i = byte(escaped), i+2
-			}
+	for {
+		plain, rest, escaped := strings.Cut(s, "%")
+		if text = append(text, plain...); !escaped {
+			break
 		}
-		text = append(text, c)
+		c, err := strconv.ParseUint(rest[:min(2, len(rest))], 16, 8)
+		if err != nil {
+			return time.Time{}
+		}
+		text, s = append(text, byte(c)), rest[2:]
 	}
 	t, _ := edm.ParseTime(text)
 	return t

@@ -21,19 +21,20 @@ func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *engine.Row) (*E
 
 func (h handle) insertRow(k keys.Key, r *Row) Op {
 	op := h.begin("InsertRow", aztables.TransactionTypeAdd, k)
+	var e entity
 	switch {
 	case strings.HasPrefix(k.RowKey(), reserved.First):
 		op.op.Err = keys.Raw(k.RowKey()).Err()
 	case r == nil || k.Err() != nil:
 		op.op.Err = either(k.Err(), errNil)
 	default:
-		op.stored, op.op.Body, op.op.Err = h.rowToInsert(k, r)
+		e, op.op.Body, op.op.Err = h.rowToInsert(k, r)
 	}
 	if op.op.Err != nil {
 		return op
 	}
 	op.op.Known = true
-	op.on(op.stored.parts(), makesEntity)
+	op.on(e, makesEntity)
 	op.maintain()
 	return op
 }

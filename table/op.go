@@ -21,7 +21,14 @@ type Op struct {
 type operation struct {
 	op     engine.Op
 	target target
-	stored entity // the entity that the row is once the operation is applied, nil for none
+}
+
+// stored returns the entity that the row is once the operation is applied, nil for none.
+func (op Op) stored() entity {
+	if op.operation == nil || op.target.use == removes {
+		return nil
+	}
+	return op.target.entity
 }
 
 // Err returns the error of the operation that is known before it is sent.
@@ -35,15 +42,15 @@ func (op Op) maintain() { op.op.Prepare() }
 
 // target is the entity that an operation was made of.
 type target struct {
-	parts
+	entity
+	sets    []set     // of a merge
+	to      *keys.Key // of a Rekey or Move
 	use     targetUse
-	sets    []set // of a merge
-	wasRead bool  // its row was known before
-	to      *keys.Key
+	wasRead bool // its row was known before
 }
 
 // targetUse is what an operation does with its entity.
-type targetUse int
+type targetUse uint8
 
 const (
 	makesEntity targetUse = iota // the entity is new: nothing can be wrong with it, and no caller has it yet
@@ -63,7 +70,7 @@ func (t *target) wasStored() bool {
 
 // Usable returns an error if the entity is in doubt.
 func (t *target) Usable() error {
-	if t.wasStored() && t.doubtful {
+	if t.wasStored() && t.parts().doubtful {
 		return errDoubt
 	}
 	return nil
@@ -72,34 +79,36 @@ func (t *target) Usable() error {
 // SetInDoubt notes whether the outcome of the write is unknown.
 func (t *target) SetInDoubt(doubtful bool) {
 	if t.wasStored() {
-		t.doubtful = doubtful
+		t.parts().doubtful = doubtful
 	}
 }
 
 // Applied updates the entity with the stored ETag and content.
 func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
-	switch t.use {
-	case removes:
+	if t.use == removes {
 		return
+	}
+	e := t.parts()
+	switch t.use {
 	case mergesUpsert:
 		row = edm.Stored{}
 	case mergesSets:
-		apply(t.value, t.sets)
+		apply(e.value, t.sets)
 	case pins:
-		upgraded := t.upgraded // the row is of the version that it was
-		t.renew(etag, t.row)
-		t.upgraded = upgraded
+		upgraded := e.upgraded // the row is of the version that it was
+		e.renew(etag, e.row)
+		e.upgraded = upgraded
 		return
 	case rekeys:
-		*t.key = *t.to
-		if r, isRow := t.value.(*Row); isRow {
+		*e.key = *t.to
+		if r, isRow := e.value.(*Row); isRow {
 			r.Key = *t.to
 		}
 	}
 	if (t.use == mergesSets || t.use == touches) && !t.wasRead {
 		row = edm.Stored{} // the entity has not become whole by a write that has read the row
 	}
-	t.renew(etag, row)
+	e.renew(etag, row)
 }
 
 // begin begins an operation.
@@ -112,8 +121,8 @@ func (h handle) begin(method string, kind aztables.TransactionType, k keys.Key) 
 }
 
 // on sets the entity that an operation is made of.
-func (op Op) on(p parts, use targetUse) {
-	op.target.parts, op.target.use = p, use
+func (op Op) on(e entity, use targetUse) {
+	op.target.entity, op.target.use = e, use
 	op.op.Target = &op.target
 }
 
@@ -124,19 +133,17 @@ func (h handle) of(method string, kind aztables.TransactionType, e entity, use t
 		return op, p
 	}
 	op.op.Err = either(op.op.Err, p.decodeCopy())
-	if op.op.Key, op.op.Match = *p.key, *p.etag; use != removes {
-		op.stored = e
-	}
+	op.op.Key, op.op.Match = *p.key, *p.etag
 	op.op.Before, op.op.Copied, op.op.Upgraded, op.op.Edited = p.row, p.copied, p.upgraded, p.edited
 	op.op.Known, op.op.Head = p.row.Known(), p.head
-	op.on(p, use)
+	op.on(e, use)
 	op.target.wasRead = p.row.Known()
 	return op, p
 }
 
 // storing returns the entity of an operation that was sent.
 func storing[T any](ctx context.Context, op Op) (*Entity[T], error) {
-	return typed[T](op.stored, op.send(ctx))
+	return typed[T](op.stored(), op.send(ctx))
 }
 
 // InsertOp is [Table.Insert] as part of a transaction. [Stored] gives the entity.
@@ -167,8 +174,8 @@ func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
 	if op.op.Body, op.op.Err = h.createNew(k, p.value, agrees); op.op.Err != nil {
 		return op
 	}
-	op.stored, op.op.Known = e, true
-	op.on(p, makesEntity)
+	op.op.Known = true
+	op.on(e, makesEntity)
 	op.maintain()
 	return op
 }
@@ -204,8 +211,7 @@ func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agr
 	default:
 		op.op.Err = &ValueError{Field: "UpsertMode", Reason: "must be ReplaceExisting or MergeExisting"}
 	}
-	op.stored = e
-	op.on(p, use)
+	op.on(e, use)
 	op.maintain()
 	return op
 }

@@ -84,7 +84,7 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 		return remove, insert, insert.op.Err
 	}
 	insert.op.Known = true
-	insert.on(p, rekeys)
+	insert.on(e, rekeys)
 	insert.target.to = &to
 	remove.maintain()
 	insert.maintain()

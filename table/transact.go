@@ -45,9 +45,7 @@ func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 	plain := make([]*engine.Op, len(ops))
 	r := &Receipt{stored: make([]entity, len(ops))}
 	for i := range ops {
-		if plain[i] = ops[i].Engine(); ops[i].operation != nil {
-			r.stored[i] = ops[i].stored
-		}
+		plain[i], r.stored[i] = ops[i].Engine(), ops[i].stored()
 	}
 	var err error
 	if r.ETags, err = engine.Transact(ctx, plain); err != nil {

@@ -14,21 +14,23 @@ import (
 // Op is one write as data. Each plan encodes it once, with the operation ID. Nothing changes it once it is made: steps that change
 // it do so with a copy.
 type Op struct {
-	Table    *Table
-	Method   string // that made the operation, for errors
-	Kind     aztables.TransactionType
-	Key      keys.Key
-	Match    azcore.ETag // "" for an insert or upsert
-	Body     edm.Body    // the columns that are written
-	StoresID bool        // the operation ID is written, too
-	Err      error       // what is wrong with the operation
+	Table  *Table
+	Method string // that made the operation, for errors
+	Kind   aztables.TransactionType
+	Key    keys.Key
+	Match  azcore.ETag // "" for an insert or upsert
+	Body   edm.Body    // the columns that are written
+	Err    error       // what is wrong with the operation
 
 	// What the caller knows of the row.
 	Before   edm.Stored // its content, zero if it is not known
-	Known    bool       // Before is what is stored, or there is no row: the row need not be read first
 	Copied   *Row       // the copy that the entity was read from, nil if it was not read from a copy
+	Known    bool       // Before is what is stored, or there is no row: the row need not be read first
 	Upgraded bool       // Before is of a newer version than the stored row
 	Edited   bool       // Before is not what is stored
+
+	StoresID      bool // the operation ID is written, too
+	needsPlanning bool // the row is read first, or maintainers derive rows from it
 
 	// Head is the stored head of a wide entity of which some parts were read. A merge and a deletion then need to read no more,
 	// unless there are maintainers.
@@ -42,8 +44,6 @@ type Op struct {
 
 	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
 	Remake func(context.Context) (op *Op, wanted bool, err error)
-
-	needsPlanning bool // the row is read first, or maintainers derive rows from it
 }
 
 // Target is what an operation was made of: an entity.

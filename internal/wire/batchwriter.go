@@ -15,6 +15,10 @@ type BatchWriter struct {
 	table  string // the address of the table
 	query  string // of an address, with its question mark
 	format string // query with the format of the response, which the SDK adds to inserts and deletions
+
+	// The last beginning of an operation on a row, up to the RowKey, and what it was made of.
+	beginning            []byte
+	method, partitionKey string
 }
 
 // No line of a body begins like a boundary, since JSON escapes the ends of lines.
@@ -56,11 +60,18 @@ func (w *BatchWriter) end(query string) {
 	w.text(" HTTP/1.1\r\n")
 }
 
-// row writes the address of a row in the table.
-func (w *BatchWriter) row(partitionKey, rowKey string) {
-	w.text("(PartitionKey='")
-	w.text(escaped(partitionKey))
-	w.text("',RowKey='")
+// row writes the beginning of the request line of an operation on a row.
+func (w *BatchWriter) row(method, partitionKey, rowKey string) {
+	if w.beginning != nil && w.method == method && w.partitionKey == partitionKey {
+		w.body.text = append(w.body.text, w.beginning...)
+	} else {
+		from := len(w.body.text)
+		w.begin(method)
+		w.text("(PartitionKey='")
+		w.text(escaped(partitionKey))
+		w.text("',RowKey='")
+		w.beginning, w.method, w.partitionKey = w.body.text[from:], method, partitionKey
+	}
 	w.text(escaped(rowKey))
 	w.text("')")
 }
@@ -81,8 +92,7 @@ func (w *BatchWriter) Insert(json []byte, end string) {
 // Update writes an update or upsert of a row: PUT replaces it, PATCH merges. match is "" for an upsert. The JSON of the entity is in two
 // parts.
 func (w *BatchWriter) Update(method, partitionKey, rowKey, match string, json []byte, end string) {
-	w.begin(method)
-	w.row(partitionKey, rowKey)
+	w.row(method, partitionKey, rowKey)
 	w.end(w.query)
 	w.text("Accept: application/json\r\n")
 	w.entity(json, end, versions, match)
@@ -112,8 +122,7 @@ func (w *BatchWriter) match(etag string) {
 
 // Delete writes a deletion.
 func (w *BatchWriter) Delete(partitionKey, rowKey, match string) {
-	w.begin(http.MethodDelete)
-	w.row(partitionKey, rowKey)
+	w.row(http.MethodDelete, partitionKey, rowKey)
 	w.end(w.format)
 	w.text("Accept: application/json;odata=minimalmetadata\r\n" + versions)
 	w.match(match)
