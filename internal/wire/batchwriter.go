@@ -17,8 +17,7 @@ type BatchWriter struct {
 	format string // query with the format of the response, which the SDK adds to inserts and deletions
 
 	// The last beginning of an operation on a row, up to the RowKey, and what it was made of.
-	beginning            []byte
-	method, partitionKey string
+	beginning, method, partitionKey string
 }
 
 // No line of a body begins like a boundary, since JSON escapes the ends of lines.
@@ -39,12 +38,12 @@ func NewBatchWriter(u *url.URL, table string, n, size int) *BatchWriter {
 	q.Set("$format", "application/json;odata=minimalmetadata")
 	w.format = "?" + q.Encode()
 	w.body.entities = make([]batchEntity, 0, n)
-	w.body.text = make([]byte, 0, 256+size+n*(bytesOfPart+len(w.table)+len(w.format)))
+	w.body.text.Grow(256 + size + n*(bytesOfPart+len(w.table)+len(w.format)))
 	w.text("--" + batchBoundary + "\r\nContent-Type: multipart/mixed; boundary=" + changeBoundary + "\r\n\r\n")
 	return w
 }
 
-func (w *BatchWriter) text(s string) { w.body.text = append(w.body.text, s...) }
+func (w *BatchWriter) text(s string) { w.body.text.WriteString(s) }
 
 // begin writes the beginning of the request line of an operation.
 func (w *BatchWriter) begin(method string) {
@@ -62,15 +61,15 @@ func (w *BatchWriter) end(query string) {
 
 // row writes the beginning of the request line of an operation on a row.
 func (w *BatchWriter) row(method, partitionKey, rowKey string) {
-	if w.beginning != nil && w.method == method && w.partitionKey == partitionKey {
-		w.body.text = append(w.body.text, w.beginning...)
+	if w.beginning != "" && w.method == method && w.partitionKey == partitionKey {
+		w.text(w.beginning)
 	} else {
-		from := len(w.body.text)
+		from := w.body.text.Len()
 		w.begin(method)
 		w.text("(PartitionKey='")
 		w.text(escaped(partitionKey))
 		w.text("',RowKey='")
-		w.beginning, w.method, w.partitionKey = w.body.text[from:], method, partitionKey
+		w.beginning, w.method, w.partitionKey = w.body.text.String()[from:], method, partitionKey
 	}
 	w.text(escaped(rowKey))
 	w.text("')")
@@ -101,7 +100,8 @@ func (w *BatchWriter) Update(method, partitionKey, rowKey, match string, json []
 // entity writes the headers of an entity and the entity.
 func (w *BatchWriter) entity(json []byte, end, headers, match string) {
 	w.text("Content-Length: ")
-	w.body.text = strconv.AppendInt(w.body.text, int64(len(json)+len(end)), 10)
+	var room [20]byte
+	w.body.text.Write(strconv.AppendInt(room[:0], int64(len(json)+len(end)), 10))
 	w.text("\r\nContent-Type: application/json\r\n")
 	w.text(headers)
 	w.match(match)
