@@ -136,18 +136,17 @@ func (s *shape) entityOf(row *Row) (entity, error) {
 		}
 		return e, err
 	}
-	return s.partial(r, in, &engine.Row{Key: k, Columns: body.Columns()})
+	return s.partial(r, in, &part{plan: s.plan, columns: body.Columns()})
 }
 
-// partial decodes a row of which only part is known: the columns of the copy.
-func (s *shape) partial(r *edm.Reader, in edm.Entity, part *engine.Row) (entity, error) {
+// partial decodes a row of which only part is known.
+func (s *shape) partial(r *edm.Reader, in edm.Entity, part *part) (entity, error) {
 	if _, err := s.current(r); err != nil {
 		return nil, err
 	}
 	made := s.newEntity()
 	e := made.parts()
 	*e.key, *e.etag, *e.timestamp, e.part = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, part
-	e.plan = s.plan
 	if err := errors.Join(s.row.decode(e.value, in.RowKey), s.partition.decode(e.value, in.PartitionKey)); err != nil {
 		return nil, err
 	}

@@ -150,15 +150,16 @@ func putNamed(w *edm.Writer, name string, v reflect.Value) error {
 
 // merged returns what a merge of e sends. If the row is known, it must be one that can be stored afterwards.
 func (h handle) merged(e parts, sets []set) (body edm.Body, err error) {
+	inParts := e.part != nil && e.part.parts != nil
 	switch {
 	case e.upgraded:
 		return body, ErrOldVersion
-	case !e.row.Known() && e.readParts == nil && h.shape.version > 0:
+	case !e.row.Known() && !inParts && h.shape.version > 0:
 		return body, fmt.Errorf("%w, and its version is not known", ErrPartial)
 	}
 	stored := e.row
-	if e.readParts != nil {
-		stored = edm.Stored{Columns: e.part.Columns}
+	if inParts {
+		stored = edm.Stored{Columns: e.part.columns}
 	}
 	if body, err = h.encodeSets(*e.key, sets, stored); err != nil {
 		return body, err

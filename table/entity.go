@@ -38,15 +38,21 @@ type known struct {
 	// difference to it, whatever the caller has done to Value.
 	row edm.Stored
 
-	doubtful  bool         // the outcome of a write is unknown
-	upgraded  bool         // the stored row is of an older version than row and Value
-	copied    *engine.Row  // the copy that the entity was read from
-	part      *engine.Row  // the copy of some of its properties that the entity was read from
-	head      []edm.Column // of an entity of which some parts were read
-	readParts []uint8      // which were read
-	plan      *edm.Plan    // of a partial entity
-	edited    bool         // it was made of a row that was changed since it was read, so row is not what is stored
-	rowIsCopy bool         // row is the JSON of the copy that the entity was read from; see decodeCopy
+	copied *engine.Row // the copy that the entity was read from
+	part   *part       // what was read of a partial entity, nil for any other
+
+	doubtful  bool // the outcome of a write is unknown
+	upgraded  bool // the stored row is of an older version than row and Value
+	edited    bool // it was made of a row that was changed since it was read, so row is not what is stored
+	rowIsCopy bool // row is the JSON of the copy that the entity was read from; see decodeCopy
+}
+
+// part is what was read of an entity, from a copy or by GetFields.
+type part struct {
+	plan    *edm.Plan
+	columns []edm.Column
+	parts   []uint8      // the parts that GetFields has read, nil for a copy
+	head    []edm.Column // as it was stored, if GetFields has read it
 }
 
 // entity is an *Entity of any type.
@@ -158,12 +164,22 @@ func versioned(etag azcore.ETag) bool {
 func (e parts) renew(etag azcore.ETag, row edm.Stored) {
 	now := known{row: row}
 	if !row.Known() {
-		now.part, now.readParts, now.plan = e.part, e.readParts, e.plan
+		now.part = e.part.withoutHead()
 	}
 	*e.etag, *e.timestamp, *e.known = etag, stamp(etag), now
 	if r, ok := e.value.(*Row); ok && row.Known() {
 		r.setOperationID(row)
 	}
+}
+
+// withoutHead returns what was read of an entity that was written since, so that the stored head is not known.
+func (p *part) withoutHead() *part {
+	if p == nil || p.head == nil {
+		return p
+	}
+	without := *p
+	without.head = nil
+	return &without
 }
 
 // stamp reads the time out of an ETag: the two determine each other.

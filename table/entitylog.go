@@ -62,7 +62,7 @@ func (e parts) logValue() slog.Value {
 
 // read returns the properties of a partial entity.
 func (e parts) read() []edm.Column {
-	return slices.DeleteFunc(slices.Clone(e.part.Columns), func(c edm.Column) bool { return edm.IsSystem(c.Name) })
+	return slices.DeleteFunc(slices.Clone(e.part.columns), func(c edm.Column) bool { return edm.IsSystem(c.Name) })
 }
 
 // printed returns properties with their names.

@@ -54,10 +54,9 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 	var e entity
 	if whole {
 		e, _, err = h.shape.read(r, in)
-	} else if e, err = h.shape.partial(r, in, row); err == nil {
-		p := e.parts()
-		p.head = slices.DeleteFunc(slices.Clone(row.Columns), func(c edm.Column) bool { return c.Part > 0 })
-		p.readParts = read
+	} else {
+		head := slices.DeleteFunc(slices.Clone(row.Columns), func(c edm.Column) bool { return c.Part > 0 })
+		e, err = h.shape.partial(r, in, &part{h.shape.plan, row.Columns, read, head})
 	}
 	if err != nil {
 		return nil, h.opError("GetFields", k, err)
@@ -71,12 +70,13 @@ func (e *Entity[T]) Has(f AnyField[T]) bool {
 	if !e.Partial() {
 		return e != nil
 	}
-	names, err := f.properties(e.known.plan)
+	p := e.known.part
+	names, err := f.properties(p.plan)
 	if err != nil {
 		return false
 	}
-	if e.known.readParts == nil {
-		return slices.ContainsFunc(e.known.part.Columns, func(c edm.Column) bool { return slices.Contains(names, c.Name) })
+	if p.parts == nil {
+		return slices.ContainsFunc(p.columns, func(c edm.Column) bool { return slices.Contains(names, c.Name) })
 	}
-	return !slices.ContainsFunc(e.known.plan.PartsOf(names...), func(part uint8) bool { return !slices.Contains(e.known.readParts, part) })
+	return !slices.ContainsFunc(p.plan.PartsOf(names...), func(part uint8) bool { return !slices.Contains(p.parts, part) })
 }

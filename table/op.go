@@ -135,7 +135,9 @@ func (h handle) of(method string, kind aztables.TransactionType, e entity, use t
 	op.op.Err = either(op.op.Err, p.decodeCopy())
 	op.op.Key, op.op.Match = *p.key, *p.etag
 	op.op.Before, op.op.Copied, op.op.Upgraded, op.op.Edited = p.row, p.copied, p.upgraded, p.edited
-	op.op.Known, op.op.Head = p.row.Known(), p.head
+	if op.op.Known = p.row.Known(); p.part != nil {
+		op.op.Head = p.part.head
+	}
 	op.on(e, use)
 	op.target.wasRead = p.row.Known()
 	return op, p
