@@ -51,8 +51,8 @@ type known struct {
 type part struct {
 	plan    *edm.Plan
 	columns []edm.Column
-	parts   []uint8      // the parts that GetFields has read, nil for a copy
-	head    []edm.Column // as it was stored, if GetFields has read it
+	parts   []uint8     // the parts that GetFields has read, nil for a copy
+	head    *engine.Row // as it was stored, if GetFields has read it
 }
 
 // entity is an *Entity of any type.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -56,7 +57,7 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 		e, _, err = h.shape.read(r, in)
 	} else {
 		head := slices.DeleteFunc(slices.Clone(row.Columns), func(c edm.Column) bool { return c.Part > 0 })
-		e, err = h.shape.partial(r, in, &part{h.shape.plan, row.Columns, read, head})
+		e, err = h.shape.partial(r, in, &part{h.shape.plan, row.Columns, read, &engine.Row{Key: row.Key, Columns: head}})
 	}
 	if err != nil {
 		return nil, h.opError("GetFields", k, err)

@@ -43,10 +43,15 @@ func (op Op) maintain() { op.op.Prepare() }
 // target is the entity that an operation was made of.
 type target struct {
 	entity
-	sets    []set     // of a merge
-	to      *keys.Key // of a Rekey or Move
+	change  *change // nil for none
 	use     targetUse
 	wasRead bool // its row was known before
+}
+
+// change is what an operation changes of its entity besides the ETag and what is known of the row.
+type change struct {
+	sets []set    // of a merge
+	key  keys.Key // of a Rekey or Move
 }
 
 // targetUse is what an operation does with its entity.
@@ -93,16 +98,16 @@ func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 	case mergesUpsert:
 		row = edm.Stored{}
 	case mergesSets:
-		apply(e.value, t.sets)
+		apply(e.value, t.change.sets)
 	case pins:
 		upgraded := e.upgraded // the row is of the version that it was
 		e.renew(etag, e.row)
 		e.upgraded = upgraded
 		return
 	case rekeys:
-		*e.key = *t.to
+		*e.key = t.change.key
 		if r, isRow := e.value.(*Row); isRow {
-			r.Key = *t.to
+			r.Key = t.change.key
 		}
 	}
 	if (t.use == mergesSets || t.use == touches) && !t.wasRead {
@@ -261,7 +266,7 @@ func (h handle) merge(e entity, changes []set) Op {
 	if op.op.Body, op.op.Err = h.merged(p, changes); op.op.Err != nil {
 		return op
 	}
-	op.target.sets = changes
+	op.target.change = &change{sets: changes}
 	op.maintain()
 	return op
 }

@@ -85,7 +85,7 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 	}
 	insert.op.Known = true
 	insert.on(e, rekeys)
-	insert.target.to = &to
+	insert.target.change = &change{key: to}
 	remove.maintain()
 	insert.maintain()
 	return remove, insert, remove.op.Err

@@ -10,7 +10,7 @@ type Body struct {
 	Length int
 
 	json    []byte // without the closing brace, which is behind its end; nil if it is to be made of the columns
-	keysEnd int    // where the keys end in it
+	keysEnd int32  // where the keys end in it
 	kept    bool   // the columns are kept
 	own     *Plan  // see Stored
 	columns []Column
@@ -92,12 +92,12 @@ func (e *Body) Stored(end *Ending) Stored {
 func (e Body) WithKeys(partitionKey, rowKey string) Body {
 	json := appendKeys(make([]byte, 0, len(e.json)+len(partitionKey)+len(rowKey)), partitionKey, rowKey)
 	keysEnd := len(json)
-	e.Length += keysEnd - e.keysEnd + surplus(partitionKey) + surplus(rowKey) - surplus(e.PartitionKey) - surplus(e.RowKey)
+	e.Length += keysEnd - int(e.keysEnd) + surplus(partitionKey) + surplus(rowKey) - surplus(e.PartitionKey) - surplus(e.RowKey)
 	if e.json != nil {
 		json = append(json, e.JSON(nil)[e.keysEnd:]...)
 		e.json = json[:len(json)-1]
 	}
-	e.keysEnd = keysEnd
+	e.keysEnd = int32(keysEnd)
 	e.PartitionKey, e.RowKey = partitionKey, rowKey
 	return e
 }

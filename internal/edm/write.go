@@ -85,7 +85,7 @@ func (w *Writer) begin() {
 		} else {
 			b.json = appendKeys(b.json, b.PartitionKey, b.RowKey)
 		}
-		b.keysEnd = len(b.json)
+		b.keysEnd = int32(len(b.json))
 	}
 }
 
@@ -104,7 +104,7 @@ func (w *Writer) row(part uint8) *rowSize {
 			w.Fail(&LimitError{Field: RowKey, Limit: "UTF-16 units of the RowKey of a part, which is 3 longer than the entity's", Got: n, Max: maxKeyUnits})
 		}
 		row.count, row.bytes = 1, 4+2*(utf16Units(w.body.PartitionKey)+utf16Units(w.body.RowKey))+bytesOfPart
-		w.surplus += w.body.keysEnd + 1 + surplus(w.body.PartitionKey) + surplus(w.body.RowKey) + lengthOfPart
+		w.surplus += int(w.body.keysEnd) + 1 + surplus(w.body.PartitionKey) + surplus(w.body.RowKey) + lengthOfPart
 	}
 	return row
 }
@@ -131,7 +131,7 @@ func (w *Writer) Finish() (Body, error) {
 	if b := &w.body; b.json != nil {
 		b.json = append(b.json, '}')[:len(b.json)]
 	}
-	from := w.body.keysEnd
+	from := int(w.body.keysEnd)
 	for i, end := range w.ends {
 		w.body.columns[i].json = w.body.json[from:end:end]
 		from = end

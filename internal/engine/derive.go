@@ -48,7 +48,7 @@ func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 		return err
 	}
 	if s.Before, s.Head = (edm.Stored{}), nil; f.row != nil && headOnly {
-		s.Head = f.row.Columns
+		s.Head = f.row
 	} else if f.row != nil {
 		s.Before = f.row.Stored()
 	}
@@ -100,7 +100,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	}
 	head := s.Before
 	if s.Head != nil && !head.Known() {
-		head = edm.Stored{Columns: s.Head}
+		head = edm.Stored{Columns: s.Head.Columns}
 	}
 	switch c.state, err = stateOf(head, s.Key); {
 	case err == nil || m.IgnoreCorruptState && c.state != nil:

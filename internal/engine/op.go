@@ -34,7 +34,7 @@ type Op struct {
 
 	// Head is the stored head of a wide entity of which some parts were read. A merge and a deletion then need to read no more,
 	// unless there are maintainers.
-	Head []edm.Column
+	Head *Row
 
 	Target Target // is told what becomes of the operation; may be nil
 

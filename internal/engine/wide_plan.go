@@ -26,8 +26,8 @@ func (s *step) planParts(p *Plan) error {
 		return err
 	}
 	known := s.Before.Known() && !(s.Known && s.Upgraded) // else it is not what is stored
-	if !s.Before.Known() {
-		old = s.Head
+	if !s.Before.Known() && s.Head != nil {
+		old = s.Head.Columns
 	}
 	dir, err := directoryIn(old)
 	if err != nil {

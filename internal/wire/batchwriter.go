@@ -75,7 +75,14 @@ func (w *BatchWriter) row(method, partitionKey, rowKey string) {
 	w.text("')")
 }
 
-func escaped(key string) string { return url.PathEscape(Doubled(key)) }
+func escaped(key string) string {
+	for i := range len(key) {
+		if c := key[i] | 0x20; (c < 'a' || c > 'z') && (key[i] < '0' || key[i] > '9') && key[i] != '_' && key[i] != '-' {
+			return url.PathEscape(Doubled(key))
+		}
+	}
+	return key // as most are
+}
 
 // versions are the headers that the SDK writes without a value.
 const versions = "DataServiceVersion: \r\n"
