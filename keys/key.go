@@ -141,12 +141,10 @@ type Key struct {
 
 // At returns the key of a PartitionKey and a RowKey. The method that uses the key returns their errors (*KeyError).
 func At(partition, row Enc) Key {
-	pk, err1 := partition.Result()
-	rk, err2 := row.Result()
-	if err1 != nil || err2 != nil {
-		return Key{err: errors.Join(ofKey("PartitionKey", err1), ofKey("RowKey", err2))}
+	if partition.set && row.set && partition.err == nil && row.err == nil {
+		return Key{pk: partition.text, rk: row.text}
 	}
-	return Key{pk: pk, rk: rk}
+	return Key{err: errors.Join(ofKey("PartitionKey", partition.Err()), ofKey("RowKey", row.Err()))}
 }
 
 // Stored returns the key of a row that was read from the service. It may be a key that the library does not write. It is checked

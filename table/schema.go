@@ -51,6 +51,7 @@ type shape struct {
 	upgrade        map[int]func(*Row) error
 	plan           *edm.Plan
 	newEntity      func() entity
+	boundKey       func(value any) keys.Key // by both bindings
 
 	// verify reports that keys must be computed again after reading: a binding is one-way, or both bind the same field.
 	verify bool
@@ -82,6 +83,7 @@ func shapeOf[T any](s *Schema[T]) *shape {
 		typ: typ, isRow: typ == rowType, partition: bindingOf(&s.Partition), row: bindingOf(&s.Row),
 		name: s.Type, version: s.Version, upgrade: s.Upgrade, parts: s.Parts,
 		newEntity: func() entity { return new(Entity[T]) },
+		boundKey:  func(v any) keys.Key { t := v.(*T); return keys.At(s.Partition.Encode(t), s.Row.Encode(t)) },
 	}
 }
 
@@ -257,7 +259,7 @@ func (s *shape) keyOf(value any) keys.Key {
 	if row, ok := value.(*Row); ok && !s.partition.set && !s.row.set {
 		return row.Key
 	}
-	return keys.At(s.partition.encode(value), s.row.encode(value))
+	return s.boundKey(value)
 }
 
 // agrees compares a key with the key that the schema makes of a value. A half that is not bound agrees with everything.
