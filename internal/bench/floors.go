@@ -107,7 +107,7 @@ func handTransactions() (pair, error) {
 	return handPair(transactions(ordersOf, encodeEDM), n, func(h byHand) func() error {
 		return func() error {
 			body, _, err := h.send(&wire.Request{Method: http.MethodPost, Target: wire.Batch, Transaction: func(u *url.URL) (io.ReadSeeker, string) {
-				w := wire.NewBatchWriter(u, tableName, n, n*len(customer))
+				w := wire.NewBatchWriter(u, tableName, n)
 				for i := range all {
 					w.Update(http.MethodPut, customer, rowKey(i), "", handEncoded(&all[i]), "")
 				}

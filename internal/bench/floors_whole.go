@@ -198,7 +198,7 @@ func wholeTransactions() (pair, error) {
 	all := newOrders(n)
 	return handPair(transactions(ordersOf, encodeEDM), n, func(h byHand) func() error {
 		return func() error {
-			id, size := handID(), 0
+			id := handID()
 			known, contents := make([]keys.Key, n), make([][]byte, n)
 			for i := range all {
 				k, err := all[i].check()
@@ -206,10 +206,9 @@ func wholeTransactions() (pair, error) {
 					return err
 				}
 				known[i], contents[i] = k, all[i].withID(id)
-				size += len(k.PartitionKey()) + len(k.RowKey())
 			}
 			body, _, err := h.bounded(&wire.Request{Method: http.MethodPost, Target: wire.Batch, Transaction: func(u *url.URL) (io.ReadSeeker, string) {
-				w := wire.NewBatchWriter(u, tableName, n, size)
+				w := wire.NewBatchWriter(u, tableName, n)
 				for i, k := range known {
 					w.Update(http.MethodPut, k.PartitionKey(), k.RowKey(), "", contents[i], "")
 				}

@@ -40,18 +40,10 @@ func (t *Table) exchange(ctx context.Context, call *wire.Call, q *wire.Request) 
 	return err
 }
 
-// bytesOfEnd is the length of an operation ID as the end of a row.
-const bytesOfEnd = 36
-
 // exchangeTransaction sends a transaction that the library writes.
 func (t *Table) exchangeTransaction(ctx context.Context, call *wire.Call, steps []step) error {
-	size := 0
-	for i := range steps {
-		s := &steps[i]
-		size += bytesOfEnd + len(s.Key.PartitionKey()) + len(s.Key.RowKey()) + len(s.Match)
-	}
 	return t.exchange(ctx, call, &wire.Request{Method: http.MethodPost, Target: wire.Batch, Transaction: func(u *url.URL) (io.ReadSeeker, string) {
-		w := wire.NewBatchWriter(u, t.Name, len(steps), size)
+		w := wire.NewBatchWriter(u, t.Name, len(steps))
 		for i := range steps {
 			steps[i].write(w)
 		}

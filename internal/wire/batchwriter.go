@@ -16,6 +16,9 @@ type BatchWriter struct {
 	query  string // of an address, with its question mark
 	format string // query with the format of the response, which the SDK adds to inserts and deletions
 
+	first int // where the first operation begins
+	left  int // operations for which there is no room yet
+
 	// The last beginning of an operation on a row, up to the RowKey, and what it was made of.
 	beginning, method, partitionKey string
 }
@@ -24,13 +27,11 @@ type BatchWriter struct {
 const (
 	batchBoundary  = "batch_7983230d-52ec-4114-7b65-5a94c929b9b6"
 	changeBoundary = "changeset_795fc080-16ab-4865-6969-e452743e487a"
-
-	bytesOfPart = 292 // of an operation besides its address and its entity
 )
 
-// NewBatchWriter begins a transaction of n operations, whose keys, conditions and ends of JSON have so many bytes. u is the URL of the request.
-func NewBatchWriter(u *url.URL, table string, n, size int) *BatchWriter {
-	w := &BatchWriter{table: u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "$batch") + table}
+// NewBatchWriter begins a transaction of n operations. u is the URL of the request.
+func NewBatchWriter(u *url.URL, table string, n int) *BatchWriter {
+	w := &BatchWriter{left: n, table: u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "$batch") + table}
 	q := u.Query()
 	if len(q) > 0 {
 		w.query = "?" + q.Encode()
@@ -38,8 +39,9 @@ func NewBatchWriter(u *url.URL, table string, n, size int) *BatchWriter {
 	q.Set("$format", "application/json;odata=minimalmetadata")
 	w.format = "?" + q.Encode()
 	w.body.entities = make([]batchEntity, 0, n)
-	w.body.text.Grow(256 + size + n*(bytesOfPart+len(w.table)+len(w.format)))
+	w.body.text.Grow(640) // for one
 	w.text("--" + batchBoundary + "\r\nContent-Type: multipart/mixed; boundary=" + changeBoundary + "\r\n\r\n")
+	w.first = w.body.text.Len()
 	return w
 }
 
@@ -116,6 +118,16 @@ func (w *BatchWriter) entity(json []byte, end, headers, match string) {
 	w.body.put(json)
 	w.text(end)
 	w.text("\r\n")
+	w.room()
+}
+
+// room makes room for the other operations once the first is written: they are about as long.
+func (w *BatchWriter) room() {
+	const more = 8 // for longer keys and numbers
+	if w.left > 0 {
+		w.body.text.Grow((w.left - 1) * (w.body.text.Len() - w.first + more))
+		w.left = 0
+	}
 }
 
 // match writes the condition of an operation.
@@ -134,6 +146,7 @@ func (w *BatchWriter) Delete(partitionKey, rowKey, match string) {
 	w.text("Accept: application/json;odata=minimalmetadata\r\n" + versions)
 	w.match(match)
 	w.text("x-ms-version: \r\n\r\n\r\n")
+	w.room()
 }
 
 // Finish returns the body and its type.

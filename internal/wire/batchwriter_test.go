@@ -44,13 +44,10 @@ func TestBatchWriterRoom(t *testing.T) {
 			"https://account.table.core.windows.net/$batch",
 			"http://127.0.0.1:10002/devstoreaccount1/$batch?sv=2019-02-02&tn=staff&sig=" + strings.Repeat("s", 60),
 		} {
-			size := len(batchEnd) + len(batchPK) + len(batchRK)
-			if name == "update" || name == "deletion" {
-				size += len(etag)
-			}
-			w := NewBatchWriter(batchURL(t, address), "staff", n, n*size)
+			w := NewBatchWriter(batchURL(t, address), "staff", n)
+			add(w, etag)
 			room := w.body.text.Cap()
-			for range n {
+			for range n - 1 {
 				add(w, etag)
 			}
 			w.Finish()
@@ -65,7 +62,7 @@ func TestBatchWriterRoom(t *testing.T) {
 func TestBatchBody(t *testing.T) {
 	t.Parallel()
 	for name, add := range batchOperations {
-		w := NewBatchWriter(batchURL(t, "https://account.table.core.windows.net/$batch"), "staff", 3, 0)
+		w := NewBatchWriter(batchURL(t, "https://account.table.core.windows.net/$batch"), "staff", 3)
 		var want strings.Builder
 		for range 3 {
 			from := w.body.text.Len()
