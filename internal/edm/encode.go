@@ -39,26 +39,24 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 
 // encodeDirect encodes the fields of v straight into the JSON of a writer that keeps no columns, if they are of the frequent types.
 func (p *Plan) encodeDirect(w *Writer, v reflect.Value) {
-	b, row := w.body.json, &w.head
-	for i := range p.fields {
-		f := &p.fields[i]
-		switch {
-		case f.form == bound:
-			continue
-		case f.direct:
-			if longer, size := appendDirect(b, &f.labels[0], v.Field(f.path[0])); size > 0 {
-				b = longer
-				w.count++
-				row.count++
-				row.bytes += size
+	b, count, bytes := w.body.json, 0, 0
+	for i := range p.direct {
+		d := &p.direct[i]
+		if d.index >= 0 {
+			if longer, size := d.append(b, v.Field(d.index)); size > 0 {
+				b, count, bytes = longer, count+1, bytes+size
 				continue
 			}
 		}
+		f := &p.fields[d.field]
 		w.body.json = b
 		f.encode(w, f.of(v))
 		b = w.body.json
 	}
 	w.body.json = b
+	w.count += count
+	w.head.count += count
+	w.head.bytes += bytes
 }
 
 // EncodeField writes the value v of the field at path, for a merge. An absent value is an error, since a merge does not change

@@ -23,6 +23,7 @@ var compositeType = reflect.TypeFor[Composite]()
 type Plan struct {
 	Type   reflect.Type
 	fields []field
+	direct []direct // of the fields that are properties
 	byName map[string]propertyOf
 	extra  []int // the index path of the map of unknown columns, or nil
 
@@ -53,7 +54,6 @@ type field struct {
 	form   form
 	omit   bool     // omitempty
 	narrow bool     // an integer that is stored as an Int32
-	direct bool     // see appendDirect
 	names  []string // of the properties
 	labels []label  // of the properties
 	scalar scalar   // of the field, or of an element
@@ -262,7 +262,9 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			p.hint += len(l.json) + roomOf[f.storedKind()]
 		}
 	}
-	f.direct = f.form == single && len(f.path) == 1 && f.scalar.direct && f.first == 0 && !f.omit && !f.narrow
+	if f.form != bound {
+		p.direct = append(p.direct, f.direct(len(p.fields)))
+	}
 	if f.scalar.kind == String || f.scalar.kind == Binary {
 		p.texts = append(p.texts, len(p.fields))
 	}

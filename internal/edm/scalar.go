@@ -15,7 +15,7 @@ import (
 type scalar struct {
 	kind   Kind
 	int    bool                                      // an integer of more than 32 bits
-	direct bool                                      // appendDirect knows the Go type
+	direct bool                                      // see direct
 	get    func(v reflect.Value, x *Value) error     // v is addressable, and x absent
 	set    func(v reflect.Value, x *Value) (ok bool) // ok is false if x does not fit the Go type
 	fail   func(v reflect.Value, x *Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
