@@ -184,7 +184,7 @@ func (f valueLayout[K]) newWriter(k K, more bool) (*writer, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	w := f.name.newWriter()
+	w := f.name.newWriter(0)
 	f.write(&w, k, more)
 	return &w, w.err
 }

@@ -62,7 +62,7 @@ func (l *Layout1[A]) of(a A) Enc {
 			return ofText(s, l.a.end)
 		}
 	}
-	w := l.name.newWriter()
+	w := l.name.newWriter(l.a.width)
 	writePart(&w, &l.a, a, false)
 	return w.key()
 }
@@ -71,7 +71,7 @@ func (l *Layout1[A]) of(a A) Enc {
 func (l Layout2[A, B]) Of(a A, b B) Enc { return l.of(a, b) }
 
 func (l *Layout2[A, B]) of(a A, b B) Enc {
-	w := l.name.newWriter()
+	w := l.name.newWriter(0)
 	writePart(&w, &l.a, a, true)
 	writePart(&w, &l.b, b, false)
 	return w.key()
@@ -81,7 +81,7 @@ func (l *Layout2[A, B]) of(a A, b B) Enc {
 func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc { return l.of(a, b, c) }
 
 func (l *Layout3[A, B, C]) of(a A, b B, c C) Enc {
-	w := l.name.newWriter()
+	w := l.name.newWriter(0)
 	writePart(&w, &l.a, a, true)
 	writePart(&w, &l.b, b, true)
 	writePart(&w, &l.c, c, false)
@@ -144,8 +144,12 @@ type writer struct {
 	err error
 }
 
-func (n name) newWriter() writer {
-	return writer{b: append(make([]byte, 0, 48), n.prefix...), err: n.err}
+// newWriter begins a key whose parts have so many bytes, 0 if that is not known.
+func (n name) newWriter(width int) writer {
+	if width == 0 {
+		width = 40
+	}
+	return writer{b: append(make([]byte, 0, len(n.prefix)+width), n.prefix...), err: n.err}
 }
 
 // writePart writes a part. more reports whether another part follows.

@@ -61,21 +61,21 @@ func (w *writer) prefix(rest ...error) Range {
 
 // Prefix returns the range of all keys whose first part is a, and of no other keys.
 func (l Layout2[A, B]) Prefix(a A) Range {
-	w := l.name.newWriter()
+	w := l.name.newWriter(0)
 	writePart(&w, &l.a, a, true)
 	return w.prefix(checkPart(2, &l.b))
 }
 
 // Prefix1 returns the range of all keys whose first part is a, and of no other keys.
 func (l Layout3[A, B, C]) Prefix1(a A) Range {
-	w := l.name.newWriter()
+	w := l.name.newWriter(0)
 	writePart(&w, &l.a, a, true)
 	return w.prefix(checkPart(2, &l.b), checkPart(3, &l.c))
 }
 
 // Prefix2 returns the range of all keys whose first two parts are a and b, and of no other keys.
 func (l Layout3[A, B, C]) Prefix2(a A, b B) Range {
-	w := l.name.newWriter()
+	w := l.name.newWriter(0)
 	writePart(&w, &l.a, a, true)
 	writePart(&w, &l.b, b, true)
 	return w.prefix(checkPart(3, &l.c))
@@ -136,7 +136,7 @@ func (l Layout1[A]) Starting(a A) Range {
 	if !l.a.prefixes {
 		return Range{err: ofPart(1, &l.a, &KeyError{Reason: "has no prefixes; Starting requires text or bytes"})}
 	}
-	w := l.name.newWriter()
+	w := l.name.newWriter(0)
 	writePart(&w, &l.a, a, false)
 	if w.err != nil {
 		return Range{err: w.err}

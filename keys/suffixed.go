@@ -30,7 +30,7 @@ func (m *maker[K]) write(k K) error {
 		return err
 	}
 	if m.w.b == nil {
-		m.w = m.layout.name.newWriter()
+		m.w = m.layout.name.newWriter(0)
 	} else {
 		m.w = writer{b: append(m.w.b[:0], m.layout.name.prefix...), err: m.layout.name.err}
 	}

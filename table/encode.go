@@ -85,7 +85,9 @@ func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...strin
 		row.write(w, own...)
 	} else {
 		h.shape.plan.Encode(w, reflect.ValueOf(value).Elem(), stored)
-		h.shape.plan.PutUnknown(w, stored, own...)
+		if stored.Known() {
+			h.shape.plan.PutUnknown(w, stored, own...)
+		}
 	}
 	h.reserveID(w)
 	return w.Finish()

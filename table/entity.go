@@ -184,7 +184,10 @@ func (p *part) withoutHead() *part {
 
 // stamp reads the time out of an ETag: the two determine each other.
 func stamp(etag azcore.ETag) time.Time {
-	_, s, _ := strings.Cut(string(etag), "datetime'")
+	s, ok := strings.CutPrefix(string(etag), `W/"datetime'`)
+	if !ok {
+		_, s, _ = strings.Cut(s, "datetime'")
+	}
 	s, _, _ = strings.Cut(s, "'")
 	var room [40]byte
 	text := room[:0]

@@ -186,9 +186,10 @@ func (op *Op) Prepare() {
 	switch {
 	case op.Copied != nil:
 		op.Err = &Condition{ErrNoETag, errCopy}
-	case op.Before.Known() && HasState(op.Before, op.Key):
+	case !op.Before.Known():
+	case HasState(op.Before, op.Key):
 		op.Err = ErrUnknownMaintainer
-	case op.Before.Known() && hasParts(op.Before):
+	case hasParts(op.Before):
 		op.Err = ErrUnknownParts
 	}
 }
