@@ -51,14 +51,6 @@ func (r *Row) Engine() *engine.Row { return r.row() }
 // RowOf returns a row of the engine, nil for nil. It is for packages of this module.
 func RowOf(r *engine.Row) *Row { return rowOf(r) }
 
-// Engine returns the operation without the entity that it stores. It is for packages of this module.
-func (op Op) Engine() *engine.Op {
-	if op.operation == nil {
-		return new(engine.Op)
-	}
-	return &op.op
-}
-
 // ErrorOf returns an error of the engine as one of this package, with the errors that it wraps, and any other error as it is. It is
 // for packages of this module.
 func ErrorOf(err engine.Error) error { return public(err) }

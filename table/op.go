@@ -23,6 +23,14 @@ type operation struct {
 	target target
 }
 
+// Engine returns the operation without the entity that it stores. It is for packages of this module.
+func (op Op) Engine() *engine.Op {
+	if op.operation == nil {
+		return new(engine.Op)
+	}
+	return &op.op
+}
+
 // stored returns the entity that the row is once the operation is applied, nil for none.
 func (op Op) stored() entity {
 	if op.operation == nil || op.target.use == removes {

@@ -8,24 +8,6 @@ import (
 	"time"
 )
 
-// direct is how a field is encoded straight into JSON, if it is of a frequent type.
-type direct struct {
-	field int    // of the plan
-	index int    // of the field in the struct; -1 if it is encoded in the general way
-	json  []byte // in front of the value
-	kind  Kind
-	size  int // of the name, by the service's formula
-}
-
-// direct returns how the field with this number in the plan is encoded.
-func (f *field) direct(number int) direct {
-	if f.form != single || len(f.path) != 1 || !f.scalar.direct || f.first != 0 || f.omit || f.narrow {
-		return direct{field: number, index: -1}
-	}
-	l := &f.labels[0]
-	return direct{number, f.path[0], l.json, l.kind, 8 + 2*l.units}
-}
-
 // append appends the property of a field that is not encoded in the general way, and returns its size by the service's formula. The
 // size is 0 if the property was not appended: its value is absent, long, or needs escapes.
 func (d *direct) append(b []byte, v reflect.Value) ([]byte, int) {

@@ -187,9 +187,6 @@ func (f *field) storedValue(v reflect.Value, x *Value) error {
 	return nil
 }
 
-// roomOf is how many bytes the JSON of a value of each kind has at most, besides those of a text.
-var roomOf = [...]int{String: 2, Int32: 11, Int64: 22, Double: 24, Bool: 5, DateTime: 30, Guid: 38, Binary: 2}
-
 // textHint returns about how long the JSON of the properties will be.
 func (p *Plan) textHint(v reflect.Value) int {
 	n := p.hint

@@ -62,6 +62,24 @@ type field struct {
 	perPart int   // so many properties are in each part, all if it is 0
 }
 
+// direct is how a field is encoded straight into JSON, if it is of a frequent type.
+type direct struct {
+	field int    // of the plan
+	index int    // of the field in the struct; -1 if it is encoded in the general way
+	json  []byte // in front of the value
+	kind  Kind
+	size  int // of the name, by the service's formula
+}
+
+// direct returns how the field with this number in the plan is encoded.
+func (f *field) direct(number int) direct {
+	if f.form != single || len(f.path) != 1 || !f.scalar.direct || f.first != 0 || f.omit || f.narrow {
+		return direct{field: number, index: -1}
+	}
+	l := &f.labels[0]
+	return direct{number, f.path[0], l.json, l.kind, 8 + 2*l.units}
+}
+
 // partOf returns the part of the i-th property.
 func (f *field) partOf(i int) uint8 {
 	if f.perPart == 0 {
@@ -401,40 +419,4 @@ func (f *field) element(i int) (*field, error) {
 	return &field{
 		path: f.path, goName: f.goName, name: f.names[i-1], names: f.names[i-1 : i], labels: f.labels[i-1 : i], form: single, narrow: f.narrow, scalar: f.scalar, first: f.partOf(i - 1),
 	}, nil
-}
-
-// Parts returns the greatest number of a part in which a field is stored, 0 if all of them are in the head.
-func (p *Plan) Parts() int { return int(p.parts) }
-
-// OfWholeFields returns columns without those of values in chunks that may have chunks in other parts than these.
-func (p *Plan) OfWholeFields(columns []Column, parts []uint8) []Column {
-	unread := func(part uint8) bool { return !slices.Contains(parts, part) }
-	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool {
-		t, known := p.byName[c.Name]
-		return known && p.fields[t.field].form == chunks && slices.ContainsFunc(p.PartsOf(p.fields[t.field].names...), unread)
-	})
-}
-
-// ChunksIn returns the name of a field of which columns contain chunks, "" if there is none.
-func (p *Plan) ChunksIn(columns []Column) string {
-	for _, c := range columns {
-		if t, known := p.byName[c.Name]; known && p.fields[t.field].form == chunks {
-			return p.fields[t.field].name
-		}
-	}
-	return ""
-}
-
-// PartsOf returns the parts in which properties are stored, in ascending order.
-func (p *Plan) PartsOf(names ...string) []uint8 {
-	var parts []uint8
-	for _, name := range names {
-		if t, known := p.byName[name]; known {
-			parts = append(parts, p.fields[t.field].partOf(t.sub))
-		} else {
-			parts = append(parts, p.extraPart)
-		}
-	}
-	slices.Sort(parts)
-	return slices.Compact(parts)
 }

@@ -139,8 +139,6 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestTruncatedResponses (T3): the outcome is unknown before the last byte of the closing boundary, unless a whole failed part has
-// arrived. The test computes the expected outcome of each truncation from the whole text.
 // TestManyETags: each of 100 operations has its own ETag, and a deletion has none.
 func TestManyETags(t *testing.T) {
 	t.Parallel()
@@ -161,6 +159,57 @@ func TestManyETags(t *testing.T) {
 	}
 }
 
+// parseLines is ParseBatchResponse without the short way for parts that are alike.
+func parseLines(body []byte, n int) ([]azcore.ETag, *Failure, error) {
+	p := batchParser{response: body, rest: body, etags: []azcore.ETag{}, ends: make([]int, 0, 1), lineByLine: true}
+	return p.parse(n)
+}
+
+// alike fails the test unless a response is parsed alike in both ways.
+func alike(t *testing.T, response string, n int) {
+	t.Helper()
+	etags, failure, err := ParseBatchResponse([]byte(response), n)
+	etags2, failure2, err2 := parseLines([]byte(response), n)
+	same := failure == failure2 || failure != nil && failure2 != nil && *failure == *failure2
+	if !slices.Equal(etags, etags2) || !same || (err == nil) != (err2 == nil) {
+		t.Fatalf("got %q, %+v, %v; line by line %q, %+v, %v; want the same, for the response %q", etags, failure, err, etags2, failure2, err2, response)
+	}
+}
+
+// TestAlikeParts: parts that are alike but for their ETags, and parts that are nearly so, are parsed as line by line.
+func TestAlikeParts(t *testing.T) {
+	t.Parallel()
+	twice := "ETag: " + string(tag(1))
+	for name, parts := range map[string][]string{
+		"updates":       {updated(1), updated(2), updated(345)},
+		"echoes":        {echoed(1, ""), echoed(2, ""), echoed(2, "")},
+		"inserts":       {inserted(1), inserted(2), inserted(3)},
+		"spaces":        {part("204 No Content", "\r\n", "ETag:  a ", noCache), part("204 No Content", "\r\n", "ETag:  b  ", noCache), part("204 No Content", "\r\n", "ETag: c", noCache)},
+		"ETags twice":   {part("204 No Content", "\r\n", twice, twice), part("204 No Content", "\r\n", twice, "ETag: b"), part("204 No Content", "\r\n", "ETag: b", twice)},
+		"empty ETags":   {part("204 No Content", "\r\n", "ETag:", noCache), part("204 No Content", "\r\n", "ETag: a", noCache), part("204 No Content", "\r\n", "ETag: ", noCache)},
+		"another first": {deleted(), updated(1), updated(2)},
+		"a failure":     {updated(1), updated(2), refused("409 Conflict", "EntityAlreadyExists", "2:The specified entity already exists.")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, response := range []string{set(parts...), strings.ReplaceAll(set(parts...), "\r\n", "\n")} {
+				for n := range 5 {
+					alike(t, response, n)
+				}
+				for i := range response {
+					alike(t, response[:i], 3)
+					for _, c := range "\r\n :-4W" {
+						alike(t, response[:i]+string(c)+response[i+1:], 3)
+						alike(t, response[:i]+string(c)+response[i:], 3)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestTruncatedResponses (T3): the outcome is unknown before the last byte of the closing boundary, unless a whole failed part has
+// arrived. The test computes the expected outcome of each truncation from the whole text.
 func TestTruncatedResponses(t *testing.T) {
 	t.Parallel()
 	for _, x := range exchanges() {
@@ -227,6 +276,7 @@ func FuzzResponse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, response string, n int) {
 		n = 1 + n&127
+		alike(t, response, n)
 		etags, failure, err := ParseBatchResponse([]byte(response), n)
 		switch {
 		case err != nil:
