@@ -30,7 +30,7 @@ func (b *batchBody) length() int64 { return int64(b.text.Len()) + b.json }
 
 // ReadAt implements io.ReaderAt.
 func (b *batchBody) ReadAt(p []byte, at int64) (n int, err error) {
-	next, _ := slices.BinarySearchFunc(b.entities, at+1, func(e batchEntity, at int64) int { return int(e.at - at) })
+	next, _ := slices.BinarySearchFunc(b.entities, at, func(e batchEntity, at int64) int { return int(e.at - at) })
 	for n < len(p) {
 		copied := b.piece(p[n:], next, at+int64(n))
 		if n += copied; copied == 0 {
