@@ -175,7 +175,7 @@ func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
 	// The key may be one that this library would not make: of a row that another program has written, and that was moved.
 	var body edm.Body
 	if err = h.agree(k, p.value); err == nil {
-		body, err = h.encode(k, p.value, p.row)
+		err = h.encode(&body, k, p.value, p.row)
 	}
 	*p.key, *p.known = k, known{}
 	return e, body, err

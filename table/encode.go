@@ -13,26 +13,26 @@ import (
 
 // create is encode for a row that may not exist yet. Lists must show its key. The key of a row that was read ([keys.Stored]) may be
 // one that lists do not show.
-func (h handle) create(k keys.Key, value any, stored edm.Stored, except ...string) (edm.Body, error) {
+func (h handle) create(to *edm.Body, k keys.Key, value any, stored edm.Stored, except ...string) error {
 	if k.Err() == nil && !h.engine.Mode.LibraryRows {
 		if err := keys.At(keys.Raw(k.PartitionKey()), keys.Raw(k.RowKey())).Err(); err != nil {
-			return edm.Body{}, err
+			return err
 		}
 	}
-	return h.encode(k, value, stored, except...)
+	return h.encode(to, k, value, stored, except...)
 }
 
 // createNew is create for a new entity. agrees reports that the key was made of the value.
-func (h handle) createNew(k keys.Key, value any, agrees bool) (edm.Body, error) {
+func (h handle) createNew(to *edm.Body, k keys.Key, value any, agrees bool) error {
 	if agrees {
-		return h.encode(k, value, edm.Stored{}) // the binding has checked the key
+		return h.encode(to, k, value, edm.Stored{}) // the binding has checked the key
 	}
 	if value != nil {
 		if err := h.agree(k, value); err != nil {
-			return edm.Body{}, err
+			return err
 		}
 	}
-	return h.create(k, value, edm.Stored{})
+	return h.create(to, k, value, edm.Stored{})
 }
 
 // agree returns the error of a key that is invalid, or not that of the value.
@@ -51,14 +51,14 @@ func (h handle) newWriter(k keys.Key) *edm.Writer {
 	return h.shape.plan.TextWriter(k.PartitionKey(), k.RowKey())
 }
 
-// encode returns the whole of a value under a key, and the other columns of the stored row, except for some properties. The caller has
-// checked that the key and the value agree.
-func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...string) (edm.Body, error) {
+// encode sets a Body to the whole of a value under a key, and the other columns of the stored row, except for some properties. The
+// caller has checked that the key and the value agree.
+func (h handle) encode(to *edm.Body, k keys.Key, value any, stored edm.Stored, except ...string) error {
 	if value == nil {
-		return edm.Body{}, errNil
+		return errNil
 	}
 	if err := k.Err(); err != nil {
-		return edm.Body{}, err
+		return err
 	}
 	if row, ok := value.(*Row); ok && h.engine.Mode.Parts == 0 {
 		value = row.flat()
@@ -79,7 +79,7 @@ func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...strin
 	}
 	if isRow && stored.Known() {
 		if err := row.over(w, stored, h.engine.Mode.LibraryRows, own...); err != nil {
-			return edm.Body{}, err
+			return err
 		}
 	} else if isRow {
 		row.write(w, own...)
@@ -90,7 +90,7 @@ func (h handle) encode(k keys.Key, value any, stored edm.Stored, except ...strin
 		}
 	}
 	h.reserveID(w)
-	return w.Finish()
+	return w.FinishTo(to)
 }
 
 // reserveID counts the operation ID, if the table's rows have one.

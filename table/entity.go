@@ -196,9 +196,12 @@ func stamp(etag azcore.ETag) time.Time {
 		if text = append(text, plain...); !escaped {
 			break
 		}
-		c, err := strconv.ParseUint(rest[:min(2, len(rest))], 16, 8)
-		if err != nil {
-			return time.Time{}
+		c := uint64(':')
+		if !strings.HasPrefix(rest, "3A") {
+			var err error
+			if c, err = strconv.ParseUint(rest[:min(2, len(rest))], 16, 8); err != nil {
+				return time.Time{}
+			}
 		}
 		text, s = append(text, byte(c)), rest[2:]
 	}

@@ -186,7 +186,7 @@ func newEntity[T any](v *T) entity {
 func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
 	op := h.begin(method, aztables.TransactionTypeAdd, k)
 	p := e.parts().at(k)
-	if op.op.Body, op.op.Err = h.createNew(k, p.value, agrees); op.op.Err != nil {
+	if op.op.Err = h.createNew(&op.op.Body, k, p.value, agrees); op.op.Err != nil {
 		return op
 	}
 	op.op.Known = true
@@ -209,7 +209,7 @@ func (t *Table[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
 func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agrees bool) Op {
 	op := h.begin(method, aztables.TransactionTypeInsertReplace, k)
 	p := e.parts().at(k)
-	if op.op.Body, op.op.Err = h.createNew(k, p.value, agrees); op.op.Err != nil {
+	if op.op.Err = h.createNew(&op.op.Body, k, p.value, agrees); op.op.Err != nil {
 		return op
 	}
 	use := makesEntity
@@ -259,7 +259,7 @@ func (h handle) replacement(method string, e entity, except ...string) Op {
 		op.op.Err = ErrKeyChanged
 		return op
 	}
-	op.op.Body, op.op.Err = h.encode(*p.key, p.value, p.row, except...)
+	op.op.Err = h.encode(&op.op.Body, *p.key, p.value, p.row, except...)
 	return op
 }
 

@@ -80,7 +80,7 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 	if insert.op.Err = other.agree(to, value); insert.op.Err != nil {
 		return remove, insert, insert.op.Err
 	}
-	if insert.op.Body, insert.op.Err = other.create(to, value, p.row, reserved.MaintainerState); insert.op.Err != nil {
+	if insert.op.Err = other.create(&insert.op.Body, to, value, p.row, reserved.MaintainerState); insert.op.Err != nil {
 		return remove, insert, insert.op.Err
 	}
 	insert.op.Known = true

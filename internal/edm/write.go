@@ -110,9 +110,15 @@ func (w *Writer) row(part uint8) *rowSize {
 }
 
 // Finish returns the entity, or the first error: of a property, of the number of properties, or of the size.
-func (w *Writer) Finish() (Body, error) {
+func (w *Writer) Finish() (b Body, err error) {
+	err = w.FinishTo(&b)
+	return b, err
+}
+
+// FinishTo is Finish that sets a Body in its place.
+func (w *Writer) FinishTo(to *Body) error {
 	if w.err != nil {
-		return Body{}, w.err
+		return w.err
 	}
 	w.begin()
 	w.body.Length = len(w.body.json) + w.length + 1 + w.surplus
@@ -126,7 +132,7 @@ func (w *Writer) Finish() (Body, error) {
 		err = &LimitError{Limit: "bytes of the JSON of an entity with parts, which is stored in one transaction; store its large values in blobs (package largeentity)", Got: length, Max: maxWide}
 	}
 	if err != nil {
-		return Body{}, err
+		return err
 	}
 	if b := &w.body; b.json != nil {
 		b.json = append(b.json, '}')[:len(b.json)]
@@ -139,12 +145,12 @@ func (w *Writer) Finish() (Body, error) {
 	if w.count > w.owned {
 		w.body.own = nil
 	}
-	body := w.body
+	*to = w.body
 	if pool := w.pool; pool != nil {
 		*w = Writer{pool: pool}
 		pool.Put(w)
 	}
-	return body, nil
+	return nil
 }
 
 // check returns the error of a row that is too large.

@@ -36,7 +36,7 @@ func TestTap(t *testing.T) {
 	})
 	mutants.Run(t, "./internal/wire", []mutants.Mutant{
 		{Name: "a part like the last one ends at the wrong line", File: "internal/wire/batch.go", Old: "	if end > 0 && etag[end-1] == '\\r' {\n		end--\n	}\n", New: "	end = bytes.IndexByte(etag, p.after[0])\n", Test: "TestAlikeParts"},
-		{Name: "only the beginning of a part tells that it is like the last one", File: "internal/wire/batch.go", Old: " || !bytes.HasPrefix(etag[end:], p.after) {", New: " {", Test: "TestAlikeParts"},
+		{Name: "a part is like the last one if its beginning is", File: "internal/wire/batch.go", Old: " || !bytes.HasPrefix(etag[end:], p.after) {", New: " {", Test: "TestAlikeParts"},
 		{Name: "more parts than operations are read", File: "internal/wire/batch.go", Old: "for p.parts() < n && p.alike(len(open)) {", New: "for p.alike(len(open)) {", Test: "TestAlikeParts"},
 		{Name: "text behind an entity begins at its beginning", File: "internal/wire/batchbody.go", Old: "from = e.text + behind", New: "from = e.text", Test: "TestBatchBody"},
 		{Name: "a body that is not whole is read without an error", File: "internal/wire/download.go", Old: "	if err != nil {\n		return err\n	}\n	p := newPayload()", New: "	_ = err\n	p := newPayload()", Test: "TestDownload"},
