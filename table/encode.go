@@ -64,8 +64,11 @@ func (h handle) encode(to *edm.Body, k keys.Key, value any, stored edm.Stored, e
 		value = row.flat()
 	}
 	w := h.newWriter(k)
-	own := h.shape.put(w)
 	row, isRow := value.(*Row)
+	if !isRow && h.shape.typed() {
+		h.shape.plan.Expect(w, reflect.ValueOf(value).Elem())
+	}
+	own := h.shape.put(w)
 	if isRow {
 		own = slices.Concat(own, []string{reserved.OperationID}, except)
 	} else if len(except) > 0 {
@@ -85,9 +88,7 @@ func (h handle) encode(to *edm.Body, k keys.Key, value any, stored edm.Stored, e
 		row.write(w, own...)
 	} else {
 		h.shape.plan.Encode(w, reflect.ValueOf(value).Elem(), stored)
-		if stored.Known() {
-			h.shape.plan.PutUnknown(w, stored, own...)
-		}
+		h.shape.plan.PutUnknown(w, stored, own...)
 	}
 	h.reserveID(w)
 	return w.FinishTo(to)

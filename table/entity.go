@@ -196,10 +196,13 @@ func stamp(etag azcore.ETag) time.Time {
 		if text = append(text, plain...); !escaped {
 			break
 		}
+		if len(rest) < 2 {
+			return time.Time{}
+		}
 		c := uint64(':')
-		if !strings.HasPrefix(rest, "3A") {
+		if rest[:2] != "3A" {
 			var err error
-			if c, err = strconv.ParseUint(rest[:min(2, len(rest))], 16, 8); err != nil {
+			if c, err = strconv.ParseUint(rest[:2], 16, 8); err != nil {
 				return time.Time{}
 			}
 		}

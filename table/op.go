@@ -14,7 +14,8 @@ import (
 // Op is one write, of an entity of any type, for [Transact]. Methods of Table whose names end in Op return it. It contains the
 // values that the entity had then. Transact returns its errors. It is not for concurrent use.
 type Op struct {
-	*operation // nil for the zero Op
+	_          [0]func() // it cannot be compared
+	*operation           // nil for the zero Op
 }
 
 // operation is what an Op consists of, in one allocation.
@@ -126,7 +127,7 @@ func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 
 // begin begins an operation.
 func (h handle) begin(method string, kind aztables.TransactionType, k keys.Key) Op {
-	op := Op{new(operation)}
+	op := Op{operation: new(operation)}
 	o := &op.op
 	o.Table, o.Method, o.Kind, o.Key = h.engine, method, kind, k
 	o.StoresID = !h.engine.Options.OmitOperationID && kind != aztables.TransactionTypeDelete

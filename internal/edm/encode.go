@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 )
 
+// Expect makes room for the fields of v and for some properties before them. Encode does so itself if nothing is put before.
+func (p *Plan) Expect(w *Writer, v reflect.Value) { w.hint = max(w.hint, p.textHint(v)+64) }
+
 // Encode writes the fields of v, an addressable struct of the plan's type. An absent value writes nothing. stored is the JSON of
 // the entity as it was read, or nil: a number keeps the type of its stored property if the value fits.
 func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {

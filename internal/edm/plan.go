@@ -280,9 +280,7 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			p.hint += len(l.json) + roomOf[f.storedKind()]
 		}
 	}
-	if f.form != bound {
-		p.direct = append(p.direct, f.direct(len(p.fields)))
-	}
+	p.direct = append(p.direct, f.direct(len(p.fields)))
 	if f.scalar.kind == String || f.scalar.kind == Binary {
 		p.texts = append(p.texts, len(p.fields))
 	}

@@ -27,7 +27,7 @@ const (
 var kindNames = [...]string{"absent", "Edm.String", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.Boolean", "Edm.DateTime", "Edm.Guid", "Edm.Binary"}
 
 // roomOf is how many bytes the JSON of a value of each kind has at most, besides those of a text.
-var roomOf = [...]int{String: 2, Int32: 11, Int64: 22, Double: 24, Bool: 5, DateTime: 30, Guid: 38, Binary: 2}
+var roomOf = [...]int{String: 2, Int32: 11, Int64: 22, Double: 25, Bool: 5, DateTime: 30, Guid: 38, Binary: 2}
 
 func (k Kind) String() string { return kindNames[k] }
 

@@ -30,6 +30,9 @@ func (b *batchBody) length() int64 { return int64(b.text.Len()) + b.json }
 
 // ReadAt implements io.ReaderAt.
 func (b *batchBody) ReadAt(p []byte, at int64) (n int, err error) {
+	if at >= b.length() {
+		return 0, io.EOF
+	}
 	next, _ := slices.BinarySearchFunc(b.entities, at, func(e batchEntity, at int64) int { return int(e.at - at) })
 	for n < len(p) {
 		copied := b.piece(p[n:], next, at+int64(n))

@@ -90,6 +90,9 @@ func TestBatchBody(t *testing.T) {
 				}
 			}
 		}
+		if n, err := w.body.ReadAt(make([]byte, 1), int64(len(got)+1)); n != 0 || err != io.EOF {
+			t.Errorf("%s: behind the end: got %d bytes, error %v; want 0 and io.EOF", name, n, err)
+		}
 		for range 2 {
 			if at, err := body.Seek(0, io.SeekEnd); err != nil || at != int64(len(got)) {
 				t.Fatalf("%s: got a length of %d, error %v; want %d", name, at, err, len(got))
