@@ -3,6 +3,7 @@ package keys
 import (
 	"fmt"
 	"strings"
+	"unsafe"
 )
 
 // The separator between parts, and the next character, with which the range of a prefix ends.
@@ -177,7 +178,7 @@ func (w *writer) key() Enc {
 	if w.err != nil {
 		return Enc{err: w.err}
 	}
-	return ofText(string(w.b), w.end)
+	return ofText(unsafe.String(unsafe.SliceData(w.b), len(w.b)), w.end) // the writer ends here: its bytes change no more
 }
 
 func ofText(s, end string) Enc {
