@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -40,20 +39,6 @@ func openDelayed() (*delayed, *account.Account, error) {
 	d := &delayed{Service: storagetest.New(&storagetest.Options{RequestLogSize: -1})}
 	acc, err := account.FromTransport(d, nil)
 	return d, acc, err
-}
-
-// openListening returns an account on a new service that listens on a port, with the transport of the account's defaults.
-// close ends the service.
-func openListening() (acc *account.Account, s *storagetest.Service, close func() error, err error) {
-	s = storagetest.New(&storagetest.Options{RequestLogSize: -1})
-	cs, err := s.Listen()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if acc, err = account.FromConnectionString(cs, nil); err != nil {
-		return nil, nil, nil, errors.Join(err, s.Close())
-	}
-	return acc, s, s.Close, nil
 }
 
 // delay makes the service take d for each request.

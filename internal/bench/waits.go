@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
@@ -43,7 +45,11 @@ func waits() []wait {
 			_, opened, err := pointReads(ctx, 100, serviceDelay)
 			return opened, err
 		}},
-		{"P23c", "100 requests of net/http alone, 10 at a time / 50 ms", info("× the ideal"), func(ctx context.Context) (float64, error) {
+		{"P23c", "100 reads of the SDK, JSON alone, 10 at a time / 50 ms", info("× the ideal"), func(ctx context.Context) (float64, error) {
+			took, err := sdkReads(ctx, 100, serviceDelay)
+			return took / 50, err
+		}},
+		{"P23d", "100 requests of net/http alone, 10 at a time / 50 ms", info("× the ideal"), func(ctx context.Context) (float64, error) {
 			took, err := bareRequests(ctx, 100)
 			return took / 50, err
 		}},
@@ -138,26 +144,31 @@ func transactUpserts(ctx context.Context) (float64, error) {
 	})
 }
 
-// listening returns a table of n orders on a service behind a port, and its service, which is still fast.
-func listening(ctx context.Context, n int) (*table.Table[order], *storagetest.Service, error) {
-	acc, s, close, err := openListening()
-	if err != nil {
-		return nil, nil, err
+// listening returns a table of n orders on a service behind a port, its service, which is still fast, and the connection string.
+func listening(n int) (t *table.Table[order], s *storagetest.Service, connection string, err error) {
+	s = storagetest.New(&storagetest.Options{RequestLogSize: -1})
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if connection, err = s.Listen(); err != nil {
+		return nil, nil, "", err
 	}
-	t, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
-	if err == nil {
+	acc, err := account.FromConnectionString(connection, nil)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if t, err = table.New(acc.Tables(), tableName, orderSchema(), nil); err == nil {
 		err = fill(t, newOrders(n))
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w; closing the service: %v", err, close())
-	}
-	return t, s, nil
+	return t, s, connection, err
 }
 
 // bursts reads orders in bursts, over a service that takes a time for each. It returns the connections that are opened after the first burst, and the median of the times of
 // the bursts in milliseconds.
 func bursts(ctx context.Context, n, width int, each time.Duration) (opened, median float64, err error) {
-	t, s, err := listening(ctx, width)
+	t, s, _, err := listening(width)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -182,7 +193,7 @@ func bursts(ctx context.Context, n, width int, each time.Duration) (opened, medi
 // pointReads reads n orders with GetMany, nine times, over a service that takes a time for each. It returns the median of the
 // milliseconds, and the connections that are opened.
 func pointReads(ctx context.Context, n int, each time.Duration) (took, opened float64, err error) {
-	t, s, err := listening(ctx, n)
+	t, s, _, err := listening(n)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -202,6 +213,30 @@ func pointReads(ctx context.Context, n int, each time.Duration) (took, opened fl
 		return nil
 	})
 	return took, float64(c.opened.Load()), err
+}
+
+// sdkReads returns how many milliseconds the same reads take by the SDK, which leaves an entity as JSON.
+func sdkReads(ctx context.Context, n int, each time.Duration) (float64, error) {
+	_, s, connection, err := listening(n)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	delay(s, each)
+	service, err := aztables.NewServiceClientFromConnectionString(connection, nil)
+	if err != nil {
+		return 0, err
+	}
+	c := service.NewClient(tableName)
+	get := func(ctx context.Context, i int) error {
+		o := newOrder(i)
+		k, err := o.check()
+		if err == nil {
+			_, err = c.GetEntity(ctx, k.PartitionKey(), k.RowKey(), nil)
+		}
+		return err
+	}
+	return medianTime(9, func() error { return together(ctx, n, 10, get) })
 }
 
 // bareRequests returns how many milliseconds n requests of net/http take, 10 at a time, each to a handler that sleeps as long as the
