@@ -38,6 +38,7 @@ var arrows = map[string][]string{
 	"internal/blobs":           {"internal/engine", "internal/wire"},
 	"internal/testkit":         {"storagetest", "storagetest/crashtest"},
 	"internal/mutants":         {},
+	"internal/conformance":     {},
 	"internal/bench":           {"account", "archive", "bulk", "eventual", "index", "index/verify", "internal/azurite", "internal/edm", "internal/reserved", "internal/wire", "keys", "largeentity", "logtail", "maintain", "requests", "storagetest", "table"},
 	"internal/azurite/install": {"internal/azurite"},
 	"internal/engine":          {"keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire"},
@@ -63,12 +64,15 @@ var arrows = map[string][]string{
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
+	"storagetest/conformance": {"internal/conformance", "storagetest"},
+
 	"storagetest/internal/protocol": {"requests"},
+	"storagetest/internal/access":   {"storagetest/internal/protocol"},
 	"storagetest/internal/odata":    {"storagetest/internal/protocol"},
-	"storagetest/internal/tables":   {"requests", "storagetest/internal/odata", "storagetest/internal/protocol"},
-	"storagetest/internal/blobs":    {"requests", "storagetest/internal/protocol", "storagetest/internal/xmlform"},
-	"storagetest/internal/queues":   {"requests", "storagetest/internal/protocol", "storagetest/internal/xmlform"},
-	"storagetest/internal/xmlform":  {"storagetest/internal/protocol"},
+	"storagetest/internal/tables":   {"requests", "storagetest/internal/access", "storagetest/internal/odata", "storagetest/internal/protocol"},
+	"storagetest/internal/blobs":    {"requests", "storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/xmlform"},
+	"storagetest/internal/queues":   {"requests", "storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/xmlform"},
+	"storagetest/internal/xmlform":  {"storagetest/internal/access", "storagetest/internal/protocol"},
 
 	"integration": {},
 	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},

@@ -79,6 +79,7 @@ func (s *Service) receive(r *http.Request, body []byte) (*protocol.Request, prot
 	req := &protocol.Request{
 		Method: r.Method, URL: r.URL, Path: r.URL.EscapedPath(), Query: query, Header: header, Body: body,
 		Account: &s.account, Base: scheme + "://" + host, Version: header.Get("x-ms-version"), BadQuery: err != nil,
+		Remote: remoteAddress(r), Secure: scheme == "https" || r.TLS != nil, Lenient: s.lenient,
 	}
 	if !inProcess {
 		// At a port, the path begins with the account.
@@ -90,6 +91,12 @@ func (s *Service) receive(r *http.Request, body []byte) (*protocol.Request, prot
 		}
 	}
 	return req, e.service.Receive(req, s.Now())
+}
+
+// remoteAddress returns the address of the client of a request that arrived at a port, or "".
+func remoteAddress(r *http.Request) string {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return host
 }
 
 // Describe returns the record of a request, and a request that can still be sent. The request is not executed.

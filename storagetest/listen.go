@@ -1,10 +1,18 @@
 package storagetest
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
+
+// readTimeout is how long a port waits for a whole request.
+const readTimeout = 5 * time.Minute
 
 // Listen opens each service at a free port of the loopback interface, for other processes and other languages, and returns a
 // connection string for the ports. Close closes the ports.
@@ -23,7 +31,7 @@ func (s *Service) Listen() (connectionString string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, l := range listeners {
-		server := &http.Server{Handler: s}
+		server := &http.Server{Handler: s, ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout}
 		s.ports[l.Addr().String()] = name
 		s.servers = append(s.servers, server)
 		go server.Serve(l)
@@ -48,15 +56,17 @@ func (s *Service) Close() error {
 // connection without a response; Go's client then repeats a GET by itself. Go's server omits the Content-Length of a response
 // without content.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := readBody(http.MaxBytesReader(w, r.Body, maxBody), r.ContentLength)
+	o, err := s.receiveAt(w, r)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	o := s.handle(r, body)
 	if err := o.wait(r.Context()); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	for name, values := range o.response.Header {
+		if own := strings.ToLower(name); strings.HasPrefix(own, "x-ms-") {
+			name = own // as the service writes it, and clients expect it that do not ignore cases
+		}
 		w.Header()[name] = values
 	}
 	w.WriteHeader(o.response.Status)
@@ -68,4 +78,24 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if o.response.Header.Get("Content-Length") == "" {
 		http.NewResponseController(w).Flush() // chunked, like the responses of the service
 	}
+}
+
+// receiveAt reads a request at a port and executes it.
+func (s *Service) receiveAt(w http.ResponseWriter, r *http.Request) (*outcome, error) {
+	var (
+		body []byte
+		err  error = &http.MaxBytesError{Limit: maxBody}
+	)
+	if r.ContentLength <= maxBody {
+		body, err = readBody(http.MaxBytesReader(w, r.Body, maxBody), r.ContentLength)
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		_, call := s.receive(r, nil)
+		return &outcome{response: call.Fail(protocol.RequestBodyTooLarge, s.Now())}, nil
+	case err != nil:
+		return nil, err
+	}
+	return s.handle(r, body), nil
 }

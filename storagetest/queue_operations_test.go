@@ -89,7 +89,7 @@ func TestQueueSignatures(t *testing.T) {
 	for _, authorization := range []string{"SharedKey storagename:bm90IHRoaXM=", "SharedKey other:bm90IHRoaXM=", "SharedKeyLite storagename:bm90IHRoaXM=", "Bearer token", "Basic x"} {
 		r.expectError(r.send("GET", "/hints/messages", "", "Authorization", authorization), 403, "AuthenticationFailed", text, "")
 	}
-	r.expectError(r.send("GET", "/hints/messages?sig=x", "", "Authorization", " "), 501, "NotImplemented", "The requested operation is not implemented on the specified resource.", "")
+	r.expectError(r.send("GET", "/hints/messages?sig=x", "", "Authorization", " "), 403, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.", "")
 	if a := r.send("GET", "/hints/messages", "", "x-ms-client-request-id", "me", "x-ms-version", "2019-02-02"); a.status != 200 || a.header.Get("x-ms-client-request-id") != "me" {
 		t.Errorf("got %v; want 200 with the client's request ID", a)
 	}

@@ -48,6 +48,15 @@ type Options struct {
 	// of the service says. Defaults to 404 MessageNotFound, as the service responds.
 	ReceiptMismatch bool
 
+	// Lenient executes requests that only the documentation of the service forbids, because no recording shows how the service
+	// responds: filters with more than 15 comparisons, keys over 1 KiB, deletes without If-Match, unknown versions. Defaults to
+	// refusing them.
+	Lenient bool
+
+	// MaxSkew is the most time between the date of a request and the account's time, 15 minutes in the live service. A request that is
+	// signed with the key and has another date fails with AuthenticationFailed. Defaults to any date.
+	MaxSkew time.Duration
+
 	// RequestLogSize is the number of requests that Requests returns. Each operation of a transaction counts as a request. Defaults
 	// to 10,000. A negative size turns the log off.
 	RequestLogSize int
@@ -56,6 +65,7 @@ type Options struct {
 // Service is a storage account in memory. It is safe for concurrent use.
 type Service struct {
 	account      protocol.Account
+	lenient      bool
 	client       azcore.ClientOptions
 	clock        func() time.Time
 	afterRequest func(Request)
@@ -94,11 +104,12 @@ func New(o *Options) *Service {
 		opt.RequestLogSize = 10_000
 	}
 	return &Service{
-		account:      protocol.Account{Name: opt.Account, Key: []byte("storagetest has no secrets")},
+		account:      protocol.Account{Name: opt.Account, Key: []byte("storagetest has no secrets"), MaxSkew: opt.MaxSkew},
+		lenient:      opt.Lenient,
 		client:       opt.Client,
 		clock:        opt.Now,
 		afterRequest: opt.AfterRequest,
-		tables:       tables.New(opt.NameReuseDelay),
+		tables:       tables.New(tables.Options{NameReuseDelay: opt.NameReuseDelay, Lenient: opt.Lenient}),
 		queues:       queues.New(queues.Options{NameReuseDelay: opt.NameReuseDelay, ShuffleSeed: opt.ShuffleSeed, ReceiptMismatch: opt.ReceiptMismatch}),
 		blobs:        blobs.New(blobs.Options{NameReuseDelay: opt.NameReuseDelay}),
 		plan:         opt.Faults,

@@ -144,7 +144,6 @@ func TestRefusedRequests(t *testing.T) {
 		{"GET", "/staff()/more", "", 400, "InvalidInput", nil},
 		{"GET", "/", "", 501, "NotImplemented", nil},
 		{"GET", "/?comp=properties&restype=service", "", 501, "NotImplemented", nil},
-		{"GET", "/staff?comp=acl", "", 501, "NotImplemented", nil},
 		{"GET", "/$batch", "", 405, "MethodNotAllowed", nil},
 		{"POST", row, `{}`, 405, "MethodNotAllowed", nil},
 		{"PUT", "/staff", `{}`, 405, "MethodNotAllowed", nil},
@@ -170,6 +169,8 @@ func TestRefusedRequests(t *testing.T) {
 		{"GET", "/staff()?$filter=%zz", "", 400, "InvalidInput", nil},
 		{"GET", "/staff(PartitionKey='%FF',RowKey='r')", "", 400, "InvalidInput", nil},
 		{"GET", "/staff(PartitionKey='p',RowKey='a%5Cb')", "", 400, "OutOfRangeInput", nil},
+		{"DELETE", "/staff(PartitionKey='p',RowKey='r')", "", 400, "InvalidInput", []string{"If-Match", "x"}},
+		{"DELETE", "/staff(PartitionKey='p',RowKey='r')", "", 412, "ConditionNotMet", []string{"If-Match", `W/"x"`}},
 		{"DELETE", "/staff(PartitionKey='p',RowKey='a%0Ab')", "", 400, "OutOfRangeInput", []string{"If-Match", "*"}},
 		{"POST", "/staff", `{"PartitionKey":"p","RowKey":"x","V":"` + strings.Repeat(" ", 4<<20) + `"}`, 413, "RequestBodyTooLarge", nil},
 	} {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
@@ -13,6 +14,7 @@ type call struct {
 	*protocol.Request
 	store   *store
 	options *Options
+	rights  *access.Rights   // of a shared access signature; nil: all rights
 	refusal *xmlform.Failure // why the head of the request is invalid
 }
 

@@ -28,11 +28,17 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	switch {
 	case f != nil:
 		return xmlform.Refuse(f)
+	case c.Query.Get("comp") == "acl" && c.Query.Get("restype") == "container" && a.container != "":
+		return c.accessPolicies(c.store.containers[a.container], now)
 	case kind == requests.Other && (len(c.Query) > 0 || a == address{}):
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	case kind == requests.Other:
 		return xmlform.Refuse(xmlform.ErrMethod)
-	case kind == requests.ContainerList:
+	}
+	if f := c.permits(a, kind, now); f != nil {
+		return xmlform.Refuse(f)
+	}
+	if kind == requests.ContainerList {
 		return c.listContainers(now, in.PageLimit)
 	}
 	if f := checkContainerName(a.container); f != nil {
@@ -101,9 +107,9 @@ func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string,
 	case requests.BlobAppend:
 		return c.appendBlock(b, now)
 	case requests.BlobGet:
-		return c.getBlob(b, now)
+		return c.override(c.getBlob(b, now))
 	case requests.BlobProperties:
-		return c.blobProperties(b, now)
+		return c.override(c.blobProperties(b, now))
 	case requests.BlobSetMetadata:
 		return c.setBlobMetadata(b, now)
 	case requests.BlobSetHeaders:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
@@ -22,6 +23,7 @@ type store struct {
 type container struct {
 	name     string
 	metadata []xmlform.Metadata // by name
+	policies access.Policies
 	blobs    map[string]*blob
 	etag     string
 	modified time.Time

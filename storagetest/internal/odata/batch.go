@@ -129,11 +129,12 @@ func parseOperation(text []byte, base string) (op BatchOperation, ok bool) {
 	}
 	path, rawQuery, _ := strings.Cut(address, "?")
 	if u, err := url.Parse(path); err == nil && u.Host != "" {
-		base, err := url.Parse(base)
-		if err != nil || u.Host != base.Host {
-			return op, false
+		path = u.EscapedPath()
+	}
+	if account, err := url.Parse(base); err == nil && account.Path != "" { // at a port, the path begins with the account
+		if below, ok := strings.CutPrefix(path, account.Path+"/"); ok {
+			path = "/" + below
 		}
-		path = strings.TrimPrefix(u.EscapedPath(), base.Path)
 	}
 	query, err := protocol.ParseQuery(rawQuery)
 	if n, err := strconv.Atoi(header.Get("Content-Length")); err == nil && n >= 0 && n < len(body) {

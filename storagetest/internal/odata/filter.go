@@ -9,7 +9,7 @@ import (
 
 // The limits of a filter.
 const (
-	maxComparisons = 15
+	MaxComparisons = 15
 	maxDepth       = 100 // of parentheses and negations
 )
 
@@ -19,6 +19,7 @@ type Filter struct {
 	left, right *Filter
 	property    string   // the property that a comparison compares
 	literal     Property // the literal that a comparison compares the property with
+	comparisons int      // of the whole filter
 }
 
 // ParseFilter parses the text of $filter.
@@ -31,14 +32,15 @@ func ParseFilter(text string) (*Filter, *Failure) {
 	if p.skipSpace(); p.failure == nil && p.rest != "" {
 		p.fail()
 	}
-	switch {
-	case p.failure != nil:
+	if p.failure != nil {
 		return nil, p.failure
-	case p.comparisons > maxComparisons:
-		return nil, InvalidInput
 	}
+	e.comparisons = p.comparisons
 	return e, nil
 }
+
+// Comparisons returns the number of comparisons.
+func (f *Filter) Comparisons() int { return f.comparisons }
 
 type filterParser struct {
 	text, rest  string
@@ -125,7 +127,8 @@ func (p *filterParser) unary(depth int) *Filter {
 // mirrored maps an operator to the operator with its sides exchanged.
 var mirrored = map[string]string{"eq": "eq", "ne": "ne", "gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
 
-// comparison parses a property, an operator and a literal, in this order or reversed. A property alone is compared with true.
+// comparison parses a property, an operator and a literal, in this order or reversed. A property alone is compared with true. true and
+// false stand for all rows and for none.
 func (p *filterParser) comparison() *Filter {
 	p.comparisons++
 	left, leftIsName := p.operand()
@@ -135,14 +138,20 @@ func (p *filterParser) comparison() *Filter {
 	before := p.rest
 	op := p.word()
 	if mirrored[op] == "" {
+		constant, isConstant := left.Value.(bool)
 		switch {
 		case op == "add", op == "sub", op == "mul", op == "div", op == "mod":
 			p.failure = NotImplemented
 			return &Filter{}
-		case op != "" && op != "and" && op != "or", !leftIsName:
+		case op != "" && op != "and" && op != "or", !leftIsName && !isConstant:
 			return p.fail()
 		}
-		p.rest = before
+		switch p.rest = before; {
+		case constant:
+			return &Filter{}
+		case isConstant:
+			return &Filter{operator: "not", left: &Filter{}}
+		}
 		return &Filter{operator: "eq", property: left.Name, literal: Property{Type: Boolean, Value: true}}
 	}
 	right, rightIsName := p.operand()

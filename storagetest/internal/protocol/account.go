@@ -4,12 +4,15 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"time"
 )
 
 // Account is the name and the key of a storage account.
 type Account struct {
 	Name string
 	Key  []byte
+
+	MaxSkew time.Duration // between the date of a request and the account's time; 0: dates are not compared
 }
 
 // Sign returns the signature of text with the account's key.

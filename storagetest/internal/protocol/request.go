@@ -3,7 +3,9 @@ package protocol
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
+	"time"
 )
 
 // Request is a request to one service of an account.
@@ -19,6 +21,11 @@ type Request struct {
 	Version string // x-ms-version
 	ID      string // x-ms-request-id of the response
 
+	Remote string // the address of the client, "" in this process
+	Secure bool   // over HTTPS
+
+	Lenient bool // requests are executed that only the documentation forbids
+
 	OtherAccount bool // the address names another account
 	BadQuery     bool // the query cannot be parsed
 }
@@ -27,6 +34,11 @@ type Request struct {
 func ParseQuery(s string) (url.Values, error) {
 	return url.ParseQuery(strings.ReplaceAll(s, ";", "%3B"))
 }
+
+var version = regexp.MustCompile(`^20\d\d-[01]\d-[0-3]\d$`)
+
+// ValidVersion reports whether a version has the form of the service's versions.
+func ValidVersion(s string) bool { return version.MatchString(s) }
 
 // Date returns the date that the client signed.
 func (r *Request) Date() string {
@@ -45,7 +57,7 @@ func (r *Request) Authorization() (scheme, credential string) {
 // HasToken reports whether the request bears a token over HTTPS. The token itself is not checked.
 func (r *Request) HasToken() bool {
 	scheme, credential := r.Authorization()
-	return scheme == "Bearer" && credential != "" && r.URL.Scheme == "https"
+	return scheme == "Bearer" && credential != "" && r.Secure
 }
 
 // SignedPath returns the path as a signature with the account's key contains it.
@@ -57,11 +69,20 @@ func (r *Request) SignedPath() string {
 	return "/" + r.Account.Name + path
 }
 
-// HasKeySignature reports whether the request has a date, and the credential in the Authorization header is the account's name and
-// the signature of text with the account's key.
-func (r *Request) HasKeySignature(text string) bool {
+// SignedResource returns the path, and the parameter comp of the query, as the short forms of a signature contain them.
+func (r *Request) SignedResource() string {
+	if comp := r.Query.Get("comp"); comp != "" {
+		return r.SignedPath() + "?comp=" + comp
+	}
+	return r.SignedPath()
+}
+
+// HasKeySignature reports whether the request has a date that is near the account's time, and the credential in the Authorization
+// header is the account's name and the signature of text with the account's key.
+func (r *Request) HasKeySignature(text string, now time.Time) bool {
 	_, credential := r.Authorization()
 	name, signature, _ := strings.Cut(credential, ":")
-	_, err := http.ParseTime(r.Date())
-	return err == nil && name == r.Account.Name && r.Account.Signed(signature, text)
+	date, err := http.ParseTime(r.Date())
+	near := r.Account.MaxSkew <= 0 || now.Sub(date).Abs() <= r.Account.MaxSkew
+	return err == nil && near && name == r.Account.Name && r.Account.Signed(signature, text)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
@@ -22,6 +23,21 @@ func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
 	return c.respond(xmlform.Refuse(&xmlform.Failure{Failure: f}), now)
 }
 
+// permits returns the failure of an operation that the rights of the caller do not permit.
+func (c *call) permits(name string, kind requests.Kind, now time.Time) *xmlform.Failure {
+	if c.rights == nil {
+		return nil
+	}
+	var policies access.Policies
+	if q := c.store.queues[name]; q != nil {
+		policies = q.policies
+	}
+	if f := c.rights.Check(needs[kind], policies, now); f != nil {
+		return &xmlform.Failure{Failure: *f}
+	}
+	return nil
+}
+
 // execute executes the call. Each operation checks the whole call before its first change, so no change is rolled back.
 func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	a, f := parseAddress(c.Path)
@@ -29,11 +45,19 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	switch {
 	case f != nil:
 		return xmlform.Refuse(f)
+	case c.Query.Get("comp") == "acl" && !a.isMessages && a.queue != "":
+		return c.accessPolicies(c.store.queue(a.queue, now))
 	case c.Query.Has("restype") || c.Query.Has("comp") && kind == requests.Other:
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
+	case kind == requests.Other && a.queue == "":
+		return xmlform.Refuse(xmlform.ErrURI)
 	case kind == requests.Other:
 		return xmlform.Refuse(xmlform.ErrMethod)
-	case kind == requests.QueueList:
+	}
+	if f := c.permits(a.queue, kind, now); f != nil {
+		return xmlform.Refuse(f)
+	}
+	if kind == requests.QueueList {
 		return c.listQueues()
 	}
 	if f := xmlform.CheckName(a.queue); f != nil {

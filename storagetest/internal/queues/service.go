@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
@@ -19,8 +20,13 @@ type Service struct {
 func New(o Options) *Service { return &Service{store: newStore(), options: o} }
 
 // Receive implements protocol.Service.
-func (s *Service) Receive(r *protocol.Request, _ time.Time) protocol.Call {
-	return &call{Request: r, store: &s.store, options: &s.options, refusal: xmlform.Check(r)}
+func (s *Service) Receive(r *protocol.Request, now time.Time) protocol.Call {
+	c := &call{Request: r, store: &s.store, options: &s.options}
+	c.rights, c.refusal = xmlform.Check(r, now, func() (*access.Rights, *protocol.Failure) {
+		a, _ := parseAddress(r.Path)
+		return access.Verify(r, "queue", "/"+a.queue)
+	})
+	return c
 }
 
 // Message is a stored message.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
@@ -23,6 +24,7 @@ type store struct {
 type queue struct {
 	name        string
 	metadata    []xmlform.Metadata // by name
+	policies    access.Policies
 	messages    []*message
 	receives    uint64    // the number of requests for messages
 	firstExpiry time.Time // no message expires earlier; zero: not known

@@ -13,17 +13,19 @@ import (
 // call is a request, or one operation of a transaction.
 type call struct {
 	*protocol.Request
-	store          *store
-	nameReuseDelay time.Duration
+	store   *store
+	options *Options
 
 	level   odata.Level
 	grant   *grant         // the rights of a shared access signature; nil: all rights
+	now     time.Time      // of the execution
 	refusal *odata.Failure // why the head of the request, or the operation, is invalid
 
 	body *parsedBody // the body, once parsed as an entity
 
 	operations       []*call // the operations of a transaction, once parsed
 	operationsParsed bool
+	inTransaction    bool
 	changeSet        bool // the operations are a change set; otherwise the transaction is a single GET
 }
 
@@ -31,6 +33,13 @@ type call struct {
 type parsedBody struct {
 	entity  odata.Entity
 	failure *odata.Failure
+}
+
+// tunnel replaces the method of a POST by the one that X-HTTP-Method names, for clients whose proxies know few methods.
+func (c *call) tunnel() {
+	if method := c.Header.Get("X-HTTP-Method"); method != "" && c.Method == http.MethodPost {
+		c.Method = method
+	}
 }
 
 // Accepted implements protocol.Call.
@@ -84,8 +93,9 @@ func (c *call) parseOperations() *odata.Failure {
 	for _, o := range b.Operations {
 		op := &call{
 			Request: &protocol.Request{Method: o.Method, Path: o.Path, Query: o.Query, Header: o.Header, Body: o.Body, Account: c.Account, Base: c.Base, Version: c.Version, ID: c.ID},
-			store:   c.store, nameReuseDelay: c.nameReuseDelay, grant: c.grant,
+			store:   c.store, options: c.options, grant: c.grant, inTransaction: true,
 		}
+		op.tunnel()
 		if o.BadQuery {
 			op.refusal = odata.QuerySyntax
 		}

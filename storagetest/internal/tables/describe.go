@@ -12,7 +12,7 @@ import (
 func (c *call) Describe(withBody bool) protocol.Description {
 	a, f := parseAddress(c.Path)
 	d := protocol.Description{Kind: c.kind(a, f), Table: a.resource, PartitionKey: a.pk, RowKey: a.rk}
-	if !withBody {
+	if !withBody || c.inTransaction && d.Kind == requests.Transaction {
 		return d
 	}
 	switch d.Kind {

@@ -52,9 +52,9 @@ func (e *entity) Property(name string) (odata.Property, bool) {
 }
 
 // checkKeys checks a PartitionKey and a RowKey against the limits.
-func checkKeys(pk, rk string) *odata.Failure {
+func (o *Options) checkKeys(pk, rk string) *odata.Failure {
 	for _, key := range []string{pk, rk} {
-		if odata.Units(key) > maxKey {
+		if odata.Units(key) > maxKey && !o.Lenient {
 			return errKeyTooLarge
 		}
 		for _, r := range key {

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
@@ -37,24 +38,25 @@ func (c *call) write(w *odata.Writer, e *entity, table string, selected []string
 	if c.level == odata.FullMetadata {
 		timestampLevel = odata.FullMetadata
 	}
-	if selected == nil {
+	all := selected == nil
+	if all || slices.Contains(selected, "PartitionKey") {
 		w.Member("PartitionKey", e.pk)
+	}
+	if all || slices.Contains(selected, "RowKey") {
 		w.Member("RowKey", e.rk)
+	}
+	if all || slices.Contains(selected, "Timestamp") {
 		w.Property(odata.Property{Name: "Timestamp", Type: odata.DateTime, Value: e.timestamp}, timestampLevel)
-		for _, p := range e.properties {
+	}
+	for _, p := range e.properties {
+		if all || slices.Contains(selected, p.Name) {
 			w.Property(p, c.level)
 		}
 	}
-	for _, name := range selected {
-		p, ok := e.Property(name)
-		switch {
-		case !ok:
+	for i, name := range selected {
+		if _, ok := e.Property(name); !ok && !slices.Contains(selected[:i], name) {
 			w.Key(name)
 			w.WriteString("null")
-		case name == "Timestamp":
-			w.Property(p, timestampLevel)
-		default:
-			w.Property(p, c.level)
 		}
 	}
 	w.Close()

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // entityOperation executes a call that reads or writes one entity. The caller rolls back the changes of a failed call.
 func (c *call) entityOperation(a address, now time.Time) *response {
 	switch {
-	case c.grant != nil && strings.ToLower(a.resource) != c.grant.table:
+	case c.grant != nil && !c.grant.IsAccount() && strings.ToLower(a.resource) != c.grant.table:
 		return refuse(errAuthorization)
 	case c.Method == http.MethodPost && !a.isEntity:
 		return c.insert(a, now)
@@ -35,11 +36,11 @@ func (c *call) get(a address) *response {
 	if t == nil {
 		return refuse(errTableNotFound)
 	}
-	if f := checkKeys(a.pk, a.rk); f != nil {
+	if f := c.options.checkKeys(a.pk, a.rk); f != nil {
 		return refuse(f)
 	}
-	if !c.grant.permits('r') {
-		return refuse(errPermission)
+	if f := c.permits("r"); f != nil {
+		return refuse(f)
 	}
 	e := t.get(a.pk, a.rk)
 	if e == nil || !c.grant.covers(a.pk, a.rk) {
@@ -69,15 +70,16 @@ func (c *call) insert(a address, now time.Time) *response {
 		return refuse(errMissingKeys)
 	}
 	e := &entity{pk: *body.PartitionKey, rk: *body.RowKey, properties: body.Properties}
-	if f := checkKeys(e.pk, e.rk); f != nil {
+	if f := c.options.checkKeys(e.pk, e.rk); f != nil {
 		return refuse(f)
 	}
 	if f := e.check(); f != nil {
 		return refuse(f)
 	}
+	f = c.permits("a")
 	switch {
-	case !c.grant.permits('a'):
-		return refuse(errPermission)
+	case f != nil:
+		return refuse(f)
 	case !c.grant.covers(e.pk, e.rk):
 		return refuse(errAuthorization)
 	case t.get(e.pk, e.rk) != nil:
@@ -110,15 +112,20 @@ func (c *call) update(a address, now time.Time, merge bool) *response {
 	}
 	body, f := c.entity()
 	if f == nil {
-		f = checkKeys(a.pk, a.rk)
+		f = c.options.checkKeys(a.pk, a.rk)
 	}
 	if f != nil {
 		return refuse(f)
 	}
 	match := c.Header.Get("If-Match")
+	needed := "u"
+	if match == "" {
+		needed = "au"
+	}
+	f = c.permits(needed)
 	switch {
-	case match == "" && (!c.grant.permits('a') || !c.grant.permits('u')), match != "" && !c.grant.permits('u'):
-		return refuse(errPermission)
+	case f != nil:
+		return refuse(f)
 	case !c.grant.covers(a.pk, a.rk):
 		return refuse(errAuthorization)
 	}
@@ -138,24 +145,32 @@ func (c *call) update(a address, now time.Time, merge bool) *response {
 	e.sort()
 	e.setTimestamp(t.nextTimestamp(now, old))
 	c.store.put(t, e.pk, e.rk, e)
-	return &response{status: http.StatusNoContent, etag: e.etag, dataVersion: dataVersion1}
+	r := &response{status: http.StatusNoContent, etag: e.etag, dataVersion: dataVersion1, preference: c.preference()}
+	if r.preference != "" {
+		r.dataVersion = dataVersion3
+	}
+	return r
 }
 
 // delete deletes an entity.
 func (c *call) delete(a address) *response {
 	t := c.store.table(a.resource)
 	match := c.Header.Get("If-Match")
+	if match == "" && c.options.Lenient {
+		match = "*"
+	}
 	switch {
 	case t == nil:
 		return refuse(errTableNotFound)
 	case match == "":
 		return refuse(odata.MissingHeader)
-	case !c.grant.permits('d'):
-		return refuse(errPermission)
 	case !c.grant.covers(a.pk, a.rk):
 		return refuse(errAuthorization)
 	}
-	if f := checkKeys(a.pk, a.rk); f != nil {
+	if f := c.permits("d"); f != nil {
+		return refuse(f)
+	}
+	if f := c.options.checkKeys(a.pk, a.rk); f != nil {
 		return refuse(f)
 	}
 	if f := checkCondition(t.get(a.pk, a.rk), match); f != nil {
@@ -165,11 +180,18 @@ func (c *call) delete(a address) *response {
 	return &response{status: http.StatusNoContent, dataVersion: dataVersion1}
 }
 
+// etagForm matches an ETag of the service.
+var etagForm = regexp.MustCompile(`^W/"datetime'[^']+'"$`)
+
 // checkCondition compares an entity with an If-Match header.
 func checkCondition(e *entity, match string) *odata.Failure {
-	switch {
+	switch quoted := strings.TrimPrefix(match, "W/"); {
+	case match != "*" && (len(quoted) < 2 || quoted[0] != '"' || quoted[len(quoted)-1] != '"'):
+		return odata.InvalidInput.WithText("The etag value '%s' specified in one of the request headers is not valid. Please make sure only one etag value is specified and is valid.", match)
 	case e == nil:
 		return errNotFound
+	case match != "*" && !etagForm.MatchString(match):
+		return errOtherETag
 	case match != "*" && match != e.etag:
 		return errConditionNotMet
 	}

@@ -11,6 +11,7 @@ import (
 // Execute implements protocol.Call.
 func (c *call) Execute(now time.Time, in protocol.Injection) *protocol.Response {
 	var r *response
+	c.now = now
 	if c.refusal != nil {
 		r = refuse(c.refusal)
 	} else if r = c.execute(now, in); r.failure != nil {
@@ -34,6 +35,8 @@ func (c *call) execute(now time.Time, in protocol.Injection) *response {
 		return c.executeTransaction(now, in.LastOperation)
 	case a.resource == batchResource:
 		return refuse(errMethodNotAllowed)
+	case c.Query.Get("comp") == "acl":
+		return c.accessPolicies(a)
 	case a.resource == "", c.Query.Has("comp"), c.Query.Has("restype"):
 		return refuse(odata.NotImplemented)
 	case a.resource == tablesResource:

@@ -3,6 +3,7 @@ package tables
 import (
 	"net/http"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
@@ -17,9 +18,9 @@ func invalid(code, text string) *odata.Failure {
 // The failures of the Table service, in the words of the live service.
 var (
 	errAuthentication = &odata.Failure{Failure: protocol.AuthenticationFailed, FrontEnd: true}
-	errAuthorization  = odata.NewFailure(http.StatusForbidden, "AuthorizationFailure", "This request is not authorized to perform this operation.")
-	errPermission     = odata.NewFailure(http.StatusForbidden, "AuthorizationPermissionMismatch", "This request is not authorized to perform this operation using this permission.")
+	errAuthorization  = &odata.Failure{Failure: access.Unauthorized}
 
+	errVersion           = invalid("InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.")
 	errMethodNotAllowed  = &odata.Failure{Failure: protocol.Failure{Status: http.StatusMethodNotAllowed, Code: "MethodNotAllowed", Text: "The requested method is not allowed on the specified resource."}, AlwaysWithIndex: true}
 	errBodyTooLarge      = &odata.Failure{Failure: protocol.RequestBodyTooLarge}
 	errMissingKeys       = invalid("PropertiesNeedValue", "The values are not specified for all properties in the entity.")
@@ -33,6 +34,8 @@ var (
 	errEntityExists    = odata.NewFailure(http.StatusConflict, "EntityAlreadyExists", "The specified entity already exists.")
 	errNotFound        = odata.NewFailure(http.StatusNotFound, "ResourceNotFound", "The specified resource does not exist.")
 	errConditionNotMet = odata.NewFailure(http.StatusPreconditionFailed, "UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied.")
+
+	errOtherETag = odata.NewFailure(http.StatusPreconditionFailed, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.")
 
 	errTableNotFound     = &odata.Failure{Failure: protocol.Failure{Status: http.StatusNotFound, Code: "TableNotFound", Text: "The table specified does not exist."}, NoPartHeader: true, AlwaysWithIndex: true}
 	errTableExists       = odata.NewFailure(http.StatusConflict, "TableAlreadyExists", "The table specified already exists.")

@@ -1,25 +1,28 @@
 package tables
 
 import (
-	"net/url"
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
 // grant holds the rights of a shared access signature. A nil grant holds all rights, as the account's key does.
 type grant struct {
-	table            string // in lower case
-	permissions      string
+	*access.Rights
+	table            string // in lower case; "" for the account
 	startPK, startRK string
 	endPK, endRK     string
 }
 
-// permits reports whether the grant has a permission.
-func (g *grant) permits(permission rune) bool {
-	return g == nil || strings.ContainsRune(g.permissions, permission)
+// refusalOf returns the failure of a signature in the form of the service.
+func refusalOf(f *protocol.Failure) *odata.Failure {
+	if f.Code == protocol.AuthenticationFailed.Code {
+		return errAuthentication
+	}
+	return &odata.Failure{Failure: *f}
 }
 
 // covers reports whether an entity is in the range of the grant. The service compares both keys together.
@@ -42,52 +45,38 @@ func (g *grant) covers(pk, rk string) bool {
 // authenticate checks the key's signature, the token or the shared access signature of a request, and returns the rights of the
 // caller.
 func authenticate(r *protocol.Request, table string, now time.Time) (*grant, *odata.Failure) {
-	scheme, _ := r.Authorization()
 	switch {
-	case scheme == "" && r.Query.Has("sig"):
-		if r.URL.Scheme == "http" && r.Query.Get("spr") == "https" {
-			return nil, errAuthentication
-		}
-		return checkSignature(r, table, now)
+	case access.HasSignature(r):
+		return verify(r, table)
 	case r.HasToken():
 		return nil, nil
 	}
-	resource := r.SignedPath()
-	if comp := r.Query.Get("comp"); comp != "" {
-		resource += "?comp=" + comp
-	}
-	text := r.Date() + "\n" + resource
-	if scheme == "SharedKey" {
-		text = strings.Join([]string{r.Method, r.Header.Get("Content-MD5"), r.Header.Get("Content-Type"), r.Date(), resource}, "\n")
+	text := r.Date() + "\n" + r.SignedResource()
+	if scheme, _ := r.Authorization(); scheme == "SharedKey" {
+		text = strings.Join([]string{r.Method, r.Header.Get("Content-MD5"), r.Header.Get("Content-Type"), text}, "\n")
 	} else if scheme != "SharedKeyLite" {
 		return nil, errAuthentication
 	}
-	if !r.HasKeySignature(text) {
+	if !r.HasKeySignature(text, now) {
 		return nil, errAuthentication
 	}
 	return nil, nil
 }
 
-// checkSignature checks a shared access signature for a table.
-func checkSignature(r *protocol.Request, table string, now time.Time) (*grant, *odata.Failure) {
+// verify checks a shared access signature for a table or for the account.
+func verify(r *protocol.Request, table string) (*grant, *odata.Failure) {
 	q := r.Query
-	if q.Has("ss") || q.Has("si") || q.Has("skoid") {
-		return nil, odata.NotImplemented // a signature for the account, by a stored policy, or by a user
-	}
 	name := strings.ToLower(q.Get("tn"))
-	signed := []string{
-		q.Get("sp"), q.Get("st"), q.Get("se"), "/table/" + r.Account.Name + "/" + name, "", q.Get("sip"), q.Get("spr"), q.Get("sv"),
-		q.Get("spk"), q.Get("srk"), q.Get("epk"), q.Get("erk"),
-	}
-	if !r.Account.Signed(q.Get("sig"), strings.Join(signed, "\n")) || !now.Before(timeParameter(q, "se")) || now.Before(timeParameter(q, "st")) ||
-		table != batchResource && strings.ToLower(table) != name {
+	rights, f := access.Verify(r, "table", "/"+name, q.Get("spk"), q.Get("srk"), q.Get("epk"), q.Get("erk"))
+	switch {
+	case q.Has("skoid"):
+		return nil, odata.NotImplemented // a signature by a user
+	case f != nil:
+		return nil, refusalOf(f)
+	case rights.IsAccount():
+		return &grant{Rights: rights}, nil
+	case table != batchResource && strings.ToLower(table) != name:
 		return nil, errAuthentication
 	}
-	return &grant{table: name, permissions: q.Get("sp"), startPK: q.Get("spk"), startRK: q.Get("srk"), endPK: q.Get("epk"), endRK: q.Get("erk")}, nil
-}
-
-// timeParameter returns a time in the query, or the zero time.
-func timeParameter(q url.Values, name string) time.Time {
-	t, _ := time.Parse(time.RFC3339, q.Get(name))
-	return t
+	return &grant{Rights: rights, table: name, startPK: q.Get("spk"), startRK: q.Get("srk"), endPK: q.Get("epk"), endRK: q.Get("erk")}, nil
 }

@@ -33,7 +33,9 @@ func (c *call) parseQuery() (q query, f *odata.Failure) {
 		value := values[0]
 		switch name {
 		case "$filter":
-			q.filter, f = odata.ParseFilter(value)
+			if q.filter, f = odata.ParseFilter(value); f == nil && q.filter.Comparisons() > odata.MaxComparisons && !c.options.Lenient {
+				f = odata.InvalidInput
+			}
 		case "$select":
 			q.selected, f = c.selection()
 		case "$top":
@@ -71,8 +73,8 @@ func (c *call) query(a address, limit *int) *response {
 		return refuse(errTableNotFound)
 	}
 	q, f := c.parseQuery()
-	if f == nil && !c.grant.permits('r') {
-		f = errPermission
+	if f == nil {
+		f = c.permits("r")
 	}
 	if f != nil {
 		return refuse(f)

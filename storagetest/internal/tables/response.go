@@ -24,6 +24,7 @@ type response struct {
 	contentType string
 	next        http.Header // continuation tokens
 	innerCode   string      // the error code of the failed operation of a transaction
+	xml         bool        // the response is XML
 }
 
 // The values of DataServiceVersion.
@@ -41,7 +42,7 @@ func refuse(f *odata.Failure) *response {
 func (r *response) writeError(c *call, now time.Time) {
 	switch f := r.failure; {
 	case f == nil:
-	case f.FrontEnd:
+	case f.FrontEnd, r.xml:
 		r.contentType, r.body = "application/xml", f.XML(c.ID, now)
 	default:
 		r.contentType, r.body = c.level.ContentType(), f.JSON("", c.ID, now)
@@ -72,6 +73,10 @@ func (r *response) header(c *call) http.Header {
 		return h
 	}
 	h := protocol.StandardHeader(c.Request, "Windows-Azure-Table/1.0")
+	if r.xml {
+		r.xmlHeader(h)
+		return h
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	if r.failure == nil || !r.failure.NoCacheControl {
 		h.Set("Cache-Control", "no-cache")
@@ -96,6 +101,19 @@ func (r *response) header(c *call) http.Header {
 		h.Set("Content-Type", r.contentType)
 	}
 	return h
+}
+
+// xmlHeader sets the header of a response that is XML.
+func (r *response) xmlHeader(h http.Header) {
+	if r.failure != nil {
+		h.Set("x-ms-error-code", r.failure.Code)
+	}
+	if r.body != nil {
+		h.Set("Content-Type", "application/xml")
+	}
+	if r.failure != nil || r.body == nil {
+		h.Set("Content-Length", strconv.Itoa(len(r.body)))
+	}
 }
 
 // part writes the response to an operation inside a transaction. The lines of the header have the order in which the service sends

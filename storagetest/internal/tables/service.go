@@ -11,18 +11,16 @@ import (
 
 // Service is the Table service of an account. It implements protocol.Service.
 type Service struct {
-	store          store
-	nameReuseDelay time.Duration
+	store   store
+	options Options
 }
 
-// New returns a service without tables. The name of a deleted table cannot be used again for nameReuseDelay.
-func New(nameReuseDelay time.Duration) *Service {
-	return &Service{store: newStore(), nameReuseDelay: nameReuseDelay}
-}
+// New returns a service without tables.
+func New(o Options) *Service { return &Service{store: newStore(), options: o} }
 
 // Receive implements protocol.Service.
 func (s *Service) Receive(r *protocol.Request, now time.Time) protocol.Call {
-	c := &call{Request: r, store: &s.store, nameReuseDelay: s.nameReuseDelay, level: odata.MinimalMetadata}
+	c := &call{Request: r, store: &s.store, options: &s.options, level: odata.MinimalMetadata}
 	c.refusal = c.readHead(now)
 	return c
 }
@@ -39,7 +37,10 @@ func (c *call) readHead(now time.Time) (f *odata.Failure) {
 	if c.grant, f = authenticate(c.Request, a.resource, now); f != nil {
 		return f
 	}
+	c.tunnel()
 	switch {
+	case c.Version != "" && !protocol.ValidVersion(c.Version) && !c.options.Lenient:
+		return errVersion
 	case c.Version == "":
 		return odata.UnknownMediaType // only versions that a client asks for have JSON
 	case len(c.Body) > maxTransactionSize:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 )
 
@@ -23,6 +24,7 @@ type table struct {
 	name           string // as created; addresses may use other cases
 	partitions     []*partition
 	lastDeletedRow time.Time // the latest Timestamp of a deleted entity
+	policies       access.Policies
 }
 
 type partition struct {

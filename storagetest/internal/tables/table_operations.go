@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 )
 
@@ -15,8 +16,8 @@ var validTableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{2,62}$`)
 
 // tableOperation executes a call to the tables of the account.
 func (c *call) tableOperation(a address, now time.Time) *response {
-	if c.grant != nil {
-		return refuse(errAuthorization) // the signature is for one table
+	if f := c.checkTables(); f != nil {
+		return refuse(f)
 	}
 	t := c.store.table(a.tableName)
 	switch {
@@ -33,6 +34,23 @@ func (c *call) tableOperation(a address, now time.Time) *response {
 		return &response{status: http.StatusNoContent}
 	}
 	return &response{status: http.StatusOK, body: c.tableJSON(t.name), contentType: c.level.ContentType()}
+}
+
+// checkTables returns the failure of an operation on tables that a signature does not permit.
+func (c *call) checkTables() *odata.Failure {
+	need := access.Need{Type: "c"}
+	switch c.Method {
+	case http.MethodGet:
+		need.Permissions = []string{"l"}
+	case http.MethodDelete:
+		need.Permissions = []string{"d"}
+	default:
+		need.Permissions = []string{"c", "w"}
+	}
+	if c.grant != nil && !c.grant.IsAccount() {
+		return errAuthorization
+	}
+	return c.check(need)
 }
 
 // createTable creates a table.
@@ -55,7 +73,7 @@ func (c *call) createTable(now time.Time) *response {
 		return refuse(errTableName)
 	case c.store.table(name) != nil:
 		return refuse(errTableExists)
-	case c.store.reserved(name, now, c.nameReuseDelay):
+	case c.store.reserved(name, now, c.options.NameReuseDelay):
 		return refuse(errTableBeingDeleted)
 	}
 	c.store.createTable(name)

@@ -27,6 +27,7 @@ func (c *call) executeTransaction(now time.Time, lastOperation *protocol.Failure
 	parts := make([][]byte, 0, len(c.operations))
 	written := make(map[string]bool, len(c.operations))
 	for i, op := range c.operations {
+		op.now = now
 		r := c.executeOperation(i, now, written)
 		if lastOperation != nil && i == len(c.operations)-1 {
 			r = refuse(&odata.Failure{Failure: *lastOperation})

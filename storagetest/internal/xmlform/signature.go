@@ -5,48 +5,58 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
-// Check checks the address, the signature with the account's key or the token, and the version of a request. It returns the
-// refusal, or nil.
-func Check(r *protocol.Request) *Failure {
-	scheme, _ := r.Authorization()
+// Check checks the address, the signature with the account's key, the shared access signature or the token, and the version of a
+// request. verify checks the shared access signature. Check returns the rights of such a signature, nil for all rights, or the refusal.
+func Check(r *protocol.Request, now time.Time, verify func() (*access.Rights, *protocol.Failure)) (*access.Rights, *Failure) {
 	switch {
 	case r.OtherAccount:
-		return ErrAuthentication
+		return nil, ErrAuthentication
 	case r.BadQuery:
-		return ErrQuerySyntax
-	case scheme == "" && r.Query.Has("sig"):
-		return ErrNotImplemented
-	case !r.HasToken() && (scheme != "SharedKey" || !r.HasKeySignature(signedText(r))):
-		return ErrAuthentication
+		return nil, ErrQuerySyntax
+	case access.HasSignature(r):
+		rights, f := verify()
+		if f != nil {
+			return nil, &Failure{Failure: *f}
+		}
+		return rights, nil
+	case !r.HasToken() && !hasKeySignature(r, now):
+		return nil, ErrAuthentication
 	case r.Version == "":
-		return ErrNotImplemented // the version of 2009
+		return nil, ErrNotImplemented // the version of 2009
+	case !protocol.ValidVersion(r.Version) && !r.Lenient:
+		return nil, InvalidHeader("x-ms-version", r.Version)
 	}
-	return nil
+	return nil, nil
 }
 
-// signedText returns the text that the signature of a request signs. It contains the whole query and more of the header than the
-// Table service signs.
-func signedText(r *protocol.Request) string {
-	length := ""
-	if len(r.Body) > 0 {
-		length = strconv.Itoa(len(r.Body))
+// hasKeySignature reports whether a request has a signature with the account's key, in the long form or in the short one.
+func hasKeySignature(r *protocol.Request, now time.Time) bool {
+	switch scheme, _ := r.Authorization(); scheme {
+	case "SharedKey":
+		return r.HasKeySignature(signedText(r), now)
+	case "SharedKeyLite":
+		lines := []string{r.Method, r.Header.Get("Content-MD5"), r.Header.Get("Content-Type"), signedDate(r)}
+		return r.HasKeySignature(strings.Join(append(append(lines, signedHeaders(r)...), r.SignedResource()), "\n"), now)
 	}
-	date := r.Header.Get("Date")
+	return false
+}
+
+// signedDate returns the date that a signature contains beside the headers of the service.
+func signedDate(r *protocol.Request) string {
 	if r.Header.Get("x-ms-date") != "" {
-		date = ""
+		return ""
 	}
-	lines := []string{r.Method, r.Header.Get("Content-Encoding"), r.Header.Get("Content-Language"), length}
-	for _, name := range []string{"Content-MD5", "Content-Type"} {
-		lines = append(lines, r.Header.Get(name))
-	}
-	lines = append(lines, date)
-	for _, name := range []string{"If-Modified-Since", "If-Match", "If-None-Match", "If-Unmodified-Since", "Range"} {
-		lines = append(lines, r.Header.Get(name))
-	}
+	return r.Header.Get("Date")
+}
+
+// signedHeaders returns the headers of the service as a signature contains them.
+func signedHeaders(r *protocol.Request) (lines []string) {
 	headers := map[string]string{}
 	for name, values := range r.Header {
 		if name = strings.ToLower(name); strings.HasPrefix(name, "x-ms-") {
@@ -56,7 +66,25 @@ func signedText(r *protocol.Request) string {
 	for _, name := range slices.SortedFunc(maps.Keys(headers), compareHeaders) {
 		lines = append(lines, name+":"+headers[name])
 	}
-	lines = append(lines, r.SignedPath())
+	return lines
+}
+
+// signedText returns the text that the signature of a request signs. It contains the whole query and more of the header than the
+// Table service signs.
+func signedText(r *protocol.Request) string {
+	length := ""
+	if len(r.Body) > 0 {
+		length = strconv.Itoa(len(r.Body))
+	}
+	lines := []string{r.Method, r.Header.Get("Content-Encoding"), r.Header.Get("Content-Language"), length}
+	for _, name := range []string{"Content-MD5", "Content-Type"} {
+		lines = append(lines, r.Header.Get(name))
+	}
+	lines = append(lines, signedDate(r))
+	for _, name := range []string{"If-Modified-Since", "If-Match", "If-None-Match", "If-Unmodified-Since", "Range"} {
+		lines = append(lines, r.Header.Get(name))
+	}
+	lines = append(append(lines, signedHeaders(r)...), r.SignedPath())
 	query := map[string][]string{}
 	for name, values := range r.Query {
 		name = strings.ToLower(name)

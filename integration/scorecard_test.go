@@ -1,0 +1,64 @@
+package integration
+
+import (
+	"flag"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/conformance"
+)
+
+var updateScorecard = flag.Bool("update", false, "write the scorecard into README.md, with the date")
+
+// scorecard matches the date of the scorecard in README.md, and its table.
+var scorecard = regexp.MustCompile(`(?m)Measured on [0-9-]+\.\n\n(\| topic \|(?:.*\n)+?)\n`)
+
+// TestScorecard: README.md contains the scores of both services.
+func TestScorecard(t *testing.T) {
+	t.Parallel()
+	var (
+		names  []string
+		scores []*conformance.Score
+	)
+	for _, b := range backends {
+		if _, is := b.(plain); is {
+			continue // the same service
+		}
+		c, err := conformance.NewClient(b.ConnectionString(), http.DefaultClient)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := conformance.Measure(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isAzurite(b) {
+			names = append(names, "Azurite 3.37")
+		} else {
+			names = append(names, b.Name())
+		}
+		scores = append(scores, s)
+	}
+	want := conformance.Table(names, scores)
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := scorecard.FindStringSubmatch(string(readme))
+	switch {
+	case found == nil:
+		t.Fatal("README.md: got no scorecard")
+	case found[1] == want:
+	case *updateScorecard:
+		now := "Measured on " + time.Now().Format(time.DateOnly) + ".\n\n" + want + "\n"
+		if err := os.WriteFile("../README.md", []byte(strings.Replace(string(readme), found[0], now, 1)), 0o644); err != nil {
+			t.Error(err)
+		}
+	default:
+		t.Errorf("README.md: got the scorecard\n%s\nwant\n%s", found[1], want)
+	}
+}

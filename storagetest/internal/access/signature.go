@@ -1,0 +1,103 @@
+package access
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+)
+
+// Rights are what a shared access signature permits.
+type Rights struct {
+	Query url.Values // of the request
+
+	account     bool   // the signature is for the account, not for one resource
+	types       string // of the resources that a signature for the account is for: s, c and o
+	permissions string
+	start, end  string // times, or "" if the policy has them
+	policy      string // the ID of a stored policy, or ""
+}
+
+// IsAccount reports whether the rights are for the account, not for one resource.
+func (r *Rights) IsAccount() bool { return r.account }
+
+// The failures of a shared access signature.
+var (
+	Unauthorized = forbidden("AuthorizationFailure", "")
+
+	errService    = forbidden("AuthorizationServiceMismatch", " using this service")
+	errType       = forbidden("AuthorizationResourceTypeMismatch", " using this resource type")
+	errPermission = forbidden("AuthorizationPermissionMismatch", " using this permission")
+	errProtocol   = forbidden("AuthorizationProtocolMismatch", " using this protocol")
+	errSource     = forbidden("AuthorizationSourceIPMismatch", " using this source IP")
+)
+
+func forbidden(code, by string) protocol.Failure {
+	return protocol.Failure{Status: http.StatusForbidden, Code: code, Text: "This request is not authorized to perform this operation" + by + "."}
+}
+
+// HasSignature reports whether a request has a shared access signature.
+func HasSignature(r *protocol.Request) bool {
+	scheme, _ := r.Authorization()
+	return scheme == "" && r.Query.Has("sig")
+}
+
+// Verify checks the signature of a request to a service, as "table", and where the request comes from. resource is what a signature
+// for one resource is for, as "/staff", and more are the lines that such a signature has after the version. The failure is nil if the
+// signature is valid.
+func Verify(r *protocol.Request, service, resource string, more ...string) (*Rights, *protocol.Failure) {
+	q := r.Query
+	rights := &Rights{Query: q, account: q.Has("ss"), types: q.Get("srt"), permissions: q.Get("sp"), start: q.Get("st"), end: q.Get("se"), policy: q.Get("si")}
+	if !r.Account.Signed(q.Get("sig"), rights.text(r, "/"+service+"/"+r.Account.Name+resource, more)) {
+		return nil, &protocol.AuthenticationFailed
+	}
+	switch {
+	case rights.account && !strings.Contains(q.Get("ss"), service[:1]):
+		return nil, &errService
+	case q.Get("spr") == "https" && !r.Secure:
+		return nil, &errProtocol
+	case !inRange(r.Remote, q.Get("sip")):
+		return nil, &errSource
+	}
+	return rights, nil
+}
+
+// text returns the text that the signature signs.
+func (s *Rights) text(r *protocol.Request, resource string, more []string) string {
+	list := func(names ...string) (all []string) {
+		for _, name := range names {
+			all = append(all, s.Query.Get(name))
+		}
+		return all
+	}
+	if s.account {
+		lines := append([]string{r.Account.Name}, list("sp", "ss", "srt", "st", "se", "sip", "spr", "sv")...)
+		if s.Query.Get("sv") >= "2020-12-06" {
+			lines = append(lines, s.Query.Get("ses"))
+		}
+		return strings.Join(lines, "\n") + "\n"
+	}
+	lines := append(append(list("sp", "st", "se"), resource), list("si", "sip", "spr", "sv")...)
+	return strings.Join(append(lines, more...), "\n")
+}
+
+// inRange reports whether an address is in a range of addresses of the form a or a-b. Requests in this process have no address.
+func inRange(remote, addresses string) bool {
+	if addresses == "" || remote == "" {
+		return true
+	}
+	from, to, isRange := strings.Cut(addresses, "-")
+	if !isRange {
+		to = from
+	}
+	return compareAddresses(from, remote) <= 0 && compareAddresses(remote, to) <= 0
+}
+
+// compareAddresses compares two addresses. An invalid one is below all others.
+func compareAddresses(a, b string) int {
+	x, _ := netip.ParseAddr(strings.TrimSpace(a))
+	y, _ := netip.ParseAddr(strings.TrimSpace(b))
+	return x.Compare(y)
+}

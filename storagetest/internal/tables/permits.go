@@ -1,0 +1,27 @@
+package tables
+
+import (
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
+	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
+)
+
+// permits returns the failure of an operation on entities that the grant does not permit: all letters of one of the permissions are
+// needed.
+func (c *call) permits(permissions ...string) *odata.Failure {
+	return c.check(access.Need{Type: "o", Permissions: permissions})
+}
+
+// check returns the failure of an operation that the grant does not permit.
+func (c *call) check(n access.Need) *odata.Failure {
+	if c.grant == nil {
+		return nil
+	}
+	var policies access.Policies
+	if t := c.store.table(c.grant.table); t != nil {
+		policies = t.policies
+	}
+	if f := c.grant.Check(n, policies, c.now); f != nil {
+		return refusalOf(f)
+	}
+	return nil
+}
