@@ -68,11 +68,12 @@ var arrows = map[string][]string{
 
 	"storagetest/internal/protocol": {"requests"},
 	"storagetest/internal/access":   {"storagetest/internal/protocol"},
+	"storagetest/internal/settings": {"storagetest/internal/protocol"},
 	"storagetest/internal/odata":    {"storagetest/internal/protocol"},
-	"storagetest/internal/tables":   {"requests", "storagetest/internal/access", "storagetest/internal/odata", "storagetest/internal/protocol"},
-	"storagetest/internal/blobs":    {"requests", "storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/xmlform"},
-	"storagetest/internal/queues":   {"requests", "storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/xmlform"},
-	"storagetest/internal/xmlform":  {"storagetest/internal/access", "storagetest/internal/protocol"},
+	"storagetest/internal/tables":   {"requests", "storagetest/internal/access", "storagetest/internal/odata", "storagetest/internal/protocol", "storagetest/internal/settings"},
+	"storagetest/internal/blobs":    {"requests", "storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings", "storagetest/internal/xmlform"},
+	"storagetest/internal/queues":   {"requests", "storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings", "storagetest/internal/xmlform"},
+	"storagetest/internal/xmlform":  {"storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings"},
 
 	"integration": {},
 	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},

@@ -103,8 +103,8 @@ func TestRecognized(t *testing.T) {
 	if _, err := acc.Tables().NewListTablesPager(nil).NextPage(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := acc.Queues().GetServiceProperties(ctx, nil); err == nil {
-		t.Fatal("service properties: got no error, want 501")
+	if _, err := acc.Queues().GetStatistics(ctx, nil); err == nil {
+		t.Fatal("statistics: got no error, want 501")
 	}
 	sendTableRequests(t, tab)
 	sendQueueRequests(t, acc.Queues())

@@ -1,21 +1,24 @@
 package blobs
 
 import (
+	"maps"
 	"net/http"
 	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
 // call is a request to the Blob service.
 type call struct {
 	*protocol.Request
-	store   *store
-	options *Options
-	rights  *access.Rights   // of a shared access signature; nil: all rights
-	refusal *xmlform.Failure // why the head of the request is invalid
+	store    *store
+	settings *settings.Settings
+	options  *Options
+	rights   *access.Rights   // of a shared access signature; nil: all rights
+	refusal  *xmlform.Failure // why the head of the request is invalid
 }
 
 // Accepted implements protocol.Call.
@@ -26,5 +29,7 @@ func (c *call) reads() bool { return c.Method == http.MethodGet || c.Method == h
 
 // respond completes a response.
 func (c *call) respond(r *xmlform.Response, now time.Time) *protocol.Response {
-	return r.ToProtocol(c.Request, "Windows-Azure-Blob/1.0", now)
+	out := r.ToProtocol(c.Request, "Windows-Azure-Blob/1.0", now)
+	maps.Copy(out.Header, c.settings.Header(c.Request))
+	return out
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
@@ -26,8 +27,12 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	a, f := parseAddress(c.Path, c.Query)
 	kind := c.kind(a, f)
 	switch {
+	case settings.IsPreflight(c.Request):
+		return xmlform.Preflight(c.settings, c.Request)
 	case f != nil:
 		return xmlform.Refuse(f)
+	case a == address{} && c.Query.Get("restype") == "service" && c.Query.Get("comp") == "properties":
+		return xmlform.Properties(c.settings, c.Request, c.rights, now)
 	case c.Query.Get("comp") == "acl" && c.Query.Get("restype") == "container" && a.container != "":
 		return c.accessPolicies(c.store.containers[a.container], now)
 	case kind == requests.Other && (len(c.Query) > 0 || a == address{}):

@@ -7,13 +7,15 @@ import (
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
 // Service is the Blob service of an account. It implements protocol.Service.
 type Service struct {
-	store   store
-	options Options
+	store    store
+	settings settings.Settings
+	options  Options
 }
 
 // New returns a service without containers.
@@ -21,7 +23,7 @@ func New(o Options) *Service { return &Service{store: newStore(), options: o} }
 
 // Receive implements protocol.Service.
 func (s *Service) Receive(r *protocol.Request, now time.Time) protocol.Call {
-	c := &call{Request: r, store: &s.store, options: &s.options}
+	c := &call{Request: r, store: &s.store, settings: &s.settings, options: &s.options}
 	c.rights, c.refusal = xmlform.Check(r, now, func() (*access.Rights, *protocol.Failure) { return verify(r) })
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
 	"github.com/aztablekit/aztablekit/storagetest/internal/xmlform"
 )
 
@@ -43,8 +44,12 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	a, f := parseAddress(c.Path)
 	kind := c.kind(a, f)
 	switch {
+	case settings.IsPreflight(c.Request):
+		return xmlform.Preflight(c.settings, c.Request)
 	case f != nil:
 		return xmlform.Refuse(f)
+	case a == address{} && c.Query.Get("restype") == "service" && c.Query.Get("comp") == "properties":
+		return xmlform.Properties(c.settings, c.Request, c.rights, now)
 	case c.Query.Get("comp") == "acl" && !a.isMessages && a.queue != "":
 		return c.accessPolicies(c.store.queue(a.queue, now))
 	case c.Query.Has("restype") || c.Query.Has("comp") && kind == requests.Other:

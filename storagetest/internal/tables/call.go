@@ -8,13 +8,15 @@ import (
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
 )
 
 // call is a request, or one operation of a transaction.
 type call struct {
 	*protocol.Request
-	store   *store
-	options *Options
+	store    *store
+	settings *settings.Settings
+	options  *Options
 
 	level   odata.Level
 	grant   *grant         // the rights of a shared access signature; nil: all rights
@@ -93,7 +95,7 @@ func (c *call) parseOperations() *odata.Failure {
 	for _, o := range b.Operations {
 		op := &call{
 			Request: &protocol.Request{Method: o.Method, Path: o.Path, Query: o.Query, Header: o.Header, Body: o.Body, Account: c.Account, Base: c.Base, Version: c.Version, ID: c.ID},
-			store:   c.store, options: c.options, grant: c.grant, inTransaction: true,
+			store:   c.store, settings: c.settings, options: c.options, grant: c.grant, inTransaction: true,
 		}
 		op.tunnel()
 		if o.BadQuery {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
 )
 
 // Execute implements protocol.Call.
@@ -29,6 +30,8 @@ func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
 func (c *call) execute(now time.Time, in protocol.Injection) *response {
 	a, f := parseAddress(c.Path)
 	switch {
+	case settings.IsPreflight(c.Request):
+		return c.preflight()
 	case f != nil:
 		return refuse(f)
 	case a.resource == batchResource && c.Method == http.MethodPost:
@@ -37,6 +40,8 @@ func (c *call) execute(now time.Time, in protocol.Injection) *response {
 		return refuse(errMethodNotAllowed)
 	case c.Query.Get("comp") == "acl":
 		return c.accessPolicies(a)
+	case a.resource == "" && c.Query.Get("restype") == "service" && c.Query.Get("comp") == "properties":
+		return c.properties()
 	case a.resource == "", c.Query.Has("comp"), c.Query.Has("restype"):
 		return refuse(odata.NotImplemented)
 	case a.resource == tablesResource:

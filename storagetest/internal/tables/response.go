@@ -3,6 +3,7 @@ package tables
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -25,6 +26,7 @@ type response struct {
 	next        http.Header // continuation tokens
 	innerCode   string      // the error code of the failed operation of a transaction
 	xml         bool        // the response is XML
+	cors        http.Header // of the answer to a preflight request
 }
 
 // The values of DataServiceVersion.
@@ -59,6 +61,8 @@ func (r *response) toProtocol(c *call, now time.Time) *protocol.Response {
 	if r.failure != nil {
 		out.Code = r.failure.Code
 	}
+	maps.Copy(out.Header, r.cors)
+	maps.Copy(out.Header, c.settings.Header(c.Request))
 	return out
 }
 

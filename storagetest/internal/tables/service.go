@@ -7,12 +7,14 @@ import (
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
 )
 
 // Service is the Table service of an account. It implements protocol.Service.
 type Service struct {
-	store   store
-	options Options
+	store    store
+	settings settings.Settings
+	options  Options
 }
 
 // New returns a service without tables.
@@ -20,7 +22,7 @@ func New(o Options) *Service { return &Service{store: newStore(), options: o} }
 
 // Receive implements protocol.Service.
 func (s *Service) Receive(r *protocol.Request, now time.Time) protocol.Call {
-	c := &call{Request: r, store: &s.store, options: &s.options, level: odata.MinimalMetadata}
+	c := &call{Request: r, store: &s.store, settings: &s.settings, options: &s.options, level: odata.MinimalMetadata}
 	c.refusal = c.readHead(now)
 	return c
 }
@@ -32,6 +34,8 @@ func (c *call) readHead(now time.Time) (f *odata.Failure) {
 		return errAuthentication
 	case c.BadQuery:
 		return odata.QuerySyntax
+	case settings.IsPreflight(c.Request):
+		return nil // without a signature
 	}
 	a, _ := parseAddress(c.Path)
 	if c.grant, f = authenticate(c.Request, a.resource, now); f != nil {

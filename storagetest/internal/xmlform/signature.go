@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
 )
 
 // Check checks the address, the signature with the account's key, the shared access signature or the token, and the version of a
@@ -19,6 +20,8 @@ func Check(r *protocol.Request, now time.Time, verify func() (*access.Rights, *p
 		return nil, ErrAuthentication
 	case r.BadQuery:
 		return nil, ErrQuerySyntax
+	case settings.IsPreflight(r):
+		return nil, nil // without a signature
 	case access.HasSignature(r):
 		rights, f := verify()
 		if f != nil {

@@ -1,0 +1,66 @@
+package settings
+
+import (
+	"encoding/xml"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// maxRules is the number of rules for CORS that a service can have.
+const maxRules = 5
+
+// rule is a rule for requests of other origins.
+type rule struct {
+	AllowedOrigins, AllowedMethods, AllowedHeaders, ExposedHeaders, MaxAgeInSeconds string
+}
+
+func parseRules(content string) ([]rule, bool) {
+	var d struct {
+		Rules []rule `xml:"CorsRule"`
+	}
+	err := xml.Unmarshal([]byte("<Cors>"+content+"</Cors>"), &d)
+	return d.Rules, err == nil && len(d.Rules) <= maxRules
+}
+
+func (u *rule) allows(origin, method string) bool {
+	origins, methods := split(u.AllowedOrigins), split(u.AllowedMethods)
+	return origin != "" && (slices.Contains(origins, "*") || slices.Contains(origins, origin)) && slices.Contains(methods, method)
+}
+
+// allowsHeaders reports whether all headers of a list are allowed: by their names, or by the beginnings of their names.
+func (u *rule) allowsHeaders(list string) bool {
+	for _, name := range split(list) {
+		if !slices.ContainsFunc(split(u.AllowedHeaders), func(allowed string) bool {
+			start, isStart := strings.CutSuffix(strings.ToLower(allowed), "*")
+			name := strings.ToLower(name)
+			return name == start || isStart && strings.HasPrefix(name, start)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// header returns the headers that name the allowed origin.
+func (u *rule) header(origin string) http.Header {
+	h := http.Header{}
+	if slices.Contains(split(u.AllowedOrigins), "*") {
+		h.Set("Access-Control-Allow-Origin", "*")
+		return h
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Credentials", "true")
+	h.Set("Vary", "Origin")
+	return h
+}
+
+// split splits a list at its commas.
+func split(list string) (all []string) {
+	for s := range strings.SplitSeq(list, ",") {
+		if s = strings.TrimSpace(s); s != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}

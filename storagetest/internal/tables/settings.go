@@ -1,0 +1,41 @@
+package tables
+
+import (
+	"net/http"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
+	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
+)
+
+// preflight answers a preflight request.
+func (c *call) preflight() *response {
+	header, ok := c.settings.Preflight(c.Request)
+	if !ok {
+		return refuse(&odata.Failure{Failure: settings.PreflightFailure}).asXML()
+	}
+	r := (&response{status: http.StatusOK}).asXML()
+	r.cors = header
+	return r
+}
+
+// properties reads or sets the properties of the service.
+func (c *call) properties() *response {
+	need := access.Need{Type: "s", Permissions: []string{"r"}}
+	if c.Method == http.MethodPut {
+		need.Permissions = []string{"w"}
+	}
+	if f := c.check(need); f != nil {
+		return refuse(f).asXML()
+	}
+	switch c.Method {
+	case http.MethodGet:
+		return (&response{status: http.StatusOK, body: c.settings.XML()}).asXML()
+	case http.MethodPut:
+		if !c.settings.Set(c.Body) {
+			return refuse(errDocument).asXML()
+		}
+		return (&response{status: http.StatusAccepted}).asXML()
+	}
+	return refuse(errMethodNotAllowed).asXML()
+}

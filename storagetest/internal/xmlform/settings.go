@@ -1,0 +1,40 @@
+package xmlform
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/access"
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
+)
+
+// Preflight answers a preflight request.
+func Preflight(s *settings.Settings, r *protocol.Request) *Response {
+	header, ok := s.Preflight(r)
+	if !ok {
+		return Refuse(&Failure{Failure: settings.PreflightFailure})
+	}
+	return &Response{Status: http.StatusOK, Header: header}
+}
+
+// Properties reads or sets the properties of a service.
+func Properties(s *settings.Settings, r *protocol.Request, rights *access.Rights, now time.Time) *Response {
+	need := access.Need{Type: "s", Permissions: []string{"r"}}
+	if r.Method == http.MethodPut {
+		need.Permissions = []string{"w"}
+	}
+	if f := rights.Check(need, nil, now); f != nil {
+		return Refuse(&Failure{Failure: *f})
+	}
+	switch r.Method {
+	case http.MethodGet:
+		return &Response{Status: http.StatusOK, Body: s.XML()}
+	case http.MethodPut:
+		if !s.Set(r.Body) {
+			return Refuse(ErrDocument)
+		}
+		return &Response{Status: http.StatusAccepted}
+	}
+	return Refuse(ErrMethod)
+}
