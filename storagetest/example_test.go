@@ -269,7 +269,7 @@ func ExampleFault() {
 	for _, f := range []storagetest.Fault{
 		storagetest.NotSent(), storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Twice(), storagetest.LateDuplicate(1), storagetest.Late(2),
 		storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"),
-		storagetest.Cut(100), storagetest.Truncate(-1), storagetest.Hang(), storagetest.ExecuteThenHang(), storagetest.Slow(time.Second), storagetest.ShortPage(0),
+		storagetest.Cut(100), storagetest.Truncate(-1), storagetest.Hang(), storagetest.ExecuteThenHang(), storagetest.Slow(time.Second), storagetest.ShortPage(0), storagetest.PartitionPage(),
 	} {
 		fmt.Println(f)
 	}
@@ -289,4 +289,44 @@ func ExampleFault() {
 	// executed, then hang
 	// slow 1s
 	// short page of 0
+	// page of a partition
+}
+
+func ExampleAdverse() {
+	s := storagetest.New(nil)
+	staff := s.Tables().NewClient("staff")
+	if _, err := staff.CreateTable(context.Background(), nil); err != nil {
+		log.Fatal(err)
+	}
+	s.SetFaults(storagetest.Adverse(storagetest.Adversity{Seed: 1, Delay: time.Millisecond}))
+	n := 0
+	for pages := staff.NewListEntitiesPager(nil); pages.More(); {
+		page, err := pages.NextPage(context.Background())
+		if err != nil {
+			log.Fatal(err)
+		}
+		n += len(page.Entities)
+	}
+	fmt.Println(n, "entities")
+	// Output: 0 entities
+}
+
+func ExamplePartitionPage() {
+	s := storagetest.New(nil)
+	staff := s.Tables().NewClient("staff")
+	if _, err := staff.CreateTable(context.Background(), nil); err != nil {
+		log.Fatal(err)
+	}
+	for _, body := range []string{`{"PartitionKey":"Sales","RowKey":"1"}`, `{"PartitionKey":"Support","RowKey":"2"}`} {
+		if _, err := staff.AddEntity(context.Background(), []byte(body), nil); err != nil {
+			log.Fatal(err)
+		}
+	}
+	s.SetFaults(storagetest.OfKind(requests.Query, storagetest.PartitionPage()))
+	page, err := staff.NewListEntitiesPager(nil).NextPage(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(page.Entities), "entity; next partition:", *page.NextPartitionKey != "", "; next row:", page.NextRowKey != nil)
+	// Output: 1 entity; next partition: true ; next row: false
 }

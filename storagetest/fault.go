@@ -39,12 +39,13 @@ const (
 	executeThenHang
 	slow
 	shortPage
+	partitionPage
 	invalidPlan
 )
 
 var faultNames = [...]string{
 	"none", "not sent", "request lost", "response lost", "twice", "late duplicate", "late", "refused", "executed, then refused", "refused in transaction",
-	"response cut", "response truncated", "hang", "executed, then hang", "slow", "short page", "invalid plan",
+	"response cut", "response truncated", "hang", "executed, then hang", "slow", "short page", "page of a partition", "invalid plan",
 }
 
 // NotSent fails the connection. The client knows that the service did not receive the request.
@@ -103,6 +104,10 @@ func Slow(d time.Duration) Fault { return Fault{kind: slow, delay: d} }
 // time. ShortPage also limits a request for messages to n messages, and a page of containers or blobs to n of them. For another
 // request, ShortPage is no fault.
 func ShortPage(n int) Fault { return Fault{kind: shortPage, n: n} }
+
+// PartitionPage ends a page of a query of entities with the first partition in it. The continuation token then has the partition that
+// follows, and no row, as the service may do at any time. For another request, PartitionPage is no fault.
+func PartitionPage() Fault { return Fault{kind: partitionPage} }
 
 // Times limits f to the first n requests for which a plan chooses f. Repeated attempts count as requests. The returned Fault holds
 // the count, wherever it is used. Another call of Times starts another count.
@@ -165,6 +170,8 @@ func (f Fault) injection() (in protocol.Injection) {
 	switch {
 	case f.kind == shortPage && f.n >= 0:
 		in.PageLimit = &f.n
+	case f.kind == partitionPage:
+		in.PartitionPage = true
 	case f.kind == refuseInTransaction:
 		failure := f.failure()
 		in.LastOperation = &failure

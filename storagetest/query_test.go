@@ -62,7 +62,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestProjections: a response contains the selected properties in the selected order, and null for a missing property.
+// TestProjections: a response contains the selected properties in the stored order, and null for a missing property.
 func TestProjections(t *testing.T) {
 	t.Parallel()
 	r := newStaffClient(t)

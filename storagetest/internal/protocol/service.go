@@ -31,6 +31,7 @@ type Call interface {
 // Injection is the part of a fault that takes effect inside a service. The zero value is no fault.
 type Injection struct {
 	PageLimit     *int     // the most rows, messages, containers or blobs in the response; nil: as requested
+	PartitionPage bool     // a page of entities ends with its first partition
 	LastOperation *Failure // the failure of the last operation of a transaction; nil: none
 }
 

@@ -47,7 +47,7 @@ func (c *call) execute(now time.Time, in protocol.Injection) *response {
 	case a.resource == tablesResource:
 		return c.tableOperation(a, now)
 	case c.Method == http.MethodGet && !a.isEntity:
-		return c.query(a, in.PageLimit)
+		return c.query(a, in)
 	}
 	return c.entityOperation(a, now)
 }

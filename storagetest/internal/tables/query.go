@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
 const maxPage = 1000
@@ -66,8 +67,8 @@ func (c *call) parseQuery() (q query, f *odata.Failure) {
 	return q, nil
 }
 
-// query executes a query of entities and returns one page. A nil limit lets the page contain as many entities as the call asks for.
-func (c *call) query(a address, limit *int) *response {
+// query executes a query of entities and returns one page, which a fault may shorten.
+func (c *call) query(a address, in protocol.Injection) *response {
 	t := c.store.table(a.resource)
 	if t == nil {
 		return refuse(errTableNotFound)
@@ -79,8 +80,8 @@ func (c *call) query(a address, limit *int) *response {
 	if f != nil {
 		return refuse(f)
 	}
-	if limit != nil {
-		q.top = min(q.top, *limit)
+	if in.PageLimit != nil {
+		q.top = min(q.top, *in.PageLimit)
 	}
 	r := &response{status: http.StatusOK, contentType: c.level.ContentType(), dataVersion: dataVersion3}
 	var w odata.Writer
@@ -90,10 +91,15 @@ func (c *call) query(a address, limit *int) *response {
 	}
 	w.Key("value")
 	w.WriteByte('[')
-	n := 0
+	n, first := 0, ""
 	t.scan(q.filter.KeyRange("PartitionKey"), q.filter.KeyRange("RowKey"), q.start, func(e *entity) bool {
 		if !c.grant.covers(e.pk, e.rk) || !q.filter.Matches(e) {
 			return true
+		}
+		if in.PartitionPage && n > 0 && e.pk != first {
+			r.next = http.Header{}
+			r.next.Set("x-ms-continuation-NextPartitionKey", formatToken(e.pk))
+			return false
 		}
 		if n == q.top {
 			r.next = http.Header{}
@@ -104,7 +110,9 @@ func (c *call) query(a address, limit *int) *response {
 		if n > 0 {
 			w.WriteByte(',')
 		}
-		n++
+		if n++; n == 1 {
+			first = e.pk
+		}
 		c.writeEntity(&w, e, a.resource, q.selected)
 		return true
 	})
