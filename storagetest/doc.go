@@ -41,5 +41,6 @@
 // too. With [Once] or [Times], a fault affects only the first of these requests, so that the next attempt succeeds.
 //
 // Faults lose requests and responses, duplicate and delay requests, refuse requests before or after their execution, and cut, delay
-// or prevent responses. [Adverse] shortens pages and throttles requests by a seed, as the live service may at any time. Package crashtest injects every fault into every request of a workload.
+// or prevent responses. [Adverse] shortens pages and throttles requests by a seed, as the live service may at any time. Package
+// crashtest injects every fault into every request of a workload.
 package storagetest
