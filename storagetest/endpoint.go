@@ -15,12 +15,15 @@ import (
 type endpoint struct {
 	name    string // "table"
 	setting string // "TableEndpoint"
+	address string // at which Listen opens the service
 	service protocol.Service
 }
 
 // endpoints returns the services of the account. Requests to an unknown host belong to the first service.
 func (s *Service) endpoints() []endpoint {
-	return []endpoint{{"table", "TableEndpoint", s.tables}, {"queue", "QueueEndpoint", s.queues}, {"blob", "BlobEndpoint", s.blobs}}
+	return []endpoint{
+		{"table", "TableEndpoint", s.addresses.Table, s.tables}, {"queue", "QueueEndpoint", s.addresses.Queue, s.queues}, {"blob", "BlobEndpoint", s.addresses.Blob, s.blobs},
+	}
 }
 
 // host returns the suffix of the host name at which clients in this process reach the service. The network does not have the host.

@@ -129,6 +129,13 @@ func ExampleService_Listen() {
 	// Output: [staff]
 }
 
+// Programs that expect an emulator at its usual ports use the account after s.Listen().
+func ExampleDevelopmentStorage() {
+	s := storagetest.New(storagetest.DevelopmentStorage())
+	fmt.Println(s.Account(), len(s.Key()))
+	// Output: devstoreaccount1 88
+}
+
 // A test sets the clock forward.
 func ExampleService_Advance() {
 	ctx := context.Background()

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -14,12 +15,12 @@ import (
 // readTimeout is how long a port waits for a whole request.
 const readTimeout = 5 * time.Minute
 
-// Listen opens each service at a free port of the loopback interface, for other processes and other languages, and returns a
-// connection string for the ports. Close closes the ports.
+// Listen opens each service at a port, for other processes and other languages, and returns a connection string for the ports. By
+// default, the ports are free ports of the loopback interface: see Options.Addresses. Close closes the ports.
 func (s *Service) Listen() (connectionString string, err error) {
 	listeners := map[string]net.Listener{}
 	for _, e := range s.endpoints() {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", cmp.Or(e.address, "127.0.0.1:0"))
 		if err != nil {
 			for _, l := range listeners {
 				l.Close()

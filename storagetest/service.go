@@ -20,6 +20,12 @@ type Options struct {
 	// Account is the name of the storage account. Defaults to "storagetest".
 	Account string
 
+	// Key is the key of the account, without base64. Defaults to a key that is the same for all accounts.
+	Key []byte
+
+	// Addresses are the addresses at which Listen opens the services. Default to free ports of the loopback interface.
+	Addresses Addresses
+
 	// Client contains the options of the clients that Tables, Queues, Blobs and so on return: retries, policies, tracing. Its
 	// Transport is replaced by the Service. Use table.ClientOptions for the options that aztablekit recommends.
 	Client azcore.ClientOptions
@@ -62,10 +68,14 @@ type Options struct {
 	RequestLogSize int
 }
 
+// Addresses are addresses of services, such as "127.0.0.1:10002". Port 0 is a free port.
+type Addresses struct{ Table, Queue, Blob string }
+
 // Service is a storage account in memory. It is safe for concurrent use.
 type Service struct {
 	account      protocol.Account
 	lenient      bool
+	addresses    Addresses
 	client       azcore.ClientOptions
 	clock        func() time.Time
 	afterRequest func(Request)
@@ -94,6 +104,9 @@ func New(o *Options) *Service {
 	if opt.Account == "" {
 		opt.Account = "storagetest"
 	}
+	if opt.Key == nil {
+		opt.Key = []byte("storagetest has no secrets")
+	}
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
@@ -104,8 +117,9 @@ func New(o *Options) *Service {
 		opt.RequestLogSize = 10_000
 	}
 	return &Service{
-		account:      protocol.Account{Name: opt.Account, Key: []byte("storagetest has no secrets"), MaxSkew: opt.MaxSkew},
+		account:      protocol.Account{Name: opt.Account, Key: opt.Key, MaxSkew: opt.MaxSkew},
 		lenient:      opt.Lenient,
+		addresses:    opt.Addresses,
 		client:       opt.Client,
 		clock:        opt.Now,
 		afterRequest: opt.AfterRequest,

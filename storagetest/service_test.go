@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -60,6 +61,34 @@ func TestCount(t *testing.T) {
 	}
 	if got := storagetest.New(&storagetest.Options{RequestLogSize: -1}); got.Requests() != nil {
 		t.Errorf("got requests %v without a log; want none", got.Requests())
+	}
+}
+
+// TestAddresses: Listen opens the services at the addresses of the options, with the key of the options, or fails.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := taken.Addr().String()
+	s := storagetest.New(&storagetest.Options{Key: []byte("mine"), Addresses: storagetest.Addresses{Blob: address}})
+	if cs, err := s.Listen(); err == nil || !strings.Contains(err.Error(), address) {
+		t.Errorf("got %q, %v; want an error with the address %s, which is taken", cs, err, address)
+	}
+	s = storagetest.New(&storagetest.Options{Key: []byte("mine"), Addresses: storagetest.Addresses{Table: "localhost:0"}})
+	cs, err := s.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := aztables.NewServiceClientFromConnectionString(cs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateTable(t.Context(), "staff", nil); err != nil || !strings.Contains(cs, "AccountKey=bWluZQ==;") {
+		t.Errorf("got %v with %s; want the key bWluZQ==", err, cs)
 	}
 }
 

@@ -19,5 +19,5 @@ func all(onEmulator bool, entities int) (lines []line, stop func()) {
 		return lines, func() {}
 	}
 	e := newEmulator()
-	return append(lines, e.lines()...), e.stop
+	return append(append(lines, e.lines()...), e.services()...), e.stop
 }

@@ -1,13 +1,9 @@
 package odata
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
-	"io"
 	"mime"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"strconv"
 	"strings"
@@ -78,43 +74,54 @@ func boundary(contentType string) (string, bool) {
 // splitParts splits a multipart body, which must be complete, into its parts. Lines end in CR LF or LF.
 func splitParts(body []byte, boundary string) (parts [][]byte, ok bool) {
 	open, closing := "--"+boundary, "--"+boundary+"--"
-	var part []byte
-	begun := false
-	for rest := body; len(rest) > 0; {
-		i := bytes.IndexByte(rest, '\n')
-		line := rest
-		if i >= 0 {
-			line = rest[:i+1]
+	from, at := -1, 0 // where the part begins, and where the line does
+	for at < len(body) {
+		end := len(body)
+		if i := bytes.IndexByte(body[at:], '\n'); i >= 0 {
+			end = at + i + 1
 		}
-		rest = rest[len(line):]
-		switch text := string(bytes.TrimRight(line, "\r\n")); {
+		switch text := string(bytes.TrimRight(body[at:end], "\r\n")); {
 		case text == open || text == closing:
-			if begun {
-				part = bytes.TrimSuffix(part, []byte("\n")) // the end of the line before a boundary belongs to the boundary
+			if from >= 0 {
+				part := bytes.TrimSuffix(body[from:at], []byte("\n")) // the end of the line before a boundary belongs to the boundary
 				parts = append(parts, bytes.TrimSuffix(part, []byte("\r")))
 			}
 			if text == closing {
-				return parts, len(bytes.TrimSpace(rest)) == 0
+				return parts, len(bytes.TrimSpace(body[end:])) == 0
 			}
-			part, begun = nil, true
-		case begun:
-			part = append(part, line...)
-		case text != "":
+			from = end
+		case from < 0 && text != "":
 			return nil, false
 		}
+		at = end
 	}
 	return nil, false
 }
 
 // parsePart splits a part into its header and its body.
-func parsePart(part []byte) (textproto.MIMEHeader, []byte, bool) {
-	r := bufio.NewReader(bytes.NewReader(part))
-	header, err := textproto.NewReader(r).ReadMIMEHeader()
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil, false
+func parsePart(part []byte) (http.Header, []byte, bool) {
+	header := http.Header{}
+	for {
+		line, rest, ended := bytes.Cut(part, []byte("\n"))
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if len(line) == 0 {
+			return header, rest, true
+		}
+		name, value, ok := strings.Cut(string(line), ":")
+		if !ok || !validName(name) {
+			return nil, nil, false
+		}
+		header.Add(name, strings.TrimSpace(value))
+		if !ended {
+			return header, nil, true
+		}
+		part = rest
 	}
-	body, _ := io.ReadAll(r)
-	return header, body, true
+}
+
+// validName reports whether the name of a header has only characters that such names may have.
+func validName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7F || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) })
 }
 
 // parseOperation parses a request line, a header and a body.
@@ -143,7 +150,7 @@ func parseOperation(text []byte, base string) (op BatchOperation, ok bool) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = nil
 	}
-	return BatchOperation{Method: method, Path: path, Query: query, BadQuery: err != nil, Header: http.Header(header), Body: body}, true
+	return BatchOperation{Method: method, Path: path, Query: query, BadQuery: err != nil, Header: header, Body: body}, true
 }
 
 // WriteBatchResponse writes the response to a batch. Each part is an HTTP response. The boundaries are made of the request's ID.

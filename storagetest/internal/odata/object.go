@@ -9,17 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// Member is a name and its value in a JSON object. The value is a string, json.Number, bool or nil.
-type Member struct {
-	Name  string
-	Value any
-}
-
 // ParseObject reads the members of a JSON object in order. Values are not nested, text is UTF-8, and escapes are whole characters.
 func ParseObject(body []byte) ([]Member, bool) {
 	if !utf8.Valid(body) || loneSurrogate(body) {
 		return nil, false
 	}
+	if members, ok := parsePlain(body); ok {
+		return members, true
+	}
+	return parseGeneral(body)
+}
+
+// parseGeneral reads the members of an object of any form.
+func parseGeneral(body []byte) ([]Member, bool) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

@@ -51,6 +51,8 @@ func (e *entity) Property(name string) (odata.Property, bool) {
 	return odata.Property{}, false
 }
 
+func (e *entity) sortKey() string { return e.rk }
+
 // checkKeys checks a PartitionKey and a RowKey against the limits.
 func (o *Options) checkKeys(pk, rk string) *odata.Failure {
 	for _, key := range []string{pk, rk} {

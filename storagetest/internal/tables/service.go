@@ -70,13 +70,9 @@ func (s *Service) Entities(name string) []Entity {
 	if t == nil {
 		return nil
 	}
-	n := 0
-	for _, p := range t.partitions {
-		n += len(p.entities)
-	}
-	all := make([]Entity, 0, n)
-	for _, p := range t.partitions {
-		for _, e := range p.entities {
+	var all []Entity
+	for p := range t.partitions.from("") {
+		for e := range p.entities.from("") {
 			properties := slices.Clone(e.properties)
 			for i, p := range properties {
 				if b, ok := p.Value.([]byte); ok {

@@ -19,18 +19,20 @@ type store struct {
 	changes []change
 }
 
-// table is a table: its partitions in order, and the entities of each partition in order.
+// table is a table.
 type table struct {
 	name           string // as created; addresses may use other cases
-	partitions     []*partition
+	partitions     sorted[*partition]
 	lastDeletedRow time.Time // the latest Timestamp of a deleted entity
 	policies       access.Policies
 }
 
 type partition struct {
 	key      string
-	entities []*entity
+	entities sorted[*entity]
 }
+
+func (p *partition) sortKey() string { return p.key }
 
 // deletion is the record of a deleted table.
 type deletion struct{ at, lastTimestamp time.Time }
@@ -92,50 +94,32 @@ func (s *store) rollback() {
 	s.commit()
 }
 
-// partition returns the index of a partition, or the index at which to insert it.
-func (t *table) partition(pk string) (int, bool) {
-	return slices.BinarySearchFunc(t.partitions, pk, func(p *partition, pk string) int { return odata.CompareText(p.key, pk) })
-}
-
-// entity returns the index of an entity, or the index at which to insert it.
-func (p *partition) entity(rk string) (int, bool) {
-	return slices.BinarySearchFunc(p.entities, rk, func(e *entity, rk string) int { return odata.CompareText(e.rk, rk) })
-}
-
 // get returns an entity, or nil if the table does not contain it.
 func (t *table) get(pk, rk string) *entity {
-	i, ok := t.partition(pk)
+	p, ok := t.partitions.get(pk)
 	if !ok {
 		return nil
 	}
-	p := t.partitions[i]
-	if i, ok = p.entity(rk); !ok {
-		return nil
-	}
-	return p.entities[i]
+	e, _ := p.entities.get(rk)
+	return e
 }
 
 // set replaces the entity with a key. If e is nil, set removes the entity.
 func (t *table) set(pk, rk string, e *entity) {
-	i, ok := t.partition(pk)
+	p, ok := t.partitions.get(pk)
 	if !ok {
 		if e == nil {
 			return
 		}
-		t.partitions = slices.Insert(t.partitions, i, &partition{key: pk})
+		p = &partition{key: pk}
+		t.partitions.put(p)
 	}
-	p := t.partitions[i]
-	j, ok := p.entity(rk)
-	switch {
-	case ok && e != nil:
-		p.entities[j] = e
-	case ok:
-		p.entities = slices.Delete(p.entities, j, j+1)
-	case e != nil:
-		p.entities = slices.Insert(p.entities, j, e)
+	if e != nil {
+		p.entities.put(e)
+		return
 	}
-	if len(p.entities) == 0 {
-		t.partitions = slices.Delete(t.partitions, i, i+1)
+	if p.entities.remove(rk); p.entities.empty() {
+		t.partitions.remove(pk)
 	}
 }
 
@@ -155,8 +139,8 @@ func (t *table) nextTimestamp(now time.Time, old *entity) time.Time {
 // lastTimestamp returns the latest Timestamp that the table has issued.
 func (t *table) lastTimestamp() time.Time {
 	last := t.lastDeletedRow
-	for _, p := range t.partitions {
-		for _, e := range p.entities {
+	for p := range t.partitions.from("") {
+		for e := range p.entities.from("") {
 			if e.timestamp.After(last) {
 				last = e.timestamp
 			}
@@ -171,8 +155,7 @@ func (t *table) scan(pks, rks odata.KeyRange, start position, visit func(*entity
 	if start.pk != nil && odata.CompareText(*start.pk, pks.From) > 0 {
 		pks.From = *start.pk
 	}
-	i, _ := t.partition(pks.From)
-	for _, p := range t.partitions[i:] {
+	for p := range t.partitions.from(pks.From) {
 		if !pks.Contains(p.key) {
 			return
 		}
@@ -180,8 +163,7 @@ func (t *table) scan(pks, rks odata.KeyRange, start position, visit func(*entity
 		if start.rk != nil && p.key == *start.pk && odata.CompareText(*start.rk, from) > 0 {
 			from = *start.rk
 		}
-		j, _ := p.entity(from)
-		for _, e := range p.entities[j:] {
+		for e := range p.entities.from(from) {
 			if !rks.Contains(e.rk) {
 				break
 			}
