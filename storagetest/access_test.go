@@ -159,7 +159,7 @@ func TestQueueAccess(t *testing.T) {
 	_, got := worker.DequeueMessage(t.Context(), nil)
 	_, added := worker.EnqueueMessage(t.Context(), "text", nil)
 	expectCodes(t, map[string]error{"put": put, "peeked": peeked, "stolen": stolen, "cleared": cleared, "got": got, "added": added},
-		map[string]string{"stolen": "AuthorizationPermissionMismatch", "cleared": "AuthorizationPermissionMismatch", "added": "AuthorizationPermissionMismatch"})
+		map[string]string{"stolen": "AuthorizationPermissionMismatch", "cleared": "AuthorizationFailure", "added": "AuthorizationPermissionMismatch"})
 }
 
 // TestBlobAccess: signatures for containers and blobs, stored policies, and headers that a signature replaces.

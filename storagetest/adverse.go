@@ -1,8 +1,10 @@
 package storagetest
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aztablekit/aztablekit/requests"
@@ -40,17 +42,8 @@ const (
 //
 //	s.SetFaults(storagetest.Adverse(storagetest.Adversity{Seed: 1}))
 func Adverse(a Adversity) Plan {
-	for rate, standard := range map[*int]int{&a.PartitionRate: 2_000, &a.AccountRate: 20_000} {
-		if *rate == 0 {
-			*rate = standard
-		}
-	}
-	if a.Move == 0 {
-		a.Move = 2 * time.Second
-	}
-	if a.Delay == 0 {
-		a.Delay = 20 * time.Millisecond
-	}
+	a.PartitionRate, a.AccountRate = cmp.Or(a.PartitionRate, 2_000), cmp.Or(a.AccountRate, 20_000)
+	a.Move, a.Delay = cmp.Or(a.Move, 2*time.Second), cmp.Or(a.Delay, 20*time.Millisecond)
 	p := &adverse{Adversity: a, used: map[string]*bucket{}, moving: map[string]time.Time{}}
 	return p.plan
 }
@@ -64,8 +57,8 @@ type adverse struct {
 
 // bucket holds the entities that can still be read or written. It fills with time.
 type bucket struct {
-	left float64
-	at   time.Time
+	rate, left float64
+	at         time.Time
 }
 
 // plan is the plan. It is called for one request at a time.
@@ -101,9 +94,12 @@ func (a *adverse) refusal(r Request, move bool) Fault {
 	if r.Time.Before(a.moving[partition]) {
 		return Refuse(http.StatusInternalServerError, "OperationTimedOut")
 	}
-	if !a.take("", a.AccountRate, entities, r.Time) || !a.take(partition, a.PartitionRate, entities, r.Time) {
+	ofAccount, ofPartition := a.bucket("", a.AccountRate, r.Time), a.bucket(partition, a.PartitionRate, r.Time)
+	if !ofAccount.has(entities) || !ofPartition.has(entities) {
 		return Refuse(http.StatusServiceUnavailable, "ServerBusy")
 	}
+	ofAccount.left -= float64(entities)
+	ofPartition.left -= float64(entities)
 	return Fault{}
 }
 
@@ -113,25 +109,19 @@ func partitionOf(r Request) (partition string, entities int) {
 		partition, _ = partitionOf(r.Operations[0])
 		return partition, len(r.Operations)
 	}
-	return r.Table + "\x00" + r.PartitionKey, 1
+	return strings.ToLower(r.Table) + "\x00" + r.PartitionKey, 1
 }
 
-// take reports whether a bucket holds n entities more, and takes them. A bucket holds those of one second.
-func (a *adverse) take(name string, rate, n int, now time.Time) bool {
-	if rate < 0 {
-		return true
-	}
+// bucket returns a bucket at a time. It holds the entities of one second at most.
+func (a *adverse) bucket(name string, rate int, now time.Time) *bucket {
 	b := a.used[name]
-	if b == nil {
-		b = &bucket{left: float64(rate), at: now}
+	if b == nil || now.Before(b.at) {
+		b = &bucket{rate: float64(rate), left: float64(rate), at: now}
 		a.used[name] = b
 	}
-	if passed := now.Sub(b.at); passed > 0 {
-		b.left, b.at = min(float64(rate), b.left+passed.Seconds()*float64(rate)), now
-	}
-	if b.left < float64(n) {
-		return false
-	}
-	b.left -= float64(n)
-	return true
+	b.left, b.at = min(b.rate, b.left+now.Sub(b.at).Seconds()*b.rate), now
+	return b
 }
+
+// has reports whether a bucket holds n entities, or is full.
+func (b *bucket) has(n int) bool { return b.rate < 0 || b.left >= min(float64(n), b.rate) }

@@ -99,6 +99,12 @@ func TestAdverseRates(t *testing.T) {
 			t.Errorf("request %d: got %s; want %s", i+1, got, c.want)
 		}
 	}
+	small := storagetest.Adverse(storagetest.Adversity{PartitionRate: 5, Move: -1, Delay: -1})
+	for i, want := range []string{"none", busy} {
+		if got := get(small, i+1, "a", 100, at); got != want {
+			t.Errorf("transaction %d of more than the rate: got %s; want %s", i+1, got, want)
+		}
+	}
 	moving := storagetest.Adverse(storagetest.Adversity{PartitionRate: -1, AccountRate: -1, Move: time.Second, Delay: -1})
 	number := 1
 	for get(moving, number, "a", 0, at) == "none" {

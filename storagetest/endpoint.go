@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -71,18 +72,19 @@ func (s *Service) receive(r *http.Request, body []byte) (*protocol.Request, prot
 		header[http.CanonicalHeaderKey(name)] = values
 	}
 	scheme, host := r.URL.Scheme, r.URL.Host
-	if scheme == "" {
-		scheme = "http"
+	if _, atPort := r.Context().Value(http.LocalAddrContextKey).(net.Addr); atPort { // what the request says of its scheme is not true
+		scheme, host = "", r.Host
+		if r.TLS != nil {
+			scheme = "https"
+		}
 	}
-	if host == "" {
-		host = r.Host
-	}
+	scheme, host = cmp.Or(scheme, "http"), cmp.Or(host, r.Host)
 	e, inProcess := s.endpointOf(r, host)
 	query, err := protocol.ParseQuery(r.URL.RawQuery)
 	req := &protocol.Request{
 		Method: r.Method, URL: r.URL, Path: r.URL.EscapedPath(), Query: query, Header: header, Body: body,
 		Account: &s.account, Base: scheme + "://" + host, Version: header.Get("x-ms-version"), BadQuery: err != nil,
-		Remote: remoteAddress(r), Secure: scheme == "https" || r.TLS != nil, Lenient: s.lenient,
+		Remote: remoteAddress(r), Secure: scheme == "https", SentMethod: r.Method, Lenient: s.lenient,
 	}
 	if !inProcess {
 		// At a port, the path begins with the account.

@@ -81,7 +81,7 @@ func (s *Service) handle(r *http.Request, body []byte) *outcome {
 		record.Status, record.Code = resp.Status, resp.Code
 	}
 	execute := func() { respond(s.execute(call, f.injection())) }
-	fail := func() { respond(call.Fail(f.failure(), s.Now())) }
+	fail := func() { respond(s.fail(call, f.failure())) }
 	switch f.kind {
 	case notSent:
 		o.err = errConnectionRefused

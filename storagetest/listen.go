@@ -94,7 +94,7 @@ func (s *Service) receiveAt(w http.ResponseWriter, r *http.Request) (*outcome, e
 	switch {
 	case errors.As(err, &tooLarge):
 		_, call := s.receive(r, nil)
-		return &outcome{response: call.Fail(protocol.RequestBodyTooLarge, s.Now())}, nil
+		return &outcome{response: s.fail(call, protocol.RequestBodyTooLarge)}, nil
 	case err != nil:
 		return nil, err
 	}

@@ -51,6 +51,21 @@ func TestObserved(t *testing.T) {
 	if a.status != 202 || !strings.Contains(a.body, "Preference-Applied: return-no-content\nDataServiceVersion: 3.0;\n") && !strings.Contains(a.body, "Preference-Applied: return-no-content\r\nDataServiceVersion: 3.0;\r\n") {
 		t.Errorf("a part with another host and Prefer: got %d %s; want 202 with Preference-Applied and DataServiceVersion 3.0", a.status, a.body)
 	}
+	// A long selection takes no time that grows with the square of its length, and OPTIONS is no transaction.
+	names := make([]string, 40_000)
+	for i := range names {
+		names[i] = fmt.Sprint("n", i)
+	}
+	began := time.Now()
+	if a := r.send("GET", row+"?$select="+strings.Join(names, ","), ""); a.status != 200 || time.Since(began) > 10*time.Second {
+		t.Errorf("40,000 names: got %d after %v; want 200 at once", a.status, time.Since(began))
+	}
+	r.Count()
+	r.send("OPTIONS", "/$batch", "")
+	r.send("OPTIONS", "/Tables", "")
+	if got := r.Count().String(); got != "2 other" {
+		t.Errorf("OPTIONS: got %s; want 2 other", got)
+	}
 	// Transactions in transactions are refused, and do not take a time that grows with the square of their length.
 	nested := "{}"
 	for range 2000 {

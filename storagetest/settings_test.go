@@ -99,6 +99,7 @@ func TestOrigins(t *testing.T) {
 			"another header":       {"OPTIONS", []string{"Origin", "https://app.test", "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "x-other"}, 403, nil},
 			"no method":            {"OPTIONS", []string{"Origin", "https://app.test"}, 403, nil},
 			"response":             {"GET", []string{"Origin", "https://app.test"}, 403, map[string]string{"Access-Control-Allow-Origin": "https://app.test", "Access-Control-Expose-Headers": "x-ms-request-id", "Vary": "Origin"}},
+			"tunnelled response":   {"POST", []string{"Origin", "https://app.test", "X-HTTP-Method", "GET"}, 403, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
 			"response to another":  {"GET", []string{"Origin", "https://other.test"}, 403, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
 			"response to a server": {"GET", nil, 403, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
 		} {

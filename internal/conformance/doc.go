@@ -22,7 +22,8 @@
 //	<
 //	< {"odata.metadata":"{base}/$metadata#{name}","value":[...]}
 //
-// A response of a status alone belongs to the set-up: only its status is compared. Of other responses all is compared, also the
+// A response of a status alone belongs to the set-up: only its status is compared. A status with + belongs to the set-up, too, and only
+// the headers and the body that the case lists are compared. Of other responses all is compared, also the
 // headers that a case does not list: the lines after "standard" list those of all responses of a topic, and a name without a value
 // takes a header away. {kind} in a response stands for text of this kind, and {name:kind} for the same text everywhere: a time and
 // the same time in an ETag count as the same. A line after >*n is repeated n times, with the number in place of #.

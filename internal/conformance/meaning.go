@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,18 +17,38 @@ func (v variables) sameMeaning(s step, got *response) bool {
 	want := strings.TrimPrefix(v.fill(s.want), "\ufeff")
 	body := strings.TrimPrefix(got.body, "\ufeff")
 	switch {
-	case got.status != s.status:
+	case got.status != s.status || !sameNames(s.response, got.header):
 		return false
 	case got.status >= 400:
 		return code(want) == code(body)
 	case strings.HasPrefix(want, "{"):
 		return v.sameJSON(want, body)
 	case strings.HasPrefix(want, "--"):
-		return slices.Equal(outcomes(want), outcomes(body))
+		return v.sameOperations(want, body)
 	case strings.HasPrefix(want, "<"):
-		return slices.Equal(element.FindAllString(want, -1), element.FindAllString(body, -1))
+		return v.sameElements(want, body)
 	}
-	return true
+	return v.matchLoosely(want, body)
+}
+
+// sameNames reports whether a header has the recorded names of those that tell a client something: ETags, tokens, metadata.
+func sameNames(want []line, got http.Header) bool {
+	tells := func(name string) bool {
+		return name == "Etag" || strings.HasPrefix(name, "X-Ms-Continuation-") || strings.HasPrefix(name, "X-Ms-Meta-")
+	}
+	recorded := map[string]bool{}
+	for _, l := range want {
+		if name := http.CanonicalHeaderKey(l.name); l.value != "" && tells(name) {
+			recorded[name] = true
+		}
+	}
+	for name := range got {
+		if tells(name) && !recorded[name] {
+			return false
+		}
+		delete(recorded, name)
+	}
+	return len(recorded) == 0
 }
 
 // errorCode matches an error code in JSON or XML.
@@ -41,19 +63,33 @@ func code(body string) string {
 	return m[1]
 }
 
-// outcome matches the status of an operation of a transaction, or an error code.
-var outcome = regexp.MustCompile(`HTTP/1\.1 (\d+)|"code":"([A-Za-z]+)"`)
+// outcome matches the status of an operation of a transaction, or its body.
+var outcome = regexp.MustCompile(`(?m)HTTP/1\.1 (\d+)|^(\{.*\})\r?$`)
 
-// outcomes returns the statuses and the error codes of the operations of a transaction.
-func outcomes(body string) (all []string) {
-	for _, m := range outcome.FindAllStringSubmatch(body, -1) {
-		all = append(all, m[1]+m[2])
-	}
-	return all
+// sameOperations compares the statuses and the bodies of the operations of a transaction.
+func (v variables) sameOperations(want, got string) bool {
+	return slices.EqualFunc(outcome.FindAllStringSubmatch(want, -1), outcome.FindAllStringSubmatch(got, -1), func(w, g []string) bool {
+		switch {
+		case w[1] != g[1] || (w[2] == "") != (g[2] == ""):
+			return false
+		case w[2] == "":
+			return true
+		case code(w[2]) != "":
+			return code(w[2]) == code(g[2])
+		}
+		return v.sameJSON(w[2], g[2])
+	})
 }
 
-// element matches the beginning of an element of XML.
-var element = regexp.MustCompile(`<[A-Z][A-Za-z]+>`)
+// element matches the beginning of an element of XML, and its text.
+var element = regexp.MustCompile(`<([A-Z][A-Za-z]+)>([^<]*)`)
+
+// sameElements compares the names and the texts of the elements of XML.
+func (v variables) sameElements(want, got string) bool {
+	return slices.EqualFunc(element.FindAllStringSubmatch(want, -1), element.FindAllStringSubmatch(got, -1), func(w, g []string) bool {
+		return w[1] == g[1] && v.matchLoosely(w[2], g[2])
+	})
+}
 
 func (v variables) sameJSON(want, got string) bool {
 	w, errW := decode(want)
@@ -64,7 +100,9 @@ func (v variables) sameJSON(want, got string) bool {
 func decode(text string) (v any, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	err = d.Decode(&v)
+	if err = d.Decode(&v); err == nil && d.More() {
+		err = errors.New("more follows")
+	}
 	return v, err
 }
 

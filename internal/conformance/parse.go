@@ -209,7 +209,7 @@ func (p *parser) repeated(s string) error {
 	return nil
 }
 
-// add adds a line to a body. The first line of a body may be empty.
+// add adds a line to a body. Empty lines at its beginning are lost.
 func (st *step) add(body, s string) string {
 	if body == "" {
 		return s

@@ -103,7 +103,7 @@ func (c *Client) matchLines(v variables, want []line, got http.Header) bool {
 	ok := true
 	for _, l := range want {
 		if name := http.CanonicalHeaderKey(l.name); l.value != "" && c.counts(name) {
-			ok = v.match(l.value, strings.Join(got[name], ", ")) && ok
+			ok = len(got[name]) > 0 && v.match(l.value, strings.Join(got[name], ", ")) && ok
 		}
 	}
 	return ok

@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -38,12 +39,18 @@ func Measure(c *Client) (*Score, error) {
 
 func (s *Score) add(t *TopicScore, r *Result) {
 	t.Cases++
-	for counted, is := range map[*int]bool{&t.Equal: r.Equal(), &t.Meaning: r.Meaning, &t.Header: r.Header, &t.Body: r.Body} {
-		if is {
-			*counted++
-		}
+	if r.Meaning {
+		t.Meaning++
 	}
-	if !r.Equal() {
+	if r.Header {
+		t.Header++
+	}
+	if r.Body {
+		t.Body++
+	}
+	if r.Equal() {
+		t.Equal++
+	} else {
 		s.Misses = append(s.Misses, r)
 	}
 }
@@ -68,7 +75,7 @@ func Table(names []string, scores []*Score) string {
 	fmt.Fprintf(&b, "| topic | cases | %s |\n|---|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names)))
 	for i := range len(topics) + 1 {
 		for k, s := range scores {
-			t := append(s.Topics, s.Total())[i]
+			t := slices.Concat(s.Topics, []TopicScore{s.Total()})[i]
 			if k == 0 {
 				fmt.Fprintf(&b, "| %s | %d |", t.Topic, t.Cases)
 			}
@@ -86,7 +93,7 @@ func (s *Score) Print(w io.Writer) error {
 		fmt.Fprintf(&b, "== %s: %s\n%s, %s\n%s\n-- expected\n%s-- actual\n%s\n", r.Topic, r.Name, r.Facts, r.Recorded, r.Miss.Request, r.Miss.Expected, r.Miss.Actual)
 	}
 	fmt.Fprintf(&b, "%-14s %6s %8s %7s %6s %6s\n", "topic", "cases", "meaning", "header", "body", "equal")
-	for _, t := range append(s.Topics, s.Total()) {
+	for _, t := range slices.Concat(s.Topics, []TopicScore{s.Total()}) {
 		fmt.Fprintf(&b, "%-14s %6d %8d %7d %6d %6d\n", t.Topic, t.Cases, t.Meaning, t.Header, t.Body, t.Equal)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/aztablekit/aztablekit/internal/conformance"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -59,5 +60,5 @@ func client(connection string) (*conformance.Client, error) {
 		s := storagetest.New(nil)
 		return conformance.NewClient(s.ConnectionString(), s)
 	}
-	return conformance.NewClient(connection, http.DefaultClient)
+	return conformance.NewClient(connection, &http.Client{Timeout: time.Minute})
 }

@@ -12,9 +12,21 @@ import (
 type Need struct {
 	Type        string
 	Permissions []string
+	Account     bool // only a signature for the account permits the operation
 }
 
-// Check checks that the rights are valid at a time and contain a need. policies are those of the resource. Nil rights are all rights.
+// Valid checks that the rights are valid at a time. policies are those of the resource. Nil rights are all rights.
+func (s *Rights) Valid(policies Policies, now time.Time) *protocol.Failure {
+	if s == nil {
+		return nil
+	}
+	if _, ok := s.resolve(policies, now); !ok {
+		return &protocol.AuthenticationFailed
+	}
+	return nil
+}
+
+// Check checks that the rights are valid at a time and contain a need.
 func (s *Rights) Check(n Need, policies Policies, now time.Time) *protocol.Failure {
 	if s == nil {
 		return nil
@@ -23,6 +35,8 @@ func (s *Rights) Check(n Need, policies Policies, now time.Time) *protocol.Failu
 	switch {
 	case !ok:
 		return &protocol.AuthenticationFailed
+	case n.Account && !s.account:
+		return &Unauthorized
 	case s.account && !strings.Contains(s.types, n.Type):
 		return &errType
 	}
@@ -32,15 +46,6 @@ func (s *Rights) Check(n Need, policies Policies, now time.Time) *protocol.Failu
 		}
 	}
 	return &errPermission
-}
-
-// Permits reports whether the rights contain a permission. Nil rights contain all.
-func (s *Rights) Permits(permission string, policies Policies) bool {
-	if s == nil {
-		return true
-	}
-	permissions, _ := s.resolve(policies, time.Time{})
-	return contains(permissions, permission)
 }
 
 func contains(permissions, all string) bool {

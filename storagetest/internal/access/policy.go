@@ -52,22 +52,19 @@ func ParsePolicies(body []byte) (all Policies, ok bool) {
 		return nil, true
 	}
 	var d document
-	if xml.Unmarshal(body, &d) != nil || len(d.Identifiers) > maxPolicies {
+	decoder := xml.NewDecoder(bytes.NewReader(body))
+	if decoder.Decode(&d) != nil || len(bytes.TrimSpace(body[decoder.InputOffset():])) > 0 || len(d.Identifiers) > maxPolicies {
 		return nil, false
 	}
 	for _, i := range d.Identifiers {
 		p := policy{ID: i.ID}
 		if i.Policy != nil {
+			var startOK, endOK bool
 			p.Permission = i.Policy.Permission
-			for text, to := range map[*string]*string{&i.Policy.Start: &p.Start, &i.Policy.Expiry: &p.Expiry} {
-				if *text == "" {
-					continue
-				}
-				t, valid := parseTime(*text)
-				if !valid {
-					return nil, false
-				}
-				*to = t.UTC().Format("2006-01-02T15:04:05.0000000Z")
+			p.Start, startOK = normalTime(i.Policy.Start)
+			p.Expiry, endOK = normalTime(i.Policy.Expiry)
+			if !startOK || !endOK {
+				return nil, false
 			}
 		}
 		if _, twice := all.find(p.ID); twice || p.ID == "" || len(p.ID) > maxPolicyID {

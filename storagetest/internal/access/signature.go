@@ -11,10 +11,9 @@ import (
 
 // Rights are what a shared access signature permits.
 type Rights struct {
-	Query url.Values // of the request
-
-	account     bool   // the signature is for the account, not for one resource
-	types       string // of the resources that a signature for the account is for: s, c and o
+	query       url.Values // of the request
+	account     bool       // the signature is for the account, not for one resource
+	types       string     // of the resources that a signature for the account is for: s, c and o
 	permissions string
 	start, end  string // times, or "" if the policy has them
 	policy      string // the ID of a stored policy, or ""
@@ -49,8 +48,11 @@ func HasSignature(r *protocol.Request) bool {
 // signature is valid.
 func Verify(r *protocol.Request, service, resource string, more ...string) (*Rights, *protocol.Failure) {
 	q := r.Query
-	rights := &Rights{Query: q, account: q.Has("ss"), types: q.Get("srt"), permissions: q.Get("sp"), start: q.Get("st"), end: q.Get("se"), policy: q.Get("si")}
-	if !r.Account.Signed(q.Get("sig"), rights.text(r, "/"+service+"/"+r.Account.Name+resource, more)) {
+	rights := &Rights{query: q, account: q.Has("ss"), types: q.Get("srt"), permissions: q.Get("sp"), start: q.Get("st"), end: q.Get("se")}
+	if !rights.account {
+		rights.policy = q.Get("si")
+	}
+	if !unambiguous(q) || !r.Account.Signed(q.Get("sig"), rights.text(r, "/"+service+"/"+r.Account.Name+resource, more)) {
 		return nil, &protocol.AuthenticationFailed
 	}
 	switch {
@@ -61,21 +63,37 @@ func Verify(r *protocol.Request, service, resource string, more ...string) (*Rig
 	case !inRange(r.Remote, q.Get("sip")):
 		return nil, &errSource
 	}
+	if r.Version == "" {
+		r.Version = q.Get("sv")
+	}
 	return rights, nil
+}
+
+// unambiguous reports whether the lines of the signed text say which parameter each of them is.
+func unambiguous(q url.Values) bool {
+	for _, values := range q {
+		for _, value := range values {
+			if strings.Contains(value, "\n") {
+				return false
+			}
+		}
+	}
+	spr := q.Get("spr")
+	return protocol.ValidVersion(q.Get("sv")) && (spr == "" || spr == "https" || spr == "https,http")
 }
 
 // text returns the text that the signature signs.
 func (s *Rights) text(r *protocol.Request, resource string, more []string) string {
 	list := func(names ...string) (all []string) {
 		for _, name := range names {
-			all = append(all, s.Query.Get(name))
+			all = append(all, s.query.Get(name))
 		}
 		return all
 	}
 	if s.account {
 		lines := append([]string{r.Account.Name}, list("sp", "ss", "srt", "st", "se", "sip", "spr", "sv")...)
-		if s.Query.Get("sv") >= "2020-12-06" {
-			lines = append(lines, s.Query.Get("ses"))
+		if s.query.Get("sv") >= "2020-12-06" {
+			lines = append(lines, s.query.Get("ses"))
 		}
 		return strings.Join(lines, "\n") + "\n"
 	}

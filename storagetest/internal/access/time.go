@@ -11,3 +11,12 @@ func parseTime(s string) (time.Time, bool) {
 	}
 	return time.Time{}, false
 }
+
+// normalTime returns a time in the form in which policies are stored. An empty text stays empty.
+func normalTime(s string) (string, bool) {
+	t, ok := parseTime(s)
+	if s == "" || !ok {
+		return "", s == ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.0000000Z"), true
+}

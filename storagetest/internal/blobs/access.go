@@ -12,12 +12,12 @@ import (
 
 // needs are the rights that the operations need. An operation that is not listed cannot be permitted by a signature.
 var needs = map[requests.Kind]access.Need{
-	requests.ContainerList:   {Type: "s", Permissions: []string{"l"}},
-	requests.ContainerCreate: {Type: "c", Permissions: []string{"c", "w"}},
-	requests.ContainerDelete: {Type: "c", Permissions: []string{"d"}},
-	requests.ContainerGet:    {Type: "c", Permissions: []string{"r"}},
-	requests.ContainerSet:    {Type: "c", Permissions: []string{"w"}},
-	requests.ContainerLease:  {Type: "c", Permissions: []string{"w", "d"}},
+	requests.ContainerList:   {Type: "s", Permissions: []string{"l"}, Account: true},
+	requests.ContainerCreate: {Type: "c", Permissions: []string{"c", "w"}, Account: true},
+	requests.ContainerDelete: {Type: "c", Permissions: []string{"d"}, Account: true},
+	requests.ContainerGet:    {Type: "c", Permissions: []string{"r"}, Account: true},
+	requests.ContainerSet:    {Type: "c", Permissions: []string{"w"}, Account: true},
+	requests.ContainerLease:  {Type: "c", Permissions: []string{"w", "d"}, Account: true},
 	requests.BlobList:        {Type: "c", Permissions: []string{"l"}},
 	requests.BlobCreate:      {Type: "o", Permissions: []string{"c", "w"}},
 	requests.BlobAppend:      {Type: "o", Permissions: []string{"a", "w"}},
@@ -60,21 +60,30 @@ func (c *call) permits(a address, kind requests.Kind, now time.Time) *xmlform.Fa
 	if c.rights == nil {
 		return nil
 	}
-	var (
-		policies access.Policies
-		need     = needs[kind]
-	)
+	need := needs[kind]
 	if target := c.store.containers[a.container]; target != nil {
-		policies = target.policies
 		if (kind == requests.BlobCreate || kind == requests.BlobCommit) && target.lookup(a.blob, now).exists() {
 			need.Permissions = []string{"w"}
 		}
 	}
-	if need.Type != "o" && kind != requests.BlobList && !c.rights.IsAccount() {
-		return &xmlform.Failure{Failure: access.Unauthorized}
-	}
-	if f := c.rights.Check(need, policies, now); f != nil {
+	if f := c.rights.Check(need, c.policies(a), now); f != nil {
 		return &xmlform.Failure{Failure: *f}
+	}
+	return nil
+}
+
+// valid returns the failure of a signature that is not valid at a time.
+func (c *call) valid(a address, now time.Time) *xmlform.Failure {
+	if f := c.rights.Valid(c.policies(a), now); f != nil {
+		return &xmlform.Failure{Failure: *f}
+	}
+	return nil
+}
+
+// policies returns the stored access policies of the container that is addressed.
+func (c *call) policies(a address) access.Policies {
+	if target := c.store.containers[a.container]; target != nil {
+		return target.policies
 	}
 	return nil
 }
@@ -93,6 +102,9 @@ func (c *call) accessPolicies(target *container, now time.Time) *xmlform.Respons
 	case c.Method != http.MethodPut:
 		return xmlform.Refuse(xmlform.ErrMethod)
 	}
+	if f := c.checkContainer(target, now); f != nil {
+		return xmlform.Refuse(f)
+	}
 	policies, ok := access.ParsePolicies(c.Body)
 	if !ok {
 		return xmlform.Refuse(xmlform.ErrDocument)
@@ -107,7 +119,7 @@ var overridden = map[string]string{"rscc": "Cache-Control", "rscd": "Content-Dis
 
 // override replaces headers of the response to a read, as the signature says.
 func (c *call) override(r *xmlform.Response) *xmlform.Response {
-	if c.rights == nil || r.Failure != nil {
+	if c.rights == nil || c.rights.IsAccount() || r.Failure != nil {
 		return r
 	}
 	for parameter, name := range overridden {

@@ -29,6 +29,8 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	switch {
 	case settings.IsPreflight(c.Request):
 		return xmlform.Preflight(c.settings, c.Request)
+	case c.valid(a, now) != nil:
+		return xmlform.Refuse(c.valid(a, now))
 	case f != nil:
 		return xmlform.Refuse(f)
 	case a == address{} && c.Query.Get("restype") == "service" && c.Query.Get("comp") == "properties":

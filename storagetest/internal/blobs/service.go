@@ -19,7 +19,9 @@ type Service struct {
 }
 
 // New returns a service without containers.
-func New(o Options) *Service { return &Service{store: newStore(), options: o} }
+func New(o Options) *Service {
+	return &Service{store: newStore(), settings: settings.Settings{OfBlobs: true}, options: o}
+}
 
 // Receive implements protocol.Service.
 func (s *Service) Receive(r *protocol.Request, now time.Time) protocol.Call {

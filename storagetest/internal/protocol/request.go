@@ -21,6 +21,8 @@ type Request struct {
 	Version string // x-ms-version
 	ID      string // x-ms-request-id of the response
 
+	SentMethod string // Method without X-HTTP-Method
+
 	Remote string // the address of the client, "" in this process
 	Secure bool   // over HTTPS
 

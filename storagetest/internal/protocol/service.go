@@ -24,7 +24,7 @@ type Call interface {
 	// Execute executes the request completely, or not at all. The caller holds the account's lock. A call may be executed again.
 	Execute(now time.Time, in Injection) *Response
 
-	// Fail returns the response that reports f, in the form of the service. Fail changes nothing.
+	// Fail returns the response that reports f, in the form of the service. Fail changes nothing. The caller holds the lock.
 	Fail(f Failure, now time.Time) *Response
 }
 

@@ -10,17 +10,17 @@ import (
 
 // needs are the rights that the operations need. An operation that is not listed cannot be permitted by a signature.
 var needs = map[requests.Kind]access.Need{
-	requests.QueueList:     {Type: "s", Permissions: []string{"l"}},
-	requests.QueueCreate:   {Type: "c", Permissions: []string{"c", "w"}},
-	requests.QueueDelete:   {Type: "c", Permissions: []string{"d"}},
+	requests.QueueList:     {Type: "s", Permissions: []string{"l"}, Account: true},
+	requests.QueueCreate:   {Type: "c", Permissions: []string{"c", "w"}, Account: true},
+	requests.QueueDelete:   {Type: "c", Permissions: []string{"d"}, Account: true},
 	requests.QueueGet:      {Type: "c", Permissions: []string{"r"}},
-	requests.QueueSet:      {Type: "c", Permissions: []string{"w"}},
+	requests.QueueSet:      {Type: "c", Permissions: []string{"w"}, Account: true},
 	requests.MessagePut:    {Type: "o", Permissions: []string{"a"}},
 	requests.MessageGet:    {Type: "o", Permissions: []string{"p"}},
 	requests.MessagePeek:   {Type: "o", Permissions: []string{"r"}},
 	requests.MessageUpdate: {Type: "o", Permissions: []string{"u"}},
 	requests.MessageDelete: {Type: "o", Permissions: []string{"p"}},
-	requests.MessageClear:  {Type: "o", Permissions: []string{"d"}},
+	requests.MessageClear:  {Type: "o", Permissions: []string{"d"}, Account: true},
 }
 
 // accessPolicies reads or replaces the stored access policies of a queue.

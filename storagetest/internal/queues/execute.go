@@ -25,16 +25,25 @@ func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
 }
 
 // permits returns the failure of an operation that the rights of the caller do not permit.
-func (c *call) permits(name string, kind requests.Kind, now time.Time) *xmlform.Failure {
-	if c.rights == nil {
-		return nil
-	}
-	var policies access.Policies
-	if q := c.store.queues[name]; q != nil {
-		policies = q.policies
-	}
-	if f := c.rights.Check(needs[kind], policies, now); f != nil {
+func (c *call) permits(a address, kind requests.Kind, now time.Time) *xmlform.Failure {
+	if f := c.rights.Check(needs[kind], c.policies(a), now); f != nil {
 		return &xmlform.Failure{Failure: *f}
+	}
+	return nil
+}
+
+// valid returns the failure of a signature that is not valid at a time.
+func (c *call) valid(a address, now time.Time) *xmlform.Failure {
+	if f := c.rights.Valid(c.policies(a), now); f != nil {
+		return &xmlform.Failure{Failure: *f}
+	}
+	return nil
+}
+
+// policies returns the stored access policies of the queue that is addressed.
+func (c *call) policies(a address) access.Policies {
+	if q := c.store.queues[a.queue]; q != nil {
+		return q.policies
 	}
 	return nil
 }
@@ -46,6 +55,8 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	switch {
 	case settings.IsPreflight(c.Request):
 		return xmlform.Preflight(c.settings, c.Request)
+	case c.valid(a, now) != nil:
+		return xmlform.Refuse(c.valid(a, now))
 	case f != nil:
 		return xmlform.Refuse(f)
 	case a == address{} && c.Query.Get("restype") == "service" && c.Query.Get("comp") == "properties":
@@ -59,7 +70,7 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	case kind == requests.Other:
 		return xmlform.Refuse(xmlform.ErrMethod)
 	}
-	if f := c.permits(a.queue, kind, now); f != nil {
+	if f := c.permits(a, kind, now); f != nil {
 		return xmlform.Refuse(f)
 	}
 	if kind == requests.QueueList {

@@ -10,7 +10,7 @@ import (
 var PreflightFailure = protocol.Failure{Status: http.StatusForbidden, Code: "CorsPreflightFailure", Text: "CORS not enabled or no matching rule found for this request."}
 
 // IsPreflight reports whether a request asks what another origin may do.
-func IsPreflight(r *protocol.Request) bool { return r.Method == http.MethodOptions }
+func IsPreflight(r *protocol.Request) bool { return r.SentMethod == http.MethodOptions }
 
 // Preflight returns the header of the answer to a preflight request. ok is false if no rule allows what the request asks for.
 func (s *Settings) Preflight(r *protocol.Request) (header http.Header, ok bool) {
@@ -37,7 +37,7 @@ func (s *Settings) Header(r *protocol.Request) http.Header {
 	}
 	origin := r.Header.Get("Origin")
 	for _, u := range s.rules {
-		if origin != "" && u.allows(origin, r.Method) {
+		if origin != "" && u.allows(origin, r.SentMethod) {
 			header := u.header(origin)
 			if u.ExposedHeaders != "" {
 				header.Set("Access-Control-Expose-Headers", u.ExposedHeaders)

@@ -3,12 +3,15 @@ package settings
 import (
 	"bytes"
 	"encoding/xml"
-	"slices"
+	"maps"
 	"strings"
 )
 
 // Settings are the properties of a service. The zero value has those of a new account.
 type Settings struct {
+	// OfBlobs says that the service is the Blob service, which has more properties.
+	OfBlobs bool
+
 	elements map[string]string // the XML within each element that was set
 	rules    []rule
 }
@@ -17,14 +20,17 @@ const noRetention = "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy>
 
 // defaults are the properties of a new account, in the order in which the service writes them. Elements without a default are
 // written once they are set.
-var defaults = []struct{ name, xml string }{
-	{"Logging", "<Version>1.0</Version><Delete>false</Delete><Read>false</Read><Write>false</Write>" + noRetention},
-	{"HourMetrics", "<Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs><RetentionPolicy><Enabled>true</Enabled><Days>7</Days></RetentionPolicy>"},
-	{"MinuteMetrics", "<Version>1.0</Version><Enabled>false</Enabled>" + noRetention},
-	{"Cors", ""},
-	{"DefaultServiceVersion", ""},
-	{"DeleteRetentionPolicy", ""},
-	{"StaticWebsite", ""},
+var defaults = []struct {
+	name, xml string
+	ofBlobs   bool
+}{
+	{"Logging", "<Version>1.0</Version><Delete>false</Delete><Read>false</Read><Write>false</Write>" + noRetention, false},
+	{"HourMetrics", "<Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs><RetentionPolicy><Enabled>true</Enabled><Days>7</Days></RetentionPolicy>", false},
+	{"MinuteMetrics", "<Version>1.0</Version><Enabled>false</Enabled>" + noRetention, false},
+	{"Cors", "", false},
+	{"DefaultServiceVersion", "", true},
+	{"DeleteRetentionPolicy", "", true},
+	{"StaticWebsite", "", true},
 }
 
 // document is the XML document of properties.
@@ -38,16 +44,26 @@ type element struct {
 	Content string `xml:",innerxml"`
 }
 
+// known reports whether the service has a property.
+func (s *Settings) known(name string) bool {
+	for _, d := range defaults {
+		if d.name == name {
+			return !d.ofBlobs || s.OfBlobs
+		}
+	}
+	return false
+}
+
 // Set sets the properties that an XML document contains. It reports whether the document is valid.
 func (s *Settings) Set(body []byte) bool {
 	var d document
-	if xml.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &d) != nil {
+	if !unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &d) {
 		return false
 	}
 	elements, rules := map[string]string{}, s.rules
 	for _, e := range d.Elements {
 		name := e.XMLName.Local
-		if !slices.ContainsFunc(defaults, func(d struct{ name, xml string }) bool { return d.name == name }) {
+		if _, twice := elements[name]; twice || !s.known(name) {
 			return false
 		}
 		elements[name] = strings.TrimSpace(e.Content)
@@ -61,11 +77,19 @@ func (s *Settings) Set(body []byte) bool {
 	if s.elements == nil {
 		s.elements = map[string]string{}
 	}
-	for name, content := range elements {
-		s.elements[name] = content
-	}
+	maps.Copy(s.elements, elements)
 	s.rules = rules
 	return true
+}
+
+// unmarshal decodes one XML document, which nothing but space follows.
+func unmarshal(text []byte, to any) bool {
+	d := xml.NewDecoder(bytes.NewReader(text))
+	if d.Decode(to) != nil {
+		return false
+	}
+	rest := text[d.InputOffset():]
+	return len(bytes.TrimSpace(rest)) == 0
 }
 
 // XML returns the properties as an XML document.

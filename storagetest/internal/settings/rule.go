@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,12 +16,25 @@ type rule struct {
 	AllowedOrigins, AllowedMethods, AllowedHeaders, ExposedHeaders, MaxAgeInSeconds string
 }
 
+// methods are the methods that a rule can allow.
+var methods = []string{"DELETE", "GET", "HEAD", "MERGE", "POST", "OPTIONS", "PUT", "PATCH"}
+
 func parseRules(content string) ([]rule, bool) {
 	var d struct {
 		Rules []rule `xml:"CorsRule"`
 	}
-	err := xml.Unmarshal([]byte("<Cors>"+content+"</Cors>"), &d)
-	return d.Rules, err == nil && len(d.Rules) <= maxRules
+	if xml.Unmarshal([]byte("<Cors>"+content+"</Cors>"), &d) != nil || len(d.Rules) > maxRules {
+		return nil, false
+	}
+	for _, u := range d.Rules {
+		allowed := split(u.AllowedMethods)
+		unknown := func(method string) bool { return !slices.Contains(methods, method) }
+		_, err := strconv.ParseUint(u.MaxAgeInSeconds, 10, 31)
+		if len(split(u.AllowedOrigins)) == 0 || len(allowed) == 0 || slices.ContainsFunc(allowed, unknown) || err != nil {
+			return nil, false
+		}
+	}
+	return d.Rules, true
 }
 
 func (u *rule) allows(origin, method string) bool {

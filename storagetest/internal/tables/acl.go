@@ -19,7 +19,7 @@ func (c *call) accessPolicies(a address) *response {
 		return refuse(errAuthorization).asXML()
 	case t == nil || a.isEntity:
 		return refuse(errTableNotFound).asXML()
-	case c.Method == http.MethodGet, c.Method == http.MethodHead:
+	case c.Method == http.MethodGet:
 		return (&response{status: http.StatusOK, body: t.policies.XML()}).asXML()
 	case c.Method != http.MethodPut:
 		return refuse(errMethodNotAllowed).asXML()

@@ -39,7 +39,11 @@ type parsedBody struct {
 
 // tunnel replaces the method of a POST by the one that X-HTTP-Method names, for clients whose proxies know few methods.
 func (c *call) tunnel() {
-	if method := c.Header.Get("X-HTTP-Method"); method != "" && c.Method == http.MethodPost {
+	if c.Method != http.MethodPost {
+		return
+	}
+	switch method := c.Header.Get("X-HTTP-Method"); method {
+	case http.MethodGet, http.MethodPut, http.MethodPatch, "MERGE", http.MethodDelete:
 		c.Method = method
 	}
 }
@@ -107,22 +111,6 @@ func (c *call) parseOperations() *odata.Failure {
 		c.operations = append(c.operations, op)
 	}
 	return nil
-}
-
-// selection returns the names in $select; nil: all properties.
-func (c *call) selection() ([]string, *odata.Failure) {
-	text := c.Query.Get("$select")
-	if text == "" || text == "*" {
-		return nil, nil
-	}
-	var names []string
-	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			return nil, odata.QuerySyntax
-		}
-		names = append(names, name)
-	}
-	return names, nil
 }
 
 // preference returns what an insert prefers: "return-content", "return-no-content" or "".

@@ -6,6 +6,7 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
+	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
 )
 
 // Describe implements protocol.Call.
@@ -54,7 +55,7 @@ func (c *call) Describe(withBody bool) protocol.Description {
 func (c *call) kind(a address, f *odata.Failure) requests.Kind {
 	conditional := c.Header.Get("If-Match") != ""
 	switch {
-	case f != nil || a.resource == "" || c.Query.Has("comp") || c.Query.Has("restype"):
+	case f != nil || settings.IsPreflight(c.Request) || a.resource == "" || c.Query.Has("comp") || c.Query.Has("restype"):
 		return requests.Other
 	case a.resource == batchResource:
 		return requests.Transaction

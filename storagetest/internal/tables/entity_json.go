@@ -1,28 +1,25 @@
 package tables
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 )
 
 // writeEntity writes an entity as an element of a list.
-func (c *call) writeEntity(w *odata.Writer, e *entity, table string, selected []string) {
+func (c *call) writeEntity(w *odata.Writer, e *entity, table string, selected *selection) {
 	c.write(w, e, table, selected, false)
 }
 
 // entityJSON returns an entity as the body of a response, with the address of its metadata.
-func (c *call) entityJSON(e *entity, table string, selected []string) []byte {
+func (c *call) entityJSON(e *entity, table string, selected *selection) []byte {
 	var w odata.Writer
 	c.write(&w, e, table, selected, true)
 	return w.Bytes()
 }
 
-func (c *call) write(w *odata.Writer, e *entity, table string, selected []string, isBody bool) {
+func (c *call) write(w *odata.Writer, e *entity, table string, selected *selection, isBody bool) {
 	w.Open()
 	if c.level != odata.NoMetadata && isBody {
-		w.Member("odata.metadata", c.Base+"/$metadata#"+table+"/@Element"+formatSelection(selected))
+		w.Member("odata.metadata", c.Base+"/$metadata#"+table+"/@Element"+selected.String())
 	}
 	switch c.level {
 	case odata.FullMetadata:
@@ -38,34 +35,27 @@ func (c *call) write(w *odata.Writer, e *entity, table string, selected []string
 	if c.level == odata.FullMetadata {
 		timestampLevel = odata.FullMetadata
 	}
-	all := selected == nil
-	if all || slices.Contains(selected, "PartitionKey") {
+	if selected.has("PartitionKey") {
 		w.Member("PartitionKey", e.pk)
 	}
-	if all || slices.Contains(selected, "RowKey") {
+	if selected.has("RowKey") {
 		w.Member("RowKey", e.rk)
 	}
-	if all || slices.Contains(selected, "Timestamp") {
+	if selected.has("Timestamp") {
 		w.Property(odata.Property{Name: "Timestamp", Type: odata.DateTime, Value: e.timestamp}, timestampLevel)
 	}
 	for _, p := range e.properties {
-		if all || slices.Contains(selected, p.Name) {
+		if selected.has(p.Name) {
 			w.Property(p, c.level)
 		}
 	}
-	for i, name := range selected {
-		if _, ok := e.Property(name); !ok && !slices.Contains(selected[:i], name) {
-			w.Key(name)
-			w.WriteString("null")
+	if selected != nil {
+		for _, name := range selected.names {
+			if _, ok := e.Property(name); !ok {
+				w.Key(name)
+				w.WriteString("null")
+			}
 		}
 	}
 	w.Close()
-}
-
-// formatSelection returns the part of a metadata address that names the selected properties.
-func formatSelection(names []string) string {
-	if names == nil {
-		return ""
-	}
-	return "&$select=" + strings.Join(names, ",")
 }

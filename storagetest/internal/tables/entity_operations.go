@@ -46,7 +46,7 @@ func (c *call) get(a address) *response {
 	if e == nil || !c.grant.covers(a.pk, a.rk) {
 		return refuse(errNotFound)
 	}
-	selected, f := c.selection()
+	selected, f := parseSelection(c.Query.Get("$select"))
 	if f != nil {
 		return refuse(f)
 	}

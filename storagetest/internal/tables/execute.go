@@ -32,6 +32,8 @@ func (c *call) execute(now time.Time, in protocol.Injection) *response {
 	switch {
 	case settings.IsPreflight(c.Request):
 		return c.preflight()
+	case c.valid() != nil:
+		return refuse(c.valid())
 	case f != nil:
 		return refuse(f)
 	case a.resource == batchResource && c.Method == http.MethodPost:

@@ -16,12 +16,27 @@ func (c *call) check(n access.Need) *odata.Failure {
 	if c.grant == nil {
 		return nil
 	}
-	var policies access.Policies
-	if t := c.store.table(c.grant.table); t != nil {
-		policies = t.policies
-	}
-	if f := c.grant.Check(n, policies, c.now); f != nil {
+	if f := c.grant.Check(n, c.policies(), c.now); f != nil {
 		return refusalOf(f)
+	}
+	return nil
+}
+
+// valid returns the failure of a grant that is not valid at the time of the execution.
+func (c *call) valid() *odata.Failure {
+	if c.grant == nil {
+		return nil
+	}
+	if f := c.grant.Valid(c.policies(), c.now); f != nil {
+		return refusalOf(f)
+	}
+	return nil
+}
+
+// policies returns the stored access policies of the table of the grant.
+func (c *call) policies() access.Policies {
+	if t := c.store.table(c.grant.table); t != nil {
+		return t.policies
 	}
 	return nil
 }

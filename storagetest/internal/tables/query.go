@@ -17,7 +17,7 @@ const maxPage = 1000
 // query is the query string of a query of entities or of tables.
 type query struct {
 	filter    *odata.Filter
-	selected  []string // nil: all properties
+	selected  *selection
 	top       int
 	start     position
 	nextTable *string
@@ -38,7 +38,7 @@ func (c *call) parseQuery() (q query, f *odata.Failure) {
 				f = odata.InvalidInput
 			}
 		case "$select":
-			q.selected, f = c.selection()
+			q.selected, f = parseSelection(value)
 		case "$top":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 || n > maxPage {
@@ -126,7 +126,7 @@ func (c *call) selectionAsSent(q query) string {
 	if c.Query.Has("$select") && q.selected == nil {
 		return "&$select=" + c.Query.Get("$select")
 	}
-	return formatSelection(q.selected)
+	return q.selected.String()
 }
 
 // A continuation token is 1!length!text, where text is the base64 of a key in an alphabet that is plain in URLs.

@@ -21,7 +21,7 @@ func (c *call) preflight() *response {
 
 // properties reads or sets the properties of the service.
 func (c *call) properties() *response {
-	need := access.Need{Type: "s", Permissions: []string{"r"}}
+	need := access.Need{Type: "s", Permissions: []string{"r"}, Account: true}
 	if c.Method == http.MethodPut {
 		need.Permissions = []string{"w"}
 	}

@@ -38,7 +38,7 @@ func (c *call) tableOperation(a address, now time.Time) *response {
 
 // checkTables returns the failure of an operation on tables that a signature does not permit.
 func (c *call) checkTables() *odata.Failure {
-	need := access.Need{Type: "c"}
+	need := access.Need{Type: "c", Account: true}
 	switch c.Method {
 	case http.MethodGet:
 		need.Permissions = []string{"l"}
@@ -46,9 +46,6 @@ func (c *call) checkTables() *odata.Failure {
 		need.Permissions = []string{"d"}
 	default:
 		need.Permissions = []string{"c", "w"}
-	}
-	if c.grant != nil && !c.grant.IsAccount() {
-		return errAuthorization
 	}
 	return c.check(need)
 }

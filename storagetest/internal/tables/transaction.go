@@ -59,7 +59,7 @@ func (c *call) executeOperation(i int, now time.Time, written map[string]bool) *
 	case i >= maxOperations:
 		return refuse(errTooManyOperations)
 	case !c.changeSet:
-		return op.get(a)
+		return op.entityOperation(a, now)
 	case op.Method == http.MethodGet:
 		return refuse(odata.InvalidInput)
 	}

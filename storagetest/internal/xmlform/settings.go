@@ -20,7 +20,7 @@ func Preflight(s *settings.Settings, r *protocol.Request) *Response {
 
 // Properties reads or sets the properties of a service.
 func Properties(s *settings.Settings, r *protocol.Request, rights *access.Rights, now time.Time) *Response {
-	need := access.Need{Type: "s", Permissions: []string{"r"}}
+	need := access.Need{Type: "s", Permissions: []string{"r"}, Account: true}
 	if r.Method == http.MethodPut {
 		need.Permissions = []string{"w"}
 	}

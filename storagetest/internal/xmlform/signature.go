@@ -14,7 +14,7 @@ import (
 
 // Check checks the address, the signature with the account's key, the shared access signature or the token, and the version of a
 // request. verify checks the shared access signature. Check returns the rights of such a signature, nil for all rights, or the refusal.
-func Check(r *protocol.Request, now time.Time, verify func() (*access.Rights, *protocol.Failure)) (*access.Rights, *Failure) {
+func Check(r *protocol.Request, now time.Time, verify func() (*access.Rights, *protocol.Failure)) (rights *access.Rights, f *Failure) {
 	switch {
 	case r.OtherAccount:
 		return nil, ErrAuthentication
@@ -23,19 +23,21 @@ func Check(r *protocol.Request, now time.Time, verify func() (*access.Rights, *p
 	case settings.IsPreflight(r):
 		return nil, nil // without a signature
 	case access.HasSignature(r):
-		rights, f := verify()
+		verified, f := verify()
 		if f != nil {
 			return nil, &Failure{Failure: *f}
 		}
-		return rights, nil
+		rights = verified
 	case !r.HasToken() && !hasKeySignature(r, now):
 		return nil, ErrAuthentication
+	}
+	switch {
 	case r.Version == "":
 		return nil, ErrNotImplemented // the version of 2009
 	case !protocol.ValidVersion(r.Version) && !r.Lenient:
 		return nil, InvalidHeader("x-ms-version", r.Version)
 	}
-	return nil, nil
+	return rights, nil
 }
 
 // hasKeySignature reports whether a request has a signature with the account's key, in the long form or in the short one.
