@@ -46,6 +46,26 @@ func (s inProcess) Client() azcore.ClientOptions {
 	return azcore.ClientOptions{Transport: s.Service}
 }
 
+// adverse is a service of storagetest that throttles, moves partitions, shortens pages and is late, by a seed. Requests are repeated, so
+// their numbers are not compared.
+type adverse struct{ inProcess }
+
+func (adverse) Name() string { return "adverse storagetest" }
+func (a adverse) Client() azcore.ClientOptions {
+	o := a.inProcess.Client()
+	o.Retry.RetryDelay, o.Retry.MaxRetries = time.Millisecond, 20
+	return o
+}
+
+// newAdverse returns a new adverse service at a port.
+func newAdverse(seed uint64) (adverse, error) {
+	s := storagetest.New(&storagetest.Options{Faults: storagetest.Adverse(storagetest.Adversity{
+		Seed: seed, PartitionRate: -1, AccountRate: -1, Move: 2 * time.Millisecond, Delay: 2 * time.Millisecond,
+	})})
+	connection, err := s.Listen()
+	return adverse{inProcess{s, connection}}, err
+}
+
 // plain is a service for clients of the Table service without the policies of table.ClientOptions, so that every entity passes
 // through the SDK.
 type plain struct{ backend }
@@ -109,6 +129,12 @@ func TestMain(m *testing.M) {
 	memory := inProcess{double, connection}
 	backends = append(backends, plain{memory}, memory)
 	ways = append(ways, backends...)
+	hostile, err := newAdverse(1)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	ways = append(ways, hostile)
 	if testing.Short() {
 		os.Exit(m.Run())
 	}

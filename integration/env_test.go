@@ -56,7 +56,11 @@ func freshName() string {
 // wantRequests("none").
 func (e *env) wantRequests(want string) {
 	e.Helper()
-	if got := e.counter.Take().String(); got != want {
+	got := e.counter.Take().String()
+	if _, is := e.backend.(adverse); is {
+		return // requests are repeated, and pages are short
+	}
+	if got != want {
 		e.Errorf("requests: got %s; want %s", got, want)
 	}
 }

@@ -14,6 +14,9 @@ func TestBehaviour(t *testing.T) {
 			t.Parallel()
 			for _, part := range parts {
 				for name, test := range part {
+					if _, is := b.(adverse); is && notAdverse[name] != "" {
+						continue
+					}
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
 						test(newEnv(t, b))
@@ -22,6 +25,15 @@ func TestBehaviour(t *testing.T) {
 			}
 		})
 	}
+}
+
+// notAdverse are the stories that an adverse service changes, with what it changes.
+var notAdverse = map[string]string{
+	"update loses nothing": "writes without operation IDs, whose outcomes a status of 500 leaves unknown",
+	"pages":                "the number of pages",
+	"budgets":              "the number of requests",
+	"blob pages":           "the number of blobs in a page",
+	"block blob list":      "the first page alone",
 }
 
 // suite is the behaviour suite, by story.

@@ -20,8 +20,8 @@ type Adversity struct {
 	// and 20,000, as in the live service. Negative rates are no limits.
 	PartitionRate, AccountRate int
 
-	// Move is how long requests to a partition fail with 500 OperationTimedOut when the service moves it. Defaults to 2 seconds. A
-	// negative time lets no partition move.
+	// Move is how long requests to a partition fail with 500 OperationTimedOut when the service moves it. It does not move again
+	// within 20 times of that. Defaults to 2 seconds. A negative time lets no partition move.
 	Move time.Duration
 
 	// Delay is the longest time that a response is late. Defaults to 20 milliseconds. A negative time lets no response be late.
@@ -35,6 +35,9 @@ const (
 	moves          = 200 // of the requests for entities
 	delays         = 10
 )
+
+// rest is how long a partition does not move again, in times of a move.
+const rest = 20
 
 // Adverse returns a plan that makes the service as unpleasant as the live service may be at any time: short and empty pages, tokens
 // without a row, throttled partitions, partitions that move, late responses. No request and no response is lost, so a program that
@@ -71,8 +74,10 @@ func (a *adverse) plan(r Request) Fault {
 		switch {
 		case partitionPage && r.Kind == requests.Query:
 			return PartitionPage()
+		case shortPage && continues(r):
+			return ShortPage(1 + random.IntN(3)) // not 0, since a token that repeats itself would have no end
 		case shortPage:
-			return ShortPage(random.IntN(4))
+			return ShortPage(random.IntN(2))
 		}
 	case requests.Get, requests.Insert, requests.Replace, requests.Merge, requests.InsertOrReplace, requests.InsertOrMerge, requests.Delete, requests.Transaction:
 		if f := a.refusal(r, move); f != (Fault{}) {
@@ -85,10 +90,15 @@ func (a *adverse) plan(r Request) Fault {
 	return Fault{}
 }
 
+// continues reports whether a request asks for a page that is not the first.
+func continues(r Request) bool {
+	return strings.Contains(r.URL, "NextPartitionKey=") || strings.Contains(r.URL, "NextTableName=") || strings.Contains(r.URL, "marker=")
+}
+
 // refusal returns the refusal of a request for entities, if its partition moves, or if it or the account is throttled.
 func (a *adverse) refusal(r Request, move bool) Fault {
 	partition, entities := partitionOf(r)
-	if move && a.Move > 0 && !r.Time.Before(a.moving[partition]) {
+	if move && a.Move > 0 && !r.Time.Before(a.moving[partition].Add(rest*a.Move)) {
 		a.moving[partition] = r.Time.Add(a.Move)
 	}
 	if r.Time.Before(a.moving[partition]) {
