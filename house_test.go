@@ -75,7 +75,7 @@ var arrows = map[string][]string{
 	"storagetest/internal/queues":   {"requests", "storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings", "storagetest/internal/xmlform"},
 	"storagetest/internal/xmlform":  {"storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings"},
 
-	"integration": {},
+	"integration": {}, "integration/peers": {},
 	"patterns":    {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
 }
 

@@ -101,7 +101,7 @@ func containerLifecycle(e *env) {
 	e.must(err)
 	_, err = c.Delete(ctx, nil)
 	e.must(err)
-	_, err = c.Delete(ctx, nil)
+	_, err = c.GetProperties(ctx, nil)
 	e.wantBlobCode(err, bloberror.ContainerNotFound)
 }
 

@@ -45,12 +45,6 @@ var blobDifferences = []difference{
 		head, _ := b.send("GET", b.path, "")
 		return head.Get("Content-MD5")
 	}, "", "DMF1ucDxtqgxw5niaXcmYQ=="},
-	{"B", "a Content-Type that is removed", func(p *rawClient) string {
-		b := p.blob()
-		b.send("PUT", b.path+"?comp=properties", "")
-		head, _ := b.send("HEAD", b.path, "")
-		return head.Get("Content-Type")
-	}, "application/octet-stream", ""},
 	{"B", "an append blob that is created with content", func(p *rawClient) string {
 		b := p.blob()
 		return b.result("PUT", b.path, "a", "x-ms-blob-type", "AppendBlob")
@@ -76,6 +70,18 @@ var blobDifferences = []difference{
 		b.send("DELETE", b.container+"?restype=container", "")
 		return b.result("PUT", b.container+"?restype=container", "")
 	}, "409 ContainerBeingDeleted", "done"},
+	{"B", "a second deletion of a container", func(p *rawClient) string {
+		b := p.blob()
+		b.send("DELETE", b.container+"?restype=container", "")
+		return b.result("DELETE", b.container+"?restype=container", "")
+	}, "done", "404 ContainerNotFound"},
+	{"B", "a container without a name", func(p *rawClient) string {
+		return p.blob().result("PUT", "/?restype=container", "")
+	}, "400 InvalidQueryParameterValue", "400 "},
+	{"B", "a retention of 366 days", func(p *rawClient) string {
+		body := "<StorageServiceProperties><DeleteRetentionPolicy><Enabled>true</Enabled><Days>366</Days></DeleteRetentionPolicy></StorageServiceProperties>"
+		return p.blob().result("PUT", "/?restype=service&comp=properties", body)
+	}, "400 InvalidXmlDocument", "done"},
 	{"B", "the error text of an invalid container name", func(p *rawClient) string {
 		_, body := p.blob().send("PUT", "/My-Logs?restype=container", "")
 		text, _, _ := strings.Cut(xmlPart(body, "Message"), "\n")

@@ -22,7 +22,7 @@ import (
 func TestAdverse(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
-	for seed := range uint64(20) {
+	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			s := storagetest.New(&storagetest.Options{Faults: storagetest.Adverse(storagetest.Adversity{Seed: seed})})
 			staff := s.Tables().NewClient("staff")

@@ -85,7 +85,7 @@ func TestBlobLimits(t *testing.T) {
 		{"PUT /logs?restype=container&comp=acl", "", "x-ms-blob-public-access: blob", 501, "NotImplemented"},
 		{"PUT /logs?restype=container&comp=acl", "<a", "", 400, "InvalidXmlDocument"},
 		{"GET /none?restype=container&comp=acl", "", "", 404, "ContainerNotFound"},
-		{"GET /?comp=stats&restype=service", "", "", 501, "NotImplemented"},
+		{"GET /?comp=userdelegationkey&restype=service", "", "", 501, "NotImplemented"},
 	}, r.state)
 	// These requests are just within the limits.
 	r.create("/logs/" + strings.Repeat("x", 1024))

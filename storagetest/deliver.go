@@ -22,7 +22,7 @@ func (s *Service) DeliverOne(i int) Request {
 	s.mu.Lock()
 	late := s.late.take(i)
 	s.mu.Unlock()
-	resp := s.execute(late.call, protocol.Injection{})
+	resp := s.execute(late.received, protocol.Injection{})
 	r := late.request
 	r.Status, r.Code, r.Late = resp.Status, resp.Code, true
 	s.report(r)

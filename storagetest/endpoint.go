@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
@@ -33,6 +34,15 @@ func (e endpoint) host() string { return "." + e.name + ".storagetest.test" }
 // ConnectionString returns a connection string for clients whose Transport is the Service.
 func (s *Service) ConnectionString() string {
 	return s.connectionString(func(e endpoint) string { return "http://" + s.account.Name + e.host() })
+}
+
+// secondaryAccount returns the name of the account in addresses of the second location.
+func (s *Service) secondaryAccount() string { return s.account.Name + "-secondary" }
+
+// SecondaryConnectionString returns a connection string of the second location for clients whose Transport is the Service. At a port
+// of Listen, the path of the second location begins with the account and "-secondary". See [Options.GeoRedundant].
+func (s *Service) SecondaryConnectionString() string {
+	return s.connectionString(func(e endpoint) string { return "http://" + s.secondaryAccount() + e.host() })
 }
 
 // connectionString returns a connection string with the address of each endpoint.
@@ -66,7 +76,7 @@ func (s *Service) endpointOf(r *http.Request, host string) (e endpoint, inProces
 }
 
 // receive passes a request to the service that it was sent to.
-func (s *Service) receive(r *http.Request, body []byte) (*protocol.Request, protocol.Call) {
+func (s *Service) receive(r *http.Request, body []byte) *received {
 	header := http.Header{}
 	for name, values := range r.Header { // the SDK does not use Go's spelling of some names
 		header[http.CanonicalHeaderKey(name)] = values
@@ -86,16 +96,36 @@ func (s *Service) receive(r *http.Request, body []byte) (*protocol.Request, prot
 		Account: &s.account, Base: scheme + "://" + host, Version: header.Get("x-ms-version"), BadQuery: err != nil,
 		Remote: remoteAddress(r), Secure: scheme == "https", SentMethod: r.Method, Lenient: s.lenient,
 	}
-	if !inProcess {
-		// At a port, the path begins with the account.
-		rest, ok := strings.CutPrefix(req.Path, "/"+s.account.Name)
-		if ok && (rest == "" || rest[0] == '/') {
-			req.Base, req.Path = req.Base+"/"+s.account.Name, rest
-		} else {
-			req.OtherAccount = true
+	account := strings.TrimSuffix(host, e.host())
+	if !inProcess { // at a port, the path begins with the account
+		account, req.Path = cutAccount(req.Path)
+		req.Base += "/" + account
+		req.OtherAccount = account != s.account.Name && account != s.secondaryAccount()
+	}
+	now, service := s.Now(), e.service
+	if account == s.secondaryAccount() {
+		req.Secondary, req.LastSync = true, s.lastSync(now)
+		if s.replica.services != nil {
+			service = s.replica.services[e.name]
 		}
 	}
-	return req, e.service.Receive(req, s.Now())
+	return &received{req, e.name, service.Receive(req, now)}
+}
+
+// lastSync returns the time until which the second location has all changes.
+func (s *Service) lastSync(now time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replica.synchronize(now)
+}
+
+// cutAccount cuts the account off a path.
+func cutAccount(path string) (account, rest string) {
+	path = strings.TrimPrefix(path, "/")
+	if i := strings.IndexByte(path, '/'); i >= 0 {
+		return path[:i], path[i:]
+	}
+	return path, ""
 }
 
 // remoteAddress returns the address of the client of a request that arrived at a port, or "".
@@ -115,8 +145,7 @@ func (s *Service) Describe(r *http.Request) (Request, *http.Request, error) {
 		r = r.Clone(r.Context())
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	_, call := s.receive(r, body)
-	out := newRequest(call.Describe(true))
+	out := newRequest(s.receive(r, body).call.Describe(true))
 	out.Method, out.URL, out.Time = r.Method, r.URL.String(), s.Now()
 	return out, r, nil
 }

@@ -72,16 +72,16 @@ func (o *outcome) shorten(f Fault) {
 
 // handle executes a request with its fault.
 func (s *Service) handle(r *http.Request, body []byte) *outcome {
-	req, call := s.receive(r, body)
-	record := s.admit(r, req, call)
+	req := s.receive(r, body)
+	record := s.admit(r, req)
 	f := record.Fault
 	o := &outcome{delay: f.delay}
 	respond := func(resp *protocol.Response) {
 		o.response = resp
 		record.Status, record.Code = resp.Status, resp.Code
 	}
-	execute := func() { respond(s.execute(call, f.injection())) }
-	fail := func() { respond(s.fail(call, f.failure())) }
+	execute := func() { respond(s.execute(req, f.injection())) }
+	fail := func() { respond(s.fail(req, f.failure())) }
 	switch f.kind {
 	case notSent:
 		o.err = errConnectionRefused
@@ -115,8 +115,8 @@ func (s *Service) handle(r *http.Request, body []byte) *outcome {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if (f.kind == late || f.kind == lateDuplicate) && call.Accepted() {
-		s.late.add(record, call, f.n)
+	if (f.kind == late || f.kind == lateDuplicate) && req.call.Accepted() {
+		s.late.add(record, req, f.n)
 	}
 	if o.response != nil {
 		o.response.Header.Set("Date", s.now().UTC().Format(http.TimeFormat))
@@ -128,14 +128,14 @@ func (s *Service) handle(r *http.Request, body []byte) *outcome {
 
 // admit numbers a request, delivers the late requests that arrive before it, and asks the plan for the fault. The plan may call the
 // methods of the Service, so the lock is not held then.
-func (s *Service) admit(r *http.Request, req *protocol.Request, call protocol.Call) Request {
+func (s *Service) admit(r *http.Request, req *received) Request {
 	s.planning.Lock()
 	defer s.planning.Unlock()
 	s.mu.Lock()
 	s.number++
 	number, plan := s.number, s.plan
 	req.ID = requestID(number)
-	record := newRequest(call.Describe(call.Accepted()))
+	record := newRequest(req.call.Describe(req.call.Accepted()))
 	record.Number, record.Method, record.URL, record.Time = number, r.Method, r.URL.String(), s.now()
 	s.mu.Unlock()
 	s.deliverBefore(number)

@@ -1,24 +1,20 @@
 package storagetest
 
-import (
-	"slices"
-
-	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
-)
+import "slices"
 
 // lateRequest is a request that arrives later.
 type lateRequest struct {
-	request Request
-	call    protocol.Call
-	before  int // the number of the request before which it arrives; 0: only when delivered
+	request  Request
+	received *received
+	before   int // the number of the request before which it arrives; 0: only when delivered
 }
 
 // lateRequests are the requests that have not arrived yet, in the order in which they were sent.
 type lateRequests []lateRequest
 
 // add adds a request. The request arrives after others further requests, or if others is 0, only when delivered.
-func (l *lateRequests) add(r Request, call protocol.Call, others int) {
-	late := lateRequest{request: r, call: call}
+func (l *lateRequests) add(r Request, received *received, others int) {
+	late := lateRequest{request: r, received: received}
 	if others > 0 {
 		late.before = r.Number + others + 1
 	}

@@ -93,8 +93,7 @@ func (s *Service) receiveAt(w http.ResponseWriter, r *http.Request) (*outcome, e
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		_, call := s.receive(r, nil)
-		return &outcome{response: s.fail(call, protocol.RequestBodyTooLarge)}, nil
+		return &outcome{response: s.fail(s.receive(r, nil), protocol.RequestBodyTooLarge)}, nil
 	case err != nil:
 		return nil, err
 	}

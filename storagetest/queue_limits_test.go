@@ -88,7 +88,7 @@ func TestQueueLimits(t *testing.T) {
 		{"PATCH /hints/messages", "", 405, "UnsupportedHttpVerb", "", "The resource doesn't support specified Http Verb."},
 		{"PUT /hints?comp=acl", "<a", 400, "InvalidXmlDocument", "<LineNumber>0</LineNumber><LinePosition>0</LinePosition><Reason />", "XML specified is not syntactically valid."},
 		{"GET /none?comp=acl", "", 404, "QueueNotFound", "", "The specified queue does not exist."},
-		{"GET /?comp=stats&restype=service", "", 501, "NotImplemented", "", "The requested operation is not implemented on the specified resource."},
+		{"GET /?comp=userdelegationkey&restype=service", "", 501, "NotImplemented", "", "The requested operation is not implemented on the specified resource."},
 		{"GET /?comp=list&maxresults=0", "", 400, "OutOfRangeQueryParameterValue", between("maxresults", "0", "1", "2147483647"), outOfRange},
 		{"GET /?comp=list&marker=x", "", 400, "InvalidMarker", "", "The specified marker is invalid."},
 	} {

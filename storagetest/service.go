@@ -42,6 +42,10 @@ type Options struct {
 	// may call the methods of the Service and must not send requests.
 	AfterRequest func(Request)
 
+	// GeoRedundant adds a second location from which clients can read, as accounts with read-access geo-redundant replication have. See
+	// [Service.SecondaryConnectionString] and [Service.SetLag]. Each change is then executed twice.
+	GeoRedundant bool
+
 	// NameReuseDelay is the time before the name of a deleted table, queue or container can be used again. Defaults to 40 seconds. A negative
 	// delay allows reuse at once.
 	NameReuseDelay time.Duration
@@ -91,6 +95,7 @@ type Service struct {
 	number  int // of the last request
 	log     requestLog
 	late    lateRequests
+	replica replica
 	servers []*http.Server
 	ports   map[string]string // the service at each address that Listen has opened
 }
@@ -116,20 +121,30 @@ func New(o *Options) *Service {
 	if opt.RequestLogSize == 0 {
 		opt.RequestLogSize = 10_000
 	}
-	return &Service{
+	s := &Service{
 		account:      protocol.Account{Name: opt.Account, Key: opt.Key, MaxSkew: opt.MaxSkew},
 		lenient:      opt.Lenient,
 		addresses:    opt.Addresses,
 		client:       opt.Client,
 		clock:        opt.Now,
 		afterRequest: opt.AfterRequest,
-		tables:       tables.New(tables.Options{NameReuseDelay: opt.NameReuseDelay, Lenient: opt.Lenient}),
-		queues:       queues.New(queues.Options{NameReuseDelay: opt.NameReuseDelay, ShuffleSeed: opt.ShuffleSeed, ReceiptMismatch: opt.ReceiptMismatch}),
-		blobs:        blobs.New(blobs.Options{NameReuseDelay: opt.NameReuseDelay}),
 		plan:         opt.Faults,
 		log:          requestLog{size: opt.RequestLogSize},
 		ports:        map[string]string{},
 	}
+	s.tables, s.queues, s.blobs = newServices(&opt)
+	if opt.GeoRedundant {
+		t, q, b := newServices(&opt)
+		s.replica.services = map[string]protocol.Service{"table": t, "queue": q, "blob": b}
+	}
+	return s
+}
+
+// newServices returns the services of one location.
+func newServices(o *Options) (*tables.Service, *queues.Service, *blobs.Service) {
+	return tables.New(tables.Options{NameReuseDelay: o.NameReuseDelay, Lenient: o.Lenient}),
+		queues.New(queues.Options{NameReuseDelay: o.NameReuseDelay, ShuffleSeed: o.ShuffleSeed, ReceiptMismatch: o.ReceiptMismatch}),
+		blobs.New(blobs.Options{NameReuseDelay: o.NameReuseDelay})
 }
 
 // Account returns the account's name.

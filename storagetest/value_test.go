@@ -143,7 +143,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"GET", "/other" + row[6:], "", 404, "TableNotFound", nil},
 		{"GET", "/staff()/more", "", 400, "InvalidInput", nil},
 		{"GET", "/", "", 501, "NotImplemented", nil},
-		{"GET", "/?comp=stats&restype=service", "", 501, "NotImplemented", nil},
+		{"GET", "/?comp=userdelegationkey&restype=service", "", 501, "NotImplemented", nil},
 		{"GET", "/$batch", "", 405, "MethodNotAllowed", nil},
 		{"POST", row, `{}`, 405, "MethodNotAllowed", nil},
 		{"PUT", "/staff", `{}`, 405, "MethodNotAllowed", nil},

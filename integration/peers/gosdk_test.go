@@ -1,112 +1,167 @@
 package peers
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// suite is a module of the Go SDK, whose own tests call the live service.
+// suite is a package of the Go SDK, whose own tests call the live service.
 type suite struct {
-	module   string
-	packages []string
-	skip     string   // the tests that need more than a storage account, as a regular expression
-	fails    []string // the tests that fail, with what storagetest has not
+	name           string
+	module, folder string
+	skip           string // the tests that need what storagetest has not, as a regular expression
+	tests          int    // that remain
 }
+
+const sdk = "github.com/Azure/azure-sdk-for-go/sdk/"
+
+// What the tests need that storagetest has not.
+const (
+	users    = `Audience|UDS|UserDelegation|DelegationSAS|O[Aa]uth|TokenCredential|IdentitySAS|CopySourceAuth|Test(Append|Block)BlobClient$` // and their tokens
+	accounts = `VID$|Version|Expiry|Undelete|Restore|Scope|System$|DirectorySAS|WithHTTP$`                                                   // of other kinds
+	features = `CPK|Copy|FromU|Snapshot|Tag|Tier|Batch|Seal|Rehydrate|PermanentDelete|FilterBlobs|IncludeMultiple|UploadDownload(Stream)?$|UploadStreamToBlobProperties`
+	memory   = `LargeBlock`
+
+	needs  = `Example|/(` + users + `|` + accounts + `|` + features + `|` + memory + `)`
+	cosmos = `Example|Cosmos|/_(cosmos|storage_tc|cosmos_tc)$`
+)
 
 var suites = []suite{
-	{module: "github.com/Azure/azure-sdk-for-go/sdk/data/aztables", packages: []string{"."}, skip: `(?i)cosmos|_tc$|TokenCredential|Example`},
-	{module: "github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2", packages: []string{"."}, skip: `Example`},
+	{"aztables", sdk + "data/aztables", ".", cosmos, 69},
+	{"azqueue", sdk + "storage/azqueue/v2", ".", needs, 70},
+	{"service", sdk + "storage/azblob", "service", needs, 25},
+	{"container", sdk + "storage/azblob", "container", needs, 57},
+	{"blob", sdk + "storage/azblob", "blob", needs, 68},
+	{"blockblob", sdk + "storage/azblob", "blockblob", needs, 55},
+	{"appendblob", sdk + "storage/azblob", "appendblob", needs, 57},
+	{"lease", sdk + "storage/azblob", "lease", needs, 10},
 }
 
-// TestGoSDK: the tests of the official Go SDK pass on storagetest.
+// TestGoSDK: the tests of the official Go SDK pass on storagetest. If AZTABLEKIT_PEERS is "azurite", the test also says how many pass
+// on the emulator, for comparison. The emulator does not see there that requests use HTTPS.
 func TestGoSDK(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the tests of other modules")
 	}
 	t.Parallel()
+	var settings map[string]string
+	if os.Getenv("AZTABLEKIT_PEERS") == "azurite" {
+		emulator, err := azurite.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(emulator.Stop)
+		settings = settingsOf(emulator.ConnectionString)
+	}
 	for _, u := range suites {
-		t.Run(filepath.Base(strings.TrimSuffix(u.module, "/v2")), func(t *testing.T) {
+		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()
-			s := storagetest.New(&storagetest.Options{Account: "peers", NameReuseDelay: -1})
-			passed, failed := u.run(t, live(t, inMemory(s)), s.Account(), s.Key())
-			t.Logf("%d passed, %d failed", len(passed), len(failed))
-			if len(passed) == 0 {
-				t.Error("got no test that passed")
+			program := u.compile(t)
+			s := storagetest.New(&storagetest.Options{Account: "peers", GeoRedundant: true})
+			passed, failed, output := program.run(t, u.skip, live(t, inMemory(s)), s.Account(), s.Key())
+			if len(passed) != u.tests || len(failed) > 0 {
+				t.Errorf("storagetest: got %d tests that passed and %q that failed; want %d and none\n%s", len(passed), failed, u.tests, output)
 			}
-			for _, name := range failed {
-				if !slices.Contains(u.fails, name) {
-					t.Errorf("%s failed", name)
-				}
+			if settings == nil {
+				return
 			}
-			for _, name := range u.fails {
-				if !slices.Contains(failed, name) {
-					t.Errorf("%s passed; want it not among those that fail", name)
-				}
-			}
+			passed, failed, _ = program.run(t, u.skip, live(t, emulated(t, settings)), settings["AccountName"], settings["AccountKey"])
+			t.Logf("Azurite: %d of %d pass; failed %q", len(passed), u.tests, failed)
 		})
 	}
 }
 
-// run runs the tests of a module in a copy of its folder, behind a proxy. It returns the tests without subtests.
-func (u *suite) run(t *testing.T, proxy, account, key string) (passed, failed []string) {
+// program is a compiled test program. It runs in a folder of the package's files.
+type program struct{ name, folder string }
+
+// compile compiles the tests of a package in a copy of its module.
+func (u *suite) compile(t *testing.T) program {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", u.module).Output()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(source(t, u.module))); err != nil {
+		t.Fatal(err)
+	}
+	p := program{filepath.Join(dir, "suite.test"), filepath.Join(dir, u.folder)}
+	withoutSleep(t, p.folder)
+	compile := exec.Command("go", "test", "-c", "-vet=off", "-trimpath", "-o", p.name)
+	compile.Dir, compile.Env = p.folder, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", u.module, err, out)
+	}
+	return p
+}
+
+// run runs the tests with an account. It returns the tests without subtests that passed and that failed, and what they print.
+func (p program) run(t *testing.T, skip string, environment []string, account, key string) (passed, failed []string, output string) {
+	t.Helper()
+	tests := exec.Command(p.name, "-test.v", "-test.timeout=5m", "-test.skip="+skip)
+	tests.Dir, tests.Env = p.folder, slices.Concat(os.Environ(), environment, []string{
+		"AZURE_RECORD_MODE=live", "PROXY_MANUAL_START=true", "GITHUB_ACTIONS=", "TF_BUILD=", "TABLES_COSMOS_ACCOUNT_NAME=none",
+		"TABLES_STORAGE_ACCOUNT_NAME=" + account, "TABLES_PRIMARY_STORAGE_ACCOUNT_KEY=" + key,
+		"AZURE_STORAGE_ACCOUNT_NAME=" + account, "AZURE_STORAGE_ACCOUNT_KEY=" + key,
+	})
+	out, err := tests.CombinedOutput()
+	if passed, failed = results(string(out)); len(passed) == 0 {
+		t.Errorf("got no test that passed: %v\n%s", err, out)
+	}
+	return passed, failed, string(out)
+}
+
+// withoutSleep removes the sleeps of the tests in a folder, in which the live service takes new settings up.
+func withoutSleep(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(strings.TrimSpace(string(out)))); err != nil {
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = bytes.ReplaceAll(text, []byte("recording.Sleep("), []byte("recording.Sleep(0 * "))
+		if err := os.Chmod(file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// source returns the folder of a module.
+func source(t *testing.T, module string) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=10m", "-vet=off", "-skip=" + u.skip}, u.packages...)...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "AZURE_RECORD_MODE=live", "HTTPS_PROXY="+proxy, "NO_PROXY=",
-		"TABLES_STORAGE_ACCOUNT_NAME="+account, "TABLES_PRIMARY_STORAGE_ACCOUNT_KEY="+key, "TABLES_COSMOS_ACCOUNT_NAME="+account, "TABLES_PRIMARY_COSMOS_ACCOUNT_KEY="+key,
-		"AZURE_STORAGE_ACCOUNT_NAME="+account, "AZURE_STORAGE_ACCOUNT_KEY="+key)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	lines, err := cmd.Output()
-	parents := map[string]bool{}
-	results := map[string]string{}
-	output := map[string]string{}
-	for scan := bufio.NewScanner(bytes.NewReader(lines)); scan.Scan(); {
-		var event struct{ Action, Test, Output string }
-		if json.Unmarshal(scan.Bytes(), &event) != nil || event.Test == "" {
+	return strings.TrimSpace(string(out))
+}
+
+var result = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL): (\S+)`)
+
+// results returns the tests without subtests that passed and that failed.
+func results(output string) (passed, failed []string) {
+	all := result.FindAllStringSubmatch(output, -1)
+	for _, r := range all {
+		if slices.ContainsFunc(all, func(other []string) bool { return strings.HasPrefix(other[2], r[2]+"/") }) {
 			continue
 		}
-		switch event.Action {
-		case "output":
-			output[event.Test] += event.Output
-		case "pass", "fail":
-			results[event.Test] = event.Action
-			if i := strings.LastIndex(event.Test, "/"); i > 0 {
-				parents[event.Test[:i]] = true
-			}
+		if r[1] == "PASS" {
+			passed = append(passed, r[2])
+		} else {
+			failed = append(failed, r[2])
 		}
 	}
-	if len(results) == 0 {
-		t.Fatalf("%s: got no results: %v\n%s%s", u.module, err, lines, errs.Bytes())
-	}
-	for name, result := range results {
-		switch {
-		case parents[name]:
-		case result == "pass":
-			passed = append(passed, name)
-		default:
-			failed = append(failed, name)
-			t.Logf("%s\n%s", name, output[name])
-		}
-	}
-	slices.Sort(passed)
-	slices.Sort(failed)
 	return passed, failed
 }

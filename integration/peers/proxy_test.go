@@ -1,14 +1,25 @@
 package peers
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"io"
+	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -16,34 +27,67 @@ import (
 // publicHost ends the host names of the live services.
 const publicHost = ".core.windows.net"
 
-// live returns the address of an HTTPS proxy behind which services answer to the host names of the live services. Requests to other
-// hosts are refused. Clients must not verify certificates.
-func live(t *testing.T, services http.Handler) string {
+// live starts services that answer to the host names of the live services, behind a proxy. It returns the variables of the environment
+// that lead a program there, and let it trust the certificate. Requests to other hosts are refused.
+func live(t *testing.T, services http.Handler) (environment []string) {
 	t.Helper()
-	behind := httptest.NewTLSServer(services)
+	certificate, file := certificate(t)
+	behind := httptest.NewUnstartedServer(services)
+	behind.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	behind.StartTLS()
 	t.Cleanup(behind.Close)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect || !strings.HasSuffix(r.URL.Hostname(), publicHost) {
+		switch {
+		case !strings.HasSuffix(r.URL.Hostname(), publicHost):
 			http.Error(w, "only hosts of the services", http.StatusForbidden)
-			return
+		case r.Method == http.MethodConnect:
+			tunnel(w, behind.Listener.Addr().String())
+		default:
+			services.ServeHTTP(w, r)
 		}
-		to, err := net.Dial("tcp", behind.Listener.Addr().String())
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
-		from, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			to.Close()
-			return
-		}
-		_, _ = io.WriteString(from, "HTTP/1.1 200 OK\r\n\r\n")
-		go func() { _, _ = io.Copy(to, from); to.Close() }()
-		_, _ = io.Copy(from, to)
-		from.Close()
 	}))
 	t.Cleanup(proxy.Close)
-	return proxy.URL
+	return []string{"HTTPS_PROXY=" + proxy.URL, "HTTP_PROXY=" + proxy.URL, "NO_PROXY=", "SSL_CERT_FILE=" + file}
+}
+
+// tunnel carries the bytes of a connection to an address and back.
+func tunnel(w http.ResponseWriter, address string) {
+	to, err := net.Dial("tcp", address)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer to.Close()
+	from, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer from.Close()
+	_, _ = io.WriteString(from, "HTTP/1.1 200 OK\r\n\r\n")
+	go func() { _, _ = io.Copy(to, from); to.Close() }()
+	_, _ = io.Copy(from, to)
+}
+
+// certificate makes a certificate for the host names of the live services. file holds it for programs that are to trust it.
+func certificate(t *testing.T) (_ tls.Certificate, file string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		DNSNames: []string{"*.table" + publicHost, "*.queue" + publicHost, "*.blob" + publicHost},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "certificate.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
 // inMemory returns a service of storagetest as a handler for the host names of the live services.
@@ -54,12 +98,33 @@ func inMemory(s *storagetest.Service) http.Handler {
 	})
 }
 
-// emulated returns the emulator as a handler for the host names of the live services. endpoints are the addresses of the services,
-// whose path is the account.
-func emulated(endpoints map[string]*url.URL) http.Handler {
-	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		service := strings.Split(r.In.Host, ".")[1]
-		r.Out.URL.Scheme, r.Out.URL.Host = "http", endpoints[service].Host
-		r.Out.Host = r.In.Host
-	}}
+// emulated returns the emulator as a handler for the host names of the live services.
+func emulated(t *testing.T, settings map[string]string) http.Handler {
+	t.Helper()
+	hosts := map[string]string{}
+	for service, setting := range map[string]string{"table": "TableEndpoint", "queue": "QueueEndpoint", "blob": "BlobEndpoint"} {
+		u, err := url.Parse(settings[setting])
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts[service] = u.Host
+	}
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			service := strings.Split(r.In.Host, ".")[1]
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", hosts[service], r.In.Host
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+}
+
+// settingsOf returns the settings of a connection string.
+func settingsOf(connection string) map[string]string {
+	settings := map[string]string{}
+	for setting := range strings.SplitSeq(connection, ";") {
+		if name, value, ok := strings.Cut(setting, "="); ok {
+			settings[name] = value
+		}
+	}
+	return settings
 }

@@ -53,9 +53,10 @@ func (c *call) checkBlock(limits []sizeLimit) *xmlform.Failure {
 	return c.checkChecksum(c.Header.Get("Content-MD5"))
 }
 
-// checkETagForm checks the form of the ETag in If-Match, which recordings show for appends only.
+// checkETagForm checks the form of the ETag in If-Match. Recordings show that appends refuse a number without quotes. Other text is
+// only another ETag.
 func (c *call) checkETagForm() *xmlform.Failure {
-	if match := c.Header.Get("If-Match"); match != "" && match != "*" && !strings.HasPrefix(match, `"`) {
+	if strings.HasPrefix(c.Header.Get("If-Match"), "0x") {
 		return errOutOfRange
 	}
 	return nil

@@ -49,7 +49,7 @@ func (c *call) checkRead(b *blob, now time.Time) *xmlform.Failure {
 }
 
 // checkCreateConditions checks the conditions of a write that creates or replaces a blob. b is nil if there is no blob.
-func (c *call) checkCreateConditions(b *blob) *xmlform.Failure {
+func (c *call) checkCreateConditions(b *blob, now time.Time) *xmlform.Failure {
 	x, f := c.parseConditions()
 	if f == nil {
 		f = x.checkCombination()
@@ -61,6 +61,8 @@ func (c *call) checkCreateConditions(b *blob) *xmlform.Failure {
 		return errBlobExists
 	case b.exists():
 		return x.checkWrite(b.etag, b.modified)
+	case b != nil && !x.modifiedSince.IsZero() && !now.After(x.modifiedSince):
+		return errCondition // a blob with uncommitted blocks only has no time of its own
 	}
 	return x.checkMissing(false)
 }
@@ -80,18 +82,15 @@ func (c *call) createBlob(parent *container, name string, old *blob, now time.Ti
 	if f := c.checkPut(); f != nil {
 		return xmlform.Refuse(f)
 	}
-	b, f := c.newBlob(name, c.Header.Get("x-ms-blob-type"))
+	b, f := c.newBlob(name, c.Header.Get("x-ms-blob-type"), c.Header.Get("Content-Type"))
 	if f == nil {
-		f = c.checkCreateConditions(old)
+		f = c.checkCreateConditions(old, now)
 	}
 	if f == nil {
 		f = c.checkCreateLease(old, now)
 	}
 	if f != nil {
 		return xmlform.Refuse(f)
-	}
-	if b.headers["Content-Type"] == "" {
-		b.headers["Content-Type"] = c.Header.Get("Content-Type")
 	}
 	if b.kind == blockBlob {
 		b.headers["Content-MD5"] = md5Text(c.Body)
@@ -132,12 +131,16 @@ func (c *call) checkPut() *xmlform.Failure {
 }
 
 // newBlob returns a blob with the headers and the metadata of the request. Tags and tiers answer 501.
-func (c *call) newBlob(name, kind string) (*blob, *xmlform.Failure) {
+func (c *call) newBlob(name, kind, contentType string) (*blob, *xmlform.Failure) {
 	if c.Header.Get("x-ms-tags") != "" || c.Header.Get("x-ms-access-tier") != "" {
 		return nil, xmlform.ErrNotImplemented
 	}
 	metadata, f := c.metadata()
-	return &blob{name: name, kind: kind, headers: c.ownHeaders(), metadata: metadata}, f
+	headers := c.ownHeaders()
+	if headers["Content-Type"] == "" {
+		headers["Content-Type"] = cmp.Or(contentType, defaultContentType)
+	}
+	return &blob{name: name, kind: kind, headers: headers, metadata: metadata}, f
 }
 
 // storeBlob stores a new blob. A lease of the replaced blob stays.

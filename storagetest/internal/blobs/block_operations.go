@@ -57,7 +57,7 @@ func (c *call) commitBlocks(parent *container, name string, b *blob, now time.Ti
 		f = c.checkChecksum(c.Header.Get("Content-MD5"))
 	}
 	if f == nil {
-		f = c.checkCreateConditions(b)
+		f = c.checkCreateConditions(b, now)
 	}
 	if f == nil && b != nil && b.kind != blockBlob {
 		f = errWrongBlobType
@@ -68,7 +68,7 @@ func (c *call) commitBlocks(parent *container, name string, b *blob, now time.Ti
 	if f != nil {
 		return xmlform.Refuse(f)
 	}
-	committed, f := c.newBlob(name, blockBlob)
+	committed, f := c.newBlob(name, blockBlob, "")
 	if f == nil {
 		f = committed.take(list, b)
 	}

@@ -27,9 +27,15 @@ func (c *call) Accepted() bool { return c.refusal == nil }
 // reads reports whether the call changes nothing.
 func (c *call) reads() bool { return c.Method == http.MethodGet || c.Method == http.MethodHead }
 
+// challenge says how a user can be authenticated.
+const challenge = "Bearer authorization_uri=https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/oauth2/authorize resource_id=https://storage.azure.com"
+
 // respond completes a response.
 func (c *call) respond(r *xmlform.Response, now time.Time) *protocol.Response {
 	out := r.ToProtocol(c.Request, "Windows-Azure-Blob/1.0", now)
+	if r.Status == http.StatusUnauthorized {
+		out.Header.Set("WWW-Authenticate", challenge)
+	}
 	maps.Copy(out.Header, c.settings.Header(c.Request))
 	return out
 }

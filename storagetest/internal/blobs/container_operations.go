@@ -36,17 +36,22 @@ func validators(etag string, modified time.Time) http.Header {
 // header returns the header of the response to a request for a container.
 func (target *container) header() http.Header { return validators(target.etag, target.modified) }
 
+// beingDeleted reports whether a container was deleted a short time ago.
+func (c *call) beingDeleted(name string, now time.Time) bool {
+	at, deleted := c.store.deleted[name]
+	delay := c.options.NameReuseDelay
+	return deleted && delay > 0 && now.Sub(at) < delay
+}
+
 // createContainer creates a container.
 func (c *call) createContainer(name string, now time.Time) *xmlform.Response {
 	metadata, f := c.metadata()
-	deletedAt, deleted := c.store.deleted[name]
-	delay := c.options.NameReuseDelay
 	switch {
 	case f != nil:
 		return xmlform.Refuse(f)
 	case c.store.containers[name] != nil:
 		return xmlform.Refuse(errContainerExists)
-	case deleted && delay > 0 && now.Sub(deletedAt) < delay:
+	case c.beingDeleted(name, now):
 		return xmlform.Refuse(errContainerBeingDeleted)
 	case c.Header.Get("x-ms-blob-public-access") != "":
 		return xmlform.Refuse(errPublicAccess)

@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/aztablekit/aztablekit/requests"
@@ -33,10 +34,18 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		return xmlform.Refuse(c.valid(a, now))
 	case f != nil:
 		return xmlform.Refuse(f)
+	case a == address{} && settings.WantsStatistics(c.Request):
+		return xmlform.Statistics(c.Request, c.rights, now)
 	case a == address{} && c.Query.Get("restype") == "service" && c.Query.Get("comp") == "properties":
 		return xmlform.Properties(c.settings, c.Request, c.rights, now)
+	case c.Query.Get("restype") == "account" && c.Query.Get("comp") == "properties":
+		return c.accountInformation(now)
+	case c.Header.Get("x-ms-encryption-key") != "", c.Header.Get("x-ms-encryption-scope") != "":
+		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	case c.Query.Get("comp") == "acl" && c.Query.Get("restype") == "container" && a.container != "":
 		return c.accessPolicies(c.store.containers[a.container], now)
+	case a == address{} && c.Query.Get("restype") == "container":
+		return xmlform.Refuse(xmlform.InvalidParameter("restype", "container", "The address names no container."))
 	case kind == requests.Other && (len(c.Query) > 0 || a == address{}):
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	case kind == requests.Other:
@@ -55,6 +64,9 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		return c.createContainer(a.container, now)
 	}
 	target := c.store.containers[a.container]
+	if target == nil && kind == requests.ContainerDelete && c.beingDeleted(a.container, now) {
+		return &xmlform.Response{Status: http.StatusAccepted} // as the live service responds to a second deletion
+	}
 	if target == nil {
 		return xmlform.Refuse(errContainerNotFound)
 	}

@@ -14,6 +14,8 @@ var (
 	errContainerNotFound     = xmlform.NewFailure(http.StatusNotFound, "ContainerNotFound", "The specified container does not exist.")
 	errPublicAccess          = xmlform.NewFailure(http.StatusConflict, "PublicAccessNotPermitted", "Public access is not permitted on this storage account.")
 
+	errNoAuthentication = xmlform.NewFailure(http.StatusUnauthorized, "NoAuthenticationInformation", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.")
+
 	errBlobExists   = xmlform.NewFailure(http.StatusConflict, "BlobAlreadyExists", "The specified blob already exists.")
 	errBlobNotFound = xmlform.NewFailure(http.StatusNotFound, "BlobNotFound", "The specified blob does not exist.")
 	errMetadataSize = xmlform.NewFailure(http.StatusBadRequest, "MetadataTooLarge", "The metadata specified exceeds the maximum size permitted.")

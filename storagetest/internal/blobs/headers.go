@@ -19,13 +19,8 @@ func (c *call) ownHeaders() map[string]string {
 	return own
 }
 
-// contentType returns the Content-Type of a blob.
-func (b *blob) contentType() string {
-	if value := b.headers["Content-Type"]; value != "" {
-		return value
-	}
-	return defaultContentType
-}
+// contentType returns the Content-Type of a blob. Set Blob Properties can remove it.
+func (b *blob) contentType() string { return b.headers["Content-Type"] }
 
 // setContentHeaders adds the blob's own headers to the header of a response.
 func (b *blob) setContentHeaders(h http.Header) {
@@ -34,5 +29,7 @@ func (b *blob) setContentHeaders(h http.Header) {
 			h.Set(name, value)
 		}
 	}
-	h.Set("Content-Type", b.contentType())
+	if b.contentType() == "" {
+		h["Content-Type"] = nil // so that net/http does not guess it
+	}
 }

@@ -27,8 +27,14 @@ func New(o Options) *Service {
 func (s *Service) Receive(r *protocol.Request, now time.Time) protocol.Call {
 	c := &call{Request: r, store: &s.store, settings: &s.settings, options: &s.options}
 	c.rights, c.refusal = xmlform.Check(r, now, func() (*access.Rights, *protocol.Failure) { return verify(r) })
+	if c.refusal == xmlform.ErrAuthentication && !r.OtherAccount && r.Header.Get("Authorization") == "" && r.Version >= versionChallenge {
+		c.refusal = errNoAuthentication
+	}
 	return c
 }
+
+// versionChallenge is the first version that tells requests without a signature how to authenticate.
+const versionChallenge = "2019-12-12"
 
 // Blob is a stored blob.
 type Blob struct {

@@ -28,6 +28,9 @@ type Request struct {
 
 	Lenient bool // requests are executed that only the documentation forbids
 
+	Secondary bool      // the request is for the second location
+	LastSync  time.Time // the second location has all changes until then
+
 	OtherAccount bool // the address names another account
 	BadQuery     bool // the query cannot be parsed
 }

@@ -31,6 +31,8 @@ var (
 	NotImplemented       = Failure{http.StatusNotImplemented, "NotImplemented", "The requested operation is not implemented on the specified resource."}
 	QuerySyntax          = Failure{http.StatusBadRequest, "InvalidInput", "Bad Request - Error in query syntax."}
 	RequestBodyTooLarge  = Failure{http.StatusRequestEntityTooLarge, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit."}
+	NoSecondary          = Failure{http.StatusForbidden, "InsufficientAccountPermissions", "Read-access geo-redundant replication is not enabled for the account."}
+	SecondaryWrite       = Failure{http.StatusForbidden, "InsufficientAccountPermissions", "Write operations to the secondary location are not allowed."}
 	InvalidResourceName  = Failure{http.StatusBadRequest, "InvalidResourceName", "The specifed resource name contains invalid characters."} // sic
 )
 

@@ -59,6 +59,8 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 		return xmlform.Refuse(c.valid(a, now))
 	case f != nil:
 		return xmlform.Refuse(f)
+	case a == address{} && settings.WantsStatistics(c.Request):
+		return xmlform.Statistics(c.Request, c.rights, now)
 	case a == address{} && c.Query.Get("restype") == "service" && c.Query.Get("comp") == "properties":
 		return xmlform.Properties(c.settings, c.Request, c.rights, now)
 	case c.Query.Get("comp") == "acl" && !a.isMessages && a.queue != "":

@@ -66,6 +66,9 @@ func (s *Settings) Set(body []byte) bool {
 		if _, twice := elements[name]; twice || !s.known(name) {
 			return false
 		}
+		if !validRetention(name, e.Content) {
+			return false
+		}
 		elements[name] = strings.TrimSpace(e.Content)
 		if name == "Cors" {
 			var ok bool

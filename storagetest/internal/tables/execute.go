@@ -42,6 +42,8 @@ func (c *call) execute(now time.Time, in protocol.Injection) *response {
 		return refuse(errMethodNotAllowed)
 	case c.Query.Get("comp") == "acl":
 		return c.accessPolicies(a)
+	case a.resource == "" && settings.WantsStatistics(c.Request):
+		return c.statistics()
 	case a.resource == "" && c.Query.Get("restype") == "service" && c.Query.Get("comp") == "properties":
 		return c.properties()
 	case a.resource == "", c.Query.Has("comp"), c.Query.Has("restype"):

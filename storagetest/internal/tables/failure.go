@@ -39,6 +39,7 @@ var (
 
 	errTableNotFound     = &odata.Failure{Failure: protocol.Failure{Status: http.StatusNotFound, Code: "TableNotFound", Text: "The table specified does not exist."}, NoPartHeader: true, AlwaysWithIndex: true}
 	errTableExists       = odata.NewFailure(http.StatusConflict, "TableAlreadyExists", "The table specified already exists.")
+	errStatistics        = odata.NewFailure(http.StatusBadRequest, "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.")
 	errTableBeingDeleted = odata.NewFailure(http.StatusConflict, "TableBeingDeleted", "The specified table is being deleted. Try operation later.")
 	errTableName         = &odata.Failure{Failure: protocol.InvalidResourceName}
 

@@ -39,3 +39,14 @@ func (c *call) properties() *response {
 	}
 	return refuse(errMethodNotAllowed).asXML()
 }
+
+// statistics returns how far the second location is.
+func (c *call) statistics() *response {
+	if f := c.check(access.Need{Type: "s", Permissions: []string{"r"}, Account: true}); f != nil {
+		return refuse(f).asXML()
+	}
+	if !c.Secondary {
+		return refuse(errStatistics).asXML()
+	}
+	return (&response{status: http.StatusOK, body: settings.Statistics(c.Request)}).asXML()
+}

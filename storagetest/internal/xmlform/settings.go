@@ -38,3 +38,14 @@ func Properties(s *settings.Settings, r *protocol.Request, rights *access.Rights
 	}
 	return Refuse(ErrMethod)
 }
+
+// Statistics returns how far the second location is.
+func Statistics(r *protocol.Request, rights *access.Rights, now time.Time) *Response {
+	if f := rights.Check(access.Need{Type: "s", Permissions: []string{"r"}, Account: true}, nil, now); f != nil {
+		return Refuse(&Failure{Failure: *f})
+	}
+	if !r.Secondary {
+		return Refuse(InvalidParameter("comp", "stats", "The statistics are those of the secondary location."))
+	}
+	return &Response{Status: http.StatusOK, Body: settings.Statistics(r)}
+}
