@@ -124,6 +124,30 @@ func TestOnAzurite(t *testing.T) {
 	}
 }
 
+// TestOnAdverse: each recipe ends, and its answers and rows are the same, on a service that throttles, shortens pages and is late.
+func TestOnAdverse(t *testing.T) {
+	t.Parallel()
+	steps := func(on string) (all []string) {
+		var reports []report
+		if err := json.Unmarshal(run(t, "-json", "-on", on), &reports); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range reports {
+			for _, s := range r.Steps {
+				answers := slices.DeleteFunc(s.Answers, func(a string) bool { return strings.Contains(a, "requests") })
+				all = append(all, fmt.Sprintf("%s, %s: %q, %d rows", r.Name, s.What, answers, len(s.Rows)))
+			}
+		}
+		return all
+	}
+	memory, adverse := steps("memory"), steps("adverse")
+	for i, want := range memory {
+		if i >= len(adverse) || adverse[i] != want {
+			t.Fatalf("got on the adverse service:\n%s\nwant as in memory:\n%s", strings.Join(adverse[min(i, len(adverse)):], "\n"), want)
+		}
+	}
+}
+
 // TestJSON: with -json, the output contains the same steps, classes, rows and requests as the text.
 func TestJSON(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@
 //	go run ./patterns list                   list the recipes, with the requirements of the guide that they show
 //	go run ./patterns run NAME…              run some recipes
 //	go run ./patterns -on azurite            use an emulator instead of the service in memory
+//	go run ./patterns -on adverse            use a service in memory that throttles, shortens pages and is late
 //	go run ./patterns -on env                use the account of AZURE_STORAGE_CONNECTION_STRING
 //	go run ./patterns -json                  print JSON
 //	go run ./patterns -on env poison list POISON_QUEUE
@@ -55,10 +56,10 @@ _sys in a derived row names its entity or its definition.
 // command runs the program with its arguments, and prints to out.
 func command(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("patterns", flag.ContinueOnError)
-	on := flags.String("on", "memory", "the service: memory, azurite (started by this program) or env (AZURE_STORAGE_CONNECTION_STRING)")
+	on := flags.String("on", "memory", "the service: memory, adverse (in memory, with faults), azurite (started by this program) or env (AZURE_STORAGE_CONNECTION_STRING)")
 	asJSON := flags.Bool("json", false, "print JSON")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|azurite|env] [-json] [list | run NAME… | poison list|replay|drop POISON_QUEUE …]")
+		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|adverse|azurite|env] [-json] [list | run NAME… | poison list|replay|drop POISON_QUEUE …]")
 		flags.PrintDefaults()
 	}
 	var words []string

@@ -30,8 +30,12 @@ type service struct {
 // open returns the service that the flag -on names.
 func open(ctx context.Context, on string) (*service, error) {
 	switch on {
-	case "memory":
-		server := storagetest.New(nil)
+	case "memory", "adverse":
+		o := &storagetest.Options{}
+		if on == "adverse" {
+			o.Faults = storagetest.Adverse(storagetest.Adversity{Seed: 1, Move: -1})
+		}
+		server := storagetest.New(o)
 		cs, err := server.Listen() // at a port, for recipes with a child process
 		if err != nil {
 			return nil, err
@@ -61,14 +65,14 @@ func open(ctx context.Context, on string) (*service, error) {
 		}
 		return connect(on, cs)
 	}
-	return nil, fmt.Errorf("-on %s: unknown service; want memory, azurite or env", on)
+	return nil, fmt.Errorf("-on %s: unknown service; want memory, adverse, azurite or env", on)
 }
 
 // connect returns the service of a connection string.
 func connect(name, cs string) (*service, error) {
 	s := &service{name: name, connection: cs, close: func() {}}
 	emulator := name == "azurite" || strings.Contains(cs, "devstoreaccount1") || strings.Contains(strings.ToLower(cs), "usedevelopmentstorage=true")
-	s.emulated, s.ascii = emulator || name == "memory", emulator
+	s.emulated, s.ascii = emulator || name == "memory" || name == "adverse", emulator
 	var err error
 	s.acc, err = s.open()
 	return s, err
