@@ -40,6 +40,9 @@ type Request struct {
 func newRequest(d protocol.Description) Request {
 	r := Request{Kind: d.Kind, Table: d.Table, PartitionKey: d.PartitionKey, RowKey: d.RowKey, Queue: d.Queue, Message: d.Message,
 		Container: d.Container, Blob: d.Blob}
+	if len(d.Operations) > 0 {
+		r.Operations = make([]Request, 0, len(d.Operations))
+	}
 	for _, op := range d.Operations {
 		r.Operations = append(r.Operations, newRequest(op))
 	}

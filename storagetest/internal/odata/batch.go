@@ -37,20 +37,21 @@ func ParseBatch(contentType string, body []byte, base string) (*Batch, *Failure)
 	if !ok || len(parts) != 1 {
 		return nil, InvalidInput
 	}
-	header, body, ok := parsePart(parts[0])
+	kind, body, ok := cutContentType(parts[0])
 	if !ok {
 		return nil, InvalidInput
 	}
 	b := &Batch{}
-	if inner, is := boundary(header.Get("Content-Type")); is {
+	if inner, is := boundary(kind); is {
 		b.ChangeSet = true
 		if parts, ok = splitParts(body, inner); !ok {
 			return nil, InvalidInput
 		}
 	}
+	b.Operations = make([]BatchOperation, 0, len(parts))
 	for _, part := range parts {
-		header, body, ok := parsePart(part)
-		if !ok || !strings.HasPrefix(header.Get("Content-Type"), "application/http") {
+		kind, body, ok := cutContentType(part)
+		if !ok || !strings.HasPrefix(kind, "application/http") {
 			return nil, InvalidInput
 		}
 		op, ok := parseOperation(body, base)
@@ -73,24 +74,26 @@ func boundary(contentType string) (string, bool) {
 
 // splitParts splits a multipart body, which must be complete, into its parts. Lines end in CR LF or LF.
 func splitParts(body []byte, boundary string) (parts [][]byte, ok bool) {
-	open, closing := "--"+boundary, "--"+boundary+"--"
+	open, closing := []byte("--"+boundary), []byte("--"+boundary+"--")
 	from, at := -1, 0 // where the part begins, and where the line does
 	for at < len(body) {
 		end := len(body)
 		if i := bytes.IndexByte(body[at:], '\n'); i >= 0 {
 			end = at + i + 1
 		}
-		switch text := string(bytes.TrimRight(body[at:end], "\r\n")); {
-		case text == open || text == closing:
+		line := bytes.TrimRight(body[at:end], "\r\n")
+		closes := bytes.Equal(line, closing)
+		switch {
+		case closes || bytes.Equal(line, open):
 			if from >= 0 {
 				part := bytes.TrimSuffix(body[from:at], []byte("\n")) // the end of the line before a boundary belongs to the boundary
 				parts = append(parts, bytes.TrimSuffix(part, []byte("\r")))
 			}
-			if text == closing {
+			if closes {
 				return parts, len(bytes.TrimSpace(body[end:])) == 0
 			}
 			from = end
-		case from < 0 && text != "":
+		case from < 0 && len(line) > 0:
 			return nil, false
 		}
 		at = end
@@ -98,30 +101,74 @@ func splitParts(body []byte, boundary string) (parts [][]byte, ok bool) {
 	return nil, false
 }
 
-// parsePart splits a part into its header and its body.
-func parsePart(part []byte) (http.Header, []byte, bool) {
-	header := http.Header{}
+// cutHeader splits a part into the lines of its header and its body.
+func cutHeader(part []byte) (lines string, body []byte) {
+	for at := 0; at < len(part); {
+		i := bytes.IndexByte(part[at:], '\n')
+		if i < 0 {
+			break
+		}
+		if len(bytes.TrimSuffix(part[at:at+i], []byte("\r"))) == 0 {
+			return string(part[:at]), part[at+i+1:]
+		}
+		at += i + 1
+	}
+	return string(part), nil
+}
+
+// cutLine cuts the first of the lines of a header. more is false if there is none.
+func cutLine(lines string) (name, value, rest string, more, ok bool) {
+	line, rest, _ := strings.Cut(lines, "\n")
+	if line = strings.TrimSuffix(line, "\r"); line == "" {
+		return "", "", "", false, true
+	}
+	name, value, ok = strings.Cut(line, ":")
+	return name, strings.TrimSpace(value), rest, true, ok && validName(name)
+}
+
+// cutContentType splits a part into the first Content-Type of its header and its body.
+func cutContentType(part []byte) (contentType string, body []byte, ok bool) {
+	lines, body := cutHeader(part)
 	for {
-		line, rest, ended := bytes.Cut(part, []byte("\n"))
-		line = bytes.TrimSuffix(line, []byte("\r"))
-		if len(line) == 0 {
-			return header, rest, true
+		name, value, rest, more, ok := cutLine(lines)
+		if !more || !ok {
+			return contentType, body, ok
 		}
-		name, value, ok := strings.Cut(string(line), ":")
-		if !ok || !validName(name) {
-			return nil, nil, false
+		if contentType == "" && strings.EqualFold(name, "Content-Type") {
+			contentType = value
 		}
-		header.Add(name, strings.TrimSpace(value))
-		if !ended {
-			return header, nil, true
+		lines = rest
+	}
+}
+
+// parseHeader parses the lines of a header.
+func parseHeader(lines string) (http.Header, bool) {
+	n := strings.Count(lines, "\n") + 1
+	header, values := make(http.Header, n), make([]string, 0, n)
+	for {
+		name, value, rest, more, ok := cutLine(lines)
+		if !more || !ok {
+			return header, ok
 		}
-		part = rest
+		name = http.CanonicalHeaderKey(name)
+		if header[name] == nil {
+			values = append(values, value)
+			header[name] = values[len(values)-1 : len(values) : len(values)]
+		} else {
+			header[name] = append(header[name], value)
+		}
+		lines = rest
 	}
 }
 
 // validName reports whether the name of a header has only characters that such names may have.
 func validName(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7F || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) })
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7F || strings.IndexByte(`()<>@,;:\"/[]?={}`, s[i]) >= 0 {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // parseOperation parses a request line, a header and a body.
@@ -130,11 +177,35 @@ func parseOperation(text []byte, base string) (op BatchOperation, ok bool) {
 	method, address, _ := strings.Cut(strings.TrimSpace(string(first)), " ")
 	space := strings.LastIndexByte(address, ' ')
 	address, proto := address[:max(0, space)], address[space+1:]
-	header, body, ok := parsePart(rest)
+	lines, body := cutHeader(rest)
+	header, ok := parseHeader(lines)
 	if !ok || address == "" || !strings.HasPrefix(proto, "HTTP/1.") {
 		return op, false
 	}
 	path, rawQuery, _ := strings.Cut(address, "?")
+	path = belowAccount(path, base)
+	var query url.Values
+	var err error
+	if rawQuery != "" {
+		query, err = protocol.ParseQuery(rawQuery)
+	}
+	if length := header.Get("Content-Length"); length != "" {
+		if n, err := strconv.Atoi(length); err == nil && n >= 0 && n < len(body) {
+			body = body[:n]
+		}
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		body = nil
+	}
+	return BatchOperation{Method: method, Path: path, Query: query, BadQuery: err != nil, Header: header, Body: body}, true
+}
+
+// belowAccount returns the path of an address below the account's address.
+func belowAccount(address, base string) string {
+	if path, ok := strings.CutPrefix(address, base); ok && strings.HasPrefix(path, "/") && !strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7F || r == '#' }) {
+		return path
+	}
+	path := address
 	if u, err := url.Parse(path); err == nil && u.Host != "" {
 		path = u.EscapedPath()
 	}
@@ -143,20 +214,18 @@ func parseOperation(text []byte, base string) (op BatchOperation, ok bool) {
 			path = "/" + below
 		}
 	}
-	query, err := protocol.ParseQuery(rawQuery)
-	if n, err := strconv.Atoi(header.Get("Content-Length")); err == nil && n >= 0 && n < len(body) {
-		body = body[:n]
-	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		body = nil
-	}
-	return BatchOperation{Method: method, Path: path, Query: query, BadQuery: err != nil, Header: header, Body: body}, true
+	return path
 }
 
 // WriteBatchResponse writes the response to a batch. Each part is an HTTP response. The boundaries are made of the request's ID.
 func WriteBatchResponse(requestID string, parts [][]byte, changeSet bool) (body []byte, contentType string) {
 	outer, inner := "batchresponse_"+boundaryID(requestID, 1), "changesetresponse_"+boundaryID(requestID, 2)
 	var w bytes.Buffer
+	size := 300
+	for _, part := range parts {
+		size += len(part) + 120
+	}
+	w.Grow(size)
 	const header = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
 	w.WriteString("--" + outer + "\r\n")
 	if !changeSet {

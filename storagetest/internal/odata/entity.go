@@ -2,6 +2,7 @@ package odata
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,12 +19,11 @@ func ParseEntity(body []byte) (e Entity, f *Failure) {
 	if !ok {
 		return e, InvalidInput
 	}
-	annotated, seen := map[string]Type{}, make(map[string]bool, len(members))
+	if repeats(members) {
+		return e, InvalidInput
+	}
+	var annotated map[string]Type
 	for _, m := range members {
-		if seen[m.Name] {
-			return e, InvalidInput
-		}
-		seen[m.Name] = true
 		name, isType := strings.CutSuffix(m.Name, "@odata.type")
 		if !isType || name == "" {
 			continue
@@ -31,6 +31,9 @@ func ParseEntity(body []byte) (e Entity, f *Failure) {
 		text, ok := m.Value.(string)
 		if !ok {
 			return e, InvalidInput
+		}
+		if annotated == nil {
+			annotated = map[string]Type{}
 		}
 		annotated[name] = Type(text)
 	}
@@ -61,6 +64,9 @@ func ParseEntity(body []byte) (e Entity, f *Failure) {
 			return e, f
 		}
 		if p.Value != nil {
+			if e.Properties == nil {
+				e.Properties = make([]Property, 0, len(members))
+			}
 			e.Properties = append(e.Properties, p)
 		}
 	}
@@ -70,6 +76,23 @@ func ParseEntity(body []byte) (e Entity, f *Failure) {
 		}
 	}
 	return e, nil
+}
+
+// repeats reports whether two members have the same name.
+func repeats(members []Member) bool {
+	if len(members) > 20 {
+		seen := make(map[string]bool, len(members))
+		for _, m := range members {
+			seen[m.Name] = true
+		}
+		return len(seen) < len(members)
+	}
+	for i, m := range members {
+		if slices.ContainsFunc(members[:i], func(other Member) bool { return other.Name == m.Name }) {
+			return true
+		}
+	}
+	return false
 }
 
 // parseProperty types a value by its annotation, or else by its JSON type.

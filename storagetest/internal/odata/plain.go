@@ -1,9 +1,9 @@
 package odata
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
+	"strings"
 )
 
 // Member is a name and its value in a JSON object. The value is a string, json.Number, bool or nil.
@@ -12,15 +12,16 @@ type Member struct {
 	Value any
 }
 
-// plain reads a JSON object of the frequent form, in which no text has escapes. It stops at the first byte of another form.
+// plain reads a JSON object of the frequent form, in which no text has escapes. It stops at the first byte of another form. The values
+// are parts of the body's text.
 type plain struct {
-	rest []byte
+	rest string
 	ok   bool
 }
 
 // parsePlain reads the members of an object as ParseObject does. ok is false if the object is invalid or has another form.
 func parsePlain(body []byte) (members []Member, ok bool) {
-	p := plain{rest: body, ok: true}
+	p := plain{rest: string(body), ok: true}
 	p.take('{')
 	for first := true; p.ok && p.next() != '}'; first = false {
 		if !first {
@@ -28,6 +29,9 @@ func parsePlain(body []byte) (members []Member, ok bool) {
 		}
 		name := p.text()
 		p.take(':')
+		if members == nil {
+			members = make([]Member, 0, 8)
+		}
 		members = append(members, Member{name, p.value()})
 	}
 	p.take('}')
@@ -37,15 +41,20 @@ func parsePlain(body []byte) (members []Member, ok bool) {
 
 // next skips space, and returns the byte that follows, or 0 at the end.
 func (p *plain) next() byte {
-	p.rest = bytes.TrimLeft(p.rest, " \t\r\n")
-	if len(p.rest) == 0 {
-		return 0
+	for i := range len(p.rest) {
+		switch c := p.rest[i]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			p.rest = p.rest[i:]
+			return c
+		}
 	}
-	return p.rest[0]
+	p.rest = ""
+	return 0
 }
 
 func (p *plain) take(c byte) {
-	if p.next() != c {
+	if p.next() != c || p.rest == "" {
 		p.ok = false
 		return
 	}
@@ -54,21 +63,31 @@ func (p *plain) take(c byte) {
 
 func (p *plain) text() string {
 	p.take('"')
-	end := bytes.IndexByte(p.rest, '"')
+	end := strings.IndexByte(p.rest, '"')
 	if end < 0 || !p.ok {
 		p.ok = false
 		return ""
 	}
 	text := p.rest[:end]
-	for _, c := range text {
-		p.ok = p.ok && c >= ' ' && c != '\\'
+	for i := range len(text) {
+		p.ok = p.ok && text[i] >= ' ' && text[i] != '\\'
 	}
 	p.rest = p.rest[end+1:]
-	return string(text)
+	return text
 }
 
 // number matches a JSON number.
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+// isNumber reports whether s is a JSON number.
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' || s[0] == '0' {
+			return number.MatchString(s)
+		}
+	}
+	return s != ""
+}
 
 func (p *plain) value() any {
 	switch p.next() {
@@ -78,12 +97,12 @@ func (p *plain) value() any {
 		p.ok = false
 		return nil
 	}
-	end := bytes.IndexAny(p.rest, ",} \t\r\n")
+	end := strings.IndexAny(p.rest, ",} \t\r\n")
 	if end < 0 {
 		p.ok = false
 		return nil
 	}
-	word := string(p.rest[:end])
+	word := p.rest[:end]
 	p.rest = p.rest[end:]
 	switch word {
 	case "true":
@@ -93,6 +112,6 @@ func (p *plain) value() any {
 	case "null":
 		return nil
 	}
-	p.ok = p.ok && number.MatchString(word)
+	p.ok = p.ok && isNumber(word)
 	return json.Number(word)
 }

@@ -48,6 +48,10 @@ func CutQuoted(s string) (text, rest string, ok bool) {
 	if !strings.HasPrefix(s, "'") {
 		return "", "", false
 	}
+	end := strings.IndexByte(s[1:], '\'') + 1
+	if end > 0 && !strings.HasPrefix(s[end+1:], "'") {
+		return s[1:end], s[end+1:], true
+	}
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
 		switch {
@@ -66,4 +70,12 @@ func CutQuoted(s string) (text, rest string, ok bool) {
 var identifier = regexp.MustCompile(`^[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}\p{Cf}]*$`)
 
 // IsIdentifier reports whether s can be the name of a property.
-func IsIdentifier(s string) bool { return identifier.MatchString(s) }
+func IsIdentifier(s string) bool {
+	for i := range len(s) {
+		letter := s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z' || s[i] == '_'
+		if !letter && (i == 0 || s[i] < '0' || s[i] > '9') {
+			return identifier.MatchString(s)
+		}
+	}
+	return s != ""
+}

@@ -57,14 +57,18 @@ func parseAddress(path string) (a address, f *odata.Failure) {
 
 // parseKeys parses PartitionKey='a',RowKey='b', in any order.
 func (a *address) parseKeys(args string) *odata.Failure {
-	seen := map[string]bool{}
+	var hasPartition, hasRow bool
 	for rest, more := args, true; more; {
 		name, value, ok := strings.Cut(rest, "=")
 		name = strings.TrimSpace(name)
-		if !ok || seen[name] || name != "PartitionKey" && name != "RowKey" {
+		key, has := &a.pk, &hasPartition
+		if name == "RowKey" {
+			key, has = &a.rk, &hasRow
+		}
+		if !ok || *has || name != "PartitionKey" && name != "RowKey" {
 			return odata.QuerySyntax
 		}
-		seen[name] = true
+		*has = true
 		var text string
 		if text, rest, ok = odata.CutQuoted(value); !ok {
 			return odata.QuerySyntax
@@ -72,16 +76,12 @@ func (a *address) parseKeys(args string) *odata.Failure {
 		if rest = strings.TrimSpace(rest); rest != "" && rest[0] != ',' && strings.HasSuffix(rest, "'") {
 			return odata.QuerySyntax.WithText("There is an unterminated string literal at position %d in '%s'.", len(args), args)
 		}
-		if name == "PartitionKey" {
-			a.pk = text
-		} else {
-			a.rk = text
-		}
+		*key = text
 		if rest, more = strings.CutPrefix(rest, ","); !more && rest != "" {
 			return odata.QuerySyntax
 		}
 	}
-	if len(seen) < 2 || strings.ContainsAny(a.pk+a.rk, "/") {
+	if !hasPartition || !hasRow || strings.Contains(a.pk, "/") || strings.Contains(a.rk, "/") {
 		return odata.QuerySyntax
 	}
 	return nil

@@ -23,7 +23,8 @@ type call struct {
 	now     time.Time      // of the execution
 	refusal *odata.Failure // why the head of the request, or the operation, is invalid
 
-	body *parsedBody // the body, once parsed as an entity
+	parsed parsedAddress // the path
+	body   parsedBody    // the body as an entity
 
 	operations       []*call // the operations of a transaction, once parsed
 	operationsParsed bool
@@ -31,8 +32,16 @@ type call struct {
 	changeSet        bool // the operations are a change set; otherwise the transaction is a single GET
 }
 
-// parsedBody is the result of parsing the body of a write.
+// parsedAddress is the result of parsing the path, once it is done.
+type parsedAddress struct {
+	done bool
+	address
+	failure *odata.Failure
+}
+
+// parsedBody is the result of parsing the body of a write, once it is done.
 type parsedBody struct {
+	done    bool
 	entity  odata.Entity
 	failure *odata.Failure
 }
@@ -51,38 +60,52 @@ func (c *call) tunnel() {
 // Accepted implements protocol.Call.
 func (c *call) Accepted() bool { return c.refusal == nil }
 
+// address parses the path.
+func (c *call) address() (address, *odata.Failure) {
+	if !c.parsed.done {
+		a, f := parseAddress(c.Path)
+		c.parsed = parsedAddress{true, a, f}
+	}
+	return c.parsed.address, c.parsed.failure
+}
+
 // entity parses the body of a write. The caller may modify the entity.
 func (c *call) entity() (odata.Entity, *odata.Failure) {
-	if c.body == nil {
-		c.body = new(parsedBody)
+	b := c.parsedBody()
+	e := b.entity
+	e.Properties = slices.Clone(e.Properties) // a call may be executed twice
+	return e, b.failure
+}
+
+func (c *call) parsedBody() *parsedBody {
+	if !c.body.done {
+		c.body.done = true
 		if odata.IsJSON(c.Header.Get("Content-Type")) {
 			c.body.entity, c.body.failure = odata.ParseEntity(c.Body)
 		} else {
 			c.body.failure = odata.UnknownMediaType
 		}
 	}
-	e := c.body.entity
-	e.Properties = slices.Clone(e.Properties) // a call may be executed twice
-	return e, c.body.failure
+	return &c.body
 }
 
 // entityAddress returns the address of the entity that the call addresses, or that it inserts.
 func (c *call) entityAddress() (a address, f *odata.Failure) {
-	a, f = parseAddress(c.Path)
+	a, f = c.address()
 	if f != nil || a.isEntity {
 		return a, f
 	}
 	if c.Method != http.MethodPost {
 		return a, odata.InvalidInput
 	}
-	e, f := c.entity()
+	b := c.parsedBody()
 	switch {
-	case f != nil:
-		return a, f
-	case e.PartitionKey == nil || e.RowKey == nil:
+	case b.failure != nil:
+		return a, b.failure
+	case b.entity.PartitionKey == nil || b.entity.RowKey == nil:
 		return a, errMissingKeys
 	}
-	a.pk, a.rk = *e.PartitionKey, *e.RowKey
+	a.pk, a.rk = *b.entity.PartitionKey, *b.entity.RowKey
 	return a, nil
 }
 
@@ -96,11 +119,12 @@ func (c *call) parseOperations() *odata.Failure {
 		return f
 	}
 	c.operationsParsed, c.changeSet = true, b.ChangeSet
-	for _, o := range b.Operations {
-		op := &call{
-			Request: &protocol.Request{Method: o.Method, Path: o.Path, Query: o.Query, Header: o.Header, Body: o.Body, Account: c.Account, Base: c.Base, Version: c.Version, ID: c.ID},
-			store:   c.store, settings: c.settings, options: c.options, grant: c.grant, inTransaction: true,
-		}
+	calls, operations := make([]call, len(b.Operations)), make([]protocol.Request, len(b.Operations))
+	c.operations = make([]*call, 0, len(calls))
+	for i, o := range b.Operations {
+		op := &calls[i]
+		operations[i] = protocol.Request{Method: o.Method, Path: o.Path, Query: o.Query, Header: o.Header, Body: o.Body, Account: c.Account, Base: c.Base, Version: c.Version, ID: c.ID}
+		*op = call{Request: &operations[i], store: c.store, settings: c.settings, options: c.options, grant: c.grant, inTransaction: true}
 		op.tunnel()
 		if o.BadQuery {
 			op.refusal = odata.QuerySyntax

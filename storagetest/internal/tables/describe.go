@@ -11,7 +11,7 @@ import (
 
 // Describe implements protocol.Call.
 func (c *call) Describe(withBody bool) protocol.Description {
-	a, f := parseAddress(c.Path)
+	a, f := c.address()
 	d := protocol.Description{Kind: c.kind(a, f), Table: a.resource, PartitionKey: a.pk, RowKey: a.rk}
 	if !withBody || c.inTransaction && d.Kind == requests.Transaction {
 		return d
@@ -40,10 +40,11 @@ func (c *call) Describe(withBody bool) protocol.Description {
 	case requests.Transaction:
 		d.Table = ""
 		if f := c.parseOperations(); f == nil {
+			d.Operations = make([]protocol.Description, 0, len(c.operations))
 			for _, op := range c.operations {
 				d.Operations = append(d.Operations, op.Describe(true))
 			}
-			if c.operations != nil {
+			if len(c.operations) > 0 {
 				d.Table = d.Operations[0].Table
 			}
 		}

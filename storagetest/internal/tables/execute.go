@@ -28,7 +28,7 @@ func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
 }
 
 func (c *call) execute(now time.Time, in protocol.Injection) *response {
-	a, f := parseAddress(c.Path)
+	a, f := c.address()
 	switch {
 	case settings.IsPreflight(c.Request):
 		return c.preflight()

@@ -1,8 +1,6 @@
 package tables
 
 import (
-	"bytes"
-	"fmt"
 	"maps"
 	"net/http"
 	"strconv"
@@ -120,14 +118,15 @@ func (r *response) xmlHeader(h http.Header) {
 	}
 }
 
-// part writes the response to an operation inside a transaction. The lines of the header have the order in which the service sends
+// part returns the response to an operation inside a transaction. The lines of the header have the order in which the service sends
 // them.
 func (r *response) part(contentID string) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", r.status, http.StatusText(r.status))
+	b := make([]byte, 0, 300+2*len(r.location)+len(r.body))
+	b = append(append(strconv.AppendInt(append(b, "HTTP/1.1 "...), int64(r.status), 10), ' '), http.StatusText(r.status)...)
+	b = append(b, "\r\n"...)
 	line := func(name, value string) {
 		if value != "" {
-			b.WriteString(name + ": " + value + "\r\n")
+			b = append(append(append(append(b, name...), ": "...), value...), "\r\n"...)
 		}
 	}
 	cacheControl := "no-cache"
@@ -160,8 +159,6 @@ func (r *response) part(contentID string) []byte {
 		}
 		line("ETag", r.etag)
 	}
-	b.WriteString("\r\n")
-	b.Write(r.body)
-	b.WriteString("\r\n")
-	return b.Bytes()
+	b = append(append(b, "\r\n"...), r.body...)
+	return append(b, "\r\n"...)
 }

@@ -37,7 +37,7 @@ func (c *call) readHead(now time.Time) (f *odata.Failure) {
 	case settings.IsPreflight(c.Request):
 		return nil // without a signature
 	}
-	a, _ := parseAddress(c.Path)
+	a, _ := c.address()
 	if c.grant, f = authenticate(c.Request, a.resource, now); f != nil {
 		return f
 	}
