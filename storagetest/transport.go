@@ -33,16 +33,33 @@ func (s *Service) Do(r *http.Request) (*http.Response, error) {
 	if n, err := strconv.ParseInt(out.Header.Get("Content-Length"), 10, 64); err == nil {
 		resp.ContentLength, resp.TransferEncoding = n, nil
 	}
-	resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(out.Body), endOfBody{o.bodyErr}))
+	b := &responseBody{end: o.bodyErr}
+	b.Reset(out.Body)
+	resp.Body = b
 	return resp, nil
 }
 
-// endOfBody is the end of a response's body: an error, or io.EOF if the error is nil.
-type endOfBody struct{ err error }
-
-func (e endOfBody) Read([]byte) (int, error) {
-	if e.err != nil {
-		return 0, e.err
-	}
-	return 0, io.EOF
+// responseBody is the body of a response. It ends with an error, or with io.EOF if the error is nil.
+type responseBody struct {
+	bytes.Reader
+	end error
 }
+
+func (b *responseBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF && b.end != nil {
+		err = b.end
+	}
+	return n, err
+}
+
+// WriteTo implements io.WriterTo.
+func (b *responseBody) WriteTo(w io.Writer) (int64, error) {
+	n, err := b.Reader.WriteTo(w)
+	if err == nil {
+		err = b.end
+	}
+	return n, err
+}
+
+func (*responseBody) Close() error { return nil }

@@ -217,30 +217,48 @@ func belowAccount(address, base string) string {
 	return path
 }
 
-// WriteBatchResponse writes the response to a batch. Each part is an HTTP response. The boundaries are made of the request's ID.
-func WriteBatchResponse(requestID string, parts [][]byte, changeSet bool) (body []byte, contentType string) {
-	outer, inner := "batchresponse_"+boundaryID(requestID, 1), "changesetresponse_"+boundaryID(requestID, 2)
-	var w bytes.Buffer
-	size := 300
-	for _, part := range parts {
-		size += len(part) + 120
+// BatchResponse is the response to a batch. Each part is an HTTP response. The boundaries are made of the request's ID.
+type BatchResponse struct {
+	Body         []byte
+	outer, inner string
+	changeSet    bool
+}
+
+// NewBatchResponse begins the response to a batch of so many operations.
+func NewBatchResponse(requestID string, changeSet bool, operations int) *BatchResponse {
+	r := &BatchResponse{
+		outer: "batchresponse_" + boundaryID(requestID, 1), inner: "changesetresponse_" + boundaryID(requestID, 2), changeSet: changeSet,
 	}
-	w.Grow(size)
-	const header = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
-	w.WriteString("--" + outer + "\r\n")
-	if !changeSet {
-		w.WriteString(header)
-		w.Write(parts[0])
-	} else {
-		w.WriteString("Content-Type: multipart/mixed; boundary=" + inner + "\r\n\r\n")
-		for _, part := range parts {
-			w.WriteString("--" + inner + "\r\n" + header)
-			w.Write(part)
-		}
-		w.WriteString("--" + inner + "--\r\n")
+	r.Body = make([]byte, 0, 400+450*operations)
+	r.add("--", r.outer, "\r\n")
+	if changeSet {
+		r.add("Content-Type: multipart/mixed; boundary=", r.inner, "\r\n\r\n")
 	}
-	w.WriteString("--" + outer + "--\r\n")
-	return w.Bytes(), "multipart/mixed; boundary=" + outer
+	return r
+}
+
+func (r *BatchResponse) add(texts ...string) {
+	for _, t := range texts {
+		r.Body = append(r.Body, t...)
+	}
+}
+
+// BeginPart returns the body up to the next part, which the caller appends.
+func (r *BatchResponse) BeginPart() []byte {
+	if r.changeSet {
+		r.add("--", r.inner, "\r\n")
+	}
+	r.add("Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n")
+	return r.Body
+}
+
+// End returns the complete body.
+func (r *BatchResponse) End() (body []byte, contentType string) {
+	if r.changeSet {
+		r.add("--", r.inner, "--\r\n")
+	}
+	r.add("--", r.outer, "--\r\n")
+	return r.Body, "multipart/mixed; boundary=" + r.outer
 }
 
 // boundaryID returns a text in the form of a GUID, made of a request's ID.

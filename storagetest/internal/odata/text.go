@@ -20,6 +20,17 @@ func Units(s string) int {
 
 // CompareText compares texts by UTF-16 code unit, which is the service's order of keys.
 func CompareText(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	if n == len(a) || n == len(b) || a[n] < 0xEE && b[n] < 0xEE { // the bytes of UTF-8 have the order of the characters up to U+DFFF
+		return strings.Compare(a[n:], b[n:])
+	}
+	return compareCharacters(a, b)
+}
+
+func compareCharacters(a, b string) int {
 	for a != "" && b != "" {
 		ra, na := utf8.DecodeRuneInString(a)
 		rb, nb := utf8.DecodeRuneInString(b)

@@ -1,6 +1,7 @@
 package odata
 
 import (
+	"bytes"
 	"encoding/base64"
 	"math"
 	"strconv"
@@ -123,7 +124,27 @@ func parseTime(s string) (v any, ok, inRange bool) {
 }
 
 // FormatTime formats a time with as many digits as necessary.
-func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.9999999Z") }
+func FormatTime(t time.Time) string { return string(AppendTime(make([]byte, 0, 28), t, ":")) }
+
+// AppendTime appends a time as FormatTime does, with another colon.
+func AppendTime(b []byte, t time.Time, colon string) []byte {
+	t = t.UTC()
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	if year < 0 || year > 9999 {
+		return append(b, strings.ReplaceAll(t.Format("2006-01-02T15:04:05.9999999Z"), ":", colon)...)
+	}
+	b = append(two(append(two(append(two(two(b, year/100), year%100), '-'), int(month)), '-'), day), 'T')
+	b = append(two(append(two(append(two(b, hour), colon...), minute), colon...), second), '.')
+	for ticks, unit := t.Nanosecond()/100, 1_000_000; ticks > 0; unit /= 10 {
+		b = append(b, '0'+byte(ticks/unit))
+		ticks %= unit
+	}
+	return append(bytes.TrimSuffix(b, []byte(".")), 'Z')
+}
+
+// two appends two digits.
+func two(b []byte, n int) []byte { return append(b, '0'+byte(n/10), '0'+byte(n%10)) }
 
 // isGUID reports whether s is a GUID in lower case.
 func isGUID(s string) bool {

@@ -45,6 +45,14 @@ var version = regexp.MustCompile(`^20\d\d-[01]\d-[0-3]\d$`)
 // ValidVersion reports whether a version has the form of the service's versions.
 func ValidVersion(s string) bool { return version.MatchString(s) }
 
+// Get returns a header by its canonical name.
+func (r *Request) Get(name string) string {
+	if values := r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
 // Date returns the date that the client signed.
 func (r *Request) Date() string {
 	if date := r.Header.Get("x-ms-date"); date != "" {

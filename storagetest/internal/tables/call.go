@@ -51,7 +51,7 @@ func (c *call) tunnel() {
 	if c.Method != http.MethodPost {
 		return
 	}
-	switch method := c.Header.Get("X-HTTP-Method"); method {
+	switch method := c.Get("X-Http-Method"); method {
 	case http.MethodGet, http.MethodPut, http.MethodPatch, "MERGE", http.MethodDelete:
 		c.Method = method
 	}
@@ -80,7 +80,7 @@ func (c *call) entity() (odata.Entity, *odata.Failure) {
 func (c *call) parsedBody() *parsedBody {
 	if !c.body.done {
 		c.body.done = true
-		if odata.IsJSON(c.Header.Get("Content-Type")) {
+		if odata.IsJSON(c.Get("Content-Type")) {
 			c.body.entity, c.body.failure = odata.ParseEntity(c.Body)
 		} else {
 			c.body.failure = odata.UnknownMediaType
@@ -114,7 +114,7 @@ func (c *call) parseOperations() *odata.Failure {
 	if c.operationsParsed {
 		return nil
 	}
-	b, f := odata.ParseBatch(c.Header.Get("Content-Type"), c.Body, c.Base)
+	b, f := odata.ParseBatch(c.Get("Content-Type"), c.Body, c.Base)
 	if f != nil {
 		return f
 	}
@@ -129,7 +129,7 @@ func (c *call) parseOperations() *odata.Failure {
 		if o.BadQuery {
 			op.refusal = odata.QuerySyntax
 		}
-		if op.level, f = odata.ChooseLevel(o.Header.Get("Accept"), o.Query); f != nil {
+		if op.level, f = odata.ChooseLevel(op.Get("Accept"), o.Query); f != nil {
 			op.refusal = f
 		}
 		c.operations = append(c.operations, op)
@@ -139,7 +139,7 @@ func (c *call) parseOperations() *odata.Failure {
 
 // preference returns what an insert prefers: "return-content", "return-no-content" or "".
 func (c *call) preference() string {
-	switch p := strings.TrimSpace(c.Header.Get("Prefer")); p {
+	switch p := strings.TrimSpace(c.Get("Prefer")); p {
 	case "return-content", "return-no-content":
 		return p
 	}

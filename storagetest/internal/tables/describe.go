@@ -54,7 +54,7 @@ func (c *call) Describe(withBody bool) protocol.Description {
 
 // kind returns the kind of the request.
 func (c *call) kind(a address, f *odata.Failure) requests.Kind {
-	conditional := c.Header.Get("If-Match") != ""
+	conditional := c.Get("If-Match") != ""
 	switch {
 	case f != nil || settings.IsPreflight(c.Request) || a.resource == "" || c.Query.Has("comp") || c.Query.Has("restype"):
 		return requests.Other

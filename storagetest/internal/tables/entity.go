@@ -30,7 +30,10 @@ type entity struct {
 // setTimestamp sets the Timestamp and the ETag.
 func (e *entity) setTimestamp(t time.Time) {
 	e.timestamp = t
-	e.etag = `W/"datetime'` + strings.ReplaceAll(odata.FormatTime(t), ":", "%3A") + `'"`
+	b := make([]byte, 0, 64)
+	b = append(b, `W/"datetime'`...)
+	b = odata.AppendTime(b, t, "%3A")
+	e.etag = string(append(b, `'"`...))
 }
 
 // Property implements odata.Row.

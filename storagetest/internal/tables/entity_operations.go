@@ -117,7 +117,7 @@ func (c *call) update(a address, now time.Time, merge bool) *response {
 	if f != nil {
 		return refuse(f)
 	}
-	match := c.Header.Get("If-Match")
+	match := c.Get("If-Match")
 	needed := "u"
 	if match == "" {
 		needed = "au"
@@ -155,7 +155,7 @@ func (c *call) update(a address, now time.Time, merge bool) *response {
 // delete deletes an entity.
 func (c *call) delete(a address) *response {
 	t := c.store.table(a.resource)
-	match := c.Header.Get("If-Match")
+	match := c.Get("If-Match")
 	if match == "" && c.options.Lenient {
 		match = "*"
 	}

@@ -118,10 +118,9 @@ func (r *response) xmlHeader(h http.Header) {
 	}
 }
 
-// part returns the response to an operation inside a transaction. The lines of the header have the order in which the service sends
-// them.
-func (r *response) part(contentID string) []byte {
-	b := make([]byte, 0, 300+2*len(r.location)+len(r.body))
+// appendPart appends the response to an operation inside a transaction. The lines of the header have the order in which the service
+// sends them.
+func (r *response) appendPart(b []byte, contentID string) []byte {
 	b = append(append(strconv.AppendInt(append(b, "HTTP/1.1 "...), int64(r.status), 10), ' '), http.StatusText(r.status)...)
 	b = append(b, "\r\n"...)
 	line := func(name, value string) {

@@ -24,7 +24,7 @@ func (c *call) executeTransaction(now time.Time, lastOperation *protocol.Failure
 	if f := c.parseOperations(); f != nil {
 		return refuse(f)
 	}
-	parts := make([][]byte, 0, len(c.operations))
+	parts := odata.NewBatchResponse(c.ID, c.changeSet, len(c.operations))
 	written := make(map[string]bool, len(c.operations))
 	for i, op := range c.operations {
 		op.now = now
@@ -33,18 +33,20 @@ func (c *call) executeTransaction(now time.Time, lastOperation *protocol.Failure
 			r = refuse(&odata.Failure{Failure: *lastOperation})
 		}
 		contentID := ""
-		if id := op.Header.Get("Content-ID"); c.changeSet && id != "0" {
+		if id := op.Get("Content-Id"); c.changeSet && id != "0" {
 			contentID = id
 		}
 		if r.failure != nil {
 			c.store.rollback()
-			out := c.transactionResponse([][]byte{op.failedPart(r, i, c.changeSet, contentID, now)})
+			failed := odata.NewBatchResponse(c.ID, c.changeSet, 1)
+			failed.Body = op.appendFailedPart(failed.BeginPart(), r, i, c.changeSet, contentID, now)
+			out := transactionResponse(failed)
 			out.innerCode = r.failure.Code
 			return out
 		}
-		parts = append(parts, r.part(contentID))
+		parts.Body = r.appendPart(parts.BeginPart(), contentID)
 	}
-	return c.transactionResponse(parts)
+	return transactionResponse(parts)
 }
 
 // executeOperation executes operation i. written contains the row keys of the previous operations.
@@ -79,8 +81,8 @@ func (c *call) executeOperation(i int, now time.Time, written map[string]bool) *
 	return op.entityOperation(a, now)
 }
 
-// failedPart returns the response to a failed operation, whose text begins with the index of the operation.
-func (op *call) failedPart(r *response, i int, changeSet bool, contentID string, now time.Time) []byte {
+// appendFailedPart appends the response to a failed operation, whose text begins with the index of the operation.
+func (op *call) appendFailedPart(b []byte, r *response, i int, changeSet bool, contentID string, now time.Time) []byte {
 	r.writeError(op, now)
 	prefix := ""
 	if i > 0 || r.failure.AlwaysWithIndex || !changeSet {
@@ -90,11 +92,11 @@ func (op *call) failedPart(r *response, i int, changeSet bool, contentID string,
 	if r.failure.NoPartHeader {
 		r.preference = ""
 	}
-	return r.part(contentID)
+	return r.appendPart(b, contentID)
 }
 
 // transactionResponse returns the response to a transaction.
-func (c *call) transactionResponse(parts [][]byte) *response {
-	body, contentType := odata.WriteBatchResponse(c.ID, parts, c.changeSet)
+func transactionResponse(r *odata.BatchResponse) *response {
+	body, contentType := r.End()
 	return &response{status: http.StatusAccepted, body: body, contentType: contentType}
 }
