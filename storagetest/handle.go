@@ -134,8 +134,10 @@ func (s *Service) admit(r *http.Request, req *received) Request {
 	s.mu.Lock()
 	s.number++
 	number, plan := s.number, s.plan
+	// Nobody sees the keys of operations that no plan, no function and no log asks for.
+	withBody := req.call.Accepted() && (plan != nil || s.afterRequest != nil || s.log.size > 0)
 	req.ID = requestID(number)
-	record := newRequest(req.call.Describe(req.call.Accepted()))
+	record := newRequest(req.call.Describe(withBody))
 	record.Number, record.Method, record.URL, record.Time = number, r.Method, r.URL.String(), s.now()
 	s.mu.Unlock()
 	s.deliverBefore(number)

@@ -23,7 +23,7 @@ type BatchOperation struct {
 	Path     string // below the account, escaped
 	Query    url.Values
 	BadQuery bool
-	Header   http.Header
+	Header   protocol.Fields
 	Body     []byte
 }
 
@@ -74,31 +74,36 @@ func boundary(contentType string) (string, bool) {
 
 // splitParts splits a multipart body, which must be complete, into its parts. Lines end in CR LF or LF.
 func splitParts(body []byte, boundary string) (parts [][]byte, ok bool) {
-	open, closing := []byte("--"+boundary), []byte("--"+boundary+"--")
-	from, at := -1, 0 // where the part begins, and where the line does
-	for at < len(body) {
-		end := len(body)
-		if i := bytes.IndexByte(body[at:], '\n'); i >= 0 {
-			end = at + i + 1
-		}
-		line := bytes.TrimRight(body[at:end], "\r\n")
-		closes := bytes.Equal(line, closing)
-		switch {
-		case closes || bytes.Equal(line, open):
-			if from >= 0 {
-				part := bytes.TrimSuffix(body[from:at], []byte("\n")) // the end of the line before a boundary belongs to the boundary
-				parts = append(parts, bytes.TrimSuffix(part, []byte("\r")))
-			}
-			if closes {
-				return parts, len(bytes.TrimSpace(body[end:])) == 0
-			}
-			from = end
-		case from < 0 && len(line) > 0:
+	open := []byte("--" + boundary)
+	for from, at := -1, 0; ; {
+		i := bytes.Index(body[at:], open)
+		if i < 0 {
 			return nil, false
 		}
+		i += at
+		end := len(body)
+		if n := bytes.IndexByte(body[i:], '\n'); n >= 0 {
+			end = i + n + 1
+		}
 		at = end
+		line := bytes.TrimRight(body[i+len(open):end], "\r\n")
+		closes := string(line) == "--"
+		if i > 0 && body[i-1] != '\n' || len(line) > 0 && !closes {
+			at = i + 1 // not a line of its own
+			continue
+		}
+		switch {
+		case from < 0 && len(bytes.Trim(body[:i], "\r\n")) > 0:
+			return nil, false
+		case from >= 0:
+			part := bytes.TrimSuffix(body[from:i], []byte("\n")) // the end of the line before a boundary belongs to the boundary
+			parts = append(parts, bytes.TrimSuffix(part, []byte("\r")))
+		}
+		if closes {
+			return parts, len(bytes.TrimSpace(body[end:])) == 0
+		}
+		from = end
 	}
-	return nil, false
 }
 
 // cutHeader splits a part into the lines of its header and its body.
@@ -142,21 +147,14 @@ func cutContentType(part []byte) (contentType string, body []byte, ok bool) {
 }
 
 // parseHeader parses the lines of a header.
-func parseHeader(lines string) (http.Header, bool) {
-	n := strings.Count(lines, "\n") + 1
-	header, values := make(http.Header, n), make([]string, 0, n)
+func parseHeader(lines string) (protocol.Fields, bool) {
+	header := make(protocol.Fields, 0, strings.Count(lines, "\n")+1)
 	for {
 		name, value, rest, more, ok := cutLine(lines)
 		if !more || !ok {
 			return header, ok
 		}
-		name = http.CanonicalHeaderKey(name)
-		if header[name] == nil {
-			values = append(values, value)
-			header[name] = values[len(values)-1 : len(values) : len(values)]
-		} else {
-			header[name] = append(header[name], value)
-		}
+		header = append(header, protocol.Field{Name: http.CanonicalHeaderKey(name), Value: value})
 		lines = rest
 	}
 }

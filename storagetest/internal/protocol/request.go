@@ -15,6 +15,7 @@ type Request struct {
 	Path    string   // below the account, escaped
 	Query   url.Values
 	Header  http.Header
+	Fields  Fields // instead of Header, of an operation in a transaction
 	Body    []byte
 	Account *Account
 	Base    string // the account's address as the client knows it
@@ -45,8 +46,27 @@ var version = regexp.MustCompile(`^20\d\d-[01]\d-[0-3]\d$`)
 // ValidVersion reports whether a version has the form of the service's versions.
 func ValidVersion(s string) bool { return version.MatchString(s) }
 
+// Field is a line of a header. Its name is canonical.
+type Field struct{ Name, Value string }
+
+// Fields are the lines of a header.
+type Fields []Field
+
+// Get returns the first value of a header by its canonical name.
+func (all Fields) Get(name string) string {
+	for i := range all {
+		if all[i].Name == name {
+			return all[i].Value
+		}
+	}
+	return ""
+}
+
 // Get returns a header by its canonical name.
 func (r *Request) Get(name string) string {
+	if r.Header == nil {
+		return r.Fields.Get(name)
+	}
 	if values := r.Header[name]; len(values) > 0 {
 		return values[0]
 	}

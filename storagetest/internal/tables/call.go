@@ -123,7 +123,7 @@ func (c *call) parseOperations() *odata.Failure {
 	c.operations = make([]*call, 0, len(calls))
 	for i, o := range b.Operations {
 		op := &calls[i]
-		operations[i] = protocol.Request{Method: o.Method, Path: o.Path, Query: o.Query, Header: o.Header, Body: o.Body, Account: c.Account, Base: c.Base, Version: c.Version, ID: c.ID}
+		operations[i] = protocol.Request{Method: o.Method, Path: o.Path, Query: o.Query, Fields: o.Header, Body: o.Body, Account: c.Account, Base: c.Base, Version: c.Version, ID: c.ID}
 		*op = call{Request: &operations[i], store: c.store, settings: c.settings, options: c.options, grant: c.grant, inTransaction: true}
 		op.tunnel()
 		if o.BadQuery {
