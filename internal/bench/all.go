@@ -1,6 +1,6 @@
 package main
 
-// all returns the lines, those of the emulator on request and those of package verify for so many entities, and a function that stops the emulator.
+// all returns the lines, those of the emulator on request those of package verify and of storagetest by size for so many entities, and a function that stops the emulator.
 func all(onEmulator bool, entities int) (lines []line, stop func()) {
 	for _, g := range ratios() {
 		lines = append(lines, g.line())
@@ -14,7 +14,7 @@ func all(onEmulator bool, entities int) (lines []line, stop func()) {
 	for _, g := range append(waits(), append(workers(), kept())...) {
 		lines = append(lines, g.line())
 	}
-	lines = append(lines, verifies(entities)...)
+	lines = append(append(lines, verifies(entities)...), sizes(entities)...)
 	if !onEmulator {
 		return lines, func() {}
 	}

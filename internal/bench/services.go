@@ -125,6 +125,9 @@ func (s service) request(method, path, contentType string, status int) (func(bod
 	if contentType != "" {
 		first.Header.Set("Content-Type", contentType)
 	}
+	if method == http.MethodDelete {
+		first.Header.Set("If-Match", "*")
+	}
 	return func(body []byte) error {
 		r := *first
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

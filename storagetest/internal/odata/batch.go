@@ -131,8 +131,14 @@ func cutLine(lines string) (name, value, rest string, more, ok bool) {
 	return name, strings.TrimSpace(value), rest, true, ok && validName(name)
 }
 
+// operationHeader is the frequent header of an operation, and that of its response.
+const operationHeader = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
+
 // cutContentType splits a part into the first Content-Type of its header and its body.
 func cutContentType(part []byte) (contentType string, body []byte, ok bool) {
+	if n := len(operationHeader); len(part) > n && string(part[:n]) == operationHeader {
+		return "application/http", part[n:], true
+	}
 	lines, body := cutHeader(part)
 	for {
 		name, value, rest, more, ok := cutLine(lines)
@@ -171,11 +177,11 @@ func validName(s string) bool {
 
 // parseOperation parses a request line, a header and a body.
 func parseOperation(text []byte, base string) (op BatchOperation, ok bool) {
-	first, rest, _ := bytes.Cut(text, []byte("\n"))
-	method, address, _ := strings.Cut(strings.TrimSpace(string(first)), " ")
+	lines, body := cutHeader(text)
+	first, lines, _ := strings.Cut(lines, "\n")
+	method, address, _ := strings.Cut(strings.TrimSpace(first), " ")
 	space := strings.LastIndexByte(address, ' ')
 	address, proto := address[:max(0, space)], address[space+1:]
-	lines, body := cutHeader(rest)
 	header, ok := parseHeader(lines)
 	if !ok || address == "" || !strings.HasPrefix(proto, "HTTP/1.") {
 		return op, false
@@ -246,7 +252,7 @@ func (r *BatchResponse) BeginPart() []byte {
 	if r.changeSet {
 		r.add("--", r.inner, "\r\n")
 	}
-	r.add("Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n")
+	r.add(operationHeader)
 	return r.Body
 }
 
