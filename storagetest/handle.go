@@ -134,7 +134,7 @@ func (s *Service) admit(r *http.Request, req *received) Request {
 	s.mu.Lock()
 	s.number++
 	number, plan := s.number, s.plan
-	// Nobody sees the keys of operations that no plan, no function and no log asks for.
+	// The keys of operations are only for plans, functions and logs.
 	withBody := req.call.Accepted() && (plan != nil || s.afterRequest != nil || s.log.size > 0)
 	req.ID = requestID(number)
 	record := newRequest(req.call.Describe(withBody))
