@@ -69,11 +69,11 @@ func (c *call) address() (address, *odata.Failure) {
 	return c.parsed.address, c.parsed.failure
 }
 
-// entity parses the body of a write. The caller may modify the entity.
+// entity parses the body of a write. A call may be executed twice: the caller may sort the properties and append to them.
 func (c *call) entity() (odata.Entity, *odata.Failure) {
 	b := c.parsedBody()
 	e := b.entity
-	e.Properties = slices.Clone(e.Properties) // a call may be executed twice
+	e.Properties = slices.Clip(e.Properties)
 	return e, b.failure
 }
 
