@@ -106,6 +106,9 @@ func TestBlobResponses(t *testing.T) {
 	r.expect(a, 200, "")
 	r.expectHeader(a, length, created, "etag: "+tag, modified, server, "x-ms-meta-key: val", version)
 	r.expectHeader(r.send("PUT", "/logs/b.log?comp=properties", ""), length, created, `etag: "0x8D509D3396169AC"`, modified, server, version)
+	if a = r.send("GET", "/logs/b.log", ""); a.header.Get("Content-Type") != "" {
+		t.Errorf("after headers are removed: got Content-Type %q; want none", a.header.Get("Content-Type"))
+	}
 	a = r.send("HEAD", "/logs/b.log", "")
 	if a.header.Get("Content-Type") != "" || a.header.Get("Cache-Control") != "" {
 		t.Errorf("after headers are removed: got header %v; want neither Content-Type nor Cache-Control", a.header)

@@ -53,7 +53,7 @@ func authenticate(r *protocol.Request, table string, now time.Time) (*grant, *od
 	}
 	text := r.Date() + "\n" + r.SignedResource()
 	if scheme, _ := r.Authorization(); scheme == "SharedKey" {
-		text = strings.Join([]string{r.Method, r.Header.Get("Content-MD5"), r.Header.Get("Content-Type"), text}, "\n")
+		text = strings.Join([]string{r.SentMethod, r.Header.Get("Content-MD5"), r.Header.Get("Content-Type"), text}, "\n")
 	} else if scheme != "SharedKeyLite" {
 		return nil, errAuthentication
 	}

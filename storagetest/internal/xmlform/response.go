@@ -33,7 +33,7 @@ func (r *Response) ToProtocol(c *protocol.Request, server string, now time.Time)
 	if c.Method == http.MethodHead || r.Status == http.StatusNotModified {
 		out.Body = nil
 	}
-	if out.Body != nil && out.Header.Get("Content-Type") == "" {
+	if _, set := out.Header["Content-Type"]; out.Body != nil && !set { // the Content-Type of a blob may be none
 		out.Header.Set("Content-Type", "application/xml")
 	}
 	if (r.Failure != nil || out.Body == nil) && out.Header.Get("Content-Length") == "" {
