@@ -124,7 +124,9 @@ func testKill(t *testing.T, b backend) {
 	e.must(err)
 	e.must(errors.Join(mp.current.Ensure(ctx), mp.old.Ensure(ctx), own.Ensure(ctx)))
 	start := time.Now()
-	pool := &processPool{process: *mp, kills: kills, killed: map[string]int{}}
+	killable := *mp
+	killable.WriteTimeout = 2 * time.Second
+	pool := &processPool{process: killable, kills: kills, killed: map[string]int{}}
 	working, ends := context.WithCancel(ctx)
 	defer ends()
 	var running sync.WaitGroup

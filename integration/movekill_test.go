@@ -37,6 +37,7 @@ import (
 type relocator struct {
 	Connection, Table string
 	ASCII             bool
+	WriteTimeout      time.Duration // short for a process that is killed, so that its messages become visible soon; 0 means the default
 	Items             int
 	Kill              int64  // the number of the request at which the process is killed, reads not counted; 0 for none
 	After             bool   // it is killed after the request
@@ -58,7 +59,7 @@ var (
 	relocated = [2]string{"here", "there"}
 )
 
-// connect opens the table, with short timeouts, so that the messages of a killed process become visible soon.
+// connect opens the table.
 func (p *relocator) connect(more ...policy.Policy) error {
 	o := &account.Options{}
 	if p.ASCII {
@@ -69,7 +70,7 @@ func (p *relocator) connect(more ...policy.Policy) error {
 	if p.acc, err = account.FromConnectionString(p.Connection, o); err != nil {
 		return err
 	}
-	c := table.Common{WriteTimeout: 2 * time.Second}
+	c := table.Common{WriteTimeout: p.WriteTimeout}
 	plain, err := table.New(p.acc.Tables(), p.Table, itemSchema, &table.Options{Common: c})
 	if err != nil {
 		return err
@@ -247,7 +248,7 @@ func testMoveKill(t *testing.T, b backend) {
 	for i := range 4 {
 		running.Go(func() {
 			for n := next.Add(1) - 1; working.Err() == nil; n = next.Add(1) - 1 {
-				q := &relocator{Connection: p.Connection, Table: p.Table, ASCII: p.ASCII, Items: items, Seed: uint64(n)}
+				q := &relocator{Connection: p.Connection, Table: p.Table, ASCII: p.ASCII, WriteTimeout: 2 * time.Second, Items: items, Seed: uint64(n)}
 				if n < int64(kills) {
 					q.Kill, q.After = 1+n/2%15, n%2 == 1 // a move without a conflict has 5 writes
 				}

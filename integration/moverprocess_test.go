@@ -37,8 +37,9 @@ var itemSchema = table.Schema[item]{
 type moverProcess struct {
 	Connection, Name string
 	ASCII            bool
-	Target           string // the position at which the process is killed, "" for none
-	Visits           int64  // how often the process reaches the position before it is killed there
+	WriteTimeout     time.Duration // short for a process that is killed, so that its messages become visible soon; 0 means the default
+	Target           string        // the position at which the process is killed, "" for none
+	Visits           int64         // how often the process reaches the position before it is killed there
 
 	acc     *account.Account
 	current *table.Table[item]
@@ -59,8 +60,7 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 	if mp.acc, err = account.FromConnectionString(mp.Connection, o); err != nil {
 		return err
 	}
-	// Timeouts are short, so that the messages of a killed process become visible soon.
-	opt := &table.Options{Common: table.Common{WriteTimeout: 2 * time.Second}}
+	opt := &table.Options{Common: table.Common{WriteTimeout: mp.WriteTimeout}}
 	if mp.current, err = table.New(mp.acc.Tables(), mp.Name+"c", itemSchema, opt); err != nil {
 		return err
 	}
