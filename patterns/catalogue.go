@@ -1,55 +1,36 @@
 package main
 
-// catalogue lists the recipes in the order of the guide.
-var catalogue = []recipe{
-	pointQuery,
-	rangeQuery,
-	partitionScan,
-	severalPoints,
-	sortedKeys,
-	compoundKeys,
-	compoundEntity,
-	severalTypes,
-	parallel,
-	bulkWork,
-	smoothBurst,
-	projection,
-	typedFilters,
-	resume,
-	batchErrors,
-	optimistic,
-	replaceOrMerge,
-	entityTypes,
-	sharedAccess,
-	intraPartitionIndex,
-	interPartitionIndex,
-	indexEntities,
-	indexEntitiesElsewhere,
-	denormalization,
-	uniqueEmail,
-	moveDepartment,
-	newIndex,
-	summary,
-	archiving,
-	archiveDirectory,
-	materializedView,
-	searchIndex,
-	lostNotifications,
-	logTail,
-	spreadLog,
-	tableByDay,
-	dataSeries,
-	wideEntity,
-	largeEntity,
-	logDataInBlobs,
+// chapter is a part of the catalogue.
+type chapter struct {
+	title   string
+	recipes recipes
 }
 
-// findRecipe returns the recipe of a name, and reports whether there is one.
-func findRecipe(name string) (recipe, bool) {
-	for _, r := range catalogue {
-		if r.name == name {
-			return r, true
-		}
+var chapters = []chapter{
+	{"Keys and reads", recipes{
+		pointQuery, rangeQuery, partitionScan, severalPoints, sortedKeys, compoundKeys, projection, typedFilters, resume, sharedAccess,
+	}},
+	{"Writes and transactions", recipes{
+		optimistic, replaceOrMerge, severalTypes, compoundEntity, entityTypes, batchErrors, bulkWork, parallel, smoothBurst,
+	}},
+	{"Indexes and copies", recipes{
+		intraPartitionIndex, interPartitionIndex, indexEntities, indexEntitiesElsewhere, denormalization, uniqueEmail, moveDepartment, newIndex,
+		summary,
+	}},
+	{"Effects in other places", recipes{
+		archiving, archiveDirectory, materializedView, searchIndex, workers, lostNotifications,
+	}},
+	{"Logs, series and large values", recipes{
+		logTail, spreadLog, tableByDay, logDataInBlobs, dataSeries, wideEntity, largeEntity,
+	}},
+}
+
+// catalogue contains the recipes of all chapters.
+var catalogue = allRecipes()
+
+func allRecipes() (all recipes) {
+	for _, c := range chapters {
+		all = append(all, c.recipes...)
 	}
-	return recipe{}, false
+	return all
 }

@@ -184,6 +184,17 @@ func TestGuide(t *testing.T) {
 			t.Errorf("recipe %s: the title has %d characters; the list has room for 63", r.name, len(r.title))
 		}
 		names, shown = append(names, r.name), append(shown, r.guide...)
+		if !slices.ContainsFunc(consistencies, func(c struct{ word, meaning string }) bool { return c.word == r.consistency }) {
+			t.Errorf("recipe %s: got consistency %q, want one that the table explains", r.name, r.consistency)
+		}
+		for _, other := range r.related {
+			if _, err := catalogue.find(other); err != nil || other == r.name {
+				t.Errorf("recipe %s: got related recipe %q, want another recipe", r.name, other)
+			}
+		}
+		if len(r.related) == 0 || len(r.measured) == 0 {
+			t.Errorf("recipe %s: got related recipes %q and measured steps %q, want some", r.name, r.related, r.measured)
+		}
 	}
 	for _, g := range []string{"G01", "G02", "G03", "G04", "G05", "G06", "G07", "G08", "G09", "G10", "G11", "G12", "G13", "G14", "G20", "G21", "G22", "G23", "G24", "G25", "G26", "G27", "G28", "G29", "G30", "G31", "G32", "G33", "G40", "G41", "G42", "G43", "G44", "G45", "G46", "G47", "G48", "G49"} {
 		if !slices.Contains(shown, g) {
@@ -213,7 +224,7 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// TestRecipesCanBeCopied: a recipe imports no internal package, and uses nothing of this package but its own file and Run.
+// TestRecipesCanBeCopied: a recipe imports no internal package, and uses nothing of this package but its own file, Run and Child.
 func TestRecipesCanBeCopied(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
@@ -252,7 +263,7 @@ func TestRecipesCanBeCopied(t *testing.T) {
 	file := func(p token.Pos) string { return filepath.Base(fset.Position(p).Filename) }
 	for id, used := range uses {
 		from, of := file(id.Pos()), file(used.Pos())
-		if recipes[from] && from != of && used.Parent() == pkg.Scope() && used.Name() != "Run" && used.Name() != "recipe" {
+		if recipes[from] && from != of && used.Parent() == pkg.Scope() && !slices.Contains([]string{"Run", "Child", "recipe"}, used.Name()) {
 			t.Errorf("%s uses %s of %s; a copy of the recipe would lack it", fset.Position(id.Pos()), used.Name(), of)
 		}
 	}

@@ -20,21 +20,16 @@ func runAsChild(ctx context.Context) (child bool, err error) {
 	if len(words) < 2 {
 		return true, fmt.Errorf("environment variable %s is %s; want a JSON array of service, recipe and arguments", childEnv, text)
 	}
-	rec, ok := findRecipe(words[1])
-	if !ok || rec.child == nil {
+	rec, err := catalogue.find(words[1])
+	if err != nil || rec.child == nil {
 		return true, fmt.Errorf("environment variable %s: recipe %q has no part for a child process", childEnv, words[1])
 	}
 	s, err := connect(words[0], os.Getenv(connectionEnv))
 	if err != nil {
 		return true, err
 	}
-	r := &Run{service: s, report: rec.head()}
+	r := &Run{service: s, report: rec.head(), answers: os.Stdout}
 	err = r.Do("child process", func() error { return rec.child(ctx, r, words[2:]) })
-	for _, step := range r.report.Steps {
-		for _, a := range step.Answers {
-			fmt.Println(a)
-		}
-		fmt.Printf("requests of the other process: %v\n", step.Requests)
-	}
+	fmt.Printf("requests of the other process: %v\n", r.report.Steps[0].Requests)
 	return true, err
 }

@@ -8,6 +8,8 @@
 //	go run ./patterns -on adverse            use a service in memory that throttles, shortens pages and is late
 //	go run ./patterns -on env                use the account of AZURE_STORAGE_CONNECTION_STRING
 //	go run ./patterns -json                  print JSON
+//	go run ./patterns -html FILE             write a page: the recipes with their requests and their code
+//	go run ./patterns copy NAME DIR          write a recipe as a program of its own
 //	go run ./patterns -on env poison list POISON_QUEUE
 //	go run ./patterns -on env poison replay POISON_QUEUE QUEUE [OPERATION_ID…]
 //	go run ./patterns -on env poison drop POISON_QUEUE [OPERATION_ID…]
@@ -44,22 +46,14 @@ func main() {
 	}
 }
 
-// intro tells readers of the catalogue how to read the rows.
-const intro = `The recipes show rows as they are stored, except that
-- the property _op is left out: it contains the operation ID of the write;
-- random IDs are shown as OP1, LIFE1 and so on, and the times that the library stores as TIME.
-_ix contains maintainer state: the keys of the rows that were derived from an entity.
-_sys in a derived row names its entity or its definition.
-
-`
-
 // command runs the program with its arguments, and prints to out.
 func command(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("patterns", flag.ContinueOnError)
 	on := flags.String("on", "memory", "the service: memory, adverse (in memory, with faults), azurite (started by this program) or env (AZURE_STORAGE_CONNECTION_STRING)")
 	asJSON := flags.Bool("json", false, "print JSON")
+	page := flags.String("html", "", "write the page to this `file`")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|adverse|azurite|env] [-json] [list | run NAME… | poison list|replay|drop POISON_QUEUE …]")
+		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|adverse|azurite|env] [-json | -html FILE] [list | run NAME… | copy NAME DIR | poison list|replay|drop POISON_QUEUE …]")
 		flags.PrintDefaults()
 	}
 	var words []string
@@ -84,41 +78,50 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		return poison(ctx, s, words[1:], out)
 	case words[0] == "list" && len(words) == 1:
 		return list(out, *asJSON)
+	case words[0] == "copy" && len(words) == 3:
+		return copyRecipe(ctx, words[1], words[2], out)
 	case words[0] == "run" && len(words) > 1:
 		chosen = nil
 		for _, name := range words[1:] {
-			r, ok := findRecipe(name)
-			if !ok {
-				return fmt.Errorf("run: no recipe has the name %q; the command list shows all names", name)
+			r, err := catalogue.find(name)
+			if err != nil {
+				return fmt.Errorf("run: %w", err)
 			}
 			chosen = append(chosen, r)
 		}
 	default:
-		return fmt.Errorf("unknown command %q; want list, run NAME…, or poison", strings.Join(words, " "))
+		return fmt.Errorf("unknown command %q; want list, run NAME…, copy NAME DIR, or poison", strings.Join(words, " "))
 	}
 	s, err := open(ctx, *on)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if !*asJSON {
-		fmt.Fprint(out, intro)
-	}
-	start := time.Now()
-	reports, err := runRecipes(ctx, s, chosen, func(r report) {
-		if !*asJSON {
-			r.print(out)
-		}
-	})
-	if *asJSON {
+	switch {
+	case *asJSON:
+		reports, err := runRecipes(ctx, s, chosen, nil)
 		enc := json.NewEncoder(out)
 		enc.SetIndent("", "  ")
 		return errors.Join(err, enc.Encode(reports))
+	case *page != "":
+		reports, err := runRecipes(ctx, s, chosen, func(r report) { fmt.Fprintf(out, "%s: %s\n", r.progress(), r.Name) })
+		if err != nil {
+			return err
+		}
+		return writePage(*page, s.name, reports)
 	}
-	if err == nil {
-		fmt.Fprintf(out, "recipes run on %s: %d, in %.1f s\n", s.name, len(reports), time.Since(start).Seconds())
+	if len(words) == 0 {
+		printOverview(out)
 	}
-	return err
+	fmt.Fprint(out, intro)
+	start := time.Now()
+	reports, err := runRecipes(ctx, s, chosen, func(r report) { r.print(out) })
+	if err != nil {
+		return err
+	}
+	printTable(out, reports)
+	fmt.Fprintf(out, "recipes run on %s: %d, in %.1f s\n", s.name, len(reports), time.Since(start).Seconds())
+	return nil
 }
 
 // list prints the catalogue without running it.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,6 +52,50 @@ func (r *Run) RunKilledChild(ctx context.Context, words ...string) error {
 		return fmt.Errorf("child process: got %v, want a killed process: %s", err, out)
 	}
 	r.Answer("%v; the requests of that process are not counted here", err)
+	return nil
+}
+
+// Child is a child process that runs.
+type Child struct {
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
+	errs  bytes.Buffer
+}
+
+// StartChild is RunChild for a child that runs until Stop.
+func (r *Run) StartChild(ctx context.Context, words ...string) (*Child, error) {
+	cmd, err := r.childCommand(ctx, words)
+	if err != nil {
+		return nil, err
+	}
+	c := &Child{cmd: cmd}
+	cmd.Stderr = &c.errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.lines = bufio.NewScanner(out)
+	return c, cmd.Start()
+}
+
+// Next returns the next answer of the child.
+func (c *Child) Next() (string, error) {
+	if !c.lines.Scan() {
+		return "", fmt.Errorf("child process: got no answer: %w", errors.Join(c.lines.Err(), c.Stop()))
+	}
+	return c.lines.Text(), nil
+}
+
+// Stop asks the child to end, as a platform does before it starts a new release, and waits for it. A child that fails is an error.
+func (c *Child) Stop() error {
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return errors.Join(err, c.cmd.Process.Kill(), c.cmd.Wait()) // as on Windows, which has no signals
+	}
+	for c.lines.Scan() { // the rest
+	}
+	if err := c.cmd.Wait(); err != nil {
+		return fmt.Errorf("child process: %w: %s", err, c.errs.String())
+	}
 	return nil
 }
 

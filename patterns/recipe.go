@@ -13,28 +13,50 @@ type recipe struct {
 	name    string   // on the command line
 	title   string   // one line
 	guide   []string // the requirements of the guide that the recipe shows
+	related []string // the names of related recipes
 	problem string   // why the pattern is needed, and what it does
-	run     func(context.Context, *Run) error
-	child   func(context.Context, *Run, []string) error // the part that runs in a child process; nil if the recipe has none
+
+	consistency string   // one of those that consistencies explains
+	measured    []string // how the descriptions of the steps begin whose requests are compared with those without the pattern
+	naiveGrows  string   // requests that the way without the pattern takes in a larger table, such as 1 per 1,000 rows
+
+	run   func(context.Context, *Run) error
+	child func(context.Context, *Run, []string) error // the part that runs in a child process; nil if the recipe has none
+}
+
+type recipes []recipe
+
+// find returns the recipe of a name.
+func (all recipes) find(name string) (recipe, error) {
+	for _, r := range all {
+		if r.name == name {
+			return r, nil
+		}
+	}
+	return recipe{}, fmt.Errorf("no recipe has the name %q; the command list shows all names", name)
 }
 
 // head returns the report of a recipe that has not run.
 func (r recipe) head() report {
 	problem := strings.Join(strings.Fields(r.problem), " ") // the source wraps it
-	return report{Name: r.name, Title: r.title, Guide: r.guide, Problem: problem}
+	return report{Name: r.name, Title: r.title, Guide: r.guide, Related: r.related, Problem: problem, Consistency: r.consistency}
 }
 
-// runRecipes runs recipes one after another, and calls done with each report as soon as it is complete.
-func runRecipes(ctx context.Context, s *service, recipes []recipe, done func(report)) (reports []report, err error) {
-	for _, rec := range recipes {
+// runRecipes runs recipes one after another, and calls done with each report as soon as it is complete. A nil done is not called.
+func runRecipes(ctx context.Context, s *service, all recipes, done func(report)) (reports []report, err error) {
+	for i, rec := range all {
 		r := &Run{service: s, report: rec.head(), prefix: "t" + strings.ToLower(rand.Text()[:8])}
+		r.report.number, r.report.of = i+1, len(all)
 		failed := errors.Join(rec.run(ctx, r), r.cleanUp(ctx))
 		if failed != nil {
 			r.report.Error = failed.Error()
 			err = errors.Join(err, fmt.Errorf("%s: %w", rec.name, failed))
 		}
+		r.report.compare(rec.measured, rec.naiveGrows)
 		reports = append(reports, r.report)
-		done(r.report)
+		if done != nil {
+			done(r.report)
+		}
 	}
 	return reports, err
 }

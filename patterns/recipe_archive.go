@@ -41,9 +41,12 @@ func (d killAfterPut) Put(ctx context.Context, row *archive.ArchivedRow, version
 type moveNames struct{ current, archive, moves, poison string }
 
 var archiving = recipe{
-	name:  "archive",
-	title: "Move an entity to another table, even if workers crash",
-	guide: []string{"G22"},
+	name:        "archive",
+	title:       "Move an entity to another table, even if workers crash",
+	guide:       []string{"G22"},
+	related:     []string{"archive-directory", "search-index", "several-types", "replace-merge", "workers"},
+	consistency: "eventual",
+	measured:    []string{"request the move", "a second worker completes"},
 	problem: `Employee 456 has left and moves from the table Current to the table Archive. No transaction covers two tables. The
 		guide puts a message into a queue, and a worker copies the row and deletes it. This loses changes that are made in
 		between, and an old message deletes an employee who has come back. Here a write requests the move and stores a commit

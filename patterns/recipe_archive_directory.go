@@ -155,9 +155,12 @@ func (d Directory) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*arch
 }
 
 var archiveDirectory = recipe{
-	name:  "archive-directory",
-	title: "Archive entities in files",
-	guide: []string{"G22"},
+	name:        "archive-directory",
+	title:       "Archive entities in files",
+	guide:       []string{"G22"},
+	related:     []string{"archive", "search-index", "large-entity"},
+	consistency: "eventual",
+	measured:    []string{"request the move"},
 	problem: `An archive need not have the price of a table. A destination can be anything that writes a row only if the stored
 		version is the expected one. This destination is a directory, in a hundred lines.`,
 	run: func(ctx context.Context, r *Run) error {

@@ -13,9 +13,12 @@ import (
 )
 
 var batchErrors = recipe{
-	name:  "batch-errors",
-	title: "Find the operation that made a transaction fail",
-	guide: []string{"G44"},
+	name:        "batch-errors",
+	title:       "Find the operation that made a transaction fail",
+	guide:       []string{"G44"},
+	related:     []string{"several-types", "bulk", "optimistic"},
+	consistency: "strong",
+	measured:    []string{"insert employees 1 to 4"},
 	problem: `One failed operation makes its whole transaction fail. The service still answers with status 202, and names the
 		operation inside the body of the response; the SDK's error has status 202 and no code. Here the error names the
 		operation, its row and the service's code, and matches a condition such as table.ErrExists. The library checks the

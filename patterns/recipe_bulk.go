@@ -10,9 +10,12 @@ import (
 )
 
 var bulkWork = recipe{
-	name:  "bulk",
-	title: "Write and delete many entities",
-	guide: []string{"G13", "G49"},
+	name:        "bulk",
+	title:       "Write and delete many entities",
+	guide:       []string{"G13", "G49"},
+	related:     []string{"smooth-burst", "parallel", "table-by-day"},
+	consistency: "by part",
+	measured:    []string{"upsert 600"},
 	problem: `A transaction takes at most 100 operations of one partition, but input often is a stream in any order. Package bulk
 		reads ahead in the stream, groups the operations by partition, and sends several transactions at the same time. If the work stops early,
 		ResumeAt is the index at which to resume. bulk.Delete deletes the results of a query in the same way.`,

@@ -9,9 +9,12 @@ import (
 )
 
 var compoundEntity = recipe{
-	name:  "reviews",
-	title: "Read an employee and all her reviews in one query",
-	guide: []string{"G25", "G08"},
+	name:        "reviews",
+	title:       "Read an employee and all her reviews in one query",
+	guide:       []string{"G25", "G08"},
+	related:     []string{"compound-keys", "several-types", "entity-types", "inter-partition-index"},
+	consistency: "strong",
+	measured:    []string{"list employee 123 and her"},
 	problem: `If reviews have a table of their own, an employee and her reviews take two queries, and no transaction covers both
 		tables. Here the reviews are in the employee's partition, and their RowKeys begin with the employee's own (000123,
 		000123_2012). One range query reads the employee with her reviews, and one transaction writes them.`,

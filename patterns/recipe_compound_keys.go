@@ -8,9 +8,12 @@ import (
 )
 
 var compoundKeys = recipe{
-	name:  "compound-keys",
-	title: "Build and parse keys of several parts",
-	guide: []string{"G08"},
+	name:        "compound-keys",
+	title:       "Build and parse keys of several parts",
+	guide:       []string{"G08"},
+	related:     []string{"reviews", "sorted-keys", "intra-partition-index"},
+	consistency: "strong",
+	measured:    []string{"list all reviews"},
 	problem: `Related rows are neighbours if their keys begin alike: 000123_2012 is the review of employee 123 for 2012. Keys
 		that are joined by hand go wrong: the prefix 123 also finds 1234, and a separator inside a value breaks parsing. A
 		layout of package keys pads and escapes each part, so that a prefix finds only the keys that begin with these parts, and

@@ -13,9 +13,12 @@ import (
 )
 
 var dataSeries = recipe{
-	name:  "data-series",
-	title: "The hourly counts of a day in one row",
-	guide: []string{"G28"},
+	name:        "data-series",
+	title:       "The hourly counts of a day in one row",
+	guide:       []string{"G28"},
+	related:     []string{"large-entity", "replace-merge", "wide-entity", "optimistic"},
+	consistency: "strong",
+	measured:    []string{"the chart of the day"},
 	problem: `If each hourly count is a row, a chart of a day reads 24 rows, and that of a month 720. A row has up to 252 properties, so a
 		day fits into one row with a property for each hour. A count is stored by a merge of its property, which needs no read and
 		leaves the other hours alone. Package series finds the row and the property of a time, also on days of 23 and 25 hours.`,

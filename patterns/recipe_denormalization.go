@@ -9,9 +9,12 @@ import (
 )
 
 var denormalization = recipe{
-	name:  "denormalization",
-	title: "Keep the manager's details in the department",
-	guide: []string{"G24", "G10"},
+	name:        "denormalization",
+	title:       "Keep the manager's details in the department",
+	guide:       []string{"G24", "G10"},
+	related:     []string{"compound-keys", "several-types", "entity-types", "summary"},
+	consistency: "strong",
+	measured:    []string{"get the department with its manager"},
 	problem: `A page that shows a department with its manager takes two reads each time. Here the row of the department contains
 		the manager's name and address, so that one read is enough. A write that changes the manager updates the department in
 		the same transaction. A program that read the department before this change cannot overwrite it.`,

@@ -12,9 +12,12 @@ import (
 )
 
 var entityTypes = recipe{
-	name:  "entity-types",
-	title: "Store several types in one table, and change their form",
-	guide: []string{"G47"},
+	name:        "entity-types",
+	title:       "Store several types in one table, and change their form",
+	guide:       []string{"G47"},
+	related:     []string{"several-types", "reviews", "replace-merge"},
+	consistency: "strong",
+	measured:    []string{"list each row"},
 	problem: `A table has no schema: employees, contractors and future types share it. A reader must know the type of each row.
 		An older program must not damage what a newer program has written. A new form of a type must not make old rows
 		unreadable. Here each row contains its type (_type) and version (_v). A reader gets each row as its own type, upgrades

@@ -12,9 +12,12 @@ import (
 )
 
 var largeEntity = recipe{
-	name:  "large-entity",
-	title: "The employee's photo in a blob",
-	guide: []string{"G30"},
+	name:        "large-entity",
+	title:       "The employee's photo in a blob",
+	guide:       []string{"G30"},
+	related:     []string{"wide-entity", "search-index", "archive-directory"},
+	consistency: "strong",
+	measured:    []string{"insert Jones with a photo"},
 	problem: `A property has at most 64 KiB, and an entity 1 MiB, so a photo does not fit. Package largeentity stores it in a blob, and the
 		name, the length and the hash of the blob in the entity. The photo is uploaded first, and belongs to the employee once the
 		entity is written. Each photo is another blob, so readers never see half of one. The rows ~b| show which blobs are in use: the

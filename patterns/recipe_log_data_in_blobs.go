@@ -12,9 +12,12 @@ import (
 )
 
 var logDataInBlobs = recipe{
-	name:  "log-data-in-blobs",
-	title: "Log data in append blobs, one record a line",
-	guide: []string{"G32"},
+	name:        "log-data-in-blobs",
+	title:       "Log data in append blobs, one record a line",
+	guide:       []string{"G32"},
+	related:     []string{"log-tail", "spread-log", "large-entity"},
+	consistency: "buffered",
+	measured:    []string{"log 1,800 lines"},
 	problem: `Log data that is only read by source and time needs no rows: each row is a request, and the newest rows all go to one
 		partition. Package bloblog collects records in a buffer and appends them to a blob as lines, many with 1 request. The names
 		of the blobs contain the source and the hour. A crash loses the buffer, so its bounds are a choice. A writer is an

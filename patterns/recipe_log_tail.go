@@ -9,9 +9,13 @@ import (
 )
 
 var logTail = recipe{
-	name:  "log-tail",
-	title: "The newest records first: the 10 newest expense claims",
-	guide: []string{"G26"},
+	name:        "log-tail",
+	title:       "The newest records first: the 10 newest expense claims",
+	guide:       []string{"G26"},
+	related:     []string{"spread-log", "sorted-keys", "table-by-day", "log-data-in-blobs"},
+	consistency: "strong",
+	measured:    []string{"the 10 newest"},
+	naiveGrows:  "1 per 1,000 rows",
 	problem: `A query returns rows in the ascending order of their keys, and the service cannot sort. If the RowKey is the inverted
 		ticks of the time, the newest record of a partition is its first row, and the n newest records are 1 request. Package
 		logtail makes such keys, also where two records have one time, and reads the times back from them.`,

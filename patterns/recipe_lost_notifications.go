@@ -43,9 +43,12 @@ func NotifyAll(ctx context.Context, out *eventual.Outbox, source commit.Table, o
 }
 
 var lostNotifications = recipe{
-	name:  "lost-notifications",
-	title: "Execute effects whose notifications were lost",
-	guide: []string{"G22"},
+	name:        "lost-notifications",
+	title:       "Execute effects whose notifications were lost",
+	guide:       []string{"G22"},
+	related:     []string{"workers", "search-index", "archive"},
+	consistency: "eventual",
+	measured:    []string{"find the partitions"},
 	problem: `Workers learn of writes by notifications in a queue. If an operator clears or deletes the queue, or drops poison
 		messages that looked like rubbish, no worker executes the effects of those writes. But the transaction of each write has
 		stored its effects in a commit record. A job finds the pending commit records and notifies the workers again, while

@@ -13,9 +13,13 @@ import (
 )
 
 var materializedView = recipe{
-	name:  "materialized-view",
-	title: "Keep a view of all partitions, with counts, in one partition",
-	guide: []string{"G33", "G21"},
+	name:        "materialized-view",
+	title:       "Keep a view of all partitions, with counts, in one partition",
+	guide:       []string{"G33", "G21"},
+	related:     []string{"inter-partition-index", "summary", "search-index"},
+	consistency: "eventual",
+	measured:    []string{"count the employees"},
+	naiveGrows:  "1 per 1,000 rows",
 	problem: `Employees are stored in a partition for each department. To list or to count the employees of the whole company, a
 		program would read all partitions. A materialized view stores what this question needs in another table, in one partition,
 		with a summary by department. Each write of an employee notifies a worker, which brings the view up to date a moment

@@ -10,9 +10,13 @@ import (
 )
 
 var newIndex = recipe{
-	name:  "new-index",
-	title: "Add an index to a table in use, check it, and remove it",
-	guide: []string{"G20"},
+	name:        "new-index",
+	title:       "Add an index to a table in use, check it, and remove it",
+	guide:       []string{"G20"},
+	related:     []string{"intra-partition-index", "inter-partition-index", "lost-notifications"},
+	consistency: "strong",
+	measured:    []string{"Verify with Repair adds"},
+	naiveGrows:  "1 per row",
 	problem: `A new index has no rows for the entities that exist already, and other programs write while it is filled. Four
 		steps are safe. Verify reports whether the index is possible. A first release updates the index but does not read it
 		(WriteOnly). Verify with Repair adds the missing rows. The next release reads the index. Verify also finds and repairs

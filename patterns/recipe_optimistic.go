@@ -8,9 +8,12 @@ import (
 )
 
 var optimistic = recipe{
-	name:  "optimistic",
-	title: "Prevent lost updates",
-	guide: []string{"G45"},
+	name:        "optimistic",
+	title:       "Prevent lost updates",
+	guide:       []string{"G45"},
+	related:     []string{"replace-merge", "batch-errors", "lost-notifications"},
+	consistency: "strong",
+	measured:    []string{"another program adds 50"},
 	problem: `Two programs read the same entity, change it, and write it. Without a check, the second write undoes the first. An
 		ETag names the version that was read, and a write with this ETag fails if the row has changed meanwhile. Each Entity
 		contains its ETag; a method that overwrites any version has Any in its name.`,

@@ -12,9 +12,12 @@ import (
 )
 
 var parallel = recipe{
-	name:  "parallel",
-	title: "Work on all partitions at the same time",
-	guide: []string{"G49"},
+	name:        "parallel",
+	title:       "Work on all partitions at the same time",
+	guide:       []string{"G49"},
+	related:     []string{"several-points", "bulk", "spread-log"},
+	consistency: "by part",
+	measured:    []string{"count the employees aged 60"},
 	problem: `A table scan reads one partition after another, at most 1,000 rows in each request. The service can serve
 		partitions from different machines, so a program that works on several partitions at the same time is faster. Partitions
 		lists the PartitionKeys: it jumps from each partition to the next without reading the rows in between.`,

@@ -8,9 +8,12 @@ import (
 )
 
 var pointQuery = recipe{
-	name:  "point-query",
-	title: "Read one entity by both keys",
-	guide: []string{"G01", "G40"},
+	name:        "point-query",
+	title:       "Read one entity by both keys",
+	guide:       []string{"G01", "G40"},
+	related:     []string{"range-query", "several-points", "compound-keys"},
+	consistency: "strong",
+	measured:    []string{"get employee 123"},
 	problem: `Table storage has one index, over PartitionKey and RowKey. A query that gives both keys reads one row, however
 		large the table is. Any other query may read rows that it does not return.`,
 	run: func(ctx context.Context, r *Run) error {

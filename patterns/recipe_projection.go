@@ -10,9 +10,12 @@ import (
 )
 
 var projection = recipe{
-	name:  "projection",
-	title: "Read only the properties that you need",
-	guide: []string{"G09", "G43"},
+	name:        "projection",
+	title:       "Read only the properties that you need",
+	guide:       []string{"G09", "G43"},
+	related:     []string{"intra-partition-index", "typed-filters", "wide-entity"},
+	consistency: "strong",
+	measured:    []string{"list the names"},
 	problem: `A query returns all properties of each entity unless it selects some, and a page of whole entities can exceed a
 		megabyte. Here a narrower Go type selects the properties: the service sends only its fields.`,
 	run: func(ctx context.Context, r *Run) error {

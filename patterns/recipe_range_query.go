@@ -8,9 +8,12 @@ import (
 )
 
 var rangeQuery = recipe{
-	name:  "range-query",
-	title: "Read a range of rows",
-	guide: []string{"G02", "G06"},
+	name:        "range-query",
+	title:       "Read a range of rows",
+	guide:       []string{"G02", "G06"},
+	related:     []string{"point-query", "sorted-keys", "scans"},
+	consistency: "strong",
+	measured:    []string{"list employees 100 to 199"},
 	problem: `The rows of a partition are sorted by RowKey, so a query for a range of RowKeys reads only the rows of that range.
 		RowKeys are text: numbers are in order only if they have leading zeros (000123, not 123).`,
 	run: func(ctx context.Context, r *Run) error {

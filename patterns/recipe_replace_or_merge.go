@@ -8,9 +8,12 @@ import (
 )
 
 var replaceOrMerge = recipe{
-	name:  "replace-merge",
-	title: "Choose between replace, merge and upsert",
-	guide: []string{"G46"},
+	name:        "replace-merge",
+	title:       "Choose between replace, merge and upsert",
+	guide:       []string{"G46"},
+	related:     []string{"optimistic", "data-series", "wide-entity"},
+	consistency: "strong",
+	measured:    []string{"Merge sets"},
 	problem: `Four kinds of writes look alike and differ in the properties that they delete. Replace makes the row equal to the
 		value; Merge sets some properties and keeps the rest. Both fail if the row does not exist; as an Upsert, both insert it.
 		A program with an older type must not delete the properties that a newer program has added.`,

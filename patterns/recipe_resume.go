@@ -28,9 +28,12 @@ var (
 )
 
 var resume = recipe{
-	name:  "resume",
-	title: "Resume a large list in another process",
-	guide: []string{"G42"},
+	name:        "resume",
+	title:       "Resume a large list in another process",
+	guide:       []string{"G42"},
+	related:     []string{"parallel", "bulk", "new-index"},
+	consistency: "by part",
+	measured:    []string{"read 7 of 25"},
 	problem: `The service returns a list in pages, each with a continuation token for the next page. A program that shows pages,
 		or a job that may crash, must store its position: also in the middle of a page, after a limit, and for another process.
 		A Cursor is that position, and its token is text that can be stored. A token names its table and query, and cannot be

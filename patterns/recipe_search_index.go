@@ -84,9 +84,12 @@ func (x *SearchIndex) Update(ctx context.Context, job eventual.Job, _ struct{}) 
 }
 
 var searchIndex = recipe{
-	name:  "search-index",
-	title: "Keep a search index consistent with a table",
-	guide: []string{"G22"},
+	name:        "search-index",
+	title:       "Keep a search index consistent with a table",
+	guide:       []string{"G22"},
+	related:     []string{"archive", "materialized-view", "lost-notifications", "workers"},
+	consistency: "eventual",
+	measured:    []string{"insert an article", "a worker updates the index"},
 	problem: `Articles are in a table, and a search index of their titles is in a file or a search service. A program that
 		writes one after the other will crash in between one day. Here the transaction of the write also stores that the index
 		is to be updated. A worker then derives the index from the current article, and repeats this until it succeeds.`,

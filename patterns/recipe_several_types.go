@@ -8,9 +8,12 @@ import (
 )
 
 var severalTypes = recipe{
-	name:  "several-types",
-	title: "Change entities of two types in one transaction",
-	guide: []string{"G13"},
+	name:        "several-types",
+	title:       "Change entities of two types in one transaction",
+	guide:       []string{"G13"},
+	related:     []string{"reviews", "entity-types", "summary"},
+	consistency: "strong",
+	measured:    []string{"hire Jones: insert"},
 	problem: `A department contains the number of its employees. If an employee and the number are written one after the other,
 		the number becomes wrong when the program crashes in between, or when two programs write at the same time. An entity
 		group transaction changes entities of several types in one partition, all or nothing. InPartition reads the entities

@@ -13,9 +13,12 @@ import (
 )
 
 var sharedAccess = recipe{
-	name:  "shared-access",
-	title: "Let each user read only her own rows",
-	guide: []string{"G48"},
+	name:        "shared-access",
+	title:       "Let each user read only her own rows",
+	guide:       []string{"G48"},
+	related:     []string{"compound-keys", "range-query"},
+	consistency: "strong",
+	measured:    []string{"list the settings"},
 	problem: `A client can use the table directly, without a server in between, but must not get the account key. A shared
 		access signature allows some operations on a range of keys until it expires. The SDK signs key ranges but leaves them
 		out of the URL, so that such signatures do not work, and it writes local times as if they were UTC. Account.TableSAS

@@ -12,9 +12,12 @@ import (
 )
 
 var smoothBurst = recipe{
-	name:  "smooth-burst",
-	title: "Write a burst at a steady pace",
-	guide: []string{"G12", "G14"},
+	name:        "smooth-burst",
+	title:       "Write a burst at a steady pace",
+	guide:       []string{"G12", "G14"},
+	related:     []string{"bulk", "spread-log"},
+	consistency: "by part",
+	measured:    []string{"write 500 readings"},
 	problem: `The service takes about 2,000 rows a second in a partition and 20,000 in an account, and answers 503 to what is more. Each refused
 		request is sent for nothing, and the writes of all other programs are refused, too. Package bulk writes at most so many rows in a
 		second: at Rate in all, and at PartitionRate in each partition. Without them, bulk keeps to 20,000 and 2,000 after the first 503. The

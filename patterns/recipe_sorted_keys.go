@@ -10,9 +10,12 @@ import (
 )
 
 var sortedKeys = recipe{
-	name:  "sorted-keys",
-	title: "Choose RowKeys that sort in the order you need",
-	guide: []string{"G06", "G07"},
+	name:        "sorted-keys",
+	title:       "Choose RowKeys that sort in the order you need",
+	guide:       []string{"G06", "G07"},
+	related:     []string{"compound-keys", "range-query", "log-tail"},
+	consistency: "strong",
+	measured:    []string{"list the two newest"},
 	problem: `The service sorts rows by key and by nothing else, and keys are text: as text, 9 comes after 10. Choose RowKeys
 		whose order is the order that you list most often: numbers with leading zeros, times as ticks, and inverted ticks if the
 		newest row is to come first.`,

@@ -11,9 +11,12 @@ import (
 )
 
 var spreadLog = recipe{
-	name:  "spread-log",
-	title: "A log whose newest records do not all go to one partition",
-	guide: []string{"G31"},
+	name:        "spread-log",
+	title:       "A log whose newest records do not all go to one partition",
+	guide:       []string{"G31"},
+	related:     []string{"log-tail", "compound-keys", "log-data-in-blobs"},
+	consistency: "by part",
+	measured:    []string{"append 100 events"},
 	problem: `If the PartitionKey is a time, all records of that time go to one partition, and the others are idle: the prepend/append
 		anti-pattern. One partition takes about 2,000 records a second, whatever the number of partitions. A log that is spread
 		stores its records in several partitions at any time, and reads merge them.`,

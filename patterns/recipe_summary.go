@@ -9,9 +9,13 @@ import (
 )
 
 var summary = recipe{
-	name:  "summary",
-	title: "Count and add up a group in one row",
-	guide: []string{"G10"},
+	name:        "summary",
+	title:       "Count and add up a group in one row",
+	guide:       []string{"G10"},
+	related:     []string{"denormalization", "index-entities", "materialized-view"},
+	consistency: "strong",
+	measured:    []string{"get the summary of team North"},
+	naiveGrows:  "1 per 1,000 rows",
 	problem: `The service cannot count or add: to find how many employees a team has and how much they earn, a program reads all
 		their rows. A summary contains these numbers in one row for each team. The write of an employee updates this row in the
 		same transaction, so the summary is exact at any time. The cost is that all writers of a team compete for its row.`,

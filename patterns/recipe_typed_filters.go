@@ -9,9 +9,12 @@ import (
 )
 
 var typedFilters = recipe{
-	name:  "typed-filters",
-	title: "Write filters without filter strings",
-	guide: []string{"G41"},
+	name:        "typed-filters",
+	title:       "Write filters without filter strings",
+	guide:       []string{"G41"},
+	related:     []string{"scans", "projection", "entity-types"},
+	consistency: "strong",
+	measured:    []string{"find a name that contains"},
 	problem: `Filters are text, and text that is joined by hand goes wrong: a quote in a name changes the query, a number
 		without its type suffix matches the wrong rows or none, and a local time is read as UTC. Here the compiler checks
 		conditions on fields, and the library writes the filter.`,

@@ -12,9 +12,12 @@ import (
 )
 
 var uniqueEmail = recipe{
-	name:  "unique-email",
-	title: "An e-mail address that is unique in the company, for logins",
-	guide: []string{"G21", "G11"},
+	name:        "unique-email",
+	title:       "An e-mail address that is unique in the company, for logins",
+	guide:       []string{"G21", "G11"},
+	related:     []string{"intra-partition-index", "inter-partition-index", "move-department"},
+	consistency: "strong",
+	measured:    []string{"log in"},
 	problem: `Employees are stored by department, and log in by e-mail address. The address must belong to one employee of the
 		company, whatever the department, but no transaction of the service covers two partitions. An index that is Global stores a small row
 		for each address, in a partition of its own, and writes it together with the employee: it prepares the row of the address, commits

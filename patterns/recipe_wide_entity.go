@@ -9,9 +9,12 @@ import (
 )
 
 var wideEntity = recipe{
-	name:  "wide-entity",
-	title: "More than a row holds: 365 counts and a long text",
-	guide: []string{"G29"},
+	name:        "wide-entity",
+	title:       "More than a row holds: 365 counts and a long text",
+	guide:       []string{"G29"},
+	related:     []string{"data-series", "large-entity", "several-types", "replace-merge"},
+	consistency: "strong",
+	measured:    []string{"store a page", "read the whole page"},
 	problem: `A row has up to 252 properties and 1 MiB, so a year of daily counts needs two rows, and an entity with a long text more. By
 		hand, a reader can find one row of the old version and one of the new, and a writer that stops between two rows leaves both.
 		Package table stores such an entity as a head and parts, in one transaction, and tells parts of two versions apart.`,

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/requests"
@@ -13,9 +14,54 @@ type report struct {
 	Name    string   `json:"name"`
 	Title   string   `json:"title"`
 	Guide   []string `json:"guide"`
+	Related []string `json:"related,omitempty"`
 	Problem string   `json:"problem"`
 	Steps   []step   `json:"steps,omitempty"`
 	Error   string   `json:"error,omitempty"`
+
+	Consistency string      `json:"consistency"`
+	Compared    *comparison `json:"compared,omitempty"`
+
+	number, of int // of this run
+}
+
+// progress returns a text such as 3 of 41.
+func (r report) progress() string { return fmt.Sprintf("%d of %d", r.number, r.of) }
+
+// comparison is the cost of a pattern, and of the way without it.
+type comparison struct {
+	What       string          `json:"what"` // the measured step
+	Requests   requests.Counts `json:"requests"`
+	Naive      requests.Counts `json:"naive,omitempty"` // nil if the recipe does not show the way without the pattern
+	NaiveGrows string          `json:"naiveGrows,omitempty"`
+}
+
+// compare sums up the steps whose descriptions begin with these texts.
+func (r *report) compare(measured []string, naiveGrows string) {
+	c := &comparison{Requests: requests.Counts{}, NaiveGrows: naiveGrows}
+	add := func(sum, n requests.Counts) {
+		for kind, n := range n {
+			sum[kind] += n
+		}
+	}
+	for _, prefix := range measured {
+		i := slices.IndexFunc(r.Steps, func(s step) bool { return !s.Naive && strings.HasPrefix(s.What, prefix) })
+		if i < 0 {
+			return // the recipe failed before
+		}
+		add(c.Requests, r.Steps[i].Requests)
+		if c.What != "" {
+			c.What += ", and "
+		}
+		what, _, _ := strings.Cut(r.Steps[i].What, ": ") // the requests in words
+		c.What += what
+	}
+	for _, s := range r.Steps {
+		if s.Naive && len(s.Requests) > 0 {
+			c.Naive = s.Requests
+		}
+	}
+	r.Compared = c
 }
 
 // step is one step of a recipe: an operation with its requests, or the rows that are stored at that point.
@@ -28,6 +74,7 @@ type step struct {
 	Answers  []string        `json:"answers,omitempty"`
 	Rows     []storedRow     `json:"rows,omitempty"`
 	Requests requests.Counts `json:"requests,omitempty"`
+	Sequence []request       `json:"sequence,omitempty"` // the requests in the order in which they were sent
 }
 
 type storedRow struct {
@@ -38,7 +85,7 @@ type storedRow struct {
 
 // print writes the report as text.
 func (r report) print(out io.Writer) {
-	fmt.Fprintf(out, "== %s: %s (%s)\n", r.Name, r.Title, strings.Join(r.Guide, ", "))
+	fmt.Fprintf(out, "== %s: %s (%s) [%s]\n", r.Name, r.Title, strings.Join(r.Guide, ", "), r.progress())
 	fmt.Fprintf(out, "%s\n\n", wrap(r.Problem, 100))
 	for _, s := range r.Steps {
 		s.print(out)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -27,6 +28,7 @@ type Run struct {
 	containers []string
 	randomIDs  map[string]string // how the report shows the IDs that differ from run to run
 	report     report
+	answers    io.Writer // of a child process, which has no report
 }
 
 // Tables returns the SDK's client of the Table service.

@@ -11,7 +11,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -21,9 +20,10 @@ type service struct {
 	name       string
 	connection string
 	emulated   bool
-	ascii      bool // keys are sent as the emulator understands them
 	acc        *account.Account
 	counter    requests.Counter
+	recorder   recorder
+	policies   []policy.Policy // that an emulator needs
 	close      func()
 }
 
@@ -47,16 +47,16 @@ func open(ctx context.Context, on string) (*service, error) {
 		s.close = func() { server.Close() }
 		return s, nil
 	case "azurite":
-		server, err := azurite.Open(ctx)
+		cs, stop, err := startEmulator(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s, err := connect(on, server.ConnectionString)
+		s, err := connect(on, cs)
 		if err != nil {
-			server.Stop()
+			stop()
 			return nil, err
 		}
-		s.close = server.Stop
+		s.close = stop
 		return s, nil
 	case "env":
 		cs := os.Getenv("AZURE_STORAGE_CONNECTION_STRING")
@@ -72,7 +72,10 @@ func open(ctx context.Context, on string) (*service, error) {
 func connect(name, cs string) (*service, error) {
 	s := &service{name: name, connection: cs, close: func() {}}
 	emulator := name == "azurite" || strings.Contains(cs, "devstoreaccount1") || strings.Contains(strings.ToLower(cs), "usedevelopmentstorage=true")
-	s.emulated, s.ascii = emulator || name == "memory" || name == "adverse", emulator
+	s.emulated = emulator || name == "memory" || name == "adverse"
+	if emulator {
+		s.policies = emulatorPolicies()
+	}
 	var err error
 	s.acc, err = s.open()
 	return s, err
@@ -80,9 +83,9 @@ func connect(name, cs string) (*service, error) {
 
 // open returns the account, for a program with further policies.
 func (s *service) open(more ...policy.Policy) (*account.Account, error) {
-	o := account.Options{Counter: &s.counter, Client: azcore.ClientOptions{PerCallPolicies: more}}
-	if s.ascii {
-		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
-	}
+	o := account.Options{Counter: &s.counter, Client: azcore.ClientOptions{
+		PerCallPolicies:  append(more, s.policies...),
+		PerRetryPolicies: []policy.Policy{&s.recorder},
+	}}
 	return account.FromConnectionString(s.connection, &o)
 }

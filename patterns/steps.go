@@ -29,10 +29,20 @@ func (r *Run) Naive(what string, f func() error) error {
 	return r.step(step{What: what, Naive: true}, f)
 }
 
-// Answer adds a line to the result of the step.
+// NaiveQuery is Ask for a step that works without the pattern.
+func (r *Run) NaiveQuery(what string, ex table.Explanation, f func() error) error {
+	return r.step(step{What: what, Naive: true, Class: ex.Class.String(), Filter: ex.Filter, Select: ex.Select}, f)
+}
+
+// Answer adds a line to the result of the step. In a child process, it prints the line.
 func (r *Run) Answer(format string, args ...any) {
+	text := r.stable(fmt.Sprintf(format, args...))
+	if r.answers != nil {
+		fmt.Fprintln(r.answers, text)
+		return
+	}
 	s := &r.report.Steps[len(r.report.Steps)-1]
-	s.Answers = append(s.Answers, r.stable(fmt.Sprintf(format, args...)))
+	s.Answers = append(s.Answers, text)
 }
 
 // Refused adds the expected refusal of an operation to the result of the step. If err is nil or another error, the step fails.
@@ -68,11 +78,16 @@ func (r *Run) Library(ctx context.Context, name, partition string) error {
 
 func (r *Run) step(s step, f func() error) error {
 	r.service.counter.Take()
+	r.service.recorder.take()
 	s.Filter = strings.ReplaceAll(s.Filter, "\u00a0", `\u00a0`) // it looks like a space
 	r.report.Steps = append(r.report.Steps, s)
 	err := f()
 	last := &r.report.Steps[len(r.report.Steps)-1]
 	last.Requests = r.service.counter.Take()
+	for _, x := range r.service.recorder.take() {
+		x.What = r.stable(x.What)
+		last.Sequence = append(last.Sequence, x)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.What, err)
 	}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/storagetest"
+)
+
+// TestCopy: a copy of each recipe is a program of its own, which builds, and prints what the catalogue prints for the recipe. Short
+// tests build one with child processes, one with a policy of its own, and a plain one.
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	recipes := catalogue
+	if testing.Short() {
+		recipes = []recipe{pointQuery, archiving, smoothBurst}
+	}
+	bin, dirs := t.TempDir(), t.TempDir()
+	for _, rec := range recipes {
+		run(t, "copy", rec.name, filepath.Join(dirs, rec.name))
+	}
+	for _, rec := range recipes {
+		t.Run(rec.name, func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(bin, rec.name)
+			build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, ".")
+			build.Dir = filepath.Join(dirs, rec.name)
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("go build: got error %v\n%s", err, out)
+			}
+			out, err := exec.Command(program).CombinedOutput()
+			want := fmt.Sprintf("== %s: %s", rec.name, rec.title)
+			if err != nil || !strings.HasPrefix(string(out), want) || !strings.Contains(string(out), "requests: ") {
+				t.Errorf("got error %v and output\n%s\nwant output that begins with %q", err, out, want)
+			}
+			if rec.name == pointQuery.name {
+				runOnAccount(t, program, want)
+			}
+			if err := os.Remove(program); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// runOnAccount runs a copy on the account of the environment, as on any account.
+func runOnAccount(t *testing.T, program, want string) {
+	t.Helper()
+	server := storagetest.New(nil)
+	connection, err := server.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	cmd := exec.Command(program, "-on", "env")
+	cmd.Env = append(os.Environ(), "AZURE_STORAGE_CONNECTION_STRING="+connection)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("-on env: got error %v and output\n%s\nwant output that begins with %q", err, out, want)
+	}
+	if n := server.Count().Total(); n == 0 || len(server.TableNames()) != 0 {
+		t.Errorf("-on env: got %d requests and tables %q, want some and none", n, server.TableNames())
+	}
+}
+
+// TestCopyRefused: a folder with files is left as it is.
+func TestCopyRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, dir, want string }{
+		{"archive", dir, "is not empty"},
+		{"nonsense", filepath.Join(dir, "new"), `"nonsense"`},
+		{"archive", filepath.Join(dir, "mine.txt"), "mine.txt"},
+	} {
+		err := command(t.Context(), []string{"copy", c.name, c.dir}, &strings.Builder{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("copy %s %s: got error %v, want one that contains %q", c.name, c.dir, err, c.want)
+		}
+	}
+	if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
+		t.Errorf("got files %v and error %v, want mine.txt", all, err)
+	}
+}

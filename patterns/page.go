@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"html/template"
+	"os"
+	"strings"
+)
+
+// page is what the template page.html shows.
+type page struct {
+	Service       string
+	Chapters      []pageChapter
+	Consistencies map[string]string
+}
+
+type pageChapter struct {
+	Title   string
+	Recipes []pageRecipe
+}
+
+type pageRecipe struct {
+	report
+	File, Code string
+	Without    string
+}
+
+// shownRequests is how many requests of a step the page draws.
+const shownRequests = 12
+
+// sequence is how the page draws the requests of a step: lanes, and an arrow from the program, which is the first lane, for each request.
+type sequence struct {
+	Lanes  []string
+	Arrows []arrow
+	More   int // requests that are not drawn
+}
+
+type arrow struct {
+	To     int // its lane
+	Text   string
+	Status int
+}
+
+// Sequence returns the requests as the page draws them.
+func (s step) Drawn() *sequence {
+	if len(s.Sequence) == 0 {
+		return nil
+	}
+	q := &sequence{Lanes: []string{"program"}}
+	lanes := map[string]int{}
+	for i, r := range s.Sequence {
+		if i == shownRequests {
+			q.More = len(s.Sequence) - i
+			break
+		}
+		lane, rest := r.lane()
+		if lanes[lane] == 0 {
+			lanes[lane] = len(q.Lanes)
+			q.Lanes = append(q.Lanes, lane)
+		}
+		text := strings.TrimSpace(fmt.Sprintf("%s %s", r.Kind, rest))
+		if r.Rows > 0 {
+			text = fmt.Sprintf("%s of %d rows", r.Kind, r.Rows)
+		}
+		q.Arrows = append(q.Arrows, arrow{To: lanes[lane], Text: text, Status: r.Status})
+	}
+	return q
+}
+
+// lane returns the table, queue or container of a request, and what remains of its path.
+func (r request) lane() (lane, rest string) {
+	end := strings.IndexAny(r.What, "(/ ")
+	if end < 0 {
+		return r.What, ""
+	}
+	return r.What[:end], strings.Trim(strings.TrimPrefix(r.What[end:], "()"), "/ ")
+}
+
+// writePage writes reports as one page, with the code of their recipes, which needs no other file.
+func writePage(file, service string, reports []report) error {
+	p := page{Service: service, Consistencies: map[string]string{}}
+	for _, c := range consistencies {
+		p.Consistencies[c.word] = c.meaning
+	}
+	for _, c := range chapters {
+		shown := pageChapter{Title: c.title}
+		for _, rec := range c.recipes {
+			for _, r := range reports {
+				if r.Name != rec.name {
+					continue
+				}
+				file, code, _, err := sourceOf(r.Name)
+				if err != nil {
+					return err
+				}
+				shown.Recipes = append(shown.Recipes, pageRecipe{report: r, File: file, Code: code, Without: r.Compared.without()})
+			}
+		}
+		if len(shown.Recipes) > 0 {
+			p.Chapters = append(p.Chapters, shown)
+		}
+	}
+	t, err := template.ParseFS(source, "page.html")
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	if err := t.Execute(out, p); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}
