@@ -41,7 +41,7 @@ type arrow struct {
 	Status int
 }
 
-// Sequence returns the requests as the page draws them.
+// Drawn returns the requests as the page draws them.
 func (s step) Drawn() *sequence {
 	if len(s.Sequence) == 0 {
 		return nil
@@ -69,11 +69,17 @@ func (s step) Drawn() *sequence {
 
 // lane returns the table, queue or container of a request, and what remains of its path.
 func (r request) lane() (lane, rest string) {
-	end := strings.IndexAny(r.What, "(/ ")
-	if end < 0 {
-		return r.What, ""
+	lane = r.What
+	if end := strings.IndexAny(r.What, "(/ "); end >= 0 {
+		lane, rest = r.What[:end], strings.Trim(strings.TrimPrefix(r.What[end:], "()"), "/ ")
 	}
-	return r.What[:end], strings.Trim(strings.TrimPrefix(r.What[end:], "()"), "/ ")
+	switch kind, _, _ := strings.Cut(r.Kind.String(), "-"); kind {
+	case "message", "queue":
+		return "queue " + lane, "" // the rest is the random ID of a message
+	case "blob", "container":
+		return "container " + lane, rest
+	}
+	return "table " + lane, rest
 }
 
 // writePage writes reports as one page, with the code of their recipes, which needs no other file.
