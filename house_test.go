@@ -18,6 +18,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 const module = "github.com/aztablekit/aztablekit"
@@ -76,8 +77,12 @@ var arrows = map[string][]string{
 	"storagetest/internal/xmlform":  {"storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings"},
 
 	"integration": {}, "integration/peers": {},
-	"patterns": {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
+	"patterns/quickstart": {"account", "index", "keys", "table"},
+	"patterns":            {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
 }
+
+// programs are the folders of public programs and tests.
+var programs = []string{"integration", "integration/peers", "patterns", "patterns/quickstart", "storagetest/conformance"}
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as
 // literals.
@@ -149,18 +154,39 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestReadme: the README's program is the body of Example, and .ci/run contains its test command.
+// TestReadme: the README contains the program quickstart and what it prints, also when it runs a second time. It names each recipe and
+// each package, and .ci/run contains its test command.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	readme := read(t, "README.md")
-	block := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(readme)
-	body := regexp.MustCompile(`(?s)func Example\(\) \{\n(.*?)\t// Output:`).FindStringSubmatch(read(t, "example_test.go"))
-	if block == nil || body == nil {
-		t.Fatalf("README.md: program found: %v; example_test.go: Example found: %v; want both", block != nil, body != nil)
+	blocks := regexp.MustCompile("(?s)```(\\w+)\n(.*?)```").FindAllStringSubmatch(readme, -1)
+	if len(blocks) < 2 || blocks[0][1] != "go" || blocks[1][1] != "text" {
+		t.Fatalf("README.md: got blocks %q, want the program and its output", blocks)
 	}
-	want := regexp.MustCompile(`(?m)^\t`).ReplaceAllString(body[1], "")
-	if block[1] != want {
-		t.Errorf("README.md: got program\n%s\nwant the body of Example\n%s", block[1], want)
+	source := read(t, "patterns/quickstart/main.go")
+	if _, program, _ := strings.Cut(source, "program of the README"); !strings.HasSuffix(program, blocks[0][2]) || !strings.HasPrefix(blocks[0][2], "package main\n") {
+		t.Errorf("README.md: got program\n%s\nwant that of patterns/quickstart/main.go", blocks[0][2])
+	}
+	connection, err := storagetest.New(nil).Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		cmd := exec.Command("go", "run", "./patterns/quickstart")
+		cmd.Env = append(os.Environ(), "AZURE_STORAGE_CONNECTION_STRING="+connection)
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != blocks[1][2] {
+			t.Errorf("quickstart: got error %v and output\n%s\nwant as in README.md\n%s", err, out, blocks[1][2])
+		}
+	}
+	for _, recipe := range glob(t, "patterns/recipe_*.go") {
+		if !strings.HasSuffix(recipe, "_test.go") && !strings.Contains(readme, "("+recipe+")") {
+			t.Errorf("README.md: got no link to %s", recipe)
+		}
+	}
+	for name := range arrows {
+		if public := name != "" && !strings.Contains(name, "internal") && !slices.Contains(programs, name); public && !strings.Contains(readme, "\n| `"+name+"` |") {
+			t.Errorf("README.md: got no line for package %s", name)
+		}
 	}
 	ci := read(t, ".ci/run")
 	for _, command := range []string{"go run ./patterns", "go test ./...", "go test -short ./..."} {

@@ -10,6 +10,7 @@
 //	go run ./patterns -json                  print JSON
 //	go run ./patterns -html FILE             write a page: the recipes with their requests and their code
 //	go run ./patterns copy NAME DIR          write a recipe as a program of its own
+//	go run ./patterns serve                  run an account in memory, at UseDevelopmentStorage=true, for other programs
 //	go run ./patterns -on env poison list POISON_QUEUE
 //	go run ./patterns -on env poison replay POISON_QUEUE QUEUE [OPERATION_ID…]
 //	go run ./patterns -on env poison drop POISON_QUEUE [OPERATION_ID…]
@@ -29,11 +30,14 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	child, err := runAsChild(ctx)
 	if !child {
@@ -53,7 +57,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	asJSON := flags.Bool("json", false, "print JSON")
 	page := flags.String("html", "", "write the page to this `file`")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|adverse|azurite|env] [-json | -html FILE] [list | run NAME… | copy NAME DIR | poison list|replay|drop POISON_QUEUE …]")
+		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|adverse|azurite|env] [-json | -html FILE] [list | run NAME… | copy NAME DIR | serve | poison list|replay|drop POISON_QUEUE …]")
 		flags.PrintDefaults()
 	}
 	var words []string
@@ -76,6 +80,8 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		}
 		defer s.close()
 		return poison(ctx, s, words[1:], out)
+	case words[0] == "serve" && len(words) == 1:
+		return serve(ctx, storagetest.DevelopmentStorage(), out)
 	case words[0] == "list" && len(words) == 1:
 		return list(out, *asJSON)
 	case words[0] == "copy" && len(words) == 3:
@@ -90,7 +96,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			chosen = append(chosen, r)
 		}
 	default:
-		return fmt.Errorf("unknown command %q; want list, run NAME…, copy NAME DIR, or poison", strings.Join(words, " "))
+		return fmt.Errorf("unknown command %q; want list, run NAME…, copy NAME DIR, serve, or poison", strings.Join(words, " "))
 	}
 	s, err := open(ctx, *on)
 	if err != nil {
