@@ -22,7 +22,8 @@ import (
 //   - A write that was never sent, for example because the client got no token, is recognized: its outcome is known.
 //   - Entities go past the SDK, which decodes each to a map and encodes it again. The library puts its own request in the place of a
 //     small DeleteEntity of the SDK, which still signs, repeats and logs it. The first request of each table is the SDK's. So are all
-//     requests of a client with a TracingProvider whose table has no Options.Tracing, and all requests to Cosmos DB.
+//     requests of a client with a TracingProvider whose table has no Options.Tracing.
+//   - Requests to Azure Cosmos DB, which has other rules, fail with [ErrCosmosDB] and are not sent.
 //   - counter counts the requests, if it is not nil.
 //   - If base has no Transport, the copy gets one that follows no redirects, because a redirected write would be sent again as a GET,
 //     and that keeps up to 100 idle connections to each host, so that a burst of requests opens none if one as large came before it.

@@ -37,6 +37,8 @@ var (
 	// request of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own context has ended, it is the
 	// context's.
 	ErrUnreachable = engine.ErrUnreachable
+	// ErrCosmosDB: the service is Azure Cosmos DB, and the request was not sent. Only clients with [ClientOptions] find this out.
+	ErrCosmosDB = engine.ErrCosmosDB
 	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey moves the row.
 	ErrKeyChanged = engine.ErrKeyChanged
 	// ErrPartial: only a part of the entity was read, so that Replace would delete the other properties. Get it first, or merge. An

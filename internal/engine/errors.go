@@ -27,6 +27,7 @@ var (
 	ErrContended         = errors.New("concurrent writers changed the row at every attempt")
 	ErrTableNotFound     = errors.New("no such table")
 	ErrUnknownOutcome    = errors.New("the outcome of the write is unknown")
+	ErrCosmosDB          = wire.ErrCosmosDB
 	ErrUnreachable       = errors.New("the service could not be reached, or did not let the caller in")
 	ErrKeyChanged        = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it")
 	ErrPartial           = errors.New("the entity is not the whole row")

@@ -53,10 +53,10 @@ func once(ctx context.Context, timeout time.Duration) context.Context {
 }
 
 // TakesRequests reports whether Exchange can replace calls like this one, which went through the SDK. The client must have the Probe
-// policies, and the service must not be Cosmos DB. The SDK would name the span of a client that traces after the small call: hasSpan
-// reports that the library has a span around the call, so that the SDK begins none.
+// policies. The SDK would name the span of a client that traces after the small call: hasSpan reports that the library has a span
+// around the call, so that the SDK begins none.
 func (c *Call) TakesRequests(hasSpan bool) bool {
-	return c.probe.request == nil && c.probe.entered.Load() && !c.probe.cosmos.Load() && (hasSpan || !c.probe.changed.Load())
+	return c.probe.request == nil && c.probe.entered.Load() && (hasSpan || !c.probe.changed.Load())
 }
 
 // Client is what Exchange needs of a client of the SDK.

@@ -64,7 +64,7 @@ func Unreached(ctx context.Context, err error) bool {
 	var re *azcore.ResponseError
 	var large *BodyError
 	switch {
-	case err == nil, errors.As(err, &large):
+	case err == nil, errors.As(err, &large), errors.Is(err, ErrCosmosDB):
 		return false
 	case errors.As(err, &re):
 		return unavailable(re)

@@ -12,12 +12,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
+// ErrCosmosDB refuses Cosmos DB, of which the rules of keys, lists and transactions are not those on which the library relies.
+var ErrCosmosDB = errors.New("the service is Azure Cosmos DB, which has no order of keys and other limits than Table storage; use an account of Azure Storage")
+
 var errNoResponse = errors.New("the client's pipeline captured no response")
 
 // probe is the part of a call's context that the Probe policies mark.
 type probe struct {
 	entered, sent atomic.Bool
-	cosmos        atomic.Bool // the service is Cosmos DB
 	changed       atomic.Bool // the SDK or a policy has put values into the context
 	max           int64
 	outer         context.Context // that the SDK got
@@ -56,10 +58,12 @@ func (ProbeCall) Do(r *policy.Request) (*http.Response, error) {
 		return resp, Redact(err)
 	}
 	p.entered.Store(true)
+	if isCosmos(r.Raw().URL.Host) {
+		return nil, ErrCosmosDB
+	}
 	if p.request != nil {
 		return p.exchange(r)
 	}
-	p.cosmos.Store(isCosmos(r.Raw().URL.Host))
 	p.changed.Store(r.Raw().Context() != p.outer)
 	return p.next(r)
 }
@@ -119,7 +123,7 @@ func (ProbeRetry) Do(r *policy.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// isCosmos reports whether the SDK takes a host for Cosmos DB, which has other addresses.
+// isCosmos reports whether the SDK takes a host for Cosmos DB.
 func isCosmos(host string) bool {
 	return strings.Contains(host, "cosmos") || strings.HasPrefix(host, "localhost:8902")
 }
