@@ -16,13 +16,29 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// TestFiles: the files of a package form no cycle, so that each can be read with those below it. The declarations of a file use
-// only declarations of files that do not, in the end, use this file.
-func TestFiles(t *testing.T) {
-	t.Parallel()
+// loaded is a package of this module with the types of its declarations.
+type loaded struct {
+	path string
+	fset *token.FileSet
+	pkg  *types.Package
+	info *types.Info
+}
+
+// load returns the packages of this module, without their tests.
+func load(t *testing.T) []loaded {
+	t.Helper()
+	all, err := loadOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var loadOnce = sync.OnceValues(func() (all []loaded, err error) {
 	compiled := map[string]string{} // the export data of each package
 	type listed struct {
 		Dir, ImportPath, Export string
@@ -31,14 +47,14 @@ func TestFiles(t *testing.T) {
 	var own []listed
 	out, err := exec.Command("go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles", "./...").Output()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p listed
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		compiled[p.ImportPath] = p.Export
 		if strings.HasPrefix(p.ImportPath, module) {
@@ -51,7 +67,7 @@ func TestFiles(t *testing.T) {
 		for _, name := range p.GoFiles {
 			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 			if err != nil {
-				t.Fatal(err)
+				return nil, err
 			}
 			files = append(files, f)
 		}
@@ -60,12 +76,22 @@ func TestFiles(t *testing.T) {
 		config := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup)}
 		pkg, err := config.Check(p.ImportPath, fset, files, info)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
+		all = append(all, loaded{p.ImportPath, fset, pkg, info})
+	}
+	return all, nil
+})
+
+// TestFiles: the files of a package form no cycle, so that each can be read with those below it. The declarations of a file use
+// only declarations of files that do not, in the end, use this file.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	for _, p := range load(t) {
 		uses := map[string]map[string]string{} // for each file the files that it uses, and a declaration of each
-		for id, o := range info.Uses {
-			from, to := filepath.Base(fset.Position(id.Pos()).Filename), filepath.Base(fset.Position(o.Pos()).Filename)
-			if field, is := o.(*types.Var); o.Pkg() == pkg && from != to && !(is && field.IsField()) {
+		for id, o := range p.info.Uses {
+			from, to := filepath.Base(p.fset.Position(id.Pos()).Filename), filepath.Base(p.fset.Position(o.Pos()).Filename)
+			if field, is := o.(*types.Var); o.Pkg() == p.pkg && from != to && !(is && field.IsField()) {
 				if uses[from] == nil {
 					uses[from] = map[string]string{}
 				}
@@ -73,7 +99,7 @@ func TestFiles(t *testing.T) {
 			}
 		}
 		if cycle := cycles(uses); len(cycle) > 0 {
-			t.Errorf("package %s: got files that use each other, want none:\n%s", p.ImportPath, strings.Join(cycle, "\n"))
+			t.Errorf("package %s: got files that use each other, want none:\n%s", p.path, strings.Join(cycle, "\n"))
 		}
 	}
 }

@@ -61,6 +61,7 @@ type Summary[T, K any] struct {
 
 // SummaryOptions are the options of a [Summary]. The zero value counts entities.
 type SummaryOptions[T any] struct {
+	// Measures are the properties that the summary adds up besides the count.
 	Measures []Measure[T]
 
 	// WriteOnly and Reserved have the same meaning as in Options.

@@ -12,6 +12,7 @@ const (
 	Hourly              // claims2014073118
 )
 
+// String returns the name of the unit, such as "daily".
 func (u Unit) String() string {
 	switch u {
 	case Daily:
