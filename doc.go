@@ -19,5 +19,6 @@
 //   - account: the SDK's clients for a storage account
 //
 // The folder patterns is the catalogue: one recipe for each pattern of the 'Azure Table storage table design guide', to run and to
-// copy. The folder docs contains longer pages.
+// copy. The folder docs contains longer pages: docs/design.md says why the library is as it is, docs/protocols.md draws the protocols and
+// what goes wrong without each part, and docs/glossary.md defines the terms and the names of stored rows and properties.
 package aztablekit

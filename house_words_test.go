@@ -17,13 +17,14 @@ import (
 // minutes.
 const tourLimit = 400
 
-// TestTours: each public package has a short tour, the pages that tours and the README name exist, and each page is named.
+// TestTours: each public package has a short tour, the pages that tours, the README and the root's documentation name exist, and each
+// page is named.
 func TestTours(t *testing.T) {
 	t.Parallel()
 	code, page := regexp.MustCompile(`(?m)^//\t.*$`), regexp.MustCompile(`docs/[a-z]+\.md`)
-	texts := map[string]string{"README.md": read(t, "README.md")}
+	texts := map[string]string{"README.md": read(t, "README.md"), "doc.go": read(t, "doc.go")}
 	for name := range arrows {
-		if name == "" || strings.Contains(name, "internal/") || name == "integration" || name == "patterns" {
+		if name == "" || strings.Contains(name, "internal/") || name == "integration" || strings.HasPrefix(name, "patterns") {
 			continue
 		}
 		file := name + "/doc.go"
@@ -45,7 +46,7 @@ func TestTours(t *testing.T) {
 	}
 	for _, p := range glob(t, "docs/*.md") {
 		if !named[p] {
-			t.Errorf("neither the README nor a tour names %s", p)
+			t.Errorf("neither the README nor a doc.go names %s", p)
 		}
 	}
 }
