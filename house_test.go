@@ -58,7 +58,7 @@ var arrows = map[string][]string{
 	"internal/reconcile":       {"commit", "eventual", "internal/engine", "internal/reserved", "keys", "maintain", "table"},
 	"materialized":             {"commit", "internal/edm", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved", "keys", "maintain", "eventual", "table"},
 	"archive/blobarchive":      {"archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
-	"logtail":                  {"bulk", "internal/reserved", "keys", "table"},
+	"logtail":                  {"bulk", "internal/pace", "internal/reserved", "keys", "table"},
 	"logtail/bloblog":          {"internal/blobs", "internal/engine", "internal/wire", "table"},
 	"largeentity/series":       {"bulk", "keys", "table"},
 	"largeentity":              {"bulk", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/wire", "keys", "maintain", "table"},

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -78,7 +79,7 @@ func (l *Log[T]) follow(ctx context.Context, c *Cursor, yield func(*Record[T]) b
 		if !more || err != nil {
 			return err
 		}
-		if err := sleep(ctx, l.opt.Poll); err != nil {
+		if err := pace.Sleep(ctx, l.opt.Poll); err != nil {
 			return err
 		}
 	}
@@ -266,15 +267,4 @@ func yieldAll[T any](c *Cursor, all []*Record[T], yield func(*Record[T]) bool) b
 		}
 	}
 	return true
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/pace"
 )
 
 // Repeat calls f until f succeeds or returns again = false, until the attempts are used up, or until ctx ends. It pauses between
@@ -176,15 +178,5 @@ func sleep(ctx context.Context, d time.Duration) error {
 	if deadline, bounded := ctx.Deadline(); bounded && d > 0 && time.Until(deadline) <= d {
 		return context.DeadlineExceeded
 	}
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pace.Sleep(ctx, d)
 }

@@ -17,12 +17,7 @@ func (t *Table) readRow(ctx context.Context, k keys.Key) (readResult, error) {
 	if err != nil || r == nil {
 		return f, err
 	}
-	defer r.Release()
-	columns, err := r.Columns()
-	if err != nil {
-		return readResult{}, err
-	}
-	return readResult{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.JSON}}, nil
+	return wholeRow(k, r, in)
 }
 
 // openRow is every read of one row, but for those of resolvers. The reader is nil if there is no row. If a write over several

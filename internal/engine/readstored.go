@@ -16,6 +16,11 @@ func (t *Table) readStored(ctx context.Context, k keys.Key) (readResult, error) 
 	if err != nil || r == nil {
 		return f, err
 	}
+	return wholeRow(k, r, in)
+}
+
+// wholeRow returns the row of a reader, and releases the reader.
+func wholeRow(k keys.Key, r *edm.Reader, in edm.Entity) (readResult, error) {
 	defer r.Release()
 	columns, err := r.Columns()
 	if err != nil {

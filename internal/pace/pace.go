@@ -18,13 +18,13 @@ type Limit struct {
 func New(rate int) *Limit { return &Limit{rate: rate} }
 
 // Spend takes n rows, and waits until they are paid for. It is for rows that are about to be written, and for rows that were read.
-func (l *Limit) Spend(ctx context.Context, n int) error { return sleep(ctx, l.take(n)) }
+func (l *Limit) Spend(ctx context.Context, n int) error { return pause(ctx, l.take(n)) }
 
 // Charge takes n rows that were written, without waiting: the next Wait does.
 func (l *Limit) Charge(n int) { l.take(n) }
 
 // Wait waits until all rows are paid for.
-func (l *Limit) Wait(ctx context.Context) error { return sleep(ctx, l.take(0)) }
+func (l *Limit) Wait(ctx context.Context) error { return pause(ctx, l.take(0)) }
 
 // AtMost sets the limit, unless there is one.
 func (l *Limit) AtMost(rate int) {
@@ -60,12 +60,20 @@ func (l *Limit) take(n int) time.Duration {
 	return l.next.Sub(now)
 }
 
-// sleep waits, but not for less than a millisecond, which is too short for a timer: the next call waits for both.
-func sleep(ctx context.Context, wait time.Duration) error {
-	if wait < time.Millisecond {
+// pause waits, but not for less than a millisecond, which is too short for a timer: the next call waits for both.
+func pause(ctx context.Context, d time.Duration) error {
+	if d < time.Millisecond {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(wait)
+	return Sleep(ctx, d)
+}
+
+// Sleep waits for d, or until ctx ends: then it returns the error of ctx.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -66,18 +66,12 @@ func (c *call) permits(a address, kind requests.Kind, now time.Time) *xmlform.Fa
 			need.Permissions = []string{"w"}
 		}
 	}
-	if f := c.rights.Check(need, c.policies(a), now); f != nil {
-		return &xmlform.Failure{Failure: *f}
-	}
-	return nil
+	return xmlform.FailureOf(c.rights.Check(need, c.policies(a), now))
 }
 
 // valid returns the failure of a signature that is not valid at a time.
 func (c *call) valid(a address, now time.Time) *xmlform.Failure {
-	if f := c.rights.Valid(c.policies(a), now); f != nil {
-		return &xmlform.Failure{Failure: *f}
-	}
-	return nil
+	return xmlform.FailureOf(c.rights.Valid(c.policies(a), now))
 }
 
 // policies returns the stored access policies of the container that is addressed.

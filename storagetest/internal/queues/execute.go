@@ -26,18 +26,12 @@ func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
 
 // permits returns the failure of an operation that the rights of the caller do not permit.
 func (c *call) permits(a address, kind requests.Kind, now time.Time) *xmlform.Failure {
-	if f := c.rights.Check(needs[kind], c.policies(a), now); f != nil {
-		return &xmlform.Failure{Failure: *f}
-	}
-	return nil
+	return xmlform.FailureOf(c.rights.Check(needs[kind], c.policies(a), now))
 }
 
 // valid returns the failure of a signature that is not valid at a time.
 func (c *call) valid(a address, now time.Time) *xmlform.Failure {
-	if f := c.rights.Valid(c.policies(a), now); f != nil {
-		return &xmlform.Failure{Failure: *f}
-	}
-	return nil
+	return xmlform.FailureOf(c.rights.Valid(c.policies(a), now))
 }
 
 // policies returns the stored access policies of the queue that is addressed.

@@ -13,6 +13,14 @@ type Failure struct {
 	Detail string // XML after the message
 }
 
+// FailureOf returns a failure without a detail; nil if f is nil.
+func FailureOf(f *protocol.Failure) *Failure {
+	if f == nil {
+		return nil
+	}
+	return &Failure{Failure: *f}
+}
+
 // NewFailure returns a failure without a detail.
 func NewFailure(status int, code, text string) *Failure {
 	return &Failure{Failure: protocol.Failure{Status: status, Code: code, Text: text}}
