@@ -36,10 +36,28 @@ func newSideBySide(t *testing.T) *sideBySide {
 	fatal(t, err)
 	x.plain, err = kitConnect(cs)
 	fatal(t, err)
-	x.staff, err = index.Attach(x.plain, byName)
-	fatal(t, err)
+	x.staff = attach(t, x.plain)
 	fatal(t, x.plain.Ensure(t.Context()))
 	return x
+}
+
+// openStaff opens the table as kitConnect does, by any service.
+func openStaff(t *testing.T, service table.Service) *table.Table[Employee] {
+	t.Helper()
+	staff, err := table.New(service, "staff", table.Schema[Employee]{
+		Partition: keys.BindRaw(func(e *Employee) *string { return &e.Department }),
+		Row:       keys.BindRaw(func(e *Employee) *string { return &e.ID }),
+	}, nil)
+	fatal(t, err)
+	return staff
+}
+
+// attach attaches byName to a table.
+func attach(t *testing.T, plain *table.Table[Employee]) *table.Table[Employee] {
+	t.Helper()
+	staff, err := index.Attach(plain, byName)
+	fatal(t, err)
+	return staff
 }
 
 var jones = keys.Stored("Sales", "000223")
@@ -241,11 +259,7 @@ func TestAztablesLostResponse(t *testing.T) {
 		s := storagetest.New(nil)
 		acc, err := account.FromTransport(s, nil)
 		fatal(t, err)
-		staff, err := table.New(acc.Tables(), "staff", table.Schema[Employee]{
-			Partition: keys.BindRaw(func(e *Employee) *string { return &e.Department }),
-			Row:       keys.BindRaw(func(e *Employee) *string { return &e.ID }),
-		}, nil)
-		fatal(t, err)
+		staff := openStaff(t, acc.Tables())
 		fatal(t, staff.Ensure(t.Context()))
 		lose := func() { s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse()))) }
 

@@ -23,36 +23,45 @@ import (
 )
 
 // TestAztablesPage: each block of Go in docs/aztables.md is the body of a function of aztables_example_test.go, or a marked part,
-// and the page contains each pair of functions.
+// and the page contains all of them.
 func TestAztablesPage(t *testing.T) {
 	t.Parallel()
-	source := []byte(read(t, "aztables_example_test.go"))
+	expectPage(t, "docs/aztables.md", "aztables_example_test.go", `^(sdk|kit|add)`)
+}
+
+// TestOperationsPage: the same for docs/operations.md.
+func TestOperationsPage(t *testing.T) {
+	t.Parallel()
+	expectPage(t, "docs/operations.md", "operations_example_test.go", `^ops`)
+}
+
+// expectPage fails unless the blocks of Go in a page are the bodies of the functions with certain names in a file, and its parts
+// between comments "page:".
+func expectPage(t *testing.T, page, name, functions string) {
+	t.Helper()
+	source := []byte(read(t, name))
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "aztables_example_test.go", source, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, name, source, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := map[string]string{} // the name of each part by its code
+	missing := map[string]string{} // the name of each part by its code
 	for _, d := range file.Decls {
-		if f, is := d.(*ast.FuncDecl); is {
-			parts[dedent(source[fset.Position(f.Body.Lbrace).Offset+1:fset.Position(f.Body.Rbrace).Offset])] = f.Name.Name
+		if f, is := d.(*ast.FuncDecl); is && regexp.MustCompile(functions).MatchString(f.Name.Name) {
+			missing[dedent(source[fset.Position(f.Body.Lbrace).Offset+1:fset.Position(f.Body.Rbrace).Offset])] = f.Name.Name
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?s)// page:\n(.*?)// page:end\n`).FindAllSubmatch(source, -1) {
-		parts[dedent(m[1])] = "a marked part"
+		missing[dedent(m[1])] = "a marked part"
 	}
-	shown := map[string]bool{}
-	for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "docs/aztables.md"), -1) {
-		name := parts[block[1]]
-		if name == "" {
-			t.Errorf("docs/aztables.md: got a block that is no body and no part of aztables_example_test.go:\n%s", block[1])
+	for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, page), -1) {
+		if missing[block[1]] == "" {
+			t.Errorf("%s: got a block that is no body and no part of %s, or is there twice:\n%s", page, name, block[1])
 		}
-		shown[name] = true
+		delete(missing, block[1])
 	}
-	for _, name := range parts {
-		if !shown[name] && name != "openTyped" {
-			t.Errorf("docs/aztables.md: got no block with the code of %s, want one", name)
-		}
+	for code, part := range missing {
+		t.Errorf("%s: got no block with the code of %s of %s, want\n%s", page, part, name, code)
 	}
 }
 
