@@ -25,5 +25,7 @@
 //
 // table.ClientOptions returns the same options for clients that a program makes itself. The library works with other clients, too.
 //
+// docs/aztables.md shows common tasks with package aztables of the SDK and with this library, side by side.
+//
 // Opening an account sends no request and checks no credential. No error of this package contains a key or a signature.
 package account

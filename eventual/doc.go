@@ -39,5 +39,6 @@
 // # Operation
 //
 // Set WorkerOptions.CleanUp, so that commit records are deleted after a day. [PoisonQueue] lists, replays and drops poison
-// messages. docs/queues.md describes messages, unknown messages, and the time after which a queue is empty.
+// messages. docs/queues.md describes messages, unknown messages, and the time after which a queue is empty. docs/operations.md
+// describes how to run workers: sizes, releases, alerts, scaling, roles and repairs.
 package eventual

@@ -1,0 +1,277 @@
+package aztablekit_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// sideBySide is one table that a program with aztables and a program with aztablekit use.
+type sideBySide struct {
+	t      *testing.T
+	s      *storagetest.Service
+	client *aztables.Client
+	plain  *table.Table[Employee] // without an index
+	staff  *table.Table[Employee] // with byName
+}
+
+func newSideBySide(t *testing.T) *sideBySide {
+	x := &sideBySide{t: t, s: storagetest.New(nil)}
+	cs, err := x.s.Listen()
+	fatal(t, err)
+	t.Cleanup(func() { x.s.Close() })
+	x.client, err = sdkConnect(cs)
+	fatal(t, err)
+	x.plain, err = kitConnect(cs)
+	fatal(t, err)
+	x.staff = attach(t, x.plain)
+	fatal(t, x.plain.Ensure(t.Context()))
+	return x
+}
+
+// openStaff opens the table as kitConnect does, by any service.
+func openStaff(t *testing.T, service table.Service) *table.Table[Employee] {
+	t.Helper()
+	staff, err := table.New(service, "staff", table.Schema[Employee]{
+		Partition: keys.BindRaw(func(e *Employee) *string { return &e.Department }),
+		Row:       keys.BindRaw(func(e *Employee) *string { return &e.ID }),
+	}, nil)
+	fatal(t, err)
+	return staff
+}
+
+// attach attaches byName to a table.
+func attach(t *testing.T, plain *table.Table[Employee]) *table.Table[Employee] {
+	t.Helper()
+	staff, err := index.Attach(plain, byName)
+	fatal(t, err)
+	return staff
+}
+
+var jones = keys.Stored("Sales", "000223")
+
+// row returns the stored row of jones.
+func (x *sideBySide) row() storagetest.Row {
+	for _, row := range x.s.Rows("staff") {
+		if row.RowKey == jones.RowKey() {
+			return row
+		}
+	}
+	x.t.Fatalf("got no row %v", jones)
+	return storagetest.Row{}
+}
+
+// found reports which of the names a look-up by the index finds.
+func (x *sideBySide) found(names ...string) (found []string) {
+	x.t.Helper()
+	for _, name := range names {
+		all, err := table.Collect(byName.List(x.t.Context(), x.staff, keys.Raw("Sales"), name))
+		fatal(x.t, err)
+		if len(all) > 0 {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+func (x *sideBySide) expectFound(after string, want ...string) {
+	x.t.Helper()
+	if got := x.found("Jones", "Smith", "Cao"); !slices.Equal(got, want) {
+		x.t.Errorf("after %s: got look-ups that find %q, want %q", after, got, want)
+	}
+}
+
+// write replaces or merges the row of jones by aztables.
+func (x *sideBySide) write(mode aztables.UpdateMode, body string) {
+	x.t.Helper()
+	always := azcore.ETagAny
+	_, err := x.client.UpdateEntity(x.t.Context(), []byte(body), &aztables.UpdateEntityOptions{IfMatch: &always, UpdateMode: mode})
+	fatal(x.t, err)
+}
+
+// TestAztablesWritesBesideIndexes: the rows of an index after writes by aztables, as docs/aztables.md describes them.
+func TestAztablesWritesBesideIndexes(t *testing.T) {
+	t.Parallel()
+	x := newSideBySide(t)
+	ctx := t.Context()
+	repair := func(faults map[verify.FaultKind]int) {
+		t.Helper()
+		r, err := addIndex(ctx, x.plain)
+		fatal(t, err)
+		for kind, n := range faults {
+			if r.Faults[kind] != n || !r.Sound() {
+				t.Errorf("verify.Run: got %+v, sound %v, want %d faults of kind %v, all repaired", r, r.Sound(), n, kind)
+			}
+		}
+	}
+	fatal(t, sdkInsert(ctx, x.client))
+	x.expectFound("an insert by aztables")
+	repair(map[verify.FaultKind]int{verify.Missing: 1})
+	x.expectFound("the repair", "Jones")
+
+	x.write(aztables.UpdateModeMerge, `{"PartitionKey":"Sales","RowKey":"000223","Name":"Smith"}`)
+	x.expectFound("a merge by aztables", "Jones")
+	if err := kitUpdate(ctx, x.plain); !errors.Is(err, table.ErrUnknownMaintainer) {
+		t.Errorf("write by a handle without the index: got %v, want ErrUnknownMaintainer", err)
+	}
+	fatal(t, kitUpdate(ctx, x.staff))
+	x.expectFound("the next write by aztablekit", "Smith")
+
+	fatal(t, sdkUpdate(ctx, x.client)) // a map of all properties, with those of the library
+	if x.row().Get("_ix") == nil || x.row().Get("_op") == nil {
+		t.Errorf("after a replace with an EDMEntity that was read: got row %v, want _ix and _op", x.row())
+	}
+	x.write(aztables.UpdateModeReplace, `{"PartitionKey":"Sales","RowKey":"000223","Name":"Cao","Age":1}`)
+	if x.row().Get("_ix") != nil || x.row().Get("_op") != nil {
+		t.Errorf("after a replace with a struct: got row %v, want no _ix and no _op", x.row())
+	}
+	fatal(t, kitUpdate(ctx, x.staff))
+	x.expectFound("a replace without _ix and a write by aztablekit", "Smith", "Cao")
+	repair(map[verify.FaultKind]int{verify.Dangling: 1})
+	x.expectFound("the repair", "Cao")
+
+	_, err := x.client.DeleteEntity(ctx, "Sales", "000223", nil)
+	fatal(t, err)
+	x.expectFound("a delete by aztables", "Cao")
+	repair(map[verify.FaultKind]int{verify.Dangling: 1})
+	x.expectFound("the repair")
+}
+
+// TestAztablesWritesWithoutIndexes: without derived rows, the two programs write side by side. The ETag is the condition for both.
+func TestAztablesWritesWithoutIndexes(t *testing.T) {
+	t.Parallel()
+	x := newSideBySide(t)
+	ctx := t.Context()
+	fatal(t, kitInsert(ctx, x.plain))
+	e, err := x.plain.Get(ctx, jones)
+	fatal(t, err)
+	op := x.row().Get("_op")
+	x.write(aztables.UpdateModeMerge, `{"PartitionKey":"Sales","RowKey":"000223","Phone":"123"}`)
+	if got := x.row().Get("_op"); got != op {
+		t.Errorf("_op after a merge by aztables: got %v, want %v", got, op)
+	}
+	err = x.plain.Replace(ctx, e)
+	var refused *azcore.ResponseError
+	if !errors.Is(err, table.ErrChanged) || !errors.As(err, &refused) || refused.StatusCode != 412 {
+		t.Errorf("Replace by an old ETag: got %v, want ErrChanged and a *azcore.ResponseError of 412", err)
+	}
+	fatal(t, errors.Join(kitUpdate(ctx, x.plain), sdkUpdate(ctx, x.client), kitMerge(ctx, x.plain)))
+	if row := x.row(); row.Get("Phone") != "123" || row.Get("Age") != int32(46) {
+		t.Errorf("got row %v, want Phone 123, which Employee does not have, and Age 46", row)
+	}
+	_, err = x.plain.Upsert(ctx, &Employee{Department: "Sales", ID: "000223", Name: "Jones"}, table.ReplaceExisting)
+	fatal(t, err)
+	if got := x.row().Get("Phone"); got != nil {
+		t.Errorf("Phone after Upsert with ReplaceExisting: got %v, want none", got)
+	}
+}
+
+// TestAztablesTypes: what becomes of values that a program with aztables stores without annotations.
+func TestAztablesTypes(t *testing.T) {
+	t.Parallel()
+	x := newSideBySide(t)
+	ctx := t.Context()
+	type numbers struct {
+		P, R   string
+		Ratio  float64
+		N      int64
+		Narrow int64 `table:",int32"`
+	}
+	tab, err := table.New(x.s.Tables(), "staff", table.Schema[numbers]{
+		Partition: keys.BindRaw(func(n *numbers) *string { return &n.P }),
+		Row:       keys.BindRaw(func(n *numbers) *string { return &n.R }),
+	}, nil)
+	fatal(t, err)
+	_, err = x.client.AddEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"000223","Ratio":3.0,"N":5,"Narrow":6}`), nil)
+	fatal(t, err)
+	expect := func(after string, want map[string]storagetest.Type) {
+		t.Helper()
+		for _, p := range x.row().Properties {
+			if w := want[p.Name]; w != "" && p.Type != w {
+				t.Errorf("after %s: got %s of type %s, want %s", after, p.Name, p.Type, w)
+			}
+		}
+	}
+	expect("an insert by aztables", map[string]storagetest.Type{"Ratio": "Edm.Int32", "N": "Edm.Int32", "Narrow": "Edm.Int32"})
+	update := func(f func(n *numbers)) {
+		t.Helper()
+		_, err := tab.Update(ctx, jones, func(n *numbers) error { f(n); return nil })
+		fatal(t, err)
+	}
+	update(func(n *numbers) { n.Ratio, n.N = n.Ratio+1, n.N+1 })
+	expect("an update", map[string]storagetest.Type{"Ratio": "Edm.Int32", "N": "Edm.Int32", "Narrow": "Edm.Int32"})
+	update(func(n *numbers) { n.Ratio, n.N = n.Ratio+0.5, 1<<40 })
+	expect("values that do not fit", map[string]storagetest.Type{"Ratio": "Edm.Double", "N": "Edm.Int64", "Narrow": "Edm.Int32"})
+	_, err = tab.Upsert(ctx, &numbers{"Sales", "000223", 3, 5, 6}, table.ReplaceExisting)
+	fatal(t, err)
+	expect("an upsert", map[string]storagetest.Type{"Ratio": "Edm.Double", "N": "Edm.Int64", "Narrow": "Edm.Int32"})
+
+	_, err = x.client.AddEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"000224","Hired":"2014-07-31T09:00:00Z"}`), nil)
+	fatal(t, err)
+	_, err = x.plain.Get(ctx, keys.Stored("Sales", "000224"))
+	var wrong *table.DecodeError
+	if !errors.As(err, &wrong) || wrong.Field != "Hired" {
+		t.Errorf("a time that is stored as text: got %v, want a *table.DecodeError that names Hired", err)
+	}
+}
+
+// TestAztablesKeys: keys of existing tables that the library cannot write.
+func TestAztablesKeys(t *testing.T) {
+	t.Parallel()
+	x := newSideBySide(t)
+	ctx := t.Context()
+	for _, body := range []string{`{"PartitionKey":"Sales","RowKey":""}`, `{"PartitionKey":"Sales","RowKey":"~home"}`, `{"PartitionKey":"Sales","RowKey":"O'Brien & Öblarn"}`} {
+		_, err := x.client.AddEntity(ctx, []byte(body), nil)
+		fatal(t, err)
+	}
+	all, err := table.Collect(x.plain.List(ctx, table.Query[Employee]{Partition: keys.Raw("Sales")}))
+	fatal(t, err)
+	if len(all) != 2 || all[0].Value.ID != "" || all[1].Value.ID != "O'Brien & Öblarn" {
+		t.Fatalf("got entities %v, want the empty RowKey and O'Brien & Öblarn", all)
+	}
+	fatal(t, x.plain.Replace(ctx, all[1]))
+	var wrong *keys.KeyError
+	if err := x.plain.Replace(ctx, all[0]); !errors.As(err, &wrong) {
+		t.Errorf("Replace of the row with the empty key: got %v, want a *keys.KeyError", err)
+	}
+	if _, err := x.plain.Get(ctx, keys.Stored("Sales", "~home")); !errors.As(err, &wrong) {
+		t.Errorf("Get of the RowKey ~home: got %v, want a *keys.KeyError", err)
+	}
+}
+
+// TestAztablesLostResponse: after a lost response, the SDK repeats an insert and reports that the entity exists. The library, on the
+// same client, reports success.
+func TestAztablesLostResponse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // the pauses between attempts take no time
+		s := storagetest.New(nil)
+		acc, err := account.FromTransport(s, nil)
+		fatal(t, err)
+		staff := openStaff(t, acc.Tables())
+		fatal(t, staff.Ensure(t.Context()))
+		lose := func() { s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse()))) }
+
+		lose()
+		var refused *azcore.ResponseError
+		if err := sdkInsert(t.Context(), acc.Tables().NewClient("staff")); !errors.As(err, &refused) || refused.StatusCode != 409 {
+			t.Errorf("insert by aztables: got %v, want a *azcore.ResponseError of 409", err)
+		}
+		fatal(t, staff.DeleteAny(t.Context(), jones))
+		lose()
+		if err := kitInsert(t.Context(), staff); err != nil {
+			t.Errorf("insert by aztablekit: got %v, want no error", err)
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package aztablekit_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestAztablesPage: each block of Go in docs/aztables.md is the body of a function of aztables_example_test.go, or a marked part,
+// and the page contains all of them.
+func TestAztablesPage(t *testing.T) {
+	t.Parallel()
+	expectPage(t, "docs/aztables.md", "aztables_example_test.go", `^(sdk|kit|add)`)
+}
+
+// TestOperationsPage: the same for docs/operations.md.
+func TestOperationsPage(t *testing.T) {
+	t.Parallel()
+	expectPage(t, "docs/operations.md", "operations_example_test.go", `^ops`)
+}
+
+// expectPage fails unless the blocks of Go in a page are the bodies of the functions with certain names in a file, and its parts
+// between comments "page:".
+func expectPage(t *testing.T, page, name, functions string) {
+	t.Helper()
+	source := []byte(read(t, name))
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := map[string]string{} // the name of each part by its code
+	for _, d := range file.Decls {
+		if f, is := d.(*ast.FuncDecl); is && regexp.MustCompile(functions).MatchString(f.Name.Name) {
+			missing[dedent(source[fset.Position(f.Body.Lbrace).Offset+1:fset.Position(f.Body.Rbrace).Offset])] = f.Name.Name
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?s)// page:\n(.*?)// page:end\n`).FindAllSubmatch(source, -1) {
+		missing[dedent(m[1])] = "a marked part"
+	}
+	for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, page), -1) {
+		if missing[block[1]] == "" {
+			t.Errorf("%s: got a block that is no body and no part of %s, or is there twice:\n%s", page, name, block[1])
+		}
+		delete(missing, block[1])
+	}
+	for code, part := range missing {
+		t.Errorf("%s: got no block with the code of %s of %s, want\n%s", page, part, name, code)
+	}
+}
+
+// dedent returns lines without the tabs that all of them begin with.
+func dedent(code []byte) string {
+	code = bytes.TrimRight(bytes.TrimLeft(code, "\n"), "\n\t ")
+	tabs := len(code) - len(bytes.TrimLeft(code, "\t"))
+	return regexp.MustCompile(fmt.Sprintf(`(?m)^\t{%d}`, tabs)).ReplaceAllString(string(code), "") + "\n"
+}
+
+// storedRow is a row of a table without its ETag, times and operation ID.
+type storedRow struct {
+	Key        string
+	Properties []storagetest.Property
+}
+
+// stored returns the rows of the table staff as other programs read them, without operation IDs.
+func stored(s *storagetest.Service) (rows []storedRow) {
+	for _, row := range s.Rows("staff") {
+		r := storedRow{Key: row.PartitionKey + " " + row.RowKey}
+		for _, p := range row.Properties {
+			if p.Name != "_op" {
+				r.Properties = append(r.Properties, p)
+			}
+		}
+		slices.SortFunc(r.Properties, func(a, b storagetest.Property) int { return strings.Compare(a.Name, b.Name) })
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// both are two accounts: a program with aztables uses one, and a program with aztablekit the other.
+type both struct {
+	sdk, kit *storagetest.Service
+	client   *aztables.Client
+	staff    *table.Table[Employee]
+}
+
+// newBoth opens the accounts, and creates their tables.
+func newBoth(t *testing.T) *both {
+	t.Helper()
+	b := &both{sdk: storagetest.New(nil), kit: storagetest.New(nil)}
+	open := func(s *storagetest.Service) string {
+		cs, err := s.Listen()
+		fatal(t, err)
+		t.Cleanup(func() { s.Close() })
+		return cs
+	}
+	var err error
+	b.client, err = sdkConnect(open(b.sdk))
+	fatal(t, err)
+	b.staff, err = kitConnect(open(b.kit))
+	fatal(t, err)
+	for range 2 { // a second time, the table exists
+		fatal(t, errors.Join(sdkCreate(t.Context(), b.client), kitCreate(t.Context(), b.staff)))
+	}
+	return b
+}
+
+// expectSame fails if the two accounts contain different rows, or another number of rows than n.
+func (b *both) expectSame(t *testing.T, after string, n int) {
+	t.Helper()
+	sdk, kit := stored(b.sdk), stored(b.kit)
+	if len(sdk) != n || !reflect.DeepEqual(sdk, kit) {
+		t.Fatalf("after %s: got rows\n%v by aztables and\n%v by aztablekit, want the same %d rows", after, sdk, kit, n)
+	}
+}
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAztablesPairs: the code with aztables and the code with aztablekit on docs/aztables.md store the same rows, and return the
+// same results.
+func TestAztablesPairs(t *testing.T) {
+	t.Parallel()
+	ctx, b := t.Context(), newBoth(t)
+	for _, step := range []struct {
+		name string
+		sdk  func(context.Context, *aztables.Client) error
+		kit  func(context.Context, *table.Table[Employee]) error
+		rows int
+	}{
+		{"insert", sdkInsert, kitInsert, 1},
+		{"update", sdkUpdate, kitUpdate, 1},
+		{"update again", sdkUpdate, kitReplace, 1},
+		{"merge", sdkMerge, kitMerge, 1},
+		{"upsert", sdkUpsert, kitUpsert, 2},
+		{"upsert again", sdkUpsert, kitUpsert, 2},
+	} {
+		fatal(t, errors.Join(step.sdk(ctx, b.client), step.kit(ctx, b.staff)))
+		b.expectSame(t, step.name, step.rows)
+	}
+	name1, salary1, err1 := sdkGet(ctx, b.client)
+	name2, salary2, err2 := kitGet(ctx, b.staff)
+	fatal(t, errors.Join(err1, err2))
+	if name1 != "Jones" || salary1 != 56000 || name1 != name2 || salary1 != salary2 {
+		t.Errorf("get: got %s, %d by aztables and %s, %d by aztablekit, want Jones, 56000", name1, salary1, name2, salary2)
+	}
+	_, err1 = sdkTransaction(ctx, b.client)
+	_, err2 = kitTransaction(ctx, b.staff)
+	fatal(t, errors.Join(err1, err2))
+	b.expectSame(t, "transaction", 3)
+	sdkFailed, err1 := sdkTransaction(ctx, b.client)
+	kitFailed, err2 := kitTransaction(ctx, b.staff)
+	if err1 == nil || !errors.Is(err2, table.ErrExists) || sdkFailed != 1 || kitFailed != 1 {
+		t.Errorf("second transaction: got operation %d, %v by aztables and %d, %v by aztablekit, want 1 and errors", sdkFailed, err1, kitFailed, err2)
+	}
+	b.expectSame(t, "the second transaction", 3)
+
+	names1, err1 := sdkQuery(ctx, b.client)
+	names2, err2 := kitQuery(ctx, b.staff)
+	fatal(t, errors.Join(err1, err2))
+	if want := []string{"Jones", "Smith"}; !slices.Equal(names1, want) || !slices.Equal(names2, want) {
+		t.Errorf("query: got %q by aztables and %q by aztablekit, want %q", names1, names2, want)
+	}
+
+	var pages1, pages2 []string
+	for from := (position{}); ; {
+		names, next, err := sdkPage(ctx, b.client, from)
+		fatal(t, err)
+		pages1 = append(pages1, strings.Join(names, "+"))
+		if from = next; next == (position{}) {
+			break
+		}
+	}
+	for token := ""; ; {
+		names, next, err := kitPage(ctx, b.staff, token)
+		fatal(t, err)
+		pages2 = append(pages2, strings.Join(names, "+"))
+		if token = next; next == "" {
+			break
+		}
+	}
+	if want := []string{"Jones+Li", "Smith"}; !slices.Equal(pages1, want) || !slices.Equal(pages2, want) {
+		t.Errorf("pages: got %q by aztables and %q by aztablekit, want %q", pages1, pages2, want)
+	}
+
+	fatal(t, errors.Join(sdkDelete(ctx, b.client), kitDelete(ctx, b.staff)))
+	b.expectSame(t, "delete", 2)
+	var refused1, refused2 *azcore.ResponseError
+	err1, err2 = sdkDelete(ctx, b.client), kitDelete(ctx, b.staff)
+	if !errors.As(err1, &refused1) || !errors.As(err2, &refused2) || refused1.StatusCode != http.StatusNotFound || refused2.StatusCode != http.StatusNotFound {
+		t.Errorf("second delete: got %v by aztables and %v by aztablekit, want a *azcore.ResponseError of 404 from both", err1, err2)
+	}
+	fatal(t, openTyped(b.kit.Tables()))
+	fatal(t, openTyped(b.sdk.Tables()))
+}
