@@ -184,7 +184,8 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, befor
 
 // SweepAll deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
 // not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does the
-// same. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and those of [Records.Sweep].
+// same. Do not call it for tables with index.Elsewhere or a view of package materialized: the clean-up of their workers finds tombstones by
+// these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and those of [Records.Sweep].
 func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err error) {
 	records := Of(t)
 	var n atomic.Int64

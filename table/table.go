@@ -69,8 +69,8 @@ type Options struct {
 // A column may contain numbers of another type, because another program stored them or the field's type has changed. An integer
 // field reads Edm.Int32 and Edm.Int64, and a floating-point field also Edm.Double, if the value fits the field. A condition finds
 // the same values ([Field.Eq]). Replace, Update, Merge and Rekey of an entity that was read keep the stored type of a number if the
-// new value fits, because other readers may rely on that type. Insert, Upsert and MergeAny do not read the row, and store the types
-// above. To keep a column Edm.Int32, use the option int32.
+// new value fits, because other readers may rely on that type. Insert, Upsert and MergeAny store the types above. To
+// keep a column Edm.Int32, use the option int32.
 //
 // Replace keeps the columns that T does not know, also without a field with the option extra.
 //
