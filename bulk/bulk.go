@@ -12,9 +12,9 @@ import (
 
 // Options are options of [Run] and [Delete]. The zero value is ready for use.
 type Options struct {
-	// Width is the most transactions in progress at a time, each in another partition. Defaults to 10, the number of connections
+	// Concurrency is the most transactions in progress at a time, each in another partition. Defaults to 10, the number of connections
 	// that the SDK's transport keeps open. Up to as many notifications of an outbox are shown besides.
-	Width int
+	Concurrency int
 
 	// Window is the most operations that wait in memory, so that those of one partition can be sent together. Defaults to 10,000.
 	// If the stream mixes partitions, a larger window needs fewer transactions. WindowBytes is the most bytes of their rows.
@@ -38,7 +38,7 @@ type Options struct {
 
 // Result counts the operations so far.
 type Result struct {
-	Done    int // operations that were applied, and deletes whose rows were gone after a lost response
+	Applied int // operations that were applied, and deletes whose rows were gone after a lost response
 	Missing int // deletes of rows that did not exist, or that the query of Delete no longer finds
 	Skipped int // operations that were refused, and that Skip has left out
 
@@ -150,7 +150,7 @@ func (o *Options) engine() engine.BulkOptions {
 	if o == nil {
 		return engine.BulkOptions{}
 	}
-	plain := engine.BulkOptions{Width: o.Width, Window: o.Window, WindowBytes: o.WindowBytes, Rate: o.Rate, PartitionRate: o.PartitionRate}
+	plain := engine.BulkOptions{Concurrency: o.Concurrency, Window: o.Window, WindowBytes: o.WindowBytes, Rate: o.Rate, PartitionRate: o.PartitionRate}
 	if o.Skip != nil {
 		plain.Skip = func(index int, err error) bool { return o.Skip(index, errorOf(err)) }
 	}

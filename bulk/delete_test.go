@@ -32,8 +32,8 @@ func TestDelete(t *testing.T) {
 	s.Count()
 	q := table.Query[employee]{Partition: dept.Of("D"), Where: age.Eq(1)}
 	r, err := bulk.Delete(ctx, staff, q, nil)
-	if err != nil || r.Done != 750 || r.ResumeAt != 750 {
-		t.Errorf("got %+v, %v; want no error and r.Done == 750 and r.ResumeAt == 750", r, err)
+	if err != nil || r.Applied != 750 || r.ResumeAt != 750 {
+		t.Errorf("got %+v, %v; want no error and r.Applied == 750 and r.ResumeAt == 750", r, err)
 	}
 	if got := s.Count().String(); got != "8 transaction, 2 query" && got != "2 query, 8 transaction" && got != "1 query, 8 transaction" {
 		t.Errorf(`got %q; want "8 transaction, 2 query" or "2 query, 8 transaction" or "1 query, 8 transaction"`, got)
@@ -53,8 +53,8 @@ func TestDelete(t *testing.T) {
 	}
 	q.Where = age.Eq(0)
 	r, err = bulk.Delete(ctx, staff, q, nil)
-	if left := s.Rows("staff"); err != nil || r.Done != 749 || len(left) != 3 || left[0].RowKey != "empid_000008" || left[1].RowKey != other.Key.RowKey() {
-		t.Errorf(`got %+v, %v, %v; want no error and r.Done == 749 and len(left) == 3 and left[0].RowKey == "empid_000008" and left[1].RowKey == %q`, r, err, len(left), other.Key.RowKey())
+	if left := s.Rows("staff"); err != nil || r.Applied != 749 || len(left) != 3 || left[0].RowKey != "empid_000008" || left[1].RowKey != other.Key.RowKey() {
+		t.Errorf(`got %+v, %v, %v; want no error and r.Applied == 749 and len(left) == 3 and left[0].RowKey == "empid_000008" and left[1].RowKey == %q`, r, err, len(left), other.Key.RowKey())
 	}
 	if _, err := bulk.Delete(ctx, staff, table.Query[employee]{}, nil); !errors.Is(err, table.ErrTableScan) {
 		t.Errorf("got %v; want ErrTableScan", err)
@@ -78,14 +78,14 @@ func TestDeleteBounds(t *testing.T) {
 		}
 	}
 	q := table.Query[employee]{Partition: dept.Of("D0"), Limit: 10}
-	if r, err := bulk.Delete(ctx, staff, q, nil); err != nil || r != (bulk.Result{Done: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
-		t.Errorf(`got %+v, %v; want no error and r == bulk.Result{Done: 10, ResumeAt: 10} and len(s.Rows("staff")) == 141`, r, err)
+	if r, err := bulk.Delete(ctx, staff, q, nil); err != nil || r != (bulk.Result{Applied: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
+		t.Errorf(`got %+v, %v; want no error and r == bulk.Result{Applied: 10, ResumeAt: 10} and len(s.Rows("staff")) == 141`, r, err)
 	}
 	q.Limit, q.Budget.Rows = 0, 50
 	for i := range 3 {
 		r, err := bulk.Delete(ctx, staff, q, nil)
-		if want := min(50, 140-50*i); r.Done != want || errors.Is(err, table.ErrBudget) != (want == 50) {
-			t.Errorf("%v: got %+v, %v; want r.Done == %v and errors.Is(err, table.ErrBudget) == %v", i, r, err, want, want == 50)
+		if want := min(50, 140-50*i); r.Applied != want || errors.Is(err, table.ErrBudget) != (want == 50) {
+			t.Errorf("%v: got %+v, %v; want r.Applied == %v and errors.Is(err, table.ErrBudget) == %v", i, r, err, want, want == 50)
 		}
 	}
 	var ve *table.ValueError
@@ -102,7 +102,7 @@ func TestDeleteBounds(t *testing.T) {
 	noError(t, err)
 	_, err = users.Insert(ctx, &user{"Sales", "A@x"})
 	noError(t, err)
-	if r, err := bulk.Delete(ctx, users, table.Query[user]{Partition: dept.Of("Sales")}, nil); err != nil || r.Done != 1 || len(s.Rows("staff")) != 1 {
+	if r, err := bulk.Delete(ctx, users, table.Query[user]{Partition: dept.Of("Sales")}, nil); err != nil || r.Applied != 1 || len(s.Rows("staff")) != 1 {
 		t.Errorf("got %+v, %v, %d rows; want one deleted, and the employee left", r, err, len(s.Rows("staff")))
 	}
 }
@@ -130,8 +130,8 @@ func TestDeleteLostResponse(t *testing.T) {
 		noError(t, err)
 		s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostResponse())))
 		r, err := bulk.Delete(context.Background(), staff, table.Query[employee]{Partition: dept.Of("D0")}, nil)
-		if err != nil || r != (bulk.Result{Done: n, ResumeAt: n}) {
-			t.Errorf("got %v, %+v, %v; want no error and r == %+v", n, r, err, bulk.Result{Done: n, ResumeAt: n})
+		if err != nil || r != (bulk.Result{Applied: n, ResumeAt: n}) {
+			t.Errorf("got %v, %+v, %v; want no error and r == %+v", n, r, err, bulk.Result{Applied: n, ResumeAt: n})
 		}
 	}
 }

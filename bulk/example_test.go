@@ -21,7 +21,7 @@ func ExampleRun() {
 			}
 		}
 	}, nil)
-	fmt.Println(result.Done, err, service.Count())
+	fmt.Println(result.Applied, err, service.Count())
 	// Output: 1000 <nil> 10 transaction
 }
 
@@ -46,7 +46,7 @@ func ExampleOptions() {
 	fmt.Printf("%+v %v\n", result, err)
 	// Output:
 	// operation 2 is dropped
-	// {Done:5 Missing:0 Skipped:1 ResumeAt:6} <nil>
+	// {Applied:5 Missing:0 Skipped:1 ResumeAt:6} <nil>
 }
 
 // Delete deletes all entities of a query, a hundred with each request.
@@ -58,7 +58,7 @@ func ExampleDelete() {
 		check(err)
 	}
 	result, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(35)}, nil)
-	fmt.Println(result.Done, err)
+	fmt.Println(result.Applied, err)
 	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
 		check(err)
 		fmt.Println(e.Value.Last)

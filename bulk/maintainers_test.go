@@ -61,8 +61,8 @@ func TestRunSlowStream(t *testing.T) {
 				}
 			}
 		}, &bulk.Options{Window: 2, Skip: func(int, error) bool { return true }})
-		if err != nil || r.Done != 5 || r.Skipped != 1 {
-			t.Errorf("got %+v, %v; want no error and r.Done == 5 and r.Skipped == 1", r, err)
+		if err != nil || r.Applied != 5 || r.Skipped != 1 {
+			t.Errorf("got %+v, %v; want no error and r.Applied == 5 and r.Skipped == 1", r, err)
 		}
 	})
 }
@@ -73,8 +73,8 @@ func TestRunMissingBeforeInsert(t *testing.T) {
 	staff := maintained(t, refusesFirst)
 	ops := []table.Op{staff.DeleteAnyOp(employeeKey("S", 9)), staff.InsertOp(&employee{"S", 2, "L", 30})}
 	r, err := bulk.Run(context.Background(), stream(2, func(i int) table.Op { return ops[i] }), nil)
-	if err != nil || r.Done != 1 || r.Missing != 1 {
-		t.Errorf("got %+v, %v; want no error and r.Done == 1 and r.Missing == 1", r, err)
+	if err != nil || r.Applied != 1 || r.Missing != 1 {
+		t.Errorf("got %+v, %v; want no error and r.Applied == 1 and r.Missing == 1", r, err)
 	}
 }
 

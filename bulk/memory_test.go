@@ -55,15 +55,15 @@ func TestRunMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // a small heap would be collected all the time
 	inUse := map[int]int64{}
 	// The heap depends on which partition lags. With a small window the difference is below 2 MiB.
-	o := &bulk.Options{Width: 4, Window: 1000}
+	o := &bulk.Options{Concurrency: 4, Window: 1000}
 	r, err := bulk.Run(context.Background(), stream(late+1, func(i int) table.Op {
 		if i == early || i == late {
 			inUse[i] = heapInUse()
 		}
 		return upserts(staff, 10)(i)
 	}), o)
-	if err != nil || r.Done != late+1 {
-		t.Fatalf("got %+v, %v; want no error and r.Done == late+1", r, err)
+	if err != nil || r.Applied != late+1 {
+		t.Fatalf("got %+v, %v; want no error and r.Applied == late+1", r, err)
 	}
 	t.Logf("%d KiB in use after %d operations, %d KiB after %d", inUse[early]>>10, early, inUse[late]>>10, late)
 	if d := inUse[late] - inUse[early]; d > 2<<20 || d < -2<<20 {

@@ -94,7 +94,7 @@ func TestPace(t *testing.T) {
 				began := time.Now()
 				r, err := bulk.Run(t.Context(), stream(3000, upserts(staff, c.partitions)), &c.o)
 				took := time.Since(began)
-				if err != nil || r.Done != 3000 || len(s.Rows("staff")) != 3000 {
+				if err != nil || r.Applied != 3000 || len(s.Rows("staff")) != 3000 {
 					t.Errorf("got %+v, %v; want 3000 rows", r, err)
 				}
 				if took < c.least || took > c.last || (s.refused > 0) != c.refused {
@@ -121,7 +121,7 @@ func TestPaceAfterBusy(t *testing.T) {
 			}
 		}
 		r, err := bulk.Run(t.Context(), stream(10_000, upserts(staff, 1)), nil)
-		if err != nil || r.Done != 10_000 {
+		if err != nil || r.Applied != 10_000 {
 			t.Errorf("got %+v, %v; want 10000", r, err)
 		}
 		if took := time.Since(began); took < 4500*time.Millisecond || took > 5500*time.Millisecond {
@@ -138,7 +138,7 @@ func TestPaceEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
 		defer cancel()
 		r, err := bulk.Run(ctx, stream(1000, upserts(staff, 1)), &bulk.Options{Rate: 1})
-		if !errors.Is(err, context.DeadlineExceeded) || r.Done != 200 || len(s.Rows("staff")) != 200 {
+		if !errors.Is(err, context.DeadlineExceeded) || r.Applied != 200 || len(s.Rows("staff")) != 200 {
 			t.Errorf("got %+v, %v; want 200 and DeadlineExceeded", r, err)
 		}
 	})

@@ -36,8 +36,8 @@ func TestRunRefusedOperation(t *testing.T) {
 		skipped = append(skipped, i)
 		return errors.Is(err, table.ErrExists) || i == 7
 	}})
-	if err != nil || r != (bulk.Result{Done: 248, Skipped: 2, ResumeAt: 250}) || fmt.Sprint(skipped) != "[7 130]" {
-		t.Errorf(`got %+v, %v, %v; want no error and r == bulk.Result{Done: 248, Skipped: 2, ResumeAt: 250} and skipped == "[7 130]"`, r, err, skipped)
+	if err != nil || r != (bulk.Result{Applied: 248, Skipped: 2, ResumeAt: 250}) || fmt.Sprint(skipped) != "[7 130]" {
+		t.Errorf(`got %+v, %v, %v; want no error and r == bulk.Result{Applied: 248, Skipped: 2, ResumeAt: 250} and skipped == "[7 130]"`, r, err, skipped)
 	}
 	if got := s.Count().String(); got != "1 get, 4 transaction" {
 		t.Errorf("got %q; want %q", got, "1 get, 4 transaction")
@@ -53,8 +53,8 @@ func TestRunRefusedOperation(t *testing.T) {
 			}
 		}
 	}, nil)
-	if !errors.As(err, &be) || be.Index != 129 || !errors.Is(err, table.ErrExists) || be.Key.RowKey() != "empid_000001" || r.ResumeAt > 129 || r.ResumeAt != 99+1 || r.Done != len(s.Rows("staff"))-1 {
-		t.Errorf(`got %+v, %v; want a *bulk.Error and be.Index == 129 and ErrExists and be.Key.RowKey() == "empid_000001" and r.ResumeAt <= 129 and r.ResumeAt == 99+1 and r.Done == %v`, r, err, len(s.Rows("staff"))-1)
+	if !errors.As(err, &be) || be.Index != 129 || !errors.Is(err, table.ErrExists) || be.Key.RowKey() != "empid_000001" || r.ResumeAt > 129 || r.ResumeAt != 99+1 || r.Applied != len(s.Rows("staff"))-1 {
+		t.Errorf(`got %+v, %v; want a *bulk.Error and be.Index == 129 and ErrExists and be.Key.RowKey() == "empid_000001" and r.ResumeAt <= 129 and r.ResumeAt == 99+1 and r.Applied == %v`, r, err, len(s.Rows("staff"))-1)
 	}
 	// An error of the stream ends Run. All operations before it are applied.
 	failure := errors.New("the file is corrupt")
@@ -96,8 +96,8 @@ func TestRunMissing(t *testing.T) {
 		noError(t, err)
 		s.Count()
 		r, err := bulk.Run(ctx, stream(300, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
-		if err != nil || r != (bulk.Result{Done: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
-			t.Errorf(`got %+v, %v; want no error and r == %+v and len(s.Rows("staff")) == 1`, r, err, bulk.Result{Done: n, Missing: 300 - n, ResumeAt: 300})
+		if err != nil || r != (bulk.Result{Applied: n, Missing: 300 - n, ResumeAt: 300}) || len(s.Rows("staff")) != 1 {
+			t.Errorf(`got %+v, %v; want no error and r == %+v and len(s.Rows("staff")) == 1`, r, err, bulk.Result{Applied: n, Missing: 300 - n, ResumeAt: 300})
 		}
 		if got := s.Count().String(); got != c.want {
 			t.Errorf("got %s; want %s", got, c.want)
@@ -115,14 +115,14 @@ func TestRunMixed(t *testing.T) {
 		}
 		return staff.UpsertOp(&employee{"D", i, "Jones", 30}, table.ReplaceExisting)
 	}), nil)
-	if got := s.Count().String(); err != nil || r != (bulk.Result{Done: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
-		t.Errorf(`got %+v, %v, %q; want no error and r == bulk.Result{Done: 50, Missing: 50, ResumeAt: 100} and strings.HasSuffix(got, "1 query, 3 transaction")`, r, err, got)
+	if got := s.Count().String(); err != nil || r != (bulk.Result{Applied: 50, Missing: 50, ResumeAt: 100}) || !strings.HasSuffix(got, "1 query, 3 transaction") {
+		t.Errorf(`got %+v, %v, %q; want no error and r == bulk.Result{Applied: 50, Missing: 50, ResumeAt: 100} and strings.HasSuffix(got, "1 query, 3 transaction")`, r, err, got)
 	}
 	// After a lost response, a missing row was deleted.
 	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostResponse())))
 	r, err = bulk.Delete(context.Background(), staff, table.Query[employee]{Partition: dept.Of("D")}, nil)
-	if err != nil || r != (bulk.Result{Done: 50, ResumeAt: 50}) {
-		t.Errorf("got %+v, %v; want no error and r == bulk.Result{Done: 50, ResumeAt: 50}", r, err)
+	if err != nil || r != (bulk.Result{Applied: 50, ResumeAt: 50}) {
+		t.Errorf("got %+v, %v; want no error and r == bulk.Result{Applied: 50, ResumeAt: 50}", r, err)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestShortReadBack(t *testing.T) {
 	noError(t, err)
 	s.SetFaults(storagetest.OfKind(requests.Query, storagetest.ShortPage(10)))
 	r, err := bulk.Run(ctx, stream(90, func(i int) table.Op { return staff.DeleteAnyOp(employeeKey("D", i)) }), nil)
-	if want := (bulk.Result{Done: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
+	if want := (bulk.Result{Applied: 90 - 2, Missing: 2, ResumeAt: 90}); err != nil || r != want {
 		t.Errorf("got %+v, %v; want %+v", r, err, want)
 	}
 	if left := s.Rows("staff"); len(left) != 1 {

@@ -34,7 +34,7 @@ func TestRunRequests(t *testing.T) {
 	}{
 		{"one partition", 1050, 1, bulk.Options{}, "11 transaction"},
 		{"ten mixed partitions", 1050, 10, bulk.Options{}, "20 transaction"}, // 105 each
-		{"one at a time", 300, 3, bulk.Options{Width: 1}, "3 transaction"},
+		{"one at a time", 300, 3, bulk.Options{Concurrency: 1}, "3 transaction"},
 		{"nothing", 0, 1, bulk.Options{}, "none"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -42,14 +42,14 @@ func TestRunRequests(t *testing.T) {
 			staff, s := staffInMemory(t)
 			last := bulk.Result{}
 			c.o.Progress = func(r bulk.Result) {
-				if r.Done <= last.Done || r.ResumeAt < last.ResumeAt {
+				if r.Applied <= last.Applied || r.ResumeAt < last.ResumeAt {
 					t.Errorf("got progress from %+v to %+v; want it to grow", last, r)
 				}
 				last = r
 			}
 			r, err := bulk.Run(ctx, stream(c.n, upserts(staff, c.departments)), &c.o)
-			if err != nil || r != (bulk.Result{Done: c.n, ResumeAt: c.n}) || r != last && c.n > 0 {
-				t.Errorf("got %+v, %+v, %v; want no error and r == %+v and (r == %+v or c.n <= 0)", r, last, err, bulk.Result{Done: c.n, ResumeAt: c.n}, last)
+			if err != nil || r != (bulk.Result{Applied: c.n, ResumeAt: c.n}) || r != last && c.n > 0 {
+				t.Errorf("got %+v, %+v, %v; want no error and r == %+v and (r == %+v or c.n <= 0)", r, last, err, bulk.Result{Applied: c.n, ResumeAt: c.n}, last)
 			}
 			if got := s.Count().String(); got != c.want {
 				t.Errorf("got %s; want %s", got, c.want)
@@ -95,9 +95,9 @@ func TestRunWindowBytes(t *testing.T) {
 	r, err := bulk.Run(ctx, stream(n, func(i int) table.Op {
 		most = max(most, i-applied)
 		return staff.DeleteOp(es[i])
-	}), &bulk.Options{Width: 1, WindowBytes: 10 * size, Progress: func(r bulk.Result) { applied = r.ResumeAt }})
-	if err != nil || r.Done != n || most > 25 { // ten that wait, and ten under way
-		t.Errorf("got %+v, %v, %v; want no error and r.Done == n and most <= 25", r, err, most)
+	}), &bulk.Options{Concurrency: 1, WindowBytes: 10 * size, Progress: func(r bulk.Result) { applied = r.ResumeAt }})
+	if err != nil || r.Applied != n || most > 25 { // ten that wait, and ten under way
+		t.Errorf("got %+v, %v, %v; want no error and r.Applied == n and most <= 25", r, err, most)
 	}
 }
 
@@ -108,8 +108,8 @@ func TestRunOrder(t *testing.T) {
 	r, err := bulk.Run(context.Background(), stream(500, func(i int) table.Op {
 		return staff.UpsertOp(&employee{"D", i % 7, "Jones", int32(i)}, table.ReplaceExisting)
 	}), nil)
-	if err != nil || r.Done != 500 {
-		t.Fatalf("got %+v, %v; want no error and r.Done == 500", r, err)
+	if err != nil || r.Applied != 500 {
+		t.Fatalf("got %+v, %v; want no error and r.Applied == 500", r, err)
 	}
 	for _, row := range s.Rows("staff")[:7] {
 		if n := row.Get("Age").(int32); n < 493 {
@@ -147,9 +147,9 @@ func TestRunBytes(t *testing.T) {
 			row := &table.Row{Key: keys.At(keys.Raw("P"), keys.Raw(fmt.Sprintf("%03d", i)))}
 			noError(t, errors.Join(row.Set("F0", first), row.Set("F1", second)))
 			return rows.InsertOp(row)
-		}), &bulk.Options{Width: 1})
-		if err != nil || r.Done != 400 || len(sizes) != 5 || slices.Max(sizes) > 4<<20 {
-			t.Errorf("%v: got %+v, %v, %v, %v; want no error and r.Done == 400 and len(sizes) == 5 and slices.Max(sizes) <= 4<<20", policies, r, err, sizes, counts)
+		}), &bulk.Options{Concurrency: 1})
+		if err != nil || r.Applied != 400 || len(sizes) != 5 || slices.Max(sizes) > 4<<20 {
+			t.Errorf("%v: got %+v, %v, %v, %v; want no error and r.Applied == 400 and len(sizes) == 5 and slices.Max(sizes) <= 4<<20", policies, r, err, sizes, counts)
 		}
 		each := sizes[0] / counts[0]                   // a little more than each is
 		for i, size := range sizes[2 : len(sizes)-1] { // the first two were packed before the policies were known
@@ -172,8 +172,8 @@ func TestRunCancelled(t *testing.T) {
 		}
 		return upserts(staff, 100)(i)
 	}), nil)
-	if !errors.Is(err, context.Canceled) || read > 501 || r.Done != 0 || len(s.Rows("staff")) != 1 {
-		t.Errorf(`got %+v, %v, %v; want context.Canceled and read <= 501 and r.Done == 0 and len(s.Rows("staff")) == 1`, r, read, err)
+	if !errors.Is(err, context.Canceled) || read > 501 || r.Applied != 0 || len(s.Rows("staff")) != 1 {
+		t.Errorf(`got %+v, %v, %v; want context.Canceled and read <= 501 and r.Applied == 0 and len(s.Rows("staff")) == 1`, r, read, err)
 	}
 }
 
@@ -197,8 +197,8 @@ func TestRunHungService(t *testing.T) {
 				t.Errorf("got %v; want took >= 12*time.Second and took <= 12*time.Second+100*time.Millisecond", took)
 			}
 			var unknown *table.UnknownError
-			if rows := len(s.Rows("staff")); !errors.Is(err, table.ErrUnknownOutcome) || r.ResumeAt != r.Done || r.Done < 198 || rows < r.Done || errors.As(err, &unknown) != exact {
-				t.Errorf("got %+v, %v, %v; want ErrUnknownOutcome and r.ResumeAt == %v and r.Done >= 198 and rows >= %v and errors.As(err, &unknown) == %v", r, rows, err, r.Done, r.Done, exact)
+			if rows := len(s.Rows("staff")); !errors.Is(err, table.ErrUnknownOutcome) || r.ResumeAt != r.Applied || r.Applied < 198 || rows < r.Applied || errors.As(err, &unknown) != exact {
+				t.Errorf("got %+v, %v, %v; want ErrUnknownOutcome and r.ResumeAt == %v and r.Applied >= 198 and rows >= %v and errors.As(err, &unknown) == %v", r, rows, err, r.Applied, r.Applied, exact)
 			}
 		})
 	}

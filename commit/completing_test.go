@@ -136,7 +136,7 @@ func TestBulkCompleting(t *testing.T) {
 				}
 			}
 		}, nil)
-		if err != nil || r.Done != 81 {
+		if err != nil || r.Applied != 81 {
 			t.Errorf("%v: got %+v, %v; want no error and r.Done == 81", at, r, err)
 		}
 		is, err := commit.Of(staff).Get(ctx, keys.Raw("S"), i.OperationID)

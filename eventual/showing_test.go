@@ -135,10 +135,10 @@ func TestShownBesideBulk(t *testing.T) {
 							return
 						}
 					}
-				}, &bulk.Options{Width: c.width})
+				}, &bulk.Options{Concurrency: c.width})
 				noError(t, err)
 				took := time.Since(began)
-				testkit.Expect(t, "done", r.Done, c.clerks)
+				testkit.Expect(t, "done", r.Applied, c.clerks)
 				pairs, updates := s.take(t)
 				for _, pair := range c.beside {
 					if !strings.Contains(pairs, pair) {

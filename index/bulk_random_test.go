@@ -165,9 +165,9 @@ func (x *streamed) faults() {
 }
 
 func (x *streamed) run() {
-	o := &bulk.Options{Width: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
+	o := &bulk.Options{Concurrency: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
 	if x.faults(); x.faulty {
-		o.Width = 1 // for the faults are drawn in the order of requests
+		o.Concurrency = 1 // for the faults are drawn in the order of requests
 	}
 	skipped := map[int]error{}
 	o.Skip = func(i int, err error) bool {
@@ -242,14 +242,14 @@ func (x *streamed) compare(result bulk.Result, skipped map[int]error) {
 			want.Skipped++
 			continue
 		}
-		want.Done++
+		want.Applied++
 		wrote[st.key] = i
 		if delete(x.model, st.key); st.does != "delete" {
 			x.model[st.key] = st.after(old)
 		}
 	}
 	if n := result.Missing - want.Missing; x.faulty && n > 0 { // deletes that arrived twice
-		want.Missing, want.Done = want.Missing+n, want.Done-n
+		want.Missing, want.Applied = want.Missing+n, want.Applied-n
 	}
 	testkit.Expect(x.t, "result", result, want)
 	n := 0

@@ -38,13 +38,13 @@ func TestHeadMoves(t *testing.T) {
 	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(staff.DeleteOp(e), nil) && yield(d.DeleteAnyOp(keys.At(sales, keys.Raw("department"))), nil)
 	}, nil)
-	if err != nil || result.Done != 2 {
+	if err != nil || result.Applied != 2 {
 		t.Fatalf("delete of the head and the department: got %+v, error %v; want 2 done", result, err)
 	}
 	result, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(d.InsertOp(&department{Name: "S", Budget: 7}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Cao", "a", 1, nil}), nil)
 	}, nil)
-	if err != nil || result.Done != 2 {
+	if err != nil || result.Applied != 2 {
 		t.Fatalf("insert of the department and its head: got %+v, error %v; want 2 done", result, err)
 	}
 	checkAll(t, s)

@@ -203,8 +203,8 @@ func TestGlobalBulk(t *testing.T) {
 	check(t, err)
 	check(t, checkLogins(s.Service))
 	// 3 is taken by an entity that was there; 28 and 29 by 0 and 1.
-	if fmt.Sprint(skipped) != "[3 28 29]" || done.Done != 27 {
-		t.Errorf("skipped %v and stored %d; want [3 28 29] and 27", skipped, done.Done)
+	if fmt.Sprint(skipped) != "[3 28 29]" || done.Applied != 27 {
+		t.Errorf("skipped %v and stored %d; want [3 28 29] and 27", skipped, done.Applied)
 	}
 }
 

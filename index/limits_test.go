@@ -351,13 +351,13 @@ func TestBulkPacks(t *testing.T) {
 							}
 						}
 					}, nil)
-					if err != nil || r.Done != n {
+					if err != nil || r.Applied != n {
 						t.Fatalf("%s: got %+v, error %v; want Done %d and no error", step.what, r, err, n)
 					}
 					testkit.Expect(t, step.what, s.Count().String(), step.want)
 				}
 				r, err := bulk.Delete(ctx, staff, table.Query[worker]{Partition: sales}, nil)
-				if err != nil || r.Done != n || len(s.Rows("staff")) > 0 {
+				if err != nil || r.Applied != n || len(s.Rows("staff")) > 0 {
 					t.Errorf("remove: got %+v, error %v, and %d rows left; want Done %d, no error and no row", r, err, len(s.Rows("staff")), n)
 				}
 				testkit.Expect(t, "remove", s.Count().String(), c.remove)
@@ -375,7 +375,7 @@ func TestBulkTakenByRefused(t *testing.T) {
 	r, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
 		_ = yield(staff.InsertOp(&worker{"S", 1, "X", "c", 1, nil}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Y", "c", 1, nil}), nil)
 	}, &bulk.Options{Skip: func(i int, err error) bool { return i == 0 && errors.Is(err, table.ErrExists) }})
-	if err != nil || r.Done != 1 || r.Skipped != 1 {
+	if err != nil || r.Applied != 1 || r.Skipped != 1 {
 		t.Errorf("bulk.Run: got %+v, error %v; want Done 1, Skipped 1 and no error", r, err)
 	}
 }

@@ -61,7 +61,7 @@ func TestLiveTable(t *testing.T) {
 			}
 		})
 	}
-	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Width: 8, Progress: func(verify.Report) {
+	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Concurrency: 8, Progress: func(verify.Report) {
 		for range 40 {
 			turns <- true
 		}
@@ -133,7 +133,7 @@ func TestLiveTable(t *testing.T) {
 		}
 	}
 	for _, repair := range []bool{false, true} {
-		r, err = verify.Run(ctx, staff, &verify.Options{Repair: repair, Width: 8}, definitions...)
+		r, err = verify.Run(ctx, staff, &verify.Options{Repair: repair, Concurrency: 8}, definitions...)
 		check(t, err)
 		t.Logf("planted %v: %+v", planted, r)
 		want := maps.Clone(planted)

@@ -59,12 +59,12 @@ func TestRemoteGlobalBulkMessage(t *testing.T) {
 		}
 	}
 	done, err := bulk.Run(ctx, ops, nil)
-	if err != nil || done.Done != 98 {
+	if err != nil || done.Applied != 98 {
 		t.Fatalf("got %+v, %v; want 98 inserts", done, err)
 	}
 	long += "y"
 	done, err = bulk.Run(ctx, ops, nil)
-	if err != nil || done.Done != 98 {
+	if err != nil || done.Applied != 98 {
 		t.Errorf("got %+v, %v; want 98 changes", done, err)
 	}
 }
@@ -86,7 +86,7 @@ func TestRemoteScopeBulkCost(t *testing.T) {
 		}
 	}, nil)
 	check(t, err)
-	testkit.Expect(t, "inserts", done.Done, 98)
+	testkit.Expect(t, "inserts", done.Applied, 98)
 	var all []*table.Entity[worker]
 	for e, err := range s.staff.List(ctx, table.Query[worker]{Partition: dept.Of("S")}) {
 		check(t, err)
@@ -102,7 +102,7 @@ func TestRemoteScopeBulkCost(t *testing.T) {
 		}
 	}, nil)
 	check(t, err)
-	testkit.Expect(t, "replacements", done.Done, 98)
+	testkit.Expect(t, "replacements", done.Applied, 98)
 	c := s.Count()
 	if n := c.Total(); n > 400 {
 		t.Errorf("got %d requests (%s); want about 150", n, c.String())

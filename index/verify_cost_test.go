@@ -225,7 +225,7 @@ func TestTokenBehindFinished(t *testing.T) {
 	slow, err := index.Attach(openAs(t, s.ConnectionString(), h, schema), byLast)
 	check(t, err)
 	var tokens []string
-	_, err = verify.Run(ctx, slow, &verify.Options{Width: 2, Progress: func(r verify.Report) {
+	_, err = verify.Run(ctx, slow, &verify.Options{Concurrency: 2, Progress: func(r verify.Report) {
 		if tokens = append(tokens, r.Token); r.Partitions == 3 {
 			close(held)
 		}

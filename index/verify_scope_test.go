@@ -114,7 +114,7 @@ func TestVerifyUnreadable(t *testing.T) {
 		return storagetest.Fault{}
 	})
 	var refused *azcore.ResponseError
-	if _, err := verify.Run(ctx, staff, &verify.Options{Width: 2}, byTag); !errors.As(err, &refused) || refused.StatusCode != 403 || errors.Is(err, context.Canceled) {
+	if _, err := verify.Run(ctx, staff, &verify.Options{Concurrency: 2}, byTag); !errors.As(err, &refused) || refused.StatusCode != 403 || errors.Is(err, context.Canceled) {
 		t.Errorf("refused query: got error %v; want an *azcore.ResponseError with status 403, and not context.Canceled", err)
 	}
 }
@@ -185,7 +185,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 		t.Errorf("other definition of the same name: got error %v; want a *index.DefinitionError", err)
 	}
 	var ve *table.ValueError
-	for _, o := range []verify.Options{{Rate: -1}, {Width: -1}, {Partition: sales, Token: "1:S"}} {
+	for _, o := range []verify.Options{{Rate: -1}, {Concurrency: -1}, {Partition: sales, Token: "1:S"}} {
 		if _, err := verify.Run(ctx, staff, &o, byEmail); !errors.As(err, &ve) {
 			t.Errorf("options %+v: got error %v; want a *table.ValueError", o, err)
 		}

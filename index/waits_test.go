@@ -80,8 +80,8 @@ func TestWaits(t *testing.T) {
 								return
 							}
 						}
-					}, nil); r.Done != c.n {
-						err = fmt.Errorf("%d of %d done: %w", r.Done, c.n, err)
+					}, nil); r.Applied != c.n {
+						err = fmt.Errorf("%d of %d done: %w", r.Applied, c.n, err)
 					}
 				}
 				took, requests := time.Since(start), s.Count().String()

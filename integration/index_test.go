@@ -113,7 +113,7 @@ func indexes(e *env) {
 		e.must(err)
 		n++
 	}
-	if result.Done != 3 || n != 0 {
+	if result.Applied != 3 || n != 0 {
 		e.Errorf("DeleteQuery: got %+v and %d remaining rows; want 3 done and none", result, n)
 	}
 }

@@ -78,7 +78,7 @@ func keysAfterTilde(e *env) {
 		}
 	}
 	result, err := bulk.Delete(ctx, all, table.Query[place]{Partition: keys.Raw("Schweiz")}, nil)
-	if e.must(err); result.Done != 1 {
-		e.Errorf("DeleteQuery: got %d done; want 1", result.Done)
+	if e.must(err); result.Applied != 1 {
+		e.Errorf("DeleteQuery: got %d done; want 1", result.Applied)
 	}
 }

@@ -104,7 +104,7 @@ func maintainedRows(e *env) {
 	}
 	r, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
 	e.must(err)
-	if r.Done != 2 {
+	if r.Applied != 2 {
 		e.Errorf("DeleteQuery: got %+v; want 2 done", r)
 	}
 	e.wantRequests("1 query, 1 transaction")

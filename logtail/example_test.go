@@ -300,9 +300,9 @@ func ExampleLog_Delete() {
 		_, err := claims.Append(ctx, &Claim{Employee: 223, Amount: int32(i)})
 		check(err)
 	}
-	result, err := claims.Delete(ctx, time.Time{}, time.Now(), &bulk.Options{Progress: func(r bulk.Result) { fmt.Println("so far:", r.Done) }})
+	result, err := claims.Delete(ctx, time.Time{}, time.Now(), &bulk.Options{Progress: func(r bulk.Result) { fmt.Println("so far:", r.Applied) }})
 	check(err)
-	fmt.Println(result.Done)
+	fmt.Println(result.Applied)
 	// Output:
 	// so far: 5
 	// 5

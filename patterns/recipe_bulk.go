@@ -48,7 +48,7 @@ var bulkWork = recipe{
 			}
 		}
 		show := func(b bulk.Result) {
-			r.Answer("applied: %d; missing: %d; skipped: %d; resume at %d", b.Done, b.Missing, b.Skipped, b.ResumeAt)
+			r.Answer("applied: %d; missing: %d; skipped: %d; resume at %d", b.Applied, b.Missing, b.Skipped, b.ResumeAt)
 		}
 		if err := r.Do("upsert 600 employees of three departments, in alternating order", func() error {
 			result, err := bulk.Run(ctx, employees, nil)

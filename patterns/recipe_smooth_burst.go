@@ -58,7 +58,7 @@ var smoothBurst = recipe{
 					}
 				}
 			}, &bulk.Options{PartitionRate: 300})
-			r.Answer("written: %d; refused transactions: %d; it took more than a second: %v", result.Done, refused(), time.Since(began) > time.Second)
+			r.Answer("written: %d; refused transactions: %d; it took more than a second: %v", result.Applied, refused(), time.Since(began) > time.Second)
 			return err
 		}); err != nil {
 			return err

@@ -91,7 +91,7 @@ var tableByDay = recipe{
 		return r.Naive("delete one day by query", func() error {
 			day := today.Truncate(24 * time.Hour)
 			result, err := logins.Delete(ctx, day.AddDate(0, 0, -1), day, &bulk.Options{})
-			r.Answer("%d logins, 100 with each request", result.Done)
+			r.Answer("%d logins, 100 with each request", result.Applied)
 			return err
 		})
 	},

@@ -167,7 +167,7 @@ func TestConcurrentReads(t *testing.T) {
 				return people.UpsertOp(&resident{"S", min(i, 1) * (others + i), "Jones", ""}, table.ReplaceExisting)
 			}), nil)
 			took, want := time.Since(start), 20*time.Second // ten at a time
-			if got := s.Count().String(); err != nil || r.Done != 200 || took > want+time.Second || !strings.HasPrefix(got, "199 get, 1 query, ") {
+			if got := s.Count().String(); err != nil || r.Applied != 200 || took > want+time.Second || !strings.HasPrefix(got, "199 get, 1 query, ") {
 				t.Errorf("exact=%v: got %+v, %v, %s in %v; want 199 get, 1 query in %v", exact, r, err, got, took, want)
 			}
 		})

@@ -94,7 +94,7 @@ func TestBulkRepeated(t *testing.T) {
 			skipped = append(skipped, i)
 			return true
 		}})
-		if err != nil || r.Done != 90 || r.Skipped != 90 || len(skipped) != 90 || len(s.Rows("people")) < 180 {
+		if err != nil || r.Applied != 90 || r.Skipped != 90 || len(skipped) != 90 || len(s.Rows("people")) < 180 {
 			t.Errorf(`%v: got %+v, %v; want no error and r.Done == 90 and r.Skipped == 90 and len(skipped) == 90 and len(s.Rows("people")) >= 180`, what, r, err)
 		}
 		counts := s.Count().String()
@@ -124,7 +124,7 @@ func TestBulkMaintained(t *testing.T) {
 		t.Errorf("got %q; want %q", got, "35 get, 7 transaction")
 	}
 	r, err := bulk.Delete(ctx, people, table.Query[resident]{Partition: dept.Of("S"), Where: lastName.Eq("L3")}, nil)
-	if err != nil || r.Done != 60 {
+	if err != nil || r.Applied != 60 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 60", r, err)
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
@@ -146,7 +146,7 @@ func TestBulkMissingRequests(t *testing.T) {
 	noError(t, err)
 	s.Count()
 	r, err := bulk.Run(ctx, stream(100, func(i int) table.Op { return people.DeleteAnyOp(residentAt(i)) }), nil)
-	if err != nil || r.Done != 50 || r.Missing != 50 {
+	if err != nil || r.Applied != 50 || r.Missing != 50 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 50 and r.Missing == 50", r, err)
 	}
 	if got := s.Count().String(); got != "1 get, 2 query, 1 transaction" { // the shared list, and the rows: as many as surely fit, and then all

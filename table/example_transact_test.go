@@ -163,6 +163,6 @@ func ExampleTable_DeleteOps() {
 			}
 		}
 	}, nil)
-	fmt.Println(result.Done, err)
+	fmt.Println(result.Applied, err)
 	// Output: 2 <nil>
 }

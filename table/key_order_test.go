@@ -252,8 +252,8 @@ func (m keyOrderModel) checkDelete(ctx context.Context, r keys.Range, from, to s
 	want := m.wantKeys(q, from, to)
 	result, err := bulk.Delete(ctx, m.notes, q, nil)
 	noError(m, err)
-	if result.Done != len(want) {
-		m.Fatalf("got %d deleted; want %d", result.Done, len(want))
+	if result.Applied != len(want) {
+		m.Fatalf("got %d deleted; want %d", result.Applied, len(want))
 	}
 	for _, p := range m.rows {
 		there, err := m.notes.Exists(ctx, keys.Stored(p.pk, p.rk))

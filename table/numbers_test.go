@@ -247,8 +247,8 @@ func TestStoredTypesStay(t *testing.T) {
 	// DeleteQuery deletes the rows that the condition finds.
 	where := table.And(a.Ge(5), d.Le(7.5), table.FieldOf(func(v *tally) *int64 { return &v.Narrow }).Lt(5e9))
 	result, err := bulk.Delete(ctx, tab, table.Query[tally]{Where: where}, nil)
-	if noError(t, err); result.Done != 5 {
-		t.Errorf("got %d deleted; want 5", result.Done)
+	if noError(t, err); result.Applied != 5 {
+		t.Errorf("got %d deleted; want 5", result.Applied)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestReadTogetherNext(t *testing.T) {
 	people := peopleOf(t, s, o)
 	ops := append(upsertsOf(people, 1, 100), upsertsOf(people, 101, 200)...)
 	ops = append(ops, upsertsOf(people, 151, 250)...)
-	if r, err := runOf(ops, nil); err != nil || r.Done != 300 {
+	if r, err := runOf(ops, nil); err != nil || r.Applied != 300 {
 		t.Errorf("got %+v, %v; want 300 done, no error", r, err)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "3 query, 3 transaction")

@@ -160,7 +160,7 @@ func TestTakerIsRefused(t *testing.T) {
 		t.Errorf("got %v; want a *BatchError and be.Index == 1", err)
 	}
 	r, err := bulk.Run(ctx, stream(2, func(i int) table.Op { return ops[i] }), &bulk.Options{Skip: func(int, error) bool { return true }})
-	if err != nil || r != (bulk.Result{Done: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
+	if err != nil || r != (bulk.Result{Applied: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
 		t.Errorf(`got %+v, %v; want no error and r == bulk.Result{Done: 1, Skipped: 1, ResumeAt: 2} and es[0].Value.Last == "Good"`, r, err)
 	}
 	if err := checkDerivedRows(s.Service); err != nil {

@@ -35,8 +35,8 @@ var everyWrite = map[string]func(context.Context, *table.Table[employee], *table
 	},
 	"Bulk": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
 		r, err := bulk.Run(ctx, stream(300, func(i int) table.Op { return staff.InsertOp(&employee{"Sales", i + 10, "New", 50}) }), nil)
-		if err == nil && r.Done != 300 {
-			err = fmt.Errorf("got %d of 300 applied", r.Done)
+		if err == nil && r.Applied != 300 {
+			err = fmt.Errorf("got %d of 300 applied", r.Applied)
 		}
 		return err
 	},
@@ -195,8 +195,8 @@ func TestThrottledReads(t *testing.T) {
 			r, err := bulk.Run(ctx, stream(300, func(i int) table.Op {
 				return staff.UpsertOp(&employee{"Sales", i + 10, "New", 50}, table.ReplaceExisting)
 			}), nil)
-			if err == nil && r.Done != 300 {
-				err = fmt.Errorf("got %d of 300 applied", r.Done)
+			if err == nil && r.Applied != 300 {
+				err = fmt.Errorf("got %d of 300 applied", r.Applied)
 			}
 			return err
 		},

@@ -304,7 +304,7 @@ func TestWideLists(t *testing.T) {
 	counter.Take()
 	r, err := bulk.Delete(ctx, pages, table.Query[page]{Partition: keys.Raw("s"), Where: pageTitle.Eq("1")}, nil)
 	testkit.NoError(t, err)
-	testkit.Expect(t, "deleted", r.Done, 4)
+	testkit.Expect(t, "deleted", r.Applied, 4)
 	testkit.Expect(t, "delete: requests", counter.Take().String(), "1 query, 1 transaction")
 	_, err = bulk.Delete(ctx, pages, table.Query[page]{Partition: keys.Raw("s")}, nil)
 	testkit.NoError(t, err)

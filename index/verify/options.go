@@ -10,8 +10,8 @@ type Options struct {
 	// Partition is the only partition to verify. Unset means all.
 	Partition keys.Enc
 
-	// Width is the number of partitions that are verified at the same time. Defaults to 1.
-	Width int
+	// Concurrency is the number of partitions that are verified at the same time. Defaults to 1.
+	Concurrency int
 
 	// Repair repairs faults. Without it, Run only reports them.
 	Repair bool
@@ -33,8 +33,8 @@ func (o *Options) check() (after *string, err error) {
 	switch {
 	case o.Rate < 0:
 		return nil, &table.ValueError{Field: "Options.Rate", Reason: "is negative; 0 means no limit"}
-	case o.Width < 0:
-		return nil, &table.ValueError{Field: "Options.Width", Reason: "is negative; 0 means 1"}
+	case o.Concurrency < 0:
+		return nil, &table.ValueError{Field: "Options.Concurrency", Reason: "is negative; 0 means 1"}
 	case o.Partition.IsSet() && o.Token != "":
 		return nil, &table.ValueError{Field: "Options.Token", Reason: "is set together with Options.Partition, but resumes with all later partitions; leave one of the two out"}
 	case o.Token == "":

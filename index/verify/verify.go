@@ -96,7 +96,7 @@ func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
 		return r.verifyAndFinish(ctx, pk)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(r.opt.Width, 1))
+	g.SetLimit(max(r.opt.Concurrency, 1))
 	position := keys.Enc{}
 	if after != nil {
 		position = keys.Stored(*after, "").Partition()

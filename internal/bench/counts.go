@@ -360,7 +360,7 @@ func countDeletes(ctx context.Context) (int, error) {
 			}
 		}, nil)
 		if err == nil {
-			err = expect("deleted entities", result.Done, n)
+			err = expect("deleted entities", result.Applied, n)
 		}
 		return err
 	})

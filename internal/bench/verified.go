@@ -88,7 +88,7 @@ func newVerified(ctx context.Context, n, partitions int) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := expect("stored entities", result.Done, n); err != nil {
+	if err := expect("stored entities", result.Applied, n); err != nil {
 		return nil, err
 	}
 	t, err := newTape(r.service)

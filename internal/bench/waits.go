@@ -95,7 +95,7 @@ func runBulk(ctx context.Context, all []order, op func(*order) table.Op) (float6
 	if err != nil {
 		return 0, err
 	}
-	return time.Since(began).Seconds(), expect("operations done", result.Done, len(all))
+	return time.Since(began).Seconds(), expect("operations done", result.Applied, len(all))
 }
 
 // bulkUpserts upserts n orders of one partition by one index.

@@ -54,10 +54,10 @@ func newBulk(ctx context.Context, o BulkOptions) *bulk {
 			*v = d
 		}
 	}
-	def(&b.opt.Width, FanOut)
+	def(&b.opt.Concurrency, FanOut)
 	def(&b.opt.Window, 10_000)
 	def(&b.opt.WindowBytes, 32<<20)
-	b.showing = newShowing(ctx, b.opt.Width)
+	b.showing = newShowing(ctx, b.opt.Concurrency)
 	return b
 }
 
@@ -76,11 +76,11 @@ func (b *bulk) room() bool {
 			break
 		}
 		full := b.held >= b.opt.Window || b.bytes >= b.opt.WindowBytes
-		far := len(b.ahead) >= 10*(b.opt.Window+maxOperations*b.opt.Width) // one partition lags, and what is known of the others grows
+		far := len(b.ahead) >= 10*(b.opt.Window+maxOperations*b.opt.Concurrency) // one partition lags, and what is known of the others grows
 		switch {
 		case !full && !far:
 			return true
-		case b.running < b.opt.Width && b.beginOne(true):
+		case b.running < b.opt.Concurrency && b.beginOne(true):
 		default:
 			b.take(<-b.reports)
 		}
@@ -177,7 +177,7 @@ func (b *bulk) next(flush bool) (g *group) {
 
 // begin sends the transactions that are full, and with flush also those that wait, as far as the width allows.
 func (b *bulk) begin(flush bool) {
-	for b.err == nil && b.running < b.opt.Width && b.beginOne(flush) {
+	for b.err == nil && b.running < b.opt.Concurrency && b.beginOne(flush) {
 	}
 }
 
@@ -206,7 +206,7 @@ func (b *bulk) take(r report) {
 		b.finished(i)
 	}
 	b.result.Missing += r.missing
-	b.result.Done += len(r.done) - r.missing
+	b.result.Applied += len(r.done) - r.missing
 	if r.refused != nil {
 		err := &BulkError{Index: r.refused.index, Key: readable(r.refused.op.Key), Err: r.err}
 		on := b.err == nil && b.opt.Skip != nil && b.opt.Skip(r.refused.index, err)

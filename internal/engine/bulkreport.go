@@ -4,7 +4,7 @@ import "github.com/aztablekit/aztablekit/keys"
 
 // BulkOptions are bulk.Options.
 type BulkOptions struct {
-	Width               int
+	Concurrency         int
 	Window, WindowBytes int
 	Rate, PartitionRate int
 	Skip                func(index int, err error) bool
@@ -13,7 +13,7 @@ type BulkOptions struct {
 
 // BulkResult is bulk.Result.
 type BulkResult struct {
-	Done     int
+	Applied  int
 	Missing  int
 	Skipped  int
 	ResumeAt int

@@ -96,7 +96,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 		}
 		err = t.OpError(method, be.Key, cause)
 	}
-	return r.Done, err
+	return r.Applied, err
 }
 
 // swept reports whether a row is to be deleted: a commit record of which nothing is left to be done, what was prepared by a write that

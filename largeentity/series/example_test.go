@@ -145,7 +145,7 @@ func ExampleSeries_Delete() {
 	}
 	result, err := visits.Delete(ctx, time.Time{}, today.AddDate(0, 0, -6), nil)
 	check(err)
-	fmt.Println(result.Done)
+	fmt.Println(result.Applied)
 	// Output: 3
 }
 

@@ -60,7 +60,7 @@ func TestDeleteOthers(t *testing.T) {
 		noError(t, others.Set(ctx, january, 2))
 		result, err := visits.Of(keys.Raw(test.own)).Delete(ctx, time.Time{}, july.AddDate(3, 0, 0), nil)
 		noError(t, err)
-		testkit.Expect(t, name+": deleted", result.Done, 1)
+		testkit.Expect(t, name+": deleted", result.Applied, 1)
 		testkit.Expect(t, name+": rows", stored(s), test.other+"_2015: D0101=2")
 	}
 }
@@ -85,7 +85,7 @@ func TestLongestDay(t *testing.T) {
 		testkit.Expect(t, length.String()+": last slot", day[len(day)-1].Value, 7)
 		result, err := visits.Delete(ctx, all[0].From, last.To, nil)
 		noError(t, err)
-		testkit.Expect(t, length.String()+": deleted", result.Done, 1)
+		testkit.Expect(t, length.String()+": deleted", result.Applied, 1)
 		testkit.Expect(t, length.String()+": rows", stored(s), "")
 	}
 }
