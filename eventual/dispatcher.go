@@ -227,7 +227,7 @@ func (p *pool) start(x *lease, out *outcome) {
 			p.run(x)
 			return
 		}
-		p.finish(x.ctx, x, *out)
+		p.finish(x, *out)
 	}()
 }
 
@@ -237,21 +237,21 @@ var errGoexit = errors.New("eventual: the handler ended its goroutine")
 // run executes and finishes a message.
 func (p *pool) run(x *lease) {
 	began := time.Now()
-	ctx, endSpan := x.ctx, func() {}
+	endSpan := func() {}
 	out := outcome{kind: deferred, expected: true, reason: errStopped}
 	defer func() { // deferred, because a handler may end the goroutine
 		p.leave(x, time.Since(began))
-		p.finish(ctx, x, out)
+		p.finish(x, out)
 		endSpan()
 	}()
 	if p.ctx.Err() != nil {
 		return
 	}
-	ctx, endSpan = x.startSpan()
+	endSpan = x.startSpan()
 	var ready bool
 	if out, ready = x.isolate(); ready {
 		out = outcome{kind: retried, class: ClassAttempts, reason: errGoexit}
-		out = p.execute(ctx, x)
+		out = p.execute(x.traced, x)
 	}
 }
 
@@ -271,10 +271,10 @@ func (p *pool) leave(x *lease, took time.Duration) {
 	d.dispatch()
 }
 
-// finish ends the lease of a message and requests its outcome. ctx contains the span of the message.
-func (p *pool) finish(ctx context.Context, x *lease, out outcome) {
+// finish ends the lease of a message and requests its outcome.
+func (p *pool) finish(x *lease, out outcome) {
 	x.end()
-	x.finish(ctx, out)
+	x.finish(out)
 	x.cancel(nil) // otherwise the worker's context would refer to the message's context until the worker ends
 	p.dispatcher.update(func() {
 		p.finishing--

@@ -11,12 +11,12 @@ import (
 )
 
 // finish deletes a message, returns it to the queue, or moves it to the poison queue. The handler's context may have ended; the
-// requests have their own time limits. ctx contains the span of the message.
-func (x *lease) finish(ctx context.Context, out outcome) {
-	ctx = context.WithoutCancel(ctx)
+// requests have their own time limits.
+func (x *lease) finish(out outcome) {
+	ctx := context.WithoutCancel(x.traced)
 	if context.Cause(x.ctx) == ErrLost {
 		x.env.stats.add(func(s *Stats) { s.Lost++ })
-		x.log(ctx, slog.LevelWarn, "message lost", out)
+		x.log(slog.LevelWarn, "message lost", out)
 		return // the next worker that receives the message finishes it
 	}
 	switch out = x.limited(out); out.kind {
@@ -117,7 +117,7 @@ func (x *lease) moveToPoison(ctx context.Context, out outcome) {
 	})
 	if err != nil {
 		x.env.stats.add(func(s *Stats) { s.QueueFailures++ })
-		x.log(ctx, slog.LevelWarn, "message not copied to the poison queue", out, "queue", wire.Redact(err))
+		x.log(slog.LevelWarn, "message not copied to the poison queue", out, "queue", wire.Redact(err))
 		return // the message becomes visible again
 	}
 	x.request(ctx, out, func() error { return x.queue.delete(ctx, x.delivery) }, func(s *Stats) { s.Poisoned++ }, slog.LevelError, "message moved to the poison queue")
@@ -135,13 +135,13 @@ func (x *lease) request(ctx context.Context, out outcome, send func() error, cou
 	switch {
 	case err == nil, inDoubt && isMessageGone(err):
 		x.env.stats.add(counter)
-		x.log(ctx, level, text, out)
+		x.log(level, text, out)
 	case isMessageGone(err):
 		x.env.stats.add(func(s *Stats) { s.Lost++ })
-		x.log(ctx, slog.LevelDebug, "message finished by another worker", out)
+		x.log(slog.LevelDebug, "message finished by another worker", out)
 	default:
 		x.env.stats.add(func(s *Stats) { s.QueueFailures++ })
-		x.log(ctx, slog.LevelWarn, "message not finished; it becomes visible again", out, "queue", wire.Redact(err))
+		x.log(slog.LevelWarn, "message not finished; it becomes visible again", out, "queue", wire.Redact(err))
 	}
 }
 
@@ -152,8 +152,8 @@ func (x *lease) engineLog(method string) engine.Log {
 
 // log logs a message and the reason of its outcome, and notes the outcome in the span of the message. The log alone contains the text
 // of a handler's error.
-func (x *lease) log(ctx context.Context, level slog.Level, text string, out outcome, more ...any) {
-	x.noteOutcome(ctx, text, level >= slog.LevelWarn, out)
+func (x *lease) log(level slog.Level, text string, out outcome, more ...any) {
+	x.noteOutcome(text, level >= slog.LevelWarn, out)
 	args := append([]any{"table", x.message.Table, "partition", x.message.Partition, "op", x.message.Op, "attempt", x.attempt()}, more...)
 	if out.effect != "" {
 		args = append(args, "kind", out.effect)
@@ -166,5 +166,5 @@ func (x *lease) log(ctx context.Context, level slog.Level, text string, out outc
 	} else if out.reason != nil {
 		args = append(args, "reason", out.reason)
 	}
-	x.env.opt.Logger.Log(ctx, level, text, args...)
+	x.env.opt.Logger.Log(x.traced, level, text, args...)
 }

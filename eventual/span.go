@@ -1,8 +1,6 @@
 package eventual
 
 import (
-	"context"
-
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 )
@@ -21,12 +19,12 @@ const (
 	attrEffect  = "aztablekit.effect"
 )
 
-// startSpan begins the span of a message. The returned context is that of the execution and of the requests that finish the message.
-// The kind of the span is consumer, because the SDK suppresses the spans of methods below a span of kind internal or client.
-func (x *lease) startSpan() (ctx context.Context, end func()) {
+// startSpan begins the span of a message: x.traced contains the span. The kind of the span is consumer, because the SDK suppresses
+// the spans of methods below a span of kind internal or client.
+func (x *lease) startSpan() (end func()) {
 	tracer := x.env.tracer
 	if !tracer.Enabled() {
-		return x.ctx, func() {}
+		return func() {}
 	}
 	name := "aztablekit.Worker.Execute"
 	if x.message.Hour != "" {
@@ -43,13 +41,14 @@ func (x *lease) startSpan() (ctx context.Context, end func()) {
 		attributes = append(attributes, tracing.Attribute{Key: attrWrite, Value: x.message.Op})
 	}
 	ctx, finish := runtime.StartSpan(x.ctx, name, tracer, &runtime.StartSpanOptions{Kind: tracing.SpanKindConsumer, Attributes: attributes})
-	return ctx, func() { finish(nil) }
+	x.traced = ctx
+	return func() { finish(nil) }
 }
 
 // noteOutcome notes the outcome of a message in its span, in the words of the log. The text of an error, which may be a handler's,
-// stays out of the span.
-func (x *lease) noteOutcome(ctx context.Context, text string, failed bool, out outcome) {
-	if !x.env.tracer.Enabled() {
+// stays out of the span. A message that was not executed has no span.
+func (x *lease) noteOutcome(text string, failed bool, out outcome) {
+	if x.traced == x.ctx {
 		return
 	}
 	attributes := []tracing.Attribute{{Key: attrOutcome, Value: text}}
@@ -59,7 +58,7 @@ func (x *lease) noteOutcome(ctx context.Context, text string, failed bool, out o
 	if out.effect != "" {
 		attributes = append(attributes, tracing.Attribute{Key: attrEffect, Value: out.effect})
 	}
-	span := x.env.tracer.SpanFromContext(ctx)
+	span := x.env.tracer.SpanFromContext(x.traced)
 	span.SetAttributes(attributes...)
 	if failed {
 		span.SetStatus(tracing.SpanStatusError, text)

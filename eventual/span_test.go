@@ -9,11 +9,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 // spanRecorder records spans with their parents.
@@ -207,4 +211,37 @@ func TestSpanAttributes(t *testing.T) {
 	if op, is := got["aztablekit.operation_id"].(string); !is || len(op) != 26 {
 		t.Errorf("aztablekit.operation_id: got %v, want an operation ID", got["aztablekit.operation_id"])
 	}
+}
+
+// TestSpansOfRun: the spans of messages are children of the span in the context of Run. A message that is returned to the queue
+// without an execution has no span, and changes none.
+func TestSpansOfRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		recorder := &spanRecorder{}
+		root := &recordedSpan{name: "root", attributes: map[string]any{}}
+		ctx, cancel := context.WithCancel(context.WithValue(context.Background(), recordedSpanKey{}, root))
+		o, s := newOffice(t, noPauses())
+		opt := fastPolling()
+		opt.Tracing = recorder.provider()
+		w := o.worker(t, opt)
+		o.insert(t, clerk{"S", 1, "Jones"})
+		ended := make(chan error, 1)
+		go func() { ended <- w.Run(ctx) }()
+		time.Sleep(time.Second)
+
+		s.SetFaults(storagetest.OfKind(requests.MessageGet, storagetest.Slow(5*time.Second)))
+		time.Sleep(time.Second)
+		o.insert(t, clerk{"S", 2, "Cao"})
+		time.Sleep(6 * time.Second) // the worker requests the message, and the context of Run ends before the response
+		cancel()
+		noError(t, <-ended)
+		testkit.Expect(t, "messages done and deferred", []int{w.Stats().Done, w.Stats().Deferred}, []int{1, 1})
+		testkit.Expect(t, "attributes of the span of Run", root.attributes, map[string]any{})
+		names := []string{}
+		for _, c := range root.children {
+			names = append(names, c.name)
+		}
+		testkit.Expect(t, "children", names, []string{"aztablekit.Worker.Execute"})
+	})
 }
