@@ -44,7 +44,7 @@ func attributesOf(s sdktrace.ReadOnlySpan) (text string) {
 		if !has {
 			continue
 		}
-		value := v.Emit()
+		value := v.String()
 		if strings.Contains(value, " ") {
 			value = fmt.Sprintf("%q", value)
 		}
