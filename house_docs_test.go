@@ -241,3 +241,23 @@ func headings(page string) (fragments []string) {
 	}
 	return fragments
 }
+
+// TestObservability: the code of docs/observability.md is that of programs and examples.
+func TestObservability(t *testing.T) {
+	t.Parallel()
+	const page = "docs/observability.md"
+	flat := func(text string) string { return regexp.MustCompile(`(?m)^\t+`).ReplaceAllString(text, "") }
+	var code strings.Builder
+	for _, file := range []string{"patterns/opentelemetry/setup.go", "eventual/example_test.go", "requests/example_test.go"} {
+		code.WriteString(flat(read(t, file)))
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, page), -1)
+	for _, block := range blocks {
+		if !strings.Contains(code.String(), flat(block[1])) {
+			t.Errorf("%s: got code that is in no example:\n%s", page, block[1])
+		}
+	}
+	if len(blocks) == 0 {
+		t.Errorf("%s: got no code, want some", page)
+	}
+}

@@ -237,18 +237,21 @@ var errGoexit = errors.New("eventual: the handler ended its goroutine")
 // run executes and finishes a message.
 func (p *pool) run(x *lease) {
 	began := time.Now()
+	endSpan := func() {}
 	out := outcome{kind: deferred, expected: true, reason: errStopped}
 	defer func() { // deferred, because a handler may end the goroutine
 		p.leave(x, time.Since(began))
 		p.finish(x, out)
+		endSpan()
 	}()
 	if p.ctx.Err() != nil {
 		return
 	}
+	endSpan = x.startSpan()
 	var ready bool
 	if out, ready = x.isolate(); ready {
 		out = outcome{kind: retried, class: ClassAttempts, reason: errGoexit}
-		out = p.execute(x.ctx, x)
+		out = p.execute(x.traced, x)
 	}
 }
 

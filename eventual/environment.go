@@ -1,10 +1,15 @@
 package eventual
 
-import "time"
+import (
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+)
 
 // environment is what the receivers, leases and handlers of one worker share.
 type environment struct {
 	opt      settings
+	tracer   tracing.Tracer
 	stats    counters
 	handlers registry
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 
 	"github.com/aztablekit/aztablekit/commit"
@@ -74,6 +76,9 @@ func ExampleWorker() {
 	fmt.Println("waiting:", n)
 	check(w.Drain(ctx)) // a server calls Run
 	fmt.Println("done:", w.Stats().Done)
+	for _, s := range w.StatsByKind() {
+		fmt.Println("of", s.Table, "and kind", s.Kind, "executed:", s.Executed, "failed:", s.Failed)
+	}
 
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error)
@@ -86,7 +91,34 @@ func ExampleWorker() {
 	// waiting: 1
 	// badge: 1 Jones of empid_000001
 	// done: 1
+	// of staff and kind badge executed: 1 failed: 0
 	// stopped: <nil>
+}
+
+// The probes of a worker process, for Kubernetes: it is ready while its queue responds, and alive while Run is running.
+func ExampleWorker_Ready() {
+	acc := storagetest.New(nil)
+	staff, err := table.New(acc.Tables(), "staff", employees, nil)
+	check(err)
+	print := eventual.NewHandler("badge", staff, func(context.Context, eventual.Job, Badge) error { return nil })
+	w, err := eventual.NewWorker(acc.Queue("staff-notifications"), acc.Queue("staff-poison"), []eventual.Handler{print}, nil)
+	check(err)
+
+	http.HandleFunc("/readyz", func(rw http.ResponseWriter, _ *http.Request) {
+		if err := w.Ready(); err != nil {
+			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
+		}
+	})
+	http.HandleFunc("/livez", func(rw http.ResponseWriter, _ *http.Request) {
+		if err := w.Ready(); errors.Is(err, eventual.ErrNotRunning) {
+			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
+		}
+	})
+
+	probe := httptest.NewRecorder()
+	http.DefaultServeMux.ServeHTTP(probe, httptest.NewRequest("GET", "/readyz", nil))
+	fmt.Print(probe.Code, " ", probe.Body)
+	// Output: 503 eventual: the worker is not running
 }
 
 // The result of a handler decides about the message. A message in the poison queue can be replayed when the cause is repaired.

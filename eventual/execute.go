@@ -111,6 +111,7 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 		})
 		if err == nil {
 			e.env.stats.add(func(s *Stats) { s.Effects++ })
+			e.env.stats.addKind(of.table.Name(), h.Kind, func(s *KindStats) { s.Executed++ })
 			if record.Version() == before {
 				n++ // otherwise the handler completed the effect itself, and the next effect has its position
 			}
@@ -120,9 +121,11 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 		if failed.kind == retried && errors.Is(err, table.ErrChanged) && ctx.Err() == nil {
 			// The commit record has changed, or another row that only the handler knows.
 			if now, err := t.records.Get(ctx, record.Partition, record.OperationID); err == nil && now.Version() != before {
+				e.env.stats.addKind(of.table.Name(), h.Kind, func(s *KindStats) { s.Deferred++ })
 				return failed, true
 			}
 		}
+		e.env.stats.addKind(of.table.Name(), h.Kind, failed.count)
 		if out = out.merge(failed); record.Version() == before {
 			n++
 		}

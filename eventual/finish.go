@@ -13,7 +13,7 @@ import (
 // finish deletes a message, returns it to the queue, or moves it to the poison queue. The handler's context may have ended; the
 // requests have their own time limits.
 func (x *lease) finish(out outcome) {
-	ctx := context.WithoutCancel(x.ctx)
+	ctx := context.WithoutCancel(x.traced)
 	if context.Cause(x.ctx) == ErrLost {
 		x.env.stats.add(func(s *Stats) { s.Lost++ })
 		x.log(slog.LevelWarn, "message lost", out)
@@ -150,8 +150,10 @@ func (x *lease) engineLog(method string) engine.Log {
 	return engine.Log{Logger: x.env.opt.Logger, Table: x.message.Table, Method: method, Partition: x.message.Partition}
 }
 
-// log logs a message and the reason of its outcome. The log alone contains the text of a handler's error.
+// log logs a message and the reason of its outcome, and notes the outcome in the span of the message. The log alone contains the text
+// of a handler's error.
 func (x *lease) log(level slog.Level, text string, out outcome, more ...any) {
+	x.noteOutcome(text, level >= slog.LevelWarn, out)
 	args := append([]any{"table", x.message.Table, "partition", x.message.Partition, "op", x.message.Op, "attempt", x.attempt()}, more...)
 	if out.effect != "" {
 		args = append(args, "kind", out.effect)
@@ -164,5 +166,5 @@ func (x *lease) log(level slog.Level, text string, out outcome, more ...any) {
 	} else if out.reason != nil {
 		args = append(args, "reason", out.reason)
 	}
-	x.env.opt.Logger.Log(x.ctx, level, text, args...)
+	x.env.opt.Logger.Log(x.traced, level, text, args...)
 }

@@ -27,6 +27,7 @@ type lease struct {
 	isolated       bool   // is executed in isolation
 
 	ctx         context.Context // of the handler; ends when the message is lost or finished
+	traced      context.Context // ctx with the span of the message; only the goroutine that executes and finishes the message uses it
 	cancel      context.CancelCauseFunc
 	expiry      *time.Timer
 	stopRenewal chan struct{}
@@ -39,6 +40,7 @@ func newLease(ctx context.Context, env *environment, queue queueClient, release 
 	x.partition = env.handlers.partitionName(&x.receivedMessage)
 	x.needsIsolation = x.mayBeDeadly() && !x.isDeadly()
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	x.traced = x.ctx
 	x.expiry = time.AfterFunc(time.Until(d.visible), func() { x.cancel(ErrLost) })
 	x.resumeRenewal()
 	return x

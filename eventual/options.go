@@ -14,6 +14,13 @@ type WorkerOptions struct {
 	// Common bounds the requests of the worker. Retry.ConflictAttempts, with the pauses of Retry.ConflictWait and MaxConflictWait,
 	// bounds how often the worker starts again because a concurrent worker has changed the commit record; then the attempt of the
 	// message has failed. Logger also receives completed messages at Debug, returned and lost messages at Warn, and poison at Error.
+	//
+	// Tracing receives a span for each message that the worker executes, aztablekit.Worker.Execute, or aztablekit.Worker.CleanUp for
+	// a clean-up message. Its children are the requests of the worker for the message, and the spans of the methods that the handlers
+	// call. The attributes are messaging.system, messaging.operation.type, messaging.message.id, db.collection.name (the table of the
+	// write), aztablekit.operation_id (of the write), aztablekit.attempt and aztablekit.outcome (the text of the log); and after a
+	// failure aztablekit.class (of the poison that follows) and aztablekit.effect (the kind). The span has the status error if the
+	// log's level is Warn or Error. It contains no text of an error. Requests to receive and to renew messages belong to no message.
 	table.Common
 
 	// CleanUp is a queue for clean-up messages: the commit records of a partition and hour are deleted a day later. Without a

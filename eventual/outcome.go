@@ -44,3 +44,15 @@ func (out outcome) merge(other outcome) outcome {
 	}
 	return out
 }
+
+// count counts the outcome of a handler that failed.
+func (out outcome) count(s *KindStats) {
+	switch out.kind {
+	case poisoned:
+		s.Poisoned++
+	case retried:
+		s.Failed++
+	default:
+		s.Deferred++
+	}
+}

@@ -14,8 +14,9 @@ type receiver struct {
 	queue    queueClient
 	pool     *pool
 	handlers context.Context // of the handlers
-	drain    bool            // ends when the queue is empty
-	idle     time.Duration   // longest pause between two requests to an empty queue
+	readable *readability
+	drain    bool          // ends when the queue is empty
+	idle     time.Duration // longest pause between two requests to an empty queue
 
 	lastRequest time.Time // when the queue responded last
 	lastShort   time.Time // when the queue responded last with fewer messages than requested
@@ -38,11 +39,14 @@ func (r *receiver) run() error {
 		got, err := r.queue.receive(context.WithoutCancel(ctx), free, r.env.opt.Visibility)
 		if err != nil {
 			err = withQueueNotFound(err)
+			r.readable.failed(r.env.opt.Now(), err)
 			r.env.opt.Logger.Warn("no messages received", "error", wire.Redact(err))
 			r.env.stats.add(func(s *Stats) { s.QueueFailures++ })
 			if r.drain || errors.Is(err, ErrQueueNotFound) {
 				return err
 			}
+		} else {
+			r.readable.succeeded()
 		}
 		r.accept(free, got)
 		switch {

@@ -1,8 +1,12 @@
 package eventual
 
-import "sync"
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
 
-// Stats counts what a worker has done since NewWorker.
+// Stats counts what a worker has done since NewWorker. [KindStats] counts the calls of each handler.
 type Stats struct {
 	Received      int // messages received
 	Done          int // messages completed: their effects were executed, or nothing was due
@@ -16,10 +20,21 @@ type Stats struct {
 	QueueFailures int // requests to queues that failed
 }
 
-// counters are the Stats of a running worker.
+// KindStats counts the calls of one handler since NewWorker.
+type KindStats struct {
+	Table, Kind string // of the handler
+
+	Executed int // calls that succeeded
+	Failed   int // calls that count as a failed attempt
+	Deferred int // calls that do not count: RetryAfter, outage of storage, newer version, stop of the worker, conflict
+	Poisoned int // calls that returned Poison
+}
+
+// counters are the Stats and KindStats of a worker.
 type counters struct {
-	mu    sync.Mutex
-	stats Stats
+	mu     sync.Mutex
+	stats  Stats
+	byKind []*KindStats // sorted by table and kind
 }
 
 func (c *counters) add(f func(*Stats)) {
@@ -32,4 +47,29 @@ func (c *counters) read() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stats
+}
+
+// addKind changes the counters of a handler. The handlers bound the number of counters: other kinds, which only commit records name,
+// have none.
+func (c *counters) addKind(table, kind string, f func(*KindStats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, found := slices.BinarySearchFunc(c.byKind, KindStats{Table: table, Kind: kind}, func(s *KindStats, other KindStats) int {
+		return cmp.Or(cmp.Compare(s.Table, other.Table), cmp.Compare(s.Kind, other.Kind))
+	})
+	if !found {
+		c.byKind = slices.Insert(c.byKind, i, &KindStats{Table: table, Kind: kind})
+	}
+	f(c.byKind[i])
+}
+
+// readKinds returns a copy of the counters of the handlers.
+func (c *counters) readKinds() []KindStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]KindStats, len(c.byKind))
+	for i, s := range c.byKind {
+		all[i] = *s
+	}
+	return all
 }

@@ -19,8 +19,9 @@ type Worker struct {
 	dispatcher *dispatcher
 	executor   executor
 
-	mu      sync.Mutex
-	running bool
+	mu       sync.Mutex
+	running  bool
+	receiver *receiver // of notifications, while the worker runs
 }
 
 // NewWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
@@ -47,7 +48,10 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 	}
 	timeout := opt.Retry.AttemptTimeout
 	w := &Worker{dispatcher: newDispatcher(opt.PerPartition)}
-	w.env.opt, w.env.handlers = opt, registered
+	w.env.opt, w.env.handlers, w.env.tracer = opt, registered, opt.Tracing.NewTracer("aztablekit", "")
+	for _, h := range handlers {
+		w.env.stats.addKind(registered.of(h.Table.Name()).table.Name(), h.Kind, func(*KindStats) {})
+	}
 	w.env.notifications, w.env.poison = queueClient{queue, timeout}, queueClient{poison, timeout}
 	if !wire.IsNil(opt.CleanUp) {
 		w.env.cleanUps = queueClient{opt.CleanUp, timeout}
@@ -109,9 +113,12 @@ func (w *Worker) run(ctx context.Context, drain bool) error {
 		return &pool{dispatcher: w.dispatcher, size: size, drain: drain, ctx: ctx, execute: execute}
 	}
 	newReceiver := func(queue queueClient, idle time.Duration, p *pool) *receiver {
-		return &receiver{env: &w.env, queue: queue, pool: p, handlers: handlers, drain: drain, idle: idle, lastShort: time.Now()}
+		return &receiver{env: &w.env, queue: queue, pool: p, handlers: handlers, readable: newReadability(w.env.opt.Now()), drain: drain, idle: idle, lastShort: time.Now()}
 	}
 	receivers := []*receiver{newReceiver(w.env.notifications, w.env.opt.Idle, newPool(w.env.opt.Concurrency, w.executor.execute))}
+	w.mu.Lock()
+	w.receiver = receivers[0]
+	w.mu.Unlock()
 	if w.env.cleanUps.client != nil {
 		receivers = append(receivers, newReceiver(w.env.cleanUps, time.Minute, newPool(1, w.executor.cleaner.execute)))
 	}
@@ -169,7 +176,7 @@ func (w *Worker) end() {
 	w.dispatcher.update(func() { w.dispatcher.pools = nil })
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.running = false
+	w.running, w.receiver = false, nil
 }
 
 // Pause stops the worker from receiving messages until Resume. The worker still executes messages that it has received or
@@ -179,8 +186,41 @@ func (w *Worker) Pause() { w.dispatcher.update(func() { w.dispatcher.paused = tr
 // Resume ends a pause.
 func (w *Worker) Resume() { w.dispatcher.update(func() { w.dispatcher.paused = false }) }
 
+// Ready returns nil if Run or Drain is running, and the queue of notifications has responded to the latest request to receive
+// messages. Handlers that take long, failed messages and a pause by Pause do not change the result. Call Ready in readiness probes:
+//
+//	http.HandleFunc("/readyz", func(rw http.ResponseWriter, _ *http.Request) {
+//		if err := w.Ready(); err != nil {
+//			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
+//		}
+//	})
+//
+// A liveness probe should fail only for ErrNotRunning: a new process does not repair a queue, and Run repeats failed requests.
+//
+// Errors: ErrNotRunning before Run, after Run, and while Run waits for handlers to stop; ErrNotReadable with the time of the first
+// failed request since the last response, and the latest error of the queue (*azcore.ResponseError if the queue has sent one). Until
+// the queue has responded once, Ready returns ErrNotReadable, too. The texts contain no signatures.
+//
+// Limits: Ready reports an outage of the queue after the worker's next request to receive messages, which takes Retry.AttemptTimeout
+// at most. A worker without room for more messages sends no such request until handlers return, and a paused worker sends none until
+// Resume. Tables, the poison queue and the clean-up queue do not count. Requests: none.
+func (w *Worker) Ready() error {
+	w.mu.Lock()
+	r := w.receiver
+	w.mu.Unlock()
+	if r == nil || r.pool.ctx.Err() != nil {
+		return ErrNotRunning
+	}
+	return r.readable.result()
+}
+
 // Stats returns the counters.
 func (w *Worker) Stats() Stats { return w.env.stats.read() }
+
+// StatsByKind returns the counters of the handlers, sorted by table and kind. A handler that was not called yet has zeros, so that
+// the kinds of a metric are known from the start. Effects of kinds without a handler are not counted here; Stats.Deferred and
+// Stats.Poisoned count their messages. Requests: none.
+func (w *Worker) StatsByKind() []KindStats { return w.env.stats.readKinds() }
 
 // Backlog returns the approximate number of messages in the queue, including hidden messages. Errors: ErrQueueNotFound. 1 request.
 func (w *Worker) Backlog(ctx context.Context) (int, error) {

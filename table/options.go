@@ -35,7 +35,8 @@ type Common struct {
 	// azcore.ClientOptions. The spans of the SDK's own methods are then suppressed. The zero value traces nothing. A span has the
 	// attributes db.system.name, db.collection.name (the table) and db.operation.name (the method); db.operation.batch.size, the
 	// operations of a transaction, derived rows included; az.service_request_id, the service's ID of the last request; and
-	// db.response.status_code, the service's error code, if the method fails with one. It contains no properties.
+	// db.response.status_code, the service's error code, if the method fails with one. It contains no properties. Workers of package
+	// eventual have a span for each message. See docs/observability.md.
 	Tracing tracing.Provider
 
 	// Logger receives one line for each event that an operator may want to know. At Debug: a conflict with a concurrent writer, and

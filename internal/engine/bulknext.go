@@ -26,7 +26,8 @@ func (a *aheadRows) readNext(ctx context.Context, later []*Op) *nextRows {
 	n := &nextRows{aheadRows{sparse: a.sparse}, cancel, make(chan struct{})}
 	go func() {
 		defer close(n.done)
-		_ = n.read.read(ctx, wanted)
+		ctx, end := wanted[0].table.Span(ctx, "BulkReadAhead")
+		end(n.read.read(ctx, wanted))
 	}()
 	return n
 }

@@ -264,7 +264,9 @@ func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
 		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
 	p := batch[0].op.Table.pages(filter, edm.PartitionKey+","+edm.RowKey+","+markProperty)
-	body, err := p.page(s.ctx, maxPage)
+	ctx, end := batch[0].op.Table.Span(s.ctx, "Bulk")
+	body, err := p.page(ctx, maxPage)
+	end(err)
 	if err != nil {
 		return nil, nothing // they will tell themselves
 	}
