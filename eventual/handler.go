@@ -78,6 +78,9 @@ func NewHandler[P any](kind string, source commit.Table, handle func(ctx context
 // OnChange returns a maintainer for [maintain.WithOutbox] that adds an effect to a write for each entity that changes: f returns
 // the payload, and whether an effect is due. f must be pure, because a write may be planned several times. [NewHandler] makes the
 // handler. OnChange adds no requests but those of any effect.
+//
+// An insert has no c.Old, and a delete no c.New. A move to another key (table.Table.Move, Rekey) calls f twice: for a delete, of which
+// c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old one.
 func OnChange[T, P any](kind string, f func(c *maintain.Change[T]) (payload P, due bool)) maintain.Maintainer[T] {
 	return &onChange[T, P]{kind, f}
 }

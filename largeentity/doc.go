@@ -27,7 +27,8 @@
 //   - A value that was replaced or deleted never comes back, also not by a late request: storing it again fails with
 //     [ErrUploadAgain].
 //   - What nothing refers to is deleted, by the writer that replaces it or by [Sweep], which a program runs from time to time.
-//   - An entity that package archive moves keeps its blobs, in any destination, and has them again when it is restored.
+//   - An entity that package archive moves keeps its blobs, in any destination, and has them again when it is restored. An entity that
+//     goes to another partition needs copies of its blobs: [Store.Copy].
 //
 // # Not guaranteed
 //

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -162,4 +163,27 @@ func ExampleSweepOptions() {
 	// Output:
 	// linked: 1
 	// true 50000
+}
+
+// An employee with a photo goes to another department, which is the partition.
+func ExampleStore_Copy() {
+	ctx := context.Background()
+	memory := storagetest.New(nil)
+	staff, photos := openStaff(memory, nil)
+	outbox, err := eventual.NewOutbox(memory.Queue("moves"), nil) // Move needs it
+	check(err)
+	check(outbox.Ensure(ctx))
+	staff, err = maintain.WithOutbox(staff, outbox)
+	check(err)
+	photo, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
+	check(err)
+	jones, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: photo})
+	check(err)
+
+	jones.Value.Department = "Marketing"
+	jones.Value.Photo, err = photos.Copy(ctx, staff.Key(jones.Value), jones.Value.Photo)
+	check(err)
+	check(staff.Move(ctx, jones))
+	fmt.Println(jones.Key, jones.Value.Photo.Name()[:15], "blobs:", len(memory.StoredBlobs("photos")))
+	// Output: ('Marketing','empid_000001') staff/Marketing blobs: 1
 }

@@ -113,7 +113,7 @@ func (l *links[T]) linked(ctx context.Context, p *maintain.Plan, c *maintain.Cha
 
 // drop plans that the entity does not link a blob any more.
 func (l *links[T]) drop(p *maintain.Plan, c *maintain.Change[T], b blobRow) error {
-	if c.Moved() {
+	if c.Archived() {
 		b.state, b.incarnation = moved, c.Incarnation()
 	}
 	r, err := b.row()

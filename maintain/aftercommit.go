@@ -26,9 +26,9 @@ func (p *Plan) Retake(r *table.Row) (bool, error) {
 	return ok, p.refused(err)
 }
 
-// Moved reports whether the entity is deleted because package archive has stored it in its destination. What the entity refers to
+// Archived reports whether the entity is deleted because package archive has stored it in its destination. What the entity refers to
 // must then stay.
-func (c *Change[T]) Moved() bool { return c.change.Moved() }
+func (c *Change[T]) Archived() bool { return c.change.Archived() }
 
 // Restored returns the incarnation that the inserted entity had in the destination of package archive, "" if the entity does not
 // come from there.

@@ -132,7 +132,7 @@ func (watch) MaxRows() int { return 0 }
 func (watch) Maintain(_ context.Context, _ *maintain.Plan, c *maintain.Change[employee]) error {
 	switch {
 	case c.New == nil:
-		fmt.Println("deleted; moved:", c.Moved())
+		fmt.Println("deleted; archived:", c.Archived())
 	case c.Old == nil:
 		fmt.Println("inserted; restored:", c.Restored() != "")
 	}
@@ -140,7 +140,7 @@ func (watch) Maintain(_ context.Context, _ *maintain.Plan, c *maintain.Change[em
 }
 
 // An employee is moved to an archive and back, and is deleted then.
-func ExampleChange_Moved() {
+func ExampleChange_Archived() {
 	ctx := context.Background()
 	plain, memory := openStaff()
 	staff, err := maintain.With(plain, watch{})
@@ -164,7 +164,47 @@ func ExampleChange_Moved() {
 	check(staff.DeleteAny(ctx, e.Key))
 	// Output:
 	// inserted; restored: false
-	// deleted; moved: true
+	// deleted; archived: true
 	// inserted; restored: true
-	// deleted; moved: false
+	// deleted; archived: false
+}
+
+// journal prints what happens to employees.
+type journal struct{}
+
+func (journal) Name() string { return "journal" }
+func (journal) MaxRows() int { return 0 }
+
+func (journal) Maintain(_ context.Context, _ *maintain.Plan, c *maintain.Change[employee]) error {
+	if from, moved := c.MovedFrom(); moved {
+		fmt.Println("moved from", from, "to", c.Key)
+		return nil
+	}
+	if _, moves := c.MovedTo(); moves {
+		return nil // the insert under the other key tells it
+	}
+	switch {
+	case c.Old == nil:
+		fmt.Println("hired", c.Key)
+	case c.New == nil:
+		fmt.Println("left", c.Key)
+	}
+	return nil
+}
+
+// An employee gets another ID, which is the RowKey.
+func ExampleChange_MovedFrom() {
+	ctx := context.Background()
+	plain, _ := openStaff()
+	staff, err := maintain.With(plain, journal{})
+	check(err)
+	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	check(err)
+	jones.Value.ID = 2
+	check(staff.Rekey(ctx, jones))
+	check(staff.Delete(ctx, jones))
+	// Output:
+	// hired ('Sales','empid_000001')
+	// moved from ('Sales','empid_000001') to ('Sales','empid_000002')
+	// left ('Sales','empid_000002')
 }

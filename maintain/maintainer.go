@@ -25,6 +25,9 @@ type Maintainer[T any] interface {
 
 // Change is the change of one entity: an insert (Old is nil), a delete (New is nil), or an update. Old and New are the stored
 // entity before and after, as a reader would find it. Do not change them.
+//
+// A move to another key ([table.Table.Move], MoveTo, Rekey) is two changes: a delete with [Change.MovedTo], and an insert with
+// [Change.MovedFrom].
 type Change[T any] struct {
 	Key      keys.Key
 	Old, New *T
@@ -56,6 +59,22 @@ func (c *Change[T]) StateMissing() bool { return c.change.StateMissing() }
 // creates the incarnation, and the write stores it with the entity. It is "" for an entity without an incarnation that is being
 // deleted.
 func (c *Change[T]) Incarnation() string { return c.change.Incarnation() }
+
+// MovedFrom returns the key that an inserted entity had before Table.Move, MoveTo or Rekey, and reports whether the entity comes from
+// another key. MoveTo may come from another table.
+func (c *Change[T]) MovedFrom() (keys.Key, bool) { return c.counterpart(c.Old == nil) }
+
+// MovedTo returns the key that a deleted entity gets by Table.Move, MoveTo or Rekey, and reports whether the entity gets another key.
+// With MoveTo, it may be in another table.
+func (c *Change[T]) MovedTo() (keys.Key, bool) { return c.counterpart(c.New == nil) }
+
+func (c *Change[T]) counterpart(this bool) (keys.Key, bool) {
+	k := c.change.Counterpart()
+	if k == nil || !this {
+		return keys.Key{}, false
+	}
+	return *k, true
+}
 
 // State returns the maintainer state: the texts that the maintainer gave to SetState at the entity's last write, nil for none.
 func (c *Change[T]) State() []string { return c.change.State() }

@@ -15,7 +15,7 @@ var largeEntity = recipe{
 	name:        "large-entity",
 	title:       "The employee's photo in a blob",
 	guide:       []string{"G30"},
-	related:     []string{"wide-entity", "search-index", "archive-directory"},
+	related:     []string{"wide-entity", "move-department", "archive-directory"},
 	consistency: "strong",
 	measured:    []string{"insert Jones with a photo"},
 	problem: `A property has at most 64 KiB, and an entity 1 MiB, so a photo does not fit. Package largeentity stores it in a blob, and the

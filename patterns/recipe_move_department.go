@@ -16,14 +16,14 @@ var moveDepartment = recipe{
 	name:        "move-department",
 	title:       "An employee changes department, which is the PartitionKey",
 	guide:       []string{"G21", "G20"},
-	related:     []string{"unique-email", "archive", "intra-partition-index"},
+	related:     []string{"unique-email", "large-entity", "archive", "intra-partition-index"},
 	consistency: "strong",
 	measured:    []string{"Jones goes to Marketing"},
 	problem: `The PartitionKey of an entity cannot change, and a transaction of the service covers one partition. A program that inserts the
 		employee in the new department and then deletes the old row may crash in between: the employee is in both departments. Move prepares
 		the new rows, commits in the old department, and finishes the new rows. Every reader of the library sees the employee in one
 		department, by key, by index and in lists. If the program crashes, the next program that reads the employee finishes the move or
-		rolls it back.`,
+		rolls it back. A value of package largeentity is copied first, by Store.Copy.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string

@@ -15,12 +15,13 @@ import (
 //
 // The entity is under the old key or under the new one, never under both and never under none, for every reader and writer of this
 // library, also if the program crashes in between. Its derived rows move with it. The row keeps the columns that T does not know,
-// and its incarnation. Afterwards e is the new row. If the partition stays the same, Move is [Table.Rekey].
+// and its incarnation. Afterwards e is the new row. If the partition stays the same, Move is [Table.Rekey]. Maintainers, and the
+// functions of eventual.OnChange, see a delete and an insert; maintain.Change.MovedTo and MovedFrom tell that they are a move.
 //
 // The handle needs an outbox (maintain.WithOutbox), and a worker of package eventual finishes the moves of crashed programs. Other
 // programs that meet such an entity do not wait for it: reading a row by its key finishes the move, or rolls it back. Programs
-// that write without this library, or with Options.BlindWrites, must leave rows alone that have the property _tx. An entity that
-// links a blob of package largeentity, whose name contains the partition, cannot move: store the value again.
+// that write without this library, or with Options.BlindWrites, must leave rows alone that have the property _tx. An entity with
+// a value of package largeentity in a blob, whose name contains the partition, needs a copy: largeentity.Store.Copy.
 //
 // Errors: those of Rekey without ErrOtherPartition; *ValueError for a handle without an outbox; ErrOutbox; ErrGivenUp;
 // *LimitError if the rows do not fit into the transactions: about 48 derived rows that exist under the new key before, or 98 that do

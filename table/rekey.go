@@ -86,6 +86,8 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 	insert.op.Known = true
 	insert.on(e, rekeys)
 	insert.target.change = &change{key: to}
+	from := *p.key
+	remove.op.Counterpart, insert.op.Counterpart = &to, &from
 	remove.maintain()
 	insert.maintain()
 	return remove, insert, remove.op.Err

@@ -15,6 +15,7 @@ type Change struct {
 	by            string // the maintainer that is called
 	newID         func() string
 	move          Move
+	counterpart   *keys.Key
 }
 
 // rowOnce is a row that is decoded when it is first asked for.
@@ -54,8 +55,11 @@ func (c *Change) Incarnation() string {
 	return c.state.incarnation
 }
 
-// Moved reports whether the entity is deleted because it is stored in another place now.
-func (c *Change) Moved() bool { return c.move.Away && c.New == nil }
+// Archived reports whether the entity is deleted because it is stored in another place now.
+func (c *Change) Archived() bool { return c.move.Away && c.New == nil }
+
+// Counterpart returns the key that the entity has had before a move, or has after it; nil if the entity does not move.
+func (c *Change) Counterpart() *keys.Key { return c.counterpart }
 
 // Restored returns the incarnation that the inserted entity had in another place, "" if it does not come from there.
 func (c *Change) Restored() string {

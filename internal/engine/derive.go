@@ -94,7 +94,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 		return s.planRows(p)
 	}
 	maintained := len(m.Maintainers) > 0 // else only the maintainer state of the row is looked at
-	c := &Change{Key: s.Key, before: rowOnce{key: s.Key, stored: s.Before}, newID: p.preview.newID(s.Table.Options.NewID), move: m.Move}
+	c := &Change{Key: s.Key, before: rowOnce{key: s.Key, stored: s.Before}, newID: p.preview.newID(s.Table.Options.NewID), move: m.Move, counterpart: s.Counterpart}
 	if s.Known && s.Upgraded {
 		c.before = rowOnce{}
 	}

@@ -32,6 +32,9 @@ type Op struct {
 	StoresID      bool // the operation ID is written, too
 	needsPlanning bool // the row is read first, or maintainers derive rows from it
 
+	// Counterpart is, of a move, the key under which the other operation inserts or deletes the entity; nil of any other operation.
+	Counterpart *keys.Key
+
 	// Head is the stored head of a wide entity of which some parts were read. A merge and a deletion then need to read no more,
 	// unless there are maintainers.
 	Head *Row
