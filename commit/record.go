@@ -47,7 +47,7 @@ type Record struct {
 // Version changes with each change of the record.
 func (r *Record) Version() string { return string(r.etag) }
 
-// Time returns when the write began, by the writer's clock.
+// Time returns when the write began, in milliseconds, by the writer's clock. Writes of one millisecond are in no order.
 func (r *Record) Time() time.Time { t, _ := engine.TimeOf(r.OperationID); return t }
 
 // String returns the partition, the operation ID, the state and the effects without their payloads, for programs that print a record.

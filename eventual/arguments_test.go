@@ -28,16 +28,18 @@ func TestArguments(t *testing.T) {
 		o             eventual.WorkerOptions
 		field         string
 	}{
-		"no queue":        {nil, poison, ok, eventual.WorkerOptions{}, "queue"},
-		"a nil queue":     {none, poison, ok, eventual.WorkerOptions{}, "queue"},
-		"no poison queue": {queue, nil, ok, eventual.WorkerOptions{}, "poison"},
-		"no kind":         {queue, poison, []eventual.Handler{{Table: o.plain, Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"no table":        {queue, poison, []eventual.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"no function":     {queue, poison, []eventual.Handler{{Kind: "x", Table: o.plain}}, eventual.WorkerOptions{}, "handlers[0]"},
-		"a kind twice":    {queue, poison, []eventual.Handler{ok[0], ok[0]}, eventual.WorkerOptions{}, "handlers[1]"},
-		"Concurrency":     {queue, poison, ok, eventual.WorkerOptions{Concurrency: -1}, "WorkerOptions.Concurrency"},
-		"Visibility":      {queue, poison, ok, eventual.WorkerOptions{Visibility: time.Millisecond}, "WorkerOptions.Visibility"},
-		"MaxWait":         {queue, poison, ok, eventual.WorkerOptions{MaxWait: -1}, "WorkerOptions.MaxWait"},
+		"no queue":                {nil, poison, ok, eventual.WorkerOptions{}, "queue"},
+		"a nil queue":             {none, poison, ok, eventual.WorkerOptions{}, "queue"},
+		"a queue's name":          {o.acc.Queue("q"), poison, ok, eventual.WorkerOptions{}, "queue"},
+		"a clean-up queue's name": {queue, poison, ok, eventual.WorkerOptions{CleanUp: o.acc.Queue("Clean_Ups")}, "WorkerOptions.CleanUp"},
+		"no poison queue":         {queue, nil, ok, eventual.WorkerOptions{}, "poison"},
+		"no kind":                 {queue, poison, []eventual.Handler{{Table: o.plain, Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"no table":                {queue, poison, []eventual.Handler{{Kind: "x", Handle: ok[0].Handle}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"no function":             {queue, poison, []eventual.Handler{{Kind: "x", Table: o.plain}}, eventual.WorkerOptions{}, "handlers[0]"},
+		"a kind twice":            {queue, poison, []eventual.Handler{ok[0], ok[0]}, eventual.WorkerOptions{}, "handlers[1]"},
+		"Concurrency":             {queue, poison, ok, eventual.WorkerOptions{Concurrency: -1}, "WorkerOptions.Concurrency"},
+		"Visibility":              {queue, poison, ok, eventual.WorkerOptions{Visibility: time.Millisecond}, "WorkerOptions.Visibility"},
+		"MaxWait":                 {queue, poison, ok, eventual.WorkerOptions{MaxWait: -1}, "WorkerOptions.MaxWait"},
 	} {
 		_, err := eventual.NewWorker(c.queue, c.poison, c.handlers, &c.o)
 		var ve *table.ValueError

@@ -37,8 +37,9 @@ type Handler struct {
 	// Defaults to 1.
 	Version int
 
-	// Remotes are the names of other tables in which writes of Table change rows, as those of package index do (index.Global). If
-	// such a write never commits, the worker makes sure that it prepares nothing there later.
+	// Remotes are the names of other tables in which writes of Table change rows, such as the table of an index with index.Global. If a
+	// write never commits, the worker makes sure that a late request of the write changes nothing in these tables. index.Handler sets
+	// Remotes, and one handler of a worker is enough.
 	Remotes []string
 
 	// Sweep deletes the handler's own rows in a partition that are older than a time, as a part of the partition's clean-up. The

@@ -7,7 +7,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -24,13 +23,13 @@ type OutboxOptions struct {
 }
 
 // NewOutbox returns an outbox in a queue. It sends nothing: [Outbox.Ensure] creates the queue. Errors: *table.ValueError for a
-// queue that is nil.
+// queue that is nil, or has a name that the service refuses.
 func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
 	if o == nil {
 		o = &OutboxOptions{}
 	}
-	if wire.IsNil(queue) {
-		return nil, fmt.Errorf("eventual: NewOutbox: %w", errNilQueue("queue"))
+	if err := checkQueue("queue", queue); err != nil {
+		return nil, fmt.Errorf("eventual: NewOutbox: %w", err)
 	}
 	opt := o.Common.Engine()
 	return &Outbox{queueClient{queue, opt.Retry.AttemptTimeout}, opt}, nil

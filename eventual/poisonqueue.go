@@ -7,17 +7,16 @@ import (
 	"iter"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // PoisonQueue lists, replays and drops poison messages. It is safe for concurrent use.
 type PoisonQueue struct{ queue queueClient }
 
-// NewPoisonQueue returns the poison messages of a queue. It sends nothing. Errors: *table.ValueError for a queue that is nil.
+// NewPoisonQueue returns the poison messages of a queue. It sends nothing. Errors: *table.ValueError, as for [NewOutbox].
 func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
-	if wire.IsNil(queue) {
-		return nil, fmt.Errorf("eventual: NewPoisonQueue: %w", errNilQueue("queue"))
+	if err := checkQueue("queue", queue); err != nil {
+		return nil, fmt.Errorf("eventual: NewPoisonQueue: %w", err)
 	}
 	if o == nil {
 		o = &table.Common{}
@@ -51,11 +50,11 @@ func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] 
 
 // Replay puts the messages that match, or all if match is nil, into the queue of a worker, deletes them from the poison queue, and
 // returns their number. Messages that become poison again during the call stay, and so do further copies of one message. If Replay
-// is interrupted, a message may be in both queues, which does no harm. Errors: those of List; *table.ValueError for a queue that is
-// nil. 2 requests for each message, besides those of List.
+// is interrupted, a message may be in both queues, which does no harm. Errors: those of List; *table.ValueError, as for
+// [NewOutbox]. 2 requests for each message, besides those of List.
 func (q *PoisonQueue) Replay(ctx context.Context, queue Queue, match func(PoisonMessage) bool) (n int, err error) {
-	if wire.IsNil(queue) {
-		return 0, fmt.Errorf("eventual: Replay: %w", errNilQueue("queue"))
+	if err := checkQueue("queue", queue); err != nil {
+		return 0, fmt.Errorf("eventual: Replay: %w", err)
 	}
 	to := queueClient{queue, q.queue.timeout}
 	replayed := map[string]bool{}

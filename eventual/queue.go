@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -150,7 +151,7 @@ func wholeSeconds(d time.Duration) int32 {
 	return int32((min(max(d, 0), maxVisibility) + time.Second - 1) / time.Second)
 }
 
-// errNilQueue is the error for a queue argument that is nil.
-func errNilQueue(argument string) error {
-	return &table.ValueError{Field: argument, Reason: "is nil; pass a client of the queue"}
+// checkQueue returns an error for a queue that is nil, or that has a name that the service refuses. Errors: *table.ValueError.
+func checkQueue(argument string, q Queue) error {
+	return table.ErrorOf(engine.CheckClient(argument, "queue", q, wire.IsNil(q)))
 }

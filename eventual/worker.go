@@ -1,6 +1,7 @@
 package eventual
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,13 +35,15 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 		return fail(err)
 	}
 	registered, err := newRegistry(handlers)
+	if err == nil {
+		err = cmp.Or(checkQueue("queue", queue), checkQueue("poison", poison))
+	}
+	if err == nil && !wire.IsNil(opt.CleanUp) {
+		err = checkQueue("WorkerOptions.CleanUp", opt.CleanUp)
+	}
 	switch {
 	case err != nil:
 		return fail(err)
-	case wire.IsNil(queue):
-		return fail(errNilQueue("queue"))
-	case wire.IsNil(poison):
-		return fail(errNilQueue("poison"))
 	case isSameQueue(queue, poison):
 		return fail(&table.ValueError{Field: "poison", Reason: "is the same client as queue; pass another queue"})
 	case isSameQueue(queue, opt.CleanUp), isSameQueue(poison, opt.CleanUp):

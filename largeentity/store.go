@@ -1,6 +1,7 @@
 package largeentity
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -25,10 +26,7 @@ type Store struct {
 // *table.ValueError and *table.LimitError for options and names that are invalid.
 func NewStore(c *container.Client, tableName string, o *Options) (*Store, error) {
 	fail := func(err error) (*Store, error) { return nil, fmt.Errorf("largeentity: NewStore: %w", err) }
-	if c == nil {
-		return fail(&table.ValueError{Field: "container", Reason: "is nil; give a client of the SDK, such as account.Account.Container"})
-	}
-	if err := engine.CheckTableName(tableName); err != nil {
+	if err := cmp.Or(engine.CheckClient("container", "container", c, c == nil), engine.CheckTableName(tableName)); err != nil {
 		return fail(table.ErrorOf(err))
 	}
 	if o == nil {

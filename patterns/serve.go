@@ -10,16 +10,21 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// serve runs an account in memory until ctx ends, for programs of which the user has no account or emulator.
+// serve runs an account in memory until ctx ends, for users without an account or an emulator. If the ports of o are taken, it is at
+// free ports.
 func serve(ctx context.Context, o *storagetest.Options, out io.Writer) error {
 	server := storagetest.New(o)
 	connection, err := server.Listen()
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("serve: %w; if an emulator is running, use that, or stop it", err)
-	} else if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		// An emulator, or another program like this one, has these ports: take free ones.
+		server = storagetest.New(nil)
+		if connection, err = server.Listen(); err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+	case err != nil:
 		return fmt.Errorf("serve: %w", err)
-	}
-	if o.Account == "devstoreaccount1" {
+	case o.Account == "devstoreaccount1":
 		connection = "UseDevelopmentStorage=true"
 	}
 	fmt.Fprintf(out, "The Table, Queue and Blob services are in memory until this program ends (Ctrl+C). In another terminal:\n\n\texport AZURE_STORAGE_CONNECTION_STRING='%s'\n", connection)

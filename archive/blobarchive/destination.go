@@ -41,8 +41,8 @@ func New(container *container.Client, o *Options) (*Destination, error) {
 	if o != nil {
 		opt = *o
 	}
-	if container == nil {
-		return nil, fmt.Errorf("blobarchive: New: %w", &table.ValueError{Field: "container", Reason: "is nil; pass a client of the container"})
+	if err := engine.CheckClient("container", "container", container, container == nil); err != nil {
+		return nil, fmt.Errorf("blobarchive: New: %w", table.ErrorOf(err))
 	}
 	return &Destination{client{container, opt.Common.Engine()}}, nil
 }

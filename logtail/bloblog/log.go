@@ -1,6 +1,7 @@
 package bloblog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -28,10 +30,7 @@ func New[T any](container *container.Client, o *Options[T]) (*Log[T], error) {
 		opt = *o
 	}
 	common, err := opt.setDefaults()
-	if container == nil {
-		err = &table.ValueError{Field: "container", Reason: "is nil; pass a client of the container"}
-	}
-	if err != nil {
+	if err = cmp.Or(table.ErrorOf(engine.CheckClient("container", "container", container, container == nil)), err); err != nil {
 		return nil, fmt.Errorf("bloblog: New: %w", err)
 	}
 	return &Log[T]{opt, client{container, common}}, nil

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// CheckClient returns an error for a client of a queue or container that is nil, or whose name the service refuses. A client that does
+// not tell its address, such as one of a test, is not checked. Errors: *ValueError.
+func CheckClient(argument, of string, client any, isNil bool) error {
+	if isNil {
+		return &ValueError{Field: argument, Reason: fmt.Sprintf("is nil; pass a client of the %s", of)}
+	}
+	c, is := client.(interface{ URL() string })
+	if !is {
+		return nil
+	}
+	u, err := url.Parse(c.URL())
+	if err != nil {
+		return nil // the SDK will say so
+	}
+	path := strings.TrimSuffix(u.Path, "/")
+	name := path[strings.LastIndex(path, "/")+1:]
+	if !isName(name) && !(of == "container" && name == "$root") {
+		return &ValueError{Field: argument, Reason: fmt.Sprintf("is of the %s %.80q; the service requires 3 to 63 characters of a-z, 0-9 and single hyphens between them", of, name)}
+	}
+	return nil
+}
+
+// isName reports whether a queue or container can have a name.
+func isName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if hyphen := c == '-' && i > 0 && i < len(name)-1 && name[i-1] != '-'; !hyphen && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return len(name) >= 3 && len(name) <= 63
+}

@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+type addressed string
+
+func (a addressed) URL() string { return string(a) }
+
+// TestCheckClient: names that the service refuses are errors, wherever the account is.
+func TestCheckClient(t *testing.T) {
+	t.Parallel()
+	const account, emulator = "https://a.queue.core.windows.net/", "http://127.0.0.1:10001/devstoreaccount1/"
+	for name, ok := range map[string]bool{
+		"abc": true, "a-b-c": true, "123": true, strings.Repeat("a", 63): true,
+		"ab": false, strings.Repeat("a", 64): false, "Moves": false, "a--b": false, "-ab": false, "ab-": false, "a_b": false, "äöü": false, "$root": false,
+	} {
+		for _, base := range []string{account, emulator} {
+			err := CheckClient("queue", "queue", addressed(base+name), false)
+			var ve *ValueError
+			if (err == nil) != ok || err != nil && (!errors.As(err, &ve) || ve.Field != "queue") {
+				t.Errorf("name %q: got error %v, want one: %t", name, err, !ok)
+			}
+		}
+		if err := CheckClient("queue", "queue", addressed(account+name+"?sv=2024&sig=x"), false); (err == nil) != ok {
+			t.Errorf("name %q with a signature: got error %v, want one: %t", name, err, !ok)
+		}
+	}
+	if err := CheckClient("container", "container", addressed(account+"$root"), false); err != nil {
+		t.Errorf("container $root: got error %v", err)
+	}
+	if err := CheckClient("queue", "queue", addressed(account), false); err == nil {
+		t.Error("no name: got no error")
+	}
+	if err := CheckClient("queue", "queue", struct{}{}, false); err != nil {
+		t.Errorf("a client without an address: got error %v", err)
+	}
+	if err := CheckClient("queue", "queue", nil, true); err == nil {
+		t.Error("nil: got no error")
+	}
+}
