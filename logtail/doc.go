@@ -31,7 +31,8 @@
 //
 // Records of several writers are in the order of their clocks. A record may become visible after newer ones. After
 // table.ErrUnknownOutcome, the record may be stored: [Log.Resend] sends it again under its key, while another Append would store a
-// second record. Resend must be called before Options.Overlap has passed.
+// second record. Resend must be called before Options.Overlap has passed. Records that several attempts may append, such as those of
+// effects, have an ID: [Log.AppendOnce].
 //
 // # Many records
 //

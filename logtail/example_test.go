@@ -86,6 +86,24 @@ func ExampleLog_AppendAll() {
 	// Output: 3 200ns
 }
 
+// A handler of package eventual may be called again for an effect that it has executed. The operation ID of the write identifies the
+// record.
+func ExampleLog_AppendOnce() {
+	ctx := context.Background()
+	claims := newClaims(nil)
+	const operationID = "01KAJ5ZVW0ABCDEFGHJKMNPQRS"
+	written := time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC)
+	for range 2 {
+		_, err := claims.AppendOnce(ctx, operationID, written, &Claim{Employee: 223, Amount: 17})
+		check(err)
+	}
+	for claim, err := range claims.Tail(ctx, 10) {
+		check(err)
+		fmt.Println(claim.Time.Format(time.TimeOnly), claim.Value.Employee, claim.Value.Amount)
+	}
+	// Output: 09:00:00 223 17
+}
+
 // A record whose outcome is unknown is sent again under its key.
 func ExampleLog_Resend() {
 	ctx := context.Background()

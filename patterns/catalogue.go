@@ -21,7 +21,7 @@ var chapters = []chapter{
 		archiving, archiveDirectory, materializedView, searchIndex, workers, lostNotifications,
 	}},
 	{"Logs, series and large values", recipes{
-		logTail, spreadLog, tableByDay, logDataInBlobs, dataSeries, wideEntity, largeEntity,
+		logTail, changeLog, spreadLog, tableByDay, logDataInBlobs, dataSeries, wideEntity, largeEntity,
 	}},
 }
 

@@ -83,7 +83,8 @@ var (
 )
 
 // OpError is the error of an operation on a row. Err is one of the errors of this package ([ErrNotFound] and so on), a typed error
-// of this package or of package keys, or the cause. Its text contains neither data of the row nor secrets.
+// of this package or of package keys, or the cause. Its text contains neither data of the row nor secrets, but the
+// key and the table: it is for logs, and not for users of a server.
 type OpError struct {
 	Op    string // the method, such as Replace
 	Table string
