@@ -31,8 +31,7 @@
 //
 // Records of several writers are in the order of their clocks. A record may become visible after newer ones. After
 // table.ErrUnknownOutcome, the record may be stored: [Log.Resend] sends it again under its key, while another Append would store a
-// second record. Resend must be called before Options.Overlap has passed. Records that several attempts may append, such as those of
-// effects, have an ID: [Log.AppendOnce].
+// second record. Resend must be called before Options.Overlap has passed. [Log.AppendOnce] is for records of effects.
 //
 // # Many records
 //
@@ -53,5 +52,5 @@
 // # Costs
 //
 // AppendAll takes 1 request for each 100 records, one after another. A read takes 1 for each 1,000 records and at least 1 for each
-// partition, the first ones at the same time. See [Log.Follow] for the cost of following.
+// partition, the first ones at the same time.
 package logtail

@@ -41,7 +41,7 @@ func Example_httpStatus() {
 	_, missing := staff.Get(ctx, staff.Key(jones))
 	e, err := staff.Insert(ctx, &jones)
 	_, twice := staff.Insert(ctx, &jones)
-	_, other := staff.Update(ctx, e.Key, func(e *employee) error { e.LastName = "Smith"; return nil })
+	_, other := staff.Update(ctx, e.Key, func(e *employee) error { e.Last = "Smith"; return nil })
 	old := staff.Replace(ctx, e)
 	_, invalid := staff.Insert(ctx, &employee{"Sales", -1, "Jones", 44})
 	fmt.Println(status(missing), status(err), status(twice), status(other), status(old), status(invalid))
