@@ -1,6 +1,6 @@
-// Package index keeps rows that follow from entities in the entities' own partition and transaction: secondary indexes, lists,
-// details of one entity in another, and summaries ('Azure Table storage table design guide': intra-partition secondary index, index
-// entities, denormalization).
+// Package index keeps rows that follow from entities: secondary indexes, lists, details of one entity in another, and summaries ('Azure
+// Table storage table design guide': secondary indexes, index entities, denormalization). They are in the partition of their entities
+// and change in the same transaction, unless a definition has [Elsewhere].
 //
 // An index stores more rows for each entity, under other keys. A definition says which, and has the methods that look entities up:
 //
@@ -23,8 +23,6 @@
 //   - [Lists]: one row that lists all entities with a value.
 //   - [Details]: fields of one entity in another, such as the manager's in the department.
 //   - [Summary]: counts, sums, least and greatest values of a group, in one row.
-//
-// Rows may be in other partitions or tables: see [Elsewhere].
 //
 // # Guarantees
 //

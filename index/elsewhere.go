@@ -21,8 +21,9 @@ import (
 //
 // # Guarantees
 //
-// The rows of unique values ([Options].Unique) change together with their entities; see [Global]. All others follow eventually: a worker executes each committed change at least once, and whatever crashes, is lost,
-// repeated or late, the rows are in the end as the entity is. A look-up by a copy may find the entity as it was, or find it under its
+// The rows of unique values ([Options].Unique) change together with their entities; see [Global]. All other rows follow eventually: a
+// worker executes each committed change at least once, and whatever crashes, is lost, repeated or late, the rows are in the end as the
+// entity is. A look-up by a copy may find the entity as it was, or find it under its
 // old value; with Options.ReadEntities or Options.Pointer, a look-up reads the entity itself and leaves out entities that do not have
 // the value (a verified read). It may still miss an entity that got its value a moment ago. With Inline, a write returns when the rows
 // are right.
@@ -47,7 +48,7 @@ type Elsewhere[T any] struct {
 	Partition func(*T) keys.Enc
 
 	// Inline lets the writer change the rows itself, after the commit and before the write returns. If that fails, a worker does it.
-	// It takes 2 requests for each row, and 3 more.
+	// It takes 2 requests for each row, and 3 more. It must not be set for unique values, which change with their entity.
 	Inline bool
 }
 

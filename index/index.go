@@ -15,9 +15,14 @@ type Scope int
 
 // The scopes of uniqueness.
 const (
-	NotUnique   Scope = iota
-	InPartition       // one owner in each partition: of the entities or, with Options.Elsewhere, of the rows of the index
-	Global            // one owner in the whole table
+	NotUnique Scope = iota
+
+	// InPartition is one owner in each partition: of the entities or, with Options.Elsewhere, of the rows of the index.
+	InPartition
+
+	// Global is one owner in the whole table. The rows of the values are elsewhere ([Elsewhere]), in a partition for each value, and
+	// change together with their entities at every instant: no worker, and no Elsewhere.Inline, is needed for that.
+	Global
 )
 
 // Options of an index. The zero value is a full copy of each entity under a value that several may have.
