@@ -51,7 +51,7 @@ func opsNotify(ctx context.Context, outbox *eventual.Outbox, staff *table.Table[
 	for {
 		result, err := outbox.NotifyPending(ctx, staff, &o)
 		sent += result.Sent
-		if o.Resume = result.Resume; err != nil || o.Resume == "" {
+		if o.Token = result.Token; err != nil || o.Token == "" {
 			return sent, err
 		}
 	}

@@ -271,6 +271,6 @@ func TestDuplicates(t *testing.T) {
 	send()
 	must(t, w.Drain(ctx))
 	wantClerks(t, s, []string{"c_000001=Newer"}, []string{"c_000001=Name1"})
-	testkit.Expect(t, "completed messages", w.Stats().Done, 199)
+	testkit.Expect(t, "completed messages", w.Stats().Completed, 199)
 	wantNoMessages(t, s)
 }

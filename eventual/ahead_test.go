@@ -47,7 +47,7 @@ func TestThroughput(t *testing.T) {
 				if c.handlers == 16 {
 					atMost(t, "time of 1,000 messages", took, time.Second)
 				}
-				testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: n, Done: n, Effects: n})
+				testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: n, Completed: n, Effects: n})
 				counted := s.Count()
 				atMost(t, "requests for messages", counted[requests.MessageGet], n/25)
 				delete(counted, requests.MessageGet)
@@ -77,7 +77,7 @@ func TestMostWaiting(t *testing.T) {
 				mostRunning.Store(max(mostRunning.Load(), running.Add(1)))
 				defer running.Add(-1)
 				stats := w.Stats()
-				mostReceived.Store(max(mostReceived.Load(), int64(stats.Received-stats.Done)))
+				mostReceived.Store(max(mostReceived.Load(), int64(stats.Received-stats.Completed)))
 				time.Sleep(latency)
 				return nil
 			}))
@@ -85,7 +85,7 @@ func TestMostWaiting(t *testing.T) {
 			what := fmt.Sprintf("Concurrency %d: ", concurrency)
 			testkit.Expect(t, what+"running handlers", mostRunning.Load(), int64(concurrency))
 			testkit.Expect(t, what+"messages received and not done", mostReceived.Load(), int64(most))
-			testkit.Expect(t, what+"messages done", w.Stats().Done, 300)
+			testkit.Expect(t, what+"messages done", w.Stats().Completed, 300)
 		})
 	}
 }
@@ -111,7 +111,7 @@ func TestAheadOfSlowHandlers(t *testing.T) {
 			time.Sleep(9 * time.Second) // the messages would be renewed after 10 s
 			synctest.Wait()
 			before := slow.Stats()
-			atLeast(t, "messages in the worker", before.Received-before.Done, 16+16)
+			atLeast(t, "messages in the worker", before.Received-before.Completed, 16+16)
 			if partitions > 1 { // else half of the handlers are free
 				time.Sleep(6 * time.Second)
 				synctest.Wait()
@@ -136,9 +136,9 @@ func TestAheadOfSlowHandlers(t *testing.T) {
 				testkit.Expect(t, "messages left", len(s.Messages("notifications")), kept)
 			}
 			after := slow.Stats()
-			testkit.Expect(t, "messages in the worker later", after.Received-after.Done-after.Deferred, kept)
-			atLeast(t, "messages done by the other worker", other.Stats().Done, 100)
-			testkit.Expect(t, "messages by attempts", fmt.Sprint(attempts), fmt.Sprint(map[int]int{1: other.Stats().Done}))
+			testkit.Expect(t, "messages in the worker later", after.Received-after.Completed-after.Deferred, kept)
+			atLeast(t, "messages done by the other worker", other.Stats().Completed, 100)
+			testkit.Expect(t, "messages by attempts", fmt.Sprint(attempts), fmt.Sprint(map[int]int{1: other.Stats().Completed}))
 			testkit.Expect(t, "messages retried or lost", slow.Stats().Retried+slow.Stats().Lost, 0)
 			stop()
 			stopOther()
@@ -160,9 +160,9 @@ func TestStopReturnsWaiting(t *testing.T) {
 		received := w.Stats().Received
 		stop()
 		atLeast(t, "messages returned", w.Stats().Deferred, 16)
-		testkit.Expect(t, "messages done or returned", w.Stats().Done+w.Stats().Deferred, w.Stats().Received)
+		testkit.Expect(t, "messages done or returned", w.Stats().Completed+w.Stats().Deferred, w.Stats().Received)
 		atMost(t, "messages received after the stop", w.Stats().Received-received, 32)
-		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 300-w.Stats().Done)
+		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 300-w.Stats().Completed)
 		for _, m := range s.Messages("notifications") {
 			atMost(t, "time until a message is visible", m.Visible.Sub(s.Now()), 0)
 		}
@@ -189,7 +189,7 @@ func TestWaitingMessagesOfCrash(t *testing.T) {
 			timer := time.AfterFunc(time.Duration(150+31*i)*time.Millisecond, p.crash)
 			noError(t, w.Run(ctx))
 			timer.Stop()
-			atLeast(t, "messages in the worker", w.Stats().Received-w.Stats().Done, 32)
+			atLeast(t, "messages in the worker", w.Stats().Received-w.Stats().Completed, 32)
 			time.Sleep(time.Minute) // until the messages are visible again
 		}
 		runUntilEmpty(t, o.worker(t, opt), s, time.Hour)

@@ -125,7 +125,7 @@ func TestCleanUpForged(t *testing.T) {
 	before := len(s.Rows("staff"))
 	drain(t, w)
 	testkit.Expect(t, "rows", len(s.Rows("staff")), before)
-	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 4, Done: 2, Effects: 1, CleanUps: 1, Deferred: 1, Poisoned: 1})
+	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 4, Completed: 2, Effects: 1, CleanUps: 1, Deferred: 1, Poisoned: 1})
 }
 
 // TestSweepPanics: a clean-up fails if the Sweep function of a handler panics.

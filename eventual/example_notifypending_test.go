@@ -34,8 +34,8 @@ func ExampleOutbox_NotifyPending() {
 	for {
 		r, err := out.NotifyPending(ctx, staff, &o)
 		check(err)
-		fmt.Println(r.Sent, "sent; done:", r.Resume == "")
-		if o.Resume = r.Resume; o.Resume == "" {
+		fmt.Println(r.Sent, "sent; done:", r.Token == "")
+		if o.Token = r.Token; o.Token == "" {
 			break
 		}
 	}

@@ -75,7 +75,7 @@ func ExampleWorker() {
 	check(err)
 	fmt.Println("waiting:", n)
 	check(w.Drain(ctx)) // a server calls Run
-	fmt.Println("done:", w.Stats().Done)
+	fmt.Println("done:", w.Stats().Completed)
 	for _, s := range w.StatsByKind() {
 		fmt.Println("of", s.Table, "and kind", s.Kind, "executed:", s.Executed, "failed:", s.Failed)
 	}

@@ -32,6 +32,6 @@ func ExampleTransactions() {
 	check(err)
 	check(w.Ensure(ctx))
 	check(w.Drain(ctx))
-	fmt.Println(e.Key, w.Stats().Done)
+	fmt.Println(e.Key, w.Stats().Completed)
 	// Output: ('Marketing','empid_000223') 1
 }

@@ -41,7 +41,7 @@ func TestDuplicates(t *testing.T) {
 	opt.Concurrency = 1
 	w := o.worker(t, opt)
 	drain(t, w)
-	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 100, Done: 100, Effects: 1})
+	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 100, Completed: 100, Effects: 1})
 	testkit.Expect(t, "letters", len(s.Rows("sent")), 1)
 	o.expectPoison(t)
 }
@@ -110,7 +110,7 @@ func TestConflicts(t *testing.T) {
 				atMost(t, "time", time.Since(began), c.most)
 				testkit.Expect(t, "handler calls", calls.Load(), c.calls)
 				if c.poison == nil {
-					testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, Done: 1, Effects: int(c.calls), Renewed: w.Stats().Renewed})
+					testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 1, Completed: 1, Effects: int(c.calls), Renewed: w.Stats().Renewed})
 				} else {
 					testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 2, Retried: 1, Poisoned: 1, Effects: int(c.calls), Renewed: w.Stats().Renewed})
 				}

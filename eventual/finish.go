@@ -21,7 +21,7 @@ func (x *lease) finish(out outcome) {
 	}
 	switch out = x.limited(out); out.kind {
 	case completed:
-		x.request(ctx, out, func() error { return x.queue.delete(ctx, x.delivery) }, func(s *Stats) { s.Done++ }, slog.LevelDebug, "message completed")
+		x.request(ctx, out, func() error { return x.queue.delete(ctx, x.delivery) }, func(s *Stats) { s.Completed++ }, slog.LevelDebug, "message completed")
 	case deferred, retried:
 		x.returnToQueue(ctx, out)
 	case poisoned:

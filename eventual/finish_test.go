@@ -64,7 +64,7 @@ func TestLostDelete(t *testing.T) {
 	}, storagetest.LostResponse()))
 	w := o.worker(t, fastPolling())
 	drain(t, w)
-	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 2, Done: 1, Effects: 1, Poisoned: 1})
+	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 2, Completed: 1, Effects: 1, Poisoned: 1})
 }
 
 // TestUpdateKeepsText: an update without a text erases the text of a message, and so the SDK erases it for a caller that only hides

@@ -29,14 +29,14 @@ func TestHandlerResult(t *testing.T) {
 		attempts int
 		stats    eventual.Stats
 	}{
-		"done":          {result: func(int64) error { return nil }, calls: 1, stats: eventual.Stats{Done: 1, Effects: 1}},
-		"fails twice":   {result: func(n int64) error { return errorIf(n < 3, wrong) }, calls: 3, took: 2 * time.Second, stats: eventual.Stats{Done: 1, Retried: 2, Effects: 1}},
+		"done":          {result: func(int64) error { return nil }, calls: 1, stats: eventual.Stats{Completed: 1, Effects: 1}},
+		"fails twice":   {result: func(n int64) error { return errorIf(n < 3, wrong) }, calls: 3, took: 2 * time.Second, stats: eventual.Stats{Completed: 1, Retried: 2, Effects: 1}},
 		"always":        {result: func(int64) error { return wrong }, calls: 4, took: 5 * time.Second, poison: eventual.ClassAttempts, attempts: 4, stats: eventual.Stats{Retried: 3, Poisoned: 1}},
 		"poison":        {result: func(int64) error { return fmt.Errorf("no: %w", eventual.Poison(wrong)) }, calls: 1, poison: eventual.ClassHandler, attempts: 1, stats: eventual.Stats{Poisoned: 1}},
 		"panics":        {result: func(int64) error { panic("oh") }, calls: 4, took: 5 * time.Second, poison: eventual.ClassAttempts, attempts: 4, stats: eventual.Stats{Retried: 3, Poisoned: 1}},
-		"later, often":  {result: func(n int64) error { return errorIf(n < 20, eventual.RetryAfter(10*time.Second, wrong)) }, calls: 20, took: 190 * time.Second, stats: eventual.Stats{Done: 1, Deferred: 19, Effects: 1}},
+		"later, often":  {result: func(n int64) error { return errorIf(n < 20, eventual.RetryAfter(10*time.Second, wrong)) }, calls: 20, took: 190 * time.Second, stats: eventual.Stats{Completed: 1, Deferred: 19, Effects: 1}},
 		"later, failed": {result: func(n int64) error { return errorIf(n%2 == 0, eventual.RetryAfter(time.Second, nil), wrong) }, calls: 7, took: 8 * time.Second, poison: eventual.ClassAttempts, attempts: 4, stats: eventual.Stats{Retried: 3, Deferred: 3, Poisoned: 1}},
-		"changed twice": {result: func(n int64) error { return errorIf(n < 3, error(table.ErrChanged)) }, calls: 3, took: 2 * time.Second, stats: eventual.Stats{Done: 1, Retried: 2, Effects: 1}},
+		"changed twice": {result: func(n int64) error { return errorIf(n < 3, error(table.ErrChanged)) }, calls: 3, took: 2 * time.Second, stats: eventual.Stats{Completed: 1, Retried: 2, Effects: 1}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -150,7 +150,7 @@ func TestDeadlyIsolated(t *testing.T) {
 		drain(t, w)
 		testkit.Expect(t, "executions of a message that may be deadly beside another message", beside, 0)
 		atLeast(t, "messages executed at a time", most, 10)
-		testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 40, Done: 40, Effects: 40})
+		testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 40, Completed: 40, Effects: 40})
 		if got := s.Count().String(); !strings.HasPrefix(got, "40 get, 40 insert-or-replace, 40 merge, 40 message-delete, ") || !strings.HasSuffix(got, " message-get, 5 message-update") {
 			t.Errorf("requests: got %s, want 40 of each message and 5 message-update", got)
 		}

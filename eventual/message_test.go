@@ -116,7 +116,7 @@ func TestEncodings(t *testing.T) {
 		opt.Concurrency = 1
 		w := o.worker(t, opt)
 		drain(t, w)
-		testkit.Expect(t, d+": stats", w.Stats(), eventual.Stats{Received: 3, Done: 3, Effects: 1})
+		testkit.Expect(t, d+": stats", w.Stats(), eventual.Stats{Received: 3, Completed: 3, Effects: 1})
 		testkit.Expect(t, d+": letters", len(s.Rows("sent")), 1)
 	}
 }
@@ -136,6 +136,6 @@ func TestLongKeys(t *testing.T) {
 	}
 	w := o.worker(t, fastPolling())
 	drain(t, w)
-	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 3, Done: 3, Effects: 3})
+	testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: 3, Completed: 3, Effects: 3})
 	o.expectPoison(t)
 }

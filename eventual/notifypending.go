@@ -29,15 +29,15 @@ type NotifyOptions struct {
 	// Max is how many notifications are sent at most. Defaults to 10,000; negative means no bound.
 	Max int
 
-	// Resume is where to resume: NotifyResult.Resume of the call before. Defaults to the beginning.
-	Resume string
+	// Token is where to resume: NotifyResult.Token of the call before. Defaults to the beginning.
+	Token string
 }
 
 // NotifyResult is what [Outbox.NotifyPending] has done.
 type NotifyResult struct {
 	Partitions int    // partitions that were searched
 	Sent       int    // notifications, one for each pending commit record
-	Resume     string // where the next call resumes, "" if the table is done
+	Token      string // where the next call resumes, "" if the table is done
 }
 
 // NotifyPending sends a notification for each write of a table whose effects are still due: for each pending commit record that is
@@ -46,12 +46,12 @@ type NotifyResult struct {
 // no effect is executed that is not due. A message that is still in the poison queue stays there, so its effects are tried again
 // and may become poison once more; replay or drop the message first.
 //
-// The call is bounded by NotifyOptions.Max, and by ctx. The result is valid with every error, and Resume is where to resume; all
+// The call is bounded by NotifyOptions.Max, and by ctx. The result is valid with every error, and Token is where to resume; all
 // commit records before it were notified.
 //
 // Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's
 // commit records, at least 1; 1 for each notification, and up to Retry.Attempts if the queue does not respond. Errors:
-// *table.ValueError for a source that is nil and for a Resume that is not from this method; table.ErrTableNotFound and those of any
+// *table.ValueError for a source that is nil and for a Token that is not from this method; table.ErrTableNotFound and those of any
 // read; table.ErrRanged if the table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition
 // of which it sees all rows; those of the queue.
 func (o *Outbox) NotifyPending(ctx context.Context, source commit.Table, opt *NotifyOptions) (NotifyResult, error) {
@@ -88,8 +88,8 @@ func (n *notifier) run(ctx context.Context) (err error) {
 	if wire.IsNil(n.source) {
 		return &table.ValueError{Field: "source", Reason: "is nil; pass a *table.Table"}
 	}
-	n.result.Resume = n.opt.Resume
-	if n.start, err = parsePosition(n.opt.Resume); err != nil {
+	n.result.Token = n.opt.Token
+	if n.start, err = parsePosition(n.opt.Token); err != nil {
 		return err
 	}
 	for partition, err := range n.partitions(ctx) {
@@ -103,7 +103,7 @@ func (n *notifier) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	n.result.Resume = ""
+	n.result.Token = ""
 	return nil
 }
 
@@ -157,9 +157,9 @@ func (n *notifier) notify(ctx context.Context, partition keys.Enc) error {
 			return withQueueNotFound(err)
 		}
 		n.result.Sent++
-		n.result.Resume = position{pk, id}.String()
+		n.result.Token = position{pk, id}.String()
 	}
-	n.result.Resume = position{Partition: pk}.String()
+	n.result.Token = position{Partition: pk}.String()
 	return nil
 }
 
@@ -184,7 +184,7 @@ func parsePosition(text string) (p position, err error) {
 		err = json.Unmarshal(b, &p)
 	}
 	if err != nil || p.Partition == "" {
-		return p, &table.ValueError{Field: "NotifyOptions.Resume", Reason: "is not from NotifyPending; use NotifyResult.Resume of a call for the same table"}
+		return p, &table.ValueError{Field: "NotifyOptions.Token", Reason: "is not from NotifyPending; use NotifyResult.Token of a call for the same table"}
 	}
 	return p, nil
 }

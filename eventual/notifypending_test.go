@@ -70,14 +70,14 @@ func TestNotifyPendingResumes(t *testing.T) {
 	o.clear(t, "notifications")
 	opt := eventual.NotifyOptions{Grace: -1, Max: 5}
 	calls, sent := 0, 0
-	for ; calls == 0 || opt.Resume != ""; calls++ {
+	for ; calls == 0 || opt.Token != ""; calls++ {
 		r, err := o.out.NotifyPending(ctx, o.plain, &opt)
 		noError(t, err)
 		atMost(t, "notifications of one call", r.Sent, 5)
 		if calls > 10 {
 			t.Fatalf("calls: got more than %d, want 5", calls)
 		}
-		sent, opt.Resume = sent+r.Sent, r.Resume
+		sent, opt.Token = sent+r.Sent, r.Token
 	}
 	testkit.Expect(t, "notifications", sent, 23)
 	testkit.Expect(t, "calls", calls, 5)
@@ -97,14 +97,14 @@ func TestNotifyPendingResumes(t *testing.T) {
 		return storagetest.Fault{}
 	})
 	r, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1})
-	if err == nil || r.Sent != 7 || r.Resume == "" {
+	if err == nil || r.Sent != 7 || r.Token == "" {
 		t.Fatalf("got %+v, %v; want 7 notifications, Resume and an error", r, err)
 	}
 	s.SetFaults(nil)
-	r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Resume: r.Resume})
+	r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Token: r.Token})
 	noError(t, err)
 	testkit.Expect(t, "notifications after the error", r.Sent, 16)
-	testkit.Expect(t, "Resume", r.Resume, "")
+	testkit.Expect(t, "Token", r.Token, "")
 	testkit.Expect(t, "messages", len(s.Messages("notifications")), 23)
 	o.clear(t, "notifications")
 	r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Partition: dept.Of("Größe 1")})
@@ -124,8 +124,8 @@ func TestNotifyPendingArguments(t *testing.T) {
 	if _, err := o.out.NotifyPending(ctx, nil, nil); !errors.As(err, &ve) || ve.Field != "source" {
 		t.Errorf("without a table: got %v, want a *ValueError for source", err)
 	}
-	if _, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Resume: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Resume" {
-		t.Errorf("got %v, want a *ValueError for NotifyOptions.Resume", err)
+	if _, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Token: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Token" {
+		t.Errorf("got %v, want a *ValueError for NotifyOptions.Token", err)
 	}
 	for _, err := range commit.Of(o.plain).Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
 		if !errors.As(err, &ve) {

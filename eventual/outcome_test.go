@@ -67,7 +67,7 @@ func TestUnknownKind(t *testing.T) {
 			older := o.worker(t, opt)
 			runUntilEmpty(t, older, s, 30*time.Minute)
 			atLeast(t, "messages deferred", older.Stats().Deferred, 50)
-			testkit.Expect(t, "messages done", older.Stats().Done, 0)
+			testkit.Expect(t, "messages done", older.Stats().Completed, 0)
 			testkit.Expect(t, "letters", len(s.Rows("sent")), 1)
 			parcels := 0
 			newer := o.worker(t, opt, o.handler(), eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
@@ -82,7 +82,7 @@ func TestUnknownKind(t *testing.T) {
 				testkit.Expect(t, "messages replayed", n, 1)
 			}
 			runUntilEmpty(t, newer, s, time.Minute)
-			testkit.Expect(t, "messages done", newer.Stats().Done, 1)
+			testkit.Expect(t, "messages done", newer.Stats().Completed, 1)
 			testkit.Expect(t, "parcels", parcels, 1)
 			o.expectPoison(t)
 		})

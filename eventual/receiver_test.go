@@ -73,7 +73,7 @@ func TestPause(t *testing.T) {
 		}
 		w.Resume()
 		time.Sleep(time.Second)
-		testkit.Expect(t, "messages done after Resume", w.Stats().Done, 1)
+		testkit.Expect(t, "messages done after Resume", w.Stats().Completed, 1)
 		stop()
 		drain(t, w) // a stopped worker can run again
 	})

@@ -236,7 +236,7 @@ func TestSpansOfRun(t *testing.T) {
 		time.Sleep(6 * time.Second) // the worker requests the message, and the context of Run ends before the response
 		cancel()
 		noError(t, <-ended)
-		testkit.Expect(t, "messages done and deferred", []int{w.Stats().Done, w.Stats().Deferred}, []int{1, 1})
+		testkit.Expect(t, "messages done and deferred", []int{w.Stats().Completed, w.Stats().Deferred}, []int{1, 1})
 		testkit.Expect(t, "attributes of the span of Run", root.attributes, map[string]any{})
 		names := []string{}
 		for _, c := range root.children {

@@ -9,7 +9,7 @@ import (
 // Stats counts what a worker has done since NewWorker. [KindStats] counts the calls of each handler.
 type Stats struct {
 	Received      int // messages received
-	Done          int // messages completed: their effects were executed, or nothing was due
+	Completed     int // messages completed: their effects were executed, or nothing was due
 	Retried       int // messages returned to the queue for another attempt
 	Deferred      int // messages returned without counting an attempt: unknown kind, busy partition or handlers, outage, RetryAfter, stop
 	Poisoned      int // messages moved to the poison queue

@@ -37,7 +37,7 @@ func TestStop(t *testing.T) {
 			noError(t, w.Run(ctx))
 			left := s.Messages("notifications")
 			testkit.Expect(t, c.name+": time", time.Since(began), c.took)
-			testkit.Expect(t, c.name+": messages done", w.Stats().Done, c.done)
+			testkit.Expect(t, c.name+": messages done", w.Stats().Completed, c.done)
 			testkit.Expect(t, c.name+": messages deferred", w.Stats().Deferred, c.deferred)
 			testkit.Expect(t, c.name+": messages retried", w.Stats().Retried, 0)
 			testkit.Expect(t, c.name+": messages left", len(left), c.left)
@@ -67,7 +67,7 @@ func TestStopKeepsSuccess(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		noError(t, w.Run(ctx))
-		testkit.Expect(t, "messages done", w.Stats().Done, 1)
+		testkit.Expect(t, "messages done", w.Stats().Completed, 1)
 		testkit.Expect(t, "messages left", len(s.Messages("notifications"))+len(s.Messages("poison")), 0)
 	})
 }

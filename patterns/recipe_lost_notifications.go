@@ -26,19 +26,19 @@ var orders = table.Schema[Order]{
 func IsNew(c *maintain.Change[Order]) (struct{}, bool) { return struct{}{}, c.Old == nil }
 
 // NotifyAll sends a notification for each pending commit record of a table, and returns their number. It is a job that can be
-// stopped at any time: after each part it calls save with the position at which to resume, for NotifyOptions.Resume. From here to
+// stopped at any time: after each part it calls save with the position at which to resume, for NotifyOptions.Token. From here to
 // the recipe, the code is what a user writes.
 func NotifyAll(ctx context.Context, out *eventual.Outbox, source commit.Table, o eventual.NotifyOptions, save func(resume string) error) (sent int, err error) {
 	for {
 		result, err := out.NotifyPending(ctx, source, &o)
 		sent += result.Sent
-		if err := errors.Join(err, save(result.Resume)); err != nil { // also after an error, the position is valid
+		if err := errors.Join(err, save(result.Token)); err != nil { // also after an error, the position is valid
 			return sent, err
 		}
-		if result.Resume == "" {
+		if result.Token == "" {
 			return sent, nil
 		}
-		o.Resume = result.Resume
+		o.Token = result.Token
 	}
 }
 

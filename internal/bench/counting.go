@@ -62,7 +62,7 @@ func (o *office) ofWorker(ctx context.Context, h eventual.Handler) (int, error) 
 		return 0, err
 	}
 	counts := o.service.Count()
-	if err := expect("messages that the worker completed", w.Stats().Done, 1); err != nil {
+	if err := expect("messages that the worker completed", w.Stats().Completed, 1); err != nil {
 		return 0, err
 	}
 	return counts.Total() - counts[requests.MessageGet] + 1, nil

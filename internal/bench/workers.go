@@ -79,10 +79,10 @@ func work(ctx context.Context, n, partitions int) (time.Duration, error) {
 	ended := make(chan error, 1)
 	began := time.Now()
 	go func() { ended <- w.Run(working) }()
-	for w.Stats().Done < n {
+	for w.Stats().Completed < n {
 		select {
 		case err := <-ended:
-			return 0, fmt.Errorf("the worker ended after %d of %d messages: %w", w.Stats().Done, n, err)
+			return 0, fmt.Errorf("the worker ended after %d of %d messages: %w", w.Stats().Completed, n, err)
 		case <-time.After(time.Millisecond):
 		}
 	}
