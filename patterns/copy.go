@@ -65,6 +65,10 @@ func copyRecipe(ctx context.Context, name, dir string, out io.Writer) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("copy: %w", err)
 	}
+	file, _, _, err := sourceOf(name)
+	if err != nil {
+		return fmt.Errorf("copy: %w", err)
+	}
 	files, err := copiedFiles(rec)
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
@@ -72,15 +76,15 @@ func copyRecipe(ctx context.Context, name, dir string, out io.Writer) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
-	for file, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+	for path, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("copy: %w", err)
 		}
 	}
 	if err := writeModule(ctx, name, dir); err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
-	fmt.Fprintf(out, "%s is a program of its own now: cd %s && go run .\n", name, dir)
+	fmt.Fprintf(out, "%s is a program of its own now: cd %s && go run .\nThe recipe is %s; the other files print its steps and count its requests.\n", name, dir, file)
 	return nil
 }
 
