@@ -11,7 +11,7 @@ import (
 // runs. prepare is called before each run, without faults.
 func EachRefused(t testing.TB, s *storagetest.Service, what string, prepare func(), op func() error) (all []error) {
 	t.Helper()
-	for n := 1; n < 1000; n++ {
+	for n := 1; n < 200; n++ {
 		prepare()
 		count := 0
 		s.SetFaults(func(storagetest.Request) storagetest.Fault {
@@ -28,6 +28,6 @@ func EachRefused(t testing.TB, s *storagetest.Service, what string, prepare func
 		}
 		all = append(all, err)
 	}
-	t.Errorf("%s: got 1000 requests, want fewer", what)
+	t.Errorf("%s: got 200 requests, want fewer", what)
 	return all
 }
