@@ -105,3 +105,27 @@ func TestVerifyElsewhereRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyElsewherePartition: a run for one partition finds and repairs the faults of its entities, and leaves those of others.
+func TestVerifyElsewherePartition(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil}, worker{"M", 1, "Jones", "b", 30, nil})
+	s.drain(t)
+	rows, err := table.New(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
+	check(t, err)
+	mail := table.RowsOf(rows.Engine(), false)
+	check(t, mail.DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001")))
+	check(t, mail.DeleteAny(ctx, keys.Stored("mail_b", "mail_b_M:w_000001")))
+	for _, c := range []struct {
+		partition keys.Enc
+		missing   int
+	}{{sales, 1}, {sales, 0}, {keys.Enc{}, 1}, {keys.Enc{}, 0}} {
+		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Partition: c.partition})
+		if err != nil || !report.Sound() || report.Faults[verify.Missing] != c.missing || len(report.Faults) > c.missing {
+			t.Errorf("partition %v: got report %+v, error %v; want %d missing rows, repaired", c.partition, report, err, c.missing)
+		}
+	}
+	check(t, checkElsewhere(s.Service))
+}
