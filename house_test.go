@@ -40,6 +40,7 @@ var arrows = map[string][]string{
 	"internal/testkit":         {"storagetest", "storagetest/crashtest"},
 	"internal/mutants":         {},
 	"internal/conformance":     {},
+	"internal/coverage":        {},
 	"internal/bench":           {"account", "archive", "bulk", "eventual", "index", "index/verify", "internal/azurite", "internal/edm", "internal/reserved", "internal/wire", "keys", "largeentity", "logtail", "maintain", "requests", "storagetest", "table"},
 	"internal/azurite/install": {"internal/azurite"},
 	"internal/engine":          {"keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire"},

@@ -16,7 +16,7 @@ var ErrCannotList = errors.New("archive: the destination cannot list its rows: i
 // Find reads an entity from the table or from the destination. archived reports whether it comes from the destination: then it has
 // no ETag and cannot be written; see Restore. If the destination has several incarnations, Find returns the newest. Find may miss
 // an entity that is restored and archived again at the same time. An entity from the destination may have a pending move, or may
-// have been deleted meanwhile. Errors: table.ErrNotFound. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
+// have been deleted meanwhile. Errors: table.ErrNotFound; those of Get about the row. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
 // neither place.
 func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
 	fail := func(err error) (*table.Entity[T], bool, error) {
@@ -71,7 +71,7 @@ func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*
 		}
 		for archived, err := range l.List(ctx, partition) {
 			switch {
-			case errors.Is(err, table.ErrForeignRow):
+			case errors.Is(err, table.ErrForeignRow), errors.Is(err, table.ErrUnknownParts):
 				if !yield(nil, fmt.Errorf("archive: Archived: %w", err)) {
 					return
 				}

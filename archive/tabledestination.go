@@ -68,10 +68,18 @@ func (d *TableDestination) Get(ctx context.Context, id ID) (*ArchivedRow, error)
 
 // decode is decodeArchivedRow for a row of the table. A row of which the parts were not read is an error.
 func (d *TableDestination) decode(row *table.Row) (*ArchivedRow, error) {
-	if d.rows.Engine().Mode.Parts == 0 && row.Type(reserved.Parts) != "" {
-		return nil, fmt.Errorf("destination: %w: %v", table.ErrUnknownParts, row.Key)
+	if err := d.checkParts(row); err != nil {
+		return nil, err
 	}
 	return decodeArchivedRow(row)
+}
+
+// checkParts returns the error of a row of which the parts were not read.
+func (d *TableDestination) checkParts(row *table.Row) error {
+	if d.rows.Engine().Mode.Parts == 0 && row.Type(reserved.Parts) != "" {
+		return fmt.Errorf("destination: %w: %v", table.ErrUnknownParts, row.Key)
+	}
+	return nil
 }
 
 // isPart reports whether a row is a part of another, which a destination without parts lists on its own.
@@ -122,7 +130,7 @@ func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version stri
 	return err
 }
 
-// Incarnations yields what is stored under a key, without tombstones. 1 request.
+// Incarnations yields what is stored under a key, without tombstones. 1 request. Errors: table.ErrUnknownParts.
 func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
 		for row, err := range rowsWithPrefix(ctx, d.rows, k.Partition(), k.RowKey()+separator) {
@@ -131,8 +139,15 @@ func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Se
 				return
 			}
 			// A row of another key that begins with this one, or of another program, is not this key's.
-			r, err := d.decode(row)
-			if err == nil && r.Row != nil && r.Key.RowKey() == k.RowKey() && !yield(r, nil) {
+			r, err := decodeArchivedRow(row)
+			if err != nil || r.Row == nil || r.Key.RowKey() != k.RowKey() {
+				continue
+			}
+			if err := d.checkParts(row); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}

@@ -117,7 +117,12 @@ func TestFaultyKeys(t *testing.T) {
 		return w.Last, true
 	}, &index.Options[worker]{Only: []table.AnyField[worker]{last, age}})
 	tags := index.NewMulti("tags", text, 2, func(w *worker) []string { return w.Tags }, nil)
-	staff, s := newStaff(t, ix, part, tags)
+	flips := 0
+	plain := index.New("plain", text, func(w *worker) (string, bool) {
+		flips++
+		return fmt.Sprint(flips % 2), w.Last == "fickle" // keys of the same length
+	}, nil)
+	staff, s := newStaff(t, ix, part, tags, plain)
 	var de *index.DefinitionError
 	var derived *table.DerivedError
 	var ke *keys.KeyError
@@ -126,13 +131,16 @@ func TestFaultyKeys(t *testing.T) {
 		w  worker
 		as any
 	}{
-		{worker{Last: "panics"}, &de}, {worker{Last: "moody"}, &de}, {worker{Last: "long"}, &ke},
+		{worker{Last: "panics"}, &de}, {worker{Last: "moody"}, &de}, {worker{Last: "fickle"}, &de}, {worker{Last: "long"}, &ke},
 		{worker{Last: "x", Age: 61, Email: "e"}, &de}, {worker{Last: "x", Tags: []string{"a", "b", "c"}}, &limit},
 	} {
 		c.w.Dept = "S"
 		_, err := staff.Insert(ctx, &c.w)
 		if !errors.As(err, c.as) || !errors.As(err, &derived) || derived.Maintainer == "" {
 			t.Errorf("Insert of %+v: got error %v; want a %s and a *DerivedError with a Maintainer", c.w, err, fmt.Sprintf("%T", c.as)[1:])
+		}
+		if c.w.Last == "fickle" && (de == nil || !strings.Contains(de.Reason, "plain_1!_") || !strings.Contains(de.Reason, "plain_0!_")) {
+			t.Errorf("Insert of %+v: got error %v; want an error with both keys", c.w, err)
 		}
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")

@@ -18,28 +18,26 @@ func (l suffixed[K]) Of(k K, suffix Enc) Enc { return l.Maker().Of(k, suffix) }
 
 func (l suffixed[K]) Maker() suffix.Maker[K, Enc] { return &maker[K]{layout: l.layout} }
 
-// maker makes keys in a memory of its own.
+// maker makes keys. Of gives the memory of a key away with the key, and Is has a memory of its own.
 type maker[K any] struct {
-	layout valueLayout[K]
-	w      writer
+	layout   valueLayout[K]
+	w        writer
+	compared []byte // the memory of Is
+	first    [48]byte
 }
 
-// write writes a value.
-func (m *maker[K]) write(k K) error {
-	if err := m.layout.check(); err != nil {
-		return err
-	}
-	if m.w.b == nil {
-		m.w = m.layout.name.newWriter(0)
-	} else {
-		m.w = writer{b: append(m.w.b[:0], m.layout.name.prefix...), err: m.layout.name.err}
-	}
+// write writes a value into a memory.
+func (m *maker[K]) write(memory []byte, k K) error {
+	m.w = writer{b: append(memory[:0], m.layout.name.prefix...), err: m.layout.name.err}
 	m.layout.write(&m.w, k, true)
 	return m.w.err
 }
 
 func (m *maker[K]) Of(k K, suffix Enc) Enc {
-	if err := m.write(k); err != nil {
+	if err := m.layout.check(); err != nil {
+		return Enc{err: err}
+	}
+	if err := m.write(m.layout.name.newWriter(0).b, k); err != nil {
 		return Enc{err: err}
 	}
 	s, err := suffix.Result()
@@ -52,9 +50,13 @@ func (m *maker[K]) Of(k K, suffix Enc) Enc {
 }
 
 func (m *maker[K]) Is(s string, k K, suffix Enc) bool {
-	if m.write(k) != nil || suffix.Err() != nil {
+	if m.compared == nil {
+		m.compared = m.first[:0]
+	}
+	if m.layout.check() != nil || m.write(m.compared, k) != nil || suffix.Err() != nil {
 		return false
 	}
+	m.compared = m.w.b
 	n := len(m.w.b)
 	return len(s) == n+len(suffix.text) && s[:n] == string(m.w.b) && s[n:] == suffix.text && checkKey(s) == nil
 }

@@ -47,6 +47,36 @@ func TestSuffixedText(t *testing.T) {
 	}
 }
 
+// TestMaker: a Maker recognizes exactly the key that Of returns, and no later call changes a key that was returned.
+func TestMaker(t *testing.T) {
+	t.Parallel()
+	m := keys.WithSuffix(keys.Tuple1(keys.Ordered()), "x").Maker()
+	long := strings.Repeat("y", 100)
+	a, want := m.Of("a", keys.Raw("r")), "x_a!_r"
+	for _, c := range []struct {
+		k      string
+		suffix keys.Enc
+		is     bool
+	}{
+		{"a", keys.Raw("r"), true}, {"b", keys.Raw("r"), false}, {"a", keys.Raw("s"), false}, {long, keys.Raw("r"), false}, {"ab", keys.Raw("r"), false},
+		{"", keys.Raw("r"), false}, {"a", keys.Enc{}, false}, {"a", keys.Raw("r"), true},
+	} {
+		if got := m.Is(a.String(), c.k, c.suffix); got != c.is {
+			t.Errorf("%v is the key of %q and %v: got %v, want %v", a, c.k, c.suffix, got, c.is)
+		}
+		if b := m.Of(c.k, c.suffix); b.Err() == nil && !m.Is(b.String(), c.k, c.suffix) {
+			t.Errorf("%v is the key of %q and %v: got false, want true", b, c.k, c.suffix)
+		}
+		if a.String() != want {
+			t.Fatalf("after %q and %v: got key %v, want %s", c.k, c.suffix, a, want)
+		}
+	}
+	broken := keys.WithSuffix(keys.Tuple1(keys.Digits[int](0)), "x").Maker()
+	if broken.Is("x_1_r", 1, keys.Raw("r")) || broken.Of(1, keys.Raw("r")).Err() == nil {
+		t.Error("a broken layout: got a key, want none")
+	}
+}
+
 func following[K any](t *testing.T, name string, l keys.Layout[K], gen *rapid.Generator[K], order func(a, b K) int, dir int) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()

@@ -29,7 +29,7 @@ type Layout[K, E, R any] interface {
 	Starting(k K) R
 }
 
-// Maker makes the keys of a Layout, one after another. It reuses its memory, so it is for one goroutine.
+// Maker makes the keys of a Layout, one after another. Keys that were returned do not change. A Maker is for one goroutine.
 type Maker[K, E any] interface {
 	// Of is Layout.Of, and Is reports whether s is the key that Of returns.
 	Of(k K, suffix E) E

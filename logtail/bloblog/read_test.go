@@ -54,6 +54,18 @@ func TestForeignLines(t *testing.T) {
 	}
 }
 
+// TestLongLines: a line that is longer than the reader's buffer is read whole, and the lines behind it, too.
+func TestLongLines(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{64<<10 - 1, 64 << 10, 64<<10 + 1, 128 << 10, 1 << 20} {
+		frame := len(`{"Number":1,"Text":""}` + "\n")
+		l, s := newLog(t, nil)
+		text := fmt.Sprintf(`{"Number":1,"Text":%q}`+"\n"+`{"Number":2}`+"\n", strings.Repeat("x", size-frame))
+		foreignBlob(t, s, blobName(1), text, nil)
+		testkit.Expect(t, fmt.Sprint("a line of ", size, " bytes"), numbers(t, between(l)), []int{1, 2})
+	}
+}
+
 // TestForeignBlobs: blobs of other sources and other programs are not read.
 func TestForeignBlobs(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,131 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// allRows returns the rows of all tables of a scene.
+func (s *elsewhereScene) allRows() string {
+	return fmt.Sprint(s.Rows("staff"), s.Rows("staffmail"), s.Rows("staffcopies"), s.Rows("staffnames"))
+}
+
+// TestVerifyElsewhereUnreadable: the rows of an entity that cannot be read stay as they are, and the entity is reported.
+func TestVerifyElsewhereUnreadable(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "b", 30, []string{"b"}})
+	s.drain(t)
+	check(t, rawTable(t, s.Service).MergeAny(ctx, keys.Stored("S", "w_000001"), table.PropertyOf[string]("Age").Set("old")))
+	before := s.allRows()
+	for _, repair := range []bool{false, true} {
+		var faults []verify.Fault
+		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { faults = append(faults, f) }})
+		if err != nil || report.Faults[verify.Unreadable] == 0 || len(report.Faults) != 1 || report.Sound() {
+			t.Errorf("repair %v: got report %+v, error %v; want unreadable entities only", repair, report, err)
+		}
+		for _, f := range faults {
+			if f.Entity != keys.Stored("S", "w_000001") || f.Err == nil {
+				t.Errorf("repair %v: got fault %+v; want the entity ('S','w_000001') and an error", repair, f)
+			}
+		}
+		testkit.Expect(t, fmt.Sprint("rows after repair ", repair), s.allRows(), before)
+	}
+}
+
+// TestVerifyElsewhereRefused: if the service refuses any one request, Run returns the error, or a report that is not sound, or has done
+// its work: a sound report is never wrong.
+func TestVerifyElsewhereRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	raw := func(s *elsewhereScene, name string) *table.Table[table.Row] {
+		rows, err := table.New(s.Tables(), name, table.Schema[table.Row]{}, quick())
+		check(t, err)
+		return table.RowsOf(rows.Engine(), false)
+	}
+	damaged := func() *elsewhereScene {
+		s := newElsewhereScene(t, newElsewhere(false))
+		insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "b", 30, []string{"b"}}, worker{"M", 2, "Smith", "c", 30, nil})
+		s.drain(t)
+		check(t, raw(s, "staffmail").DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001")))
+		list, err := raw(s, "staffnames").Get(ctx, keys.Stored("names_Smith", "names_Smith"))
+		check(t, err)
+		check(t, list.Value.Set("Members", "M:w_000002/S:w_000001"))
+		check(t, raw(s, "staffnames").Replace(ctx, list))
+		check(t, raw(s, "staffmail").MergeAny(ctx, keys.Stored("mail_b", "mail_b_M:w_000001"), table.PropertyOf[int32]("Age").Set(99)))
+		return s
+	}
+	for _, repair := range []bool{false, true} {
+		refused := 0
+		clean := damaged()
+		clean.Count()
+		_, err := verify.Run(ctx, clean.staff, &verify.Options{Repair: repair})
+		check(t, err)
+		last := 0
+		for _, n := range clean.Count() {
+			last += n
+		}
+		for n := 1; n <= last; n++ {
+			s := damaged()
+			count := 0
+			s.SetFaults(func(storagetest.Request) storagetest.Fault {
+				if count++; count == n {
+					return storagetest.Refuse(403, "AuthorizationFailure")
+				}
+				return storagetest.Fault{}
+			})
+			report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: repair})
+			s.SetFaults(nil)
+			var re *azcore.ResponseError
+			switch {
+			case err != nil && (!errors.As(err, &re) || re.StatusCode != 403):
+				t.Errorf("repair %v, request %d: got error %v; want an *azcore.ResponseError with status 403", repair, n, err)
+			case err != nil:
+				refused++
+			case report.Sound() && checkElsewhere(s.Service) != nil:
+				t.Errorf("repair %v, request %d: got a sound report %+v; want an error: %v", repair, n, report, checkElsewhere(s.Service))
+			}
+			if report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true}); err != nil || !report.Sound() || checkElsewhere(s.Service) != nil {
+				t.Errorf("repair %v, request %d: the next run: got report %+v, error %v, %v; want a sound report and right rows", repair, n, report, err, checkElsewhere(s.Service))
+			}
+		}
+		if refused < 10 {
+			t.Errorf("repair %v: got %d runs that failed, want 10 or more", repair, refused)
+		}
+	}
+}
+
+// TestVerifyElsewherePartition: a run for one partition finds and repairs the faults of its entities, and leaves those of others.
+func TestVerifyElsewherePartition(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil}, worker{"M", 1, "Jones", "b", 30, nil})
+	s.drain(t)
+	rows, err := table.New(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
+	check(t, err)
+	mail := table.RowsOf(rows.Engine(), false)
+	check(t, mail.DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001")))
+	check(t, mail.DeleteAny(ctx, keys.Stored("mail_b", "mail_b_M:w_000001")))
+	for _, c := range []struct {
+		partition keys.Enc
+		missing   int
+	}{{sales, 1}, {sales, 0}, {keys.Enc{}, 1}, {keys.Enc{}, 0}} {
+		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Partition: c.partition})
+		if err != nil || !report.Sound() || report.Faults[verify.Missing] != c.missing || len(report.Faults) > c.missing {
+			t.Errorf("partition %v: got report %+v, error %v; want %d missing rows, repaired", c.partition, report, err, c.missing)
+		}
+	}
+	check(t, checkElsewhere(s.Service))
+}

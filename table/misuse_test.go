@@ -1,0 +1,61 @@
+package table_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestMisuse: a method that is used wrongly sends nothing, and its error names the mistake.
+func TestMisuse(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	staff := newStaff(t, s.Tables())
+	noError(t, staff.Ensure(ctx))
+	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
+	noError(t, err)
+	row, err := staff.GetRow(ctx, e.Key)
+	noError(t, err)
+	pages, page, err := openVisited(ctx)
+	noError(t, err)
+	bad := keys.At(dept.Of("Sales"), empid.Of(-1))
+	s.Count()
+	_, exists := staff.Exists(ctx, bad)
+	_, getRow := staff.GetRow(ctx, bad)
+	_, getFields := staff.GetFields(ctx, bad, age)
+	_, insertRow := staff.InsertRow(ctx, keys.Stored("Sales", "~i|1"), row.Engine())
+	_, insertNil := staff.InsertRow(ctx, e.Key, nil)
+	var many error
+	for _, err := range staff.GetMany(ctx, e.Key, bad) {
+		many = errors.Join(many, err)
+	}
+	changed := *e
+	changed.Value.ID = -1
+	_, update := staff.Update(ctx, e.Key, func(*employee) error { return errors.New("not today") })
+	for says, err := range map[string]error{
+		"is negative":                exists,
+		"GetRow":                     getRow,
+		"GetFields":                  getFields,
+		"~, which is reserved":       insertRow,
+		"nil":                        insertNil,
+		"GetMany":                    many,
+		"not today":                  update,
+		"counted from 0":             pages.Merge(ctx, page, table.ElementOf(func(v *visited) *[]int32 { return &v.Visits }, -1).Set(1)),
+		"Rekey":                      staff.Move(ctx, &changed),
+		"MoveTo":                     staff.MoveTo(ctx, nil, e),
+		"does not say which columns": json.Unmarshal([]byte(`{"PartitionKey":"p","RowKey":"r","A":"x","_parts":"99x A"}`), &table.Row{}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got error %v; want one that says %q", err, says)
+		}
+	}
+	testkit.Expect(t, "requests", s.Count().String(), "1 get")
+}

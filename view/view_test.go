@@ -1,0 +1,56 @@
+package view_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
+)
+
+// TestTypes: a view of a type that does not fit the table's type is a *table.TypeError that names the field.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	type other struct{ FirstName string }
+	type number struct{ LastName int32 }
+	type everything struct {
+		LastName string
+		Others   map[string]any `table:",extra"`
+	}
+	type invalid struct{ LastName chan int }
+	staff := sales()
+	_, err1 := view.Of[other](staff)
+	_, err2 := view.Of[number](staff)
+	_, err3 := view.Of[everything](staff)
+	_, err4 := view.Of[invalid](staff)
+	for says, err := range map[string]error{"FirstName": err1, "Edm.String": err2, "unknown columns": err3, "LastName": err4} {
+		var te *table.TypeError
+		if !errors.As(err, &te) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "staff") {
+			t.Errorf("got error %v; want a *table.TypeError with %s and staff", err, says)
+		}
+	}
+}
+
+// TestGet: Get returns the properties of one row, or says that there is none.
+func TestGet(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type name struct{ LastName string }
+	names, err := view.Of[name](sales())
+	if err != nil {
+		t.Fatalf("got error %v, want none", err)
+	}
+	if n, err := names.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(1))); err != nil || n.Value.LastName != "Smith" {
+		t.Errorf("got %v, error %v; want Smith", n, err)
+	}
+	if n, err := names.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(9))); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("a row that does not exist: got %v, error %v; want ErrNotFound", n, err)
+	}
+	var ke *keys.KeyError
+	if n, err := names.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(-1))); !errors.As(err, &ke) {
+		t.Errorf("an invalid key: got %v, error %v; want a *keys.KeyError", n, err)
+	}
+}
