@@ -36,16 +36,16 @@ type gadget struct {
 }
 
 // dimensions is a composite field.
-type dimensions struct{ Concurrency, Height int32 }
+type dimensions struct{ Width, Height int32 }
 
-func (*dimensions) PropertySuffixes() []string { return []string{"Concurrency", "Height"} }
+func (*dimensions) PropertySuffixes() []string { return []string{"Width", "Height"} }
 
-func (d *dimensions) PropertyValues() ([]any, error) { return []any{d.Concurrency, d.Height}, nil }
+func (d *dimensions) PropertyValues() ([]any, error) { return []any{d.Width, d.Height}, nil }
 
 func (d *dimensions) SetPropertyValues(all []any) error {
 	w, is := all[0].(int32)
 	h, _ := all[1].(int32)
-	if d.Concurrency, d.Height = w, h; !is {
+	if d.Width, d.Height = w, h; !is {
 		return errors.New("the width is no Int32")
 	}
 	return nil
