@@ -63,6 +63,11 @@ func TestArguments(t *testing.T) {
 	if err := missing.Run(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("Run: got %v, want ErrQueueNotFound", err)
 	}
+	nowhere, err := eventual.NewPoisonQueue(o.acc.Queue("nowhere"), nil)
+	noError(t, err)
+	if _, err := nowhere.Backlog(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
+		t.Errorf("Backlog of poison: got %v, want ErrQueueNotFound", err)
+	}
 	if _, err := missing.Backlog(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("Backlog: got %v, want ErrQueueNotFound", err)
 	}

@@ -154,12 +154,15 @@ func ExamplePoisonQueue() {
 
 	q, err := eventual.NewPoisonQueue(poison, nil)
 	check(err)
+	n, err := q.Backlog(ctx)
+	check(err)
+	fmt.Println("poison messages:", n)
 	for p, err := range q.List(ctx) {
 		check(err)
 		fmt.Println(p.Class, p.Kind, p.Table, p.Partition, p.Attempts)
 	}
 	ink = true
-	n, err := q.Replay(ctx, queue, func(p eventual.PoisonMessage) bool { return p.Kind == "badge" })
+	n, err = q.Replay(ctx, queue, func(p eventual.PoisonMessage) bool { return p.Kind == "badge" })
 	check(err)
 	fmt.Println("replayed:", n)
 	check(w.Drain(ctx))
@@ -167,6 +170,7 @@ func ExamplePoisonQueue() {
 	check(err)
 	fmt.Println("dropped:", n)
 	// Output:
+	// poison messages: 1
 	// handler badge staff Sales 1
 	// replayed: 1
 	// badge: 1 Jones

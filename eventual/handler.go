@@ -30,16 +30,17 @@ import (
 // context ends when the worker loses the message.
 type Handler struct {
 	Kind   string
-	Table  commit.Table // the table whose writes have the effects: a *table.Table of any type
+	Table  commit.Table // the table whose writes have the effects: a *table.Table of any type, with its maintainers
 	Handle func(ctx context.Context, j Job) error
 
 	// Version is the newest version of the payload that Handle supports; effects of later versions wait for another worker.
 	// Defaults to 1.
 	Version int
 
-	// Remotes are the names of other tables in which writes of Table change rows, such as the table of an index with index.Global. If a
-	// write never commits, the worker makes sure that a late request of the write changes nothing in these tables. index.Handler sets
-	// Remotes, and one handler of a worker is enough.
+	// Remotes are the names of other tables in which writes of Table change rows, such as the other table of table.Table.MoveTo. If a
+	// write never commits, the worker makes sure that a late request of the write changes nothing in these tables. The worker adds the
+	// tables of the maintainers of Table ([maintain.RemoteWriter]), such as those of an index with index.Global. Tables with handlers
+	// of their own need not be named.
 	Remotes []string
 
 	// Sweep deletes the handler's own rows in a partition that are older than a time, as a part of the partition's clean-up. The

@@ -24,6 +24,16 @@ func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 	return &PoisonQueue{queueClient{queue, o.Engine().Retry.AttemptTimeout}}, nil
 }
 
+// Backlog returns the approximate number of poison messages, those included that List, Replay and Drop hide for a while. Errors:
+// ErrQueueNotFound. 1 request.
+func (q *PoisonQueue) Backlog(ctx context.Context) (int, error) {
+	n, err := q.queue.length(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("eventual: Backlog: %w", withQueueNotFound(err))
+	}
+	return n, nil
+}
+
 // poisonVisibility is how long List, Replay and Drop hide messages of a poison queue from other programs.
 const poisonVisibility = 5 * time.Minute
 

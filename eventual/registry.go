@@ -2,11 +2,13 @@ package eventual
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -48,6 +50,11 @@ func newRegistry(handlers []Handler) (registry, error) {
 		}
 		def(&h.Version, 1)
 		t.byKind[h.Kind] = h
+		for _, m := range h.Table.Engine().Mode.Maintainers {
+			if w, is := m.Typed().(maintain.RemoteWriter); is {
+				h.Remotes = append(slices.Clip(h.Remotes), w.RemoteTables()...)
+			}
+		}
 		for _, name := range h.Remotes {
 			t.remotes = append(t.remotes, strings.ToLower(name))
 		}

@@ -11,7 +11,8 @@ import (
 )
 
 // Transactions returns the handler that finishes writes over several partitions or tables, such as [table.Table.Move], whose programs
-// have crashed. A worker that has another handler of the table does that, too: Transactions is for tables without any.
+// have crashed. A worker that has another handler of the table does that, too, such as index.Handler: Transactions is for tables without
+// any. For [table.Table.MoveTo], the worker needs a handler of both tables.
 //
 //	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{eventual.Transactions(staff)}, nil)
 //

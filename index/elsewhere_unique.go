@@ -26,6 +26,9 @@ type uniqueElsewhere[T any] struct {
 
 func (m *uniqueElsewhere[T]) MaxRows() int { return m.most }
 
+// RemoteTables implements maintain.RemoteWriter.
+func (m *uniqueElsewhere[T]) RemoteTables() []string { return []string{m.rows.Name()} }
+
 // Kind returns "": the rows change together with their entities.
 func (m *uniqueElsewhere[T]) Kind() string { return "" }
 

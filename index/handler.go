@@ -19,11 +19,7 @@ import (
 // Requests of an effect: 1, and 2 for each row that it changes, 10 at a time; the same again if a concurrent worker changes a row
 // meanwhile. The worker takes 4 more.
 func Handler[T any](t *table.Table[T]) eventual.Handler {
-	h := reconcile.Handler(kindOf(t), t, definitionsElsewhere(t)...)
-	for _, m := range derived.MaintainersOf[*uniqueElsewhere[T]](t.Engine()) {
-		h.Remotes = append(h.Remotes, m.rows.Name())
-	}
-	return h
+	return reconcile.Handler(kindOf(t), t, definitionsElsewhere(t)...)
 }
 
 func definitionsElsewhere[T any](t *table.Table[T]) (all []reconcile.Definition) {

@@ -21,7 +21,8 @@ const (
 	InPartition
 
 	// Global is one owner in the whole table. The rows of the values are elsewhere ([Elsewhere]), in a partition for each value, and
-	// change together with their entities at every instant: no worker, and no Elsewhere.Inline, is needed for that.
+	// change together with their entities at every instant. The table needs an outbox, and a worker with a handler of the table, which
+	// finishes the writes of crashed programs or rolls them back.
 	Global
 )
 

@@ -16,8 +16,9 @@ import (
 //	_, err := changes.AppendOnce(ctx, j.OperationID, j.CommitRecord.Time(), &change)
 //
 // The ID and the time together identify the record of a source: give the same ones at each attempt. The ID is the Writer of the record,
-// and its Sequence is 0. Records of one time are in the order of their IDs. [Log.Follow] does not yield a record whose time is more than
-// Options.Overlap before now; the other reads do. A record that is stored already stays as it is, also if v differs.
+// and its Sequence is 0. Records of one time are in the order of their IDs: commit.Record.Time has milliseconds, so two writes of one
+// millisecond may change places. [Log.Follow] does not yield a record whose time is more than Options.Overlap before now; the other
+// reads do. A record that is stored already stays as it is, also if v differs.
 //
 // Errors: table.ErrUnknownOutcome; table.ErrTableNotFound; *table.ValueError, *table.LimitError, *keys.KeyError and ErrPastRetention
 // before any request. 1 request, and 1 more if the record is stored already. Idempotent.

@@ -23,6 +23,13 @@ type Maintainer[T any] interface {
 	Maintain(ctx context.Context, p *Plan, c *Change[T]) error
 }
 
+// RemoteWriter is what a Maintainer that changes rows of other tables by [Plan.Remote] also implements. A worker of package eventual that
+// has a handler of such a table then makes sure that a late request of a write that never commits changes nothing in the other tables.
+type RemoteWriter interface {
+	// RemoteTables returns the names of the other tables.
+	RemoteTables() []string
+}
+
 // Change is the change of one entity: an insert (Old is nil), a delete (New is nil), or an update. Old and New are the stored
 // entity before and after, as a reader would find it. Do not change them.
 //

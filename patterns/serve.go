@@ -17,7 +17,7 @@ func serve(ctx context.Context, o *storagetest.Options, out io.Writer) error {
 	connection, err := server.Listen()
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		// An emulator, or another program like this one, has these ports: take free ones.
+		fmt.Fprint(out, "Another program has the ports of UseDevelopmentStorage=true, an emulator or another serve: do not use that account.\n\n")
 		server = storagetest.New(nil)
 		if connection, err = server.Listen(); err != nil {
 			return fmt.Errorf("serve: %w", err)

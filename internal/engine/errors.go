@@ -112,10 +112,21 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("%s has version %d, not %d", e.Type, e.Got, e.Want)
 }
 
+// tableError is the service's error about a table.
+type tableError struct {
+	table string
+	error
+}
+
+func (e tableError) Unwrap() error { return e.error }
+
 // Condition is one of the conditions above, and the error of the service or the transport behind it.
 type Condition struct{ Is, Cause error }
 
 func (c *Condition) Error() string {
+	if of, is := c.Cause.(tableError); is {
+		return c.Is.Error() + ": " + of.table
+	}
 	switch c.Is {
 	case ErrUnknownOutcome, ErrUnreachable, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag, ErrPartial:
 		return c.Is.Error() + " (" + Brief(c.Cause) + ")"

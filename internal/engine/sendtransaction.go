@@ -101,7 +101,7 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 	if err == nil {
 		var failure *wire.Failure
 		if etags, failure, err = wire.ParseBatchResponse(body, len(steps)); failure != nil {
-			verdict, err := refusedStep(&call, steps, failure)
+			verdict, err := t.refusedStep(&call, steps, failure)
 			return nil, failure.Index, verdict, err
 		}
 	}
@@ -168,13 +168,17 @@ func (t *Table) submit(ctx context.Context, call *wire.Call, steps []step) (err 
 }
 
 // refusedStep is the error of a transaction of which the service refused one operation.
-func refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wire.Outcome, error) {
+func (t *Table) refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wire.Outcome, error) {
 	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.PartResponse(f.Status)}
 	if wire.StatusOutcome(f.Status) == wire.Unknown {
 		return wire.Unknown, &Condition{ErrUnknownOutcome, re}
 	}
 	var err error = re
-	if is := known(re); is != nil {
+	switch is := known(re); is {
+	case nil:
+	case ErrTableNotFound: // perhaps of another table than that of the method
+		err = &Condition{is, tableError{t.Name, re}}
+	default:
 		err = &Condition{is, re}
 	}
 	b := &BatchError{Index: f.Index, Code: f.Code, Err: err}

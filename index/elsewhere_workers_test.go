@@ -1,0 +1,83 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestGlobalWorkers: a program crashes while the request that prepares its unique value is on the way, a worker rolls the write back, and
+// then the request arrives. The value is free nevertheless, whichever handlers the worker has: it knows the tables of the values from
+// the table of its handlers.
+func TestGlobalWorkers(t *testing.T) {
+	t.Parallel()
+	for what, handlers := range map[string]func(*table.Table[worker]) eventual.Handler{
+		"index.Handler":         index.Handler[worker],
+		"eventual.Transactions": func(staff *table.Table[worker]) eventual.Handler { return eventual.Transactions(staff) },
+		"a handler of effects": func(staff *table.Table[worker]) eventual.Handler {
+			return eventual.NewHandler("mail", staff, func(context.Context, eventual.Job, string) error { return nil })
+		},
+	} {
+		ctx := context.Background()
+		s := newElsewhereScene(t, elsewhere{}, newLogin())
+		acc, err := account.FromTransport(s.Service, nil)
+		check(t, err)
+		o := quick()
+		o.Now = s.Now
+		staff, err := maintain.With(s.staff, eventual.OnChange("mail", func(*maintain.Change[worker]) (string, bool) { return "", false }))
+		check(t, err)
+		w, err := eventual.NewWorker(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{handlers(staff)},
+			&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups")})
+		check(t, err)
+
+		crashed, crash := context.WithCancel(ctx)
+		s.SetFaults(storagetest.When(func(r storagetest.Request) bool {
+			prepares := r.Kind == requests.Transaction
+			if prepares {
+				crash()
+			}
+			return prepares
+		}, storagetest.Late(0)))
+		if _, err := staff.Insert(crashed, &worker{"S", 1, "Jones", "a", 44, nil}); err == nil {
+			t.Fatalf("%s: got no error from a write that crashes", what)
+		}
+		s.SetFaults(nil)
+		s.Advance(time.Hour)
+		check(t, w.Drain(ctx))
+		if late := s.Deliver(); len(late) != 1 {
+			t.Fatalf("%s: got late requests %v, want one", what, late)
+		}
+		for range 3 {
+			s.Advance(26 * time.Hour)
+			check(t, w.Drain(ctx))
+		}
+		if _, err := staff.Insert(ctx, &worker{"M", 2, "Smith", "a", 44, nil}); err != nil {
+			t.Errorf("%s: got error %v; want the value free", what, err)
+		}
+	}
+}
+
+// TestMissingTableOfIndex: a write without index.Ensure fails with an error that names the table of the index.
+func TestMissingTableOfIndex(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	acc, err := account.FromTransport(storagetest.New(nil), nil)
+	check(t, err)
+	staff, out, _, err := openElsewhere(acc, quick(), newLogin())
+	check(t, err)
+	check(t, errors.Join(staff.Ensure(ctx), out.Ensure(ctx)))
+	_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
+	if !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), "no such table: stafflogin") {
+		t.Errorf("got error %v, want ErrTableNotFound that names stafflogin", err)
+	}
+}
