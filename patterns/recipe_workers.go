@@ -72,7 +72,7 @@ var workers = recipe{
 	problem: `A program that writes should not wait for mails, search indexes and archives. Workers execute these effects: programs
 		of their own, as many as the queue needs. A platform stops a worker at any time, for a new release or because the queue
 		is empty: it sends a signal, waits for some seconds, and kills the program. On the signal, the worker takes no more
-		messages, returns those that it has not begun, completes the others, and ends. Whatever is not done then, another worker does.`,
+		messages, returns those that it has not begun, completes the others, and ends. Another worker does the rest.`,
 	run: func(ctx context.Context, r *Run) error {
 		names := parcelNames{r.TableName("parcels"), r.QueueName("mails"), r.QueueName("poison")}
 		parcels, err := openParcels(r.Account(), names)
