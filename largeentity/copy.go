@@ -11,13 +11,15 @@ import (
 // move to another partition only with a copy, because the name of a blob contains the partition:
 //
 //	e.Value.Department = "Marketing"
-//	e.Value.Photo, err = photos.Copy(ctx, staff.Key(e.Value), e.Value.Photo)
-//	err = staff.Move(ctx, e)
+//	if e.Value.Photo, err = photos.Copy(ctx, staff.Key(e.Value), e.Value.Photo); err != nil {
+//		return err
+//	}
+//	return staff.Move(ctx, e)
 //
 // The copy is like the result of [Store.Upload]: the entity gets it by a write, and [Sweep] deletes it if no entity gets it. The write
 // that moves the entity gives the old blob up. The zero Blob and a value in the entity itself are returned as they are.
 //
-// Errors: those of Open and Upload. Requests: none for a value in the entity itself, else those of Open and Upload. The value passes
+// Errors: those of Open and Upload; Copy then returns b, so that the field of an entity keeps its value. Requests: none for a value in the entity itself, else those of Open and Upload. The value passes
 // through the program, in blocks; see Options.BlocksInFlight.
 func (s *Store) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, error) {
 	if b.name == "" {
@@ -25,7 +27,7 @@ func (s *Store) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, error) 
 	}
 	c, err := s.copyOf(ctx, owner, b)
 	if err != nil {
-		return Blob{}, fmt.Errorf("largeentity: Copy to %v: %w", owner, err)
+		return b, fmt.Errorf("largeentity: Copy to %v: %w", owner, err)
 	}
 	return c, nil
 }

@@ -95,8 +95,8 @@ func TestCopy(t *testing.T) {
 	if c.Name() == b.Name() || c.SHA256() != b.SHA256() || c.ContentType() != b.ContentType() {
 		t.Errorf("got copy %v %s %s, want another name, and hash and type of %v %s %s", c, c.Name(), c.SHA256(), b, b.Name(), b.SHA256())
 	}
-	if _, err := fx.store.Copy(ctx, keys.Key{}, b); err == nil {
-		t.Error("copy to no key: got no error")
+	if same, err := fx.store.Copy(ctx, keys.Key{}, b); err == nil || same != b {
+		t.Errorf("copy to no key: got %v, error %v; want an error and the value itself", same, err)
 	}
 	s.SetFaults(storagetest.OfKind(requests.BlobGet, storagetest.Refuse(404, "BlobNotFound")))
 	if _, err := fx.store.Copy(ctx, to, b); !errors.Is(err, largeentity.ErrBlobNotFound) {

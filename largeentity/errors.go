@@ -20,7 +20,7 @@ var (
 	// ErrAltered: the stored blob is not the uploaded one: it has another length, or another SHA-256 hash.
 	ErrAltered = errors.New("the blob is not the one that was uploaded")
 	// ErrForeignBlob: the value belongs to another table or to an entity of another partition. Upload it for this entity.
-	ErrForeignBlob = errors.New("the value was uploaded for another table or partition; Store.Copy makes a copy for this one")
+	ErrForeignBlob = errors.New("the value was uploaded for another table or partition; Store.Copy makes a copy for another partition of its table")
 	// ErrUploadAgain: the value cannot be stored any more, because it was stored before and replaced or deleted, because another
 	// entity has it, or because it was uploaded too long ago. Upload it again.
 	ErrUploadAgain = errors.New("the value cannot be stored any more: upload it again")

@@ -13,12 +13,13 @@ import (
 // AppendOnce stores a value as the record with an ID and a time, unless the record is stored already. It is for records that several
 // attempts may append, such as those of a handler of package eventual:
 //
-//	_, err := changes.AppendOnce(ctx, j.OperationID, j.CommitRecord.Time(), &change)
+//	id := j.OperationID + "-" + j.Effect.RowKey // a write of several entities has one operation ID
+//	_, err := changes.AppendOnce(ctx, id, j.CommitRecord.Time(), &change)
 //
-// The ID and the time together identify the record of a source: give the same ones at each attempt. The ID is the Writer of the record,
-// and its Sequence is 0. Records of one time are in the order of their IDs: commit.Record.Time has milliseconds, so two writes of one
-// millisecond may change places. [Log.Follow] does not yield a record whose time is more than Options.Overlap before now; the other
-// reads do. A record that is stored already stays as it is, also if v differs.
+// Give each record of a source an ID of its own, and at each attempt the same ID and time. With another time, the record is stored again,
+// and [Log.Follow] may not yield it. The ID is the Writer of the record, and its Sequence is 0. Records of one time are in the order of
+// their IDs: commit.Record.Time has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
+// time is more than Options.Overlap before now; the other reads do. A record that is stored already stays as it is, also if v differs.
 //
 // Errors: table.ErrUnknownOutcome; table.ErrTableNotFound; *table.ValueError, *table.LimitError, *keys.KeyError and ErrPastRetention
 // before any request. 1 request, and 1 more if the record is stored already. Idempotent.
@@ -45,7 +46,7 @@ func (l *Log[T]) identified(id string, at time.Time, v *T) (*Record[T], error) {
 	case v == nil:
 		return nil, &table.ValueError{Field: "value", Reason: "is nil"}
 	case id == "":
-		return nil, &table.ValueError{Field: "id", Reason: "is empty; give one that each attempt repeats, such as the operation ID of a write"}
+		return nil, &table.ValueError{Field: "id", Reason: "is empty; give one that each attempt repeats, such as the operation ID and the RowKey of an effect"}
 	}
 	at = at.UTC().Truncate(tick)
 	if _, err := keys.Ticks(at); err != nil {

@@ -45,7 +45,8 @@ type token struct {
 const tokenVersion = 1
 
 // Token returns the position as a text to be stored. It names the log, and another log refuses it. It has some 50 bytes for each
-// writer whose records are read again, which are those of up to twice Options.Overlap, and for each record without a writer.
+// writer whose records are read again, which are those of up to twice Options.Overlap, and for each record of AppendOnce or without a
+// writer.
 func (c *Cursor) Token() string {
 	if !c.opened && c.from.IsZero() {
 		return c.token

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -88,6 +89,9 @@ func writePage(file, service string, reports []report) error {
 	for _, c := range consistencies {
 		p.Consistencies[c.word] = c.meaning
 	}
+	ran := func(name string) bool {
+		return slices.ContainsFunc(reports, func(r report) bool { return r.Name == name })
+	}
 	for _, c := range chapters {
 		shown := pageChapter{Title: c.title}
 		for _, rec := range c.recipes {
@@ -99,6 +103,7 @@ func writePage(file, service string, reports []report) error {
 				if err != nil {
 					return err
 				}
+				r.Related = slices.DeleteFunc(slices.Clone(r.Related), func(name string) bool { return !ran(name) })
 				shown.Recipes = append(shown.Recipes, pageRecipe{report: r, File: file, Code: code, Without: r.Compared.without()})
 			}
 		}

@@ -35,14 +35,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("recipe %s: got no section with its code", r.name)
 		}
 	}
-	links := matches(`(?:href|src)="([^"]*)"`, page)
-	for _, link := range links {
-		if id, ok := strings.CutPrefix(link, "#"); !ok || !slices.Contains(ids, id) {
-			t.Errorf("got link %q, want one to a place in the page", link)
-		}
-	}
-	if len(links) < 3*len(catalogue) {
-		t.Errorf("got %d links, want some for each recipe", len(links))
+	if n := expectLinks(t, page); n < 3*len(catalogue) {
+		t.Errorf("got %d links, want some for each recipe", n)
 	}
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Log("Chromium is not installed, so the page was not shown")
@@ -51,6 +45,32 @@ func TestPage(t *testing.T) {
 	for _, width := range []int{360, 1200} {
 		showPage(t, page, width)
 	}
+}
+
+// TestPageOfSome: a page of one recipe has no links to the others.
+func TestPageOfSome(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "patterns.html")
+	run(t, "-html", file, "run", pointQuery.name)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := expectLinks(t, string(b)); n == 0 {
+		t.Error("got no links, want those to the recipe")
+	}
+}
+
+// expectLinks fails unless all links of a page lead to places in the page, and returns their number.
+func expectLinks(t *testing.T, page string) int {
+	t.Helper()
+	ids, links := matches(`id="([^"]+)"`, page), matches(`(?:href|src)="([^"]*)"`, page)
+	for _, link := range links {
+		if id, ok := strings.CutPrefix(link, "#"); !ok || !slices.Contains(ids, id) {
+			t.Errorf("got link %q, want one to a place in the page", link)
+		}
+	}
+	return len(links)
 }
 
 // matches returns the first group of each match.

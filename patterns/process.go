@@ -75,7 +75,10 @@ func (r *Run) StartChild(ctx context.Context, words ...string) (*Child, error) {
 		return nil, err
 	}
 	c.lines = bufio.NewScanner(out)
-	return c, cmd.Start()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Next returns the next answer of the child.

@@ -52,7 +52,7 @@ var changeLog = recipe{
 	measured:    []string{"hire Jones", "the newest"},
 	problem: `If a program writes an entity and then appends to a log, a crash in between loses the record; in the other order, the log tells of a
 		change that was never made. Here the write stores the record as an effect in its own transaction, and a worker appends it. A worker
-		that crashes appends it again, so the operation ID of the write identifies the record: AppendOnce stores it once. A move to
+		that crashes appends it again, so the operation ID of the write and the RowKey identify the record: AppendOnce stores it once. A move to
 		another department is one change, although it deletes a row and inserts another.`,
 	run: func(ctx context.Context, r *Run) error {
 		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[staffMember]{
@@ -76,8 +76,9 @@ var changeLog = recipe{
 		}
 		attempts := 1
 		handler := eventual.NewHandler("change", staff, func(ctx context.Context, j eventual.Job, change staffChange) (err error) {
+			id := j.OperationID + "-" + j.Effect.RowKey // a transaction of several employees has one operation ID
 			for range attempts {
-				_, err = changes.AppendOnce(ctx, j.OperationID, j.CommitRecord.Time(), &change)
+				_, err = changes.AppendOnce(ctx, id, j.CommitRecord.Time(), &change)
 			}
 			return err
 		})

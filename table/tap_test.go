@@ -338,7 +338,7 @@ func TestTapTraced(t *testing.T) {
 // TestCosmosDB: requests to Cosmos DB are not sent.
 func TestCosmosDB(t *testing.T) {
 	t.Parallel()
-	for _, host := range []string{"https://a.table.cosmos.azure.com", "https://localhost:8902"} {
+	for _, host := range []string{"https://a.table.cosmos.azure.com", "https://a.table.cosmosdb.azure.com", "https://localhost:8902"} {
 		w := &fakeTransport{respond: func(r *http.Request, _ string) (*http.Response, error) {
 			t.Errorf("got request %s %s, want none", r.Method, r.URL)
 			return noContent(), nil
@@ -358,6 +358,18 @@ func TestCosmosDB(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCosmosInName: an account of Azure Storage may have cosmos in its name.
+func TestCosmosInName(t *testing.T) {
+	t.Parallel()
+	sent := 0
+	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { sent++; return noContent(), nil }}
+	s, err := aztables.NewServiceClientWithNoCredential("https://cosmosdata.table.core.windows.net", &aztables.ClientOptions{ClientOptions: table.ClientOptions(azcore.ClientOptions{Transport: w}, nil)})
+	noError(t, err)
+	if _, err := newStaff(t, s).Insert(t.Context(), &employee{"Sales", 3, "Jones", 44}); errors.Is(err, table.ErrCosmosDB) || sent == 0 {
+		t.Errorf("got error %v and %d requests, want no ErrCosmosDB and some", err, sent)
 	}
 }
 

@@ -29,8 +29,10 @@ func TestCheckClient(t *testing.T) {
 			t.Errorf("name %q with a signature: got error %v, want one: %t", name, err, !ok)
 		}
 	}
-	if err := CheckClient("container", "container", addressed(account+"$root"), false); err != nil {
-		t.Errorf("container $root: got error %v", err)
+	for _, name := range []string{"$root", "$web"} { // those of the service that programs may write
+		if err := CheckClient("container", "container", addressed(account+name), false); err != nil {
+			t.Errorf("container %s: got error %v", name, err)
+		}
 	}
 	if err := CheckClient("queue", "queue", addressed(account), false); err == nil {
 		t.Error("no name: got no error")

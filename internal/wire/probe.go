@@ -123,7 +123,8 @@ func (ProbeRetry) Do(r *policy.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// isCosmos reports whether the SDK takes a host for Cosmos DB.
+// isCosmos reports whether the SDK takes a host for Cosmos DB. The name of an account of Azure Storage may contain cosmos.
 func isCosmos(host string) bool {
-	return strings.Contains(host, "cosmos") || strings.HasPrefix(host, "localhost:8902")
+	host = strings.ToLower(host)
+	return strings.Contains(host, ".table.cosmos.") || strings.Contains(host, ".table.cosmosdb.") || strings.HasPrefix(host, "localhost:8902")
 }
