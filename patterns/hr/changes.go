@@ -6,7 +6,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/maintain"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // changeKind is the kind of the effect that appends a Change to the log.
@@ -53,9 +52,4 @@ func changeOf(c *maintain.Change[Employee]) (Change, bool) {
 func appendChange(ctx context.Context, log *logtail.Log[Change], j eventual.Job, change Change) error {
 	_, err := log.AppendOnce(ctx, j.OperationID, j.CommitRecord.Time(), &change)
 	return err
-}
-
-// newestChanges returns the n newest changes, the newest first.
-func newestChanges(ctx context.Context, log *logtail.Log[Change], n int) ([]*logtail.Record[Change], error) {
-	return table.Collect(log.Tail(ctx, n))
 }

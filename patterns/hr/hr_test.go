@@ -243,7 +243,6 @@ func TestCancelledMove(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("stayed %d moved %d", stayed, moved)
 	if stayed < 2 || moved < 2 {
 		t.Errorf("got %d moves that were rolled back and %d that were finished, want several of both", stayed, moved)
 	}
@@ -273,6 +272,20 @@ func (c *client) expectOnePlace(photo string) (in string) {
 		c.t.Errorf("log-in: got %v, error %v; want the employee of %q", e, err, in)
 	}
 	return in
+}
+
+// TestMoveConflict: a move that a concurrent writer refuses is repeated, and gives up after some attempts.
+func TestMoveConflict(t *testing.T) {
+	bubble(t, func(t *testing.T, c *client) {
+		conflict := storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied")
+		c.send(201, "POST", "/employees", jones, nil)
+		c.storage.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(conflict)))
+		c.send(200, "POST", "/employees/Sales/223/move", `{"to":"IT"}`, nil)
+		c.storage.SetFaults(storagetest.OfKind(requests.Transaction, conflict))
+		c.send(503, "POST", "/employees/IT/223/move", `{"to":"Sales"}`, nil)
+		c.storage.SetFaults(nil)
+		c.send(200, "GET", "/employees/IT/223", "", nil)
+	})
 }
 
 // TestRequests: a log-in takes 2 requests, and a summary 1.

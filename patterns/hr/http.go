@@ -40,6 +40,9 @@ type summaryJSON struct {
 	Salaries  int64 `json:"salaries"`
 }
 
+// handler handles a request. It writes a response, or returns an error.
+type handler func(http.ResponseWriter, *http.Request) error
+
 // server contains the handlers of the routes.
 type server struct {
 	company *company
@@ -50,13 +53,13 @@ type server struct {
 // routes returns the handler of all requests.
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
+	for pattern, handle := range map[string]handler{
 		"POST /employees":                        s.hire,
-		"GET /employees/{department}/{id}":       s.employee,
-		"PATCH /employees/{department}/{id}":     s.setSalary,
-		"POST /employees/{department}/{id}/move": s.move,
-		"PUT /employees/{department}/{id}/photo": s.setPhoto,
-		"GET /employees/{department}/{id}/photo": s.photo,
+		"GET /employees/{department}/{id}":       ofEmployee(s.employee),
+		"PATCH /employees/{department}/{id}":     ofEmployee(s.setSalary),
+		"POST /employees/{department}/{id}/move": ofEmployee(s.move),
+		"PUT /employees/{department}/{id}/photo": ofEmployee(s.setPhoto),
+		"GET /employees/{department}/{id}/photo": ofEmployee(s.photo),
 		"POST /login":                            s.login,
 		"GET /changes":                           s.changes,
 		"GET /departments/{department}/summary":  s.summary,
@@ -98,11 +101,7 @@ func (s *server) hire(w http.ResponseWriter, r *http.Request) error {
 	return writeEmployee(w, http.StatusCreated, e)
 }
 
-func (s *server) employee(w http.ResponseWriter, r *http.Request) error {
-	k, err := pathKey(r)
-	if err != nil {
-		return err
-	}
+func (s *server) employee(w http.ResponseWriter, r *http.Request, k keys.Key) error {
 	e, err := s.company.staff.Get(r.Context(), k)
 	if err != nil {
 		return err
@@ -110,11 +109,7 @@ func (s *server) employee(w http.ResponseWriter, r *http.Request) error {
 	return writeEmployee(w, http.StatusOK, e)
 }
 
-func (s *server) setSalary(w http.ResponseWriter, r *http.Request) error {
-	k, err := pathKey(r)
-	if err != nil {
-		return err
-	}
+func (s *server) setSalary(w http.ResponseWriter, r *http.Request, k keys.Key) error {
 	etag, err := ifMatch(r)
 	if err != nil {
 		return err
@@ -136,11 +131,7 @@ func (s *server) setSalary(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *server) move(w http.ResponseWriter, r *http.Request) error {
-	k, err := pathKey(r)
-	if err != nil {
-		return err
-	}
+func (s *server) move(w http.ResponseWriter, r *http.Request, k keys.Key) error {
 	var in struct {
 		To string `json:"to"`
 	}
@@ -157,11 +148,7 @@ func (s *server) move(w http.ResponseWriter, r *http.Request) error {
 	return writeEmployee(w, http.StatusOK, e)
 }
 
-func (s *server) setPhoto(w http.ResponseWriter, r *http.Request) error {
-	k, err := pathKey(r)
-	if err != nil {
-		return err
-	}
+func (s *server) setPhoto(w http.ResponseWriter, r *http.Request, k keys.Key) error {
 	contentType := r.Header.Get("Content-Type")
 	if contentType != "image/jpeg" && contentType != "image/png" {
 		return &refusal{http.StatusUnsupportedMediaType, "a photo is image/jpeg or image/png"}
@@ -173,11 +160,7 @@ func (s *server) setPhoto(w http.ResponseWriter, r *http.Request) error {
 	return writeEmployee(w, http.StatusOK, e)
 }
 
-func (s *server) photo(w http.ResponseWriter, r *http.Request) error {
-	k, err := pathKey(r)
-	if err != nil {
-		return err
-	}
+func (s *server) photo(w http.ResponseWriter, r *http.Request, k keys.Key) error {
 	photo, e, err := s.company.photo(r.Context(), k)
 	if err != nil {
 		return err
@@ -215,7 +198,7 @@ func (s *server) changes(w http.ResponseWriter, r *http.Request) error {
 			return badRequest("n must be 1 to " + strconv.Itoa(maxChanges))
 		}
 	}
-	records, err := newestChanges(r.Context(), s.company.changes, n)
+	records, err := table.Collect(s.company.changes.Tail(r.Context(), n))
 	if err != nil {
 		return err
 	}
@@ -243,13 +226,15 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// pathKey returns the key of the employee in the path of a request.
-func pathKey(r *http.Request) (keys.Key, error) {
-	id, err := strconv.Atoi(r.PathValue("id"))
-	if err != nil {
-		return keys.Key{}, badRequest("the ID is not a number")
+// ofEmployee returns a handler that reads the key of an employee from the path of a request.
+func ofEmployee(handle func(http.ResponseWriter, *http.Request, keys.Key) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		id, err := strconv.Atoi(r.PathValue("id"))
+		if err != nil {
+			return badRequest("the ID is not a number")
+		}
+		return handle(w, r, keyOf(r.PathValue("department"), id))
 	}
-	return keyOf(r.PathValue("department"), id), nil
 }
 
 func readJSON(w http.ResponseWriter, r *http.Request, v any) error {
