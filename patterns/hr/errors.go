@@ -40,7 +40,7 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, errBusy): // wraps table.ErrChanged, but the client has sent no If-Match
 		return http.StatusServiceUnavailable
-	case errors.Is(err, table.ErrChanged):
+	case errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNoETag):
 		return http.StatusPreconditionFailed
 	case errors.As(err, &key), errors.As(err, &limit), errors.As(err, &value):
 		return http.StatusBadRequest

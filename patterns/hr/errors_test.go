@@ -26,6 +26,7 @@ func TestStatuses(t *testing.T) {
 		"index.ErrTaken":          index.ErrTaken,
 		"table.ErrExists":         table.ErrExists,
 		"table.ErrChanged":        table.ErrChanged,
+		"table.ErrNoETag":         table.ErrNoETag,
 		"http.MaxBytesError":      &http.MaxBytesError{},
 		"table.ErrUnreachable":    table.ErrUnreachable,
 		"table.ErrOutbox":         table.ErrOutbox,

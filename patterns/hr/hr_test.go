@@ -125,7 +125,9 @@ func TestStory(t *testing.T) {
 		pause()
 		match := http.Header{"If-Match": {etag}}
 		c.send(428, "PATCH", "/employees/Sales/223", `{"salary":6000000}`, nil)
-		c.send(412, "PATCH", "/employees/Sales/223", `{"salary":6000000}`, http.Header{"If-Match": {`"x"`}})
+		for _, other := range []string{`"eA"`, `"x"`, "*"} {
+			c.send(412, "PATCH", "/employees/Sales/223", `{"salary":6000000}`, http.Header{"If-Match": {other}})
+		}
 		c.send(400, "PATCH", "/employees/Sales/223", `{"salary":-1}`, match)
 		newer := c.send(204, "PATCH", "/employees/Sales/223", `{"salary":6000000}`, match).Header().Get("ETag")
 		c.send(412, "PATCH", "/employees/Sales/223", `{"salary":7000000}`, match)
