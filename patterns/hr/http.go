@@ -74,8 +74,8 @@ func (s *server) routes() http.Handler {
 	return mux
 }
 
-// fail writes the error to the log, and its status to the client. The texts of the library are for the log: they contain keys and
-// addresses of the account.
+// fail writes the error to the log, and its status to the client. The texts of the library are for the log: they contain keys,
+// and may contain addresses of the account.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := statusOf(err)
 	text := http.StatusText(status)

@@ -12,9 +12,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// newWorker returns the worker of the company. Each process of the service runs one. The worker appends changes to the log, deletes
-// index rows of old e-mail addresses, finishes the moves of crashed programs, and deletes commit records a day later. A worker that has a
-// handler of the table needs no eventual.Transactions for the moves.
+// newWorker returns the worker of the company. Each process of the service runs one. The worker appends changes to the log, finishes or
+// rolls back the writes of crashed programs, such as moves, and deletes commit records a day later. index.Handler lets the worker roll
+// back writes in the table emails, too. A table without any handler needs eventual.Transactions.
 func newWorker(c *company, acc *account.Account, common table.Common) (*eventual.Worker, error) {
 	handlers := []eventual.Handler{
 		eventual.NewHandler(changeKind, c.staff, func(ctx context.Context, j eventual.Job, change Change) error {
