@@ -35,6 +35,12 @@ func TestOperationsPage(t *testing.T) {
 	expectPage(t, "docs/operations.md", "operations_example_test.go", `^ops`)
 }
 
+// TestServicePage: docs/service.md contains the functions open and ensure of patterns/hr.
+func TestServicePage(t *testing.T) {
+	t.Parallel()
+	expectPage(t, "docs/service.md", "patterns/hr/company.go", `^(open|ensure)$`)
+}
+
 // expectPage fails unless the blocks of Go in a page are the bodies of the functions with certain names in a file, and its parts
 // between comments "page:".
 func expectPage(t *testing.T, page, name, functions string) {

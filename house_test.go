@@ -79,11 +79,12 @@ var arrows = map[string][]string{
 
 	"integration": {}, "integration/peers": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
+	"patterns/hr":         {"account", "eventual", "index", "keys", "largeentity", "logtail", "maintain", "storagetest", "table"},
 	"patterns":            {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
 }
 
 // programs are the folders of public programs and tests.
-var programs = []string{"integration", "integration/peers", "patterns", "patterns/quickstart", "storagetest/conformance"}
+var programs = []string{"integration", "integration/peers", "patterns", "patterns/hr", "patterns/quickstart", "storagetest/conformance"}
 
 // TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as
 // literals.
