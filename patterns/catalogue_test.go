@@ -48,11 +48,13 @@ func run(t testing.TB, args ...string) []byte {
 	return out.Bytes()
 }
 
+// golden contains the output of the catalogue.
+const golden = "testdata/catalogue.txt"
+
 // TestCatalogue compares the output of all recipes, with their requests, with testdata/catalogue.txt.
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
 	got := duration.ReplaceAll(run(t), []byte("in … s\n"))
-	const golden = "testdata/catalogue.txt"
 	if *update {
 		if err := os.WriteFile(golden, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -212,7 +214,7 @@ func TestWrongArguments(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"nonsense", "unknown command"}, {"run", "unknown command"}, {"list more", "unknown command"}, {"run nonsense", `"nonsense"`},
 		{"-on mars", "-on mars"}, {"-on env", "AZURE_STORAGE_CONNECTION_STRING"},
-		{"poison", "want list"}, {"poison list", "want list"}, {"poison bury q", "want list"}, {"poison replay q", "want list"},
+		{"poison", "want list"}, {"poison list", "want list"}, {"poison bury moves", "want list"}, {"poison replay moves", "want list"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var out bytes.Buffer

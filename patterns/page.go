@@ -68,6 +68,9 @@ func (s step) Drawn() *sequence {
 	return q
 }
 
+// ShowsRows reports whether the step shows the rows of a table, perhaps none.
+func (s step) ShowsRows() bool { return s.Rows != nil }
+
 // lane returns the table, queue or container of a request, and what remains of its path.
 func (r request) lane() (lane, rest string) {
 	lane = r.What

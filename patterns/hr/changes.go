@@ -46,10 +46,9 @@ func changeOf(c *maintain.Change[Employee]) (Change, bool) {
 	return change, true
 }
 
-// appendChange is the handler of the effect. A worker may call it several times for one write. The operation ID of the write identifies the
-// record, so the log contains the change once. Each write of this service changes one employee; a program that changes several
-// employees in one transaction needs an ID for each of them.
+// appendChange is the handler of the effect. A worker may call it several times for one write. The operation ID of the write and the RowKey
+// of the employee identify the record, so the log contains the change once.
 func appendChange(ctx context.Context, log *logtail.Log[Change], j eventual.Job, change Change) error {
-	_, err := log.AppendOnce(ctx, j.OperationID, j.CommitRecord.Time(), &change)
+	_, err := log.AppendOnce(ctx, j.OperationID+"-"+j.Effect.RowKey, j.CommitRecord.Time(), &change)
 	return err
 }

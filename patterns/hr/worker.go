@@ -7,20 +7,18 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // newWorker returns the worker of the company. Each process of the service runs one. The worker appends changes to the log, finishes or
-// rolls back the writes of crashed programs, such as moves, and deletes commit records a day later. index.Handler lets the worker roll
-// back writes in the table emails, too. A table without any handler needs eventual.Transactions.
+// rolls back the writes of crashed programs, such as moves, also in the table emails, and deletes commit records a day later. A table
+// with other rows elsewhere needs index.Handler, too, and a table without any handler eventual.Transactions.
 func newWorker(c *company, acc *account.Account, common table.Common) (*eventual.Worker, error) {
 	handlers := []eventual.Handler{
 		eventual.NewHandler(changeKind, c.staff, func(ctx context.Context, j eventual.Job, change Change) error {
 			return appendChange(ctx, c.changes, j, change)
 		}),
-		index.Handler(c.staff),
 	}
 	return eventual.NewWorker(acc.Queue(notifications), acc.Queue("staff-poison"), handlers, &eventual.WorkerOptions{
 		Common:  common,
