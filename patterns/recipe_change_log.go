@@ -100,6 +100,13 @@ var changeLog = recipe{
 				jones, err = staff.Insert(ctx, &staffMember{Department: "Sales", ID: 223, LastName: "Jones", Salary: 50_000})
 				return err
 			}},
+			{"hire two in one transaction, which has one operation ID", func() error {
+				next()
+				_, err := table.Transact(ctx,
+					staff.InsertOp(&staffMember{Department: "Sales", ID: 224, LastName: "Li", Salary: 48_000}),
+					staff.InsertOp(&staffMember{Department: "Sales", ID: 225, LastName: "Smith", Salary: 60_000}))
+				return err
+			}},
 			{"raise the salary: the transaction of the write contains the effect", func() error {
 				next()
 				jones.Value.Salary = 56_000
@@ -134,7 +141,7 @@ var changeLog = recipe{
 			}
 		}
 		return r.Naive("write the entity, crash, and append never", func() error {
-			if _, err := plain.Insert(ctx, &staffMember{Department: "Sales", ID: 224, LastName: "Cao"}); err != nil {
+			if _, err := plain.Insert(ctx, &staffMember{Department: "Sales", ID: 226, LastName: "Cao"}); err != nil {
 				return err
 			}
 			r.Answer("Cao is hired, and the log does not say so")

@@ -28,6 +28,8 @@ func TestElsewhere(t *testing.T) {
 			Old: "		case record.State != commit.Done:\n", New: "		case record.State != commit.Pending:\n", Test: "TestReconcile"},
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
+		{Name: "a worker does not know the tables of unique values", File: "eventual/registry.go",
+			Old: "m.Typed().(maintain.RemoteWriter); is {", New: "m.Typed().(maintain.RemoteWriter); is && i < 0 {", Test: "TestGlobalWorkers"},
 		{Name: "a conflict ends the execution", File: "internal/reconcile/reconcile.go",
 			Old: "		return conflict, err\n", New: "		return conflict && false, nil\n", Test: "TestElsewhereSchedules"},
 		{Name: "an effect lacks the old rows", File: "index/elsewhere_maintainer.go",

@@ -14,6 +14,8 @@ func TestLargeentity(t *testing.T) {
 	}
 	some := []string{"-test.short"}
 	mutants.Run(t, "./largeentity", []mutants.Mutant{
+		{Name: "a value is not copied", File: "largeentity/copy.go",
+			Old: "	if b.name == \"\" {\n", New: "	if true {\n", Test: "TestMove"},
 		{Name: "a blob that the service does not delete ends the sweep", File: "largeentity/sweeper.go",
 			Old: "case errors.As(err, &re) && (", New: "case errors.As(err, &re) && false && (", Test: "TestSweepKept"},
 		{Name: "the new blob's row replaces another", File: "largeentity/links.go",
@@ -84,6 +86,8 @@ func TestLargeentity(t *testing.T) {
 			Old: "m.as(engine.Move{Restored: archived.Incarnation})", New: "m.as(engine.Move{})", Test: "TestDestination"},
 	})
 	mutants.Run(t, "./maintain", []mutants.Mutant{
+		{Name: "a move is an insert", File: "maintain/maintainer.go",
+			Old: "	if k == nil || !this {\n", New: "	if true {\n", Test: "ExampleChange_MovedFrom"},
 		{Name: "nothing is called after the commit", File: "internal/engine/execute.go",
 			Old: "		w.currentPlan.after.run(ctx)\n", New: "", Test: "TestAfterCommit"},
 		{Name: "a call that is taken back is made", File: "internal/engine/aftercommit.go",

@@ -73,6 +73,8 @@ func TestLogtail(t *testing.T) {
 			Old: "end = earlier(known.upTo, final)", New: "end = earlier(known.upTo, known.upTo)", Test: "TestFollowByPeriodClockStepsBack"},
 		{Name: "a follower skips what others have dropped", File: "logtail/calendar.go",
 			Old: "if dropped && !beginning {", New: "if dropped && !beginning && false {", Test: "TestFollowDroppedByOthers"},
+		{Name: "a record with an ID that is stored already is an error", File: "logtail/appendonce.go",
+			Old: "err != nil && !errors.Is(err, table.ErrExists)", New: "err != nil && !errors.Is(err, table.ErrChanged)", Test: "TestAppendOnce"},
 		{Name: "a drop is reported in the state before", File: "logtail/drop.go",
 			Old: "*e = *fresh", New: "e = fresh", Test: "TestDropAfterConflict"},
 	})
