@@ -14,6 +14,8 @@ func TestEventual(t *testing.T) {
 	}
 	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
+		{Name: "a move is an insert", File: "maintain/maintainer.go",
+			Old: "	if k == nil || !this {\n", New: "	if k == nil || true {\n", Test: "TestOnMove"},
 		{Name: "the message of a write that may still commit is deleted", File: "internal/engine/record_store.go",
 			Old: "\tswitch state, err := t.abort(ctx, partition, id, remotes...); {\n", New: "\tswitch state, err := RecordAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
 		{Name: "notifications are not hidden", File: "eventual/outbox.go",

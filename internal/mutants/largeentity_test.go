@@ -86,8 +86,6 @@ func TestLargeentity(t *testing.T) {
 			Old: "m.as(engine.Move{Restored: archived.Incarnation})", New: "m.as(engine.Move{})", Test: "TestDestination"},
 	})
 	mutants.Run(t, "./maintain", []mutants.Mutant{
-		{Name: "a move is an insert", File: "maintain/maintainer.go",
-			Old: "	if k == nil || !this {\n", New: "	if true {\n", Test: "ExampleChange_MovedFrom"},
 		{Name: "nothing is called after the commit", File: "internal/engine/execute.go",
 			Old: "		w.currentPlan.after.run(ctx)\n", New: "", Test: "TestAfterCommit"},
 		{Name: "a call that is taken back is made", File: "internal/engine/aftercommit.go",
