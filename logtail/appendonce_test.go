@@ -93,5 +93,14 @@ func TestAppendOnceRefused(t *testing.T) {
 			t.Errorf("%s: got error %v, want a %T", what, err, c.as)
 		}
 	}
+	if _, err := claims.In(keys.Raw("a/b")).AppendOnce(t.Context(), "a", time.Now(), &claim{}); !errors.As(err, &key) {
+		t.Errorf("an invalid source: got error %v, want a %T", err, key)
+	}
 	testkit.Expect(t, "requests", s.Count(), requests.Counts{})
+	if _, err := s.Tables().DeleteTable(t.Context(), "claims", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := claims.AppendOnce(t.Context(), "a", time.Now(), &claim{}); !errors.Is(err, table.ErrTableNotFound) {
+		t.Errorf("without the table: got error %v, want ErrTableNotFound", err)
+	}
 }
