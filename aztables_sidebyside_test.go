@@ -198,9 +198,13 @@ func TestAztablesTypes(t *testing.T) {
 	fatal(t, err)
 	expect := func(after string, want map[string]storagetest.Type) {
 		t.Helper()
+		got := map[string]storagetest.Type{}
 		for _, p := range x.row().Properties {
-			if w := want[p.Name]; w != "" && p.Type != w {
-				t.Errorf("after %s: got %s of type %s, want %s", after, p.Name, p.Type, w)
+			got[p.Name] = p.Type
+		}
+		for name, w := range want {
+			if got[name] != w {
+				t.Errorf("after %s: got %s of type %q, want %s", after, name, got[name], w)
 			}
 		}
 	}

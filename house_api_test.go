@@ -19,7 +19,7 @@ func TestAPI(t *testing.T) {
 	var got []string
 	for _, p := range load(t) {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.path, module), "/")
-		if name != "" && !strings.Contains(name, "internal") && !slices.Contains(programs, name) {
+		if isPublic(name) {
 			got = append(got, api(name, p.pkg)...)
 		}
 	}

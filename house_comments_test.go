@@ -16,7 +16,7 @@ func TestComments(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	for name := range arrows {
-		if name == "" || strings.Contains(name, "internal") || slices.Contains(programs, name) {
+		if !isPublic(name) {
 			continue
 		}
 		for _, path := range glob(t, filepath.Join(name, "*.go")) {

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
@@ -82,15 +83,21 @@ func TestOperations(t *testing.T) {
 	if hired != "Jones" {
 		t.Errorf("got hired %q, want Jones", hired)
 	}
-	if sent, err := opsNotify(t.Context(), outbox, staff); sent != 0 || err != nil {
-		t.Errorf("NotifyPending: got %d notifications and error %v, want none", sent, err)
+	_, err = staff.Insert(t.Context(), &Employee{Department: "Sales", ID: "000225", Name: "Smith"}) // no worker runs
+	fatal(t, err)
+	later, err := eventual.NewOutbox(acc.Queue("staff-notifications"), &eventual.OutboxOptions{Common: table.Common{
+		Now: func() time.Time { return time.Now().Add(time.Hour) },
+	}})
+	fatal(t, err)
+	if sent, err := opsNotify(t.Context(), later, staff); sent != 1 || err != nil {
+		t.Errorf("NotifyPending: got %d notifications and error %v, want one, of the pending write", sent, err)
 	}
 	indexed := openStaff(t, acc.Tables())
 	if _, err := addIndex(t.Context(), indexed); err != nil {
 		t.Error(err)
 	}
 	report, err := opsVerify(t.Context(), attach(t, indexed), "")
-	if err != nil || !report.Sound() || report.Entities != 1 {
-		t.Errorf("verify.Run: got %+v, error %v, want a sound table with 1 entity", report, err)
+	if err != nil || !report.Sound() || report.Entities != 2 {
+		t.Errorf("verify.Run: got %+v, error %v, want a sound table with 2 entities", report, err)
 	}
 }

@@ -50,7 +50,7 @@ var suites = []suite{
 // on the emulator, for comparison. The emulator does not see there that requests use HTTPS.
 func TestGoSDK(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles the tests of other modules")
+		t.Skip("-short: compiles the tests of other modules")
 	}
 	t.Parallel()
 	var settings map[string]string
