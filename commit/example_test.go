@@ -164,7 +164,7 @@ func ExampleRecords_FinishPrepared() {
 	check(staff.Move(ctx, e))
 	for partition, err := range staff.Partitions(ctx) {
 		check(err)
-		n, err := commit.Of(staff).FinishPrepared(ctx, partition, time.Now().Add(-10*time.Minute))
+		n, err := commit.Of(staff).FinishPrepared(ctx, partition, time.Now().Add(-10*time.Minute), nil)
 		fmt.Println(partition, n, err)
 	}
 	// Output:

@@ -164,20 +164,44 @@ func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, 
 	return deleted, table.ErrorOf(err)
 }
 
+// FinishOptions are the options of [Records.FinishPrepared]. The zero value leaves orphans.
+type FinishOptions struct {
+	// Orphans says what becomes of orphans that are older than Retention.
+	Orphans Orphans
+}
+
+// Orphans says what becomes of an orphan: what a write over several partitions has prepared, and whose commit record cannot be read,
+// because its table is gone, or is none of the handle's Options.MovedFrom.
+type Orphans int
+
+// The values of Orphans.
+const (
+	LeaveOrphans    = Orphans(engine.LeaveOrphans)    // they stay
+	CommitOrphans   = Orphans(engine.CommitOrphans)   // as if the write had committed: no entity of a move is lost
+	RollBackOrphans = Orphans(engine.RollBackOrphans) // as if the write had been given up: forged rows are removed
+)
+
 // FinishPrepared ends what writes over several partitions, such as [table.Table.Move], have left in a partition: those that began
 // before a time, by their writers' clocks. A committed write is finished there, any other is rolled back. Workers do that when they
 // receive the message of the write, and so does each program that reads such a row by its key; FinishPrepared is for messages that
 // were lost. Give a time at least a few minutes ago, or writes that are under way are rolled back. It returns how many it has ended.
 //
-// Errors: table.ErrRanged if the client's signature is for a range of rows; those of reads and writes. Requests: 1 for each 1,000
-// rows, and for each write 3 and 1 for each of its rows. Idempotent.
-func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, before time.Time) (finished int, err error) {
+// Errors: table.ErrRanged if the client's signature is for a range of rows; a *table.HomeError of the first orphan that is left, after
+// all others; those of reads and writes. Requests: 1 for each 1,000 rows, and for each write 3 and 1 for each of its rows. Idempotent.
+func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, before time.Time, o *FinishOptions) (finished int, err error) {
+	if o == nil {
+		o = &FinishOptions{}
+	}
 	const method = "FinishPrepared"
 	ctx, end := in.engine.Span(ctx, method)
 	defer func() { end(err) }()
 	pk, err := partition.Result()
 	if err == nil {
-		finished, err = in.engine.FinishPrepared(ctx, pk, before)
+		var left []*engine.HomeError
+		finished, left, err = in.engine.FinishPrepared(ctx, pk, before, engine.Orphans(o.Orphans))
+		if err == nil && len(left) > 0 {
+			err = left[0]
+		}
 	}
 	return finished, in.opError(method, keys.Key{}, err)
 }

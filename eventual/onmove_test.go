@@ -36,7 +36,7 @@ func TestOnMove(t *testing.T) {
 	noError(t, err)
 	staff, err := maintain.WithOutbox(plain, o.out, news)
 	noError(t, err)
-	others, err := table.New(o.acc.Tables(), "others", schema, &table.Options{Common: c})
+	others, err := table.New(o.acc.Tables(), "others", schema, &table.Options{Common: c, MovedFrom: []string{"staff"}})
 	noError(t, err)
 	noError(t, others.Ensure(ctx))
 	others, err = maintain.WithOutbox(others, o.out, news)

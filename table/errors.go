@@ -117,7 +117,7 @@ func (e *OpError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 // brief returns an error's text, without the text of the service's error, which prints the whole response.
 func brief(err error) string {
 	switch err.(type) {
-	case *UnknownError, *DerivedError, foreign:
+	case *UnknownError, *DerivedError, *HomeError, foreign:
 		return err.Error()
 	case *BatchError:
 		return err.Error()
@@ -175,6 +175,21 @@ func (e *VersionError) Error() string {
 	}
 	return fmt.Sprintf("%s, and only a whole row can be upgraded to %d", s, e.Want)
 }
+
+// HomeError is returned if a row is prepared by a write over several partitions, such as [Table.MoveTo], whose commit record cannot be
+// read: its table is gone, or is none of Options.MovedFrom. Err is the service's error, if there is one.
+type HomeError struct {
+	Row       keys.Key
+	Table     string // of the commit record
+	Partition string
+	Gone      bool // the table does not exist
+	Err       error
+}
+
+func (e *HomeError) Error() string { return (*engine.HomeError)(e).Error() }
+
+// Unwrap returns Err.
+func (e *HomeError) Unwrap() error { return e.Err }
 
 // TypeError is a Go type that cannot be stored. New and view.Of return it.
 type TypeError struct {
@@ -237,6 +252,8 @@ func public(err error) error {
 		return &DerivedError{e.Maintainer, e.Key, e.Owner, public(e.Err)}
 	case *engine.VersionError:
 		return (*VersionError)(e)
+	case *engine.HomeError:
+		return (*HomeError)(e)
 	case *engine.TokenError:
 		return (*TokenError)(e)
 	case *engine.UnknownError:

@@ -30,16 +30,16 @@ func ExampleTable_Move() {
 func ExampleTable_MoveTo() {
 	ctx := context.Background()
 	service := storagetest.New(nil).Tables()
-	var tables []*table.Table[employee]
-	for _, name := range []string{"staff", "pensioners"} {
-		plain, err := table.New(service, name, staffSchema, nil)
+	open := func(name string, o *table.Options) *table.Table[employee] {
+		plain, err := table.New(service, name, staffSchema, o)
 		check(err)
 		check(plain.Ensure(ctx))
 		t, err := maintain.WithOutbox(plain, exampleOutboxOfAll)
 		check(err)
-		tables = append(tables, t)
+		return t
 	}
-	staff, pensioners := tables[0], tables[1]
+	staff := open("staff", nil)
+	pensioners := open("pensioners", &table.Options{MovedFrom: []string{"staff"}})
 	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 67})
 	check(err)
 	check(staff.MoveTo(ctx, pensioners, e))

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -36,8 +37,9 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 }
 
 // MoveTo is [Table.Move] to another table of the same service, by a handle of it. The key follows from the fields of e.Value by the
-// schema of that handle. Both handles have the same outbox. Until workers have finished the moves of crashed programs, or
-// commit.Records.FinishPrepared has, the old table must exist: reading such an entity needs its commit record there.
+// schema of that handle. Both handles have the same outbox. Each handle of the new table names the old one in Options.MovedFrom, also
+// in programs that do not move. Until workers have finished the moves of crashed programs, or commit.Records.FinishPrepared has, the
+// old table must exist: reading such an entity needs its commit record there, and fails with a *HomeError if it is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {
 	if other == nil {
 		return t.h.opError("MoveTo", keys.Key{}, &ValueError{Field: "other", Reason: "is nil"})
@@ -62,6 +64,8 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 	case err != nil:
 	case !h.engine.SameService(other.engine):
 		err = &ValueError{Field: "other", Reason: "is a table of another service; give one of the same client"}
+	case !other.engine.Knows(h.engine.Name):
+		err = &ValueError{Field: "other", Reason: fmt.Sprintf("does not name table %q in Options.MovedFrom; make all handles of table %q with it", h.engine.Name, other.engine.Name)}
 	case wire.IsNil(a):
 		err = &ValueError{Field: "outbox", Reason: "is missing: make the handle by maintain.WithOutbox, so that workers finish the moves of crashed programs"}
 	case wire.IsNil(b) || !engine.SameOutbox(a, b):

@@ -68,6 +68,7 @@ type Stats struct {
 	Rows     int // that were read
 	Foreign  int // rows of other types, which were left out
 	Skipped  int // rows that could not be read, and that Query.Skip left out
+	Damaged  int // rows with a mark of a write in a table that the handle does not know (Options.MovedFrom): they are as before it
 }
 
 // Class is how the service finds the rows of a query. It decides what the query costs.

@@ -27,6 +27,11 @@ type Options struct {
 	// read first and written by its ETag, and the write fails with ErrUnknownMaintainer if the row has derived rows that this
 	// handle does not maintain. Handles with maintainers always read first.
 	BlindWrites bool
+
+	// MovedFrom names the other tables from which [Table.MoveTo] moves entities to this one. All handles of this table name them,
+	// until the moves of crashed programs are finished. Rows that name any other table in a mark are shown as before the mark, and
+	// count in Stats.Damaged, so that a forged row does not make other programs read or write elsewhere.
+	MovedFrom []string
 }
 
 // Table reads and writes entities of type T, a struct, in one table. It is safe for concurrent use. With T = [Row] it reads
@@ -159,6 +164,12 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 	if s.parts > 0 && o.BlindWrites {
 		return fail(&ValueError{Field: "Options.BlindWrites", Reason: "is set, but a write must know the parts of the entity that it replaces"})
 	}
+	for _, name := range o.MovedFrom {
+		if err := engine.CheckTableName(name); err != nil {
+			return fail(err)
+		}
+	}
+	t = t.WithHomes(o.MovedFrom...)
 	return handle{t.With(engine.Mode{BlindWrites: o.BlindWrites, Parts: s.parts, Schema: s}), s}, nil
 }
 

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -15,6 +16,10 @@ type Options struct {
 
 	// Repair repairs faults. Without it, Run only reports them.
 	Repair bool
+
+	// Orphans says what Repair does with what a write over several partitions has prepared more than a day ago, if its commit record
+	// cannot be read; see commit.Records.FinishPrepared. By default Run reports it, with Repair, as Orphaned.
+	Orphans commit.Orphans
 
 	// Token is the token of an earlier Report. Run resumes behind the partitions that were finished.
 	Token string

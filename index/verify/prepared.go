@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -19,8 +20,7 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 		return nil
 	}
 	before := e.Options.Now().Add(-leastAge)
-	n, err := e.FinishPrepared(ctx, r.opt.Partition.String(), before)
-	r.noteFinished(n)
+	err := r.finishIn(ctx, e, r.opt.Partition.String(), before)
 	done := map[string]bool{strings.ToLower(e.Name): true}
 	for _, d := range r.elsewhere {
 		name := strings.ToLower(d.Table().Name)
@@ -28,8 +28,17 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 			continue
 		}
 		done[name] = true
-		n, err = d.Table().FinishPrepared(ctx, "", before)
-		r.noteFinished(n)
+		err = r.finishIn(ctx, d.Table(), "", before)
 	}
 	return table.ErrorOf(err)
+}
+
+// finishIn ends such writes in a table, and reports the orphans that are left.
+func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, partition string, before time.Time) error {
+	n, left, err := t.FinishPrepared(ctx, partition, before, engine.Orphans(r.opt.Orphans))
+	r.noteFinished(n)
+	for _, orphan := range left {
+		r.recorder.noteFault(Fault{Kind: Orphaned, Row: orphan.Row, Err: table.ErrorOf(orphan)})
+	}
+	return err
 }

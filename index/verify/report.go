@@ -17,11 +17,12 @@ const (
 	StateMismatch                       // the entity's maintainer state (_ix) is lost, or lists other rows than the entity has
 	DuplicateValue                      // two entities have one unique value, or one place for details; not repaired
 	Unreadable                          // the entity cannot be read, or no key can be made of it; its rows are not compared
+	Orphaned                            // a write over several partitions has prepared rows, and its commit record cannot be read; see Options.Orphans
 )
 
 // String returns the kind in words.
 func (k FaultKind) String() string {
-	if names := [...]string{"no fault", "missing", "dangling", "stale", "state mismatch", "duplicate value", "unreadable"}; k >= 0 && int(k) < len(names) {
+	if names := [...]string{"no fault", "missing", "dangling", "stale", "state mismatch", "duplicate value", "unreadable", "orphaned"}; k >= 0 && int(k) < len(names) {
 		return names[k]
 	}
 	return fmt.Sprintf("FaultKind(%d)", int(k))

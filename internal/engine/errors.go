@@ -44,6 +44,55 @@ var (
 	ErrRanged            = errors.New("the signature is for a range of keys, so the rest of the table is not visible")
 )
 
+// HomeError is table.HomeError.
+type HomeError struct {
+	Row       keys.Key
+	Table     string
+	Partition string
+	Gone      bool
+	Err       error
+}
+
+func (e *HomeError) Error() string {
+	why := "is not one of the tables that this handle believes: name it in Options.MovedFrom if entities move from there"
+	if e.Gone {
+		why = "does not exist any more"
+	}
+	return fmt.Sprintf("the row %v was prepared by a write whose commit record is in table %q, which %s; commit.Records.FinishPrepared ends such writes by FinishOptions.Orphans", e.Row, e.Table, why)
+}
+
+func (e *HomeError) Unwrap() error { return e.Err }
+
+// damagedError is the error of a preparation or a commit record that cannot be read.
+type damagedError struct{ err error }
+
+func (e damagedError) Error() string { return e.err.Error() }
+func (e damagedError) Unwrap() error { return e.err }
+
+// damaged returns a damagedError for an error of what a row contains, and any other error as it is.
+func damaged(err error) error {
+	var ve *VersionError
+	var de *DecodeError
+	if errors.As(err, &ve) || errors.As(err, &de) {
+		return damagedError{err}
+	}
+	return err
+}
+
+// isDamage reports whether an error is that of a mark that is not believed: its commit record is in a table that the handle does not
+// know, or what it names cannot be read.
+func isDamage(err error) bool {
+	var he *HomeError
+	var de damagedError
+	return errors.As(err, &he) && !he.Gone || errors.As(err, &de)
+}
+
+// isHomeError reports whether an error is that of a commit record that cannot be read.
+func isHomeError(err error) bool {
+	var he *HomeError
+	return errors.As(err, &he)
+}
+
 // Error is an error as this package returns it. Package table makes it one of its own.
 type Error = error
 
@@ -172,6 +221,7 @@ func (f UserCodeError) Is(target error) bool {
 
 // The errors of this package print no responses of the service.
 func (*Condition) brief()    {}
+func (*HomeError) brief()    {}
 func (*Explained) brief()    {}
 func (*DerivedError) brief() {}
 func (*BatchError) brief()   {}
@@ -216,7 +266,7 @@ func sentence(re *azcore.ResponseError) string {
 // request that ran out of time.
 func conditioned(ctx context.Context, err error) error {
 	switch err.(type) {
-	case *Condition, *DecodeError:
+	case *Condition, *DecodeError, *HomeError:
 		return err // of what has been read
 	}
 	err = wire.Redact(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 const markProperty = reserved.Mark
@@ -51,12 +52,26 @@ func markOf(v edm.Value) (m mark, marked bool) {
 	}
 	m = mark{id: parts[0], home: Remote{parts[1], parts[2]}, what: fate(parts[3]), etag: azcore.ETag(parts[5])}
 	var err error
-	if m.image, err = strconv.Atoi(parts[4]); err != nil || CheckTableName(m.home.Table) != nil {
+	if m.image, err = strconv.Atoi(parts[4]); err != nil || checkRemote(m.home) != nil {
+		return mark{}, false
+	}
+	if m.what != fateInsert && m.what != fateReplace && m.what != fateDelete {
 		return mark{}, false
 	}
 	_, err = TimeOf(m.id)
 	return m, err == nil
 }
+
+// checkRemote returns the error of a place that no row can have.
+func checkRemote(r Remote) error {
+	if err := CheckTableName(r.Table); err != nil {
+		return err
+	}
+	return keys.Stored(r.Partition, "r").Err()
+}
+
+// existed reports whether the row existed before the mark.
+func (m mark) existed() bool { return m.what != fateInsert }
 
 // unmarked returns columns without a mark.
 func unmarked(columns []edm.Column) []edm.Column { return Without(columns, reserved.Mark) }

@@ -291,7 +291,7 @@ func (p *pager) viewed(ctx context.Context, body []byte) (_ []byte, v *markView,
 			return body, nil, nil
 		}
 		if v == nil {
-			v = &markView{table: p.table, known: map[string]bool{}, ended: map[string]bool{}, void: map[string]bool{}}
+			v = &markView{table: p.table, stats: p.stats, known: map[commitPlace]bool{}, ended: map[marked]bool{}, void: map[marked]bool{}, torn: map[marked]bool{}}
 		}
 		again, err := v.look(ctx, body)
 		if err != nil || !again {

@@ -54,7 +54,8 @@ func (t *Table) sweepRemotes(ctx context.Context, r *Row) error {
 
 // FinishPrepared ends the writes over several partitions that began before a time and have not ended in a partition, or in any if it
 // is "", which takes a scan of the table; see commit.Records.FinishPrepared.
-func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time) (finished int, err error) {
+// It goes on behind orphans, and returns those that are left.
+func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans Orphans) (finished int, left []*HomeError, err error) {
 	var all []keys.Key
 	plain := t.Plain()
 	err = plain.each(ctx, preparationFilter(partition, before), "", func(r *Row) bool {
@@ -65,14 +66,24 @@ func (t *Table) FinishPrepared(ctx context.Context, partition string, before tim
 		return true
 	})
 	for _, k := range all {
-		if err == nil {
-			if err = plain.finishPrepared(ctx, k.PartitionKey(), strings.TrimPrefix(k.RowKey(), reserved.Prepared), nil); err == nil {
-				finished++
-			}
+		if err != nil {
+			return finished, left, err
+		}
+		id := strings.TrimPrefix(k.RowKey(), reserved.Prepared)
+		by := finisher{}
+		if t.recent(id) != nil { // the table of the commit record of a younger write may be back in a moment
+			by.orphans = orphans
+		}
+		var orphan *HomeError
+		switch err = plain.finishPrepared(ctx, k.PartitionKey(), id, by); {
+		case err == nil:
+			finished++
+		case errors.As(err, &orphan):
+			left, err = append(left, orphan), nil
 		}
 	}
 	if err == nil && t.RangedRows() {
 		err = ErrRanged
 	}
-	return finished, err
+	return finished, left, err
 }

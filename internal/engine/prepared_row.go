@@ -93,6 +93,9 @@ func preparationOf(r *Row) (*preparation, error) {
 	if text.Len() > 0 && json.Unmarshal([]byte(text.String()), &p.rows) != nil {
 		return nil, &DecodeError{Field: preparedProperty, Reason: "is not the JSON of prepared rows"}
 	}
+	if len(p.rows) >= maxOperations {
+		return nil, &DecodeError{Field: preparedProperty, Reason: "contains more rows than a transaction"}
+	}
 	return p, nil
 }
 

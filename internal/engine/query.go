@@ -60,6 +60,7 @@ type Stats struct {
 	Rows     int
 	Foreign  int
 	Skipped  int
+	Damaged  int
 }
 
 // Class is how the service finds the rows of a query.

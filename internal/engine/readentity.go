@@ -104,10 +104,10 @@ func (t *Table) readRows(ctx context.Context, k keys.Key, last uint8) (a *assemb
 			return a, err
 		}
 		ended, err := t.resolve(ctx, k, m, n)
-		if err != nil && !mayNotWrite(err) {
+		if err != nil && !mayNotWrite(err) && !isDamage(err) {
 			return nil, err
 		}
-		view = view || ended // another program may have written the mark back
+		view = view || ended || err != nil // another program may have written the mark back
 	}
 	return nil, &Condition{ErrContended, errPrepared}
 }

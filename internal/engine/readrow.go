@@ -43,6 +43,8 @@ func (t *Table) openRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 		}
 		ended, err := t.resolve(ctx, k, m, n)
 		switch {
+		case isDamage(err): // the row is as it was before the mark
+			return viewed(in, unmarked(columns), m.existed())
 		case mayNotWrite(err):
 			return t.viewRow(ctx, k)
 		case err != nil:

@@ -7,6 +7,14 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
+// believing returns a handle that believes commit records in the home of a write.
+func (t *Table) believing(home Remote) *Table {
+	if t.Knows(home.Table) {
+		return t
+	}
+	return t.WithHomes(home.Table)
+}
+
 // place is where the commit record of the write is.
 func (w *write) place() Remote { return Remote{w.table.Name, w.partition()} }
 
@@ -15,7 +23,7 @@ func (w *write) place() Remote { return Remote{w.table.Name, w.partition()} }
 func (w *write) rollBack(ctx context.Context) (failed error) {
 	home := w.place()
 	for _, m := range w.currentPlan.remotes {
-		if err := m.table.finishPrepared(ctx, m.at.Partition, w.id, &home); err != nil {
+		if err := m.table.believing(home).finishPrepared(ctx, m.at.Partition, w.id, finisher{home: &home, exclude: true}); err != nil {
 			failed = err
 		}
 	}
@@ -58,7 +66,8 @@ func (w *write) finishRemote(ctx context.Context, m *remote) {
 			}
 		}
 	}
-	_ = m.table.finishPrepared(ctx, m.at.Partition, w.id, nil)
+	home := w.place()
+	_ = m.table.believing(home).finishPrepared(ctx, m.at.Partition, w.id, finisher{home: &home})
 	m.finished(nil)
 }
 

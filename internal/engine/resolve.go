@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -20,13 +21,32 @@ const mostResolutions = 20
 
 var errPrepared = errors.New("the row is prepared by a write over several partitions, again and again")
 
-// sibling returns a handle for the library's rows in another table of the service.
+// sibling returns a handle for the library's rows in another table of the service. It also believes commit records in this table.
 func (t *Table) sibling(name string) *Table {
 	c := t.Plain()
 	if !strings.EqualFold(name, t.Name) {
-		c.Name, c.client, c.shared = name, t.Service.NewClient(name), new(shared)
+		c.Name, c.client, c.shared, c.homes = name, t.Service.NewClient(name), new(shared), t.Homes()
 	}
 	return c
+}
+
+// Orphans says what becomes of an orphan: what a write has prepared whose commit record cannot be read, because its table is gone, or
+// is none that the handle knows.
+type Orphans int
+
+// The values of Orphans.
+const (
+	LeaveOrphans Orphans = iota
+	CommitOrphans
+	RollBackOrphans
+)
+
+// atHome returns the error of a request for the commit record of a write that has prepared a row.
+func atHome(ctx context.Context, row keys.Key, home Remote, err error) error {
+	if err = conditioned(ctx, err); !errors.Is(err, ErrTableNotFound) {
+		return err
+	}
+	return &HomeError{Row: row, Table: home.Table, Partition: home.Partition, Gone: true, Err: cause(err)} // not ErrTableNotFound: this table exists
 }
 
 // FinishRemote ends what a write of a partition of this table has prepared, or may have, in a remote: by the commit record of the
@@ -38,29 +58,30 @@ func (t *Table) FinishRemote(ctx context.Context, partition, id string, r Remote
 	if err := checkRemote(r); err != nil {
 		return err
 	}
-	var home *Remote
-	if exclude {
-		home = &Remote{t.Name, partition}
-	}
-	return t.sibling(r.Table).finishPrepared(ctx, r.Partition, id, home)
+	return t.sibling(r.Table).finishPrepared(ctx, r.Partition, id, finisher{home: &Remote{t.Name, partition}, exclude: exclude})
 }
 
-func checkRemote(r Remote) error {
-	if err := CheckTableName(r.Table); err != nil {
-		return err
-	}
-	return keys.Stored(r.Partition, "r").Err()
+// finisher is what a program that ends a write knows of it.
+type finisher struct {
+	home    *Remote // the place of its commit record; nil if only the preparation names it
+	exclude bool    // a request that prepares may still be under way
+	orphans Orphans
+}
+
+// is reports whether the finisher is that of a write with a home.
+func (f finisher) is(home Remote) bool {
+	return f.home == nil || strings.EqualFold(f.home.Table, home.Table) && f.home.Partition == home.Partition
 }
 
 // finishPrepared ends what a write has prepared in a partition. It starts again after a conflict. If the write has
-// prepared nothing yet and never commits, and home is known, finishPrepared excludes that it prepares later.
-func (t *Table) finishPrepared(ctx context.Context, partition, id string, home *Remote) error {
+// prepared nothing yet and never commits, and by says so, finishPrepared excludes that it prepares later. Errors: *HomeError.
+func (t *Table) finishPrepared(ctx context.Context, partition, id string, by finisher) error {
 	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
 	defer cancel()
 	tries := attempts{retry: t.Options.Retry, log: t.Log("Resolve", preparationKey(partition, id))}
 	conflicts := t.Options.Conflicts()
 	for {
-		again, err := t.finishOnce(ctx, partition, id, home)
+		again, err := t.finishOnce(ctx, partition, id, by)
 		switch {
 		case err == nil && !again:
 			return nil
@@ -75,25 +96,35 @@ func (t *Table) finishPrepared(ctx context.Context, partition, id string, home *
 }
 
 // finishOnce is one attempt of finishPrepared. again reports that another one may succeed.
-func (t *Table) finishOnce(ctx context.Context, partition, id string, home *Remote) (again bool, err error) {
+func (t *Table) finishOnce(ctx context.Context, partition, id string, by finisher) (again bool, err error) {
 	f, err := t.readStored(ctx, preparationKey(partition, id))
 	switch {
 	case err != nil:
 		return true, err
 	case f.hidden:
 		return false, ErrRanged
-	case f.row == nil && home != nil:
-		return t.excludePreparation(ctx, partition, id, *home)
+	case f.row == nil && by.exclude:
+		return t.excludePreparation(ctx, partition, id, *by.home)
 	case f.row == nil:
 		return false, nil
 	}
 	p, err := preparationOf(f.row)
 	if err != nil || p.over {
-		return false, err
+		return false, damaged(err)
 	}
-	committed, err := t.committed(ctx, p.home, id, partition)
+	if !by.is(p.home) { // another program has written it
+		return false, nil
+	}
+	committed, err := false, error(&HomeError{Row: p.key, Table: p.home.Table, Partition: p.home.Partition})
+	if t.Knows(p.home.Table) {
+		committed, err = t.committed(ctx, p.home, id, partition)
+		err = damaged(atHome(ctx, p.key, p.home, err))
+	}
+	if isHomeError(err) && by.orphans != LeaveOrphans {
+		committed, err = by.orphans == CommitOrphans, nil
+	}
 	if err != nil {
-		return true, err
+		return !isHomeError(err) && !isDamage(err), err
 	}
 	steps, err := t.finishSteps(ctx, p, id, committed)
 	if err != nil {
@@ -186,7 +217,8 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 		}
 	}
 	if r.Fate == fatePart {
-		if f, err := t.readStored(ctx, k); err != nil || f.row == nil || committed {
+		f, err := t.readStored(ctx, k)
+		if err != nil || f.row == nil || committed || Find(f.row.Columns, reserved.Part).Kind == edm.Absent {
 			return nil, err
 		}
 		add(aztables.TransactionTypeDelete, k, azcore.ETagAny, nil)
@@ -228,7 +260,7 @@ func (t *Table) resolve(ctx context.Context, k keys.Key, m mark, attempt int) (e
 			return false, nil
 		} // else there is no time to wait
 	}
-	return true, t.finishPrepared(ctx, k.PartitionKey(), m.id, nil)
+	return true, t.finishPrepared(ctx, k.PartitionKey(), m.id, finisher{})
 }
 
 // A reader does not end a write over several partitions that is younger than mostPatience, unless it has waited mostWaits times.

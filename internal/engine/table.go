@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -48,6 +49,7 @@ type Table struct {
 	client client
 	tracer tracing.Tracer
 	shared *shared
+	homes  []string // the other tables in which commit records of writes to this one may be
 }
 
 // Mode is what one handle of a table does otherwise than another.
@@ -117,6 +119,22 @@ func (t *Table) With(m Mode) *Table {
 	return &c
 }
 
+// WithHomes returns a handle that also believes marks whose commit record is in one of these tables. What a row says of any other
+// table is not believed: a program that may write one row could make other programs write there.
+func (t *Table) WithHomes(names ...string) *Table {
+	c := *t
+	c.homes = slices.Concat(t.homes, names)
+	return &c
+}
+
+// Homes returns the tables in which the handle believes commit records of writes to this table to be, its own first.
+func (t *Table) Homes() []string { return append([]string{t.Name}, t.homes...) }
+
+// Knows reports whether a table is one of Homes.
+func (t *Table) Knows(name string) bool {
+	return slices.ContainsFunc(t.Homes(), func(known string) bool { return strings.EqualFold(known, name) })
+}
+
 // Plain returns a handle for the library's own rows.
 func (t *Table) Plain() *Table { return t.With(Mode{BlindWrites: true, LibraryRows: true}) }
 
@@ -158,7 +176,7 @@ func (t *Table) OpError(method string, k keys.Key, err error) error {
 	e := &OpError{Op: method, Table: t.name(), Key: readable(k), Err: err} // the cause says what is wrong with a bad key
 	var re *azcore.ResponseError
 	var theirs UserCodeError
-	if _, is := err.(*BatchError); !is && !errors.As(err, &theirs) && errors.As(err, &re) {
+	if _, is := err.(*BatchError); !is && !errors.As(err, &theirs) && !isHomeError(err) && errors.As(err, &re) {
 		e.Code = re.ErrorCode
 	}
 	return e

@@ -1,0 +1,147 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// leavers are the people of a town and those who have left it, in another table, for one program.
+type leavers struct {
+	people, left *table.Table[resident]
+}
+
+var leaversOutbox = &memoryOutbox{}
+
+// openLeavers opens both tables. Handles of the second one believe marks of moves from the tables in movedFrom.
+func openLeavers(t testing.TB, own *testkit.Hooked, movedFrom ...string) leavers {
+	t.Helper()
+	service := serviceOf(t, own)
+	l := leavers{openLeaversTable(t, service, own.Now, "people"), openLeaversTable(t, service, own.Now, "leavers", movedFrom...)}
+	noError(t, errors.Join(l.people.Ensure(context.Background()), l.left.Ensure(context.Background())))
+	return l
+}
+
+func openLeaversTable(t testing.TB, service table.Service, now func() time.Time, name string, movedFrom ...string) *table.Table[resident] {
+	t.Helper()
+	o := *noWaitOptions()
+	o.Now, o.MovedFrom = now, movedFrom
+	plain, err := table.New(service, name, peopleSchema, &o)
+	noError(t, err)
+	people, err := maintain.WithOutbox(plain, leaversOutbox)
+	noError(t, err)
+	return people
+}
+
+// leave moves resident 1 from the first table to the second by a program that sends nothing after its commit.
+func leave(t testing.TB, s *storagetest.Service) {
+	t.Helper()
+	own := &testkit.Hooked{Service: s}
+	l := openLeavers(t, own, "people")
+	e, err := l.people.Insert(context.Background(), &resident{Dept: "S", ID: 1, Last: "Jones"})
+	noError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	transactions := 0
+	own.BeforeRequest = func(r *http.Request) {
+		if transactions++; !strings.HasSuffix(r.URL.Path, "$batch") {
+			transactions--
+		}
+		if transactions == 3 {
+			cancel()
+		}
+	}
+	e.Value.Last = "Smith"
+	err = l.people.MoveTo(ctx, l.left, e)
+	if got := transactions; got != 3 {
+		t.Fatalf("got %d transactions, error %v; want 3 transactions, the last of them not sent", got, err)
+	}
+}
+
+// TestMoveHomeGone: the old table is deleted before a move of a crashed program is finished. All reads of the new one name the row and
+// the old table. After the retention, FinishPrepared commits or rolls back, as its caller says.
+func TestMoveHomeGone(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for orphans, want := range map[commit.Orphans]int{commit.CommitOrphans: 1, commit.RollBackOrphans: 0} {
+		s := storagetest.New(nil)
+		leave(t, s)
+		_, err := s.Tables().DeleteTable(ctx, "people", nil)
+		noError(t, err)
+		left := openLeaversTable(t, serviceOf(t, s), s.Now, "leavers", "people")
+		gone := func(what string, err error) {
+			t.Helper()
+			var he *table.HomeError
+			if !errors.As(err, &he) || he.Table != "people" || !he.Gone || errors.Is(err, table.ErrTableNotFound) {
+				t.Errorf("%s: got error %v; want a *HomeError that names table people, and not ErrTableNotFound", what, err)
+			}
+			if text := `was prepared by a write whose commit record is in table "people", which does not exist any more`; !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: got error %q; want %q in it", what, err, text)
+			}
+		}
+		_, err = left.Get(ctx, residentAt(1))
+		gone("Get", err)
+		_, err = table.Collect(left.List(ctx, table.Query[resident]{Partition: dept.Of("S")}))
+		gone("List", err)
+		finish := func(o *commit.FinishOptions) (int, error) {
+			return commit.Of(left).FinishPrepared(ctx, dept.Of("S"), s.Now().Add(time.Minute), o)
+		}
+		_, err = finish(&commit.FinishOptions{Orphans: orphans})
+		gone("FinishPrepared within the retention", err)
+		s.Advance(25 * time.Hour)
+		_, err = finish(nil)
+		gone("FinishPrepared without a decision", err)
+		if n, err := finish(&commit.FinishOptions{Orphans: orphans}); n != 1 || err != nil {
+			t.Errorf("FinishPrepared: got %d, error %v; want 1 write ended", n, err)
+		}
+		n, err := left.Count(ctx, table.Query[resident]{Partition: dept.Of("S")})
+		if n != want || err != nil {
+			t.Errorf("orphans %d: got %d entities, error %v; want %d", orphans, n, err, want)
+		}
+	}
+}
+
+// TestMoveFromUnknown: a handle that does not name the old table shows an entity that is under way as not there, and counts it. MoveTo
+// does not begin a move that the other handle would not believe.
+func TestMoveFromUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	leave(t, s)
+	own := &testkit.Hooked{Service: s}
+	l := openLeavers(t, own)
+	s.Count()
+	if _, err := l.left.Get(ctx, residentAt(1)); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("Get: got error %v; want ErrNotFound", err)
+	}
+	if got := s.Count().String(); got != "2 get" {
+		t.Errorf("Get: got %s; want 2 get, none of them in the old table", got)
+	}
+	var stats table.Stats
+	all, err := table.Collect(l.left.List(ctx, table.Query[resident]{Partition: dept.Of("S"), Stats: &stats}))
+	if err != nil || len(all) != 0 || stats.Damaged != 1 {
+		t.Errorf("List: got %v, error %v and %+v; want nothing, and 1 damaged row", all, err, stats)
+	}
+	e, err := l.people.Insert(ctx, &resident{Dept: "S", ID: 2, Last: "Cao"})
+	noError(t, err)
+	s.Count()
+	var ve *table.ValueError
+	want := `does not name table "people" in Options.MovedFrom`
+	if err := l.people.MoveTo(ctx, l.left, e); !errors.As(err, &ve) || !strings.Contains(err.Error(), want) {
+		t.Errorf("MoveTo: got error %v; want a *ValueError with %q", err, want)
+	}
+	if got := s.Count().String(); got != "none" {
+		t.Errorf("MoveTo: got %s; want no request", got)
+	}
+	if e, err := openLeavers(t, own, "people").left.Get(ctx, residentAt(1)); err != nil || e.Value.Last != "Smith" {
+		t.Errorf("Get by a handle that names it: got %v, error %v; want the entity", e, err)
+	}
+}
