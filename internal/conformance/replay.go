@@ -2,10 +2,8 @@ package conformance
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,36 +30,6 @@ const (
 	NotOffered         // the service does not offer the operation, or the response depends on one that it does not offer
 	Different
 )
-
-// Account returns a client of the account for a recording, and a function that sets the clock of the account. Without such a function,
-// the times in requests are moved to the present.
-type Account func() (c *Client, at func(time.Time), err error)
-
-// Measure downloads the recordings of a module and sends their requests to accounts.
-func (m Module) Measure(ctx context.Context, open Account) (score TopicScore, all []Replayed, err error) {
-	recordings, err := m.Download(ctx)
-	if err != nil {
-		return score, nil, err
-	}
-	score.Topic = "recordings of " + path.Base(m.Path) + " " + m.Version
-	for _, r := range recordings {
-		c, at, err := open()
-		if err != nil {
-			return score, nil, err
-		}
-		all = append(all, Replay(c, m.Service, r, at)...)
-	}
-	for _, out := range all {
-		score.Cases++
-		if out.Meaning {
-			score.Meaning++
-		}
-		if out.Verdict == Same {
-			score.Equal++
-		}
-	}
-	return score, all, nil
-}
 
 // Replay sends the requests of a recording to a service in their order. at is called with the time of each exchange before it.
 func Replay(c *Client, service string, r Recording, at func(time.Time)) (all []Replayed) {
