@@ -108,6 +108,13 @@ var blobDifferences = []difference{
 		return p.blob().leaseResult("acquire", "x-ms-lease-duration", "15", "x-ms-proposed-lease-id", "x")
 	}, "400 InvalidHeaderValue", "done"},
 	{"B", "a lease without a duration", func(p *rawClient) string { return p.blob().leaseResult("acquire") }, "400 MissingRequiredHeader", "done"},
+	{"B", "the ID of a broken lease", func(p *rawClient) string {
+		const id = "aaaaaaaa-0000-4000-8000-000000000001"
+		b := p.blob()
+		b.leaseResult("acquire", "x-ms-lease-duration", "60", "x-ms-proposed-lease-id", id)
+		b.leaseResult("break", "x-ms-lease-break-period", "0")
+		return b.appendResult("a", "x-ms-lease-id", id)
+	}, "412 LeaseLost", "412 LeaseNotPresentWithBlobOperation"},
 	{"B", "a renewal without a lease ID", func(p *rawClient) string { return p.blob().leaseResult("renew") }, "400 MissingRequiredHeader", "400 "},
 	{"B", "an unknown lease action", func(p *rawClient) string { return p.blob().leaseResult("take") }, "400 InvalidHeaderValue", "400 "},
 	{"B", "a method that blobs do not support", func(p *rawClient) string {

@@ -159,7 +159,7 @@ func TestLeaseProtects(t *testing.T) {
 		{"leased", func(r *leaseClient) { r.change("acquire", "", leaseA, "60") }, [3]string{"LeaseIdMissing", "", "LeaseIdMismatchWithBlobOperation"}, [3]string{"", "", "LeaseIdMismatchWithBlobOperation"}, false},
 		{"breaking", func(r *leaseClient) { r.change("acquire", "", leaseA, "60"); r.change("break") }, [3]string{"LeaseIdMissing", "", "LeaseIdMismatchWithBlobOperation"}, [3]string{"", "", "LeaseIdMismatchWithBlobOperation"}, false},
 		{"expired", func(r *leaseClient) { r.change("acquire", "", leaseA, "15"); r.advance(15) }, [3]string{"", "LeaseLost", "LeaseNotPresentWithBlobOperation"}, [3]string{"", "LeaseLost", "LeaseNotPresentWithBlobOperation"}, true},
-		{"broken", func(r *leaseClient) { r.change("acquire", "", leaseA, "60"); r.change("break", "", "", "", "0") }, [3]string{"", "LeaseNotPresentWithBlobOperation", "LeaseNotPresentWithBlobOperation"}, [3]string{"", "LeaseNotPresentWithBlobOperation", "LeaseNotPresentWithBlobOperation"}, true},
+		{"broken", func(r *leaseClient) { r.change("acquire", "", leaseA, "60"); r.change("break", "", "", "", "0") }, [3]string{"", "LeaseLost", "LeaseNotPresentWithBlobOperation"}, [3]string{"", "LeaseLost", "LeaseNotPresentWithBlobOperation"}, true},
 	} {
 		for i, id := range []string{"", leaseA, leaseB} {
 			for _, request := range append(writes, "GET /logs/app.log", "HEAD /logs/app.log") {
@@ -199,5 +199,8 @@ func TestContainerLease(t *testing.T) {
 	if a := r.send("GET", "/?comp=list", ""); !strings.Contains(a.body, "<LeaseStatus>locked</LeaseStatus><LeaseState>leased</LeaseState><LeaseDuration>fixed</LeaseDuration>") {
 		t.Errorf("got %s; want a container with a lease", a.body)
 	}
+	r.change("break", "", "", "", "0")
+	r.expectCode(r.send("DELETE", path, "", "x-ms-lease-id", leaseA), 412, "LeaseLost")
+	r.change("acquire", "", leaseA, "60")
 	r.expectCode(r.send("DELETE", path, "", "x-ms-lease-id", leaseA), 202, "")
 }

@@ -79,7 +79,10 @@ func (s *Service) endpointOf(r *http.Request, host string) (e endpoint, inProces
 func (s *Service) receive(r *http.Request, body []byte) *received {
 	header := http.Header{}
 	for name, values := range r.Header { // the SDK does not use Go's spelling of some names
-		header[http.CanonicalHeaderKey(name)] = values
+		if !protocol.IsMetadata(name) {
+			name = http.CanonicalHeaderKey(name)
+		}
+		header[name] = values
 	}
 	scheme, host := r.URL.Scheme, r.URL.Host
 	if _, atPort := r.Context().Value(http.LocalAddrContextKey).(net.Addr); atPort { // what the request says of its scheme is not true

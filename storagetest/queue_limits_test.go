@@ -29,7 +29,6 @@ func TestQueueLimits(t *testing.T) {
 	}
 	const (
 		badXML  = "XML specified is not syntactically valid."
-		where   = "<LineNumber>0</LineNumber><LinePosition>0</LinePosition><Reason />"
 		needs   = "A query parameter that's mandatory for this request is not specified."
 		longer  = "<Reason>messagettl must be greater than visibilitytimeout</Reason>"
 		ttl     = "<Reason>Value must be greater than or equal to 1, or -1 to indicate an infinite TTL.</Reason>"
@@ -39,6 +38,9 @@ func TestQueueLimits(t *testing.T) {
 		noQueue = "The specified queue does not exist."
 		noURI   = "The requested URI does not represent any resource on the server."
 	)
+	at := func(position int) string {
+		return fmt.Sprintf("<LineNumber>1</LineNumber><LinePosition>%d</LinePosition><Reason>Error parsing Xml content</Reason>", position)
+	}
 	for _, c := range []struct {
 		request, body string
 		status        int
@@ -58,13 +60,13 @@ func TestQueueLimits(t *testing.T) {
 		{"POST /hints/messages?messagettl=0", text("b"), 400, "InvalidQueryParameterValue", parameter("messagettl", "0", ttl), badValue},
 		{"POST /hints/messages?messagettl=-2", text("b"), 400, "InvalidQueryParameterValue", parameter("messagettl", "-2", ttl), badValue},
 		{"POST /hints/messages", text(strings.Repeat("é", 32769)), 413, "RequestBodyTooLarge", "<MaxLimit>65536</MaxLimit>", tooBig},
-		{"POST /hints/messages", text("a\x01b"), 400, "InvalidXmlDocument", where, badXML},
-		{"POST /hints/messages", text("&#x1;"), 400, "InvalidXmlDocument", where, badXML},
-		{"POST /hints/messages", text("\xff"), 400, "InvalidXmlDocument", where, badXML},
-		{"POST /hints/messages", text("b") + text("c"), 400, "InvalidXmlDocument", where, badXML},
-		{"POST /hints/messages", text("b") + "c", 400, "InvalidXmlDocument", where, badXML},
-		{"POST /hints/messages", "plain", 400, "InvalidXmlDocument", where, badXML},
-		{"POST /hints/messages", "", 400, "InvalidXmlDocument", where, badXML},
+		{"POST /hints/messages", text("a\x01b"), 400, "InvalidXmlDocument", at(31), badXML},
+		{"POST /hints/messages", text("&#x1;"), 400, "InvalidXmlDocument", at(33), badXML},
+		{"POST /hints/messages", text("\xff"), 400, "InvalidXmlDocument", at(1), badXML},
+		{"POST /hints/messages", text("b") + text("c"), 400, "InvalidXmlDocument", at(72), badXML},
+		{"POST /hints/messages", text("b") + "c", 400, "InvalidXmlDocument", at(59), badXML},
+		{"POST /hints/messages", "plain", 400, "InvalidXmlDocument", at(6), badXML},
+		{"POST /hints/messages", "", 400, "InvalidXmlDocument", "<LineNumber>0</LineNumber><LinePosition>0</LinePosition><Reason />", badXML},
 		{"POST /hints/messages", "<QueueMessage/>", 400, "MissingRequiredXmlNode", "<XmlNodeName>MessageText</XmlNodeName>", "A required XML node was not specified in the request body."},
 		{"PUT " + own, text("b"), 400, "MissingRequiredQueryParameter", "<QueryParameterName>visibilitytimeout</QueryParameterName>", needs},
 		{"PUT " + own + "&visibilitytimeout=604801", text("b"), 400, "OutOfRangeQueryParameterValue", between("visibilitytimeout", "604801", "0", "604800"), outOfRange},
@@ -86,7 +88,7 @@ func TestQueueLimits(t *testing.T) {
 		{"GET /none?comp=metadata", "", 404, "QueueNotFound", "", noQueue},
 		{"GET /hints/other", "", 400, "InvalidUri", "", noURI},
 		{"PATCH /hints/messages", "", 405, "UnsupportedHttpVerb", "", "The resource doesn't support specified Http Verb."},
-		{"PUT /hints?comp=acl", "<a", 400, "InvalidXmlDocument", "<LineNumber>0</LineNumber><LinePosition>0</LinePosition><Reason />", "XML specified is not syntactically valid."},
+		{"PUT /hints?comp=acl", "<a", 400, "InvalidXmlDocument", at(3), "XML specified is not syntactically valid."},
 		{"GET /none?comp=acl", "", 404, "QueueNotFound", "", "The specified queue does not exist."},
 		{"GET /?comp=userdelegationkey&restype=service", "", 501, "NotImplemented", "", "The requested operation is not implemented on the specified resource."},
 		{"GET /?comp=list&maxresults=0", "", 400, "OutOfRangeQueryParameterValue", between("maxresults", "0", "1", "2147483647"), outOfRange},

@@ -92,14 +92,16 @@ func TestOrigins(t *testing.T) {
 			status int
 			want   map[string]string
 		}{
-			"preflight":            {"OPTIONS", ask, 200, map[string]string{"Access-Control-Allow-Origin": "https://app.test", "Access-Control-Allow-Methods": "PUT", "Access-Control-Allow-Headers": "x-ms-date,Accept", "Access-Control-Max-Age": "60", "Vary": "Origin"}},
+			"preflight":            {"OPTIONS", ask, 200, map[string]string{"Access-Control-Allow-Origin": "https://app.test", "Access-Control-Allow-Methods": "PUT", "Access-Control-Allow-Headers": "x-ms-date,Accept", "Access-Control-Max-Age": "60", "Vary": ""}},
 			"preflight, any":       {"OPTIONS", []string{"Origin", "https://other.test", "Access-Control-Request-Method", "HEAD"}, 200, map[string]string{"Access-Control-Allow-Origin": "*", "Access-Control-Max-Age": "5", "Vary": ""}},
 			"another origin":       {"OPTIONS", []string{"Origin", "https://other.test", "Access-Control-Request-Method", "PUT"}, 403, nil},
 			"another method":       {"OPTIONS", []string{"Origin", "https://app.test", "Access-Control-Request-Method", "DELETE"}, 403, nil},
 			"another header":       {"OPTIONS", []string{"Origin", "https://app.test", "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "x-other"}, 403, nil},
-			"no method":            {"OPTIONS", []string{"Origin", "https://app.test"}, 403, nil},
+			"no method":            {"OPTIONS", []string{"Origin", "https://app.test"}, 400, map[string]string{"x-ms-error-code": "InvalidHeaderValue"}},
+			"no origin":            {"OPTIONS", ask[2:], 400, map[string]string{"x-ms-error-code": "InvalidHeaderValue"}},
 			"response":             {"GET", []string{"Origin", "https://app.test"}, 403, map[string]string{"Access-Control-Allow-Origin": "https://app.test", "Access-Control-Expose-Headers": "x-ms-request-id", "Vary": "Origin"}},
-			"tunnelled response":   {"POST", []string{"Origin", "https://app.test", "X-HTTP-Method", "GET"}, 403, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
+			"tunnelled response":   {"POST", []string{"Origin", "https://app.test", "X-HTTP-Method", "GET"}, 403, map[string]string{"Access-Control-Allow-Origin": "", "Vary": ""}},
+			"response to a write":  {"PUT", []string{"Origin", "https://app.test"}, 403, map[string]string{"Access-Control-Allow-Origin": "https://app.test", "Vary": ""}},
 			"response to another":  {"GET", []string{"Origin", "https://other.test"}, 403, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
 			"response to a server": {"GET", nil, 403, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
 		} {

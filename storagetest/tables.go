@@ -1,6 +1,10 @@
 package storagetest
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Type is a type of values in tables.
 type Type string
@@ -25,12 +29,33 @@ type Property struct {
 	Value any
 }
 
+// String returns the name and the value as text. Bytes are in quotes.
+func (p Property) String() string {
+	switch v := p.Value.(type) {
+	case []byte:
+		return fmt.Sprintf("%s: %q", p.Name, v)
+	case time.Time:
+		return p.Name + ": " + v.Format(time.RFC3339Nano)
+	}
+	return fmt.Sprintf("%s: %v", p.Name, p.Value)
+}
+
 // Row is a stored row.
 type Row struct {
 	PartitionKey, RowKey string
 	ETag                 string
 	Timestamp            time.Time
 	Properties           []Property
+}
+
+// String returns the keys and the properties as text, as in "('Sales','Jones') {Salary: 100}".
+func (r Row) String() string {
+	quote := func(key string) string { return "'" + strings.ReplaceAll(key, "'", "''") + "'" }
+	var all []string
+	for _, p := range r.Properties {
+		all = append(all, p.String())
+	}
+	return "(" + quote(r.PartitionKey) + "," + quote(r.RowKey) + ") {" + strings.Join(all, ", ") + "}"
 }
 
 // Get returns the value of a property, or nil if the row does not have the property.

@@ -85,7 +85,12 @@ func (c *Client) send(service string, s step, v variables) (*response, error) {
 	}
 	r.Header.Set("x-ms-date", time.Now().UTC().Format(http.TimeFormat))
 	for _, l := range s.header {
-		if l.value = v.fill(l.value); l.value != "" && (body != "" || l.name != "Content-Type") {
+		l.value = v.fill(l.value)
+		switch {
+		case l.value == "", body == "" && l.name == "Content-Type":
+		case strings.HasPrefix(l.name, "x-ms-meta-"):
+			r.Header[l.name] = []string{l.value} // in the case that was recorded
+		default:
 			r.Header.Set(l.name, l.value)
 		}
 	}

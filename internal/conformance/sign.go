@@ -73,10 +73,13 @@ func ownHeaders(h http.Header) []string {
 	var all []string
 	for name, values := range h {
 		if name = strings.ToLower(name); strings.HasPrefix(name, "x-ms-") {
-			all = append(all, name+":"+strings.Join(values, ","))
+			all = append(all, name+"\x00"+strings.Join(values, ","))
 		}
 	}
-	slices.Sort(all)
+	slices.Sort(all) // by name: a hyphen would be before a colon
+	for i := range all {
+		all[i] = strings.Replace(all[i], "\x00", ":", 1)
+	}
 	return all
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -30,6 +31,7 @@ var errMisses = errors.New("the service differs from the recordings")
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	endpoint := flags.String("endpoint", "", "the connection `string` of the account; by default, an account of storagetest")
+	modules := flags.Bool("modules", false, "send the recorded requests of modules, too, which are downloaded")
 	asJSON := flags.Bool("json", false, "print JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -42,6 +44,15 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if *modules {
+		open := func() (*conformance.Client, func(time.Time), error) { return c, nil, nil }
+		if *endpoint == "" {
+			open = newAccount
+		}
+		if err := score.MeasureModules(context.Background(), open); err != nil {
+			return err
+		}
+	}
 	if *asJSON {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "\t")
@@ -53,6 +64,14 @@ func run(args []string, out io.Writer) error {
 		err = errMisses
 	}
 	return err
+}
+
+// newAccount returns a client of a new account of storagetest, and sets its clock.
+func newAccount() (*conformance.Client, func(time.Time), error) {
+	var now time.Time
+	s := storagetest.New(&storagetest.Options{GeoRedundant: true, Now: func() time.Time { return now }})
+	c, err := conformance.NewClient(s.ConnectionString(), s)
+	return c, func(at time.Time) { now = at }, err
 }
 
 func client(connection string) (*conformance.Client, error) {

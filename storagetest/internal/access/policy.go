@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/xml"
 	"slices"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
 // Policies are the stored access policies of a resource.
@@ -45,38 +48,47 @@ type policyElement struct {
 	Permission string `xml:",omitempty"`
 }
 
-// ParsePolicies parses an XML document. An empty body has no policies.
-func ParsePolicies(body []byte) (all Policies, ok bool) {
-	body = bytes.TrimPrefix(body, []byte("\ufeff"))
-	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, true
+// ParsePolicies parses an XML document. An empty body has no policies. permissions are the letters of the permissions that the
+// service has.
+func ParsePolicies(body []byte, permissions string) (all Policies, fault *protocol.DocumentFault) {
+	if len(bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))) == 0 {
+		return nil, nil
 	}
-	var d document
-	decoder := xml.NewDecoder(bytes.NewReader(body))
-	if decoder.Decode(&d) != nil || len(bytes.TrimSpace(body[decoder.InputOffset():])) > 0 || len(d.Identifiers) > maxPolicies {
-		return nil, false
+	root, fault := protocol.ParseDocument(body)
+	if fault != nil {
+		return nil, fault
 	}
-	for _, i := range d.Identifiers {
-		p := policy{ID: i.ID}
-		if i.Policy != nil {
+	if root.Name != "SignedIdentifiers" || len(root.Children) > maxPolicies {
+		return nil, &protocol.DocumentFault{}
+	}
+	for _, e := range root.Children {
+		p := policy{ID: e.ChildText("Id")}
+		if p.ID == "" || len(p.ID) > maxPolicyID {
+			return nil, e.Next.Fault("Signed identifier ID cannot be empty or over 64 characters in length")
+		}
+		if a := e.Child("AccessPolicy"); a != nil {
 			var startOK, endOK bool
-			p.Permission = i.Policy.Permission
-			p.Start, startOK = normalTime(i.Policy.Start)
-			p.Expiry, endOK = normalTime(i.Policy.Expiry)
-			if !startOK || !endOK {
-				return nil, false
+			p.Permission = a.ChildText("Permission")
+			p.Start, startOK = normalTime(a.ChildText("Start"))
+			p.Expiry, endOK = normalTime(a.ChildText("Expiry"))
+			if !startOK || !endOK || strings.Trim(p.Permission, permissions) != "" {
+				return nil, &protocol.DocumentFault{}
 			}
 		}
-		if _, twice := all.find(p.ID); twice || p.ID == "" || len(p.ID) > maxPolicyID {
-			return nil, false
+		if _, twice := all.find(p.ID); twice || e.Name != "SignedIdentifier" {
+			return nil, &protocol.DocumentFault{}
 		}
 		all = append(all, p)
 	}
-	return all, true
+	return all, nil
 }
 
 // XML returns the policies as an XML document.
 func (all Policies) XML() []byte {
+	const head = "\ufeff" + `<?xml version="1.0" encoding="utf-8"?>`
+	if len(all) == 0 {
+		return []byte(head + "<SignedIdentifiers />")
+	}
 	var d document
 	for _, p := range all {
 		i := identifier{ID: p.ID}
@@ -86,5 +98,5 @@ func (all Policies) XML() []byte {
 		d.Identifiers = append(d.Identifiers, i)
 	}
 	b, _ := xml.Marshal(d) // strings alone
-	return append([]byte("\ufeff"+`<?xml version="1.0" encoding="utf-8"?>`), b...)
+	return append([]byte(head), b...)
 }

@@ -99,9 +99,9 @@ func (c *call) accessPolicies(target *container, now time.Time) *xmlform.Respons
 	if f := c.checkContainer(target, now); f != nil {
 		return xmlform.Refuse(f)
 	}
-	policies, ok := access.ParsePolicies(c.Body)
-	if !ok {
-		return xmlform.Refuse(xmlform.ErrDocument)
+	policies, fault := access.ParsePolicies(c.Body, "racwdxyltmeopi")
+	if fault != nil {
+		return xmlform.Refuse(xmlform.InvalidDocument(*fault))
 	}
 	target.policies = policies
 	c.store.touch(target, now)

@@ -24,6 +24,7 @@ func parseAddress(path string, query url.Values) (a address, f *xmlform.Failure)
 			return a, xmlform.ErrURI
 		}
 	}
+	blob = strings.ReplaceAll(blob, `\`, "/")
 	switch {
 	case query.Get("restype") == "container" && blob != "":
 		return a, xmlform.ErrURI

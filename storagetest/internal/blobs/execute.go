@@ -45,7 +45,7 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	case c.Query.Get("comp") == "acl" && c.Query.Get("restype") == "container" && a.container != "":
 		return c.accessPolicies(c.store.containers[a.container], now)
 	case a == address{} && c.Query.Get("restype") == "container":
-		return xmlform.Refuse(xmlform.InvalidParameter("restype", "container", "The address names no container."))
+		return xmlform.Refuse(xmlform.InvalidParameter("comp", c.Query.Get("comp"), ""))
 	case kind == requests.Other && (len(c.Query) > 0 || a == address{}):
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	case kind == requests.Other:

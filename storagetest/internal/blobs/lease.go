@@ -64,7 +64,7 @@ func (l *lease) checkGiven(id string, now time.Time, with leaseFailures) *xmlfor
 	own := strings.EqualFold(id, l.id)
 	switch {
 	case id == "":
-	case own && l.state(now) == expired:
+	case own && (l.state(now) == expired || l.state(now) == broken):
 		return with.lost
 	case !l.locked(now):
 		return with.absent

@@ -68,7 +68,7 @@ func (c *call) changeLease(l *lease, etag string, modified, now time.Time, with 
 	switch {
 	case status == http.StatusAccepted:
 		left := max(0, l.breaks.Sub(now))
-		header.Set("x-ms-lease-time", strconv.FormatInt(int64((left+time.Second-1)/time.Second), 10))
+		header.Set("x-ms-lease-time", strconv.FormatInt(int64(left/time.Second), 10))
 	case l.id != "":
 		header.Set("x-ms-lease-id", l.id)
 	}

@@ -36,6 +36,14 @@ type Request struct {
 	BadQuery     bool // the query cannot be parsed
 }
 
+// MetadataPrefix is the prefix of the headers that contain metadata.
+const MetadataPrefix = "x-ms-meta-"
+
+// IsMetadata reports whether a header contains metadata.
+func IsMetadata(name string) bool {
+	return len(name) >= len(MetadataPrefix) && strings.EqualFold(name[:len(MetadataPrefix)], MetadataPrefix)
+}
+
 // ParseQuery parses a query. A semicolon is an ordinary character.
 func ParseQuery(s string) (url.Values, error) {
 	return url.ParseQuery(strings.ReplaceAll(s, ";", "%3B"))

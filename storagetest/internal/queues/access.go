@@ -35,9 +35,9 @@ func (c *call) accessPolicies(q *queue) *xmlform.Response {
 	case c.Method != http.MethodPut:
 		return xmlform.Refuse(xmlform.ErrMethod)
 	}
-	policies, ok := access.ParsePolicies(c.Body)
-	if !ok {
-		return xmlform.Refuse(xmlform.ErrDocument)
+	policies, fault := access.ParsePolicies(c.Body, "raup")
+	if fault != nil {
+		return xmlform.Refuse(xmlform.InvalidDocument(*fault))
 	}
 	q.policies = policies
 	return &xmlform.Response{Status: http.StatusNoContent}

@@ -62,7 +62,7 @@ func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
 	case c.Query.Has("restype") || c.Query.Has("comp") && kind == requests.Other:
 		return xmlform.Refuse(xmlform.ErrNotImplemented)
 	case kind == requests.Other && a.queue == "":
-		return xmlform.Refuse(xmlform.ErrURI)
+		return xmlform.Refuse(xmlform.ErrName)
 	case kind == requests.Other:
 		return xmlform.Refuse(xmlform.ErrMethod)
 	}

@@ -12,11 +12,24 @@ var PreflightFailure = protocol.Failure{Status: http.StatusForbidden, Code: "Cor
 // IsPreflight reports whether a request asks what another origin may do.
 func IsPreflight(r *protocol.Request) bool { return r.SentMethod == http.MethodOptions }
 
+// requiredOfPreflight are the headers that each preflight request has.
+var requiredOfPreflight = []string{"Origin", "Access-Control-Request-Method"}
+
+// MissingOfPreflight returns the name of a header that a preflight request must have and does not have, or "".
+func MissingOfPreflight(r *protocol.Request) string {
+	for _, name := range requiredOfPreflight {
+		if r.Header.Get(name) == "" {
+			return name
+		}
+	}
+	return ""
+}
+
 // Preflight returns the header of the answer to a preflight request. ok is false if no rule allows what the request asks for.
 func (s *Settings) Preflight(r *protocol.Request) (header http.Header, ok bool) {
 	method, headers := r.Header.Get("Access-Control-Request-Method"), r.Header.Get("Access-Control-Request-Headers")
 	for _, u := range s.rules {
-		if method == "" || !u.allows(r.Header.Get("Origin"), method) || !u.allowsHeaders(headers) {
+		if !u.allows(r.Header.Get("Origin"), method) || !u.allowsHeaders(headers) {
 			continue
 		}
 		header = u.header(r.Header.Get("Origin"))
@@ -30,22 +43,27 @@ func (s *Settings) Preflight(r *protocol.Request) (header http.Header, ok bool) 
 	return nil, false
 }
 
-// Header returns the headers that the response to a request, other than a preflight request, has because of the rules.
+// Header returns the headers that the response to a request, other than a preflight request, has because of the rules. Only responses
+// to reads name the header Origin in Vary, because clients store no others.
 func (s *Settings) Header(r *protocol.Request) http.Header {
 	if IsPreflight(r) {
 		return nil
 	}
 	origin := r.Header.Get("Origin")
+	reads := r.SentMethod == http.MethodGet || r.SentMethod == http.MethodHead
 	for _, u := range s.rules {
 		if origin != "" && u.allows(origin, r.SentMethod) {
 			header := u.header(origin)
+			if reads && header.Get("Access-Control-Allow-Credentials") != "" {
+				header.Set("Vary", "Origin")
+			}
 			if u.ExposedHeaders != "" {
 				header.Set("Access-Control-Expose-Headers", u.ExposedHeaders)
 			}
 			return header
 		}
 	}
-	if len(s.rules) > 0 {
+	if len(s.rules) > 0 && reads {
 		return http.Header{"Vary": {"Origin"}}
 	}
 	return nil

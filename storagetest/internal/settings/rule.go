@@ -1,11 +1,13 @@
 package settings
 
 import (
-	"encoding/xml"
+	"bytes"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
 // maxRules is the number of rules for CORS that a service can have.
@@ -19,22 +21,37 @@ type rule struct {
 // methods are the methods that a rule can allow.
 var methods = []string{"DELETE", "GET", "HEAD", "MERGE", "POST", "OPTIONS", "PUT", "PATCH"}
 
-func parseRules(content string) ([]rule, bool) {
-	var d struct {
-		Rules []rule `xml:"CorsRule"`
-	}
-	if xml.Unmarshal([]byte("<Cors>"+content+"</Cors>"), &d) != nil || len(d.Rules) > maxRules {
-		return nil, false
-	}
-	for _, u := range d.Rules {
+func parseRules(cors *protocol.Element) (all []rule, ok bool) {
+	for _, e := range cors.Children {
+		u := rule{e.ChildText("AllowedOrigins"), e.ChildText("AllowedMethods"), e.ChildText("AllowedHeaders"), e.ChildText("ExposedHeaders"), e.ChildText("MaxAgeInSeconds")}
 		allowed := split(u.AllowedMethods)
 		unknown := func(method string) bool { return !slices.Contains(methods, method) }
 		_, err := strconv.ParseUint(u.MaxAgeInSeconds, 10, 31)
-		if len(split(u.AllowedOrigins)) == 0 || len(allowed) == 0 || slices.ContainsFunc(allowed, unknown) || err != nil {
+		if e.Name != "CorsRule" || len(split(u.AllowedOrigins)) == 0 || len(allowed) == 0 || slices.ContainsFunc(allowed, unknown) || err != nil {
 			return nil, false
 		}
+		all = append(all, u)
 	}
-	return d.Rules, true
+	return all, len(all) <= maxRules
+}
+
+// writeRules writes rules as a property.
+func writeRules(b *bytes.Buffer, all []rule) {
+	if len(all) == 0 {
+		b.WriteString("<Cors />")
+		return
+	}
+	b.WriteString("<Cors>")
+	for _, u := range all {
+		b.WriteString("<CorsRule>")
+		writeElement(b, "AllowedMethods", u.AllowedMethods)
+		writeElement(b, "AllowedOrigins", u.AllowedOrigins)
+		writeElement(b, "AllowedHeaders", u.AllowedHeaders)
+		writeElement(b, "ExposedHeaders", u.ExposedHeaders)
+		writeElement(b, "MaxAgeInSeconds", u.MaxAgeInSeconds)
+		b.WriteString("</CorsRule>")
+	}
+	b.WriteString("</Cors>")
 }
 
 func (u *rule) allows(origin, method string) bool {
@@ -65,7 +82,6 @@ func (u *rule) header(origin string) http.Header {
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Allow-Credentials", "true")
-	h.Set("Vary", "Origin")
 	return h
 }
 

@@ -24,8 +24,8 @@ func (c *call) accessPolicies(a address) *response {
 	case c.Method != http.MethodPut:
 		return refuse(errMethodNotAllowed).asXML()
 	}
-	policies, ok := access.ParsePolicies(c.Body)
-	if !ok {
+	policies, fault := access.ParsePolicies(c.Body, "raud")
+	if fault != nil {
 		return refuse(errDocument).asXML()
 	}
 	t.policies = policies

@@ -43,6 +43,9 @@ func parseAddress(path string) (a address, f *odata.Failure) {
 	case args == "":
 		return a, nil
 	}
+	if name == "" {
+		return a, errNotFound
+	}
 	if name == tablesResource {
 		rest, ok := "", false
 		if a.tableName, rest, ok = odata.CutQuoted(args); !ok || rest != "" {

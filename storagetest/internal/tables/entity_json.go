@@ -1,6 +1,9 @@
 package tables
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/aztablekit/aztablekit/storagetest/internal/odata"
 )
 
@@ -44,17 +47,21 @@ func (c *call) write(w *odata.Writer, e *entity, table string, selected *selecti
 	if selected.has("Timestamp") {
 		w.Property(odata.Property{Name: "Timestamp", Type: odata.DateTime, Value: e.timestamp}, timestampLevel)
 	}
-	for _, p := range e.properties {
-		if selected.has(p.Name) {
+	if selected == nil {
+		for _, p := range e.properties {
 			w.Property(p, c.level)
 		}
+		w.Close()
+		return
 	}
-	if selected != nil {
-		for _, name := range selected.names {
-			if _, ok := e.Property(name); !ok {
-				w.Key(name)
-				w.WriteString("null")
-			}
+	for _, name := range slices.Sorted(maps.Keys(selected.set)) {
+		switch p, ok := e.Property(name); {
+		case name == "PartitionKey" || name == "RowKey" || name == "Timestamp": // above
+		case ok:
+			w.Property(p, c.level)
+		default:
+			w.Key(name)
+			w.WriteString("null")
 		}
 	}
 	w.Close()

@@ -20,7 +20,7 @@ var (
 	errAuthentication = &odata.Failure{Failure: protocol.AuthenticationFailed, FrontEnd: true}
 	errAuthorization  = &odata.Failure{Failure: access.Unauthorized}
 
-	errVersion           = invalid("InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.")
+	errHeader            = invalid("InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.")
 	errMethodNotAllowed  = &odata.Failure{Failure: protocol.Failure{Status: http.StatusMethodNotAllowed, Code: "MethodNotAllowed", Text: "The requested method is not allowed on the specified resource."}, AlwaysWithIndex: true}
 	errBodyTooLarge      = &odata.Failure{Failure: protocol.RequestBodyTooLarge}
 	errMissingKeys       = invalid("PropertiesNeedValue", "The values are not specified for all properties in the entity.")

@@ -44,7 +44,7 @@ func (c *call) readHead(now time.Time) (f *odata.Failure) {
 	c.tunnel()
 	switch {
 	case c.Version != "" && !protocol.ValidVersion(c.Version) && !c.options.Lenient:
-		return errVersion
+		return errHeader
 	case c.Version == "":
 		return odata.UnknownMediaType // only versions that a client asks for have JSON
 	case len(c.Body) > maxTransactionSize:

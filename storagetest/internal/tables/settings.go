@@ -10,6 +10,9 @@ import (
 
 // preflight answers a preflight request.
 func (c *call) preflight() *response {
+	if settings.MissingOfPreflight(c.Request) != "" {
+		return refuse(errHeader).asXML()
+	}
 	header, ok := c.settings.Preflight(c.Request)
 	if !ok {
 		return refuse(&odata.Failure{Failure: settings.PreflightFailure}).asXML()
@@ -30,9 +33,9 @@ func (c *call) properties() *response {
 	}
 	switch c.Method {
 	case http.MethodGet:
-		return (&response{status: http.StatusOK, body: c.settings.XML()}).asXML()
+		return (&response{status: http.StatusOK, body: c.settings.XML(c.Version)}).asXML()
 	case http.MethodPut:
-		if !c.settings.Set(c.Body) {
+		if c.settings.Set(c.Body) != nil {
 			return refuse(errDocument).asXML()
 		}
 		return (&response{status: http.StatusAccepted}).asXML()

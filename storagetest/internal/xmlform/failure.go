@@ -50,7 +50,7 @@ var (
 // parameterFailure returns a failure that names a parameter of the query.
 func parameterFailure(code, text, name, value, detail string) *Failure {
 	return NewFailure(http.StatusBadRequest, code, text).
-		With("<QueryParameterName>%s</QueryParameterName><QueryParameterValue>%s</QueryParameterValue>%s", name, escape.Replace(value), detail)
+		With("<QueryParameterName>%s</QueryParameterName>%s%s", name, elementOf("QueryParameterValue", value), detail)
 }
 
 // OutOfRange returns the failure of a parameter that is too small or too large.
@@ -64,7 +64,7 @@ const CodeOutOfRange = "OutOfRangeQueryParameterValue"
 
 // InvalidParameter returns the failure of a parameter with an invalid value.
 func InvalidParameter(name, value, reason string) *Failure {
-	return parameterFailure("InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.", name, value, "<Reason>"+reason+"</Reason>")
+	return parameterFailure("InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.", name, value, elementOf("Reason", reason))
 }
 
 // MissingParameter returns the failure of a query without a required parameter.
@@ -76,7 +76,7 @@ func MissingParameter(name string) *Failure {
 // InvalidHeader returns the failure of a header with an invalid value.
 func InvalidHeader(name, value string) *Failure {
 	return NewFailure(http.StatusBadRequest, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.").
-		With("<HeaderName>%s</HeaderName><HeaderValue>%s</HeaderValue>", name, escape.Replace(value))
+		With("<HeaderName>%s</HeaderName>%s", name, elementOf("HeaderValue", value))
 }
 
 // MissingHeader returns the failure of a request without a required header.

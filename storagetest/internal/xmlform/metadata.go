@@ -7,20 +7,27 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
 // Metadata is a name and its value.
 type Metadata struct{ Name, Value string }
 
-var validMetadataName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+var validMetadataName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ParseMetadata returns the metadata in the x-ms-meta- headers, sorted by name. Names are stored in lower case.
+// ParseMetadata returns the metadata in the x-ms-meta- headers, sorted by name. Names in Go's spelling of headers do not tell how the
+// client wrote them; they are stored in lower case.
 func ParseMetadata(header http.Header) (all []Metadata, f *Failure) {
 	for name, values := range header {
-		key, ok := strings.CutPrefix(strings.ToLower(name), "x-ms-meta-")
-		switch {
-		case !ok:
+		if !protocol.IsMetadata(name) {
 			continue
+		}
+		key := name[len(protocol.MetadataPrefix):]
+		if name == http.CanonicalHeaderKey(name) {
+			key = strings.ToLower(key)
+		}
+		switch {
 		case key == "":
 			return nil, ErrEmptyMetadataKey
 		case !validMetadataName.MatchString(key):

@@ -11,6 +11,9 @@ import (
 
 // Preflight answers a preflight request.
 func Preflight(s *settings.Settings, r *protocol.Request) *Response {
+	if missing := settings.MissingOfPreflight(r); missing != "" {
+		return Refuse(InvalidHeader(missing, ""))
+	}
 	header, ok := s.Preflight(r)
 	if !ok {
 		return Refuse(&Failure{Failure: settings.PreflightFailure})
@@ -29,10 +32,10 @@ func Properties(s *settings.Settings, r *protocol.Request, rights *access.Rights
 	}
 	switch r.Method {
 	case http.MethodGet:
-		return &Response{Status: http.StatusOK, Body: s.XML()}
+		return &Response{Status: http.StatusOK, Body: s.XML(r.Version)}
 	case http.MethodPut:
-		if !s.Set(r.Body) {
-			return Refuse(ErrDocument)
+		if fault := s.Set(r.Body); fault != nil {
+			return Refuse(InvalidDocument(*fault))
 		}
 		return &Response{Status: http.StatusAccepted}
 	}

@@ -24,5 +24,12 @@ func WriteElement(b *bytes.Buffer, name, text string) {
 	b.WriteString("</" + name + ">")
 }
 
+// elementOf returns an element that contains a text.
+func elementOf(name, text string) string {
+	var b bytes.Buffer
+	WriteElement(&b, name, text)
+	return b.String()
+}
+
 // HTTPTime returns a time as the services write it.
 func HTTPTime(t time.Time) string { return t.UTC().Format(http.TimeFormat) }
