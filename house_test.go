@@ -49,7 +49,7 @@ var arrows = map[string][]string{
 	"commit":                   {"internal/engine", "keys", "table"},
 	"maintain":                 {"commit", "internal/engine", "internal/wire", "keys", "table"},
 	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
-	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
+	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "table"},
 	"view":                     {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
 	"index":                    {"eventual", "keys", "maintain", "table", "index/internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/suffix"},
 	"index/internal/derived":   {"keys", "maintain", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
