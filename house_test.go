@@ -195,6 +195,12 @@ func TestReadme(t *testing.T) {
 			t.Errorf("README.md: got no line for package %s", name)
 		}
 	}
+	root := read(t, "doc.go")
+	for name := range arrows {
+		if isPublic(name) && !strings.Contains(root, "\n//   - "+name+": ") {
+			t.Errorf("doc.go: got no line for package %s", name)
+		}
+	}
 	ci := read(t, ".ci/run")
 	for _, command := range []string{"go run ./patterns", "go test ./...", "go test -short ./..."} {
 		if !strings.Contains(readme, command) {

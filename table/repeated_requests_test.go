@@ -55,8 +55,10 @@ func TestRepeatedDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	deletes := map[string]func(*table.Table[employee], *table.Entity[employee]) error{
-		"Delete":    func(staff *table.Table[employee], e *table.Entity[employee]) error { return staff.Delete(ctx, e) },
-		"DeleteAny": func(staff *table.Table[employee], e *table.Entity[employee]) error { return staff.DeleteAny(ctx, e.Key) },
+		"Delete": func(staff *table.Table[employee], e *table.Entity[employee]) error { return staff.Delete(ctx, e) },
+		"DeleteAny": func(staff *table.Table[employee], e *table.Entity[employee]) error {
+			return staff.DeleteAny(ctx, e.Key)
+		},
 		"DeleteOp": func(staff *table.Table[employee], e *table.Entity[employee]) error {
 			_, err := table.Transact(ctx, staff.DeleteOp(e))
 			return err
