@@ -6,6 +6,8 @@
 //   - view: reads of some properties, as a narrower type
 //   - mixed: reads of partitions that contain entities of several types
 //   - index: secondary indexes, lists, details and summaries in the partition of their entities
+//   - index/verify: comparison and repair of derived rows
+//   - requests: the kinds of requests, and a counter of them
 //   - bulk: streams of operations in as few transactions as possible
 //   - commit: the records that prove writes, and contain their effects until they are executed
 //   - maintain: for authors of maintainers: rows and effects that follow from entities, in the transaction of each write
@@ -13,9 +15,12 @@
 //   - materialized: tables of entities that are derived from those of another table
 //   - archive: moves of entities to another table, and back
 //   - archive/blobarchive: archived entities in blobs
+//   - largeentity: values of any size in blobs, with their entities
+//   - largeentity/series: a number for each slot of time, many to an entity
 //   - logtail: logs whose newest records come first, also with a table for each day
 //   - logtail/bloblog: logs as lines in append blobs
 //   - storagetest: the Table, Queue and Blob services in memory, for tests
+//   - storagetest/crashtest: tests of programs that crash at any request
 //   - account: the SDK's clients for a storage account
 //
 // The folder patterns is the catalogue: one recipe for each pattern of the 'Azure Table storage table design guide', to run and to

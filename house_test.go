@@ -49,7 +49,7 @@ var arrows = map[string][]string{
 	"commit":                   {"internal/engine", "keys", "table"},
 	"maintain":                 {"commit", "internal/engine", "internal/wire", "keys", "table"},
 	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
-	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
+	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "table"},
 	"view":                     {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
 	"index":                    {"eventual", "keys", "maintain", "table", "index/internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/suffix"},
 	"index/internal/derived":   {"keys", "maintain", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
@@ -193,6 +193,12 @@ func TestReadme(t *testing.T) {
 	for name := range arrows {
 		if isPublic(name) && !strings.Contains(readme, "\n| `"+name+"` |") {
 			t.Errorf("README.md: got no line for package %s", name)
+		}
+	}
+	root := read(t, "doc.go")
+	for name := range arrows {
+		if isPublic(name) && !strings.Contains(root, "\n//   - "+name+": ") {
+			t.Errorf("doc.go: got no line for package %s", name)
 		}
 	}
 	ci := read(t, ".ci/run")

@@ -58,7 +58,7 @@ var ErrNoKey = errors.New("account: the account was opened without its key and c
 // invalid endpoint.
 func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Account, error) {
 	if cred == nil {
-		return nil, errors.New("account: cred is nil; use a token credential, such as one of azidentity")
+		return nil, wrong("cred", "is nil; use a token credential, such as one of azidentity")
 	}
 	return openAll(e, o, clients{
 		tables: func(u string, c azcore.ClientOptions) (*aztables.ServiceClient, error) {
@@ -103,7 +103,7 @@ func openAll(e Endpoints, o *Options, with clients) (*Account, error) {
 		o = &Options{}
 	}
 	if e == (Endpoints{}) {
-		return nil, errors.New("account: Endpoints is empty; set Table, Queue or Blob")
+		return nil, wrong("Endpoints", "is empty; set Table, Queue or Blob")
 	}
 	configured := table.ClientOptions(o.Client, o.Counter)
 	streaming := configured

@@ -30,9 +30,9 @@ func parseConnection(cs string) (connection, error) {
 	cs = strings.TrimSpace(cs)
 	switch {
 	case cs == "":
-		return connection{}, errors.New("account: the connection string is empty; check the environment variable that contains it")
+		return connection{}, wrong("the connection string", "is empty; check the environment variable that contains it")
 	case strings.Trim(cs, "\"'`“”‘’") != cs:
-		return connection{}, errors.New("account: the connection string begins or ends with a quotation mark; remove it")
+		return connection{}, wrong("the connection string", "begins or ends with a quotation mark; remove it")
 	}
 	settings := map[string]string{}
 	for part := range strings.SplitSeq(cs, ";") {
@@ -41,14 +41,14 @@ func parseConnection(cs string) (connection, error) {
 		}
 		name, value, ok := strings.Cut(part, "=")
 		if !ok || name == "" {
-			return connection{}, errors.New("account: the connection string has a part without =; the form is NAME=VALUE;NAME=VALUE")
+			return connection{}, wrong("the connection string", "has a part without =; the form is NAME=VALUE;NAME=VALUE")
 		}
 		name = strings.ToLower(name)
 		if _, twice := settings[name]; twice {
-			return connection{}, errors.New("account: the connection string has a setting twice; remove one of them") // no name, since a misplaced ; makes a secret a name
+			return connection{}, wrong("the connection string", "has a setting twice; remove one of them") // no name, since a misplaced ; makes a secret a name
 		}
 		if strings.Trim(value, "\"'`") != value {
-			return connection{}, errors.New("account: a setting of the connection string begins or ends with a quotation mark; remove it")
+			return connection{}, wrong("a setting of the connection string", "begins or ends with a quotation mark; remove it")
 		}
 		settings[name] = value
 	}
@@ -76,14 +76,14 @@ func parseConnection(cs string) (connection, error) {
 	}
 	switch {
 	case c.sas == "" && c.key == "":
-		return c, errors.New("account: the connection string has neither AccountKey nor SharedAccessSignature; it needs one of them")
+		return c, wrong("the connection string", "has neither AccountKey nor SharedAccessSignature; it needs one of them")
 	case c.sas == "" && c.name == "":
-		return c, errors.New("account: the connection string has an AccountKey but no AccountName; it needs both")
+		return c, wrong("the connection string", "has an AccountKey but no AccountName; it needs both")
 	case c.endpoints == Endpoints{}:
-		return c, errors.New("account: the connection string has neither AccountName nor endpoints; it needs one of them")
+		return c, wrong("the connection string", "has neither AccountName nor endpoints; it needs one of them")
 	}
 	if _, err := base64.StdEncoding.DecodeString(c.key); err != nil {
-		return c, errors.New("account: the AccountKey of the connection string is not valid base64; copy the whole key")
+		return c, wrong("the AccountKey of the connection string", "is not valid base64; copy the whole key")
 	}
 	return c, nil
 }

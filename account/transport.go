@@ -1,8 +1,6 @@
 package account
 
 import (
-	"errors"
-
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
@@ -16,7 +14,7 @@ type Transport interface {
 // o.Client.Transport. Errors: t is nil, and those of [FromConnectionString].
 func FromTransport(t Transport, o *Options) (*Account, error) {
 	if t == nil {
-		return nil, errors.New("account: t is nil; use a *storagetest.Service")
+		return nil, wrong("t", "is nil; use a *storagetest.Service")
 	}
 	var opt Options
 	if o != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
@@ -27,12 +28,15 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox commit
 	switch {
 	case kind == "":
 		return fail(&table.ValueError{Field: "kind", Reason: "is empty"})
-	case from == nil:
-		return fail(&table.ValueError{Field: "from", Reason: "is nil"})
+	case from.Engine() == nil:
+		return fail(table.ErrorOf(engine.CheckHandle("from", nil)))
 	case wire.IsNil(to):
 		return fail(&table.ValueError{Field: "to", Reason: "is nil"})
 	}
 	if d, is := to.(*TableDestination); is {
+		if d.rows == nil {
+			return fail(&table.ValueError{Field: "to", Reason: "is a zero TableDestination; use one of ToTable"})
+		}
 		if d.rows.Engine().Same(from.Engine()) {
 			return fail(&table.ValueError{Field: "to", Reason: "is also the table from; give another"})
 		}

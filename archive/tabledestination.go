@@ -88,9 +88,14 @@ func isPart(row *table.Row) bool { return row.Type(reserved.Part) != "" }
 // maxKey is the most UTF-16 code units of a key ('Understanding the Table service data model').
 const maxKey = 512
 
+var errNilRow = &table.ValueError{Field: "r", Reason: "is nil"}
+
 // Check returns the error of a row that cannot be stored: the stored RowKey is 17 characters longer than the entity's, and the
 // stored row has one property more. Errors: *table.LimitError. No request.
 func (d *TableDestination) Check(r *ArchivedRow) error {
+	if r == nil {
+		return errNilRow
+	}
 	row := r.encode()
 	if n := len(utf16.Encode([]rune(row.Key.RowKey()))); n > maxKey {
 		return &table.LimitError{Field: "RowKey", Limit: "characters with its incarnation", Got: n, Max: maxKey}
@@ -100,6 +105,9 @@ func (d *TableDestination) Check(r *ArchivedRow) error {
 
 // Put stores a row or a tombstone. 1 request. Errors: those of [ID.Err] and of [Destination].
 func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version string) error {
+	if r == nil {
+		return fmt.Errorf("archive: Put: %w", errNilRow)
+	}
 	if err := r.Err(); err != nil {
 		return fmt.Errorf("archive: Put: %w", err)
 	}

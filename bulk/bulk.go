@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -106,6 +107,9 @@ func Run(ctx context.Context, ops iter.Seq2[table.Op, error], o *Options) (Resul
 	if err := o.check(); err != nil {
 		return Result{}, err
 	}
+	if ops == nil {
+		return Result{}, &table.ValueError{Field: "ops", Reason: "is nil; give a sequence of operations"}
+	}
 	r, err := engine.Bulk(ctx, func(yield func(*engine.Op, error) bool) {
 		for op, err := range ops {
 			if !yield(op.Engine(), err) {
@@ -127,6 +131,9 @@ func Run(ctx context.Context, ops iter.Seq2[table.Op, error], o *Options) (Resul
 // Errors: those of List and Run, and table.ErrChanged for a row that has changed at each of Retry.ConflictAttempts attempts. After
 // an error of List, such as table.ErrBudget, the rows that it has yielded are deleted.
 func Delete[T any](ctx context.Context, t *table.Table[T], q table.Query[T], o *Options) (_ Result, err error) {
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return Result{}, fmt.Errorf("bulk: Delete: %w", table.ErrorOf(err))
+	}
 	ctx, end := t.Engine().Span(ctx, "BulkDelete")
 	defer func() { end(err) }()
 	return Run(ctx, t.DeleteOps(ctx, q), o)

@@ -13,7 +13,7 @@ import (
 //
 // Errors: those of the write; ErrChanged also if another worker has completed an effect of the record since it was read: read it
 // again; *table.ValueError for a record that is not pending, has no such effect, or was completed by this handle before;
-// ErrOtherPartition. Requests: the write's own.
+// ErrOtherPartition. Requests: the write's own. Completing panics if t is nil or a zero Table.
 func Completing[T any](t *table.Table[T], r *Record, n int) *table.Table[T] {
 	c := completion(r, n)
 	return t.InMode(func(m *engine.Mode) { m.Completes = c })

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,7 @@ type Table interface {
 type Records struct{ engine *engine.Table }
 
 // Of returns the commit records of a table, whatever the type of t. A program that has no type for the rows makes the table by
-// table.New with a Schema[table.Row]. No requests.
+// table.New with a Schema[table.Row]. No requests. Of panics if t is nil.
 func Of(t Table) *Records { return &Records{t.Engine()} }
 
 // Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still
@@ -211,6 +212,9 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, befor
 // same. Do not call it for tables with index.Elsewhere or a view of package materialized: the clean-up of their workers finds tombstones by
 // these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and those of [Records.Sweep].
 func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err error) {
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return 0, fmt.Errorf("commit: SweepAll: %w", table.ErrorOf(err))
+	}
 	records := Of(t)
 	var n atomic.Int64
 	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {

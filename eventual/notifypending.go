@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -55,6 +56,9 @@ type NotifyResult struct {
 // read; table.ErrRanged if the table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition
 // of which it sees all rows; those of the queue.
 func (o *Outbox) NotifyPending(ctx context.Context, source commit.Table, opt *NotifyOptions) (NotifyResult, error) {
+	if wire.IsNil(source) || source.Engine() == nil {
+		return NotifyResult{}, fmt.Errorf("eventual: NotifyPending: %w", table.ErrorOf(engine.CheckHandle("source", nil)))
+	}
 	if opt == nil {
 		opt = &NotifyOptions{}
 	}

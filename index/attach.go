@@ -25,8 +25,8 @@ import (
 // more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not pure,
 // as far as sample entities show it; and those of [maintain.With]. If a key function panics, the write of that entity fails.
 func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Table[T], error) {
-	if t == nil {
-		return nil, errors.New("index: Attach: the table is nil; give the handle that table.New has returned")
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return nil, fmt.Errorf("index: Attach: %w", table.ErrorOf(err))
 	}
 	fail := func(d Definition[T], field, reason string) error {
 		return fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: field, Reason: reason})
@@ -35,7 +35,7 @@ func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Tabl
 	before := derived.MaintainersOf[maintainer[T]](t.Engine())
 	for _, d := range definitions {
 		if isNil(d) {
-			return nil, fmt.Errorf("index: Attach %s: a definition is nil", t.Name())
+			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"})
 		}
 		if attached.Engine().Mode.Maintainer(d.Name()) != nil {
 			return nil, fail(d, "name", "is the name of another definition of the table; choose another one")
@@ -83,8 +83,8 @@ func tableOf[T any](m maintainer[T], t *table.Table[T]) *engine.Table {
 	return t.Engine()
 }
 
-// isNil reports whether a definition is nil, or a nil pointer.
+// isNil reports whether a definition is nil, a nil pointer, or one that no constructor has made.
 func isNil(d any) bool {
 	v := reflect.ValueOf(d)
-	return d == nil || v.Kind() == reflect.Pointer && v.IsNil()
+	return d == nil || v.Kind() == reflect.Pointer && (v.IsNil() || v.Elem().IsZero())
 }

@@ -74,11 +74,11 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}
 	s := storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, schema)
-	if _, err := index.Attach(plain, nil, byEmail); err == nil || !strings.Contains(err.Error(), "Attach staff: a definition is nil") {
-		t.Errorf("Attach of a nil definition: got error %v; want one that contains \"Attach staff: a definition is nil\"", err)
+	if _, err := index.Attach(plain, nil, byEmail); err == nil || !strings.Contains(err.Error(), "Attach staff: definitions contain nil") {
+		t.Errorf("Attach of a nil definition: got error %v; want one that contains \"Attach staff: definitions contain nil\"", err)
 	}
-	if _, err := index.Attach[worker](nil, nil, byEmail); err == nil || !strings.Contains(err.Error(), "the table is nil") {
-		t.Errorf("Attach to a nil table: got error %v; want one that contains \"the table is nil\"", err)
+	if _, err := index.Attach[worker](nil, nil, byEmail); err == nil || !strings.Contains(err.Error(), "t is nil") {
+		t.Errorf("Attach to a nil table: got error %v; want one that contains \"t is nil\"", err)
 	}
 	// An index by fields of the row key, which are in every projection.
 	byID := index.New("id", keys.Tuple1(keys.Int[int](9)), func(w *worker) (int, bool) { return -w.ID, true }, &index.Options[worker]{Only: []table.AnyField[worker]{age}})

@@ -19,6 +19,9 @@ import (
 // Requests of an effect: 1, and 2 for each row that it changes, 10 at a time; the same again if a concurrent worker changes a row
 // meanwhile. The worker takes 4 more.
 func Handler[T any](t *table.Table[T]) eventual.Handler {
+	if t.Engine() == nil {
+		return eventual.Handler{} // which NewWorker refuses
+	}
 	return reconcile.Handler(kindOf(t), t, definitionsElsewhere(t)...)
 }
 
@@ -32,6 +35,9 @@ func definitionsElsewhere[T any](t *table.Table[T]) (all []reconcile.Definition)
 // Ensure creates the tables of the definitions of t whose rows are in other tables, unless they exist. It does not create t itself.
 // 1 request for each table; idempotent. Errors are those of table.Table.Ensure.
 func Ensure[T any](ctx context.Context, t *table.Table[T]) error {
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return fmt.Errorf("index: Ensure: %w", table.ErrorOf(err))
+	}
 	done := map[string]bool{strings.ToLower(t.Name()): true}
 	for _, m := range derived.MaintainersOf[ofElsewhere[T]](t.Engine()) {
 		name := strings.ToLower(m.rowsTable().Name())

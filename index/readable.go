@@ -2,6 +2,7 @@ package index
 
 import (
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -12,8 +13,8 @@ func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.Read
 // part of. It fails if the definition cannot be read through t.
 func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.Table[T], err error) {
 	switch {
-	case t == nil:
-		return nil, &table.ValueError{Field: "table", Reason: "is nil"}
+	case t.Engine() == nil:
+		return nil, table.ErrorOf(engine.CheckHandle("t", nil))
 	case ix.invalid != nil:
 		return nil, ix.invalid
 	case ix.opt.WriteOnly:

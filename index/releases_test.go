@@ -196,8 +196,8 @@ func TestAttachedTwice(t *testing.T) {
 	if !errors.As(err, &de) || de.Definition != "b" {
 		t.Errorf("attach b with the key name x of a: got error %v; want a *DefinitionError of b", err)
 	}
-	if _, err := index.Attach(staff, (*index.Index[worker, string])(nil)); err == nil || !strings.Contains(err.Error(), "a definition is nil") {
-		t.Errorf("attach a nil index: got error %v; want one that contains \"a definition is nil\"", err)
+	if _, err := index.Attach(staff, (*index.Index[worker, string])(nil)); err == nil || !strings.Contains(err.Error(), "definitions contain nil") {
+		t.Errorf("attach a nil index: got error %v; want one that contains \"definitions contain nil\"", err)
 	}
 	none := index.New[worker, string]("none", nil, func(w *worker) (string, bool) { return "", true }, nil)
 	err = onlyError(t, "list by an index without a layout", none.List(ctx, staff, sales, "x"))

@@ -231,16 +231,16 @@ func TestTokenBehindFinished(t *testing.T) {
 		}
 	}}, byLast)
 	check(t, err)
-	if want := []string{"", "", "", "1:D"}; !slices.Equal(tokens, want) {
+	if want := []string{"", "", "", "2:a3b36a04:D"}; !slices.Equal(tokens, want) {
 		t.Errorf("tokens: got %q; want %q", tokens, want)
 	}
 	// A finished partition is not listed again.
 	s.Count()
-	r, err := verify.Run(ctx, staff, &verify.Options{Token: "1:C"}, byLast, byLast)
+	r, err := verify.Run(ctx, staff, &verify.Options{Token: "2:3dd7ffa7:C"}, byLast, byLast)
 	if err != nil || r.Partitions != 1 || r.Rows != 1 {
-		t.Errorf("verify from token 1:C: got report %+v and error %v; want 1 partition, 1 row and no error", r, err)
+		t.Errorf("verify from token of C: got report %+v and error %v; want 1 partition, 1 row and no error", r, err)
 	}
-	testkit.Expect(t, "requests of verify from token 1:C", s.Count().String(), "4 query")
+	testkit.Expect(t, "requests of verify from token of C", s.Count().String(), "4 query")
 }
 
 type transportFunc func(*http.Request) (*http.Response, error)

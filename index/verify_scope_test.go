@@ -185,7 +185,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 		t.Errorf("other definition of the same name: got error %v; want a *index.DefinitionError", err)
 	}
 	var ve *table.ValueError
-	for _, o := range []verify.Options{{Rate: -1}, {Concurrency: -1}, {Partition: sales, Token: "1:S"}} {
+	for _, o := range []verify.Options{{Rate: -1}, {Concurrency: -1}, {Partition: sales, Token: "2:2060efc3:S"}} {
 		if _, err := verify.Run(ctx, staff, &o, byEmail); !errors.As(err, &ve) {
 			t.Errorf("options %+v: got error %v; want a *table.ValueError", o, err)
 		}

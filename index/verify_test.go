@@ -244,9 +244,13 @@ func TestResume(t *testing.T) {
 	if err != nil || one.Partitions != 1 || !one.Sound() {
 		t.Fatalf("run of partition A: got %+v, error %v; want a sound report of 1 partition, and no error", one, err)
 	}
-	var ve *table.ValueError
-	if _, err := verify.Run(ctx, staff, &verify.Options{Token: "x"}, byLast); !errors.As(err, &ve) {
-		t.Errorf("token x: got error %v; want a *table.ValueError", err)
+	for i := range first.Token { // a token with any one byte changed, or cut short
+		for _, token := range []string{first.Token[:i] + "?" + first.Token[i+1:], first.Token[:max(i, 1)]} {
+			var te *table.TokenError
+			if _, err := verify.Run(ctx, staff, &verify.Options{Token: token}, byLast); !errors.As(err, &te) {
+				t.Errorf("token %q: got error %v; want a *table.TokenError", token, err)
+			}
+		}
 	}
 	var de *index.DefinitionError
 	if _, err := verify.Run(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {

@@ -172,11 +172,13 @@ func (b Bind[T]) Range() Range {
 
 // Fields returns pointers to the fields of t from which the key is built.
 func (b Bind[T]) Fields(t *T) []any {
-	if b.bind == nil || b.bind.fields == nil || b.bind.err != nil {
+	if b.bind == nil || b.bind.fields == nil || b.bind.err != nil || t == nil {
 		return nil
 	}
 	return b.bind.fields(t)
 }
+
+var errNilValue = &KeyError{Reason: "is of a nil value, which has no fields"}
 
 // Encode builds the key from the fields of t.
 func (b Bind[T]) Encode(t *T) Enc {
@@ -185,6 +187,8 @@ func (b Bind[T]) Encode(t *T) Enc {
 		return Enc{err: &KeyError{Reason: "is not bound to any field and was not given explicitly"}}
 	case b.bind.err != nil:
 		return Enc{err: b.bind.err}
+	case t == nil:
+		return Enc{err: errNilValue}
 	}
 	return b.bind.encode(t)
 }
@@ -197,6 +201,8 @@ func (b Bind[T]) Decode(t *T, s string) error {
 		return nil
 	case b.bind.decode == nil || b.bind.err != nil:
 		return b.bind.err
+	case t == nil:
+		return errNilValue
 	}
 	return b.bind.decode(t, s)
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -26,8 +27,8 @@ import (
 func Attach[T any](t *table.Table[T], s *Store) (*table.Table[T], error) {
 	fail := func(err error) (*table.Table[T], error) { return nil, fmt.Errorf("largeentity: Attach: %w", err) }
 	switch {
-	case t == nil:
-		return fail(&table.ValueError{Field: "t", Reason: "is nil"})
+	case t.Engine() == nil:
+		return fail(table.ErrorOf(engine.CheckHandle("t", nil)))
 	case s == nil:
 		return fail(&table.ValueError{Field: "s", Reason: "is nil"})
 	case !strings.EqualFold(t.Name(), s.table):

@@ -93,6 +93,9 @@ func (b *Blob) SetPropertyValues(values []any) error {
 	bad := func(suffix, reason string) error {
 		return &table.ValueError{Field: suffix, Reason: reason + "; it is not a Blob of this library"}
 	}
+	if n := len(b.PropertySuffixes()); len(values) != n {
+		return &table.ValueError{Field: "values", Reason: fmt.Sprintf("has %d values; give one for each of the %d properties of a Blob", len(values), n)}
+	}
 	read := Blob{set: true}
 	data, hasData := values[0].([]byte)
 	if read.data = string(data); values[0] != nil && !hasData {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -89,6 +90,18 @@ const maxReads = 4
 // Errors: those of [table.Table.Get] and of [Store.Open]; ErrForeignBlob also for a blob of another partition. 2 requests, and 2
 // more after each such replacement.
 func Open[T any](ctx context.Context, t *table.Table[T], s *Store, k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
+	var err error
+	switch {
+	case t.Engine() == nil:
+		err = table.ErrorOf(engine.CheckHandle("t", nil))
+	case s == nil:
+		err = &table.ValueError{Field: "s", Reason: "is nil"}
+	case value == nil:
+		err = &table.ValueError{Field: "value", Reason: "is nil; give a function that returns the field"}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("largeentity: Open: %w", err)
+	}
 	for read := 1; ; read++ {
 		e, err := t.Get(ctx, k)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -37,8 +38,8 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 	w.pace = pace.New(w.opt.Rate)
 	err := w.opt.check()
 	switch {
-	case t == nil:
-		err = &table.ValueError{Field: "t", Reason: "is nil"}
+	case t.Engine() == nil:
+		err = table.ErrorOf(engine.CheckHandle("t", nil))
 	case s == nil:
 		err = &table.ValueError{Field: "s", Reason: "is nil"}
 	case !strings.EqualFold(t.Name(), s.table):

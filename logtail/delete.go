@@ -15,7 +15,7 @@ import (
 // cannot be by period: [Periods.Drop] deletes a million records in 3 requests, and Delete in 11,000.
 //
 //	result, err := claims.Delete(ctx, time.Time{}, time.Now().AddDate(0, 0, -30), &bulk.Options{
-//		Progress: func(r bulk.Result) { log.Print(r.Done) },
+//		Progress: func(r bulk.Result) { log.Print(r.Applied) },
 //	})
 //
 // A zero to is no bound. Rows of other types are left out; those with a Type that is not the log's, too. The source's partitions

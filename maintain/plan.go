@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -113,8 +114,13 @@ func (p *Plan) Effect(kind string, version int, payload []byte) {
 }
 
 // JoinEffect is [Plan.Effect] for several maintainers that share one effect of an entity: join returns the payload of all, given the
-// payload so far, which is nil at first. It must not change its argument.
+// payload so far, which is nil at first. It must not change its argument. A nil join
+// fails the write with a *table.ValueError.
 func (p *Plan) JoinEffect(kind string, version int, join func(payload []byte) []byte) {
+	if join == nil {
+		p.refusal = &table.ValueError{Field: "join", Reason: "is nil"}
+		return
+	}
 	p.plan.JoinEffect(kind, version, join)
 }
 
@@ -133,6 +139,9 @@ func (p *Plan) Remote(t commit.Table, partition keys.Enc) (*Plan, error) {
 	pk, err := partition.Result()
 	if err != nil {
 		return nil, err
+	}
+	if wire.IsNil(t) || t.Engine() == nil {
+		return nil, table.ErrorOf(engine.CheckHandle("t", nil))
 	}
 	remote, err := p.plan.Remote(t.Engine(), pk)
 	if err != nil {

@@ -1,7 +1,6 @@
 package materialized
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/eventual"
@@ -25,8 +24,8 @@ import (
 // entity gets another key, and the requests of the maintainers of the view's table. A write that changes no view takes no more than
 // before. Errors: *DefinitionError for a wrong definition; those of [maintain.With].
 func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T], error) {
-	if from == nil {
-		return nil, errors.New("materialized: Attach: the table is nil; give the handle that maintain.WithOutbox has returned")
+	if err := engine.CheckHandle("from", from.Engine()); err != nil {
+		return nil, fmt.Errorf("materialized: Attach: %w", table.ErrorOf(err))
 	}
 	fail := func(err error) (*table.Table[T], error) {
 		return nil, fmt.Errorf("materialized: Attach %s: %w", from.Name(), err)
@@ -34,7 +33,7 @@ func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T
 	t := from
 	for _, v := range views {
 		if isNil(v) {
-			return fail(errors.New("a view is nil"))
+			return fail(&table.ValueError{Field: "views", Reason: "contain nil or a zero View; use one of materialized.New"})
 		}
 		if err := v.check(from); err != nil {
 			return fail(err)
@@ -59,6 +58,9 @@ func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T
 // Handler returns the handler for all views of t, a handle of [Attach], for [eventual.NewWorker]. Workers of a release without one
 // of the views leave its effects to other workers. Requests of an effect: 1, and 2 for each derived entity that it names.
 func Handler[T any](t *table.Table[T]) eventual.Handler {
+	if t.Engine() == nil {
+		return eventual.Handler{} // which NewWorker refuses
+	}
 	var all []reconcile.Definition
 	for _, v := range viewsOf(t) {
 		all = append(all, v)

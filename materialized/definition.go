@@ -77,10 +77,10 @@ type comparison[T any] interface {
 	unreadable(row *table.Row, err error)
 }
 
-// isNil reports whether a definition is nil, or a nil pointer.
+// isNil reports whether a definition is nil, a nil pointer, or one that no constructor has made.
 func isNil(d any) bool {
 	v := reflect.ValueOf(d)
-	return d == nil || v.Kind() == reflect.Pointer && v.IsNil()
+	return d == nil || v.Kind() == reflect.Pointer && (v.IsNil() || v.Elem().IsZero())
 }
 
 // viewsOf returns the views that are attached to a handle.

@@ -2,11 +2,11 @@ package materialized
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -28,8 +28,8 @@ import (
 // *DefinitionError for a view that is not attached; those of reading; table.ErrRanged if the signature of a client is for a range
 // of keys. The report counts what was done, also beside an error.
 func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, views ...Definition[T]) (Report, error) {
-	if t == nil {
-		return Report{}, errors.New("materialized: Verify: the table is nil; give a handle that Attach has returned")
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return Report{}, fmt.Errorf("materialized: Verify: %w", table.ErrorOf(err))
 	}
 	if o == nil {
 		o = &VerifyOptions{}
@@ -79,7 +79,7 @@ func choose[T any](t *table.Table[T], views []Definition[T]) (chosen []attached[
 	}
 	for _, v := range views {
 		if isNil(v) {
-			return nil, errors.New("a view is nil")
+			return nil, &table.ValueError{Field: "views", Reason: "contain nil or a zero View; use one of materialized.New"}
 		}
 		found := false
 		for _, a := range viewsOf(t) {

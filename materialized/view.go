@@ -39,7 +39,7 @@ func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key
 	if o != nil {
 		v.opt = *o
 	}
-	if to != nil {
+	if to.Engine() != nil {
 		v.parts = to.Engine().Mode.Parts > 0
 		schema := to.Engine().Mode.Schema
 		v.plain = to.InMode(func(m *engine.Mode) { *m = engine.Mode{BlindWrites: true, Schema: schema} })

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -36,6 +37,11 @@ func New(tables ...Table) (*Reader, error) {
 	}
 	if len(tables) == 0 {
 		return fail("there is none")
+	}
+	for _, t := range tables {
+		if wire.IsNil(t) || t.Engine() == nil {
+			return fail("contain a nil or zero Table; give handles that table.New has returned")
+		}
 	}
 	first := tables[0].Engine()
 	m := &Reader{}

@@ -12,6 +12,9 @@ import (
 // A request for a blob shows its service in its host name or in the SDK's User-Agent. Without both, as with an IP address and
 // disabled telemetry, its kind is Other.
 func KindOf(r *http.Request) Kind {
+	if r == nil || r.URL == nil {
+		return Other
+	}
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	// The last segment names the resource; keys contain no slash.
 	last := path[strings.LastIndexByte(path, '/')+1:]

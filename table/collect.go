@@ -11,6 +11,9 @@ import "iter"
 // list yields nothing. All values are in memory at the same time: if the list may be long, set Query.Limit or Query.Budget, or use
 // a loop. Requests are those of the list.
 func Collect[V any](list iter.Seq2[V, error]) ([]V, error) {
+	if list == nil {
+		return nil, nilArgument("list")
+	}
 	var all []V
 	for v, err := range list {
 		if err != nil {

@@ -381,3 +381,6 @@ func (e *TokenError) Error() string { return "continuation token: " + e.Reason }
 
 // textJSON returns an error's text as JSON, which unlike the JSON of the error's fields contains no response of the service.
 func textJSON(err error) ([]byte, error) { return json.Marshal(err.Error()) }
+
+// nilArgument is the error of an argument that is nil.
+func nilArgument(name string) error { return &ValueError{Field: name, Reason: "is nil"} }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -24,6 +25,9 @@ import (
 func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField[T]) (*Entity[T], error) {
 	var names []string
 	for _, f := range fields {
+		if wire.IsNil(f) {
+			return nil, t.h.opError("GetFields", k, &ValueError{Field: "fields", Reason: "contain nil"})
+		}
 		more, err := f.properties(t.h.shape.plan)
 		if err != nil {
 			return nil, t.h.opError("GetFields", k, err)

@@ -36,9 +36,20 @@ func (tx *Tx) use(t *engine.Table) {
 	}
 }
 
+// insideOf notes a table that a transaction uses.
+func insideOf(tx *Tx, t *engine.Table) error {
+	if tx == nil || tx.ctx == nil {
+		return &ValueError{Field: "tx", Reason: "is nil or zero; use the one that the function of InPartition gets"}
+	}
+	tx.use(t)
+	return public(engine.CheckHandle("t", t))
+}
+
 // GetIn is [Table.Get] in the partition of a transaction. 1 request.
 func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
-	tx.use(t.h.engine)
+	if err := insideOf(tx, t.Engine()); err != nil {
+		return nil, err
+	}
 	tx.read = append(tx.read, keys.Point(row))
 	return t.Get(tx.ctx, keys.At(tx.partition, row))
 }
@@ -46,7 +57,9 @@ func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
 // ListIn is [Table.List] in the partition of a transaction, which the query need not name. ErrOtherPartition if it names
 // another.
 func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error] {
-	tx.use(t.h.engine)
+	if err := insideOf(tx, t.Engine()); err != nil {
+		return func(yield func(*Entity[T], error) bool) { yield(nil, err) }
+	}
 	// The same key may come from a layout or from a row.
 	if q.Partition.IsSet() {
 		named, err1 := q.Partition.Result()
@@ -79,6 +92,9 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 // Errors: those of [Transact]; an ErrUnknownOutcome is not repeated. Requests: those of f and 1 for each attempt, 2 after a
 // conflict, none if f adds no operation.
 func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*Receipt, error) {
+	if f == nil {
+		return nil, nilArgument("f")
+	}
 	var conflicts *engine.Conflicts
 	for {
 		tx := &Tx{ctx: ctx, partition: partition}

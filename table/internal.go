@@ -10,8 +10,13 @@ import (
 // Engine, InMode, Elsewhere, Scan, InsertRow (insertrow.go), RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types
 // of an internal package. Programs do not need them, and they may change with any release.
 
-// Engine returns the handle without its type parameter. It is for packages of this module.
-func (t *Table[T]) Engine() *engine.Table { return t.h.engine }
+// Engine returns the handle without its type parameter, nil for a nil or zero Table. It is for packages of this module.
+func (t *Table[T]) Engine() *engine.Table {
+	if t == nil {
+		return nil
+	}
+	return t.h.engine
+}
 
 // InMode returns the same handle in another mode. It is for packages of this module.
 func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] { return &Table[T]{t.h.with(change)} }

@@ -41,8 +41,8 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 // in programs that do not move. Until workers have finished the moves of crashed programs, or commit.Records.FinishPrepared has, the
 // old table must exist: reading such an entity needs its commit record there, and fails with a *HomeError if it is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {
-	if other == nil {
-		return t.h.opError("MoveTo", keys.Key{}, &ValueError{Field: "other", Reason: "is nil"})
+	if err := engine.CheckHandle("other", other.Engine()); err != nil {
+		return t.h.opError("MoveTo", keys.Key{}, err)
 	}
 	to, err := other.h.keyByFields("MoveTo", e)
 	if err != nil {

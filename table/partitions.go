@@ -58,6 +58,9 @@ func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.
 }
 
 func (h handle) eachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {
+	if f == nil {
+		return h.opError("EachPartition", keys.Key{}, nilArgument("f"))
+	}
 	if width <= 0 {
 		width = engine.FanOut
 	}

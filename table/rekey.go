@@ -53,7 +53,7 @@ func (h handle) rekey(ctx context.Context, e entity, to keys.Key) (err error) {
 	case p.value != nil && to == *p.key:
 		return h.replace("Rekey", e).send(ctx)
 	case p.value != nil && to.Err() == nil && to.PartitionKey() != p.key.PartitionKey():
-		return h.opError("Rekey", *p.key, ErrOtherPartition)
+		return h.opError("Rekey", *p.key, &engine.Explained{Err: ErrOtherPartition, Explanation: "use Move, which needs an outbox: see maintain.WithOutbox"})
 	}
 	remove, insert, err := h.moving("Rekey", e, h, to)
 	if err != nil {

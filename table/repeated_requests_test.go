@@ -54,18 +54,27 @@ func TestEarlierRefusals(t *testing.T) {
 func TestRepeatedDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, together := range []bool{false, true} {
-		staff, e, s := staffInMemory(t, nil)
+	deletes := map[string]func(*table.Table[employee], *table.Entity[employee]) error{
+		"Delete": func(staff *table.Table[employee], e *table.Entity[employee]) error { return staff.Delete(ctx, e) },
+		"DeleteAny": func(staff *table.Table[employee], e *table.Entity[employee]) error {
+			return staff.DeleteAny(ctx, e.Key)
+		},
+		"DeleteOp": func(staff *table.Table[employee], e *table.Entity[employee]) error {
+			_, err := table.Transact(ctx, staff.DeleteOp(e))
+			return err
+		},
+		"DeleteAnyOp": func(staff *table.Table[employee], e *table.Entity[employee]) error {
+			_, err := table.Transact(ctx, staff.DeleteAnyOp(e.Key))
+			return err
+		},
+	}
+	for method, remove := range deletes {
+		staff, e, s := staffInMemory(t, &table.Options{})
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind != requests.Get }, storagetest.Twice()))
-		err := staff.Delete(ctx, e)
-		if together {
-			e, err = staff.Insert(ctx, &employee{"Sales", 2, "New", 1})
-			noError(t, err)
-			_, err = table.Transact(ctx, staff.DeleteOp(e))
-		}
+		err := remove(staff, e)
 		var re *azcore.ResponseError
 		if !errors.Is(err, table.ErrNotFound) || !strings.Contains(err.Error(), "repeated") || !errors.As(err, &re) {
-			t.Errorf("together=%v: got %v; want ErrNotFound that names the repetition", together, err)
+			t.Errorf("%s: got %v; want ErrNotFound that names the repetition", method, err)
 		}
 	}
 }

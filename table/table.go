@@ -7,6 +7,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -151,7 +152,7 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 	if o == nil {
 		o = &Options{}
 	}
-	if service == nil {
+	if wire.IsNil(service) {
 		return fail(&ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
 	}
 	t, err := engine.New(service, name, o.Common.engine())
@@ -174,7 +175,12 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 }
 
 // Name returns the table's name.
-func (t *Table[T]) Name() string { return t.h.engine.Name }
+func (t *Table[T]) Name() string {
+	if t == nil {
+		return ""
+	}
+	return t.h.engine.NameOf()
+}
 
 // Key returns the key that the schema makes of a value, without a request:
 //

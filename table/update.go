@@ -18,6 +18,9 @@ import (
 // key; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice; and those of Get
 // and Replace.
 func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
+	if change == nil {
+		return nil, t.h.opError("Update", k, nilArgument("change"))
+	}
 	return typed[T](t.h.update(ctx, k, func(value any) error { return change(value.(*T)) }))
 }
 

@@ -44,6 +44,9 @@ type view struct {
 // Errors: *table.TypeError for a field of P that is no property of T, or has another EDM type there. A row of an older version that
 // needs an upgrade fails with *table.VersionError when it is read. Requests: none.
 func Of[P, T any](t *table.Table[T]) (*View[P, T], error) {
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return nil, fmt.Errorf("view: Of: %w", table.ErrorOf(err))
+	}
 	v, err := newView(t.Engine(), reflect.TypeFor[P](), t.Engine().Mode.Schema.Query(&table.Query[T]{}).Plan)
 	if err != nil {
 		return nil, err

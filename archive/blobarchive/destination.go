@@ -85,6 +85,9 @@ func (d *Destination) Check(r *archive.ArchivedRow) error {
 
 // body checks a row and returns the content of its blob.
 func (d *Destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
+	if r == nil {
+		return nil, &table.ValueError{Field: "r", Reason: "is nil"}
+	}
 	if err := r.Err(); err != nil {
 		return nil, err
 	}

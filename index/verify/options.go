@@ -1,6 +1,9 @@
 package verify
 
 import (
+	"fmt"
+	"hash/crc32"
+
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -44,14 +47,16 @@ func (o *Options) check() (after *string, err error) {
 		return nil, &table.ValueError{Field: "Options.Token", Reason: "is set together with Options.Partition, but resumes with all later partitions; leave one of the two out"}
 	case o.Token == "":
 		return nil, nil
-	case len(o.Token) < len(tokenVersion) || o.Token[:len(tokenVersion)] != tokenVersion:
-		return nil, &table.ValueError{Field: "Options.Token", Reason: "is not a token of this package; use Report.Token of an earlier call"}
 	}
-	pk := o.Token[len(tokenVersion):]
-	return &pk, nil
+	if start := len(tokenOf("")); len(o.Token) >= start {
+		if pk := o.Token[start:]; tokenOf(pk) == o.Token {
+			return &pk, nil
+		}
+	}
+	return nil, &table.TokenError{Reason: "is damaged or was made by something else; use Report.Token of an earlier call"}
 }
 
-// tokenVersion begins a token; a PartitionKey follows.
-const tokenVersion = "1:"
-
-func tokenOf(partitionKey string) string { return tokenVersion + partitionKey }
+// tokenOf returns the token behind a partition: a version, a checksum, and the PartitionKey.
+func tokenOf(partitionKey string) string {
+	return fmt.Sprintf("2:%08x:%s", crc32.ChecksumIEEE([]byte(partitionKey)), partitionKey)
+}

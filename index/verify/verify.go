@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -29,7 +30,7 @@ import (
 // that fault cannot be repaired, and its Err is [table.ErrForeignRow].
 //
 // Errors: *index.DefinitionError for a definition that is not attached; *table.ValueError for wrong options, and if there are no
-// definitions; those of reading; [table.ErrRanged] if the client's signature is for a range of keys, because Run would see a part
+// definitions; *table.TokenError for a damaged Options.Token; those of reading; [table.ErrRanged] if the client's signature is for a range of keys, because Run would see a part
 // of the table only. The report counts what was done, also beside an error.
 //
 // Requests: those of [table.Table.Partitions], and for each partition:
@@ -52,8 +53,8 @@ import (
 // rows of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change
 // what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
 func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...index.Definition[T]) (Report, error) {
-	if t == nil {
-		return Report{}, fmt.Errorf("verify: Run: %w", &table.ValueError{Field: "table", Reason: "is nil; give the handle that index.Attach has returned"})
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return Report{}, fmt.Errorf("verify: Run: %w", table.ErrorOf(err))
 	}
 	r := newRun(t, o)
 	if err := r.verifyTable(ctx, definitions); err != nil {
@@ -162,8 +163,8 @@ func (r *run[T]) add(m derived.Maintainer[T]) {
 // maintainerOf returns the maintainer of a definition.
 func maintainerOf[T any](attached []derived.Maintainer[T], d index.Definition[T]) (derived.Maintainer[T], error) {
 	e := &index.DefinitionError{Field: "table", Reason: "does not have the definition attached: use the handle that index.Attach has returned, and the same definition"}
-	if x := reflect.ValueOf(d); d == nil || x.Kind() == reflect.Pointer && x.IsNil() {
-		e.Field, e.Reason = "definitions", "contain nil"
+	if x := reflect.ValueOf(d); d == nil || x.Kind() == reflect.Pointer && (x.IsNil() || x.Elem().IsZero()) {
+		e.Field, e.Reason = "definitions", "contain nil or a zero definition"
 		return nil, e
 	}
 	for _, m := range attached {

@@ -30,7 +30,7 @@ func (e *LimitError) Error() string {
 func subject(field string) string {
 	switch field {
 	case "service", "value", "sets", "tables", "table", "credential", "outbox", "maintainers", "Op", "record", "UnknownError", "UpsertMode", "Completing",
-		"container", "source", "queue", "poison", "hints", "notifications", "of", "kind", "from", "to", "definitions", "target":
+		"container", "source", "queue", "poison", "hints", "notifications", "of", "kind", "from", "to", "definitions", "target", "t", "s", "f", "tx", "views", "view", "list", "join", "change", "ops", "other", "cred", "values", "r", "fields":
 		return field
 	}
 	if !strings.HasPrefix(field, `"`) && strings.ContainsAny(field, ". [") { // the name of a property contains none of these
@@ -52,7 +52,7 @@ func (e *ValueError) Error() string { return sentence(subject(e.Field), e.Reason
 func sentence(subject, reason string) string {
 	verb, _, _ := strings.Cut(reason, " ")
 	switch verb {
-	case "is", "was", "has", "must", "belongs", "begins", "cannot", "holds", "contains", "follows", "stands":
+	case "is", "was", "has", "must", "belongs", "begins", "cannot", "holds", "contain", "contains", "follows", "stands":
 		return subject + " " + reason
 	}
 	return subject + ": " + reason

@@ -140,6 +140,9 @@ func (w *write) planAnew(ctx context.Context) state {
 	case err != nil && ctx.Err() != nil && w.lastConflict.err != nil:
 		w.out = w.contended(w.lastConflict, ctx.Err())
 		return stateGivenUp
+	case errors.Is(err, ErrNotFound) && errors.Is(w.lastConflict.err, ErrNotFound) && w.lastConflict.failed == failed:
+		w.out = w.lastConflict // the read says no more than the refusal, which may explain itself
+		return stateGivenUp
 	case err != nil:
 		return w.fail(failed, err)
 	case plan.record && w.sent.withoutRecord: // the new commit record would say nothing of the requests before it

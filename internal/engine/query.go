@@ -16,7 +16,7 @@ const (
 )
 
 // ErrTableScan is table.ErrTableScan.
-var ErrTableScan = errors.New("the query would scan the table")
+var ErrTableScan = errors.New("the query would scan the table; set Query.Partition, or Query.TableScan if that is meant")
 
 // EveryKey is the range of every key but the library's.
 var EveryKey = keys.RawBetween("", "")

@@ -138,11 +138,20 @@ func (t *Table) Knows(name string) bool {
 // Plain returns a handle for the library's own rows.
 func (t *Table) Plain() *Table { return t.With(Mode{BlindWrites: true, LibraryRows: true}) }
 
-func (t *Table) name() string {
+// NameOf returns the name, "" for nil.
+func (t *Table) NameOf() string {
 	if t == nil {
 		return ""
 	}
 	return t.Name
+}
+
+// CheckHandle returns an error for the handle of a nil or zero table, which is an argument of this name. Errors: *ValueError.
+func CheckHandle(argument string, t *Table) error {
+	if t == nil {
+		return &ValueError{Field: argument, Reason: "is nil or a zero Table; give a handle that table.New has returned"}
+	}
+	return nil
 }
 
 // Same reports whether two handles are of the same table, as far as can be known: of one service, by the name, whose case means
@@ -173,7 +182,7 @@ func (t *Table) OpError(method string, k keys.Key, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &OpError{Op: method, Table: t.name(), Key: readable(k), Err: err} // the cause says what is wrong with a bad key
+	e := &OpError{Op: method, Table: t.NameOf(), Key: readable(k), Err: err} // the cause says what is wrong with a bad key
 	var re *azcore.ResponseError
 	var theirs UserCodeError
 	if _, is := err.(*BatchError); !is && !errors.As(err, &theirs) && !isHomeError(err) && errors.As(err, &re) {

@@ -19,6 +19,9 @@ type entity[V Number] struct {
 
 // group groups values by their entities, in the order of the keys. join joins two values of one slot.
 func group[V Number](s *Series[V], values iter.Seq2[time.Time, V], join func(slot Slot, a, b V) (V, error)) ([]entity[V], error) {
+	if values == nil {
+		return nil, &table.ValueError{Field: "values", Reason: "is nil; give a sequence"}
+	}
 	byKey := map[string]entity[V]{}
 	for at, v := range values {
 		c, err := s.slots.cellAt(at)
