@@ -48,12 +48,6 @@ type Endpoints struct {
 	Table, Queue, Blob string
 }
 
-// ErrNoEndpoint means that the account was opened without an endpoint for the service.
-var ErrNoEndpoint = errors.New("account: the account was opened without an endpoint for this service; set it in Endpoints or in the connection string")
-
-// ErrNoKey means that the account was opened without its key, which a shared access signature requires.
-var ErrNoKey = errors.New("account: the account was opened without its key and cannot sign; use FromConnectionString with AccountKey")
-
 // FromCredential opens an account with a token credential, such as one of azidentity. Errors: no credential, no endpoint, or an
 // invalid endpoint.
 func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Account, error) {

@@ -212,3 +212,20 @@ func TestEmptyPages(t *testing.T) {
 		t.Errorf(`got %v, %v; want "[1 2 3]" and n == 4`, got, n)
 	}
 }
+
+// TestTableScanNamesTheWayOut: a list without a partition sends nothing, and its error names the two options.
+func TestTableScanNamesTheWayOut(t *testing.T) {
+	t.Parallel()
+	w := pagesOf(nil)
+	staff := newStaff(t, sdkClient(t, w))
+	var err error
+	for _, err = range staff.List(context.Background(), table.Query[employee]{}) {
+	}
+	want := "table: List staff: the query would scan the table; set Query.Partition, or Query.TableScan if that is meant"
+	if !errors.Is(err, table.ErrTableScan) || err.Error() != want {
+		t.Errorf("got error %v; want %s", err, want)
+	}
+	if got := len(w.sent); got != 0 {
+		t.Errorf("got %d requests; want none", got)
+	}
+}

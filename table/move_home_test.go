@@ -15,7 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// leavers are the people of a town and those who have left it, in another table, for one program.
+// leavers are two tables of one program: the people of a town, and the people that have left the town.
 type leavers struct {
 	people, left *table.Table[resident]
 }

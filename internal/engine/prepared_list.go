@@ -75,7 +75,8 @@ func (t *Table) FinishPrepared(ctx context.Context, partition string, before tim
 			by.orphans = orphans
 		}
 		var orphan *HomeError
-		switch err = plain.finishPrepared(ctx, k.PartitionKey(), id, by); {
+		err = plain.finishPrepared(ctx, k.PartitionKey(), id, by)
+		switch {
 		case err == nil:
 			finished++
 		case errors.As(err, &orphan):

@@ -67,7 +67,8 @@ func (v *markView) look(ctx context.Context, body []byte) (again bool, err error
 		if _, seen := v.marks[at]; seen {
 			continue
 		}
-		if v.marks[at] = v.known[at.commitPlace]; v.marks[at] {
+		v.marks[at] = v.known[at.commitPlace]
+		if v.marks[at] {
 			continue
 		}
 		if !pending[at.commitPlace] && v.table.Knows(m.home.Table) {

@@ -85,7 +85,8 @@ func (s *Settings) Set(body []byte) *protocol.DocumentFault {
 		}
 		if e.Name == "Cors" {
 			var ok bool
-			if rules, ok = parseRules(e); !ok {
+			rules, ok = parseRules(e)
+			if !ok {
 				return &protocol.DocumentFault{}
 			}
 		} else if fault := forms[known].check(e); fault != nil {

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"encoding/xml"
 	"net/http"
 	"slices"
 	"strconv"
@@ -93,4 +94,15 @@ func split(list string) (all []string) {
 		}
 	}
 	return all
+}
+
+// writeElement writes an element that contains a text.
+func writeElement(b *bytes.Buffer, name, text string) {
+	if text == "" {
+		b.WriteString("<" + name + " />")
+		return
+	}
+	b.WriteString("<" + name + ">")
+	xml.EscapeText(b, []byte(text))
+	b.WriteString("</" + name + ">")
 }
