@@ -59,17 +59,21 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
 // move makes one attempt to move an incarnation. It reads the destination first and the table second, so that the row that it
 // stores is never older than the archived one. It then stores the row by the destination's version, and deletes the entity by its
 // ETag in the transaction that completes the effect.
+//
+// If the destination contains a tombstone and the table the incarnation, the entity has left its key and has come back. The tombstone
+// must stay, since slow workers may still store the row. So the entity gets a new incarnation, and that one is moved.
 func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	archived, err := m.get(ctx, id)
 	if err != nil {
 		return err
 	}
-	if archived != nil && archived.Row == nil {
-		return nil // a tombstone: the incarnation was restored or deleted since
-	}
+	tombstone := archived != nil && archived.Row == nil
 	row, err := m.from.GetRow(ctx, id.Key)
 	switch {
 	case errors.Is(err, table.ErrNotFound), err == nil && row.Incarnation() != id.Incarnation:
+		if tombstone {
+			return nil // the incarnation was restored, deleted, or has left its key
+		}
 		return m.withdraw(ctx, id, archived, j)
 	case err != nil:
 		return err
@@ -81,6 +85,9 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 		return err // a worker of another release can read the row
 	case err != nil:
 		return eventual.Poison(err) // no program can tell which rows are derived from this one
+	}
+	if tombstone {
+		return m.written(ctx, j, m.renewing(id.Incarnation, j).Touch(ctx, e))
 	}
 	if archived != nil {
 		switch moved, err := m.moved(ctx, archived, j.OperationID); {
@@ -100,7 +107,18 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	if err := m.put(ctx, next, version); err != nil {
 		return err
 	}
-	err = commit.Completing(m.as(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e)
+	return m.written(ctx, j, commit.Completing(m.as(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e))
+}
+
+// renewing returns a handle for one write, which gives an entity that has this incarnation a new one. The write replaces the effect by
+// one that moves the new incarnation, which the worker executes next.
+func (m *Mover[T]) renewing(incarnation string, j eventual.Job) *table.Table[T] {
+	t := m.archiving.InMode(func(mode *engine.Mode) { mode.Move = engine.Move{Renewed: incarnation} })
+	return commit.Completing(t, j.CommitRecord, j.Index)
+}
+
+// written returns the error of an attempt whose last write, which completes the effect, has returned err.
+func (m *Mover[T]) written(ctx context.Context, j eventual.Job, err error) error {
 	if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
@@ -78,11 +79,10 @@ func restoreRecord(id ID, kind string) (*table.Row, error) {
 	return record, errors.Join(record.Set(restoredProperty, id.Key.RowKey()), record.Set(kindProperty, kind))
 }
 
-// decodeRestoreRecord returns the ID and the kind of a restore record. The ID has an error if another program wrote the row.
-func decodeRestoreRecord(record *table.Row) (id ID, kind string) {
-	restored, _ := record.Get(restoredProperty)
-	rowKey, _ := restored.(string)
-	of, _ := record.Get(kindProperty)
-	kind, _ = of.(string)
-	return ID{keys.Stored(record.Key.PartitionKey(), rowKey), strings.TrimPrefix(record.Key.RowKey(), reserved.Restored)}, kind
+// decodeRestoreRecord returns the ID and the kind of a restore record. The ID has an error if another program wrote the row. Errors:
+// *table.DecodeError.
+func decodeRestoreRecord(record *table.Row) (id ID, kind string, err error) {
+	rowKey, err1 := stored.Text(record, restoredProperty)
+	kind, err2 := stored.Text(record, kindProperty)
+	return ID{keys.Stored(record.Key.PartitionKey(), rowKey), strings.TrimPrefix(record.Key.RowKey(), reserved.Restored)}, kind, errors.Join(err1, err2)
 }

@@ -59,7 +59,7 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox commit
 // Archive requests a move of an entity, if the stored row is still as e was read, and renews e's ETag. A worker moves the entity,
 // with what concurrent writers have written to it meanwhile. Until then the entity is in the table, then in both places for a
 // moment, and always in at least one. If a concurrent writer deletes the entity meanwhile, the destination does not contain it in
-// the end either.
+// the end either. If Rekey or Move gives it another key meanwhile, the request may end without an archived row.
 //
 // Errors: those of [table.Table.Touch], such as table.ErrChanged, table.ErrNotFound and, for a row of an older version,
 // table.ErrOldVersion; table.ErrOutbox if the queue does not store the notification, and then nothing was written;

@@ -21,7 +21,7 @@ type oracle struct {
 
 // incarnation is what has happened to an incarnation.
 type incarnation struct {
-	key      string // partition and row
+	key      string // partition and row, where it was seen last
 	number   int    // the highest number that was stored
 	deleted  bool   // by a program
 	restored bool   // as another incarnation
@@ -49,8 +49,17 @@ type contents struct {
 
 func readContents(s *storagetest.Service) contents {
 	c := contents{map[string]storedClerk{}, map[string]string{}, map[string]bool{}, map[string]bool{}, 0}
+	committed := map[string]bool{}
 	for _, r := range s.Rows("current") {
+		if op, is := strings.CutPrefix(r.RowKey, "~i|"); is {
+			committed[op] = r.Get("State") != "aborted"
+		}
+	}
+	for _, r := range s.Rows("current") {
+		mark, marked := r.Get("_tx").(string)
+		op, _, _ := strings.Cut(mark, "/")
 		switch {
+		case marked && !committed[op]: // a move has only prepared the row
 		case strings.HasPrefix(r.RowKey, "~i|"):
 			if r.Get("State") == "pending" {
 				c.pending++
@@ -124,6 +133,7 @@ func (o *oracle) observe(k string, clerk storedClerk, now contents) error {
 			}
 		}
 	}
+	in.key = k
 	if number < in.number && clerk.incarnation != "" { // a program that writes no incarnation may write any number
 		return fmt.Errorf("%s went back from number %d to %d", k, in.number, number)
 	}
@@ -141,9 +151,11 @@ func (o *oracle) observeRemovals(now contents) error {
 	for k, before := range o.before.current {
 		if clerk, exists := now.current[k]; exists && (clerk.incarnation == before.incarnation || before.incarnation == "" || clerk.incarnation == "") {
 			continue
+		} else if exists && clerk.number != before.number { // another incarnation in one request has the content of the first
+			return fmt.Errorf("%s had number %s, and has number %s as another incarnation", k, before.number, clerk.number)
 		}
 		in := o.incarnations[before.id(k)]
-		if in == nil {
+		if in == nil || before.incarnation != "" && in.isCurrent(before.incarnation, now) { // it has another key
 			continue
 		}
 		if !moveCompleted {

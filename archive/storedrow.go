@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -74,10 +75,9 @@ func tombstoneRecord(id ID) (*table.Row, error) {
 // decodeTombstoneRecord returns the key of the tombstone that a record names. ok reports whether the record can be that of an
 // archived row of an entity; otherwise another program wrote it.
 func decodeTombstoneRecord(record *table.Row) (tombstone keys.Key, ok bool) {
-	property, _ := record.Get(tombstoneProperty)
-	rowKey, _ := property.(string)
+	rowKey, err := stored.Text(record, tombstoneProperty)
 	primary, ok := strings.CutSuffix(rowKey, separator+strings.TrimPrefix(record.Key.RowKey(), reserved.Tombstone))
-	ok = ok && primary != "" && !strings.HasPrefix(primary, separator)
+	ok = ok && err == nil && primary != "" && !strings.HasPrefix(primary, separator)
 	return keys.Stored(record.Key.PartitionKey(), rowKey), ok
 }
 

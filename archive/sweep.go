@@ -11,7 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// sweep deletes tombstones and restore records that are older than any late request. 1 request for each old restore record, besides
+// sweep deletes tombstones and restore records that are older than any late request. A record that cannot be read stays, since without
+// it the incarnation might be restored again. 1 request for each old restore record, besides
 // those of the destination's sweep and of one list.
 func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
 	if s, is := m.to.(Sweeper); is {
@@ -26,8 +27,8 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 				yield(table.Op{}, err)
 				return
 			}
-			id, kind := decodeRestoreRecord(row)
-			if kind != m.kind || !row.Timestamp.Before(before) {
+			id, kind, err := decodeRestoreRecord(row)
+			if err != nil || kind != m.kind || !row.Timestamp.Before(before) {
 				continue
 			}
 			stored, err := m.stored(ctx, id)

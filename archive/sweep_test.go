@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,19 @@ func TestSweep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestImportedRecords: a restore record and a tombstone record whose RowKeys were imported as numbers stay, since the rows that they
+// name are not known.
+func TestImportedRecords(t *testing.T) {
+	t.Parallel()
+	fx, s := newFixture(t, nil)
+	insertBySDK(t, fx, "current", fmt.Sprintf(`{"PartitionKey":"S","RowKey":"~l|%s","Restored":123,"Kind":"current/old"}`, ownIncarnation))
+	insertBySDK(t, fx, "old", fmt.Sprintf(`{"PartitionKey":"S","RowKey":"~d|%s","Gone":123}`, ownIncarnation))
+	s.Advance(26 * time.Hour)
+	sweepLibraryRows(t, fx.mover.Handler(), s)
+	testkit.Expect(t, "rows of table current", rowKeys(s, "current"), "~l|"+ownIncarnation)
+	testkit.Expect(t, "rows of table old", rowKeys(s, "old"), "~d|"+ownIncarnation)
 }
 
 // TestSweptMove: the move of a commit record that was swept long ago is complete: its entity can be restored, and another move

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
@@ -160,7 +161,11 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *maintain.Plan,
 		}
 		return &table.ValueError{Field: "target", Reason: fmt.Sprintf("returns the key of a derived row, %v; it must return the key of an entity", k)}
 	}
-	switch owner := m.sourceOf(row); {
+	owner, err := m.sourceOf(row)
+	if err != nil && !m.mode.Active {
+		return repairable(err)
+	}
+	switch {
 	case from == nil && owner != entity.RowKey() && (owner != derived.NoEntity || !m.Owns(row)):
 		return nil // the target holds the details of another entity by now
 	case from != nil && owner != derived.NoEntity && !m.Owns(row) && !m.schema.Rows().Contains(owner):
@@ -203,11 +208,9 @@ func recordsDetails(target, entity *table.Row) bool {
 	})
 }
 
-// sourceOf returns the RowKey of the entity whose details a target holds.
-func (m *detailsMaintainer[T]) sourceOf(row *table.Row) string {
-	v, _ := row.Get(m.prefix + "RowKey")
-	owner, _ := v.(string)
-	return owner
+// sourceOf returns the RowKey of the entity whose details a target holds. Errors: *table.DecodeError.
+func (m *detailsMaintainer[T]) sourceOf(row *table.Row) (string, error) {
+	return stored.Text(row, m.prefix+"RowKey")
 }
 
 // setColumns writes the details of an entity into a row, or deletes all details if from is nil.
@@ -236,7 +239,8 @@ func (m *detailsMaintainer[T]) WantedRows(e *table.Entity[T]) ([]string, error) 
 
 func (m *detailsMaintainer[T]) EntitiesIn(row *table.Row) []string {
 	if m.Owns(row) {
-		return []string{m.sourceOf(row)} // NoEntity if another program has deleted the property
+		source, _ := m.sourceOf(row) // NoEntity if another program has deleted the property, or changed its type
+		return []string{source}
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (f copyForm[T, K]) mayBe(entity, row keys.Key) bool {
 	return of == memberText(entity) && (!f.hasOwnPartitions() || f.byValue.Of(k).String() == row.PartitionKey())
 }
 
-func (f copyForm[T, K]) follow(entity, row keys.Key, stored, e *table.Row, has bool) (*table.Row, error) {
+func (f copyForm[T, K]) follow(entity, row keys.Key, stored, e *table.Row, has, _ bool) (*table.Row, error) {
 	if stored != nil {
 		if owner, isCopy := stored.Engine().Primary(); !isCopy || owner != entity {
 			return nil, derived.ForeignRow(f.name, row)

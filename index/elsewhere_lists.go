@@ -22,11 +22,15 @@ func (f listForm[T, K]) mayBe(_, row keys.Key) bool {
 	return !f.ix.hasOwnPartitions() || strings.TrimPrefix(row.RowKey(), f.ix.prefixed("")) == row.PartitionKey()
 }
 
-func (f listForm[T, K]) follow(entity, row keys.Key, stored, _ *table.Row, has bool) (*table.Row, error) {
+func (f listForm[T, K]) follow(entity, row keys.Key, stored, _ *table.Row, has, repairs bool) (*table.Row, error) {
 	if stored != nil && !f.Owns(stored) {
 		return nil, derived.ForeignRow(f.ix.name, row)
 	}
-	all, member := f.members(stored), memberText(entity)
+	all, err := f.members(stored)
+	if err != nil && !repairs {
+		return nil, repairable(err)
+	}
+	member := memberText(entity)
 	switch i, is := slices.BinarySearchFunc(all, member, keys.Compare); {
 	case has && !is:
 		if all = slices.Insert(all, i, member); lengthOf(all) > maxListUnits {
@@ -41,7 +45,8 @@ func (f listForm[T, K]) follow(entity, row keys.Key, stored, _ *table.Row, has b
 func (f listForm[T, K]) isTombstone(stored *table.Row) bool { return f.Owns(stored) && isEmpty(stored) }
 
 func (f listForm[T, K]) entitiesIn(row *table.Row) (all []keys.Key) {
-	for _, member := range f.members(row) {
+	members, _ := f.members(row)
+	for _, member := range members {
 		if k := keyOfMember(member); k.Err() == nil {
 			all = append(all, k)
 		}

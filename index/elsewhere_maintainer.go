@@ -39,8 +39,9 @@ type rowForm[T any] interface {
 	// mayBe reports whether the definition can make a row of an entity under a key.
 	mayBe(entity, row keys.Key) bool
 
-	// follow returns what a row should be, for what is stored and for the entity e, which should have it if has is set.
-	follow(entity, row keys.Key, stored, e *table.Row, has bool) (*table.Row, error)
+	// follow returns what a row should be, for what is stored and for the entity e, which should have it if has is set. A repair
+	// replaces a stored row that cannot be read.
+	follow(entity, row keys.Key, stored, e *table.Row, has, repairs bool) (*table.Row, error)
 
 	// Owns reports whether the definition has written a row.
 	Owns(row *table.Row) bool
@@ -160,7 +161,7 @@ func (m *elsewhereMaintainer[T]) Target(entity, row keys.Key) (reconcile.Target,
 			if err != nil {
 				return nil, err
 			}
-			return m.form.follow(entity, row, stored, e, has)
+			return m.form.follow(entity, row, stored, e, has, m.mode.Active)
 		},
 	}, nil
 }

@@ -66,7 +66,7 @@ func (m *elsewhereMaintainer[T]) WantedContent(entity *table.Row, row keys.Key) 
 	if !m.form.comparable() {
 		return nil
 	}
-	want, err := m.form.follow(entity.Key, row, nil, entity, true)
+	want, err := m.form.follow(entity.Key, row, nil, entity, true, false)
 	if err != nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -31,3 +32,8 @@ var (
 	// ErrOverflow: a sum of a [Summary] has more than 64 bits.
 	ErrOverflow = errors.New("a sum has more than 64 bits")
 )
+
+// repairable adds the way out to the error of a row that cannot be read.
+func repairable(err error) error {
+	return fmt.Errorf("%w; verify.Run with Repair writes the row again", err)
+}

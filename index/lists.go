@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -74,7 +76,7 @@ func (e *ListFullError) Error() string {
 }
 
 // Keys returns the keys of the entities that have the value k in a partition, in their order. Errors: ErrWriteOnly; ErrForeignRow
-// if a foreign row has the list's key; *keys.KeyError; *DefinitionError for a handle that the definition is not attached to; those
+// if a foreign row has the list's key; *table.DecodeError for a list that another program has stored with other types; *keys.KeyError; *DefinitionError for a handle that the definition is not attached to; those
 // of table.Table.GetRow. 1 request.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, k)
@@ -101,7 +103,11 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 	if !tagOf(l.ix.name, t).matches(row.Engine().Owner()) {
 		return nil, list, derived.ForeignRow(l.ix.name, list) // the entities with the value may not be in any list
 	}
-	for _, member := range l.members(row) {
+	members, err := l.members(row)
+	if err != nil {
+		return nil, list, repairable(err)
+	}
+	for _, member := range members {
 		if k := l.memberKey(list, member); k.Err() == nil { // no entity has an invalid key
 			all = append(all, k)
 		}
@@ -142,14 +148,15 @@ func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition key
 	}
 }
 
-// members returns the members of a list, in order; none if the row is nil.
-func (l *Lists[T, K]) members(row *table.Row) (all []string) {
+// members returns the members of a list, in order; none if the row is nil. Errors: *table.DecodeError, with the members that can be
+// read.
+func (l *Lists[T, K]) members(row *table.Row) (all []string, err error) {
 	if row == nil {
-		return nil
+		return nil, nil
 	}
 	for _, name := range l.listProperties(row) {
-		v, _ := row.Get(name)
-		s, _ := v.(string)
+		s, wrong := stored.Text(row, name)
+		err = cmp.Or(err, wrong)
 		for member := range strings.SplitSeq(s, "/") {
 			if member != "" {
 				all = append(all, member)
@@ -157,7 +164,7 @@ func (l *Lists[T, K]) members(row *table.Row) (all []string) {
 		}
 	}
 	slices.SortFunc(all, keys.Compare)
-	return slices.Compact(all)
+	return slices.Compact(all), err
 }
 
 // listProperty returns the name of the property of a list with number i.

@@ -88,7 +88,10 @@ func (m *listsMaintainer[T, K]) setMember(ctx context.Context, p *maintain.Plan,
 	default:
 		return nil // the entity is not in a foreign row
 	}
-	all := m.members(row)
+	all, err := m.members(row)
+	if err != nil && !m.mode.Active {
+		return repairable(err)
+	}
 	i, is := slices.BinarySearchFunc(all, entity.RowKey(), keys.Compare)
 	switch {
 	case member && !is:
@@ -177,7 +180,7 @@ func (m *listsMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
 	if !m.Owns(row) {
 		return nil
 	}
-	all := m.members(row)
+	all, _ := m.members(row) // a list without a readable member contains no entity
 	if len(all) == 0 && (len(m.listProperties(row)) > 0 || isEmpty(row)) {
 		return []string{derived.NoEntity}
 	}
@@ -191,7 +194,8 @@ func (m *listsMaintainer[T, K]) Shared() bool { return true }
 func (m *listsMaintainer[T, K]) Unique() bool { return false }
 
 func (m *listsMaintainer[T, K]) Without(row *table.Row, entities ...string) (*table.Row, error) {
-	all := slices.DeleteFunc(m.members(row), func(s string) bool { return slices.Contains(entities, s) })
+	members, _ := m.members(row)
+	all := slices.DeleteFunc(members, func(s string) bool { return slices.Contains(entities, s) })
 	left, err := m.row(row.Key, row, all)
 	if err != nil || isEmpty(left) {
 		return nil, err

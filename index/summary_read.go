@@ -30,7 +30,8 @@ type Group[K any] struct {
 
 // Get returns the summary of the entities that have the value k in a partition. If there are none, its Count is 0. Errors:
 // ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a handle that the
-// summary is not attached to; those of table.Table.GetRow. 1 request.
+// summary is not attached to; *table.DecodeError for a row that another program has stored with other types; those of
+// table.Table.GetRow. 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*Group[K], error) {
 	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
 	if _, err := s.ix.readable(t, s); err != nil {
@@ -49,11 +50,16 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	if !tagOf(summaryTag+s.ix.name, t).matches(row.Engine().Owner()) {
 		return fail(derived.ForeignRow(s.ix.name, at)) // the entities of the group may not be counted in any row
 	}
-	return s.group(row, k), nil
+	g, err := s.group(row, k)
+	if err != nil {
+		return fail(err)
+	}
+	return g, nil
 }
 
 // All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request for
-// each 1,000. Errors are those of table.Table.List, and a *keys.KeyError if the layout cannot decode a value.
+// each 1,000. Errors are those of table.Table.List, a *keys.KeyError if the layout cannot decode a value, and a *table.DecodeError for
+// a row that another program has stored with other types.
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
@@ -64,17 +70,21 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 		mine := tagOf(summaryTag+s.ix.name, t)
 		for row, err := range t.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
 			var k K
+			var g *Group[K]
 			if err == nil {
 				if !mine.matches(row.Engine().Owner()) {
 					continue
 				}
 				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))
 			}
+			if err == nil {
+				g, err = s.group(row, k)
+			}
 			if err != nil {
 				fail(err)
 				return
 			}
-			if g := s.group(row, k); g.Count > 0 && !yield(g, nil) { // a repair is about to count an empty group
+			if g.Count > 0 && !yield(g, nil) { // a repair is about to count an empty group
 				return
 			}
 		}
@@ -82,12 +92,15 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 }
 
 // group returns the group that a row contains.
-func (s *Summary[T, K]) group(row *table.Row, k K) *Group[K] {
-	t, _ := s.totalOf(row)
+func (s *Summary[T, K]) group(row *table.Row, k K) (*Group[K], error) {
+	t, err := s.read(row)
+	if err != nil {
+		return nil, repairable(err)
+	}
 	g := &Group[K]{Value: k, Count: t.count, Measures: map[string]Stat{}}
 	for i, m := range s.measures {
 		st := &t.stats[i]
 		g.Measures[m.Name] = Stat{st.count, st.sum.Int64(), st.min, st.max, st.approximate}
 	}
-	return g
+	return g, nil
 }

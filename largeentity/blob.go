@@ -78,7 +78,10 @@ func (b Blob) MarshalJSON() ([]byte, error) { return nil, errJSON }
 func (b *Blob) UnmarshalJSON([]byte) error { return errJSON }
 
 // PropertySuffixes implements [table.Composite].
-func (*Blob) PropertySuffixes() []string { return []string{"", "Blob", "Size", "SHA256", "Type"} }
+func (*Blob) PropertySuffixes() []string { return []string{"", suffixBlob, "Size", "SHA256", "Type"} }
+
+// suffixBlob ends the name of the property that contains the name of a blob.
+const suffixBlob = "Blob"
 
 // PropertyValues implements [table.Composite]. A value has all properties, so that a merge leaves none of an earlier value.
 func (b *Blob) PropertyValues() ([]any, error) {

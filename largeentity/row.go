@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -51,18 +52,20 @@ func (b blobRow) row() (*table.Row, error) {
 	return r, err
 }
 
-// decodeRow returns the row of a blob of a table. ok is false for a row that this library has not written.
+// decodeRow returns the row of a blob of a table. ok is false for a row that this library has not written, or that another program has
+// stored again with other types: such a row keeps its blob.
 func decodeRow(r *table.Row, tableName string) (b blobRow, ok bool) {
+	readable := true
 	text := func(property string) string {
-		v, _ := r.Get(property)
-		s, _ := v.(string)
+		s, err := stored.Text(r, property)
+		readable = readable && err == nil
 		return s
 	}
 	id, ok := strings.CutPrefix(r.Key.RowKey(), reserved.Blob)
 	n, valid := parseName(name{tableName, r.Key.PartitionKey(), id}.String())
-	since, _ := r.Get(propertySince)
-	at, _ := since.(time.Time)
-	return blobRow{n, text(propertyState), text(propertyEntity), text(propertyIncarnation), at}, ok && valid
+	since, err := stored.Time(r, propertySince)
+	b = blobRow{n, text(propertyState), text(propertyEntity), text(propertyIncarnation), since}
+	return b, ok && valid && readable && err == nil
 }
 
 // isTombstone reports whether nothing refers to the blob, and never will.

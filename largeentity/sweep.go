@@ -13,8 +13,8 @@ import (
 
 // Sweep deletes the blobs of a table that nothing refers to, and reports links to blobs that do not exist:
 //
-//   - blobs without a row that are older than Options.Grace: their upload was never stored. Sweep first inserts a row that lets a
-//     slow writer fail with ErrUploadAgain.
+//   - blobs without a row and without an entity that are older than Options.Grace: their upload was never stored. Sweep first inserts
+//     a row that lets a slow writer fail with ErrUploadAgain.
 //   - blobs that were replaced, or whose entity was deleted, and whose writer has not deleted them.
 //   - blobs of archived entities that are not in the archive any more; see SweepOptions.Archived.
 //   - old rows of blobs that do not exist any more.
@@ -24,12 +24,13 @@ import (
 // run at the same time. t may be any handle of the table, with or without [Attach].
 //
 // Sweep is idempotent: after an error or a crash, run it again. An error leaves the report as it is. Errors: *table.ValueError for
-// wrong options; table.ErrRanged if the client's signature is for a range of keys; ErrContainerNotFound; those
+// wrong options; *UnrecordedLinkError; table.ErrRanged if the client's signature is for a range of keys; ErrContainerNotFound; those
 // of [table.Table.List], of SweepOptions.Archived and of the service.
 //
 // Requests: 1 for each page of blobs and 1 or more for the rows of each partition in it; 1 for each page of rows of the whole table,
 // which the service finds by a scan, and 1 or more for the blobs of each of their partitions; 1 for each deleted blob, and 1 more for
-// an orphan; 1 for each 100 deleted rows. Memory: a page of each list.
+// an orphan; 1 for each 1,000 rows of each partition with a blob without a row, whose entities Sweep reads first; 1 for each 100 deleted
+// rows. Memory: a page of each list, and the links of such a partition.
 func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOptions) (SweepReport, error) {
 	w := &sweep{store: s}
 	if o != nil {

@@ -50,7 +50,7 @@ func (w *sweep) blob(ctx context.Context, b listed, row *storedRow) error {
 	case row == nil && !w.expired(b):
 		w.report.Young++
 	case row == nil:
-		return w.orphan(ctx, b.name)
+		return w.unrecorded(ctx, b.name)
 	case row.state == condemned:
 		return w.delete(ctx, Finding{Kind: Orphan, Blob: b.String()}, b.name)
 	case row.state == unlinked:
@@ -60,6 +60,47 @@ func (w *sweep) blob(ctx context.Context, b listed, row *storedRow) error {
 	default:
 		w.report.Foreign++ // of a newer version of this library
 	}
+	return nil
+}
+
+// unrecorded decides about a blob without a row, which an entity may link all the same.
+func (w *sweep) unrecorded(ctx context.Context, n name) error {
+	if w.links == nil || w.links.partition != n.partition {
+		links, err := readLinks(ctx, w.rows, n.partition, w.pace)
+		if err != nil {
+			return err
+		}
+		w.links = links
+	}
+	// A write that links the blob later also inserts its row, and so makes that of an orphan fail.
+	entity, linked := w.links.entities[n.id]
+	if !linked {
+		return w.orphan(ctx, n)
+	}
+	if _, err := w.rows.GetRow(ctx, n.key()); !errors.Is(err, table.ErrNotFound) {
+		if err == nil {
+			w.report.Linked++ // by a write since the rows were listed
+		}
+		return err
+	}
+	if !w.opt.Relink {
+		return &UnrecordedLinkError{Key: entity, Blob: n.String()}
+	}
+	if !w.opt.DryRun {
+		row := blobRow{name: n, state: live, entity: entity.RowKey()}
+		r, err := row.row()
+		if err == nil {
+			err = w.pace.Spend(ctx, 1)
+		}
+		if err == nil {
+			_, err = w.rows.InsertAt(ctx, r.Key, r)
+		}
+		if err != nil && !errors.Is(err, table.ErrExists) { // a write was first, or another sweep
+			return err
+		}
+	}
+	w.report.Linked++
+	w.found(Finding{Unrecorded, n.String(), entity})
 	return nil
 }
 

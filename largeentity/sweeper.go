@@ -22,6 +22,7 @@ type sweep struct {
 	report  SweepReport
 	deleted int
 	pace    *pace.Limit
+	links   *partitionLinks // of the partition of the last blob without a row
 }
 
 // errEnough ends a sweep at SweepOptions.MaxDeletes.
@@ -96,6 +97,8 @@ func (w *sweep) found(f Finding) {
 		w.report.Replaced++
 	case Dangling:
 		w.report.Dangling++
+	case Unrecorded:
+		w.report.Relinked++
 	}
 	if w.opt.Finding != nil {
 		w.opt.Finding(f)

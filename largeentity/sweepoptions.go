@@ -23,7 +23,12 @@ type SweepOptions struct {
 	// destination does not contain the entity any more. Without it, blobs of moved entities stay.
 	Archived func(ctx context.Context, k keys.Key, incarnation string) (bool, error)
 
-	// Finding is called for each blob that Sweep deletes or misses, and Progress after each 1,000 blobs. No two of these calls
+	// Relink stores the rows of blobs that entities link and that have none, instead of the error UnrecordedLinkError: after a table
+	// was restored or copied without its rows that begin with ~. Links of archived entities are not known without their rows: see
+	// docs/operations.md.
+	Relink bool
+
+	// Finding is called for each blob that Sweep deletes, misses or relinks, and Progress after each 1,000 blobs. No two of these calls
 	// overlap.
 	Finding  func(Finding)
 	Progress func(SweepReport)
@@ -40,7 +45,7 @@ func (o *SweepOptions) check() error {
 	return nil
 }
 
-// Finding is a blob that Sweep deletes, or that is missing.
+// Finding is a blob that Sweep deletes or relinks, or that is missing.
 type Finding struct {
 	Kind FindingKind
 	Blob string   // its name
@@ -52,9 +57,10 @@ type FindingKind int
 
 // The kinds of findings.
 const (
-	Orphan   FindingKind = iota + 1 // no entity has ever linked the blob, and it is older than Options.Grace: it is deleted
-	Replaced                        // the entity has another value, or is deleted, also from an archive: the blob is deleted
-	Dangling                        // the entity links the blob, which does not exist
+	Orphan     FindingKind = iota + 1 // no entity has ever linked the blob, and it is older than Options.Grace: it is deleted
+	Replaced                          // the entity has another value, or is deleted, also from an archive: the blob is deleted
+	Dangling                          // the entity links the blob, which does not exist
+	Unrecorded                        // the entity links the blob, and no row said so: it has one now; see SweepOptions.Relink
 )
 
 // String returns the name of the kind.
@@ -66,6 +72,8 @@ func (k FindingKind) String() string {
 		return "replaced"
 	case Dangling:
 		return "dangling"
+	case Unrecorded:
+		return "unrecorded"
 	}
 	return "unknown"
 }
@@ -80,6 +88,7 @@ type SweepReport struct {
 	Orphans  int // blobs that were deleted, or would be, by the kinds of findings
 	Replaced int
 	Dangling int
+	Relinked int // blobs of entities that got their rows again, or would
 	RowsGone int // tombstones that were deleted, or would be
 	Kept     int // blobs without an entity that the service refuses to delete: leased, with snapshots, or under a policy
 

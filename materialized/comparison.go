@@ -47,8 +47,10 @@ func (m *maintainer[T, V]) compare(ctx context.Context, t *table.Table[T], r *ru
 			return nil, err
 		}
 		k := keys.Stored(e.Key.PartitionKey(), e.Key.RowKey()[len(reserved.View):])
-		n, mine := noteIn(&e.Value, m.owner())
+		n, mine, err := noteIn(&e.Value, m.owner())
 		switch {
+		case err != nil:
+			return nil, err
 		case !mine || k.Err() != nil:
 		case n.gone:
 			if err := c.sweep(ctx, k, &e.Value); err != nil {
@@ -180,7 +182,7 @@ func (c *viewComparison[T, V]) confirm(ctx context.Context, entity, k keys.Key) 
 		}
 		pending, err := c.isPending(ctx, entity)
 		if err == nil && !pending && first != nil { // table.Table.Move stores its effects in the partition that the entity leaves
-			if n, mine := noteIn(first, c.owner()); mine && n.entity != entity && n.entity.Err() == nil {
+			if n, mine, err := noteIn(first, c.owner()); err == nil && mine && n.entity != entity && n.entity.Err() == nil {
 				pending, err = c.isPending(ctx, n.entity)
 			}
 		}
@@ -216,7 +218,9 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (Fa
 	var n note
 	mine := false
 	if t.stored != nil {
-		n, mine = noteIn(t.stored, c.owner())
+		if n, mine, err = noteIn(t.stored, c.owner()); err != nil {
+			return 0, err
+		}
 	}
 	has := mine && !n.gone && n.entity == t.entity
 	row, err := table.RowsOf(c.from.Engine(), true).GetRow(ctx, t.entity)

@@ -1,11 +1,14 @@
 package materialized
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -54,20 +57,20 @@ func (n note) row(derived keys.Key, owner string) (*table.Row, error) {
 	return table.RowOf(r.Engine().Own(owner)), nil
 }
 
-// noteIn returns the note in a stored row, and reports whether it has this owner.
-func noteIn(row *table.Row, owner string) (n note, mine bool) {
-	text := func(name string) string {
-		v, _ := row.Get(name)
-		s, _ := v.(string)
-		return s
+// noteIn returns the note in a stored row, and reports whether it has this owner. Errors: *table.DecodeError.
+func noteIn(row *table.Row, owner string) (n note, mine bool, err error) {
+	partition, err1 := stored.Text(row, notePartition)
+	rowKey, err2 := stored.Text(row, noteRow)
+	gone, err3 := stored.Bool(row, noteGone)
+	maintainers, err4 := stored.Text(row, noteMaintainers)
+	n.entity, n.gone = keys.Stored(partition, rowKey), gone
+	if maintainers != "" {
+		n.maintainers = strings.Split(maintainers, "/")
 	}
-	n.entity = keys.Stored(text(notePartition), text(noteRow))
-	gone, _ := row.Get(noteGone)
-	n.gone = gone == any(true)
-	if s := text(noteMaintainers); s != "" {
-		n.maintainers = strings.Split(s, "/")
+	if err = errors.Join(err1, err2, err3, err4); err != nil {
+		err = fmt.Errorf("%w; delete the row, and Verify with Repair writes it again", err)
 	}
-	return n, row.Engine().Owner() == owner
+	return n, row.Engine().Owner() == owner, err
 }
 
 // lacks returns a maintainer of the stored derived entity that the handle does not have, "" if there is none.

@@ -58,7 +58,10 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 	if t.stored == nil {
 		return t.write(ctx, now, want.value, false)
 	}
-	was, mine := noteIn(t.stored, t.owner())
+	was, mine, err := noteIn(t.stored, t.owner())
+	if err != nil {
+		return err
+	}
 	switch missing := was.lacks(now.maintainers); {
 	case !mine && !was.gone:
 		return fmt.Errorf("%w: the note of the derived entity %v is of %q", table.ErrForeignRow, t.key, t.stored.Engine().Owner())
@@ -132,8 +135,8 @@ func (t *target[T, V]) Sweep(ctx context.Context, before time.Time) error {
 	if t.stored == nil || !t.stored.Timestamp.Before(before) {
 		return nil
 	}
-	if n, mine := noteIn(t.stored, t.owner()); !mine || !n.gone {
-		return nil
+	if n, mine, err := noteIn(t.stored, t.owner()); err != nil || !mine || !n.gone {
+		return err
 	}
 	rows := notes(t.to.Engine())
 	e, err := rows.Entity(t.stored)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
@@ -101,6 +102,29 @@ func TestDamage(t *testing.T) {
 	r = s.verify(t, materialized.VerifyOptions{Repair: true}, "")
 	testkit.Expect(t, "old tombstones", r.Tombstones, 1)
 	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10 3:Sales:10 5:Sales:10 6:Sales:10")
+}
+
+// TestImportedNote: a note whose RowKey of the entity was imported as a number is an error, and not a note of no entity, until it is
+// deleted.
+func TestImportedNote(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{summary: true})
+	s.insert(t, "Sales", 1, 10)
+	s.drain(t)
+	k := keys.Stored("company", "~v|"+s.company.Key(member{ID: 1}).RowKey())
+	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"EntityRow":1}`, k.PartitionKey(), k.RowKey())
+	_, err := s.account.Tables().NewClient("company").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+	testkit.NoError(t, err)
+	var de *table.DecodeError
+	if r, err := materialized.Verify(ctx, s.staff, &materialized.VerifyOptions{Repair: true}); !errors.As(err, &de) || de.Field != "EntityRow" {
+		t.Errorf("Verify: got report %+v, error %v; want a *DecodeError of EntityRow", r, err)
+	}
+	raw, err := table.New(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
+	testkit.NoError(t, err)
+	testkit.NoError(t, table.RowsOf(raw.Engine(), false).DeleteAny(ctx, k))
+	s.repair(t, "1 missing")
+	s.expectConsistent(t)
 }
 
 // TestDeletedTwice: another program has deleted a derived entity, and then its entity is deleted.

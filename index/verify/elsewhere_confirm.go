@@ -250,7 +250,8 @@ func (r *elsewhere[T]) reconcile(ctx context.Context, entity keys.Key, row rowEl
 	if err := r.pacer.Spend(ctx, 3); err != nil {
 		return err
 	}
-	target, err := r.elsewhere[row.definition].Target(entity, row.key)
+	definition := r.elsewhere[row.definition].InRepairMode(derived.RepairMode{Active: true})
+	target, err := definition.(derived.Elsewhere[T]).Target(entity, row.key)
 	if err != nil {
 		return err
 	}

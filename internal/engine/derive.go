@@ -109,6 +109,9 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	default:
 		return err
 	}
+	if c.state.incarnation == m.Move.Renewed {
+		c.state.incarnation = ""
+	}
 	for name := range c.state.before {
 		if !slices.ContainsFunc(m.Maintainers, func(m Maintainer) bool { return m.Name() == name }) {
 			return fmt.Errorf("%w: %q", ErrUnknownMaintainer, name)

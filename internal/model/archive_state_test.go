@@ -6,8 +6,9 @@ const (
 	maxOps          = 6 // the numbers of operations begin with 1
 	maxIncarnations = 6 // the numbers of incarnations begin with 1; 0 is none
 
-	alike  = 4 // the incarnation of another entity, which is archived from the start
-	forged = 5 // a text that is not an incarnation, and that has the same row of the destination as alike
+	renewed = 3 // the new incarnation of an entity that has left its key and come back, in place of a tombstone's
+	alike   = 4 // the incarnation of another entity, which is archived from the start
+	forged  = 5 // a text that is not an incarnation, and that has the same row of the destination as alike
 )
 
 // Freshness replaces ETags: a reader of a row gets a flag for it, and every write of the row removes all flags for it. An ETag
@@ -72,18 +73,22 @@ const (
 	reqIndex           // CAS on the index row
 	reqReplace         // unconditional replace of an existing row
 	reqRaw             // unconditional write of a row by a program that does not know incarnations
+	reqRenew           // transaction: update commit record, give the entity a new incarnation, both by CAS
+	reqLeave           // CAS: the entity gets another key
+	reqReturn          // the entity gets its key back
 )
 
 var requestNames = [...]string{"", "transaction that starts the move", "update", "delete", "create", "transaction of the restore", "insert into the destination",
 	"update of the row of the destination", "tombstone in place of the row", "tombstone without a row", "transaction of the move", "close", "abort record", "index row",
-	"unconditional replace", "raw write"}
+	"unconditional replace", "raw write", "transaction that renews the incarnation", "move to another key", "move back"}
 
 // needs contains the rows that must be unchanged for a request to succeed.
 var needs = [...]uint8{reqStartMove: freshCurrent, reqUpdate: freshCurrent, reqDelete: freshCurrent, reqPut: freshDest, reqTombstone: freshDest,
-	reqMove: freshCurrent | freshRecord, reqClose: freshRecord, reqIndex: freshIndex, reqRaw: 0}
+	reqMove: freshCurrent | freshRecord, reqClose: freshRecord, reqIndex: freshIndex,
+	reqRenew: freshCurrent | freshRecord, reqLeave: freshCurrent, reqReturn: 0}
 
 // worker is a worker with a message. The zero worker is idle.
-type worker struct{ pc, op, kind, todo, ver, fresh uint8 }
+type worker struct{ pc, op, incarnation, kind, todo, ver, fresh uint8 }
 
 // user is a user with a script of actions.
 type user struct{ at, pc, incarnation, ver, todo, fresh uint8 }
@@ -91,6 +96,7 @@ type user struct{ at, pc, incarnation, ver, todo, fresh uint8 }
 // archiveState contains all stored rows, messages and the progress of users and workers. The last fields serve the checks only.
 type archiveState struct {
 	current       row
+	away          row // the entity under another key
 	dest          [maxIncarnations]dest
 	records       [maxOps]record
 	restoredOnce  uint8 // restore notes, by incarnation
@@ -104,6 +110,7 @@ type archiveState struct {
 	workers       [2]worker
 	late          request // a request that was sent, and has not arrived when its sender continues
 
+	asked  bool // a move of the entity was requested, since it has this key and this incarnation
 	newest [maxIncarnations]uint8
 	status [maxIncarnations]uint8
 	fault  uint8
@@ -167,7 +174,7 @@ func (a *archiveProtocol) invalidate(s *archiveState, flag, op, incarnation uint
 		}
 	}
 	for i := range s.workers {
-		if w := &s.workers[i]; hit(w.op, s.records[w.op].incarnation) {
+		if w := &s.workers[i]; hit(w.op, w.incarnation) {
 			w.fresh &^= flag
 		}
 	}
@@ -212,7 +219,20 @@ func (a *archiveProtocol) arrive(s *archiveState, r request) bool {
 		if !s.insertRecord(r, effMove) {
 			return false
 		}
-		s.moving = r.op
+		s.moving, s.asked = r.op, true
+	case reqRenew:
+		s.status[r.incarnation] = restored
+		s.current.incarnation = renewed
+		s.status[renewed], s.newest[renewed] = alive, s.current.ver
+		s.records[r.op].incarnation = renewed
+		a.invalidate(s, freshRecord, r.op, 0)
+	case reqLeave:
+		s.away, s.current, s.asked = s.current, row{}, false
+	case reqReturn:
+		if s.current.incarnation != 0 || s.away.incarnation == 0 {
+			return false
+		}
+		s.current, s.away = s.away, row{}
 	case reqUpdate:
 		s.current.ver++
 		s.newest[s.current.incarnation] = s.current.ver
@@ -220,7 +240,7 @@ func (a *archiveProtocol) arrive(s *archiveState, r request) bool {
 		if r.kind == reqCreate && s.current.incarnation != 0 || a.index && !s.insertRecord(r, effIndex) {
 			return false
 		}
-		if r.kind == reqDelete {
+		if s.asked = false; r.kind == reqDelete {
 			s.status[s.current.incarnation] = deleted
 			s.current, s.moving = row{}, 0
 		} else {
@@ -263,7 +283,7 @@ func (a *archiveProtocol) arrive(s *archiveState, r request) bool {
 		s.replaceCurrent(r.from)
 	}
 	switch r.kind {
-	case reqStartMove, reqUpdate, reqDelete, reqCreate, reqReplace, reqRaw:
+	case reqStartMove, reqUpdate, reqDelete, reqCreate, reqReplace, reqRaw, reqRenew, reqLeave, reqReturn:
 		a.invalidate(s, freshCurrent, 0, 0)
 	case reqInsert, reqPut, reqTombstone, reqInsertTombstone:
 		a.invalidate(s, freshDest, 0, r.incarnation)
@@ -285,7 +305,7 @@ func (s *archiveState) replaceCurrent(incarnation uint8) {
 	} else {
 		s.status[was] = restored
 	}
-	s.current, s.status[incarnation], s.newest[incarnation], s.moving = row{incarnation, ver}, alive, ver, 0
+	s.current, s.status[incarnation], s.newest[incarnation], s.moving, s.asked = row{incarnation, ver}, alive, ver, 0, false
 }
 
 func (a *archiveProtocol) writtenBit(op uint8) uint8 {
@@ -310,7 +330,7 @@ func (a *archiveProtocol) moved(s *archiveState, r request) bool {
 	if s.current.incarnation != r.incarnation {
 		s.fault = deletedOther
 	}
-	s.current, s.moving = row{}, 0
+	s.current, s.moving, s.asked = row{}, 0, false
 	a.invalidate(s, freshCurrent, 0, 0)
 	if a.movedNotes {
 		s.moved |= 1 << r.incarnation
@@ -349,7 +369,7 @@ func (a *archiveProtocol) restored(s *archiveState, r request) bool {
 		s.restoredOnce |= 1 << r.incarnation
 	}
 	s.status[r.incarnation] = restored
-	s.current, s.moving = row{r.from, r.ver}, 0
+	s.current, s.moving, s.asked = row{r.from, r.ver}, 0, false
 	s.status[r.from], s.newest[r.from] = alive, r.ver // the same incarnation with keepIncarnation
 	a.invalidate(s, freshCurrent, 0, 0)
 	return true

@@ -21,6 +21,9 @@ type archiveProtocol struct {
 	destFirst     bool // a restore reads the destination before Current
 	currentFirst  bool // a restore reads Current before the destination
 
+	tombstoneEnds   bool // a tombstone ends a move, although the incarnation is in Current
+	tombstoneYields bool // the row replaces a tombstone, and the entity keeps its incarnation
+
 	// Alternatives.
 	operationNotes bool // the destination has a note for each operation, and no tombstones
 	movedNotes     bool // the transaction of the move inserts a note with the incarnation, so that no list of operations is needed
@@ -37,6 +40,8 @@ const (
 	doRaw     // a raw write that loses the system properties
 	doForge   // a raw write that forges the incarnation
 	doStale   // a raw write with an incarnation that was read earlier
+	doLeave   // a move to another key, with the incarnation
+	doReturn  // the move back
 )
 
 // action is a line of a script, with an operation and an incarnation of its own if it needs them.
@@ -73,6 +78,7 @@ const (
 	wReadIndex
 	wReadCurrentForIndex
 	wWriteIndex
+	wRenew
 )
 
 type stepper func(actor, what string, to archiveState)
@@ -122,13 +128,15 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 	}
 	set("crashes", s, worker{})
 	at := func(pc, keep uint8) worker {
-		return worker{pc: pc, op: w.op, kind: w.kind, todo: w.todo, ver: w.ver, fresh: w.fresh & keep}
+		return worker{pc: pc, op: w.op, incarnation: w.incarnation, kind: w.kind, todo: w.todo, ver: w.ver, fresh: w.fresh & keep}
 	}
-	bare := func(pc, keep uint8) worker { return worker{pc: pc, op: w.op, fresh: w.fresh & keep} }
+	bare := func(pc, keep uint8) worker {
+		return worker{pc: pc, op: w.op, incarnation: w.incarnation, fresh: w.fresh & keep}
+	}
 	rec := s.records[w.op]
-	d := s.dest[a.slot(rec.incarnation)]
+	d := s.dest[a.slot(w.incarnation)]
 	send := func(r request, ok, no worker) {
-		r.op, r.incarnation, r.fresh = w.op, rec.incarnation, w.fresh
+		r.op, r.incarnation, r.fresh = w.op, w.incarnation, w.fresh
 		n := s
 		if !a.arrive(&n, r) {
 			set(requestNames[r.kind]+": refused", n, no)
@@ -159,9 +167,13 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 		set("reads the destination", s, n)
 	case wReadCurrent:
 		switch {
-		case s.current.incarnation == rec.incarnation && w.kind == tombstone:
+		case s.current.incarnation == w.incarnation && w.kind == tombstone && a.tombstoneEnds:
 			set("reads Current: present, but a tombstone", s, bare(wClose, freshRecord))
-		case s.current.incarnation == rec.incarnation:
+		case s.current.incarnation == w.incarnation && w.kind == tombstone && !a.tombstoneYields:
+			n := bare(wRenew, freshRecord)
+			n.fresh |= freshCurrent
+			set("reads Current: present, and a tombstone", s, n)
+		case s.current.incarnation == w.incarnation:
 			n := at(wPut, freshRecord|freshDest)
 			n.ver, n.fresh = s.current.ver, n.fresh|freshCurrent
 			if n.todo != 0 && !a.putMovedAgain {
@@ -185,7 +197,7 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 		}
 	case wReadMovers: // a moved incarnation is not written again: a user wrote it back
 		op := lowest(w.todo)
-		if other := s.records[op]; other.kind != pending || other.effects&effMove == 0 {
+		if other := s.records[op]; !other.moves(w.incarnation) {
 			set("reads another commit record: moved", s, bare(wReadDest, freshRecord))
 			return
 		}
@@ -196,21 +208,24 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 		set("reads another commit record: not moved", s, n)
 	case wPut:
 		kind := uint8(reqInsert)
-		if w.kind == present {
+		if w.kind == present || w.kind == tombstone {
 			kind = reqPut
 		}
 		send(request{kind: kind, ver: w.ver}, bare(wMove, freshRecord|freshCurrent), bare(wReadDest, freshRecord))
+	case wRenew:
+		send(request{kind: reqRenew}, bare(wRead, 0), bare(wRead, 0))
 	case wMove:
 		ok := bare(wDrop, 0)
 		if a.index {
-			ok = worker{pc: wReadIndex, op: w.op, fresh: freshRecord}
+			ok = bare(wReadIndex, 0)
+			ok.fresh = freshRecord
 		}
 		if a.moveThenClose {
 			ok = bare(wClose, freshRecord)
 		}
 		send(request{kind: reqMove}, ok, bare(wRead, 0))
 	case wReadOwnRecord:
-		if rec.effects&effMove == 0 {
+		if !rec.moves(w.incarnation) {
 			a.dispatch(s, w, set)
 			return
 		}
@@ -226,7 +241,7 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 			set("no other operation wrote the row", s, at(wTombstone, freshRecord|freshDest))
 			return
 		}
-		if other := s.records[op]; other.kind != pending || other.effects&effMove == 0 {
+		if other := s.records[op]; !other.moves(w.incarnation) {
 			set("reads another commit record: moved", s, bare(wClose, freshRecord))
 			return
 		}
@@ -236,7 +251,7 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 		}
 		set("reads another commit record: not moved", s, n)
 	case wReadMoved:
-		if s.moved&(1<<rec.incarnation) != 0 {
+		if s.moved&(1<<w.incarnation) != 0 {
 			set("reads the note of the move: present", s, bare(wClose, freshRecord))
 			return
 		}
@@ -281,9 +296,14 @@ func (a *archiveProtocol) worker(s archiveState, i int, step stepper) {
 	}
 }
 
+// moves reports whether a commit record still contains the effect that moves an incarnation.
+func (r record) moves(incarnation uint8) bool {
+	return r.kind == pending && r.effects&effMove != 0 && r.incarnation == incarnation
+}
+
 // dispatch reads the commit record and continues with its first effect.
 func (a *archiveProtocol) dispatch(s archiveState, w worker, set func(string, archiveState, worker)) {
-	n := worker{op: w.op, fresh: freshRecord}
+	n := worker{op: w.op, incarnation: s.records[w.op].incarnation, fresh: freshRecord}
 	if a.jumps && s.records[w.op].kind == absent { // the operation seems older than the retention
 		n := s
 		if n.notifications &^= 1 << w.op; !a.dropExpired {
@@ -310,7 +330,7 @@ func (a *archiveProtocol) dispatch(s archiveState, w worker, set func(string, ar
 
 func sortedWorkers(a, b worker) (worker, worker) {
 	less := func(a, b worker) bool {
-		for _, p := range [...][2]uint8{{a.pc, b.pc}, {a.op, b.op}, {a.kind, b.kind}, {a.todo, b.todo}, {a.ver, b.ver}, {a.fresh, b.fresh}} {
+		for _, p := range [...][2]uint8{{a.pc, b.pc}, {a.op, b.op}, {a.incarnation, b.incarnation}, {a.kind, b.kind}, {a.todo, b.todo}, {a.ver, b.ver}, {a.fresh, b.fresh}} {
 			if p[0] != p[1] {
 				return p[0] < p[1]
 			}

@@ -37,7 +37,7 @@ func (a *archiveProtocol) model() Model[archiveState] {
 // check returns a fault if the newest content of a living incarnation is neither in Current nor in the destination.
 func (a *archiveProtocol) check(s archiveState) string {
 	for incarnation, status := range s.status {
-		if status != alive || s.current == (row{uint8(incarnation), s.newest[incarnation]}) {
+		if status != alive || s.current == (row{uint8(incarnation), s.newest[incarnation]}) || s.away == (row{uint8(incarnation), s.newest[incarnation]}) {
 			continue
 		}
 		if d := s.dest[a.slot(uint8(incarnation))]; d.kind != present || d.incarnation != uint8(incarnation) || d.ver != s.newest[incarnation] {
@@ -69,8 +69,11 @@ func (a *archiveProtocol) settled(s archiveState) string {
 		case d.kind == present && s.status[d.incarnation] == restored:
 			return twice
 		case d.kind == present && s.current.incarnation == d.incarnation:
-			return "an entity is in both places"
+			return doubled
 		}
+	}
+	if s.asked && s.current.incarnation != 0 {
+		return unmoved
 	}
 	if a.index && s.index != s.current.incarnation {
 		return indexed
@@ -88,6 +91,8 @@ var (
 	raw      = func(incarnation uint8) action { return action{doRaw, 0, incarnation} }
 	stale    = action{kind: doStale}
 	forge    = action{doForge, 0, forged}
+	leave    = action{kind: doLeave}
+	back     = action{kind: doReturn}
 	script   = func(lines ...action) []action { return lines }
 	together = func(scripts ...[]action) [][]action { return scripts }
 )
@@ -123,6 +128,10 @@ var workloads = []workload{
 	{name: "a forged incarnation is moved", users: together(script(forge, move(1)), script(update)), otherArchived: true},
 	{name: "move and update while clocks jump", users: together(script(move(1)), script(update)), jumps: true},
 	{name: "move and restore while clocks jump", users: together(script(move(1)), script(restore(2, 2))), jumps: true, size: long},
+	{name: "move, leave and return", users: together(script(move(1)), script(leave, back, update))},
+	{name: "move, leave, return and move again", users: together(script(move(1)), script(leave, back, move(2)))},
+	{name: "move, leave, return, move again and delete", users: together(script(move(1)), script(leave, back, move(2)), script(remove(0))), size: long},
+	{name: "move, leave, return, move again and restore", users: together(script(move(1)), script(leave, back, move(2)), script(restore(3, 2))), size: long},
 	{name: "two moves, two restorers", users: together(script(move(1)), script(move(5)), script(restore(2, 2)), script(restore(4, 3))), size: huge},
 	{name: "move, create, move, update, restore", users: together(script(move(1), create(0, 2), move(2)), script(update), script(restore(3, 3))), size: huge},
 	{name: "move, two restorers", users: together(script(move(1)), script(restore(2, 2), update, move(3)), script(restore(4, 3))), size: huge},
@@ -212,6 +221,8 @@ const (
 	lost    = "the newest content of an incarnation is lost"
 	undead  = "a deleted entity is in the destination"
 	twice   = "a restored incarnation is still in the destination"
+	doubled = "an entity is in both places"
+	unmoved = "the entity of a requested move is still in Current"
 	orphan  = "a pending commit record has no message"
 	indexed = "the index row differs from Current"
 )
@@ -225,7 +236,7 @@ func TestArchiveMutants(t *testing.T) {
 		workload string
 		wrong    string
 	}{
-		{"key in the destination without the incarnation", archiveProtocol{keyWithoutIncarnation: true}, "move, delete, create and move", lost},
+		{"key in the destination without the incarnation", archiveProtocol{keyWithoutIncarnation: true, tombstoneEnds: true}, "move, delete, create and move", unmoved},
 		{"restore keeps the incarnation", archiveProtocol{keepIncarnation: true, putMovedAgain: true}, "two moves and restore", lost},
 		{"physical delete instead of a tombstone, after a delete", archiveProtocol{physicalDelete: true}, "move and delete", undead},
 		{"physical delete instead of a tombstone, after a restore", archiveProtocol{physicalDelete: true}, "move and restore", twice},
@@ -253,6 +264,8 @@ func TestArchiveMutants(t *testing.T) {
 		{"a moved incarnation is written again", archiveProtocol{putMovedAgain: true}, "restore, stale raw write, move again", lost},
 		{"a forged incarnation is trusted", archiveProtocol{trustIncarnation: true}, "a forged incarnation is moved", lost},
 		{"a message that seems too old is dropped", archiveProtocol{dropExpired: true}, "move and update while clocks jump", orphan},
+		{"a tombstone ends the move of an entity that has come back", archiveProtocol{tombstoneEnds: true}, "move, leave, return and move again", unmoved},
+		{"the row of an entity that has come back replaces the tombstone", archiveProtocol{tombstoneYields: true}, "move, leave, return and move again", doubled},
 		{"notes by operation instead of tombstones, after a delete", archiveProtocol{operationNotes: true}, "two moves and delete", undead},
 		{"notes by operation instead of tombstones, after a restore", archiveProtocol{operationNotes: true}, "two moves and restore", twice},
 	} {

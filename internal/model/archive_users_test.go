@@ -20,7 +20,7 @@ func (a *archiveProtocol) user(s archiveState, i int, step stepper) {
 	switch u.pc {
 	case uRead:
 		switch act.kind {
-		case doCreate, doRaw, doForge:
+		case doCreate, doRaw, doForge, doReturn:
 			to("prepares a write", send)
 		case doRestore:
 			if !a.currentFirst && !a.destFirst && !a.restoreAnyRow { // its transaction checks that Current is empty
@@ -55,7 +55,7 @@ func (a *archiveProtocol) user(s archiveState, i int, step stepper) {
 		}
 		step(actor, "sends the notification", n)
 	case uSend:
-		r := request{kind: [...]uint8{reqStartMove, reqUpdate, reqDelete, reqCreate, reqRestore, reqReplace, reqRaw, reqRaw, reqReplace}[act.kind], op: act.op, incarnation: u.incarnation, ver: u.ver, fresh: u.fresh}
+		r := request{kind: [...]uint8{reqStartMove, reqUpdate, reqDelete, reqCreate, reqRestore, reqReplace, reqRaw, reqRaw, reqReplace, reqLeave, reqReturn}[act.kind], op: act.op, incarnation: u.incarnation, ver: u.ver, fresh: u.fresh}
 		switch {
 		case act.kind == doCreate:
 			r.incarnation = act.incarnation
@@ -66,7 +66,7 @@ func (a *archiveProtocol) user(s archiveState, i int, step stepper) {
 		case act.kind >= doRestore:
 			r.from = act.incarnation
 		}
-		if act.kind > doRestore {
+		if act.kind > doRestore && act.kind != doLeave {
 			r.fresh, r.incarnation = 0, 0
 		}
 		n := s

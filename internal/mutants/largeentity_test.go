@@ -84,6 +84,16 @@ func TestLargeentity(t *testing.T) {
 			Old: "m.as(engine.Move{Away: true})", New: "m.as(engine.Move{})", Test: "TestDestination"},
 		{Name: "a restore does not tell the maintainers", File: "archive/restore.go",
 			Old: "m.as(engine.Move{Restored: archived.Incarnation})", New: "m.as(engine.Move{})", Test: "TestDestination"},
+		{Name: "a blob without a row is deleted although an entity links it", File: "largeentity/sweepblobs.go",
+			Old: "	if !linked {\n", New: "	if linked || true {\n", Test: "TestSweepWithoutRows"},
+		{Name: "the links of another partition count", File: "largeentity/sweepblobs.go",
+			Old: "w.links == nil || w.links.partition != n.partition {", New: "w.links == nil {", Test: "TestSweepWithoutRows"},
+		{Name: "a copy of an entity links its blob", File: "largeentity/sweeplinks.go",
+			Old: "Primary(); isCopy {", New: "Primary(); isCopy && r == nil {", Test: "TestSweepCopiedLinks"},
+		{Name: "any text links a blob", File: "largeentity/sweeplinks.go",
+			Old: " && strings.HasSuffix(property, suffixBlob) {", New: " && property != \"\" {", Test: "TestSweepCopiedLinks"},
+		{Name: "no row is stored for a link", File: "largeentity/sweepblobs.go",
+			Old: "			_, err = w.rows.InsertAt(ctx, r.Key, r)\n", New: "			_ = r\n", Test: "TestSweepWithoutRows"},
 	})
 	mutants.Run(t, "./maintain", []mutants.Mutant{
 		{Name: "nothing is called after the commit", File: "internal/engine/execute.go",

@@ -1,0 +1,191 @@
+package index_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// importedAs stores each property of a row that one of these types has as another program's import does.
+func importedAs(columns map[string]any, as func(v string) (value any, edmType string)) {
+	for name := range columns {
+		if columns[name+"@odata.type"] != "Edm.Int64" {
+			continue
+		}
+		value, edmType := as(fmt.Sprint(columns[name]))
+		if columns[name] = value; value == nil {
+			delete(columns, name)
+		}
+		if columns[name+"@odata.type"] = edmType; edmType == "" {
+			delete(columns, name+"@odata.type")
+		}
+	}
+}
+
+// TestImportedSummary: a summary whose numbers have other types of numbers reads as before. If they are no whole numbers, Get and All
+// return a *table.DecodeError instead of zeros, verify.Run repairs the row, and the next write counts the group again.
+func TestImportedSummary(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		as       func(v string) (any, string)
+		readable bool
+	}{
+		"Int32":        {func(v string) (any, string) { return json.Number(v), "" }, true},
+		"whole Double": {func(v string) (any, string) { return json.Number(v + ".0"), "Edm.Double" }, true},
+		"text":         {func(v string) (any, string) { return v, "" }, false},
+		"Double":       {func(v string) (any, string) { return json.Number(v + ".5"), "Edm.Double" }, false},
+		"Boolean":      {func(string) (any, string) { return true, "" }, false},
+		"missing":      {func(string) (any, string) { return nil, "" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ages := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(*worker) (string, bool) { return "all", true },
+				&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}})
+			staff, s := newStaff(t, ages)
+			insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 44, nil})
+			want := index.Group[string]{Value: "all", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 2, Sum: 74, Min: 30, Max: 44}}}
+			damage := func() {
+				overwrite(t, s, keys.Stored("S", "ages_all"), func(columns map[string]any) { importedAs(columns, c.as) })
+			}
+			read := func(when string, readable bool) {
+				t.Helper()
+				g, err := ages.Get(ctx, staff, sales, "all")
+				groups, allErr := 0, error(nil)
+				for group, err := range ages.All(ctx, staff, sales) {
+					if allErr = errors.Join(allErr, err); err == nil {
+						groups++
+						testkit.Expect(t, when+": All", *group, want)
+					}
+				}
+				if readable {
+					check(t, errors.Join(err, allErr))
+					testkit.Expect(t, when+": Get", *g, want)
+					testkit.Expect(t, when+": count of groups", groups, 1)
+					return
+				}
+				var de *table.DecodeError
+				if !errors.As(err, &de) || de.Field != "Count" {
+					t.Errorf("%s: Get: got %v, error %v; want a *DecodeError of Count", when, g, err)
+				}
+				if !errors.As(allErr, &de) || groups != 0 {
+					t.Errorf("%s: All: got %d groups, error %v; want a *DecodeError", when, groups, allErr)
+				}
+			}
+			damage()
+			read("imported", c.readable)
+			_, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
+			check(t, err)
+			read("repaired", true)
+			damage()
+			_, err = staff.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
+			check(t, err)
+			want.Measures["Age"] = index.Stat{Count: 2, Sum: 75, Min: 31, Max: 44}
+			read("written", true)
+		})
+	}
+}
+
+// overwriteMembers stores a number in place of the members of a list, as an import does with text of digits.
+func overwriteMembers(t *testing.T, s *storagetest.Service, tableName string) {
+	t.Helper()
+	for _, row := range s.Rows(tableName) {
+		if row.Get("Members") == nil {
+			continue
+		}
+		body, err := json.Marshal(map[string]any{"PartitionKey": row.PartitionKey, "RowKey": row.RowKey, "Members": 12})
+		check(t, err)
+		_, err = s.Tables().NewClient(tableName).UpsertEntity(context.Background(), body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+		check(t, err)
+		return
+	}
+	t.Fatalf("table %s: got no list; want one", tableName)
+}
+
+// TestImportedList: a list whose members were imported as a number is an error of reads and of writes, which would lose its members,
+// until verify.Run has repaired it.
+func TestImportedList(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	lists := index.NewLists("name", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, nil)
+	staff, s := newStaff(t, lists)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 44, nil})
+	overwriteMembers(t, s, "staff")
+	var de *table.DecodeError
+	if got, err := lists.Keys(ctx, staff, sales, "Jones"); !errors.As(err, &de) || de.Field != "Members" {
+		t.Errorf("Keys: got %v, error %v; want a *DecodeError of Members", got, err)
+	}
+	if err := onlyError(t, "List", lists.List(ctx, staff, sales, "Jones")); !errors.As(err, &de) {
+		t.Errorf("List: got error %v; want a *DecodeError", err)
+	}
+	if _, err := staff.Insert(ctx, &worker{"S", 3, "Jones", "", 50, nil}); !errors.As(err, &de) {
+		t.Errorf("Insert: got error %v; want a *DecodeError", err)
+	}
+	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
+	check(t, err)
+	if !report.Sound() {
+		t.Errorf("got report %+v; want sound", report)
+	}
+	insertAll(t, staff, s, worker{"S", 3, "Jones", "", 50, nil})
+	testkit.Expect(t, "members", ids(t, lists.List(ctx, staff, sales, "Jones")), []int{1, 2, 3})
+}
+
+// TestImportedListElsewhere is TestImportedList for lists elsewhere: a message that would lose the members fails until then.
+func TestImportedListElsewhere(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil}, worker{"M", 1, "Jones", "b", 30, nil})
+	s.drain(t)
+	overwriteMembers(t, s.Service, "staffnames")
+	var de *table.DecodeError
+	if got, err := s.names.Keys(ctx, s.staff, keys.Enc{}, "Jones"); !errors.As(err, &de) {
+		t.Errorf("Keys: got %v, error %v; want a *DecodeError", got, err)
+	}
+	insertAll(t, s.staff, s.Service, worker{"M", 2, "Jones", "c", 30, nil})
+	check(t, s.worker.Drain(ctx))
+	if got, err := s.names.Keys(ctx, s.staff, keys.Enc{}, "Jones"); !errors.As(err, &de) {
+		t.Errorf("Keys after an insert: got %v, error %v; want a *DecodeError", got, err)
+	}
+	s.verifyAll(t, true)
+	s.drain(t)
+	s.verifyAll(t, true)
+	check(t, checkElsewhere(s.Service))
+}
+
+// TestImportedDetails: a target whose source was imported as a number is an error of a write, which would take the target of
+// another entity, until verify.Run has repaired it.
+func TestImportedDetails(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	heads := index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return wid.Of(9), w.Last == "Head" }, last)
+	staff, s := newStaff(t, heads)
+	insertAll(t, staff, s, worker{"S", 9, "Target", "", 30, nil}, worker{"S", 1, "Head", "", 44, nil})
+	overwrite(t, s, at(9), func(columns map[string]any) { columns["HeadRowKey"] = 1 })
+	var de *table.DecodeError
+	if err := staff.DeleteAny(ctx, at(1)); !errors.As(err, &de) || de.Field != "HeadRowKey" {
+		t.Errorf("Delete: got error %v; want a *DecodeError of HeadRowKey", err)
+	}
+	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
+	check(t, err)
+	if !report.Sound() {
+		t.Errorf("got report %+v; want sound", report)
+	}
+	check(t, staff.DeleteAny(ctx, at(1)))
+	for _, row := range s.Rows("staff") {
+		if row.Get("HeadLast") != nil {
+			t.Errorf("got row %v; want no details of a deleted entity", row)
+		}
+	}
+}

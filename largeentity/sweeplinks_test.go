@@ -1,0 +1,116 @@
+package largeentity_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// loseRows deletes the library's rows, as a restore does that leaves out the rows that begin with ~.
+func loseRows(t testing.TB, fx *fixture, s *storagetest.Service) {
+	t.Helper()
+	for _, r := range s.Rows("staff") {
+		if strings.HasPrefix(r.RowKey, "~") {
+			_, err := fx.account.Tables().NewClient("staff").DeleteEntity(context.Background(), r.PartitionKey, r.RowKey, nil)
+			must(t, err)
+		}
+	}
+}
+
+// TestSweepWithoutRows: after a restore without the rows of blobs, a sweep deletes no blob that an entity links, and fails, until a
+// sweep with Relink has stored the rows again. It still deletes the blobs that no entity links.
+func TestSweepWithoutRows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, as := range []string{"a handle without the type", "a handle of the entities"} {
+		t.Run(as, func(t *testing.T) {
+			t.Parallel()
+			fx, s, c := newSweepFixture(t)
+			sweep := func(o *largeentity.SweepOptions) (largeentity.SweepReport, error) {
+				if as == "a handle of the entities" {
+					return largeentity.Sweep(ctx, fx.staff, fx.store, o)
+				}
+				rows, err := table.New(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
+				must(t, err)
+				return largeentity.Sweep(ctx, rows, fx.store, o)
+			}
+			const n = 6
+			blobs := map[keys.Key]largeentity.Blob{}
+			for i := range n {
+				e := employee{Department: []string{"Sales", "Marketing"}[i%2], ID: i}
+				k := keys.At(dept.Of(e.Department), empid.Of(i))
+				b, err := fx.store.Upload(ctx, k, strings.NewReader(text(20+i)), nil)
+				must(t, err)
+				e.Photo = b
+				_, err = fx.staff.Insert(ctx, &e)
+				must(t, err)
+				blobs[k] = b
+			}
+			orphan, err := fx.store.Upload(ctx, at(99), strings.NewReader(text(9)), nil)
+			must(t, err)
+			c.ahead = 25 * time.Hour
+			loseRows(t, fx, s)
+
+			for _, o := range []*largeentity.SweepOptions{nil, {DryRun: true}} {
+				var ue *largeentity.UnrecordedLinkError
+				r, err := sweep(o)
+				if !errors.As(err, &ue) || blobs[ue.Key].Name() != ue.Blob || r.Orphans+r.Replaced > 0 {
+					t.Fatalf("options %+v: got report %+v, error %v; want an *UnrecordedLinkError", o, r, err)
+				}
+			}
+			testkit.Expect(t, "states after the refusal", states(s), ", 7 blobs")
+			r, err := sweep(&largeentity.SweepOptions{Relink: true, DryRun: true})
+			must(t, err)
+			testkit.Expect(t, "dry run", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n, Orphans: 1})
+			testkit.Expect(t, "states after a dry run", states(s), ", 7 blobs")
+			var found []largeentity.Finding
+			r, err = sweep(&largeentity.SweepOptions{Relink: true, Finding: func(f largeentity.Finding) { found = append(found, f) }})
+			must(t, err)
+			testkit.Expect(t, "with Relink", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n, Orphans: 1, Rows: n + 1})
+			for _, f := range found {
+				if want := blobs[f.Key].Name(); f.Kind == largeentity.Unrecorded && f.Blob != want || f.Kind == largeentity.Orphan && f.Blob != orphan.Name() {
+					t.Errorf("got finding %+v; want blob %s", f, want)
+				}
+			}
+			testkit.Expect(t, "states", states(s), "condemned live live live live live live, 6 blobs")
+			for k, b := range blobs {
+				fx.expectContent(t, k.String(), b, text(int(b.Size())))
+			}
+
+			// The rows are as a write stores them: a replaced value and a deleted entity leave nothing.
+			_, err = sweep(nil)
+			must(t, err)
+			for k := range blobs {
+				must(t, fx.staff.DeleteAny(ctx, k))
+			}
+			testkit.Expect(t, "blobs of deleted entities", len(s.StoredBlobs("photos")), 0)
+		})
+	}
+}
+
+// TestSweepCopiedLinks: a copy of an entity that is left, a text in another property, and an entity of another partition link no blob.
+func TestSweepCopiedLinks(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s, c := newSweepFixture(t)
+	b := fx.upload(t, text(20))
+	rows, err := table.New(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
+	must(t, err)
+	entity, note := &table.Row{Key: at(1)}, &table.Row{Key: keys.Stored("Sales", "note")}
+	must(t, errors.Join(entity.Set("PhotoBlob", b.Name()), note.Set("Note", b.Name())))
+	for _, row := range []*table.Row{entity.Copy(keys.Stored("Sales", "email_a")), note, entity.At(keys.Stored("Marketing", "empid_000001"))} {
+		_, err := table.RowsOf(rows.Engine(), false).InsertAt(ctx, row.Key, row)
+		must(t, err)
+	}
+	c.ahead = 25 * time.Hour
+	testkit.Expect(t, "orphans", fx.sweep(t, nil).Orphans, 1)
+	testkit.Expect(t, "blobs", len(s.StoredBlobs("photos")), 0)
+}
