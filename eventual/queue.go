@@ -121,8 +121,17 @@ func (q queueClient) delete(ctx context.Context, d delivery) error {
 	return shortError(err)
 }
 
-// ensure creates the queue unless the queue exists.
-func (q queueClient) ensure(ctx context.Context) error {
+// ensure creates the queue unless the queue exists, within the bounds of the options.
+func (q queueClient) ensure(ctx context.Context, o *engine.Options) error {
+	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
+	defer cancel()
+	return o.Retry.Repeat(ctx, engine.Log{Logger: o.Logger, Method: "Ensure"}, func() (again bool, err error) {
+		err = q.create(ctx)
+		return err != nil && isTransient(err), err
+	})
+}
+
+func (q queueClient) create(ctx context.Context) error {
 	ctx, cancel := q.call(ctx)
 	defer cancel()
 	_, err := q.client.Create(ctx, nil)
