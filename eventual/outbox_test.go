@@ -26,7 +26,7 @@ func TestQueueDown(t *testing.T) {
 		least, most int // requests
 	}{
 		"the queue is busy":    {storagetest.Refuse(503, "ServerBusy"), 5, 39}, // until WriteTimeout
-		"no connection":        {storagetest.NotSent(), 100, 100}, // without pauses
+		"no connection":        {storagetest.NotSent(), 100, 100},              // without pauses
 		"the queue is missing": {storagetest.Refuse(404, "QueueNotFound"), 1, 1},
 		"the response is lost": {storagetest.LostResponse(), 100, 100},
 	} {

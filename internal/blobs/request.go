@@ -62,7 +62,7 @@ func Ensure(ctx context.Context, c *container.Client, o *engine.Options, refusal
 	return o.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		var call wire.Call
 		_, err = c.Create(Write(ctx, &call, o.Retry.AttemptTimeout), nil)
-		if err = call.CheckHeaders(err); err == nil || bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
+		if err = call.Check(err); err == nil || bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
 			return false, nil
 		}
 		return call.Outcome(err) != wire.Refused, refusal(&call, err)

@@ -180,11 +180,15 @@ func (e *NotServiceError) Error() string {
 	return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status)
 }
 
-// Check returns err, the result of the call, or a *NotServiceError if the response belongs to another request.
+// Check returns err, the result of the call, or a *NotServiceError if the response belongs to another request, or reports success
+// without the headers of the service, as the page of a captive portal does. Every response passes it before it is believed.
 func (c *Call) Check(err error) error {
-	// net/http sets the Response of a request only if a redirect caused the request.
-	if c.resp != nil && c.resp.Request != nil && c.resp.Request.Response != nil {
+	switch {
+	case c.resp == nil:
+	case c.resp.Request != nil && c.resp.Request.Response != nil: // net/http sets the latter only if a redirect caused the request
 		return &NotServiceError{c.resp.StatusCode, "the request was redirected, and the response is to another request"}
+	case c.resp.StatusCode < 300 && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "":
+		return &NotServiceError{c.resp.StatusCode, "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
 	}
 	return err
 }
@@ -193,15 +197,6 @@ func (c *Call) Check(err error) error {
 func (c *Call) CheckWrite(etag string, err error) error {
 	if err = c.Check(err); err == nil && etag == "" {
 		return &NotServiceError{c.Status(), "the response has no ETag, so it is not the service's"}
-	}
-	return err
-}
-
-// CheckHeaders is Check for a request whose successful response has neither a body nor an ETag. The headers of the service identify
-// the response.
-func (c *Call) CheckHeaders(err error) error {
-	if err = c.Check(err); err == nil && c.resp != nil && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "" {
-		return &NotServiceError{c.Status(), "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
 	}
 	return err
 }
