@@ -122,6 +122,19 @@ var outageMethods = []struct {
 	}, sdkOutageUpsert},
 	{"Delete", false, func(ctx context.Context, x *outage) error { return x.plain.Delete(ctx, x.jones) }, sdkOutageDelete},
 	{"DeleteAny", false, func(ctx context.Context, x *outage) error { return x.indexed.DeleteAny(ctx, jones) }, sdkOutageDelete},
+	{"Delete, indexed", false, func(ctx context.Context, x *outage) error {
+		e, err := x.indexed.Insert(ctx, smith)
+		if err != nil {
+			return err
+		}
+		return x.indexed.Delete(ctx, e)
+	}, func(ctx context.Context, x *outage) error {
+		return errors.Join(sdkOutageTransaction(ctx, x), sdkOutageDelete(ctx, x))
+	}},
+	{"Transact, exact", false, func(ctx context.Context, x *outage) error {
+		_, err := table.Transact(ctx, x.plain.Exact().InsertOp(smith), x.plain.Exact().DeleteOp(x.jones))
+		return err
+	}, sdkOutageTransaction},
 	{"Transact", false, func(ctx context.Context, x *outage) error {
 		_, err := table.Transact(ctx, x.plain.InsertOp(smith), x.plain.DeleteOp(x.jones))
 		return err

@@ -24,6 +24,7 @@ type Call struct {
 	ctx   context.Context // of the request
 	resp  *http.Response
 	probe probe
+	kept  []byte // the body of the response to a transaction, before the SDK consumes it
 
 	match   azcore.ETag // of the small call
 	options aztables.DeleteEntityOptions
@@ -39,7 +40,7 @@ func (c *Call) Read(ctx context.Context) context.Context {
 // a write after a lost response and report the error of the second attempt, such as 'exists' for a row that the first attempt
 // inserted.
 func (c *Call) Write(ctx context.Context, timeout time.Duration) context.Context {
-	c.probe.outer = once(c.Read(ctx), timeout)
+	c.probe.outer = once(c.Read(ctx), timeout, c.keep)
 	return c.probe.outer
 }
 
@@ -48,8 +49,18 @@ func (c *Call) begin(ctx context.Context) context.Context {
 	return context.WithValue(ctx, probeKey{}, &c.probe)
 }
 
-func once(ctx context.Context, timeout time.Duration) context.Context {
-	return policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout})
+// keep is called for the response to each attempt. The SDK reads the response to a transaction from its body, which is then empty if a
+// policy of the client has replaced the body that can be read again.
+func (c *Call) keep(resp *http.Response, err error) (again bool) {
+	c.kept = nil
+	if err == nil && resp != nil && resp.StatusCode == http.StatusAccepted {
+		c.kept, _ = runtime.Payload(resp) // a cut body fails the check of the whole response
+	}
+	return false
+}
+
+func once(ctx context.Context, timeout time.Duration, shouldRetry func(*http.Response, error) bool) context.Context {
+	return policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout, ShouldRetry: shouldRetry})
 }
 
 // TakesRequests reports whether Exchange can replace calls like this one, which went through the SDK. The client must have the Probe
@@ -72,7 +83,7 @@ func (c *Call) Exchange(ctx context.Context, client Client, q *Request, timeout 
 	c.probe.reply = http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}
 	c.match, c.options = standInMatch, aztables.DeleteEntityOptions{IfMatch: &c.match}
 	if q.Method != http.MethodGet {
-		ctx = once(ctx, timeout)
+		ctx = once(ctx, timeout, nil)
 	}
 	_, err := client.DeleteEntity(ctx, standInKey, standInKey, &c.options)
 	c.resp = c.probe.response.Load()
@@ -166,6 +177,9 @@ func (c *Call) Body() ([]byte, error) {
 		return nil, err
 	}
 	body, err := runtime.Payload(c.resp)
+	if err == nil && len(body) == 0 {
+		body = c.kept
+	}
 	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), err
 }
 
