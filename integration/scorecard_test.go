@@ -68,7 +68,7 @@ func TestScorecard(t *testing.T) {
 	switch {
 	case found == nil:
 		t.Fatal("README.md: got no scorecard")
-	case found[1] == want:
+	case fixed(found[1]) == fixed(want):
 	case *updateScorecard:
 		now := "Measured on " + time.Now().Format(time.DateOnly) + ".\n\n" + want + "\n"
 		if err := os.WriteFile("../README.md", []byte(strings.Replace(string(readme), found[0], now, 1)), 0o644); err != nil {
@@ -77,4 +77,16 @@ func TestScorecard(t *testing.T) {
 	default:
 		t.Errorf("README.md: got the scorecard\n%s\nwant\n%s", found[1], want)
 	}
+}
+
+// fixed returns a scorecard without the emulator's numbers for the recordings of modules: they depend on its clock, and on the other
+// tests that use it at the same time.
+func fixed(table string) string {
+	lines := strings.Split(table, "\n")
+	for i, line := range lines {
+		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| recordings of ") && len(cells) > 4 {
+			lines[i] = strings.Join(cells[:4], "|")
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -82,7 +82,7 @@ func TestContent(t *testing.T) {
 	all := s.StoredBlobs("old")
 	expect(t, "tombstone", string(all[0].Content()), `{"format":1,"partitionKey":"S","rowKey":"b","incarnation":"0000000000000001","kind":"current/old","moves":null,"time":"0001-01-01T00:00:00Z","put":"PPPPPPPPPPPPPPPP","row":null}`+"\n")
 	expect(t, "row", string(all[1].Content()), `{"format":1,"partitionKey":"Sales","rowKey":"empid_000456","incarnation":"0000000000000001","kind":"current/old","moves":["00000000000000000000000001"],"time":"2026-01-02T03:04:05.0000006Z","put":"PPPPPPPPPPPPPPPP","row":{"PartitionKey":"Sales","RowKey":"empid_000456","Last":"Jones","Salary@odata.type":"Edm.Int64","Salary":"5"}}`+"\n")
-	expect(t, "metadata", fmt.Sprint(all[0].Metadata, all[1].Metadata), "map[tombstone:true] map[]")
+	expect(t, "metadata", fmt.Sprint(all[0].Metadata, all[1].Metadata), "map[Tombstone:true] map[]")
 }
 
 // TestVersions: a row is stored only on condition of its version, and a tombstone stays.

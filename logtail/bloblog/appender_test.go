@@ -204,7 +204,7 @@ func TestFull(t *testing.T) {
 				noError(t, w.Close(ctx))
 				testkit.Expect(t, "records", numbers(t, between(l)), []int{1, 2})
 				for _, b := range s.StoredBlobs("logs") {
-					if b.Metadata["endtime"] == "" {
+					if b.Metadata["EndTime"] == "" {
 						t.Errorf("blob %s: got no last time; want one", b.Name)
 					}
 				}

@@ -127,8 +127,8 @@ func TestLog(t *testing.T) {
 		`orders/2014/07/31/1900/000001.log: {"Number":4};`,
 	})
 	first := s.StoredBlobs("logs")[0]
-	testkit.Expect(t, "first time", first.Metadata["starttime"], "2014-07-31T18:30:00Z")
-	testkit.Expect(t, "last time", first.Metadata["endtime"], "2014-07-31T18:40:00Z")
+	testkit.Expect(t, "first time", first.Metadata["StartTime"], "2014-07-31T18:30:00Z")
+	testkit.Expect(t, "last time", first.Metadata["EndTime"], "2014-07-31T18:40:00Z")
 	testkit.Expect(t, "records", numbers(t, between(l)), []int{1, 2, 3, 4})
 	testkit.Expect(t, "requests of Between", s.Count().String(), "2 blob-get, 1 blob-list")
 	testkit.Expect(t, "records of an hour", numbers(t, l.Between(ctx, "orders", evening.Add(time.Hour), evening.Add(61*time.Minute))), []int{4})
@@ -190,7 +190,7 @@ func TestLateRecords(t *testing.T) {
 	testkit.Expect(t, "records in a range", numbers(t, l.Between(ctx, "orders", evening.Add(-10*time.Minute), evening)), []int{3})
 	testkit.Expect(t, "records in another", numbers(t, l.Between(ctx, "orders", evening, evening.Add(61*time.Minute))), []int{1, 2, 5})
 	first := s.StoredBlobs("logs")[0]
-	testkit.Expect(t, "times of the first blob", first.Metadata["starttime"]+" "+first.Metadata["endtime"], "2014-07-31T18:20:00Z 2014-07-31T18:30:00Z")
+	testkit.Expect(t, "times of the first blob", first.Metadata["StartTime"]+" "+first.Metadata["EndTime"], "2014-07-31T18:20:00Z 2014-07-31T18:30:00Z")
 
 	// While a blob is open, an earlier record may come: no reader leaves it out.
 	other := newWriter(t, l, "late")
