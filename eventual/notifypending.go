@@ -51,7 +51,7 @@ type NotifyResult struct {
 // commit records before it were notified.
 //
 // Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's
-// commit records, at least 1; 1 for each notification, and up to Retry.Attempts if the queue does not respond. Errors:
+// commit records, at least 1; 1 for each notification, and more during an outage of the queue. Errors:
 // *table.ValueError for a source that is nil and for a Token that is not from this method; table.ErrTableNotFound and those of any
 // read; table.ErrRanged if the table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition
 // of which it sees all rows; those of the queue.

@@ -39,7 +39,7 @@ var _ commit.Outbox = (*Outbox)(nil)
 
 // Ensure creates the queue unless it exists. 1 request; idempotent.
 func (o *Outbox) Ensure(ctx context.Context) error {
-	if err := o.queue.ensure(ctx); err != nil {
+	if err := o.queue.ensure(ctx, &o.opt); err != nil {
 		return fmt.Errorf("eventual: Ensure: %w", err)
 	}
 	return nil
@@ -47,7 +47,7 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 
 // Notify stores a notification that names a write, hidden for n.Hidden; by then the write has ended. A redundant notification does
 // no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message; those
-// of the queue. 1 request; up to Retry.Attempts if the queue does not respond.
+// of the queue. 1 request; during an outage of the queue more, until WriteTimeout or the context ends.
 func (o *Outbox) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}
@@ -59,7 +59,9 @@ func (o *Outbox) Notify(ctx context.Context, n commit.Notification) (commit.Sent
 	text := m.text()
 	var d delivery
 	log := engine.Log{Logger: o.opt.Logger, Table: n.Table, Method: "Notify", Partition: n.Partition}
-	err := engine.Retry(o.opt.Retry).Repeat(ctx, log, func() (again bool, err error) {
+	ctx, cancel := engine.Bound(ctx, o.opt.WriteTimeout)
+	defer cancel()
+	err := o.opt.Retry.Repeat(ctx, log, func() (again bool, err error) {
 		d, err = o.queue.put(ctx, text, n.Hidden)
 		return err != nil && isTransient(err), err
 	})

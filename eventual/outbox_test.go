@@ -26,9 +26,9 @@ func TestQueueDown(t *testing.T) {
 		least, most int // requests
 	}{
 		"the queue is busy":    {storagetest.Refuse(503, "ServerBusy"), 5, 39}, // until WriteTimeout
-		"no connection":        {storagetest.NotSent(), 4, 4},
+		"no connection":        {storagetest.NotSent(), 100, 100},              // without pauses
 		"the queue is missing": {storagetest.Refuse(404, "QueueNotFound"), 1, 1},
-		"the response is lost": {storagetest.LostResponse(), 4, 4},
+		"the response is lost": {storagetest.LostResponse(), 100, 100},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			o, s := newOffice(t, noPauses())

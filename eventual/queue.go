@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
@@ -44,23 +43,25 @@ type delivery struct {
 	visible           time.Time // when other workers can receive the message again
 }
 
-// call returns the context of one request.
-func (q queueClient) call(ctx context.Context) (context.Context, context.CancelFunc) {
+// call returns the context of one request, and the check of its result.
+func (q queueClient) call(ctx context.Context) (_ context.Context, cancel context.CancelFunc, check func(error) error) {
 	timeout := q.timeout
 	if timeout <= 0 {
 		timeout = engine.DefaultAttemptTimeout // required: a worker that stops waits for the response, to return the messages
 	}
-	return context.WithTimeout(policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout}), timeout)
+	var call wire.Call
+	ctx, cancel = context.WithTimeout(call.Write(ctx, timeout), timeout)
+	return ctx, cancel, func(err error) error { return shortError(call.Check(err)) }
 }
 
 // put stores a message that never expires, and hides the message for a while.
 func (q queueClient) put(ctx context.Context, text string, hidden time.Duration) (d delivery, err error) {
-	ctx, cancel := q.call(ctx)
+	ctx, cancel, check := q.call(ctx)
 	defer cancel()
 	never, seconds := int32(-1), wholeSeconds(hidden)
 	resp, err := q.client.EnqueueMessage(ctx, text, &azqueue.EnqueueMessageOptions{TimeToLive: &never, VisibilityTimeout: &seconds})
-	if err != nil {
-		return d, shortError(err)
+	if err = check(err); err != nil {
+		return d, err
 	}
 	if len(resp.Messages) != 1 || resp.Messages[0].MessageID == nil || resp.Messages[0].PopReceipt == nil {
 		return d, errIncompleteResponse
@@ -72,12 +73,12 @@ func (q queueClient) put(ctx context.Context, text string, hidden time.Duration)
 // may.
 func (q queueClient) receive(ctx context.Context, n int, visibility time.Duration) (all []delivery, err error) {
 	visible := time.Now().Add(visibility)
-	ctx, cancel := q.call(ctx)
+	ctx, cancel, check := q.call(ctx)
 	defer cancel()
 	most, seconds := int32(min(n, maxReceived)), wholeSeconds(visibility)
 	resp, err := q.client.DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &most, VisibilityTimeout: &seconds})
-	if err != nil {
-		return nil, shortError(err)
+	if err = check(err); err != nil {
+		return nil, err
 	}
 	for _, m := range resp.Messages {
 		if m == nil || m.MessageID == nil || m.PopReceipt == nil {
@@ -101,12 +102,12 @@ func (q queueClient) receive(ctx context.Context, n int, visibility time.Duratio
 // update hides a message for a while from now and replaces its text. The text is required: an update without a text erases the
 // stored text.
 func (q queueClient) update(ctx context.Context, d delivery, text string, hidden time.Duration) (receipt string, err error) {
-	ctx, cancel := q.call(ctx)
+	ctx, cancel, check := q.call(ctx)
 	defer cancel()
 	seconds := wholeSeconds(hidden)
 	resp, err := q.client.UpdateMessage(ctx, d.id, d.receipt, text, &azqueue.UpdateMessageOptions{VisibilityTimeout: &seconds})
-	if err != nil {
-		return "", shortError(err)
+	if err = check(err); err != nil {
+		return "", err
 	}
 	if resp.PopReceipt == nil {
 		return "", errIncompleteResponse
@@ -115,30 +116,39 @@ func (q queueClient) update(ctx context.Context, d delivery, text string, hidden
 }
 
 func (q queueClient) delete(ctx context.Context, d delivery) error {
-	ctx, cancel := q.call(ctx)
+	ctx, cancel, check := q.call(ctx)
 	defer cancel()
 	_, err := q.client.DeleteMessage(ctx, d.id, d.receipt, nil)
-	return shortError(err)
+	return check(err)
 }
 
-// ensure creates the queue unless the queue exists.
-func (q queueClient) ensure(ctx context.Context) error {
-	ctx, cancel := q.call(ctx)
+// ensure creates the queue unless the queue exists, within the bounds of the options.
+func (q queueClient) ensure(ctx context.Context, o *engine.Options) error {
+	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
+	defer cancel()
+	return o.Retry.Repeat(ctx, engine.Log{Logger: o.Logger, Method: "Ensure"}, func() (again bool, err error) {
+		err = q.create(ctx)
+		return err != nil && isTransient(err), err
+	})
+}
+
+func (q queueClient) create(ctx context.Context) error {
+	ctx, cancel, check := q.call(ctx)
 	defer cancel()
 	_, err := q.client.Create(ctx, nil)
 	if queueerror.HasCode(err, queueerror.QueueAlreadyExists) {
 		return nil
 	}
-	return shortError(err)
+	return check(err)
 }
 
 // length returns the approximate number of messages, including hidden messages.
 func (q queueClient) length(ctx context.Context) (int, error) {
-	ctx, cancel := q.call(ctx)
+	ctx, cancel, check := q.call(ctx)
 	defer cancel()
 	resp, err := q.client.GetProperties(ctx, nil)
-	if err != nil {
-		return 0, shortError(err)
+	if err = check(err); err != nil {
+		return 0, err
 	}
 	if resp.ApproximateMessagesCount == nil {
 		return 0, errIncompleteResponse

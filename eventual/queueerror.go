@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -29,8 +30,12 @@ func (e responseError) Unwrap() error { return e.ResponseError }
 // shortError returns an error of the SDK without secrets, in one line.
 func shortError(err error) error {
 	var re *azcore.ResponseError
-	if errors.As(err, &re) {
+	var foreign *wire.NotServiceError
+	switch {
+	case errors.As(err, &re):
 		return responseError{re}
+	case errors.As(err, &foreign):
+		return &engine.Condition{Is: engine.ErrUnreachable, Cause: err}
 	}
 	return wire.Redact(err)
 }

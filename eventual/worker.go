@@ -74,7 +74,7 @@ func (w *Worker) Ensure(ctx context.Context) error {
 		if q.client == nil {
 			continue
 		}
-		if err := q.ensure(ctx); err != nil {
+		if err := q.ensure(ctx, &w.env.opt.Options); err != nil {
 			return fmt.Errorf("eventual: Ensure: %w", err)
 		}
 	}

@@ -54,7 +54,7 @@ func (c client) stage(ctx context.Context, n, id string, data []byte) error {
 	return c.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
 		_, err := c.blob(n).StageBlock(c.write(ctx, &call), id, body(data), nil)
-		err = call.CheckHeaders(err)
+		err = call.Check(err)
 		return mayRepeat(&call, err), failed(&call, err)
 	})
 }
@@ -136,7 +136,7 @@ func (c client) delete(ctx context.Context, n string) error {
 	err := c.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
 		_, err := c.blob(n).Delete(c.write(ctx, &call), nil)
-		err = call.CheckHeaders(err)
+		err = call.Check(err)
 		return mayRepeat(&call, err), failed(&call, err)
 	})
 	if err == nil || errors.Is(err, ErrBlobNotFound) {

@@ -117,7 +117,7 @@ func (d *download) open() error {
 	stop := blobs.EndIfIdle(d.cancel, d.client.opt.ReadTimeout)
 	resp, err := d.client.blob(d.blob.name).DownloadStream(d.call.Read(ctx), &o)
 	stop()
-	if err = d.check(&resp, all, d.call.CheckHeaders(err)); err != nil {
+	if err = d.check(&resp, all, d.call.Check(err)); err != nil {
 		if resp.Body != nil {
 			resp.Body.Close()
 		}

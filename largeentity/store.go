@@ -48,7 +48,7 @@ func (s *Store) Ensure(ctx context.Context) error {
 	err := s.client.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
 		_, err := s.client.container.Create(s.client.write(ctx, &call), nil)
-		if err = call.CheckHeaders(err); bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
+		if err = call.Check(err); bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
 			return false, nil
 		}
 		return mayRepeat(&call, err), failed(&call, err)

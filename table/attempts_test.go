@@ -13,7 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestAttemptsRunOut: after the last attempt without a response, the error says whether the outcome is known. The number of
+// TestAttemptsRunOut: after the last of Retry.Attempts without a response, the error says whether the outcome is known. The number of
 // requests and the time are bounded.
 func TestAttemptsRunOut(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,9 @@ func TestAttemptsRunOut(t *testing.T) {
 		"no response":         {storagetest.Hang(), table.ErrUnknownOutcome, "3 insert", 30 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			staff, _, s := staffInMemory(t, nil)
+			o := blindOptions()
+			o.Retry.Attempts = 4
+			staff, _, s := staffInMemory(t, o)
 			s.SetFaults(storagetest.OfKind(requests.Insert, c.fault))
 			start := time.Now()
 			e, err := staff.Insert(context.Background(), &employee{"Sales", 2, "Smith", 30})

@@ -51,7 +51,9 @@ func TestExactRequests(t *testing.T) {
 			return s.Merge(ctx, e, age.Set(50))
 		}, table.ErrGivenUp, "1 insert, 4 transaction"},
 	} {
-		staff, e, s := staffInMemory(t, noWaitOptions())
+		o := noWaitOptions()
+		o.Retry.Attempts = 4
+		staff, e, s := staffInMemory(t, o)
 		s.SetFaults(c.fault)
 		n := len(s.Requests())
 		if c.fault != nil {

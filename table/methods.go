@@ -36,12 +36,12 @@ func (h handle) get(ctx context.Context, method string, k keys.Key) (entity, err
 	return e, nil
 }
 
-// getToWrite is get for a method that is going to write. If the service is busy, it reads again until the write's time is over.
+// getToWrite is get for a method that is going to write. During an outage, it reads again until the time of the write is over.
 func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e entity, err error) {
 	o := &h.engine.Options
 	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
 	defer cancel()
-	err = o.Retry.RepeatBusy(ctx, h.engine.Log(method, k), func() error {
+	err = o.Retry.RepeatRead(ctx, h.engine.Log(method, k), func() error {
 		e, err = h.get(ctx, method, k)
 		return err
 	})

@@ -52,9 +52,10 @@ type Retry struct {
 	// AttemptTimeout bounds one attempt of a write. Defaults to 10 s; negative means no bound but WriteTimeout.
 	AttemptTimeout time.Duration
 
-	// Attempts is how often a write is sent if its response is lost or it could not be sent. Defaults to 4; 1, or less than 0,
-	// means once. A busy service (503, 429) uses up no attempt: the write is sent again until WriteTimeout or the context ends, and
-	// no sooner than Retry-After asks.
+	// Attempts is how often a write is sent if its response is lost or the service could not be reached; 1, or less than 0, means
+	// once. By default, time ends the attempts: a write is sent again until WriteTimeout or the context ends, at most 100 times, or
+	// without both 4 times. A busy service (503, 429) uses up no attempt of several, and no request is sent sooner than Retry-After
+	// asks. The reads of a write are repeated in the same way, besides the attempts of the SDK's client.
 	Attempts int
 
 	// Wait is the pause before the second attempt. It doubles with each attempt up to MaxWait, and each pause is shortened at

@@ -56,7 +56,9 @@ func (s memoryNotification) Withdraw(context.Context) error {
 func townWithEffects(t testing.TB, out commit.Outbox) (*table.Table[resident], *testkit.Hooked) {
 	t.Helper()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	people, err := table.New(serviceOf(t, s), "people", peopleSchema, noWaitOptions())
+	o := noWaitOptions()
+	o.Retry.Attempts = 4
+	people, err := table.New(serviceOf(t, s), "people", peopleSchema, o)
 	noError(t, err)
 	noError(t, people.Ensure(context.Background()))
 	if out == nil {

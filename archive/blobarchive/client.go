@@ -59,7 +59,7 @@ func (c client) readOnce(ctx context.Context, id archive.ID) (s *stored, again b
 	defer cancel()
 	var call wire.Call
 	resp, err := c.container.NewBlockBlobClient(nameOf(id)).DownloadStream(call.Read(ctx), nil)
-	err = blobs.CheckLength(&call, resp.ContentLength, call.CheckHeaders(call.CheckWrite(string(blobs.Deref(resp.ETag)), err)))
+	err = blobs.CheckLength(&call, resp.ContentLength, call.CheckWrite(string(blobs.Deref(resp.ETag)), err))
 	switch {
 	case blobs.IsGone(err):
 		return nil, false, nil
@@ -131,7 +131,7 @@ func (c client) delete(ctx context.Context, id archive.ID, version string) error
 	return c.opt.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		var call wire.Call
 		_, err = c.container.NewBlockBlobClient(nameOf(id)).Delete(blobs.Write(ctx, &call, c.opt.Retry.AttemptTimeout), &blob.DeleteOptions{AccessConditions: blobs.IfMatch(azcore.ETag(version))})
-		switch err = call.CheckHeaders(err); {
+		switch err = call.Check(err); {
 		case err == nil, blobs.IsGone(err), isConflict(err): // deleted, or replaced since it was read
 			return false, nil
 		}

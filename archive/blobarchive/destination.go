@@ -49,7 +49,7 @@ func New(container *container.Client, o *Options) (*Destination, error) {
 
 // Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
 func (d *Destination) Ensure(ctx context.Context) error {
-	if err := blobs.Ensure(ctx, d.client.container, d.client.opt.WriteTimeout, refusal); err != nil {
+	if err := blobs.Ensure(ctx, d.client.container, &d.client.opt, refusal); err != nil {
 		return fmt.Errorf("blobarchive: Ensure: %w", err)
 	}
 	return nil

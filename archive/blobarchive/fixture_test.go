@@ -43,6 +43,7 @@ func newFixture(t testing.TB) *fixture {
 	s := storagetest.New(nil)
 	c := s.Container("old")
 	o := &blobarchive.Options{}
+	o.Retry.Attempts = 4
 	o.Retry.Wait = -1
 	d, err := blobarchive.New(c, o)
 	must(t, err)

@@ -53,7 +53,7 @@ func readPage(ctx context.Context, next func(context.Context) (container.ListBlo
 	defer cancel()
 	var call wire.Call
 	resp, err := next(call.Read(ctx))
-	if err = call.CheckHeaders(err); err != nil {
+	if err = call.Check(err); err != nil {
 		return nil, refusal(&call, err)
 	}
 	if resp.Segment == nil {

@@ -55,14 +55,16 @@ func Deref[V any](p *V) (v V) {
 	return v
 }
 
-// Ensure creates a container unless it exists. refusal makes the error of a failed request.
-func Ensure(ctx context.Context, c *container.Client, timeout time.Duration, refusal func(*wire.Call, error) error) error {
-	ctx, cancel := engine.Bound(ctx, timeout)
+// Ensure creates a container unless it exists, within the bounds of the options. refusal makes the error of a failed request.
+func Ensure(ctx context.Context, c *container.Client, o *engine.Options, refusal func(*wire.Call, error) error) error {
+	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
 	defer cancel()
-	var call wire.Call
-	_, err := c.Create(call.Read(ctx), nil) // a repeated Create is harmless
-	if err = call.CheckHeaders(err); err == nil || bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
-		return nil
-	}
-	return refusal(&call, err)
+	return o.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
+		var call wire.Call
+		_, err = c.Create(Write(ctx, &call, o.Retry.AttemptTimeout), nil)
+		if err = call.Check(err); err == nil || bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {
+			return false, nil
+		}
+		return call.Outcome(err) != wire.Refused, refusal(&call, err)
+	})
 }

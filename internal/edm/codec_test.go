@@ -156,6 +156,23 @@ func TestEncode(t *testing.T) {
 	}
 }
 
+// TestSeparators: the two characters that end a line for some readers of transactions are escaped as encoding/json does, and no others.
+func TestSeparators(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"\u2028": `"\u2028"`, "a\u2029b": `"a\u2029b"`, "\u2028\u2029\u2028": `"\u2028\u2029\u2028"`, "\"\u2029\n": `"\"\u2029\n"`, "€\u2028": `"€\u2028"`,
+		"\u2027\u202a": "\"\u2027\u202a\"", "\u2068": "\"\u2068\"", "€": `"€"`, "\xe2": "\"\xe2\"", "\xe2\x80": "\"\xe2\x80\"",
+	} {
+		got := string(appendString(nil, text))
+		if got != want {
+			t.Errorf("%q: got %s; want %s", text, got, want)
+		}
+		if n := lengthOf(&Value{Kind: String, S: text}); n != len(got) {
+			t.Errorf("%q: got the length %d; want %d", text, n, len(got))
+		}
+	}
+}
+
 // TestAbsent: nil, the zero time and omitempty write nothing. Empty values are stored.
 func TestAbsent(t *testing.T) {
 	t.Parallel()

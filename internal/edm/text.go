@@ -97,11 +97,16 @@ func appendString(b []byte, s string) []byte {
 	return append(appendEscaped(append(b, '"'), s), '"')
 }
 
-// appendEscaped appends a text without quotes.
+// appendEscaped appends a text without quotes. U+2028 and U+2029 end a line for the emulator, which then cannot read a transaction.
 func appendEscaped(b []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); i++ {
 		c := s[i]
+		if isSeparator(s, i) {
+			b = append(append(b, s[from:i]...), '\\', 'u', '2', '0', '2', '8'+s[i+2]-0xA8)
+			from = i + 3
+			continue
+		}
 		if c >= 0x20 && c != '"' && c != '\\' {
 			continue
 		}
@@ -127,6 +132,11 @@ func appendEscaped(b []byte, s string) []byte {
 	return append(b, s[from:]...)
 }
 
+// isSeparator reports whether the character at i is U+2028 or U+2029.
+func isSeparator(s string, i int) bool {
+	return s[i] == 0xE2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2]&^1 == 0xA8
+}
+
 // lengthOf is the number of bytes of the JSON of a text or of bytes.
 func lengthOf(v *Value) int {
 	if v.Kind == Binary {
@@ -139,6 +149,8 @@ func lengthOf(v *Value) int {
 			n++
 		case c < ' ':
 			n += 5
+		case isSeparator(v.S, i):
+			n += 3
 		}
 	}
 	return n
@@ -151,8 +163,6 @@ func surplus(s string) int {
 		switch c := s[i]; {
 		case c == '<', c == '>', c == '&':
 			n += 5
-		case c == 0xE2 && i+2 < len(s) && s[i+1] == 0x80 && s[i+2]&^1 == 0xA8: // U+2028 and U+2029
-			n += 3
 		}
 	}
 	return n

@@ -30,17 +30,26 @@ func (r Retry) OfConflicts() Retry {
 	return Retry{Attempts: r.ConflictAttempts, Wait: r.ConflictWait, MaxWait: r.MaxConflictWait}
 }
 
-// RepeatBusy calls f, which reads, until its error is not that of a throttled request, the attempts are used up, or ctx ends.
-func (r Retry) RepeatBusy(ctx context.Context, log Log, f func() error) error {
+// RepeatRead calls f, which reads, until it succeeds, its error does not pass, the attempts are used up, or ctx ends.
+func (r Retry) RepeatRead(ctx context.Context, log Log, f func() error) error {
 	return r.Repeat(ctx, log, func() (again bool, err error) {
 		err = f()
-		_, busy := throttled(err)
-		return busy, err
+		return mayPass(err), err
 	})
 }
 
-// attempts counts the attempts of one request, and waits between them. A throttled attempt does not count if the context has a
-// deadline, which then ends the attempts. If Retry.Attempts is 1, every attempt counts.
+// mayPass reports whether a request that failed with err was not executed because of an outage, which may pass. A refusal does not.
+func mayPass(err error) bool {
+	var re *azcore.ResponseError
+	if errors.As(err, &re) {
+		return re.StatusCode == http.StatusRequestTimeout || re.StatusCode == http.StatusTooManyRequests || re.StatusCode >= 500 && re.StatusCode != http.StatusNotImplemented
+	}
+	return errors.Is(err, ErrUnreachable)
+}
+
+// attempts counts the attempts of one request, and waits between them. If the context has a deadline, the deadline ends the attempts:
+// a throttled attempt does not count, and without Retry.Attempts, mostAttempts only guards against a loop without pauses. If
+// Retry.Attempts is 1, every attempt counts.
 type attempts struct {
 	retry  Retry
 	log    Log
@@ -48,12 +57,28 @@ type attempts struct {
 	busy   int // attempts that were throttled
 }
 
+// The attempts without Retry.Attempts: those of a context with a deadline, and of another.
+const (
+	mostAttempts      = 100
+	unboundedAttempts = 4
+)
+
+func (r Retry) most(bounded bool) int {
+	switch {
+	case r.Attempts > 0:
+		return r.Attempts
+	case bounded:
+		return mostAttempts
+	}
+	return unboundedAttempts
+}
+
 // wait waits before the next attempt, after an attempt that failed with err. It reports whether there is a next attempt.
 func (a *attempts) wait(ctx context.Context, err error) bool {
 	wait, busy := throttled(err)
 	_, bounded := ctx.Deadline()
 	if !busy || !bounded || a.retry.Attempts == 1 {
-		if a.failed++; a.failed >= a.retry.Attempts {
+		if a.failed++; a.failed >= a.retry.most(bounded) {
 			a.log.givesUp(ctx, a.failed+a.busy, err)
 			return false
 		}

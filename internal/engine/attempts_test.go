@@ -15,11 +15,11 @@ func TestRepeat(t *testing.T) {
 		n++
 		return true, want
 	})
-	if err != want || n != r.Attempts {
-		t.Errorf("got %v after %d calls, want %v after %d", err, n, want, r.Attempts)
+	if err != want || n != unboundedAttempts {
+		t.Errorf("got %v after %d calls, want %v after %d", err, n, want, unboundedAttempts)
 	}
 	n = 0
-	err = r.RepeatBusy(context.Background(), Log{}, func() error { n++; return want })
+	err = r.RepeatRead(context.Background(), Log{}, func() error { n++; return want })
 	if err != want || n != 1 {
 		t.Errorf("got %v after %d calls, want %v after 1, since the service was not busy", err, n, want)
 	}

@@ -128,11 +128,11 @@ func (w *write) fail(failed int, err error) state {
 	return stateGivenUp
 }
 
-// planAnew makes a plan, and reads again while the service is busy.
+// planAnew makes a plan, and reads again during an outage.
 func (w *write) planAnew(ctx context.Context) state {
 	var plan transaction
 	var failed int
-	err := w.table.Options.Retry.RepeatBusy(ctx, w.log(), func() (err error) {
+	err := w.table.Options.Retry.RepeatRead(ctx, w.log(), func() (err error) {
 		plan, failed, err = w.makePlan(ctx)
 		return err
 	})

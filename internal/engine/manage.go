@@ -51,7 +51,7 @@ func (t *Table) manageOnce(ctx context.Context, method string, send func(context
 	var call wire.Call
 	err = send(call.Write(ctx, t.attemptTimeout()))
 	t.responded(ctx, &call)
-	if err = call.CheckHeaders(err); err != nil {
+	if err = call.Check(err); err != nil {
 		return t.OpError(method, keys.Key{}, withCondition(&call, wire.Redact(err)))
 	}
 	return nil

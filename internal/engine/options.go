@@ -57,10 +57,7 @@ func (o Options) WithDefaults() Options {
 	if o.Retry.ConflictAttempts <= 0 {
 		o.Retry.ConflictAttempts = defaultConflictAttempts
 	}
-	switch {
-	case o.Retry.Attempts == 0:
-		o.Retry.Attempts = 4
-	case o.Retry.Attempts < 0:
+	if o.Retry.Attempts < 0 {
 		o.Retry.Attempts = 1
 	}
 	if o.Now == nil {

@@ -17,9 +17,7 @@ func (s *step) sendAlone(ctx context.Context) (azcore.ETag, wire.Outcome, error)
 	err := s.request(ctx, &call)
 	s.Table.responded(ctx, &call)
 	etag := azcore.ETag(call.Header("ETag"))
-	if s.deletes() {
-		err = call.CheckHeaders(err)
-	} else {
+	if err = call.Check(err); !s.deletes() {
 		err = call.CheckWrite(string(etag), err)
 	}
 	if err == nil {

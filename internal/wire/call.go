@@ -24,6 +24,7 @@ type Call struct {
 	ctx   context.Context // of the request
 	resp  *http.Response
 	probe probe
+	kept  []byte // the body of the response to a transaction, before the SDK consumes it
 
 	match   azcore.ETag // of the small call
 	options aztables.DeleteEntityOptions
@@ -39,7 +40,7 @@ func (c *Call) Read(ctx context.Context) context.Context {
 // a write after a lost response and report the error of the second attempt, such as 'exists' for a row that the first attempt
 // inserted.
 func (c *Call) Write(ctx context.Context, timeout time.Duration) context.Context {
-	c.probe.outer = once(c.Read(ctx), timeout)
+	c.probe.outer = once(c.Read(ctx), timeout, c.keep)
 	return c.probe.outer
 }
 
@@ -48,8 +49,18 @@ func (c *Call) begin(ctx context.Context) context.Context {
 	return context.WithValue(ctx, probeKey{}, &c.probe)
 }
 
-func once(ctx context.Context, timeout time.Duration) context.Context {
-	return policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout})
+// keep is called for the response to each attempt. The SDK reads the response to a transaction from its body, which is then empty if a
+// policy of the client has replaced the body that can be read again.
+func (c *Call) keep(resp *http.Response, err error) (again bool) {
+	c.kept = nil
+	if err == nil && resp != nil && resp.StatusCode == http.StatusAccepted {
+		c.kept, _ = runtime.Payload(resp) // a cut body fails the check of the whole response
+	}
+	return false
+}
+
+func once(ctx context.Context, timeout time.Duration, shouldRetry func(*http.Response, error) bool) context.Context {
+	return policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: timeout, ShouldRetry: shouldRetry})
 }
 
 // TakesRequests reports whether Exchange can replace calls like this one, which went through the SDK. The client must have the Probe
@@ -72,7 +83,7 @@ func (c *Call) Exchange(ctx context.Context, client Client, q *Request, timeout 
 	c.probe.reply = http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}
 	c.match, c.options = standInMatch, aztables.DeleteEntityOptions{IfMatch: &c.match}
 	if q.Method != http.MethodGet {
-		ctx = once(ctx, timeout)
+		ctx = once(ctx, timeout, nil)
 	}
 	_, err := client.DeleteEntity(ctx, standInKey, standInKey, &c.options)
 	c.resp = c.probe.response.Load()
@@ -166,6 +177,9 @@ func (c *Call) Body() ([]byte, error) {
 		return nil, err
 	}
 	body, err := runtime.Payload(c.resp)
+	if err == nil && len(body) == 0 {
+		body = c.kept
+	}
 	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), err
 }
 
@@ -180,11 +194,15 @@ func (e *NotServiceError) Error() string {
 	return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status)
 }
 
-// Check returns err, the result of the call, or a *NotServiceError if the response belongs to another request.
+// Check returns err, the result of the call, or a *NotServiceError if the response belongs to another request, or reports success
+// without the headers of the service, as the page of a captive portal does. Every response passes it before it is believed.
 func (c *Call) Check(err error) error {
-	// net/http sets the Response of a request only if a redirect caused the request.
-	if c.resp != nil && c.resp.Request != nil && c.resp.Request.Response != nil {
+	switch {
+	case c.resp == nil:
+	case c.resp.Request != nil && c.resp.Request.Response != nil: // net/http sets the latter only if a redirect caused the request
 		return &NotServiceError{c.resp.StatusCode, "the request was redirected, and the response is to another request"}
+	case c.resp.StatusCode < 300 && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "":
+		return &NotServiceError{c.resp.StatusCode, "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
 	}
 	return err
 }
@@ -193,15 +211,6 @@ func (c *Call) Check(err error) error {
 func (c *Call) CheckWrite(etag string, err error) error {
 	if err = c.Check(err); err == nil && etag == "" {
 		return &NotServiceError{c.Status(), "the response has no ETag, so it is not the service's"}
-	}
-	return err
-}
-
-// CheckHeaders is Check for a request whose successful response has neither a body nor an ETag. The headers of the service identify
-// the response.
-func (c *Call) CheckHeaders(err error) error {
-	if err = c.Check(err); err == nil && c.resp != nil && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "" {
-		return &NotServiceError{c.Status(), "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
 	}
 	return err
 }

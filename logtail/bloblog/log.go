@@ -38,7 +38,7 @@ func New[T any](container *container.Client, o *Options[T]) (*Log[T], error) {
 
 // Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
 func (l *Log[T]) Ensure(ctx context.Context) error {
-	if err := blobs.Ensure(ctx, l.client.container, l.client.opt.WriteTimeout, refusal); err != nil {
+	if err := blobs.Ensure(ctx, l.client.container, &l.client.opt, refusal); err != nil {
 		return fmt.Errorf("bloblog: Ensure: %w", err)
 	}
 	return nil
