@@ -21,6 +21,18 @@ func TestConditions(t *testing.T) {
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "an effect in another partition is one of the home", File: "internal/engine/remote.go",
 			Old: "e.Table, e.Partition = m.at.Table, m.at.Partition", New: "_ = m.at", Test: "TestRemoteEffect"},
+		{Name: "a suspended writer prepares", File: "internal/engine/prepare.go",
+			Old: "		if w.stale() {\n", New: "		if w.stale() && false {\n", Test: "TestMoveSuspended"},
+		{Name: "a preparation that was rolled back counts as prepared", File: "internal/engine/prepare.go",
+			Old: "err == nil && !p.over {", New: "err == nil && (!p.over || true) {", Test: "TestMoveRolledBackBefore"},
+		{Name: "a writer's roll back does not exclude a late request", File: "internal/engine/remote_end.go",
+			Old: "finisher{home: &home, exclude: true}", New: "finisher{home: &home}", Test: "TestMoveLatePreparation"},
+		{Name: "a preparation is excluded although its write is committed", File: "internal/engine/resolve.go",
+			Old: "err != nil || committed {\n		return err != nil, err\n	}\n	p := &preparation", New: "err != nil || committed && false {\n		return err != nil, err\n	}\n	p := &preparation", Test: "TestMoveExecutedAgain"},
+		{Name: "the mark of another write is ended", File: "internal/engine/resolve.go",
+			Old: "!marked || m.id != id {", New: "!marked || m.id == \"\" {", Test: "TestMoveBroughtBack"},
+		{Name: "a request that is sent again has the address of the small call", File: "internal/wire/probe.go",
+			Old: "was == nil || raw.URL.Path != *was || raw.Method", New: "was == nil || raw.Method", Test: "TestTapSentAgainAsCopies"},
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a PartitionKey is not escaped in a member", File: "index/elsewhere.go",
