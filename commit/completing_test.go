@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -146,5 +147,60 @@ func TestBulkCompleting(t *testing.T) {
 				t.Errorf("operation %d: got the effect %v without its write; want both or neither", at, is.State)
 			}
 		}
+	}
+}
+
+// TestCompletingOneOfSeveral: a write completes the effect that it names, and the other effects of the commit record stay.
+func TestCompletingOneOfSeveral(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for at, left := range []string{"Dear Cao", "Dear Jones"} {
+		staff, _, out, e, _ := pendingEffect(t)
+		_, err := table.Transact(ctx, staff.InsertOp(&employee{"S", 2, "Jones", 44}), staff.InsertOp(&employee{"S", 3, "Cao", 30}))
+		noError(t, err)
+		r, err := commit.Of(staff).Get(ctx, keys.Raw("S"), out.notes[0].OperationID)
+		noError(t, err)
+		noError(t, commit.Completing(staff, r, at).Delete(ctx, e))
+		stored, err := commit.Of(staff).Get(ctx, keys.Raw("S"), r.OperationID)
+		noError(t, err)
+		for what, is := range map[string]*commit.Record{"the record": r, "the stored record": stored} {
+			if is.State != commit.Pending || len(is.Effects) != 1 || string(is.Effects[0].Payload) != left {
+				t.Errorf("effect %d is completed: %s: got %v with %q; want it pending with %q alone", at, what, is.State, is.Effects, left)
+			}
+		}
+	}
+}
+
+// badge is a maintainer that plans a row in the partition of all departments.
+type badge struct{ staff *table.Table[employee] }
+
+func (badge) Name() string { return "badge" }
+func (badge) MaxRows() int { return 1 }
+
+func (m badge) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+	there, err := p.Remote(m.staff, keys.Raw("company"))
+	if err == nil && c.New != nil && c.Old == nil {
+		err = there.Insert(&table.Row{Key: keys.Stored("company", c.New.Last)}, nil)
+	}
+	return err
+}
+
+// TestCompletingRemotes: a write over several partitions has a commit record of its own. The record of which it completes an effect
+// can be written further.
+func TestCompletingRemotes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s, _, _, r := pendingEffect(t)
+	with, err := maintain.With(staff, badge{staff})
+	noError(t, err)
+	_, err = commit.Completing(with, r, 0).Insert(ctx, &employee{"S", 2, "Cao", 30})
+	noError(t, err)
+	if r.State != commit.Pending || len(r.Effects) != 1 || string(r.Effects[0].Payload) != "Dear Cao" {
+		t.Fatalf("got %v with %q; want the record pending with the effect of the write", r.State, r.Effects)
+	}
+	s.Count()
+	noError(t, commit.Of(staff).MarkDone(ctx, r))
+	if got := s.Count().String(); got != "1 merge" && got != "1 replace" {
+		t.Errorf("MarkDone: got requests %q; want 1", got)
 	}
 }

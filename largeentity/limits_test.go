@@ -3,6 +3,7 @@ package largeentity_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestReadLimits(t *testing.T) {
 		if _, err := fx.store.ReadAll(ctx, b, 99); !errors.As(err, &le) || le.Got != 100 || le.Max != 99 {
 			t.Errorf("%s: ReadAll of 100 bytes with limit 99: got error %v; want a *table.LimitError with 100 and 99", name, err)
 		}
-		for _, c := range [][2]int64{{-1, 5}, {0, -1}, {101, 0}, {0, 101}, {50, 51}, {1 << 62, 1 << 62}} {
+		for _, c := range [][2]int64{{-1, 5}, {0, -1}, {101, 0}, {0, 101}, {50, 51}, {1 << 62, 1 << 62}, {50, math.MaxInt64}} {
 			var ve *table.ValueError
 			if r, err := fx.store.OpenRange(ctx, b, c[0], c[1]); !errors.As(err, &ve) {
 				t.Errorf("%s: %d bytes from %d on: got %v, error %v; want a *table.ValueError", name, c[1], c[0], r, err)

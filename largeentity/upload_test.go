@@ -2,9 +2,11 @@ package largeentity_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -163,4 +165,21 @@ func TestMetadata(t *testing.T) {
 		}
 		testkit.Expect(t, "properties", fmt.Sprint(*p.ContentType, " ", sum), "text/plain "+b.SHA256())
 	}
+}
+
+// TestUploadRefusedLastBlock: an upload whose last block is refused ends with the error of that block, and commits nothing.
+func TestUploadRefusedLastBlock(t *testing.T) {
+	t.Parallel()
+	o := small()
+	o.BlocksInFlight = 4
+	fx, s := newFixture(t, o)
+	last := base64.StdEncoding.EncodeToString([]byte("00000001"))
+	s.SetFaults(storagetest.When(func(r storagetest.Request) bool {
+		u, err := url.Parse(r.URL)
+		return err == nil && u.Query().Get("blockid") == last
+	}, storagetest.Refuse(403, "AuthorizationFailure")))
+	if _, err := fx.store.Upload(context.Background(), at(1), strings.NewReader(text(24)), nil); !errors.Is(err, table.ErrUnreachable) {
+		t.Errorf("got error %v; want ErrUnreachable", err)
+	}
+	testkit.Expect(t, "commits", s.Count()[requests.BlobCommit], 0)
 }

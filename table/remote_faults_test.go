@@ -15,6 +15,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
@@ -203,7 +204,7 @@ func (m remoteEffect) Maintain(ctx context.Context, p *maintain.Plan, c *maintai
 	return nil
 }
 
-// TestRemoteEffect: an effect that is added by the plan of another partition is not lost.
+// TestRemoteEffect: an effect that is added by the plan of another partition is not lost, and names that partition.
 func TestRemoteEffect(t *testing.T) {
 	t.Parallel()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
@@ -215,8 +216,15 @@ func TestRemoteEffect(t *testing.T) {
 	_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 	noError(t, err)
 	if len(out.calls) == 0 {
-		t.Error("got no notification; want the effect")
+		t.Fatal("got no notification; want the effect")
 	}
+	record, err := commit.Of(people).Get(context.Background(), keys.Raw("S"), out.last.OperationID)
+	noError(t, err)
+	var got []string
+	for _, e := range record.Effects {
+		got = append(got, e.Kind+" of "+e.Table+"/"+e.Partition+"/"+e.RowKey)
+	}
+	testkit.Expect(t, "effects", got, []string{"mail of people/X/p_000001"})
 }
 
 // remoteLoad loads a row of another partition and overlooks the error.

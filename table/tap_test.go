@@ -408,6 +408,38 @@ func TestTapSentAgain(t *testing.T) {
 	}
 }
 
+// againAsCopies is a per-call policy that sends copies of each request, as one that keeps the request for another try does.
+type againAsCopies struct{}
+
+func (againAsCopies) Do(r *policy.Request) (*http.Response, error) {
+	if resp, err := r.Clone(r.Raw().Context()).Next(); err != nil {
+		return resp, err
+	}
+	return r.Clone(r.Raw().Context()).Next()
+}
+
+// TestTapSentAgainAsCopies: a policy in front may send a request again as the SDK has made it. The method of a delete is that of the
+// small call, but its address is not.
+func TestTapSentAgainAsCopies(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
+	staff := newStaff(t, sdkClient(t, w, withTap, func(o *azcore.ClientOptions) {
+		o.PerCallPolicies = append([]policy.Policy{againAsCopies{}}, o.PerCallPolicies...)
+	}))
+	for range 2 {
+		noError(t, staff.DeleteAny(ctx, employeeKey("Sales", 223)))
+	}
+	var got []string
+	for _, r := range w.sent {
+		got = append(got, r.method+" "+r.path+" "+r.header.Get("If-Match"))
+	}
+	want := slices.Repeat([]string{"DELETE /account/staff(PartitionKey='Sales',RowKey='empid_000223') *"}, 4)
+	if !slices.Equal(got, want) {
+		t.Errorf("got the requests %q; want %q", got, want)
+	}
+}
+
 // TestTapCapturedResponse: a caller that captures responses gets the same with the tap and without it: none, since a method may send
 // several requests.
 func TestTapCapturedResponse(t *testing.T) {

@@ -33,7 +33,7 @@ func (c *chunked) encoded(t testing.TB) (*Plan, []Column) {
 // TestChunksMissing: a value of which any chunk is missing or cut is an error.
 func TestChunksMissing(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, chunkUnits - 1, chunkUnits, 2 * chunkUnits, 3*chunkUnits + 5} {
+	for _, n := range []int{1, chunkUnits - 1, chunkUnits, maxBinary / 2, 2 * chunkUnits, maxBinary, 3*chunkUnits + 5} {
 		want := chunked{strings.Repeat("x", n), make([]byte, 2*n)}
 		p, columns := want.encoded(t)
 		got := chunked{}

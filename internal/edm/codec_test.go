@@ -256,6 +256,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for body, field := range map[string]string{
 		`{"I8":128}`: "I8",
 		`{"U8":-1}`:  "U8",
+		`{"U64":-1}`: "U64",
 		`{"I32@odata.type":"Edm.Int64","I32":"2147483648"}`: "I32",
 		`{"I64@odata.type":"Edm.Int64","I64":"1e3"}`:        "I64",
 		`{"I64@odata.type":"Edm.Int64","I64":"+5"}`:         "I64",

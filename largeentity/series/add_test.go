@@ -118,6 +118,9 @@ func TestAddAll(t *testing.T) {
 	noError(t, visits.AddAll(ctx, increments(3)))
 	testkit.Expect(t, "requests of 3 days", s.Count().String(), "1 query, 1 transaction")
 	testkit.Expect(t, "rows", stored(s), "2014-07-31: H00=11 H12=6; 2014-08-01: H00=3 H12=3; 2014-08-02: H00=3 H12=3")
+	noError(t, visits.AddAll(ctx, increments(3)))
+	testkit.Expect(t, "requests of 3 days that exist", s.Count().String(), "1 query, 1 transaction")
+	testkit.Expect(t, "rows", stored(s), "2014-07-31: H00=14 H12=9; 2014-08-01: H00=6 H12=6; 2014-08-02: H00=6 H12=6")
 	var le *table.LimitError
 	if err := visits.AddAll(ctx, increments(101)); !errors.As(err, &le) || le.Max != 100 {
 		t.Errorf("101 entities: got error %v; want a LimitError with the limit of 100", err)

@@ -1,0 +1,66 @@
+package reconcile_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// fragile is byLast with a function that panics while broken is set.
+type fragile struct {
+	byLast
+	broken *bool
+}
+
+func (f fragile) Target(entity, row keys.Key) (reconcile.Target, error) {
+	if *f.broken {
+		panic("no such name")
+	}
+	return f.byLast.Target(entity, row)
+}
+
+// TestInlinePanic: a function of the program's that panics after the commit does not reach the writer, whose write is committed. A
+// worker executes the effect.
+func TestInlinePanic(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t)
+	o := &table.Options{Common: table.Common{Now: s.Now}}
+	plain, err := table.New(s.Tables(), "staff", staffSchema, o)
+	testkit.NoError(t, err)
+	rows, err := table.New(s.Tables(), "names", table.Schema[table.Row]{}, o)
+	testkit.NoError(t, err)
+	out, err := eventual.NewOutbox(s.Queue("effects"), nil)
+	testkit.NoError(t, err)
+	broken := false
+	names := fragile{byLast{rows}, &broken}
+	staff, err := maintain.WithOutbox(plain, out, names)
+	testkit.NoError(t, err)
+	staff = staff.InMode(func(m *engine.Mode) { m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", plain, names)) })
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones"})
+	testkit.NoError(t, err)
+	const first = "Jones/Sales:empid_000001=empid_000001//Sales"
+	testkit.Expect(t, "rows", s.stored(), first)
+	testkit.NoError(t, s.worker.Drain(ctx))
+
+	broken = true
+	e, err := staff.Insert(ctx, &employee{"Sales", 2, "Smith"})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "a panic behind the commit: RowKey", e.Key.RowKey(), "empid_000002")
+	testkit.Expect(t, "rows", s.stored(), first)
+	visible := func(m storagetest.Message) bool { return !m.Visible.After(s.Now()) }
+	all := s.Messages("effects")
+	if len(all) != 1 || !visible(all[0]) {
+		t.Errorf("got messages %+v; want one that is visible", all)
+	}
+	testkit.NoError(t, s.worker.Drain(ctx))
+	testkit.Expect(t, "rows", s.stored(), first+" Smith/Sales:empid_000002=empid_000002//Sales")
+}
