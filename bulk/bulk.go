@@ -18,8 +18,8 @@ type Options struct {
 	Concurrency int
 
 	// Window is the most operations that wait in memory, so that those of one partition can be sent together. Defaults to 10,000.
-	// If the stream mixes partitions, a larger window needs fewer transactions. WindowBytes is the most bytes of their rows.
-	// Defaults to 32 MiB.
+	// If the stream mixes partitions, a larger window needs fewer transactions. WindowBytes is the most bytes of their rows, and the
+	// most bytes of rows of lists and summaries that are kept for the next transaction of their partition. Defaults to 32 MiB.
 	Window, WindowBytes int
 
 	// Rate is the most rows that are written in a second, and PartitionRate the most in one partition, derived rows and commit

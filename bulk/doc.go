@@ -28,5 +28,6 @@
 //
 // N operations in one partition take ⌈N / 100⌉ requests. Operations in many partitions, derived rows, commit records and rows over
 // 40 kB make transactions smaller: raise Options.Window for a stream that mixes partitions. A write by key reads the row first, 1
-// request more for each row, unless the table has Options.BlindWrites of package table.
+// request more for each row, unless the table has Options.BlindWrites of package table. The rows of lists and summaries are read once
+// for each partition whose operations follow each other.
 package bulk

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -103,5 +104,54 @@ func TestRunGoroutineExits(t *testing.T) {
 	})
 	if r, err := bulk.Run(context.Background(), stream(3, inserts(staff)), nil); err == nil || r != (bulk.Result{}) {
 		t.Errorf("got %+v, %v; want an error and r == bulk.Result{}", r, err)
+	}
+}
+
+// errFull is the refusal of an employee by atMost.
+var errFull = errors.New("the department is full")
+
+// atMost returns a maintainer that counts the employees of a department in a shared row. It refuses an employee beyond n, unless the
+// employee's age is 0: that begins the count again.
+func atMost(n int64) maintains {
+	return func(p *maintain.Plan, c *maintain.Change[employee]) error {
+		row, err := p.Load(context.Background(), keys.Raw("count"))
+		switch {
+		case err != nil:
+			return err
+		case row == nil:
+			row = &table.Row{Key: keys.At(dept.Of(c.New.Department), keys.Raw("count"))}
+		}
+		count, _ := row.Get("N")
+		had, _ := count.(int64)
+		switch {
+		case c.New.Age == 0:
+			had = 0
+		case had >= n:
+			return errFull
+		}
+		if err := row.Set("N", had+1); err != nil {
+			return err
+		}
+		return p.Put(row)
+	}
+}
+
+// TestRunRefusedByKeptRow: before a maintainer's refusal counts, the shared row that bulk has kept is read again.
+func TestRunRefusedByKeptRow(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		staff := maintained(t, atMost(99))
+		r, err := bulk.Run(context.Background(), stream(150, inserts(staff)), &bulk.Options{Progress: func(r bulk.Result) {
+			if again && r.Applied == 99 {
+				_, err := staff.Insert(context.Background(), &employee{"D", 900, "Jones", 0})
+				noError(t, err)
+			}
+		}})
+		switch {
+		case again && (err != nil || r.Applied != 150):
+			t.Errorf("the count began again after 99: got %+v, error %v; want 150 applied, no error", r, err)
+		case !again && (!errors.Is(err, errFull) || r.Applied != 99):
+			t.Errorf("the count is 99: got %+v, error %v; want 99 applied, error %v", r, err, errFull)
+		}
 	}
 }

@@ -72,7 +72,8 @@ func (p *Plan) Remove(row keys.Enc) error {
 // Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if there
 // is none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot be
 // written here (table.ErrUnknownMaintainer), and one with parts, of which Load reads the head, keeps them. If the row cannot be read, the write fails. A row that is loaded and not written is
-// not protected against concurrent writers. 1 request for each row of a transaction.
+// not protected against concurrent writers. 1 request for each row of a transaction. Bulk work keeps rows that it has loaded and
+// written for its next transactions of the partition: such a row takes a request only if it was not written this time, or has changed.
 func (p *Plan) Load(ctx context.Context, row keys.Enc) (*table.Row, error) {
 	return p.read(ctx, row, p.plan.Load)
 }

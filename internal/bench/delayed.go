@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/httptrace"
@@ -14,16 +15,17 @@ import (
 // serviceDelay is the time that the service takes for a request, in lines that measure waits.
 const serviceDelay = 5 * time.Millisecond
 
-// delayed is a service in memory that takes a while for each request, once it is slow.
+// delayed is a service in memory that takes serviceDelay for each request, or delay if it is set, once it is slow.
 type delayed struct {
 	*storagetest.Service
-	slow atomic.Bool
+	slow  atomic.Bool
+	delay time.Duration
 }
 
 // Do executes a request.
 func (d *delayed) Do(q *http.Request) (*http.Response, error) {
 	if d.slow.Load() {
-		t := time.NewTimer(serviceDelay)
+		t := time.NewTimer(cmp.Or(d.delay, serviceDelay))
 		defer t.Stop()
 		select {
 		case <-t.C:

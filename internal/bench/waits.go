@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -28,6 +30,18 @@ func waits() []wait {
 		{"wait1", "bulk: 1,000 upserts of existing rows, one index", most(0.6, "s"), func(ctx context.Context) (float64, error) { return bulkUpserts(ctx, rows, true) }},
 		{"wait2", "bulk: 1,000 upserts of new rows, one index", most(0.6, "s"), func(ctx context.Context) (float64, error) { return bulkUpserts(ctx, rows, false) }},
 		{"wait3", "bulk: 1,000 inserts over 1,000 groups of a summary", most(1, "s"), func(ctx context.Context) (float64, error) { return bulkGroups(ctx, rows) }},
+		{"Q2", "bulk: 10 x 1,000 inserts with a list and a summary, 20 ms / without", most(1.3, "× as long"), func(ctx context.Context) (float64, error) {
+			long, _, err := bulkShared(ctx, rows, sharedByThree()...)
+			if err != nil {
+				return 0, err
+			}
+			plain, _, err := bulkShared(ctx, rows)
+			return long / plain, err
+		}},
+		{"Q1", "the same: reads of each shared row", most(1, "reads"), func(ctx context.Context) (float64, error) {
+			_, reads, err := bulkShared(ctx, rows, sharedByThree()...)
+			return reads, err
+		}},
 		{"wait4", "Transact of 40 upserts with an index", most(30, "ms"), transactUpserts},
 		{"wait5", "20 bursts of 64 Gets: connections after the first", most(0, "connections"), func(ctx context.Context) (float64, error) {
 			opened, _, err := bursts(ctx, 20, 64, serviceDelay)
@@ -123,6 +137,33 @@ func bulkGroups(ctx context.Context, n int) (float64, error) {
 	}
 	d.slow.Store(true)
 	return runBulk(ctx, newOrders(n), t.InsertOp)
+}
+
+// sharedByThree returns a list and a summary, with three rows of each in a partition.
+func sharedByThree() []index.Definition[order] {
+	rest := keys.Tuple1(keys.Digits[int](1))
+	of := func(o *order) (int, bool) { return o.Number % 3, true }
+	return []index.Definition[order]{index.NewLists("list", rest, of, nil), index.NewSummary("sum", rest, of, nil)}
+}
+
+// bulkShared inserts orders of 10 customers, n each, over a service that takes 20 ms for each request. It returns the seconds, and
+// how often each shared row was read if definitions are those of sharedByThree.
+func bulkShared(ctx context.Context, n int, definitions ...index.Definition[order]) (took, reads float64, err error) {
+	t, d, err := indexedOrders(ctx, definitions...)
+	if err != nil {
+		return 0, 0, err
+	}
+	all := newOrders(10 * n)
+	for i := range all {
+		all[i].Customer, all[i].Number = fmt.Sprint(customer, i/n), i%n
+	}
+	d.delay = 20 * time.Millisecond
+	d.slow.Store(true)
+	d.Count()
+	took, err = runBulk(ctx, all, t.InsertOp)
+	const rows = 10 * 3 * 2 // customers, values, definitions
+	sent := d.Count()
+	return took, float64(sent[requests.Get]+sent[requests.Query]) / rows, err
 }
 
 // transactUpserts upserts 40 orders with an index in one transaction.

@@ -4,6 +4,7 @@ import (
 	fifo "container/list"
 	"context"
 	"iter"
+	"sync/atomic"
 )
 
 // Bulk applies a stream of operations; see bulk.Run.
@@ -33,10 +34,11 @@ type bulk struct {
 	showing *showing // as many notifications as there may be transactions
 	tables  []*Table
 	groups  map[groupKey]*group
-	waiting *fifo.List // of groups that have something to send and send nothing, the oldest first
-	ready   []*group   // those of them whose first batch will not grow
-	held    int        // operations that wait
-	bytes   int        // of their bodies
+	waiting *fifo.List   // of groups that have something to send and send nothing, the oldest first
+	ready   []*group     // those of them whose first batch will not grow
+	held    int          // operations that wait
+	bytes   int          // of their bodies
+	spare   atomic.Int64 // bytes of shared rows that may still be kept
 
 	running int
 	reports chan report
@@ -57,6 +59,7 @@ func newBulk(ctx context.Context, o BulkOptions) *bulk {
 	def(&b.opt.Concurrency, FanOut)
 	def(&b.opt.Window, 10_000)
 	def(&b.opt.WindowBytes, 32<<20)
+	b.spare.Store(int64(b.opt.WindowBytes))
 	b.showing = newShowing(ctx, b.opt.Concurrency)
 	return b
 }
@@ -137,7 +140,7 @@ func (b *bulk) group(op *Op) *group {
 	}
 	g := b.groups[k]
 	if g == nil {
-		g = &group{key: k}
+		g = &group{key: k, ahead: aheadRows{room: &b.spare}}
 		b.groups[k] = g
 	}
 	return g
@@ -149,6 +152,7 @@ func (b *bulk) queue(g *group) {
 	case g.busy:
 		return
 	case g.len() == 0:
+		g.ahead.release()
 		delete(b.groups, g.key)
 		return
 	case g.place == nil:

@@ -34,7 +34,7 @@ type group struct {
 	busy  bool
 	place *fifo.Element // among those that wait to be sent
 	ready bool          // it is among those whose next transaction will not grow
-	ahead aheadRows     // of what is to be sent; belongs to the sender while the group is busy
+	ahead aheadRows     // of what is to be sent, and kept of what was sent; belongs to the sender while the group is busy
 
 	// The next transaction: the first n of the queue. The plan may take fewer, because of the rows that maintainers add.
 	n     int

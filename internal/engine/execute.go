@@ -41,7 +41,7 @@ func MoveAcross(ctx context.Context, method string, remove, insert *Op) error {
 func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows, showing *showing, meanwhile func(later []*Op), pass func(i int, err error) bool) (n int, err error) {
 	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass, ahead: ahead, showing: showing}
 	w.meanwhile = func() { meanwhile(w.later) }
-	ahead.used = nil
+	ahead.beginWrite()
 	w.mayDropTail = w.table.Mode.Completes == nil // a completion is of one write
 	if _, err = w.execute(ctx, keys.Key{}); errors.Is(err, errNothing) {
 		return 0, nil
@@ -219,11 +219,13 @@ func (w *write) giveUp(ctx context.Context) state {
 
 // makePlan makes the transaction. failed is the caller's operation that cannot be planned.
 func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err error) {
-	p := &planner{write: w, steps: make([]step, len(w.ops))}
-	for i := range w.ops {
-		p.steps[i].Op, p.steps[i].opIndex = w.ops[i], i
-	}
+	p := newPlanner(w)
 	effects, derived, failed, err := p.planAll(ctx)
+	for err == errOutdated {
+		w.mayDropTail = w.mayDropTail && len(w.later) == 0
+		p = newPlanner(w)
+		effects, derived, failed, err = p.planAll(ctx)
+	}
 	if len(p.remotes) > 0 {
 		derived = true
 	}

@@ -48,3 +48,20 @@ func (w *write) applied(etags []azcore.ETag) {
 		steps[i].applied(etags[i], steps[i].id)
 	}
 }
+
+// keepLoaded keeps the rows that the write has loaded and written, as they are now, for the next transaction of the partition.
+func (w *write) keepLoaded(etags []azcore.ETag) {
+	if w.ahead == nil || w.ahead.room == nil {
+		return
+	}
+	for i := range w.currentPlan.steps {
+		s := &w.currentPlan.steps[i]
+		if s.derived == nil || !s.derived.loaded || s.deletes() {
+			continue
+		}
+		columns, err := w.stored(s).Decoded()
+		if err == nil && columns != nil {
+			w.ahead.keep(&Row{Key: s.Key, ETag: etags[i], Columns: columns}, s.sent().Length)
+		}
+	}
+}

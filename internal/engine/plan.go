@@ -74,6 +74,7 @@ func (p *Plan) Remote(t rowReader, partition string) (*Plan, error) {
 type derivedRow struct {
 	key      keys.Key
 	read     *readResult // nil if the row was not read
+	older    bool        // the row was read or written before the write began
 	loaded   bool        // the row was loaded: it is written by its ETag, and several maintainers may change it
 	owned    bool        // an entity of this transaction owns the row
 	gaveUp   keys.Key    // the entity that gives the row up, if one does

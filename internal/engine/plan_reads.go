@@ -27,7 +27,7 @@ func (p *Plan) Load(ctx context.Context, rowKey string) (*Row, error) {
 		case f.hidden:
 			return nil, p.refuse(d.key, ErrRanged)
 		}
-		d.read = &f
+		d.read, d.older = &f, p.ahead != nil && p.ahead.isOlder(rowKey)
 	}
 	if d.loaded = true; !d.planned {
 		d.after = d.read.row
@@ -112,6 +112,29 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 			return err
 		}
 		stopped = !f(&Row{Key: keys.Stored(p.partition, rk), Columns: columns})
+	}
+	return nil
+}
+
+// confirm reads loaded rows again, if they were read or written before this write began. No ETag protects a row that is loaded and not
+// written, and an entity that was read since may belong to a later state of it. It returns errOutdated if a row has changed.
+func (p *Plan) confirm(ctx context.Context, which func(*derivedRow) bool) error {
+	for _, rk := range p.order {
+		d := p.rows[rk]
+		if !d.older || !which(d) {
+			continue
+		}
+		f, err := p.table.readRow(ctx, d.key)
+		switch {
+		case err != nil:
+			return err
+		case f.hidden:
+			return p.refuse(d.key, ErrRanged)
+		case f.etag() != d.read.etag():
+			p.ahead.drop(rk)
+			return errOutdated
+		}
+		d.older = false
 	}
 	return nil
 }

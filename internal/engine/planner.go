@@ -22,6 +22,14 @@ type planner struct {
 	remotes    []*remote
 }
 
+func newPlanner(w *write) *planner {
+	k := &planner{write: w, steps: make([]step, len(w.ops))}
+	for i := range w.ops {
+		k.steps[i].Op, k.steps[i].opIndex = w.ops[i], i
+	}
+	return k
+}
+
 var errNothing = errors.New("all operations were passed over")
 
 // planAll adds the derived steps. failed is the caller's operation that cannot be planned, -1 for none.
@@ -76,6 +84,9 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 		if p.blamed < 0 {
 			p.blamed = others.blamed()
 		}
+		if err != nil && p.unread == nil {
+			p.unread = p.confirm(ctx, func(*derivedRow) bool { return true })
+		}
 		switch {
 		case p.unread != nil:
 			return nil, true, -1, p.unread
@@ -97,6 +108,9 @@ func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, 
 	}
 	if len(w.ops) == 0 {
 		return nil, true, -1, errNothing
+	}
+	if err := p.confirm(ctx, func(d *derivedRow) bool { return !p.writes(d) }); err != nil {
+		return nil, true, -1, err
 	}
 	all = p.others.(*remotes)
 	if err := w.planMoved(ctx, all); err != nil {

@@ -47,7 +47,7 @@ func (a *aheadRows) read(ctx context.Context, wanted []wantedRow) (err error) {
 		return r.table.readRow(ctx, r.key)
 	}, func(f readResult, e error) bool {
 		if err = e; err == nil {
-			a.add(wanted[i].key.RowKey(), aheadRow{f, wanted[i].whole})
+			a.add(wanted[i].key.RowKey(), aheadRow{readResult: f, whole: wanted[i].whole})
 		}
 		i++
 		return err == nil
@@ -106,9 +106,9 @@ func (a *aheadRows) query(ctx context.Context, wanted []wantedRow) (left []wante
 		case unread:
 			left = append(left, r)
 		case row == nil:
-			a.add(r.key.RowKey(), aheadRow{readResult{gone: &Condition{ErrNotFound, errNotInRange}}, false})
+			a.add(r.key.RowKey(), aheadRow{readResult: readResult{gone: &Condition{ErrNotFound, errNotInRange}}})
 		default:
-			a.add(r.key.RowKey(), aheadRow{readResult{row: row}, false})
+			a.add(r.key.RowKey(), aheadRow{readResult: readResult{row: row}})
 		}
 	}
 	a.sparse = p.more() && n >= 2*covered

@@ -327,3 +327,11 @@ type readResult struct {
 	gone   error // the service's response, if there is none
 	hidden bool  // there may be a row that the client's signature does not show
 }
+
+// etag returns the ETag of the row, "" if there is none.
+func (f readResult) etag() azcore.ETag {
+	if f.row == nil {
+		return ""
+	}
+	return f.row.ETag
+}

@@ -26,6 +26,7 @@ func (w *write) send(ctx context.Context) state {
 		if !w.out.responded {
 			return w.doneBySight(ctx, w.out.etags)
 		}
+		w.keepLoaded(w.out.etags)
 		return w.done(ctx, w.out.etags)
 	case wire.Refused:
 		return stateRefused
