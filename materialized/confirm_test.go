@@ -2,15 +2,18 @@ package materialized_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -79,4 +82,48 @@ func TestVerifyUnconfirmed(t *testing.T) {
 	hooked.BeforeRequest = nil
 	p.verify(t, materialized.VerifyOptions{Repair: true}, "1 stale")
 	testkit.Expect(t, "members", s.members(), "1:Sales:10")
+}
+
+// TestSweepYoungTombstone: the clean-up of an old commit record leaves a tombstone that is younger, and an entity that is there.
+func TestSweepYoungTombstone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, setting{summary: true})
+	e := s.insert(t, "Sales", 1, 10)
+	s.insert(t, "Sales", 2, 20)
+	s.drain(t)
+	s.Advance(26 * time.Hour)
+	testkit.NoError(t, s.staff.Delete(context.Background(), e))
+	s.drain(t)
+	testkit.Expect(t, "members", s.members(), "2:Sales:20 gone:1")
+	s.Advance(3 * time.Hour) // the clean-up of the inserts is due
+	s.drain(t)
+	testkit.Expect(t, "members after the clean-up", s.members(), "2:Sales:20 gone:1")
+	s.Advance(26 * time.Hour)
+	s.drain(t)
+	testkit.Expect(t, "members after the clean-up of the delete", s.members(), "2:Sales:20")
+	s.expectConsistent(t)
+}
+
+// TestImpure: a function whose second call returns another key, returns nothing or panics is not pure, also if the content stays the
+// same.
+func TestImpure(t *testing.T) {
+	t.Parallel()
+	for what, derive := range map[string]func(call int) (member, bool){
+		"another key":      func(call int) (member, bool) { return member{ID: call}, true },
+		"once":             func(call int) (member, bool) { return member{ID: 1}, call%2 == 1 },
+		"a panic":          func(call int) (member, bool) { return member{ID: 1 / (call % 2)}, true },
+		"none and a panic": func(call int) (member, bool) { return member{ID: 1 / (call % 2)}, false },
+	} {
+		calls := 0
+		s := newScene(t, setting{derive: func(*employee, keys.Key) (member, bool) {
+			calls++
+			return derive(calls)
+		}})
+		_, err := s.staff.Insert(context.Background(), &employee{Department: "Sales", ID: 1, Salary: 1})
+		var de *materialized.DefinitionError
+		if !errors.As(err, &de) || de.Field != "derive" {
+			t.Errorf("%s: got error %v; want a *DefinitionError of derive", what, err)
+		}
+		testkit.Expect(t, "requests", s.Count().Total(), 0)
+	}
 }

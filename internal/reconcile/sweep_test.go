@@ -47,6 +47,26 @@ func TestSweepLeavesRows(t *testing.T) {
 	testkit.Expect(t, "rows", s.stored(), "Jones/Sales:empid_000001=empid_000001//Sales")
 }
 
+// TestSweepYoungTombstone: the clean-up of an old commit record leaves a tombstone that is younger.
+func TestSweepYoungTombstone(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t)
+	e, err := s.staff.Insert(ctx, &employee{"Sales", 1, "Jones"})
+	testkit.NoError(t, err)
+	testkit.NoError(t, s.worker.Drain(ctx))
+	s.Advance(26 * time.Hour)
+	testkit.NoError(t, s.staff.Delete(ctx, e))
+	testkit.NoError(t, s.worker.Drain(ctx))
+	const tombstone = "Jones/Sales:empid_000001=empid_000001/~/Sales"
+	testkit.Expect(t, "rows", s.stored(), tombstone)
+	s.Advance(3 * time.Hour) // the clean-up of the insert is due
+	testkit.NoError(t, s.worker.Drain(ctx))
+	testkit.Expect(t, "rows after the clean-up", s.stored(), tombstone)
+	s.cleanUp(t)
+	testkit.Expect(t, "rows after the clean-up of the delete", s.stored(), "")
+}
+
 // TestSweepWithoutTable: the table of the rows is deleted. The clean-up goes on, and deletes the commit records.
 func TestSweepWithoutTable(t *testing.T) {
 	t.Parallel()
