@@ -76,3 +76,28 @@ func TestElsewhereStateLost(t *testing.T) {
 	a.drain()
 	testkit.Expect(t, "by mail", idsFound(t, mail.List(ctx, a.t, keys.Enc{}, "a")), map[int]bool{1: true})
 }
+
+// TestVerifyElsewhereForeignRow: a row of another program, among the rows of a definition, is of no entity. Verify leaves it as it is,
+// with and without Repair.
+func TestVerifyElsewhereForeignRow(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	_, err := s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
+	check(t, err)
+	s.drain(t)
+	for name, k := range map[string]keys.Key{"staffmail": keys.Stored("mail_a", "mail_a_S:w_000009"), "staffnames": keys.Stored("names_Brown", "names_Brown")} {
+		rows, err := table.New(s.Tables(), name, table.Schema[table.Row]{}, quick())
+		check(t, err)
+		foreign := &table.Row{Key: k}
+		check(t, foreign.Set("Theirs", "S:w_000001"))
+		_, err = rows.Insert(ctx, foreign)
+		check(t, err)
+	}
+	before := s.allRows()
+	for _, repair := range []bool{false, true} {
+		report := s.verifyAll(t, repair)
+		testkit.Expect(t, "faults", len(report.Faults), 0)
+		testkit.Expect(t, "rows", s.allRows(), before)
+	}
+}

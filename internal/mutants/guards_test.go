@@ -33,6 +33,8 @@ func TestGuards(t *testing.T) {
 			Old: "if err != nil { // a layout that cannot decode", New: "if err != nil && false {", Test: "TestElsewhereLayouts"},
 		{Name: "a list has a partition of its own", File: "index/elsewhere_lists.go",
 			Old: "return !f.ix.hasOwnPartitions() || ", New: "return ", Test: "TestElsewhereLayouts"},
+		{Name: "a row of another program is an entity's", File: "index/elsewhere_verify.go",
+			Old: "if !m.Owns(row) || m.form", New: "if m.form", Test: "TestVerifyElsewhereForeignRow"},
 	})
 	mutants.Run(t, "./internal/reconcile", []mutants.Mutant{
 		{Name: "every row is a tombstone", File: "internal/reconcile/rowtarget.go",
