@@ -116,3 +116,34 @@ func TestUploadAltered(t *testing.T) {
 		}
 	}
 }
+
+// TestRelinkTwice: two sweeps store the lost rows again at the same time. The slower one goes on, and the blob stays.
+func TestRelinkTwice(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c := &clock{}
+	o := small()
+	o.Now = c.now
+	s := storagetest.New(&storagetest.Options{Now: c.now})
+	h := &testkit.Hooked{Service: s}
+	fx := newFixtureOn(t, s, h, o)
+	other, err := openFixture(s, o)
+	must(t, err)
+	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
+	must(t, err)
+	c.ahead = 25 * time.Hour
+	loseRows(t, other, s)
+	relink := &largeentity.SweepOptions{Relink: true}
+	first := false
+	h.BeforeRequest = func(r *http.Request) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/staff") && !first {
+			first = true
+			testkit.Expect(t, "relinked by the first", other.sweep(t, relink).Relinked, 1)
+		}
+	}
+	r := fx.sweep(t, relink)
+	testkit.Expect(t, "the other sweep came between", first, true)
+	testkit.Expect(t, "linked and orphans", []int{r.Linked, r.Orphans}, []int{1, 0})
+	testkit.Expect(t, "states", states(s), "live, 1 blobs")
+	fx.expectContent(t, "photo", e.Value.Photo, text(20))
+}
