@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -310,4 +311,71 @@ func TestRemoteVoidMark(t *testing.T) {
 		got = append(got, e.Value.ID)
 	}
 	testkit.Expect(t, "a day later: residents of M", got, []int{1, 3})
+}
+
+// inBoth counts the residents in a row of each of two tables, in partitions of one name.
+type inBoth []*table.Table[table.Row]
+
+func (inBoth) Name() string { return "both" }
+func (inBoth) MaxRows() int { return 1 }
+func (m inBoth) Maintain(ctx context.Context, p *maintain.Plan, _ *maintain.Change[resident]) error {
+	for i, in := range m {
+		q, err := p.Remote(in, keys.Raw("X"))
+		if err != nil {
+			return err
+		}
+		r, err := q.Load(ctx, keys.Raw("count"))
+		if err != nil {
+			return err
+		}
+		n := int64(100 * i)
+		if r != nil {
+			stored, _ := r.Get("N")
+			n, _ = stored.(int64)
+		}
+		r = &table.Row{Key: keys.Stored("X", "count")}
+		if err := errors.Join(r.Set("N", n+1), q.Put(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestRemoteTables: a write over partitions of one name in two tables changes each of them, and finds what it has prepared in each.
+func TestRemoteTables(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
+	acc, err := account.FromTransport(s, nil)
+	noError(t, err)
+	plain, err := table.New(acc.Tables(), "people", peopleSchema, noWaitOptions())
+	noError(t, err)
+	noError(t, plain.Ensure(ctx))
+	var both inBoth
+	for _, name := range []string{"first", "second"} {
+		in, err := table.New(acc.Tables(), name, table.Schema[table.Row]{}, noWaitOptions())
+		noError(t, err)
+		noError(t, in.Ensure(ctx))
+		both = append(both, in)
+	}
+	people, err := maintain.WithOutbox(plain, &memoryOutbox{}, both)
+	noError(t, err)
+	counts := func() (all []string) {
+		for _, name := range []string{"first", "second"} {
+			for _, r := range s.Rows(name) {
+				if r.RowKey == "count" {
+					all = append(all, fmt.Sprintf("%s %s %v %v", name, r.PartitionKey, r.Get("N"), r.Get("_tx")))
+				}
+			}
+		}
+		return all
+	}
+	for i := range 3 {
+		insertAll(t, people, s, resident{"S", i, "Jones", fmt.Sprint("a", i)})
+		testkit.Expect(t, "counts", counts(), []string{fmt.Sprintf("first X %d <nil>", i+1), fmt.Sprintf("second X %d <nil>", i+101)})
+	}
+	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Times(3, storagetest.LostResponse())))
+	insertAll(t, people, s, resident{"S", 3, "Jones", "a3"})
+	s.SetFaults(nil)
+	testkit.Expect(t, "counts after lost responses", counts(), []string{"first X 4 <nil>", "second X 104 <nil>"})
 }

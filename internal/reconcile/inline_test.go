@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/eventual"
@@ -63,4 +64,55 @@ func TestInlinePanic(t *testing.T) {
 	}
 	testkit.NoError(t, s.worker.Drain(ctx))
 	testkit.Expect(t, "rows", s.stored(), first+" Smith/Sales:empid_000002=empid_000002//Sales")
+}
+
+// quiet is an outbox that breaks its contract: it returns neither a notification nor an error.
+type quiet struct{ engine.Outbox }
+
+func (quiet) Notify(context.Context, engine.Notification) (engine.SentNotification, error) {
+	return nil, nil
+}
+
+// TestInlineQuietOutbox: an outbox without a notification is refused before the write, as it is without Inline.
+func TestInlineQuietOutbox(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	staff := s.staff.InMode(func(m *engine.Mode) {
+		m.Outbox = reconcile.Inline(quiet{m.Outbox}, reconcile.Handler("names", s.staff, byLast{}))
+	})
+	if _, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones"}); !errors.Is(err, table.ErrOutbox) {
+		t.Errorf("got error %v; want ErrOutbox", err)
+	}
+	testkit.Expect(t, "rows", len(s.Rows("staff")), 0)
+}
+
+// cancelling is byLast with a function that ends the caller's context.
+type cancelling struct {
+	byLast
+	cancel func()
+}
+
+func (c cancelling) Target(entity, row keys.Key) (reconcile.Target, error) {
+	c.cancel()
+	return c.byLast.Target(entity, row)
+}
+
+// TestInlineCancelled: the caller's context ends behind the commit. The notification is shown, so that a worker executes the effect at
+// once.
+func TestInlineCancelled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	rows, err := table.New(s.Tables(), "names", table.Schema[table.Row]{}, nil)
+	testkit.NoError(t, err)
+	names := cancelling{byLast{rows}, cancel}
+	staff := s.staff.InMode(func(m *engine.Mode) {
+		m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", s.staff, names))
+	})
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones"})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "rows", s.stored(), "")
+	testkit.NoError(t, s.worker.Drain(context.Background()))
+	testkit.Expect(t, "rows after the worker", s.stored(), "Jones/Sales:empid_000001=empid_000001//Sales")
 }

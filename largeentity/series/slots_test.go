@@ -148,6 +148,8 @@ func TestWrongSlots(t *testing.T) {
 		{"reserved name", at(series.Parts(nil, series.Part{Name: "_op"})), `property "_op": the library reserves the names _op _life _ix _type _v _sys _parts _part _tx`},
 		{"name of the service", at(series.Parts(nil, series.Part{Name: "RowKey"})), `property "RowKey": the service reserves the name`},
 		{"many parts", at(series.Parts(nil, many...)), "Parts.parts has 251 parts of a day; at most 250 are allowed"},
+		{"zero, named", named(series.Slots{}, "2014-07-31", "H00"), "series.Slots is the zero value; use Hours, Days, Every or Parts"},
+		{"7 hours, named", named(series.Every(7*h, nil), "2014-07-31", "T0000"), "Every.length is 7h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
 		{"24th hour", named(series.Hours(nil), "2014-07-31", "H24"), `Slot.Name is "H24", a slot that 2014-07-31 lacks in UTC; its slots are H00 to H23`},
 		{"lost hour", named(series.Hours(zone(t, "Europe/Berlin")), "2014-03-30", "H23"), `Slot.Name is "H23", a slot that 2014-03-30 lacks in Europe/Berlin; its slots are H00 to H22`},
 		{"leap day", named(series.Days(nil), "2014", "D0229"), `Slot.Name is "D0229", a slot that 2014 lacks in UTC; its slots are D0101 to D1231`},

@@ -1,0 +1,91 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestGuards: more conditions, each dropped, that one test finds missing.
+func TestGuards(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles many packages anew")
+	}
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "an abort record does not name what was prepared", File: "internal/engine/record_store.go",
+			Old: "if len(remotes) > 0 {", New: "if false {", Test: "TestMoveRolledBackSwept"},
+		{Name: "a commit record is swept before what its write has prepared", File: "internal/engine/record_list.go",
+			Old: "if unswept = plain.sweepRemotes(ctx, r); unswept != nil {", New: "if unswept = plain.sweepRemotes(ctx, r); false {", Test: "TestMoveSweepRefused"},
+		{Name: "what was prepared is not swept", File: "internal/engine/record_list.go",
+			Old: "if strings.HasPrefix(r.Key.RowKey(), reserved.Prepared) {", New: "if false {", Test: "TestMoveSwept"},
+		{Name: "partitions of one name in two tables are one", File: "internal/engine/remote.go",
+			Old: "p.only == partition && p.table.Same(t)", New: "p.only == partition", Test: "TestRemoteTables"},
+		{Name: "an entity in doubt is sent", File: "internal/engine/bulksend.go",
+			Old: "if len(ops) > len(batch) {", New: "if len(ops) < 0 {", Test: "TestBulkEntityInDoubt"},
+		{Name: "a deleted entity is a foreign row", File: "internal/engine/delivery.go",
+			Old: "if a.gone {", New: "if false {", Test: "TestWideDeletedMeanwhile"},
+	})
+	mutants.Run(t, "./index", []mutants.Mutant{
+		{Name: "an entity without state has no rows elsewhere", File: "index/elsewhere_maintainer.go",
+			Old: "e.Type(reserved.MaintainerState) != \"\" && !e.Engine", New: "!e.Engine", Test: "TestElsewhereStateLost"},
+		{Name: "a key that cannot be decoded is no row of the definition", File: "index/elsewhere_copies.go",
+			Old: "if err != nil { // a layout that cannot decode", New: "if err != nil && false {", Test: "TestElsewhereLayouts"},
+		{Name: "a list has a partition of its own", File: "index/elsewhere_lists.go",
+			Old: "return !f.ix.hasOwnPartitions() || ", New: "return ", Test: "TestElsewhereLayouts"},
+		{Name: "a row of another program is an entity's", File: "index/elsewhere_verify.go",
+			Old: "if !m.Owns(row) || m.form", New: "if m.form", Test: "TestVerifyElsewhereForeignRow"},
+	})
+	mutants.Run(t, "./internal/reconcile", []mutants.Mutant{
+		{Name: "every row is a tombstone", File: "internal/reconcile/rowtarget.go",
+			Old: "return isCopy && row.Engine().ProjectionID() == gone", New: "return isCopy", Test: "TestSweepLeavesRows"},
+		{Name: "a young tombstone is swept", File: "internal/reconcile/rowtarget.go",
+			Old: "|| !r.stored.Timestamp.Before(before) ", New: "", Test: "TestSweepYoungTombstone"},
+		{Name: "a dropped table stops the clean-up", File: "internal/reconcile/handler.go",
+			Old: "if isConflict(err) || errors.Is(err, table.ErrTableNotFound) {", New: "if isConflict(err) {", Test: "TestSweepWithoutTable"},
+		{Name: "a large row is tried again", File: "internal/reconcile/handler.go",
+			Old: "errors.As(err, &le) || errors.As(err, &ve)", New: "errors.As(err, &le) && false || errors.As(err, &ve)", Test: "TestPoisonousRows"},
+		{Name: "a cancelled context leaves the notification hidden", File: "internal/reconcile/inline.go",
+			Old: "engine.Bound(context.WithoutCancel(ctx), ", New: "engine.Bound(ctx, ", Test: "TestInlineCancelled"},
+		{Name: "an outbox without a notification is believed", File: "internal/reconcile/inline.go",
+			Old: "if err != nil || sent == nil {", New: "if err != nil {", Test: "TestInlineQuietOutbox"},
+	})
+	mutants.Run(t, "./materialized", []mutants.Mutant{
+		{Name: "a young tombstone is swept", File: "materialized/target.go",
+			Old: "|| !t.stored.Timestamp.Before(before) ", New: "", Test: "TestSweepYoungTombstone"},
+		{Name: "what is right is repaired", File: "materialized/comparison.go",
+			Old: "if kind == 0 {", New: "if false {", Test: "TestVerifyBesideWorker"},
+		{Name: "a tombstone dangles", File: "materialized/comparison.go",
+			Old: "has := mine && !n.gone && n.entity", New: "has := n.entity", Test: "TestVerifyBesideWorker"},
+		{Name: "a fault that is not confirmed is none", File: "materialized/comparison.go",
+			Old: "	c.run.note(func(r *Report) { r.Unconfirmed++ })\n", New: "", Test: "TestVerifyUnconfirmed"},
+	})
+	mutants.Run(t, "./largeentity", []mutants.Mutant{
+		{Name: "a blob of another program is swept", File: "largeentity/sweepblobs.go",
+			Old: "if b.foreign || b.table", New: "if b.table", Test: "TestSweepForeignBlobs"},
+		{Name: "a replaced blob is linked", File: "largeentity/links.go",
+			Old: "ok && b.state == live && b.entity", New: "ok && b.entity", Test: "TestReplacedLink"},
+		{Name: "the row of a blob goes before the blob", File: "largeentity/links.go",
+			Old: "if err == nil && !s.opt.Now()", New: "if !s.opt.Now()", Test: "TestReclaimRefused"},
+		{Name: "a blob of another size is the upload's", File: "largeentity/client.go",
+			Old: "(stored.size != f.size || stored.sum != f.sum)", New: "stored.sum != f.sum", Test: "TestUploadAltered"},
+	})
+	mutants.Run(t, "./logtail", []mutants.Mutant{
+		{Name: "a cursor before use is at the beginning", File: "logtail/cursor.go",
+			Old: "if !c.opened && c.from.IsZero() {", New: "if false {", Test: "TestTokenBeforeUse"},
+	})
+	mutants.Run(t, "./eventual", []mutants.Mutant{
+		{Name: "a message keeps a forged history", File: "eventual/history.go",
+			Old: "if h == (history{}) && before == len(all) {", New: "if h == (history{}) && before > 0 {", Test: "TestWithHistory"},
+		{Name: "a message without room is never deadly", File: "eventual/receivedmessage.go",
+			Old: "	if r.historyFull {\n		return r.unfinished()", New: "	if false {\n		return r.unfinished()", Test: "TestHistoryDeadly"},
+	})
+	mutants.Run(t, "./internal/edm", []mutants.Mutant{
+		{Name: "values of other contents are the same", File: "internal/edm/value.go",
+			Old: "return a.I == b.I && a.S == b.S && a.G == b.G", New: "return a.G == b.G", Test: "TestSame"},
+		{Name: "a RowKey of a part is too long", File: "internal/edm/write.go",
+			Old: "n > maxKeyUnits {", New: "n > maxKeyUnits+1 {", Test: "TestRowKeyOfPart"},
+		{Name: "the option part occurs twice", File: "internal/edm/part.go",
+			Old: "n > MaxPart || placed {", New: "n > MaxPart {", Test: "TestPartOption"},
+	})
+}
