@@ -41,7 +41,7 @@ func (in *Records) Get(ctx context.Context, partition keys.Enc, operationID stri
 
 // Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not
 // committed, and never will be, and the returned record has the state Aborted. Errors: table.ErrExpired if there is no record and
-// the write is older than Retention; *table.ValueError for a text that is not an operation ID, or whose time lies in the future;
+// the write is older than Retention; *table.ValueError for a text that is not an operation ID, or of a time more than a day ahead;
 // *table.VersionError. 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
 func (in *Records) Resolve(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
 	return in.read(ctx, "Resolve", partition, operationID, func(ctx context.Context, pk, id string) (*engine.Record, error) {

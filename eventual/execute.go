@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -61,13 +62,12 @@ func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease
 // meanwhile.
 func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome, conflict bool) {
 	record, err := e.resolve(ctx, t, x)
-	var ve *table.ValueError
 	var newer *table.VersionError
 	switch {
 	case errors.Is(err, table.ErrExpired):
 		return outcome{kind: poisoned, class: ClassExpired, reason: err}, false
-	case errors.As(err, &ve):
-		return outcome{kind: poisoned, class: ClassUndecodable, reason: err}, false
+	case errors.Is(err, engine.ErrAhead): // the write may still commit
+		return outcome{kind: deferred, unknown: true, class: ClassAhead, reason: err}, false
 	case errors.As(err, &newer):
 		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: err}, false
 	case err != nil:
