@@ -153,7 +153,7 @@ func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string
 // Sweep deletes the commit and abort records of a partition that are older than Retention and an hour (for clocks that differ),
 // except records whose effects are not executed yet, or that cannot be read. It also deletes what the workers of package eventual
 // have noted of those times, and what writes over several partitions have noted in the others. Requests: 1 for each 1,000 records, 2
-// for a handle with an outbox; 1 for each 100 that are deleted; and 1 for each other partition of such a write. Idempotent.
+// for a handle with an outbox; 1 for each 100 that are deleted; and 1 or 2 for each other partition of such a write. Idempotent.
 func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
 	ctx, end := in.engine.Span(ctx, "SweepCommitRecords")
 	defer func() { end(err) }()

@@ -148,12 +148,18 @@ func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (*co
 	return t.records.Resolve(ctx, m.partition(), m.Op)
 }
 
+// mostExcluded is how many remotes a message may name, and rollBack stores a row in those where nothing is prepared. The write of one
+// entity has no more: a move has one, and each unique value elsewhere two.
+const mostExcluded = 8
+
 // rollBack rolls back, in the remotes that the message names, a write that never commits. The message is not trusted: in tables
-// that no handler names, rollBack writes only what the write has prepared.
+// that no handler names, and if it names more than mostExcluded remotes, rollBack writes only where the write has prepared something. A
+// late request can then still prepare; programs that read such a row roll it back.
 func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) outcome {
+	few := len(x.message.Remotes) <= mostExcluded
 	for _, r := range x.message.Remotes {
 		registered := e.env.handlers.of(r.Table) != nil || slices.Contains(t.remotes, strings.ToLower(r.Table))
-		err := table.ErrorOf(t.table.Engine().FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered))
+		err := table.ErrorOf(t.table.Engine().FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered && few))
 		if errors.Is(err, table.ErrTableNotFound) && !registered {
 			continue
 		} else if err != nil {
