@@ -45,7 +45,7 @@ func TestLargeentity(t *testing.T) {
 		{Name: "a sweep does not condemn", File: "largeentity/sweepblobs.go",
 			Old: "	if !w.opt.DryRun {\n		r, err :=", New: "	if !w.opt.DryRun && n.id == \"\" {\n		r, err :=", Test: "TestSweepSlowWriter"},
 		{Name: "a sweep deletes young blobs", File: "largeentity/sweepblobs.go",
-			Old: "row == nil && !w.expired(b):\n", New: "row == nil && !w.expired(b) && b.id == \"\":\n", Test: "TestSweep$", Args: some},
+			Old: "row == nil && !w.opt.Relink && !w.expired(b):\n", New: "row == nil && !w.expired(b) && b.id == \"\":\n", Test: "TestSweep$", Args: some},
 		{Name: "a sweep does not ask the destination last", File: "largeentity/sweeprows.go",
 			Old: "		e, err := w.rows.Entity(r.stored)\n", New: "		if r.stored, err = w.rows.GetRow(ctx, r.key()); err != nil {\n			return nil\n		}\n		e, err := w.rows.Entity(r.stored)\n", Test: "TestSweepRestored"},
 		{Name: "a sweep takes the tombstones of blobs that can be linked", File: "largeentity/sweeper.go",
