@@ -41,7 +41,7 @@ func (in *Records) Get(ctx context.Context, partition keys.Enc, operationID stri
 
 // Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not
 // committed, and never will be, and the returned record has the state Aborted. Errors: table.ErrExpired if there is no record and
-// the write is older than Retention; *table.ValueError for a text that is not an operation ID, or whose time lies in the future;
+// the write is older than Retention; *table.ValueError for a text that is not an operation ID, or of a time more than a day ahead;
 // *table.VersionError. 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
 func (in *Records) Resolve(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
 	return in.read(ctx, "Resolve", partition, operationID, func(ctx context.Context, pk, id string) (*engine.Record, error) {
@@ -153,7 +153,7 @@ func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string
 // Sweep deletes the commit and abort records of a partition that are older than Retention and an hour (for clocks that differ),
 // except records whose effects are not executed yet, or that cannot be read. It also deletes what the workers of package eventual
 // have noted of those times, and what writes over several partitions have noted in the others. Requests: 1 for each 1,000 records, 2
-// for a handle with an outbox; 1 for each 100 that are deleted; and 1 for each other partition of such a write. Idempotent.
+// for a handle with an outbox; 1 for each 100 that are deleted; and 1 or 2 for each other partition of such a write. Idempotent.
 func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
 	ctx, end := in.engine.Span(ctx, "SweepCommitRecords")
 	defer func() { end(err) }()

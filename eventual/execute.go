@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -61,13 +62,12 @@ func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease
 // meanwhile.
 func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome, conflict bool) {
 	record, err := e.resolve(ctx, t, x)
-	var ve *table.ValueError
 	var newer *table.VersionError
 	switch {
 	case errors.Is(err, table.ErrExpired):
 		return outcome{kind: poisoned, class: ClassExpired, reason: err}, false
-	case errors.As(err, &ve):
-		return outcome{kind: poisoned, class: ClassUndecodable, reason: err}, false
+	case errors.Is(err, engine.ErrAhead): // the write may still commit
+		return outcome{kind: deferred, unknown: true, class: ClassAhead, reason: err}, false
 	case errors.As(err, &newer):
 		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: err}, false
 	case err != nil:
@@ -148,12 +148,18 @@ func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (*co
 	return t.records.Resolve(ctx, m.partition(), m.Op)
 }
 
+// mostExcluded is how many remotes a message may name, and rollBack stores a row in those where nothing is prepared. The write of one
+// entity has no more: a move has one, and each unique value elsewhere two.
+const mostExcluded = 8
+
 // rollBack rolls back, in the remotes that the message names, a write that never commits. The message is not trusted: in tables
-// that no handler names, rollBack writes only what the write has prepared.
+// that no handler names, and if it names more than mostExcluded remotes, rollBack writes only where the write has prepared something. A
+// late request can then still prepare; programs that read such a row roll it back.
 func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) outcome {
+	few := len(x.message.Remotes) <= mostExcluded
 	for _, r := range x.message.Remotes {
 		registered := e.env.handlers.of(r.Table) != nil || slices.Contains(t.remotes, strings.ToLower(r.Table))
-		err := table.ErrorOf(t.table.Engine().FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered))
+		err := table.ErrorOf(t.table.Engine().FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered && few))
 		if errors.Is(err, table.ErrTableNotFound) && !registered {
 			continue
 		} else if err != nil {

@@ -38,9 +38,9 @@ type Handler struct {
 	Version int
 
 	// Remotes are the names of other tables in which writes of Table change rows, such as the other table of table.Table.MoveTo. If a
-	// write never commits, the worker makes sure that a late request of the write changes nothing in these tables. The worker adds the
-	// tables of the maintainers of Table ([maintain.RemoteWriter]), such as those of an index with index.Global. Tables with handlers
-	// of their own need not be named.
+	// write to 8 other partitions or fewer never commits, the worker makes sure that a late request of the write changes nothing in
+	// these tables. The worker adds the tables of the maintainers of Table ([maintain.RemoteWriter]), such as those of an index with
+	// index.Global. Tables with handlers of their own need not be named.
 	Remotes []string
 
 	// Sweep deletes the handler's own rows in a partition that are older than a time, as a part of the partition's clean-up. The

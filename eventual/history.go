@@ -13,7 +13,7 @@ type history struct {
 	Failed       int64      `json:"tried,omitempty"`     // failed attempts
 	Isolated     int64      `json:"alone,omitempty"`     // executions in isolation that did not end
 	Outages      int64      `json:"away,omitempty"`      // latest uncounted deliveries in a row for which storage was down
-	UnknownSince *time.Time `json:"since,omitempty"`     // when a worker first did not know the table, kind or version
+	UnknownSince *time.Time `json:"since,omitempty"`     // when a worker first did not know the table, kind or version, or read that the write's clock is ahead
 }
 
 // plausible returns the history without counts that the number of deliveries contradicts. A message is not trusted: with a forged

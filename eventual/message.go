@@ -17,7 +17,7 @@ import (
 const messageVersion = 1
 
 // message names a write by its operation ID, or an hour whose commit records are due for clean-up. A message contains no other
-// data, so a forged message can only trigger work that is already due.
+// data, so a forged message executes only effects that are due.
 type message struct {
 	Version   int    `json:"v"`
 	Table     string `json:"table"`
@@ -60,7 +60,8 @@ func parse(text string) (m message, err error) {
 	return m, nil
 }
 
-// valid reports whether a message names a possible table and partition, and either a write or an hour.
+// valid reports whether a message names a possible table and partition, and either a write, with remotes that a write can have, or an
+// hour.
 func (m message) valid() bool {
 	if !tableName.MatchString(m.Table) || !isStorableKey(m.Partition) {
 		return false
@@ -69,12 +70,7 @@ func (m message) valid() bool {
 		_, err := time.Parse(time.RFC3339, m.Hour)
 		return m.Op == "" && err == nil
 	}
-	for _, r := range m.Remotes {
-		if !tableName.MatchString(r.Table) || !isStorableKey(r.Partition) {
-			return false
-		}
-	}
-	return !(&commit.Record{OperationID: m.Op}).Time().IsZero()
+	return engine.PossibleRemotes(engine.Remote{Table: m.Table, Partition: m.Partition}, m.Remotes) && !(&commit.Record{OperationID: m.Op}).Time().IsZero()
 }
 
 // tableName matches the table names that the service allows ('Understanding the Table service data model').

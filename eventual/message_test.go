@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -48,7 +52,7 @@ func TestUntrusted(t *testing.T) {
 		"foreign table":        {text: message("payroll", "S", fresh), defers: true},
 		"later version":        {text: `{"v":2,"tables":["staff"],"what":"ever"}`, defers: true},
 		"old operation":        {text: message("staff", "S", operationIDAt(time.Now().Add(-25*time.Hour))), poison: eventual.ClassExpired},
-		"future operation":     {text: message("staff", "S", operationIDAt(time.Now().Add(48*time.Hour))), poison: eventual.ClassUndecodable},
+		"future operation":     {text: message("staff", "S", operationIDAt(time.Now().Add(48*time.Hour))), defers: true},
 		"never committed":      {text: message("staff", "S", fresh)},
 		"other case":           {text: message("STAFF", "S", fresh)},
 		"forged counts":        {text: `{"v":1,"table":"staff","partition":"S","op":"` + fresh + `","uncounted":-5,"since":"2999-01-01T00:00:00Z"}`},
@@ -74,7 +78,7 @@ func TestUntrusted(t *testing.T) {
 			} else {
 				got := o.expectPoison(t, c.poison)[0]
 				testkit.Expect(t, "text of poison", strings.TrimSpace(got.Text), strings.TrimSpace(c.text))
-				if c.poison == eventual.ClassUndecodable && name != "future operation" {
+				if c.poison == eventual.ClassUndecodable {
 					testkit.Expect(t, "names in an undecodable message", got.Table+got.Partition+got.OperationID, "")
 				}
 			}
@@ -86,6 +90,128 @@ func TestUntrusted(t *testing.T) {
 			testkit.Expect(t, "letters", len(s.Rows("sent")), 0)
 		})
 	}
+}
+
+// remoteNames returns the names of n other partitions as in a message. # stands for a number of 3 digits.
+func remoteNames(n int, form string) string {
+	var names []string
+	for i := range n {
+		names = append(names, strings.ReplaceAll(form, "#", fmt.Sprintf("%03d", i)))
+	}
+	return strings.Join(names, ",")
+}
+
+// TestForgedRemotes: a message may name the partitions that one write can have. One that names more, or places that no write has, is
+// damaged. If it names a few, a worker makes sure that a late request prepares nothing there; in more, it only reads a row.
+func TestForgedRemotes(t *testing.T) {
+	t.Parallel()
+	const named = `{"table":"staff","partition":"P#"}`
+	for name, c := range map[string]struct {
+		n        int
+		form     string
+		rows     int // an abort record and one for each partition
+		requests string
+	}{
+		"too many":        {326, `{"table":"staff","partition":"#"}`, 0, "none"},
+		"twice":           {2, `{"table":"staff","partition":"P"}`, 0, "none"},
+		"its own":         {1, `{"table":"STAFF","partition":"S"}`, 0, "none"},
+		"no table":        {1, `{"table":"tables","partition":"P"}`, 0, "none"},
+		"no key":          {1, `{"table":"staff","partition":"P/"}`, 0, "none"},
+		"one":             {1, named, 2, "5 get, 1 insert, 1 transaction"},
+		"the most of few": {8, named, 9, "19 get, 1 insert, 8 transaction"},
+		"more":            {9, named, 1, "12 get, 1 insert"},
+		"the most":        {325, `{"table":"staff","partition":"#"}`, 1, "328 get, 1 insert"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, s := newOffice(t, noPauses())
+			o.put(t, "notifications", fmt.Sprintf(`{"v":1,"table":"staff","partition":"S","op":%q,"remotes":[%s]}`, operationIDAt(time.Now()), remoteNames(c.n, c.form)))
+			s.Count()
+			w := o.worker(t, fastPolling())
+			drain(t, w)
+			counted := s.Count()
+			for _, kind := range []requests.Kind{requests.MessageGet, requests.MessageDelete, requests.MessagePut} {
+				delete(counted, kind)
+			}
+			testkit.Expect(t, "requests to tables", counted.String(), c.requests)
+			testkit.Expect(t, "rows", len(s.Rows("staff")), c.rows)
+			testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
+			if c.rows == 0 {
+				o.expectPoison(t, eventual.ClassUndecodable)
+			} else {
+				o.expectPoison(t)
+			}
+		})
+	}
+}
+
+// crashedMove moves clerk 1 from S to M by a program that crashes before its n-th transaction: the first prepares, the second commits,
+// the third finishes.
+func crashedMove(t testing.TB, o *office, s *storagetest.Service, n int) {
+	t.Helper()
+	ctx := context.Background()
+	o.insert(t, clerk{"S", 1, "Jones"})
+	drain(t, o.worker(t, fastPolling()))
+	p, _ := newProcess(s)
+	writer := officeOn(t, s, p, noPauses())
+	e, err := writer.staff.Get(ctx, at("S", 1))
+	noError(t, err)
+	transactions := 0
+	s.SetFaults(func(q storagetest.Request) storagetest.Fault {
+		if q.Kind == requests.Transaction {
+			if transactions++; transactions == n {
+				p.crash()
+				return storagetest.NotSent()
+			}
+		}
+		return storagetest.Fault{}
+	})
+	e.Value.Dept = "M"
+	_ = writer.staff.Move(ctx, e)
+	s.SetFaults(nil)
+	testkit.Expect(t, "prepared", storedStates(s, "~t|"), "M pending")
+}
+
+// TestManyRemotes: a worker rolls back what a write has prepared, also if its message names many partitions.
+func TestManyRemotes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, s := newOffice(t, noPauses())
+		crashedMove(t, o, s, 2)
+		text := s.Messages("notifications")[0].Text
+		o.clear(t, "notifications")
+		o.put(t, "notifications", strings.Replace(text, `"remotes":[`, `"remotes":[`+remoteNames(20, `{"table":"staff","partition":"P#"}`)+",", 1))
+		drain(t, o.worker(t, fastPolling()))
+		testkit.Expect(t, "prepared", storedStates(s, "~t|"), "M over")
+		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
+		o.expectPoison(t)
+		_, err := o.staff.Get(context.Background(), at("S", 1))
+		noError(t, err)
+	})
+}
+
+// TestForgedHome: a message that names a write in another partition than its own stores an abort record there. The clean-up of that
+// record deletes nothing of the write, which may not have ended yet.
+func TestForgedHome(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		o, s := newOffice(t, noPauses())
+		crashedMove(t, o, s, 3)
+		text := s.Messages("notifications")[0].Text
+		o.clear(t, "notifications")
+		o.put(t, "notifications", strings.Replace(text, `"partition":"S"`, `"partition":"Z"`, 1))
+		drain(t, o.worker(t, fastPolling()))
+		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
+		time.Sleep(26 * time.Hour)
+		s.Count()
+		deleted, err := commit.Of(o.staff).Sweep(ctx, dept.Of("Z"))
+		noError(t, err)
+		testkit.Expect(t, "records deleted", deleted, 1)
+		testkit.Expect(t, "prepared", storedStates(s, "~t|"), "M pending")
+		_, err = o.staff.Get(ctx, at("M", 1))
+		noError(t, err)
+	})
 }
 
 // TestEncodings: a worker reads messages in plain text and in base64, as other clients write them, with any characters in keys.

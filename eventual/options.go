@@ -64,7 +64,8 @@ type WorkerOptions struct {
 	Wait, MaxWait time.Duration
 
 	// UnknownKindTimeout is how long messages of unknown tables, kinds and versions are returned to the queue, for Defer each time,
-	// for workers of another release. Then they become poison. Default to 1 h and 30 s.
+	// for workers of another release. Then they become poison. So do messages of writes without a commit record whose clock was more
+	// than a day ahead. Default to 1 h and 30 s.
 	UnknownKindTimeout, Defer time.Duration
 
 	// Idle is the longest pause between two requests to an empty queue; the first pause is a 16th of it. Defaults to 4 s.

@@ -22,7 +22,7 @@ type outcome struct {
 	reason any           // text or error
 	delay  time.Duration // at least, before the next delivery
 
-	unknown   bool // a worker of another release may know the table, kind or version
+	unknown   bool // a worker of another release may know the table, kind or version, or the write may still commit
 	requested bool // a handler requested the delay by RetryAfter
 	outage    bool // storage was down
 	busy      bool // the partition was busy

@@ -3,6 +3,7 @@ package eventual_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/requests"
 )
 
 // TestSeveralEffects: a message with two effects becomes poison only when neither effect is still due, and an unknown kind does not
@@ -85,6 +87,44 @@ func TestUnknownKind(t *testing.T) {
 			testkit.Expect(t, "messages done", newer.Stats().Completed, 1)
 			testkit.Expect(t, "parcels", parcels, 1)
 			o.expectPoison(t)
+		})
+	}
+}
+
+// TestClockAhead: a message of a write whose clock is two days ahead waits for the commit record, without counting attempts, and the
+// effect is executed. After an hour without a commit record, the message is poison of a class of its own. No row is stored.
+func TestClockAhead(t *testing.T) {
+	t.Parallel()
+	for _, commits := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			o, s := newOffice(t, noPauses())
+			ahead := noPauses()
+			began := time.Now()
+			ahead.Now = func() time.Time { return began.Add(48 * time.Hour) }
+			ahead.NewID = func() string { return operationIDAt(began)[10:] }
+			op := operationIDAt(ahead.Now())
+			o.put(t, "notifications", fmt.Sprintf(`{"v":1,"table":"staff","partition":"S","op":%q}`, op))
+			opt := fastPolling()
+			opt.Attempts = 2
+			w := o.worker(t, opt)
+			runUntilEmpty(t, w, s, 30*time.Minute)
+			atLeast(t, "messages deferred", w.Stats().Deferred, 50)
+			testkit.Expect(t, "stats", w.Stats(), eventual.Stats{Received: w.Stats().Deferred, Deferred: w.Stats().Deferred})
+			testkit.Expect(t, "requests to the table", s.Count()[requests.Get], w.Stats().Deferred)
+			testkit.Expect(t, "rows", len(s.Rows("staff")), 0)
+			if commits {
+				officeOn(t, s, s, ahead).insert(t, clerk{"S", 1, "Jones"})
+				runUntilEmpty(t, w, s, 2*time.Minute)
+				testkit.Expect(t, "states", recordStates(s), "done")
+				testkit.Expect(t, "effects", w.Stats().Effects, 1)
+				o.expectPoison(t)
+				return
+			}
+			runUntilEmpty(t, w, s, time.Hour)
+			atLeast(t, "time", time.Since(began), time.Hour)
+			atMost(t, "time", time.Since(began), 62*time.Minute)
+			testkit.Expect(t, "operation ID of poison", o.expectPoison(t, eventual.ClassAhead)[0].OperationID, op)
+			testkit.Expect(t, "rows", len(s.Rows("staff")), 0)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 const (
 	ClassUndecodable = "undecodable" // the text is not a message of this library
 	ClassExpired     = "expired"     // the write is older than commit.Retention and has no commit record
+	ClassAhead       = "ahead"       // the write's clock was more than a day ahead, and it had no commit record for WorkerOptions.UnknownKindTimeout
 	ClassUnknown     = "unknown"     // no worker knew the table, kind or version for WorkerOptions.UnknownKindTimeout
 	ClassAttempts    = "attempts"    // WorkerOptions.Attempts attempts failed
 	ClassCrashes     = "deaths"      // the message crashed its workers: see WorkerOptions.Attempts

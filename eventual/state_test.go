@@ -36,6 +36,17 @@ func recordStates(s *storagetest.Service) string {
 	return strings.Join(all, " ")
 }
 
+// storedStates returns the partition and the state of each row of staff whose RowKey begins with a prefix.
+func storedStates(s *storagetest.Service, prefix string) string {
+	var all []string
+	for _, r := range s.Rows("staff") {
+		if strings.HasPrefix(r.RowKey, prefix) {
+			all = append(all, fmt.Sprint(r.PartitionKey, " ", r.Get("State")))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 // allExecuted returns an error unless each committed write with an effect has its letter, no commit record is pending, and the
 // queues are empty.
 func allExecuted(s *storagetest.Service) error {

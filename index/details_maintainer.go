@@ -126,16 +126,26 @@ func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *maintain.Plan, c
 	if err != nil {
 		return err
 	}
+	row = m.upgraded(row)
 	digest := m.contentState(row)
 	c.SetState(want, digest)
 	old, err := c.OldRow()
 	if err != nil {
 		return err
 	}
+	old = m.upgraded(old)
 	if slices.Contains(had, want) && slices.Equal(content, []string{digest}) && old != nil && old.Engine().Project(m.copied...).Same(row.Engine().Project(m.copied...)) && !m.mode.Rewrite {
 		return nil
 	}
 	return m.setDetails(ctx, p, c.Key, want, row)
+}
+
+// upgraded returns a row of an older version as one of the schema's version, nil for nil: a reader of details cannot upgrade them.
+func (m *detailsMaintainer[T]) upgraded(row *table.Row) *table.Row {
+	if row == nil {
+		return nil
+	}
+	return table.RowOf(m.schema.Upgraded(row.Engine()))
 }
 
 // contentState returns what the maintainer state contains behind the RowKey of the target: a digest of the details.
@@ -263,7 +273,7 @@ func (m *detailsMaintainer[T]) Content(row *table.Row) *table.Row {
 
 func (m *detailsMaintainer[T]) WantedContent(entity *table.Row) *table.Row {
 	p := &table.Row{Key: entity.Key}
-	_ = m.setColumns(p, entity.Key.RowKey(), entity)
+	_ = m.setColumns(p, entity.Key.RowKey(), m.upgraded(entity))
 	m.tag.set(p, true) // EntitiesIn compares the tag
 	return p
 }

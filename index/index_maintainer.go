@@ -196,9 +196,18 @@ func (m *indexMaintainer[T, K]) contents(c *maintain.Change[T]) (row *engine.Row
 	if row, err = c.EngineRow(); err != nil || m.full() {
 		return row, false, err // full copies contain the operation ID, which changes with every write
 	}
-	row = row.Project(m.copied...)
+	row = m.project(row)
 	old, err := c.OldRow()
-	return row, err == nil && old != nil && old.Engine().Project(m.copied...).Same(row), err
+	return row, err == nil && old != nil && m.project(old.Engine()).Same(row), err
+}
+
+// project returns the copied properties of an entity. A row of an older version is upgraded first, since a look-up can upgrade only
+// whole rows. Full copies are of the version of their entity: a write of the copy compares both.
+func (m *indexMaintainer[T, K]) project(row *engine.Row) *engine.Row {
+	if len(m.copied) == 0 {
+		return row.Project()
+	}
+	return m.schema.Upgraded(row).Project(m.copied...)
 }
 
 // checkProjection fails if a projected copy lacks a field that its own key is made of: look-ups could not confirm the copy.
@@ -233,10 +242,10 @@ func (m *indexMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
 func (m *indexMaintainer[T, K]) Content(row *table.Row) *table.Row { return row }
 
 func (m *indexMaintainer[T, K]) WantedContent(entity *table.Row) *table.Row {
-	entity = derived.WithoutSystemProperties(entity)
 	if !m.full() {
-		entity = derived.Project(entity, m.copied...)
+		entity = table.RowOf(m.project(entity.Engine()))
 	}
+	entity = derived.WithoutSystemProperties(entity)
 	return derived.Copy(entity, entity.Key, projectionID(m.copied))
 }
 

@@ -19,6 +19,9 @@ import (
 //   - blobs of archived entities that are not in the archive any more; see SweepOptions.Archived.
 //   - old rows of blobs that do not exist any more.
 //
+// If an entity links a blob and no row says so, rows of the table were lost, and Sweep fails before it deletes a blob of that partition.
+// With SweepOptions.Relink, it stores these rows again and deletes nothing.
+//
 // It reads the list of the blobs in the container below the name of the table, and the list of their rows, and then the same from the
 // rows' side. Blobs with names of another form, and those of other tables, stay as they are. Writers may go on, and several sweeps may
 // run at the same time. t may be any handle of the table, with or without [Attach].
@@ -48,7 +51,7 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 	}
 	if err == nil {
 		w.rows = table.RowsOf(t.Engine(), true) // an operation ID tells the outcome after a lost response
-		if err = w.sweepBlobs(ctx); err == nil {
+		if err = w.sweepBlobs(ctx); err == nil && !w.opt.Relink {
 			err = w.sweepRows(ctx)
 		}
 	}

@@ -47,10 +47,11 @@ func (w *sweep) sweepBlobs(ctx context.Context) error {
 // blob decides about a blob that was listed.
 func (w *sweep) blob(ctx context.Context, b listed, row *storedRow) error {
 	switch {
-	case row == nil && !w.expired(b):
+	case row == nil && !w.opt.Relink && !w.expired(b):
 		w.report.Young++
 	case row == nil:
 		return w.unrecorded(ctx, b.name)
+	case w.opt.Relink && row.isTombstone():
 	case row.state == condemned:
 		return w.delete(ctx, Finding{Kind: Orphan, Blob: b.String()}, b.name)
 	case row.state == unlinked:
@@ -74,7 +75,10 @@ func (w *sweep) unrecorded(ctx context.Context, n name) error {
 	}
 	// A write that links the blob later also inserts its row, and so makes that of an orphan fail.
 	entity, linked := w.links.entities[n.id]
-	if !linked {
+	switch {
+	case !linked && w.opt.Relink: // it may be that of an archived entity
+		return nil
+	case !linked:
 		return w.orphan(ctx, n)
 	}
 	if _, err := w.rows.GetRow(ctx, n.key()); !errors.Is(err, table.ErrNotFound) {

@@ -53,7 +53,7 @@ func (l *partitionLinks) add(r *table.Row) {
 	for property, value := range r.All() {
 		text, _ := value.(string) // a link of another type is none that can be read
 		if n, is := parseName(text); is && strings.HasSuffix(property, suffixBlob) {
-			l.entities[n.id] = r.Key
+			l.entities[n.id] = r.Engine().Entity()
 		}
 	}
 }

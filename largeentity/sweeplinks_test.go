@@ -15,18 +15,18 @@ import (
 )
 
 // loseRows deletes the library's rows, as a restore does that leaves out the rows that begin with ~.
-func loseRows(t testing.TB, fx *fixture, s *storagetest.Service) {
+func loseRows(t testing.TB, s *storagetest.Service, name string) {
 	t.Helper()
-	for _, r := range s.Rows("staff") {
+	for _, r := range s.Rows(name) {
 		if strings.HasPrefix(r.RowKey, "~") {
-			_, err := fx.account.Tables().NewClient("staff").DeleteEntity(context.Background(), r.PartitionKey, r.RowKey, nil)
+			_, err := s.Tables().NewClient(name).DeleteEntity(context.Background(), r.PartitionKey, r.RowKey, nil)
 			must(t, err)
 		}
 	}
 }
 
 // TestSweepWithoutRows: after a restore without the rows of blobs, a sweep deletes no blob that an entity links, and fails, until a
-// sweep with Relink has stored the rows again. It still deletes the blobs that no entity links.
+// sweep with Relink has stored the rows again. That sweep deletes nothing; the next one deletes the blobs that no entity links.
 func TestSweepWithoutRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -54,10 +54,10 @@ func TestSweepWithoutRows(t *testing.T) {
 				must(t, err)
 				blobs[k] = b
 			}
-			orphan, err := fx.store.Upload(ctx, at(99), strings.NewReader(text(9)), nil)
+			_, err := fx.store.Upload(ctx, at(99), strings.NewReader(text(9)), nil)
 			must(t, err)
 			c.ahead = 25 * time.Hour
-			loseRows(t, fx, s)
+			loseRows(t, s, "staff")
 
 			for _, o := range []*largeentity.SweepOptions{nil, {DryRun: true}} {
 				var ue *largeentity.UnrecordedLinkError
@@ -69,17 +69,25 @@ func TestSweepWithoutRows(t *testing.T) {
 			testkit.Expect(t, "states after the refusal", states(s), ", 7 blobs")
 			r, err := sweep(&largeentity.SweepOptions{Relink: true, DryRun: true})
 			must(t, err)
-			testkit.Expect(t, "dry run", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n, Orphans: 1})
+			testkit.Expect(t, "dry run", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n})
 			testkit.Expect(t, "states after a dry run", states(s), ", 7 blobs")
 			var found []largeentity.Finding
 			r, err = sweep(&largeentity.SweepOptions{Relink: true, Finding: func(f largeentity.Finding) { found = append(found, f) }})
 			must(t, err)
-			testkit.Expect(t, "with Relink", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n, Orphans: 1, Rows: n + 1})
+			testkit.Expect(t, "with Relink", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n})
+			testkit.Expect(t, "findings", len(found), n)
 			for _, f := range found {
-				if want := blobs[f.Key].Name(); f.Kind == largeentity.Unrecorded && f.Blob != want || f.Kind == largeentity.Orphan && f.Blob != orphan.Name() {
+				if want := blobs[f.Key].Name(); f.Kind != largeentity.Unrecorded || f.Blob != want {
 					t.Errorf("got finding %+v; want blob %s", f, want)
 				}
 			}
+			testkit.Expect(t, "states", states(s), "live live live live live live, 7 blobs")
+			r, err = sweep(&largeentity.SweepOptions{Relink: true})
+			must(t, err)
+			testkit.Expect(t, "with Relink again", r, largeentity.SweepReport{Blobs: n + 1, Linked: n})
+			r, err = sweep(nil)
+			must(t, err)
+			testkit.Expect(t, "with all rows", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Orphans: 1, Rows: n + 1})
 			testkit.Expect(t, "states", states(s), "condemned live live live live live live, 6 blobs")
 			for k, b := range blobs {
 				fx.expectContent(t, k.String(), b, text(int(b.Size())))
@@ -93,6 +101,79 @@ func TestSweepWithoutRows(t *testing.T) {
 			}
 			testkit.Expect(t, "blobs of deleted entities", len(s.StoredBlobs("photos")), 0)
 		})
+	}
+}
+
+// TestRelinkDeletesNothing: a sweep with Relink leaves the blobs of entities that are gone and of replaced values. It also stores the rows of
+// young blobs.
+func TestRelinkDeletesNothing(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s, c := newSweepFixture(t)
+	for i := range 2 {
+		b, err := fx.store.Upload(ctx, at(i), strings.NewReader(text(20)), nil)
+		must(t, err)
+		_, err = fx.staff.Insert(ctx, &employee{Department: "Sales", ID: i, Photo: b})
+		must(t, err)
+	}
+	rows, err := table.New(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
+	must(t, err)
+	library := table.RowsOf(rows.Engine(), false)
+	var first keys.Key
+	for _, r := range s.Rows("staff") {
+		if strings.HasPrefix(r.RowKey, "~b|") && r.Get("Entity") == "empid_000000" {
+			first = keys.Stored(r.PartitionKey, r.RowKey)
+		}
+	}
+	// Clerk 0 has gone with its blob's row, as one that is archived; clerk 1 has lost the row alone.
+	loseRows(t, s, "staff")
+	must(t, library.DeleteAny(ctx, keys.Stored("Sales", "empid_000000")))
+	r, err := largeentity.Sweep(ctx, rows, fx.store, &largeentity.SweepOptions{Relink: true})
+	must(t, err)
+	testkit.Expect(t, "young", r, largeentity.SweepReport{Blobs: 2, Linked: 1, Relinked: 1})
+	c.ahead = 25 * time.Hour
+	e, err := library.Insert(ctx, &table.Row{Key: first})
+	must(t, err)
+	must(t, e.Value.Set("State", "unlinked"))
+	must(t, e.Value.Set("Entity", "empid_000000"))
+	must(t, library.Replace(ctx, e))
+	r, err = largeentity.Sweep(ctx, rows, fx.store, &largeentity.SweepOptions{Relink: true})
+	must(t, err)
+	testkit.Expect(t, "old", r, largeentity.SweepReport{Blobs: 2, Linked: 1})
+	testkit.Expect(t, "states", states(s), "live unlinked, 2 blobs")
+}
+
+// TestRelinkParts: the row of a blob that a part of an entity links names the entity.
+func TestRelinkParts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	pages, rows, store := newPages(t, s)
+	p := &page{Site: "Sales", ID: 1, Title: "Home", Visits: make([]int32, 365), Article: strings.Repeat("An article. ", 10_000)}
+	for _, b := range []*largeentity.Blob{&p.Cover, &p.Icon} {
+		var err error
+		*b, err = store.Upload(ctx, at(1), strings.NewReader(text(20)), nil)
+		must(t, err)
+	}
+	_, err := pages.Insert(ctx, p)
+	must(t, err)
+	for name, sweep := range map[string]func() (largeentity.SweepReport, error){
+		"entities": func() (largeentity.SweepReport, error) {
+			return largeentity.Sweep(ctx, pages, store, &largeentity.SweepOptions{Relink: true})
+		},
+		"rows": func() (largeentity.SweepReport, error) {
+			return largeentity.Sweep(ctx, rows, store, &largeentity.SweepOptions{Relink: true})
+		},
+	} {
+		loseRows(t, s, "pages")
+		r, err := sweep()
+		must(t, err)
+		testkit.Expect(t, "by a handle of "+name, r, largeentity.SweepReport{Blobs: 2, Linked: 2, Relinked: 2})
+		for _, r := range s.Rows("pages") {
+			if strings.HasPrefix(r.RowKey, "~b|") {
+				testkit.Expect(t, "entity", r.Get("Entity"), any("empid_000001"))
+			}
+		}
 	}
 }
 

@@ -23,9 +23,9 @@ type SweepOptions struct {
 	// destination does not contain the entity any more. Without it, blobs of moved entities stay.
 	Archived func(ctx context.Context, k keys.Key, incarnation string) (bool, error)
 
-	// Relink stores the rows of blobs that entities link and that have none, instead of the error UnrecordedLinkError: after a table
-	// was restored or copied without its rows that begin with ~. Links of archived entities are not known without their rows: see
-	// docs/operations.md.
+	// Relink stores the rows of blobs that entities link and that have none, of whatever age, and deletes nothing: for a table that was
+	// restored or copied without its rows that begin with ~. Without it, Sweep fails with an UnrecordedLinkError for such a blob. Links
+	// of archived entities are not known without their rows: see docs/operations.md before the next sweep.
 	Relink bool
 
 	// Finding is called for each blob that Sweep deletes, misses or relinks, and Progress after each 1,000 blobs. No two of these calls

@@ -95,7 +95,7 @@ func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.row, e.upgraded = edm.Stored{Columns: body.Columns()}, true
+	e.row, e.upgraded, e.older = edm.Stored{Columns: body.Columns()}, true, columns
 	r, _, err = e.row.Open(body.PartitionKey, body.RowKey)
 	return r, err
 }

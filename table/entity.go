@@ -41,6 +41,8 @@ type known struct {
 	copied *engine.Row // the copy that the entity was read from
 	part   *part       // what was read of a partial entity, nil for any other
 
+	older []edm.Column // the row as it is stored, if upgraded is set
+
 	doubtful  bool // the outcome of a write is unknown
 	upgraded  bool // the stored row is of an older version than row and Value
 	edited    bool // it was made of a row that was changed since it was read, so row is not what is stored

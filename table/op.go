@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -109,9 +110,9 @@ func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 	case mergesSets:
 		apply(e.value, t.change.sets)
 	case pins:
-		upgraded := e.upgraded // the row is of the version that it was
+		upgraded, older := e.upgraded, e.older // the row is of the version that it was
 		e.renew(etag, e.row)
-		e.upgraded = upgraded
+		e.upgraded, e.older = upgraded, older
 		return
 	case rekeys:
 		*e.key = t.change.key
@@ -119,8 +120,8 @@ func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 			r.Key = t.change.key
 		}
 	}
-	if (t.use == mergesSets || t.use == touches) && !t.wasRead {
-		row = edm.Stored{} // the entity has not become whole by a write that has read the row
+	if (t.use == mergesSets || t.use == touches) && (!t.wasRead || e.upgraded) {
+		row = edm.Stored{} // the entity has not become whole by a write that has read the row, or that has left it of an older version
 	}
 	e.renew(etag, row)
 }
@@ -303,6 +304,9 @@ func (h handle) mergeAny(k keys.Key, changes []set) Op {
 func (t *Table[T]) TouchOp(e *Entity[T]) Op { return t.h.touch(e) }
 
 func (h handle) touch(e entity) Op {
+	if h.engine.Mode.Repairs {
+		return h.rewrite(e)
+	}
 	op, p := h.of("Touch", aztables.TransactionTypeUpdateMerge, e, touches, false)
 	if op.op.Err != nil {
 		return op
@@ -312,6 +316,32 @@ func (h handle) touch(e entity) Op {
 		return op
 	}
 	w := edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), 0)
+	h.reserveID(w)
+	op.op.Body, op.op.Err = w.Finish()
+	op.maintain()
+	return op
+}
+
+// rewrite is the touch of a repair: it replaces the row by itself, as it is stored, so that the maintainers write their state again.
+func (h handle) rewrite(e entity) Op {
+	op, p := h.of("Touch", aztables.TransactionTypeUpdateReplace, e, touches, true)
+	if op.op.Err != nil {
+		return op
+	}
+	if p.upgraded {
+		op.op.Before, op.op.Upgraded = edm.Stored{Columns: p.older}, false
+	}
+	columns, err := op.op.Before.Decoded()
+	if err != nil {
+		op.op.Err = public(err)
+		return op
+	}
+	w := edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), len(columns)+1)
+	for _, c := range columns {
+		if c.Name != reserved.OperationID {
+			w.PutColumn(c)
+		}
+	}
 	h.reserveID(w)
 	op.op.Body, op.op.Err = w.Finish()
 	op.maintain()

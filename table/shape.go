@@ -61,6 +61,18 @@ func (s *shape) Value(k keys.Key, row edm.Stored) (any, error) {
 	return e.parts().value, nil
 }
 
+// Upgraded returns a row of an older version as a row of the schema's version, and any other row as it is.
+func (s *shape) Upgraded(row *engine.Row) *engine.Row {
+	if s.version == 0 || engine.Find(row.Columns, reserved.Version).I >= int64(s.version) {
+		return row
+	}
+	e, err := s.entityOf(rowOf(row))
+	if err != nil || !e.parts().upgraded {
+		return row
+	}
+	return &engine.Row{Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, Columns: e.parts().row.Columns}
+}
+
 // Type returns T and its name in rows.
 func (s *shape) Type() (reflect.Type, string) { return s.typ, s.name }
 

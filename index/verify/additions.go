@@ -71,7 +71,7 @@ func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], def
 			var result bulk.Result
 			result, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 				for _, a := range all[done : done+n] {
-					if !yield(writer.ReplaceOp(a.entity), nil) {
+					if !yield(writer.TouchOp(a.entity), nil) {
 						return
 					}
 				}

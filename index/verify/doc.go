@@ -24,6 +24,9 @@
 // prediction of what a repair would find. A repair never overwrites a concurrent write, because each repair is a write by ETag.
 // Rows of other types, definitions and programs are left as they are.
 //
+// A repair changes derived rows, and in an entity only _ix and _op, which record the derived rows. A row of an older version of the
+// schema stays of that version, so that an older program can still use it. See [table.Schema] for a way to upgrade rows.
+//
 // # Not guaranteed
 //
 // A fault that comes into being while Run is in progress may be missed. Run does not repair a [DuplicateValue], two entities with

@@ -180,11 +180,11 @@ func (r *elsewhere[T]) repair(ctx context.Context, s *entityElsewhere[T], faults
 		if err != nil {
 			return err
 		}
-		written = writer.Replace(ctx, s.entity)
+		written = writer.Touch(ctx, s.entity)
 		if taken, err := r.takenRow(ctx, written, faults, true); err != nil {
 			return err
 		} else if taken != nil {
-			written = writer.Replace(ctx, s.entity) // its row may have been one that should not exist
+			written = writer.Touch(ctx, s.entity) // its row may have been one that should not exist
 		}
 		taken, err := r.takenRow(ctx, written, faults, false)
 		switch {
@@ -269,7 +269,7 @@ func (r *elsewhere[T]) writer(rewrite []string) (*table.Table[T], error) {
 	}
 	out := r.table.Engine().Mode.Outbox
 	return maintain.With(r.table.InMode(func(m *engine.Mode) {
-		m.Maintainers, m.Outbox = nil, reconcile.Inline(out, index.Handler(r.table))
+		m.Maintainers, m.Repairs, m.Outbox = nil, true, reconcile.Inline(out, index.Handler(r.table))
 	}), all...)
 }
 

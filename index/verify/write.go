@@ -68,11 +68,12 @@ func (p *partition[T]) repairEntity(ctx context.Context, e *table.Entity[T], mod
 		return err
 	}
 	p.entitiesWritten.Store(true)
-	return t.Replace(ctx, e)
+	return t.Touch(ctx, e)
 }
 
-// repairTable returns a handle whose writes of entities repair derived rows: the mode holds for all definitions, but Rewrite and
-// ReleaseOnly only for those that are named.
+// repairTable returns a handle whose touches of entities repair derived rows, and change nothing else in the entities: rows of an older
+// version of the schema stay of that version. The mode holds for all definitions, but Rewrite and ReleaseOnly only for those that are
+// named.
 func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*table.Table[T], error) {
 	all := derived.MaintainersOf[maintain.Maintainer[T]](r.table.Engine())
 	for i, m := range all {
@@ -86,5 +87,5 @@ func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*t
 		mode.Active, mode.RowsRead, mode.CountsGroups = true, verified, perGroup && verified
 		all[i] = d.InRepairMode(mode)
 	}
-	return maintain.With(r.table.InMode(func(m *engine.Mode) { m.Maintainers = nil }), all...)
+	return maintain.With(r.table.InMode(func(m *engine.Mode) { m.Maintainers, m.Repairs = nil, true }), all...)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -25,6 +26,9 @@ type Remote struct {
 	Table     string `json:"table"`
 	Partition string `json:"partition"`
 }
+
+// folded is the remote in the form in which the same places are equal: the service ignores the case of a table's name.
+func (r Remote) folded() Remote { return Remote{strings.ToLower(r.Table), r.Partition} }
 
 // SentNotification is commit.SentNotification.
 type SentNotification interface {

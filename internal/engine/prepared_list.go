@@ -25,7 +25,8 @@ func preparationFilter(partition string, before time.Time) string {
 	return fmt.Sprintf("%s eq %s and %s", edm.PartitionKey, edm.Quote(partition), rows)
 }
 
-// sweepRemotes deletes what the write of a commit record that is to be swept has prepared in other partitions. 1 request for each.
+// sweepRemotes deletes what the write of a commit record that is to be swept has prepared in other partitions. 1 request for each, and 2
+// for those of an abort record, which a forged message may have stored for a write that has another home.
 func (t *Table) sweepRemotes(ctx context.Context, r *Row) error {
 	rec, err := recordOf(r)
 	if err != nil {
@@ -40,16 +41,34 @@ func (t *Table) sweepRemotes(ctx context.Context, r *Row) error {
 			if checkRemote(at) != nil {
 				continue
 			}
-			s, err := libraryStep(t.sibling(at.Table), aztables.TransactionTypeDelete, preparationKey(at.Partition, rec.OperationID), azcore.ETagAny, nil)
-			if err != nil {
-				return err
-			}
-			if _, _, err := s.sendAlone(ctx); err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrTableNotFound) {
+			err := t.sweepRemote(ctx, rec, at)
+			if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrTableNotFound) {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// sweepRemote deletes what the write of a commit record has prepared in another partition.
+func (t *Table) sweepRemote(ctx context.Context, rec *Record, at Remote) error {
+	in, k, match := t.sibling(at.Table), preparationKey(at.Partition, rec.OperationID), azcore.ETagAny
+	if rec.State == RecordAborted {
+		f, err := in.readStored(ctx, k)
+		if err != nil || f.row == nil {
+			return err
+		}
+		p, err := preparationOf(f.row)
+		if err != nil || p.home.folded() != (Remote{t.Name, rec.Partition}).folded() {
+			return nil // it is another program's
+		}
+		match = f.row.ETag
+	}
+	s, err := libraryStep(in, aztables.TransactionTypeDelete, k, match, nil)
+	if err == nil {
+		_, _, err = s.sendAlone(ctx)
+	}
+	return err
 }
 
 // FinishPrepared ends the writes over several partitions that began before a time and have not ended in a partition, or in any if it

@@ -121,7 +121,11 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []R
 	return 0, verdict == wire.Refused || verdict == wire.NotSent && !dialing(err), err
 }
 
-// recent returns an error if the write is so old that a missing commit record does not prove that it was not applied.
+// ErrAhead: the clock of the writer is ahead. An abort record would stay until the time of the write, so none is stored.
+var ErrAhead = errors.New("the operation ID is of a time more than a day in the future")
+
+// recent returns an error if the write is so old that a missing commit record does not prove that it was not applied, or if it lies in
+// the future. Errors: ErrExpired; a *ValueError, with ErrAhead for a time in the future.
 func (t *Table) recent(id string) error {
 	began, err := TimeOf(id)
 	switch age := t.Options.Now().Sub(began); {
@@ -130,7 +134,7 @@ func (t *Table) recent(id string) error {
 	case age > Retention:
 		return ErrExpired
 	case age < -Retention:
-		return &ValueError{Field: "operation ID", Reason: "lies in the future"}
+		return &ValueError{Field: "operation ID", Reason: "is of a time more than a day in the future; set the clock of its writer", Err: ErrAhead}
 	}
 	return nil
 }

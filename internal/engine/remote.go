@@ -92,6 +92,20 @@ func (r *remotes) over() bool {
 	return size > mostOfMessage
 }
 
+// PossibleRemotes reports whether a write with a home can have these remotes: other places, each once, that rows can have, and no more
+// than a message may name.
+func PossibleRemotes(home Remote, all []Remote) bool {
+	size, seen := 0, map[Remote]bool{home.folded(): true}
+	for _, r := range all {
+		size += r.length()
+		if checkRemote(r) != nil || seen[r.folded()] {
+			return false
+		}
+		seen[r.folded()] = true
+	}
+	return size <= mostOfMessage
+}
+
 // length is the most bytes that the remote takes in a message, whose characters may be escaped.
 func (r Remote) length() int { return 40 + len(r.Table) + 6*len([]rune(r.Partition)) }
 

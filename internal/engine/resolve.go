@@ -70,7 +70,7 @@ type finisher struct {
 
 // is reports whether the finisher is that of a write with a home.
 func (f finisher) is(home Remote) bool {
-	return f.home == nil || strings.EqualFold(f.home.Table, home.Table) && f.home.Partition == home.Partition
+	return f.home == nil || f.home.folded() == home.folded()
 }
 
 // finishPrepared ends what a write has prepared in a partition. It starts again after a conflict. If the write has

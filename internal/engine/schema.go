@@ -22,6 +22,9 @@ type Schema interface {
 	Mine(*Row) bool
 	// Value returns what a reader would find in a row.
 	Value(k keys.Key, row edm.Stored) (any, error)
+	// Upgraded returns a row of an older version as a row of the schema's version, and any other row as it is, also one that cannot
+	// be upgraded.
+	Upgraded(*Row) *Row
 	// Properties returns the properties in which fields, each a table.AnyField[T], are stored: none for a field that is part of a
 	// key. Errors: *table.TypeError for a mistake in a field's accessor, and for a field that is not stored, or is the one for
 	// unknown columns.

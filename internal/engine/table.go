@@ -65,6 +65,7 @@ type Mode struct {
 	BlindWrites        bool // writes by key do not read the row first
 	IgnoreCorruptState bool // corrupt maintainer state counts as none
 	LibraryRows        bool // the handle also writes derived rows and rows of the library
+	Repairs            bool // a touch rewrites the row as it is stored, of any version, without what others have put into its state
 }
 
 // Maintainer returns the maintainer of a name, nil if there is none.

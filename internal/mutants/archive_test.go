@@ -35,7 +35,7 @@ func TestArchive(t *testing.T) {
 		{Name: "a move withdraws without reading the commit records of other moves", File: "archive/handler.go",
 			Old: "		if op == except {\n", New: "		if op != \"\" {\n", Test: "TestSlowWorker"},
 		{Name: "a tombstone ends the move of an entity that has come back", File: "archive/handler.go",
-			Old: "	if tombstone {\n		return m.written(", New: "	if tombstone && archived.ID != id {\n		return m.written(", Test: "TestThereAndBack"},
+			Old: "	if tombstone {\n		return m.written(", New: "	if tombstone && archived.ID != id {\n		return m.written(", Test: "TestThereAndBack$"},
 		{Name: "the incarnation is renewed without the commit record", File: "archive/handler.go",
 			Old: "	return commit.Completing(t, j.CommitRecord, j.Index)\n", New: "	return t\n", Test: "TestThereAndBack$"},
 		{Name: "a restore does not wait for the move", File: "archive/restore.go",

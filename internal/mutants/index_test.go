@@ -19,7 +19,7 @@ func TestIndex(t *testing.T) {
 		{Name: "full copies are not refreshed", File: "index/index_maintainer.go",
 			Old: "		return row, false, err // full copies contain the operation ID, which changes with every write\n", New: "		return row, true, err\n", Test: "TestWriteRequests"},
 		{Name: "projections are not refreshed", File: "index/index_maintainer.go",
-			Old: "old.Engine().Project(m.copied...).Same(row), err", New: "true, err", Test: "TestProjectionIsRefreshed"},
+			Old: "m.project(old.Engine()).Same(row), err", New: "true, err", Test: "TestProjectionIsRefreshed"},
 		{Name: "unique values are taken twice", File: "index/index_maintainer.go",
 			Old: "		taken = ErrTaken\n", New: "		taken = nil\n", Test: "TestWriteRequests"},
 		{Name: "maintainer state is not used", File: "index/index_maintainer.go",
