@@ -344,6 +344,12 @@ func TestAztablesKeys(t *testing.T) {
 	if err := x.plain.Replace(ctx, all[0]); !errors.As(err, &wrong) {
 		t.Errorf("Replace of the row with the empty key: got %v, want a *keys.KeyError", err)
 	}
+	empty, err := x.plain.Get(ctx, keys.Stored("Sales", ""))
+	fatal(t, err)
+	if err := x.staff.Delete(ctx, empty); !errors.As(err, &wrong) {
+		t.Errorf("Delete of the row with the empty key by a handle with an index: got %v, want a *keys.KeyError", err)
+	}
+	fatal(t, x.plain.Delete(ctx, empty))
 	if _, err := x.plain.Get(ctx, keys.Stored("Sales", "~home")); !errors.As(err, &wrong) {
 		t.Errorf("Get of the RowKey ~home: got %v, want a *keys.KeyError", err)
 	}

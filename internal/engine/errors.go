@@ -121,7 +121,7 @@ func (e *OpError) Unwrap() error { return e.Err }
 
 // readable is a key for an error, or none if the error is about the key.
 func readable(k keys.Key) keys.Key {
-	if k.Err() != nil {
+	if QueryErr(k) != nil {
 		return keys.Key{}
 	}
 	return k
