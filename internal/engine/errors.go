@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"encoding/xml"
@@ -118,6 +119,23 @@ type OpError struct {
 
 func (e *OpError) Error() string { return "table: " + e.Op + ": " + Brief(e.Err) }
 func (e *OpError) Unwrap() error { return e.Err }
+
+// AddressErr returns the error of a key by which no row can be read or deleted. A row with an empty RowKey can be, because other programs
+// store such rows. Writes check keys.Key.Err. Errors: *keys.KeyError.
+func AddressErr(k keys.Key) error {
+	if k.PartitionKey() == "" {
+		return k.Err()
+	}
+	return QueryErr(k)
+}
+
+// QueryErr is AddressErr for a query, which also finds a row with an empty PartitionKey.
+func QueryErr(k keys.Key) error {
+	if err := k.Partition().Err(); err != nil {
+		return err
+	}
+	return keys.Stored(cmp.Or(k.PartitionKey(), "p"), cmp.Or(k.RowKey(), "r")).Err()
+}
 
 // readable is a key for an error, or none if the error is about the key.
 func readable(k keys.Key) keys.Key {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -11,23 +10,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/keys"
 )
-
-// AddressErr returns the error of a key by which no row can be read or deleted. A row with an empty RowKey can be, because other programs
-// store such rows. Writes check keys.Key.Err. Errors: *keys.KeyError.
-func AddressErr(k keys.Key) error {
-	if k.PartitionKey() == "" {
-		return k.Err()
-	}
-	return QueryErr(k)
-}
-
-// QueryErr is AddressErr for a query, which also finds a row with an empty PartitionKey.
-func QueryErr(k keys.Key) error {
-	if err := k.Partition().Err(); err != nil {
-		return err
-	}
-	return keys.Stored(cmp.Or(k.PartitionKey(), "p"), cmp.Or(k.RowKey(), "r")).Err()
-}
 
 // readRow reads the row under a key. A row that is not there is no error. 1 request.
 func (t *Table) readRow(ctx context.Context, k keys.Key) (readResult, error) {
