@@ -191,6 +191,9 @@ func (e tableError) Unwrap() error { return e.error }
 type Condition struct{ Is, Cause error }
 
 func (c *Condition) Error() string {
+	if beingDeleted(c.Cause) {
+		return "the table is being deleted; the service refuses its name for 40 s or more, so try again later"
+	}
 	if of, is := c.Cause.(tableError); is {
 		return c.Is.Error() + ": " + of.table
 	}
@@ -208,6 +211,12 @@ func (c *Condition) Error() string {
 }
 
 func (c *Condition) Unwrap() []error { return []error{c.Is, c.Cause} }
+
+// beingDeleted reports whether an error is that of a table that was dropped, and that the service has not deleted yet.
+func beingDeleted(err error) bool {
+	var re *azcore.ResponseError
+	return errors.As(err, &re) && re.ErrorCode == "TableBeingDeleted"
+}
 
 // cause returns what is behind a condition.
 func cause(err error) error {
