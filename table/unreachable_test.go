@@ -160,7 +160,9 @@ func TestNotImplemented(t *testing.T) {
 			if n := s.Count().Total(); err == nil || errors.Is(err, table.ErrUnreachable) || errors.Is(err, table.ErrUnknownOutcome) || !strings.HasSuffix(err.Error(), "NotImplemented: the service answered 501") || n != 1 {
 				t.Errorf("%s: got error %v after %d requests; want one that ends with NotImplemented: the service answered 501, after 1", method, err, n)
 			}
-			s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.RefuseInTransaction(501, "NotImplemented") })
+			s.SetFaults(func(storagetest.Request) storagetest.Fault {
+				return storagetest.RefuseInTransaction(501, "NotImplemented")
+			})
 			if err := do(rows); errors.Is(err, table.ErrUnreachable) || errors.Is(err, table.ErrUnknownOutcome) || s.Count().Total() != 1 {
 				t.Errorf("%s with a 501 inside of a transaction: got error %v; want neither ErrUnreachable nor ErrUnknownOutcome, and 1 request", method, err)
 			}
