@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -190,6 +191,29 @@ func TestImportedDetails(t *testing.T) {
 			t.Errorf("got row %v; want no details of a deleted entity", row)
 		}
 	}
+}
+
+// TestImportedOwner: an index row whose owner was imported as a number is an error of reads until the row is deleted, as the error says,
+// and verify.Run has written it again.
+func TestImportedOwner(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, byLast)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 44, nil})
+	row := rowAt("last_Jones!_w_000001")
+	overwrite(t, s, row, func(columns map[string]any) { columns["_sys"] = 1 })
+	const want = "property _sys is Edm.Int32 in the row ('S','last_Jones!_w_000001'), not Edm.String: another program has stored it; delete the row, and verify.Run with Repair writes it again"
+	if err := onlyError(t, "List", byLast.List(ctx, staff, sales, "Jones")); !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("List: got error %v; want %q at its end", err, want)
+	}
+	if report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}); err != nil || report.Sound() {
+		t.Errorf("verify.Run before the row is deleted: got report %+v, error %v; want a report that is not sound", report, err)
+	}
+	check(t, rawTable(t, s).DeleteAny(ctx, row))
+	if report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}); err != nil || !report.Sound() {
+		t.Errorf("verify.Run after the row is deleted: got report %+v, error %v; want a sound report", report, err)
+	}
+	testkit.Expect(t, "workers", ids(t, byLast.List(ctx, staff, sales, "Jones")), []int{1, 2})
 }
 
 // readsOf returns what each way to read the definitions of TestStoredTypes returns: the values as text, or the error.

@@ -32,6 +32,8 @@ func TestProperties(t *testing.T) {
 	}{
 		"link":                    {[]any{[]byte{}, link, int64(5), someSum, "text/plain"}, true},
 		"link of another program": {[]any{nil, link, int32(5), someSum, nil}, true},
+		"length as a Double":      {[]any{nil, link, 5.0, someSum, nil}, true},
+		"fraction as length":      {[]any{nil, link, 5.5, someSum, nil}, false},
 		"small":                   {[]any{[]byte("ab"), "", int64(2), "", "text/plain"}, true},
 		"[]byte":                  {[]any{[]byte("ab"), nil, nil, nil, nil}, true},
 		"empty":                   {[]any{[]byte{}, "", int64(0), "", ""}, true},
