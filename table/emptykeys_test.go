@@ -255,6 +255,23 @@ func TestEmptyRowKeyMaintained(t *testing.T) {
 	testkit.Expect(t, "requests", s.Count().Total(), 0)
 }
 
+// TestEmptyRowKeyMoved: such a row does not move to another partition, since the marks of that write could not name it.
+func TestEmptyRowKeyMoved(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	plain, s := newLodgers(t, false, keys.Stored("p", ""))
+	lodgers, err := maintain.WithOutbox(plain, &memoryOutbox{})
+	testkit.NoError(t, err)
+	e, err := lodgers.Get(ctx, keys.Stored("p", ""))
+	testkit.NoError(t, err)
+	s.Count()
+	e.Value.P, e.Value.R = "q", "named"
+	var ke *keys.KeyError
+	if err := lodgers.Move(ctx, e); !errors.As(err, &ke) || ke.Key != "RowKey" || s.Count().Total() != 0 {
+		t.Errorf("Move: got error %v; want a *keys.KeyError of the RowKey, and no request", err)
+	}
+}
+
 // nothing is a maintainer without derived rows.
 type nothing struct{}
 
