@@ -352,7 +352,7 @@ func openTyped(service table.Service) error {
 
 // page:
 var byName = index.New("name", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
-	&index.Options[Employee]{Reserved: true})
+	&index.Options[Employee]{Pointer: true, Reserved: true})
 
 // page:end
 

@@ -2,6 +2,7 @@ package aztablekit_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -10,9 +11,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -24,11 +27,16 @@ type sideBySide struct {
 	s      *storagetest.Service
 	client *aztables.Client
 	plain  *table.Table[Employee] // without an index
-	staff  *table.Table[Employee] // with byName
+	staff  *table.Table[Employee] // with the index
+	index  *index.Index[Employee, string]
 }
 
-func newSideBySide(t *testing.T) *sideBySide {
-	x := &sideBySide{t: t, s: storagetest.New(nil)}
+// copiesByName is byName with full copies.
+var copiesByName = index.New("name", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
+	&index.Options[Employee]{Reserved: true})
+
+func newSideBySide(t *testing.T, by *index.Index[Employee, string]) *sideBySide {
+	x := &sideBySide{t: t, s: storagetest.New(nil), index: by}
 	cs, err := x.s.Listen()
 	fatal(t, err)
 	t.Cleanup(func() { x.s.Close() })
@@ -36,7 +44,8 @@ func newSideBySide(t *testing.T) *sideBySide {
 	fatal(t, err)
 	x.plain, err = kitConnect(cs)
 	fatal(t, err)
-	x.staff = attach(t, x.plain)
+	x.staff, err = index.Attach(x.plain, by)
+	fatal(t, err)
 	fatal(t, x.plain.Ensure(t.Context()))
 	return x
 }
@@ -77,7 +86,7 @@ func (x *sideBySide) row() storagetest.Row {
 func (x *sideBySide) found(names ...string) (found []string) {
 	x.t.Helper()
 	for _, name := range names {
-		all, err := table.Collect(byName.List(x.t.Context(), x.staff, keys.Raw("Sales"), name))
+		all, err := table.Collect(x.index.List(x.t.Context(), x.staff, keys.Raw("Sales"), name))
 		fatal(x.t, err)
 		if len(all) > 0 {
 			found = append(found, name)
@@ -101,58 +110,143 @@ func (x *sideBySide) write(mode aztables.UpdateMode, body string) {
 	fatal(x.t, err)
 }
 
-// TestAztablesWritesBesideIndexes: the rows of an index after writes by aztables, as docs/aztables.md describes them.
+// TestAztablesWritesBesideIndexes: the rows of an index after writes by aztables, as docs/aztables.md describes them. Look-ups by full
+// copies find the values and the entities of before, and look-ups by pointers find neither.
 func TestAztablesWritesBesideIndexes(t *testing.T) {
 	t.Parallel()
-	x := newSideBySide(t)
-	ctx := t.Context()
-	repair := func(faults map[verify.FaultKind]int) {
-		t.Helper()
-		r, err := addIndex(ctx, x.plain)
-		fatal(t, err)
-		for kind, n := range faults {
-			if r.Faults[kind] != n || !r.Sound() {
-				t.Errorf("verify.Run: got %+v, sound %v, want %d faults of kind %v, all repaired", r, r.Sound(), n, kind)
+	for kind, by := range map[string]*index.Index[Employee, string]{"full copies": copiesByName, "pointers": byName} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			x := newSideBySide(t, by)
+			ctx := t.Context()
+			before := func(name string) []string {
+				if by == byName {
+					return nil
+				}
+				return []string{name}
 			}
-		}
-	}
-	fatal(t, sdkInsert(ctx, x.client))
-	x.expectFound("an insert by aztables")
-	repair(map[verify.FaultKind]int{verify.Missing: 1})
-	x.expectFound("the repair", "Jones")
+			repair := func(faults map[verify.FaultKind]int) {
+				t.Helper()
+				r, err := verify.Run(ctx, x.staff, &verify.Options{Repair: true})
+				fatal(t, err)
+				for kind, n := range faults {
+					if r.Faults[kind] != n || !r.Sound() {
+						t.Errorf("verify.Run: got %+v, sound %v, want %d faults of kind %v, all repaired", r, r.Sound(), n, kind)
+					}
+				}
+			}
+			fatal(t, sdkInsert(ctx, x.client))
+			x.expectFound("an insert by aztables")
+			repair(map[verify.FaultKind]int{verify.Missing: 1})
+			x.expectFound("the repair", "Jones")
 
-	x.write(aztables.UpdateModeMerge, `{"PartitionKey":"Sales","RowKey":"000223","Name":"Smith"}`)
-	x.expectFound("a merge by aztables", "Jones")
-	if err := kitUpdate(ctx, x.plain); !errors.Is(err, table.ErrUnknownMaintainer) {
-		t.Errorf("write by a handle without the index: got %v, want ErrUnknownMaintainer", err)
-	}
-	fatal(t, kitUpdate(ctx, x.staff))
-	x.expectFound("the next write by aztablekit", "Smith")
+			x.write(aztables.UpdateModeMerge, `{"PartitionKey":"Sales","RowKey":"000223","Name":"Smith"}`)
+			x.expectFound("a merge by aztables", before("Jones")...)
+			if err := kitUpdate(ctx, x.plain); !errors.Is(err, table.ErrUnknownMaintainer) {
+				t.Errorf("write by a handle without the index: got %v, want ErrUnknownMaintainer", err)
+			}
+			fatal(t, kitUpdate(ctx, x.staff))
+			x.expectFound("the next write by aztablekit", "Smith")
 
-	fatal(t, sdkUpdate(ctx, x.client)) // a map of all properties, with those of the library
-	if x.row().Get("_ix") == nil || x.row().Get("_op") == nil {
-		t.Errorf("after a replace with an EDMEntity that was read: got row %v, want _ix and _op", x.row())
-	}
-	x.write(aztables.UpdateModeReplace, `{"PartitionKey":"Sales","RowKey":"000223","Name":"Cao","Age":1}`)
-	if x.row().Get("_ix") != nil || x.row().Get("_op") != nil {
-		t.Errorf("after a replace with a struct: got row %v, want no _ix and no _op", x.row())
-	}
-	fatal(t, kitUpdate(ctx, x.staff))
-	x.expectFound("a replace without _ix and a write by aztablekit", "Smith", "Cao")
-	repair(map[verify.FaultKind]int{verify.Dangling: 1})
-	x.expectFound("the repair", "Cao")
+			fatal(t, sdkUpdate(ctx, x.client)) // a map of all properties, with those of the library
+			if x.row().Get("_ix") == nil || x.row().Get("_op") == nil {
+				t.Errorf("after a replace with an EDMEntity that was read: got row %v, want _ix and _op", x.row())
+			}
+			x.write(aztables.UpdateModeReplace, `{"PartitionKey":"Sales","RowKey":"000223","Name":"Cao","Age":1}`)
+			if x.row().Get("_ix") != nil || x.row().Get("_op") != nil {
+				t.Errorf("after a replace with a struct: got row %v, want no _ix and no _op", x.row())
+			}
+			x.expectFound("a replace without _ix", before("Smith")...)
+			fatal(t, kitUpdate(ctx, x.staff))
+			x.expectFound("a replace without _ix and a write by aztablekit", append(before("Smith"), "Cao")...)
+			repair(map[verify.FaultKind]int{verify.Dangling: 1})
+			x.expectFound("the repair", "Cao")
 
-	_, err := x.client.DeleteEntity(ctx, "Sales", "000223", nil)
-	fatal(t, err)
-	x.expectFound("a delete by aztables", "Cao")
-	repair(map[verify.FaultKind]int{verify.Dangling: 1})
-	x.expectFound("the repair")
+			_, err := x.client.DeleteEntity(ctx, "Sales", "000223", nil)
+			fatal(t, err)
+			x.expectFound("a delete by aztables", before("Cao")...)
+			repair(map[verify.FaultKind]int{verify.Dangling: 1})
+			x.expectFound("the repair")
+		})
+	}
+}
+
+// TestAztablesQueriesBesideIndexes runs the queries of a program with aztables before and after an index is added, as docs/aztables.md
+// describes them. With pointers, and with rows elsewhere, a query for values finds what it found before. With full copies, it finds each
+// entity twice. A query without a condition on a value also finds the library's rows, unless a range of RowKeys leaves them out.
+func TestAztablesQueriesBesideIndexes(t *testing.T) {
+	t.Parallel()
+	elsewhere := index.New("name", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
+		&index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{}})
+	const sales = "PartitionKey eq 'Sales'"
+	values := []string{"Name eq 'Jones'", sales + " and Age ge 40", sales + " and Salary gt 50000L", "Hired ge datetime'2020-01-01T00:00:00Z'",
+		sales + " and Name ne 'Cao' and Age lt 60", sales + " and (Name eq 'Jones' or Name eq 'Cao')"}
+	ranges := []string{sales + " and RowKey lt '~'", "RowKey eq '000223'", sales + " and RowKey ge '000000' and RowKey lt '999999'"}
+	whole := []string{"", sales}
+	for kind, c := range map[string]struct {
+		by                    *index.Index[Employee, string]
+		values, ranges, whole int // the rows for each row of before
+	}{
+		"pointers":    {byName, 1, 1, 2},
+		"full copies": {copiesByName, 2, 1, 2},
+		"elsewhere":   {elsewhere, 1, 1, 2}, // commit records, until they are swept
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			s := storagetest.New(nil)
+			acc, err := account.FromTransport(s, nil)
+			fatal(t, err)
+			client := s.Tables().NewClient("staff")
+			plain := openStaff(t, acc.Tables())
+			fatal(t, plain.Ensure(ctx))
+			for i, name := range []string{"Jones", "Cao", "Jones", "Smith"} {
+				body := `{"PartitionKey":"Sales","RowKey":"00022%d","Name":%q,"Age":%d,"Salary":"%d","Salary@odata.type":"Edm.Int64","Hired":"2021-02-03T04:05:06Z","Hired@odata.type":"Edm.DateTime"}`
+				_, err := client.AddEntity(ctx, fmt.Appendf(nil, body, i+1, name, 38+i, 49000+1000*i), nil)
+				fatal(t, err)
+			}
+			find := func(filter string) (n int) {
+				t.Helper()
+				pager := client.NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &filter})
+				for pager.More() {
+					page, err := pager.NextPage(ctx)
+					fatal(t, err)
+					n += len(page.Entities)
+				}
+				return n
+			}
+			before := map[string]int{}
+			for _, filter := range slices.Concat(values, ranges, whole) {
+				if before[filter] = find(filter); before[filter] == 0 {
+					t.Errorf("%q before: got no rows; want some", filter)
+				}
+			}
+			out, err := eventual.NewOutbox(acc.Queue("effects"), nil)
+			fatal(t, err)
+			withOutbox, err := maintain.WithOutbox(plain, out)
+			fatal(t, err)
+			staff, err := index.Attach(withOutbox, c.by)
+			fatal(t, err)
+			fatal(t, errors.Join(out.Ensure(ctx), index.Ensure(ctx, staff)))
+			r, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
+			if err != nil || !r.Sound() {
+				t.Fatalf("verify.Run: got report %+v, error %v; want a sound report", r, err)
+			}
+			for filters, times := range map[*[]string]int{&values: c.values, &ranges: c.ranges, &whole: c.whole} {
+				for _, filter := range *filters {
+					if got, want := find(filter), before[filter]*times; got != want {
+						t.Errorf("%q after: got %d rows; want %d, %d times those of before", filter, got, want, times)
+					}
+				}
+			}
+		})
+	}
 }
 
 // TestAztablesWritesWithoutIndexes: without derived rows, the two programs write side by side. The ETag is the condition for both.
 func TestAztablesWritesWithoutIndexes(t *testing.T) {
 	t.Parallel()
-	x := newSideBySide(t)
+	x := newSideBySide(t, byName)
 	ctx := t.Context()
 	fatal(t, kitInsert(ctx, x.plain))
 	e, err := x.plain.Get(ctx, jones)
@@ -181,7 +275,7 @@ func TestAztablesWritesWithoutIndexes(t *testing.T) {
 // TestAztablesTypes: what becomes of values that a program with aztables stores without annotations.
 func TestAztablesTypes(t *testing.T) {
 	t.Parallel()
-	x := newSideBySide(t)
+	x := newSideBySide(t, byName)
 	ctx := t.Context()
 	type numbers struct {
 		P, R   string
@@ -234,7 +328,7 @@ func TestAztablesTypes(t *testing.T) {
 // TestAztablesKeys: keys of existing tables that the library cannot write.
 func TestAztablesKeys(t *testing.T) {
 	t.Parallel()
-	x := newSideBySide(t)
+	x := newSideBySide(t, byName)
 	ctx := t.Context()
 	for _, body := range []string{`{"PartitionKey":"Sales","RowKey":""}`, `{"PartitionKey":"Sales","RowKey":"~home"}`, `{"PartitionKey":"Sales","RowKey":"O'Brien & Öblarn"}`} {
 		_, err := x.client.AddEntity(ctx, []byte(body), nil)
@@ -250,6 +344,12 @@ func TestAztablesKeys(t *testing.T) {
 	if err := x.plain.Replace(ctx, all[0]); !errors.As(err, &wrong) {
 		t.Errorf("Replace of the row with the empty key: got %v, want a *keys.KeyError", err)
 	}
+	empty, err := x.plain.Get(ctx, keys.Stored("Sales", ""))
+	fatal(t, err)
+	if err := x.staff.Delete(ctx, empty); !errors.As(err, &wrong) {
+		t.Errorf("Delete of the row with the empty key by a handle with an index: got %v, want a *keys.KeyError", err)
+	}
+	fatal(t, x.plain.Delete(ctx, empty))
 	if _, err := x.plain.Get(ctx, keys.Stored("Sales", "~home")); !errors.As(err, &wrong) {
 		t.Errorf("Get of the RowKey ~home: got %v, want a *keys.KeyError", err)
 	}

@@ -53,7 +53,7 @@ var arrows = map[string][]string{
 	"view":                     {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
 	"index":                    {"eventual", "keys", "maintain", "table", "index/internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
 	"index/internal/derived":   {"keys", "maintain", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
-	"internal/stored":          {"table"},
+	"internal/stored":          {"internal/edm", "internal/engine", "table"},
 	"index/verify":             {"bulk", "commit", "keys", "maintain", "table", "index", "index/internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved"},
 	"eventual":                 {"commit", "keys", "maintain", "table", "internal/engine", "internal/wire"},
 	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/stored", "internal/wire"},

@@ -59,8 +59,11 @@ func TestConnectionStrings(t *testing.T) {
 		"DefaultEndpointsProtocol=http;AccountName=acct;AccountKey=" + key + ";EndpointSuffix=example.invalid;QueueEndpoint=http://q.invalid:1/acct;": "http://acct.table.example.invalid/staff http://q.invalid:1/acct/notifications http://acct.blob.example.invalid/photos",
 		"UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://emulator.invalid/":                                                              "http://emulator.invalid:10002/devstoreaccount1/staff http://emulator.invalid:10001/devstoreaccount1/notifications http://emulator.invalid:10000/devstoreaccount1/photos",
 		"UseDevelopmentStorage=true": "http://127.0.0.1:10002/devstoreaccount1/staff http://127.0.0.1:10001/devstoreaccount1/notifications http://127.0.0.1:10000/devstoreaccount1/photos",
-		"TableEndpoint=https://t.invalid/;QueueEndpoint=https://q.invalid;BlobEndpoint=https://b.invalid/;SharedAccessSignature=sv=1&sig=c2ln": "https://t.invalid/staff?sig https://q.invalid/notifications?sig https://b.invalid/photos?sig",
-		"AccountName=acct;SharedAccessSignature=?sv=1&sig=c2ln":                                                                                "https://acct.table.core.windows.net/staff?sig https://acct.queue.core.windows.net/notifications?sig https://acct.blob.core.windows.net/photos?sig",
+		"TableEndpoint=https://t.invalid/;QueueEndpoint=https://q.invalid;BlobEndpoint=https://b.invalid/;SharedAccessSignature=sv=1&sig=c2ln":          "https://t.invalid/staff?sig https://q.invalid/notifications?sig https://b.invalid/photos?sig",
+		" AccountName = acct ;\tAccountKey =\u00a0" + key + " ;\n EndpointSuffix = .core.example.invalid ; ":                                            "https://acct.table.core.example.invalid/staff https://acct.queue.core.example.invalid/notifications https://acct.blob.core.example.invalid/photos",
+		"TableEndpoint=https://t.invalid/?sv=1&sig=c2ln;QueueEndpoint=https://q.invalid?sig=c2ln;BlobEndpoint=https://b.invalid/?sig=c2ln":              "https://t.invalid/staff?sig https://q.invalid/notifications?sig https://b.invalid/photos?sig",
+		"TableEndpoint=https://t.invalid/?sig=c2ln;QueueEndpoint=https://q.invalid;BlobEndpoint=https://b.invalid/;SharedAccessSignature=sv=1&sig=c2ln": "https://t.invalid/staff?sig https://q.invalid/notifications?sig https://b.invalid/photos?sig",
+		"AccountName=acct;SharedAccessSignature=?sv=1&sig=c2ln":                                                                                         "https://acct.table.core.windows.net/staff?sig https://acct.queue.core.windows.net/notifications?sig https://acct.blob.core.windows.net/photos?sig",
 	} {
 		var s recorder
 		var c requests.Counter
@@ -209,13 +212,16 @@ func TestErrorTexts(t *testing.T) {
 	for cs, want := range map[string]string{
 		"":    "is empty",
 		" \n": "is empty",
-		`"DefaultEndpointsProtocol=https;AccountName=a;AccountKey=c2VjcmV0"`: "quotation mark",
-		`DefaultEndpointsProtocol=https;AccountName="a";AccountKey=c2VjcmV0`: "quotation mark",
-		`“AccountName=a;AccountKey=c2VjcmV0”`:                                "quotation mark",
-		`'UseDevelopmentStorage=true'`:                                       "quotation mark",
+		`"DefaultEndpointsProtocol=https;AccountName=a;AccountKey=c2VjcmV0"`:                 "quotation mark",
+		`DefaultEndpointsProtocol=https;AccountName="a";AccountKey=c2VjcmV0`:                 "quotation mark",
+		`“AccountName=a;AccountKey=c2VjcmV0”`:                                                "quotation mark",
+		`'UseDevelopmentStorage=true'`:                                                       "quotation mark",
+		"AccountName=a":                                                                      "has neither AccountKey nor SharedAccessSignature, and no endpoint has a signature (sig=); it needs one of them",
+		"AccountName=a;AccountKey=c2VjcmV0;TableEndpoint=https://t.invalid/?sig=c2VjcmV0":    "has an AccountKey and a signature (sig=) in TableEndpoint; remove one of them",
+		"TableEndpoint=https://t.invalid/?sig=c2VjcmV0;QueueEndpoint=https://q.invalid?sv=1": "has a signature (sig=) in TableEndpoint and none in QueueEndpoint; give each endpoint one, or set SharedAccessSignature",
 	} {
-		if _, err := account.FromConnectionString(cs, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.3q: got %v, want an error that says %q", cs, err, want)
+		if _, err := account.FromConnectionString(cs, nil); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "c2Vj") {
+			t.Errorf("%.3q: got %v, want an error that says %q, without secrets", cs, err, want)
 		}
 	}
 	s := storagetest.New(nil)

@@ -3,6 +3,7 @@ package account
 import (
 	"encoding/base64"
 	"errors"
+	"net/url"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -40,10 +41,10 @@ func parseConnection(cs string) (connection, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(part, "=")
+		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
 		if !ok || name == "" {
 			return connection{}, wrong("the connection string", "has a part without =; the form is NAME=VALUE;NAME=VALUE")
 		}
-		name = strings.ToLower(name)
 		if _, twice := settings[name]; twice {
 			return connection{}, wrong("the connection string", "has a setting twice; remove one of them") // no name, since a misplaced ; makes a secret a name
 		}
@@ -60,8 +61,10 @@ func parseConnection(cs string) (connection, error) {
 	}
 	c := connection{name: settings["accountname"], key: settings["accountkey"], sas: settings["sharedaccesssignature"]}
 	c.endpoints = Endpoints{settings["tableendpoint"], settings["queueendpoint"], settings["blobendpoint"]}
-	if c.name != "" {
-		protocol, suffix := settings["defaultendpointsprotocol"], settings["endpointsuffix"]
+	signed, unsigned := c.endpoints.signatures()
+	inEndpoints := signed != "" && c.sas == "" // else SharedAccessSignature signs the endpoints without a signature
+	if c.name != "" && !inEndpoints {
+		protocol, suffix := settings["defaultendpointsprotocol"], strings.TrimPrefix(settings["endpointsuffix"], ".")
 		if protocol == "" {
 			protocol = "https"
 		}
@@ -75,8 +78,14 @@ func parseConnection(cs string) (connection, error) {
 		}
 	}
 	switch {
+	case inEndpoints && c.key != "":
+		return c, wrong("the connection string", "has an AccountKey and a signature (sig=) in "+signed+"; remove one of them")
+	case inEndpoints && unsigned != "":
+		return c, wrong("the connection string", "has a signature (sig=) in "+signed+" and none in "+unsigned+"; give each endpoint one, or set SharedAccessSignature")
+	case inEndpoints:
+		return c, nil
 	case c.sas == "" && c.key == "":
-		return c, wrong("the connection string", "has neither AccountKey nor SharedAccessSignature; it needs one of them")
+		return c, wrong("the connection string", "has neither AccountKey nor SharedAccessSignature, and no endpoint has a signature (sig=); it needs one of them")
 	case c.sas == "" && c.name == "":
 		return c, wrong("the connection string", "has an AccountKey but no AccountName; it needs both")
 	case c.endpoints == Endpoints{}:
@@ -86,6 +95,22 @@ func parseConnection(cs string) (connection, error) {
 		return c, wrong("the AccountKey of the connection string", "is not valid base64; copy the whole key")
 	}
 	return c, nil
+}
+
+// signatures returns the names of an endpoint with a shared access signature and of one without, "" for none.
+func (e Endpoints) signatures() (signed, unsigned string) {
+	for _, at := range []struct{ name, endpoint string }{{"TableEndpoint", e.Table}, {"QueueEndpoint", e.Queue}, {"BlobEndpoint", e.Blob}} {
+		_, query, _ := strings.Cut(at.endpoint, "?")
+		values, _ := url.ParseQuery(query)
+		switch {
+		case at.endpoint == "":
+		case values.Has("sig"):
+			signed = at.name
+		default:
+			unsigned = at.name
+		}
+	}
+	return signed, unsigned
 }
 
 // open opens the account with its key.
@@ -114,16 +139,19 @@ func (c connection) open(o *Options) (*Account, error) {
 	return a, nil
 }
 
-// FromConnectionString opens the account of a connection string with an account key or a shared access signature. It supports
-// endpoints, EndpointSuffix, UseDevelopmentStorage=true (an emulator on its default ports) and DevelopmentStorageProxyUri. The
+// FromConnectionString opens the account of a connection string with an account key or a shared access signature, which may be in the
+// query of each endpoint. It supports endpoints, EndpointSuffix, UseDevelopmentStorage=true (an emulator on its default ports) and DevelopmentStorageProxyUri. The
 // error names the invalid setting, but not its value.
 func FromConnectionString(cs string, o *Options) (*Account, error) {
 	c, err := parseConnection(cs)
 	if err != nil {
 		return nil, err
 	}
-	if c.sas != "" {
+	switch {
+	case c.sas != "":
 		return FromSAS(c.endpoints.withSAS(c.sas), o)
+	case c.key == "":
+		return FromSAS(c.endpoints, o)
 	}
 	return c.open(o)
 }

@@ -70,8 +70,9 @@ func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*
 			return
 		}
 		for archived, err := range l.List(ctx, partition) {
+			var damaged *table.DecodeError
 			switch {
-			case errors.Is(err, table.ErrForeignRow), errors.Is(err, table.ErrUnknownParts):
+			case errors.Is(err, table.ErrForeignRow), errors.Is(err, table.ErrUnknownParts), errors.As(err, &damaged):
 				if !yield(nil, fmt.Errorf("archive: Archived: %w", err)) {
 					return
 				}

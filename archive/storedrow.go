@@ -41,8 +41,12 @@ func (r *ArchivedRow) encode() *table.Row {
 }
 
 // decodeArchivedRow returns the archived row that a table stores as row. All incarnations have the same length, so a stored key
-// belongs to one entity and one incarnation only. Errors: table.ErrForeignRow.
+// belongs to one entity and one incarnation only. Errors: table.ErrForeignRow; *table.DecodeError for a row that another program has
+// stored again with other types.
 func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
+	if _, err := stored.Text(row, reserved.Owner); err != nil {
+		return nil, fmt.Errorf("destination: %w", err)
+	}
 	primary, isCopy := row.Engine().Primary()
 	incarnation, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
 	id := ID{primary, incarnation}

@@ -12,8 +12,8 @@ import (
 )
 
 // sweep deletes tombstones and restore records that are older than any late request. A record that cannot be read stays, since without
-// it the incarnation might be restored again. 1 request for each old restore record, besides
-// those of the destination's sweep and of one list.
+// it the incarnation might be restored again. 1 request for each old restore record, besides those of the destination's sweep and of one
+// list.
 func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
 	if s, is := m.to.(Sweeper); is {
 		if err := s.Sweep(ctx, partition, before); err != nil {

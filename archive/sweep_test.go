@@ -2,16 +2,20 @@ package archive_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // sweepLibraryRows sweeps the tombstones and the restore records of a mover that are older than 25 hours.
@@ -70,17 +74,69 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestImportedRecords: a restore record and a tombstone record whose RowKeys were imported as numbers stay, since the rows that they
-// name are not known.
-func TestImportedRecords(t *testing.T) {
+// TestStoredTypes: a restore record and a tombstone record with properties of other types stay, since the rows that they name are not
+// known.
+func TestStoredTypes(t *testing.T) {
 	t.Parallel()
 	fx, s := newFixture(t, nil)
-	insertBySDK(t, fx, "current", fmt.Sprintf(`{"PartitionKey":"S","RowKey":"~l|%s","Restored":123,"Kind":"current/old"}`, ownIncarnation))
-	insertBySDK(t, fx, "old", fmt.Sprintf(`{"PartitionKey":"S","RowKey":"~d|%s","Gone":123}`, ownIncarnation))
+	var current, old []string
+	insert := func(name string, all *[]string, prefix, property, more string) {
+		for typ, column := range testkit.EachType(property, 123) {
+			if typ == "text" {
+				continue
+			}
+			rowKey := fmt.Sprintf("%s%016d", prefix, len(*all))
+			*all = append(*all, rowKey)
+			insertBySDK(t, fx, name, fmt.Sprintf(`{"PartitionKey":"S","RowKey":%q,%s%s}`, rowKey, column, more))
+		}
+	}
+	insert("current", &current, "~l|", "Restored", `,"Kind":"current/old"`)
+	insert("current", &current, "~l|", "Kind", `,"Restored":"c_000001"`)
+	insert("old", &old, "~d|", "Gone", "")
 	s.Advance(26 * time.Hour)
 	sweepLibraryRows(t, fx.mover.Handler(), s)
-	testkit.Expect(t, "rows of table current", rowKeys(s, "current"), "~l|"+ownIncarnation)
-	testkit.Expect(t, "rows of table old", rowKeys(s, "old"), "~d|"+ownIncarnation)
+	testkit.Expect(t, "rows of table current", rowKeys(s, "current"), strings.Join(current, " "))
+	testkit.Expect(t, "rows of table old", rowKeys(s, "old"), strings.Join(old, " "))
+}
+
+// TestArchivedTypes: an archived row whose owner another program has stored with another type is an error, and not an entity that is in
+// neither place. The list goes on behind it.
+func TestArchivedTypes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for typ, column := range testkit.EachType("_sys", 123) {
+		if typ == "text" {
+			continue
+		}
+		t.Run(typ, func(t *testing.T) {
+			t.Parallel()
+			fx, s := newFixture(t, nil)
+			for _, id := range []int{1, 2} {
+				insertBySDK(t, fx, "current", fmt.Sprintf(`{"PartitionKey":"S","RowKey":"c_%06d","Last":"x"}`, id))
+				e, err := fx.current.Get(ctx, at(id))
+				must(t, err)
+				must(t, fx.mover.Archive(ctx, e))
+			}
+			must(t, fx.work(ctx))
+			rowKey, _, _ := strings.Cut(rowKeys(s, "old"), " ")
+			body := fmt.Sprintf(`{"PartitionKey":"S","RowKey":%q,%s}`, rowKey, column)
+			_, err := fx.account.Tables().NewClient("old").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+			must(t, err)
+			var de *table.DecodeError
+			if e, archived, err := fx.mover.Find(ctx, at(1)); !errors.As(err, &de) || de.Field != "_sys" {
+				t.Errorf("Find: got %v, archived %v, error %v; want a *DecodeError of _sys", e, archived, err)
+			}
+			good, failed := 0, 0
+			for _, err := range fx.mover.Archived(ctx, keys.Raw("S")) {
+				if errors.As(err, &de) {
+					failed++
+				} else if err == nil {
+					good++
+				}
+			}
+			testkit.Expect(t, "entities and errors of Archived", []int{good, failed}, []int{1, 1})
+		})
+	}
 }
 
 // TestSweptMove: the move of a commit record that was swept long ago is complete: its entity can be restored, and another move

@@ -50,8 +50,8 @@ func (d *TableDestination) withParts(parts int) *TableDestination {
 // Ensure creates the table unless it exists. 1 request; idempotent.
 func (d *TableDestination) Ensure(ctx context.Context) error { return d.rows.Ensure(ctx) }
 
-// Get returns what is stored for an incarnation, or nil if nothing ever was. 1 request. Errors: table.ErrForeignRow; those of
-// [ID.Err].
+// Get returns what is stored for an incarnation, or nil if nothing ever was. 1 request. Errors: table.ErrForeignRow;
+// *table.DecodeError for a row that another program has stored again with other types; those of [ID.Err].
 func (d *TableDestination) Get(ctx context.Context, id ID) (*ArchivedRow, error) {
 	if err := id.Err(); err != nil {
 		return nil, fmt.Errorf("archive: Get: %w", err)
@@ -138,7 +138,8 @@ func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version stri
 	return err
 }
 
-// Incarnations yields what is stored under a key, without tombstones. 1 request. Errors: table.ErrUnknownParts.
+// Incarnations yields what is stored under a key, without tombstones. 1 request. Errors: table.ErrUnknownParts; *table.DecodeError for
+// a row that another program has stored again with other types.
 func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
 		for row, err := range rowsWithPrefix(ctx, d.rows, k.Partition(), k.RowKey()+separator) {
@@ -148,6 +149,11 @@ func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Se
 			}
 			// A row of another key that begins with this one, or of another program, is not this key's.
 			r, err := decodeArchivedRow(row)
+			var damaged *table.DecodeError
+			if errors.As(err, &damaged) {
+				yield(nil, err)
+				return
+			}
 			if err != nil || r.Row == nil || r.Key.RowKey() != k.RowKey() {
 				continue
 			}

@@ -3,11 +3,15 @@ package commit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -105,5 +109,44 @@ func TestPlannedSweep(t *testing.T) {
 	}
 	if n, err := commit.Of(staff).Sweep(ctx, dept.Of("Sales")); err != nil || n != 0 {
 		t.Errorf("got %d deleted, %v; want none", n, err)
+	}
+}
+
+// TestStoredTypes stores each property of a commit record with each type: a read returns what it returned before, or an error. A record
+// without its effects would be done, and its effects lost.
+func TestStoredTypes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	staff, err := openStaff(s, &table.Options{BlindWrites: true})
+	noError(t, err)
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	noError(t, err)
+	n := 0
+	for property, own := range map[string]string{"_v": "Int32", "State": "text", "Effects": "text", "Effects1": "text"} {
+		for typ, column := range testkit.EachType(property, 1) {
+			if typ == own {
+				continue
+			}
+			op := fmt.Sprintf("%026d", n)
+			n++
+			for _, row := range []string{`"_v":1,"State":"pending","Effects":"[{\"kind\":\"k\",\"row\":\"r\"}]"`, column} {
+				body := fmt.Sprintf(`{"PartitionKey":"Sales","RowKey":"~i|%s",%s}`, op, row)
+				_, err := s.Tables().NewClient(staff.Name()).UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+				noError(t, err)
+			}
+			rec, err := commit.Of(staff).Get(ctx, keys.Raw("Sales"), op)
+			var de *table.DecodeError
+			var ve *table.VersionError
+			whole := typ == "Int32" || typ == "Int64" || typ == "whole Double"
+			switch {
+			case property == "_v" && whole:
+				if err != nil || rec.State != commit.Pending || len(rec.Effects) != 1 {
+					t.Errorf("%s as %s: got record %+v, error %v; want a pending record of 1 effect", property, typ, rec, err)
+				}
+			case !errors.As(err, &de) && !errors.As(err, &ve):
+				t.Errorf("%s as %s: got record %+v, error %v; want a *DecodeError or a *VersionError", property, typ, rec, err)
+			}
+		}
 	}
 }

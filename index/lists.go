@@ -76,8 +76,8 @@ func (e *ListFullError) Error() string {
 }
 
 // Keys returns the keys of the entities that have the value k in a partition, in their order. Errors: ErrWriteOnly; ErrForeignRow
-// if a foreign row has the list's key; *table.DecodeError for a list that another program has stored with other types; *keys.KeyError; *DefinitionError for a handle that the definition is not attached to; those
-// of table.Table.GetRow. 1 request.
+// if a foreign row has the list's key; *table.DecodeError for a list that another program has stored with other types; *keys.KeyError;
+// *DefinitionError for a handle that the definition is not attached to; those of table.Table.GetRow. 1 request.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, k)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -41,8 +40,8 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 // one be read. Conditions need a full copy without ReadEntities. With Pointer or ReadEntities, entities are read 10 at a time, up
 // to 40 ahead of the loop.
 //
-// Errors: *DefinitionError if t is not a handle with this definition, ErrWriteOnly, *keys.KeyError for Rows of another range, and
-// those of [table.Table.List].
+// Errors: *DefinitionError if t is not a handle with this definition, ErrWriteOnly, *keys.KeyError for Rows of another range,
+// *table.DecodeError for an index row whose `_sys` another program has stored with another type, and those of [table.Table.List].
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		for e, err := range ix.query(ctx, t, q) {
@@ -71,7 +70,12 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 				yield(keys.Key{}, withDefinition(ix.name, err))
 				return
 			}
-			if k, is := row.Engine().Primary(); is && t.Engine().Mode.Schema.Mine(row.Engine()) && !reconcile.IsTombstone(row) {
+			k, is, err := namedBy(row)
+			if err != nil {
+				yield(keys.Key{}, withDefinition(ix.name, err))
+				return
+			}
+			if is && t.Engine().Mode.Schema.Mine(row.Engine()) {
 				if limit--; !yield(k, nil) || limit == 0 {
 					return
 				}

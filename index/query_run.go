@@ -9,7 +9,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -119,13 +118,18 @@ func (r *queryRun[T, K]) yieldPointed(ctx context.Context, rows iter.Seq2[*table
 	}
 	var all []pointer
 	for row, err := range rows {
+		var k keys.Key
+		var is bool
+		if err == nil {
+			k, is, err = namedBy(row)
+		}
 		if err != nil {
 			if r.fetchBatch(ctx, all) {
 				r.endWith(err)
 			}
 			return
 		}
-		if k, is := row.Engine().Primary(); is && k.Err() == nil && !reconcile.IsTombstone(row) {
+		if is {
 			all = append(all, pointer{k, row.Key, r.position()})
 		}
 		b := r.q.Budget.Requests

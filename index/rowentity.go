@@ -3,20 +3,39 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
+// namedBy returns the key of the entity that an index row names. is is false for a foreign row and for a tombstone. Errors:
+// *table.DecodeError.
+func namedBy(row *table.Row) (k keys.Key, is bool, err error) {
+	k, is = row.Engine().Primary()
+	return k, is && k.Err() == nil && !reconcile.IsTombstone(row), ownerError(row)
+}
+
+// ownerError returns the error of a row whose owner another program has stored with another type. Without it, the row would be taken
+// for a foreign one, and left out. Errors: *table.DecodeError.
+func ownerError(row *table.Row) error {
+	_, err := stored.Text(row, reserved.Owner)
+	if err != nil {
+		err = fmt.Errorf("%w; delete the row, and verify.Run with Repair writes it again", err)
+	}
+	return err
+}
+
 // entityOf returns the entity of an index row, nil if there is none or it does not have the row's value.
 func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *table.Row) (e *table.Entity[T], err error) {
-	k, is := row.Engine().Primary()
-	if !is || k.Err() != nil || reconcile.IsTombstone(row) {
-		return nil, nil // a foreign row, or none
+	k, is, err := namedBy(row)
+	if err != nil || !is {
+		return nil, err
 	}
 	mustRead := ix.readsEntity()
 	if !mustRead {

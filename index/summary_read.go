@@ -72,6 +72,9 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 			var k K
 			var g *Group[K]
 			if err == nil {
+				err = ownerError(row)
+			}
+			if err == nil {
 				if !mine.matches(row.Engine().Owner()) {
 					continue
 				}

@@ -195,7 +195,7 @@ func TestStateInDerivedRow(t *testing.T) {
 	}
 }
 
-// TestEmptyKeys: an entity with an empty key, which the service accepts and this library does not, is reported and has no rows.
+// TestEmptyKeys: an entity with an empty key, which the service accepts and this library does not write, is reported and has no rows.
 func TestEmptyKeys(t *testing.T) {
 	t.Parallel()
 	anywhere := schema

@@ -147,8 +147,8 @@ func At(partition, row Enc) Key {
 	return Key{err: errors.Join(ofKey("PartitionKey", partition.Err()), ofKey("RowKey", row.Err()))}
 }
 
-// Stored returns the key of a row that was read from the service. It may be a key that the library does not write. It is checked
-// when it is used, and only against the rules of the service.
+// Stored returns the key of a row that was read from the service. It may be a key that the library does not write, such as one with an
+// empty RowKey. It is checked when it is used, and only against the rules of the service.
 func Stored(partitionKey, rowKey string) Key { return Key{pk: partitionKey, rk: rowKey} }
 
 // PartitionKey returns the PartitionKey, or "" if the key contains an error.
@@ -170,17 +170,18 @@ func (k Key) Err() error {
 	if k.err != nil {
 		return k.err
 	}
-	pk, rk := checkAddress(k.pk), checkAddress(k.rk)
+	pk := checkAddress(k.pk, "is empty: the SDK lists and inserts such rows, and cannot get, change or delete one")
+	rk := checkAddress(k.rk, "is empty: such a row can be read, and deleted by a handle without maintainers, and not written")
 	if pk == nil && rk == nil {
 		return nil
 	}
 	return errors.Join(ofKey("PartitionKey", pk), ofKey("RowKey", rk))
 }
 
-// checkAddress returns an error if no request can address a row by the key.
-func checkAddress(s string) error {
+// checkAddress returns an error if no request can write a row under the key.
+func checkAddress(s, empty string) error {
 	if s == "" {
-		return &KeyError{Reason: "is empty, which the SDK cannot address"}
+		return &KeyError{Reason: empty}
 	}
 	return checkService(s)
 }

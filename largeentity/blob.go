@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -110,15 +111,14 @@ func (b *Blob) SetPropertyValues(values []any) error {
 			return bad(b.PropertySuffixes()[i], "is not Edm.String")
 		}
 	}
-	switch n := values[2].(type) {
-	case int64:
+	read.size = int64(len(data))
+	if values[2] != nil {
+		size, err := edm.ValueOf(values[2])
+		n, whole := size.Whole()
+		if err != nil || !whole {
+			return bad("Size", "is not a whole number")
+		}
 		read.size = n
-	case int32:
-		read.size = int64(n)
-	case nil:
-		read.size = int64(len(data))
-	default:
-		return bad("Size", "is no whole number")
 	}
 	if read.name == "" {
 		if !hasData || read.size != int64(len(data)) || read.sum != "" {

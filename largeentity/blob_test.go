@@ -32,6 +32,8 @@ func TestProperties(t *testing.T) {
 	}{
 		"link":                    {[]any{[]byte{}, link, int64(5), someSum, "text/plain"}, true},
 		"link of another program": {[]any{nil, link, int32(5), someSum, nil}, true},
+		"length as a Double":      {[]any{nil, link, 5.0, someSum, nil}, true},
+		"fraction as length":      {[]any{nil, link, 5.5, someSum, nil}, false},
 		"small":                   {[]any{[]byte("ab"), "", int64(2), "", "text/plain"}, true},
 		"[]byte":                  {[]any{[]byte("ab"), nil, nil, nil, nil}, true},
 		"empty":                   {[]any{[]byte{}, "", int64(0), "", ""}, true},
@@ -109,6 +111,30 @@ func TestHostileRow(t *testing.T) {
 	fx.overwrite(t, "staff/Sales/"+someID[:25]+"2", "x")
 	r := fx.sweep(t, nil)
 	testkit.Expect(t, "report", fmt.Sprintf("%+v", r), fmt.Sprintf("%+v", largeentity.SweepReport{Blobs: 1, Rows: 4, Foreign: 3}))
+}
+
+// TestDamagedBlobTexts: the error of an entity whose blob cannot be read says which property is wrong, and how.
+func TestDamagedBlobTexts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for column, want := range map[string]string{
+		`"PhotoSize":"5"`:   "property Photo cannot be read from its properties: Size is not a whole number; it is not a Blob of this library",
+		`"PhotoSize":5.5`:   "property Photo cannot be read from its properties: Size is not a whole number; it is not a Blob of this library",
+		`"PhotoSize":-1`:    "property Photo cannot be read from its properties: Size does not fit a blob; it is not a Blob of this library",
+		`"PhotoSHA256":"x"`: "property Photo cannot be read from its properties: SHA256 is not a hash; it is not a Blob of this library",
+		`"PhotoBlob":7`:     "property Photo cannot be read from its properties: Blob is not Edm.String; it is not a Blob of this library",
+		`"Photo":"x"`:       `property Photo cannot be read from its properties: "" is not Edm.Binary; it is not a Blob of this library`,
+	} {
+		fx, _ := newFixture(t, nil)
+		_, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, "a value of more than 8 bytes")})
+		must(t, err)
+		body := fmt.Sprintf(`{"PartitionKey":"Sales","RowKey":%q,%s}`, at(1).RowKey(), column)
+		_, err = fx.account.Tables().NewClient("staff").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+		must(t, err)
+		if _, err := fx.staff.Get(ctx, at(1)); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got error %v; want %q at its end", column, err, want)
+		}
+	}
 }
 
 // TestKeys: entities with any keys have blobs, and a sweep finds their rows.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -251,4 +252,48 @@ func TestSweepPace(t *testing.T) {
 			t.Errorf("got %v; want a *ValueError", err)
 		}
 	})
+}
+
+// TestStoredTypes stores each property of an entity with a blob, and of the row of the blob, with each type: the entity reads as before
+// or fails with a *table.DecodeError, and no sweep deletes its blob.
+func TestStoredTypes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const content = "a value of more than 8 bytes"
+	for property, own := range map[string]string{"State": "text", "Entity": "text", "Incarnation": "text", "Since": "DateTime",
+		"Photo": "Binary", "PhotoBlob": "text", "PhotoSize": "Int64", "PhotoSHA256": "text", "PhotoType": "text"} {
+		for typ, column := range testkit.EachType(property, int64(len(content))) {
+			if typ == own {
+				continue
+			}
+			t.Run(property+" "+typ, func(t *testing.T) {
+				t.Parallel()
+				fx, s, c := newSweepFixture(t)
+				e := &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, content)}
+				_, err := fx.staff.Insert(ctx, e)
+				must(t, err)
+				rowKey := at(1).RowKey()
+				if !strings.HasPrefix(property, "Photo") {
+					for _, row := range s.Rows("staff") {
+						rowKey = max(rowKey, row.RowKey) // the row of the blob
+					}
+				}
+				body := fmt.Sprintf(`{"PartitionKey":"Sales","RowKey":%q,%s}`, rowKey, column)
+				_, err = fx.account.Tables().NewClient("staff").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+				must(t, err)
+				c.ahead = 100 * time.Hour
+				fx.sweep(t, nil)
+				got, err := fx.staff.Get(ctx, at(1))
+				var de *table.DecodeError
+				switch {
+				case errors.As(err, &de) && de.Field == "Photo" && rowKey == at(1).RowKey():
+				case err != nil:
+					t.Errorf("got error %v; want none, or a *DecodeError of Photo", err)
+				default:
+					testkit.Expect(t, "Photo", got.Value.Photo, e.Photo)
+				}
+				testkit.Expect(t, "blobs", len(s.StoredBlobs("photos")), 1)
+			})
+		}
+	}
 }

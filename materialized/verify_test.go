@@ -109,27 +109,42 @@ func TestDamage(t *testing.T) {
 	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10 3:Sales:10 5:Sales:10 6:Sales:10")
 }
 
-// TestImportedNote: a note whose RowKey of the entity was imported as a number is an error, and not a note of no entity, until it is
-// deleted.
-func TestImportedNote(t *testing.T) {
+// TestStoredTypes: a note with a property of another type is an error of Verify and of effects, and not a note of no entity, until it is
+// deleted. The view keeps its derived entity.
+func TestStoredTypes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newScene(t, setting{summary: true})
-	s.insert(t, "Sales", 1, 10)
-	s.drain(t)
-	k := keys.Stored("company", "~v|"+s.company.Key(member{ID: 1}).RowKey())
-	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"EntityRow":1}`, k.PartitionKey(), k.RowKey())
-	_, err := s.account.Tables().NewClient("company").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
-	testkit.NoError(t, err)
-	var de *table.DecodeError
-	if r, err := materialized.Verify(ctx, s.staff, &materialized.VerifyOptions{Repair: true}); !errors.As(err, &de) || de.Field != "EntityRow" {
-		t.Errorf("Verify: got report %+v, error %v; want a *DecodeError of EntityRow", r, err)
+	for property, want := range map[string]string{"EntityPartition": "text", "EntityRow": "text", "Maintainers": "text", "Gone": "Boolean"} {
+		for typ, column := range testkit.EachType(property, 1) {
+			if typ == want {
+				continue
+			}
+			t.Run(property+" "+typ, func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, setting{summary: true})
+				e := s.insert(t, "Sales", 1, 10)
+				s.drain(t)
+				k := keys.Stored("company", "~v|"+s.company.Key(member{ID: 1}).RowKey())
+				body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,%s}`, k.PartitionKey(), k.RowKey(), column)
+				_, err := s.account.Tables().NewClient("company").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+				testkit.NoError(t, err)
+				var de *table.DecodeError
+				if r, err := materialized.Verify(ctx, s.staff, &materialized.VerifyOptions{Repair: true}); !errors.As(err, &de) || de.Field != property {
+					t.Errorf("Verify: got report %+v, error %v; want a *DecodeError of %s", r, err, property)
+				}
+				testkit.NoError(t, s.staff.Merge(ctx, e, salary.Set(20)))
+				s.drain(t)
+				testkit.Expect(t, "members before the note is deleted", s.members(), "1:Sales:10")
+				raw, err := table.New(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
+				testkit.NoError(t, err)
+				testkit.NoError(t, table.RowsOf(raw.Engine(), false).DeleteAny(ctx, k))
+				s.Advance(time.Minute) // until the message is visible again
+				s.drain(t)
+				s.repair(t, "")
+				testkit.Expect(t, "members", s.members(), "1:Sales:20")
+			})
+		}
 	}
-	raw, err := table.New(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
-	testkit.NoError(t, err)
-	testkit.NoError(t, table.RowsOf(raw.Engine(), false).DeleteAny(ctx, k))
-	s.repair(t, "1 missing")
-	s.expectConsistent(t)
 }
 
 // TestDeletedTwice: another program has deleted a derived entity, and then its entity is deleted.

@@ -77,7 +77,7 @@ func (m *Reader) Rows() *table.Table[table.Row] { return m.rows }
 func (m *Reader) Get(ctx context.Context, k keys.Key) (any, error) {
 	t := m.rows.Engine()
 	fail := func(err error) (any, error) { return nil, table.ErrorOf(t.OpError("Get", k, err)) }
-	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
 		return fail(err)
 	}
 	ctx, end := t.Span(ctx, "Get")

@@ -16,7 +16,7 @@ func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
 }
 
 func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
-	if err := k.Err(); err != nil {
+	if err := engine.QueryErr(k); err != nil {
 		return false, h.opError("Exists", k, err)
 	}
 	q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1, Select: edm.PartitionKey + "," + edm.RowKey}

@@ -135,13 +135,9 @@ type Composite interface {
 	SetPropertyValues([]any) error
 }
 
-// usable returns an error if an entity may not be written by its ETag. entire asks that the whole row is known.
+// usable returns an error if an entity with a valid key may not be written by its ETag. entire asks that the whole row is known.
 func (e parts) usable(entire bool) error {
 	switch {
-	case e.value == nil:
-		return errNil
-	case e.key.Err() != nil:
-		return e.key.Err()
 	case e.doubtful:
 		return errDoubt
 	case e.part != nil && (entire || !versioned(*e.etag)):

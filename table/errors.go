@@ -149,12 +149,19 @@ func (e *ValueError) Unwrap() error { return e.Err }
 
 // DecodeError is a stored property that does not fit its field, or a response that cannot be read.
 type DecodeError struct {
-	Field  string // the property, or "" for the response as a whole
+	Field  string // the property, "" for the response as a whole, or "the JSON" for the argument of Row.UnmarshalJSON
 	Reason string
-	Err    error // the error of the field's own type, if that is the cause; it may contain data, so Error leaves it out
+	Err    error // the error of the field's own type, if that is the cause; it may contain data, so Error contains only a *ValueError
 }
 
-func (e *DecodeError) Error() string { return (*edm.DecodeError)(e).Error() }
+func (e *DecodeError) Error() string {
+	text := (*edm.DecodeError)(e).Error()
+	var ve *ValueError
+	if errors.As(e.Err, &ve) {
+		text += ": " + ve.Field + " " + ve.Reason
+	}
+	return text
+}
 
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }

@@ -26,7 +26,7 @@ func (h handle) getMany(ctx context.Context, ks []keys.Key, yield func(entity, e
 	var err error
 	defer func() { end(err) }()
 	for _, k := range ks {
-		if err = k.Err(); err != nil {
+		if err = engine.AddressErr(k); err != nil {
 			err = h.opError("GetMany", k, err)
 			yield(nil, err)
 			return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -12,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
 )
 
 // TestListSkip: a row that cannot be decoded ends a list, unless Query.Skip returns true. Then the row is counted, and the
@@ -41,6 +43,18 @@ func TestListSkip(t *testing.T) {
 	ids, err := list(table.Query[employee]{Partition: dept.Of("Sales")})
 	if got, want := fmt.Sprint(ids), "[1 2]"; got != want || !errors.As(err, &de) || de.Field != "Age" {
 		t.Errorf("without Skip: got %s, %v; want %s and a *DecodeError of Age", got, err, want)
+	}
+	if err == nil || !strings.HasSuffix(err.Error(), "(the list ends at this row; Query.Skip can leave it out)") || !strings.Contains(err.Error(), "staff('Sales','empid_000003'): property Age: ") {
+		t.Errorf("without Skip: got error %v; want one that names the row, the property and Query.Skip", err)
+	}
+	_, pageErr := staff.Page(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 5}, "")
+	ages, err := view.Of[struct{ Age int32 }](staff)
+	noError(t, err)
+	_, viewErr := table.Collect(ages.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}))
+	for method, err := range map[string]error{"Page": pageErr, "List of a view": viewErr} {
+		if err == nil || !strings.HasSuffix(err.Error(), "(the list ends at this row; Query.Skip can leave it out)") {
+			t.Errorf("%s without Skip: got error %v; want one that names Query.Skip", method, err)
+		}
 	}
 	for _, page := range []int{1, 2, 3, 1000} {
 		var skipped []string

@@ -21,7 +21,7 @@ func (h handle) spannedGet(ctx context.Context, k keys.Key) (_ entity, err error
 }
 
 func (h handle) get(ctx context.Context, method string, k keys.Key) (entity, error) {
-	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
 		return nil, h.opError(method, k, err)
 	}
 	r, in, err := h.engine.OpenRow(ctx, k)

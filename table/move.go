@@ -62,6 +62,8 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 	remove, insert, err := h.moving("Move", e, other, to)
 	switch a, b := h.engine.Mode.Outbox, other.engine.Mode.Outbox; {
 	case err != nil:
+	case p.key.Err() != nil: // the marks of a write over several partitions name the rows
+		err = p.key.Err()
 	case !h.engine.SameService(other.engine):
 		err = &ValueError{Field: "other", Reason: "is a table of another service; give one of the same client"}
 	case !other.engine.Knows(h.engine.Name):

@@ -144,8 +144,14 @@ func (op Op) on(e entity, use targetUse) {
 // of is begin for an entity that was read. Its content is the row before the operation; whole asks that it is known.
 func (h handle) of(method string, kind aztables.TransactionType, e entity, use targetUse, whole bool) (op Op, p parts) {
 	op, p = h.begin(method, kind, keys.Key{}), e.parts()
-	if op.op.Err = p.usable(whole); p.value == nil {
+	if p.value == nil {
+		op.op.Err = errNil
 		return op, p
+	}
+	if use == removes {
+		op.op.Err = either(h.mayDelete(*p.key), p.usable(whole))
+	} else {
+		op.op.Err = either(p.key.Err(), p.usable(whole))
 	}
 	op.op.Err = either(op.op.Err, p.decodeCopy())
 	op.op.Key, op.op.Match = *p.key, *p.etag
@@ -381,9 +387,18 @@ func (t *Table[T]) DeleteAnyOp(k keys.Key) Op { return t.h.removeAny(k) }
 
 func (h handle) removeAny(k keys.Key) Op {
 	op := h.begin("DeleteAny", aztables.TransactionTypeDelete, k)
-	op.op.Match, op.op.Err = azcore.ETagAny, k.Err()
+	op.op.Match, op.op.Err = azcore.ETagAny, h.mayDelete(k)
 	op.maintain()
 	return op
+}
+
+// mayDelete returns the error of a key whose row cannot be deleted. Maintainers cannot name an entity with an empty RowKey, and so such
+// an entity has no derived rows and no effects.
+func (h handle) mayDelete(k keys.Key) error {
+	if len(h.engine.Mode.Maintainers) > 0 {
+		return k.Err()
+	}
+	return engine.AddressErr(k)
 }
 
 // UpsertMode says what Upsert does with the other properties of a row that exists.

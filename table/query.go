@@ -49,8 +49,8 @@ type Query[T any] struct {
 
 	// Skip, if set, decides about each row that is one of T but cannot be read as T, for example because another program has stored
 	// a property with another type. It receives the key and the *OpError that would end the list. If it returns true, the row is
-	// left out and counted in Stats.Skipped. If it returns false, or is not set, the row ends the list. Count, and DeleteOps of a
-	// handle without maintainers, read keys alone: they do not call Skip, and count or delete such rows.
+	// left out and counted in Stats.Skipped. If it returns false, or is not set, the row ends the list. If it is not set, the error names
+	// it. Count, and DeleteOps of a handle without maintainers, read keys alone: they do not call Skip, and count or delete such rows.
 	Skip func(k keys.Key, err error) bool
 }
 

@@ -34,11 +34,11 @@ func (r *Row) UnmarshalJSON(b []byte) error {
 	in := edm.NewReader(b)
 	e, err := in.One()
 	if err != nil {
-		return public(err)
+		return ofJSON(err)
 	}
 	columns, err := in.Columns()
 	if err != nil {
-		return public(err)
+		return ofJSON(err)
 	}
 	if err := place(columns, engine.Find(columns, reserved.Parts).S); err != nil {
 		return public(err)
@@ -46,6 +46,14 @@ func (r *Row) UnmarshalJSON(b []byte) error {
 	columns = engine.Without(columns, reserved.Parts)
 	*r = Row{Key: keys.Stored(e.PartitionKey, e.RowKey), columns: columns}
 	return nil
+}
+
+// ofJSON returns the error of a text that is no response.
+func ofJSON(err error) error {
+	if de, is := err.(*edm.DecodeError); is && de.Field == "" {
+		return &DecodeError{Field: "the JSON", Reason: de.Reason, Err: de.Err}
+	}
+	return public(err)
 }
 
 // placesOf returns which columns are in which parts, as in "1 Day000 Day001,2 Day200", "" if all are in the head.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -14,7 +15,7 @@ func (t *Table[T]) GetRow(ctx context.Context, k keys.Key) (*Row, error) { retur
 func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 	ctx, end := h.engine.Span(ctx, "GetRow")
 	defer func() { end(err) }()
-	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
 		return nil, h.opError("GetRow", k, err)
 	}
 	r, err := h.engine.Get(ctx, k)

@@ -189,12 +189,17 @@ func (s *shape) versionOf(r *edm.Reader) (v int, mine bool, err error) {
 	switch {
 	case err != nil:
 		return 0, true, err
-	case n.Kind != edm.Absent && n.Kind != edm.Int32 && n.Kind != edm.Int64:
-		return 0, true, &DecodeError{Field: reserved.Version, Reason: "is no number"}
-	case n.I > int64(s.version) || n.I < 0:
-		return 0, true, &VersionError{s.name, int(n.I), s.version}
+	case n.Kind == edm.Absent:
+		return 0, true, nil
 	}
-	return int(n.I), true, nil
+	stored, whole := n.Whole()
+	switch {
+	case !whole:
+		return 0, true, &DecodeError{Field: reserved.Version, Reason: fmt.Sprintf("is %s, not a whole number", n.Kind)}
+	case stored > int64(s.version) || stored < 0:
+		return 0, true, &VersionError{s.name, int(stored), s.version}
+	}
+	return int(stored), true, nil
 }
 
 // outdated reports whether rows of a version must be changed.

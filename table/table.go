@@ -190,8 +190,8 @@ func (t *Table[T]) Name() string {
 // *keys.KeyError for a value that its layout cannot encode, and for a key that the schema does not bind.
 func (t *Table[T]) Key(v T) keys.Key { return t.h.shape.keyOf(&v) }
 
-// Ensure creates the table unless it exists. 1 request, sent again if its outcome is unknown; idempotent. A name that was
-// deleted less than a minute ago is refused by the service with TableBeingDeleted.
+// Ensure creates the table unless it exists. 1 request, sent again if its outcome is unknown; idempotent. While a
+// table of this name is being deleted, 40 s or more, Ensure fails with ErrTableNotFound and the code TableBeingDeleted.
 func (t *Table[T]) Ensure(ctx context.Context) error { return public(t.h.engine.Ensure(ctx)) }
 
 // Repaired returns how many derived rows were missing or changed, and were repaired by a write of their entity. It counts for this

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/view"
 )
@@ -372,5 +374,36 @@ func TestRowsAreEntities(t *testing.T) {
 	}
 	if _, err := people.Entity(nil); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
+	}
+}
+
+// TestStoredVersionTypes: the version of a row is a whole number of any type of numbers. Another type is an error that names it.
+func TestStoredVersionTypes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for typ, column := range testkit.EachType("_v", 1) {
+		s := storagetest.New(nil)
+		schema := table.Schema[lodger]{Partition: lodgerSchema.Partition, Row: lodgerSchema.Row, Version: 2, Upgrade: map[int]func(*table.Row) error{1: func(r *table.Row) error { return r.Set("Name", "upgraded") }}}
+		lodgers, err := table.New(serviceOf(t, s), "lodgers", schema, nil)
+		noError(t, err)
+		noError(t, lodgers.Ensure(ctx))
+		_, err = s.Tables().NewClient("lodgers").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r",`+column+`}`), nil)
+		noError(t, err)
+		e, err := lodgers.Get(ctx, keys.Stored("p", "r"))
+		var de *table.DecodeError
+		switch typ {
+		case "Int32", "Int64", "whole Double":
+			if err != nil || e.Value.Name != "upgraded" {
+				t.Errorf("%s: got %v, error %v; want an upgraded entity", typ, e, err)
+			}
+		case "Double":
+			if !errors.As(err, &de) || !strings.HasSuffix(err.Error(), "property _v is Edm.Double, not a whole number") {
+				t.Errorf("%s: got error %v; want one that ends with: property _v is Edm.Double, not a whole number", typ, err)
+			}
+		default:
+			if !errors.As(err, &de) || de.Field != "_v" {
+				t.Errorf("%s: got error %v; want a *DecodeError of _v", typ, err)
+			}
+		}
 	}
 }

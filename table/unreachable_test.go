@@ -134,3 +134,57 @@ func TestUnreachableOrCancelled(t *testing.T) {
 		t.Errorf("got %q; want %q in it", got, want)
 	}
 }
+
+// TestNotImplemented: a 501 of the service is its refusal of an operation that it does not have: the text does not say that it was not
+// reached, and the request is not sent again. A proxy's 501 has no error code, and says nothing about the service.
+func TestNotImplemented(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		k := keys.Stored("p", "r")
+		for method, do := range map[string]func(*table.Table[table.Row]) error{
+			"Get": func(rows *table.Table[table.Row]) error { return second(rows.Get(ctx, k)) },
+			"Count": func(rows *table.Table[table.Row]) error {
+				return second(rows.Count(ctx, table.Query[table.Row]{TableScan: true}))
+			},
+			"InsertAt": func(rows *table.Table[table.Row]) error { return second(rows.InsertAt(ctx, k, new(table.Row))) },
+			"Transact": func(rows *table.Table[table.Row]) error {
+				return second(table.Transact(ctx, rows.InsertAtOp(k, new(table.Row)), rows.InsertAtOp(keys.Stored("p", "s"), new(table.Row))))
+			},
+			"Ensure": func(rows *table.Table[table.Row]) error { return rows.Ensure(ctx) },
+		} {
+			rows, s := unreachable(t)
+			s.Count()
+			s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(501, "NotImplemented") })
+			err := do(rows)
+			if n := s.Count().Total(); err == nil || errors.Is(err, table.ErrUnreachable) || errors.Is(err, table.ErrUnknownOutcome) || !strings.HasSuffix(err.Error(), "NotImplemented: the service answered 501") || n != 1 {
+				t.Errorf("%s: got error %v after %d requests; want one that ends with NotImplemented: the service answered 501, after 1", method, err, n)
+			}
+			s.SetFaults(func(storagetest.Request) storagetest.Fault {
+				return storagetest.RefuseInTransaction(501, "NotImplemented")
+			})
+			if err := do(rows); errors.Is(err, table.ErrUnreachable) || errors.Is(err, table.ErrUnknownOutcome) || s.Count().Total() != 1 {
+				t.Errorf("%s with a 501 inside of a transaction: got error %v; want neither ErrUnreachable nor ErrUnknownOutcome, and 1 request", method, err)
+			}
+			s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(501, "") })
+			if err := do(rows); !errors.Is(err, table.ErrUnreachable) && !errors.Is(err, table.ErrUnknownOutcome) {
+				t.Errorf("%s by a proxy: got error %v; want ErrUnreachable or ErrUnknownOutcome", method, err)
+			}
+		}
+	})
+}
+
+// TestBeingDeletedText: an operation on a table that is being deleted says so, and when it may be repeated.
+func TestBeingDeletedText(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rows, s := unreachable(t)
+	s.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Refuse(409, "TableBeingDeleted") })
+	const want = "TableBeingDeleted: the table is being deleted; the service refuses its name for 40 s or more, so try again later"
+	_, terr := table.Transact(ctx, rows.InsertAtOp(keys.Stored("p", "r"), new(table.Row)), rows.InsertAtOp(keys.Stored("p", "s"), new(table.Row)))
+	for method, err := range map[string]error{"Ensure": rows.Ensure(ctx), "InsertAt": second(rows.InsertAt(ctx, keys.Stored("p", "r"), new(table.Row))), "Transact": terr} {
+		if !errors.Is(err, table.ErrTableNotFound) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got error %v; want ErrTableNotFound with the text %q at its end", method, err, want)
+		}
+	}
+}

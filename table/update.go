@@ -27,6 +27,9 @@ func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error
 func (h handle) update(ctx context.Context, k keys.Key, change func(value any) error) (_ entity, err error) {
 	ctx, end := h.engine.Span(ctx, "Update")
 	defer func() { end(err) }()
+	if err := k.Err(); err != nil {
+		return nil, h.opError("Update", k, err)
+	}
 	conflicts, log := h.engine.Options.Conflicts(), h.engine.Log("Update", k)
 	var current *engine.Row // as it was read after the last conflict
 	for {

@@ -106,7 +106,7 @@ func (v *View[P, T]) List(ctx context.Context, q table.Query[T]) iter.Seq2[*Proj
 // Get returns the properties of P of one row. Errors: table.ErrNotFound, table.ErrTableNotFound, *keys.KeyError,
 // *table.DecodeError. Requests: 1, a point query, because the SDK's own Get has no $select.
 func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (*Projection[P], error) {
-	if err := k.Err(); err != nil {
+	if err := engine.QueryErr(k); err != nil {
 		return nil, v.v.getError(k, err)
 	}
 	for p, err := range v.List(ctx, table.Query[T]{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1}) {

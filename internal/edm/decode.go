@@ -181,7 +181,7 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 			continue
 		}
 		if err := v.FieldByIndex(f.path).Addr().Interface().(Composite).SetPropertyValues(values); err != nil {
-			return &DecodeError{Field: f.name, Reason: "SetPropertyValues refuses the properties", Err: err}
+			return &DecodeError{Field: f.name, Reason: "cannot be read from its properties", Err: err}
 		}
 	}
 	return nil

@@ -72,8 +72,11 @@ type DecodeError struct {
 func (e *DecodeError) Unwrap() error { return e.Err }
 
 func (e *DecodeError) Error() string {
-	if e.Field == "" {
+	switch {
+	case e.Field == "":
 		return sentence("the response", e.Reason)
+	case strings.Contains(e.Field, " "): // no property
+		return sentence(e.Field, e.Reason)
 	}
 	return sentence("property "+e.Field, e.Reason)
 }

@@ -103,7 +103,8 @@ func appendEscaped(b []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if isSeparator(s, i) {
-			b = append(append(b, s[from:i]...), '\\', 'u', '2', '0', '2', '8'+s[i+2]-0xA8)
+			b = append(b, s[from:i]...)
+			b = append(b, '\\', 'u', '2', '0', '2', '8'+s[i+2]-0xA8)
 			from = i + 3
 			continue
 		}
@@ -160,8 +161,7 @@ func lengthOf(v *Value) int {
 func surplus(s string) int {
 	n := 0
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '<', c == '>', c == '&':
+		if c := s[i]; c == '<' || c == '>' || c == '&' {
 			n += 5
 		}
 	}

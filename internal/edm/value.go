@@ -94,6 +94,22 @@ func (v Value) asNumber(k Kind) Value {
 	return Value{Kind: k, I: n}
 }
 
+// maxWhole is the greatest number up to which a Double has each whole number.
+const maxWhole = 1 << 53
+
+// Whole returns a whole number of any type of numbers. ok is false for other values, and for a Double that may have been rounded.
+func (v Value) Whole() (n int64, ok bool) {
+	switch v.Kind {
+	case Int32, Int64:
+		return v.I, true
+	case Double:
+		if math.Abs(v.F) <= maxWhole && v.F == math.Trunc(v.F) {
+			return int64(v.F), true
+		}
+	}
+	return 0, false
+}
+
 // ValueOf is the inverse of Any. It also accepts an int, the type of a literal in code, as an Int64, and the types of the SDK.
 func ValueOf(x any) (Value, error) {
 	switch x := x.(type) {

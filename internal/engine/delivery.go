@@ -46,7 +46,7 @@ func (d *delivery) page(r *edm.Reader) error {
 			if !d.pager.q.WithoutJSON {
 				in.JSON = of.Keep()
 			}
-			mine, err = d.lister.Read(of, in)
+			mine, err = d.read(of, in)
 		}
 		return d.give(in, mine, err, r.AtEnd())
 	})
@@ -70,6 +70,15 @@ func (d *delivery) committed(r *edm.Reader, in edm.Entity) (*edm.Reader, edm.Ent
 func (d *delivery) wants(in edm.Entity) bool {
 	d.err = d.pager.table.OpError(d.method, keys.Key{}, d.pager.unasked(in))
 	return d.err == nil && d.pager.wants(in)
+}
+
+// read lets the Lister read a row. The error of a row that ends the list names the way out.
+func (d *delivery) read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
+	mine, err = d.lister.Read(r, in)
+	if err != nil && d.pager.q.Skip == nil {
+		err = &Explained{Err: err, Explanation: "the list ends at this row; Query.Skip can leave it out"}
+	}
+	return mine, err
 }
 
 // give hands out the row that the Lister has read. last reports that it is the last of its page. give reports whether the list goes
@@ -142,7 +151,7 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 		if a.gone {
 			return true
 		}
-		mine, err := d.lister.Read(edm.ReadColumns(a.entity, a.entity.Columns), a.entity)
+		mine, err := d.read(edm.ReadColumns(a.entity, a.entity.Columns), a.entity)
 		return d.give(a.entity, mine, err, i == len(all) && readToEnd)
 	})
 	return broken

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"encoding/xml"
@@ -119,9 +120,26 @@ type OpError struct {
 func (e *OpError) Error() string { return "table: " + e.Op + ": " + Brief(e.Err) }
 func (e *OpError) Unwrap() error { return e.Err }
 
+// AddressErr returns the error of a key by which no row can be read or deleted. A row with an empty RowKey can be, because other programs
+// store such rows. Writes check keys.Key.Err. Errors: *keys.KeyError.
+func AddressErr(k keys.Key) error {
+	if k.PartitionKey() == "" {
+		return k.Err()
+	}
+	return QueryErr(k)
+}
+
+// QueryErr is AddressErr for a query, which also finds a row with an empty PartitionKey.
+func QueryErr(k keys.Key) error {
+	if err := k.Partition().Err(); err != nil {
+		return err
+	}
+	return keys.Stored(cmp.Or(k.PartitionKey(), "p"), cmp.Or(k.RowKey(), "r")).Err()
+}
+
 // readable is a key for an error, or none if the error is about the key.
 func readable(k keys.Key) keys.Key {
-	if k.Err() != nil {
+	if QueryErr(k) != nil {
 		return keys.Key{}
 	}
 	return k
@@ -173,6 +191,9 @@ func (e tableError) Unwrap() error { return e.error }
 type Condition struct{ Is, Cause error }
 
 func (c *Condition) Error() string {
+	if beingDeleted(c.Cause) {
+		return "the table is being deleted; the service refuses its name for 40 s or more, so try again later"
+	}
 	if of, is := c.Cause.(tableError); is {
 		return c.Is.Error() + ": " + of.table
 	}
@@ -190,6 +211,12 @@ func (c *Condition) Error() string {
 }
 
 func (c *Condition) Unwrap() []error { return []error{c.Is, c.Cause} }
+
+// beingDeleted reports whether an error is that of a table that was dropped, and that the service has not deleted yet.
+func beingDeleted(err error) bool {
+	var re *azcore.ResponseError
+	return errors.As(err, &re) && re.ErrorCode == "TableBeingDeleted"
+}
 
 // cause returns what is behind a condition.
 func cause(err error) error {

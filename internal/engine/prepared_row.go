@@ -74,23 +74,19 @@ func (p *preparation) body() (edm.Body, error) {
 // preparationOf reads a preparation from its row.
 func preparationOf(r *Row) (*preparation, error) {
 	p := &preparation{key: r.Key, etag: r.ETag}
-	if v := Find(r.Columns, reserved.Version); v.Kind != edm.Int32 || v.I != preparationVersion {
-		return nil, &VersionError{"preparation", int(v.I), preparationVersion}
+	if err := checkVersion(r, "preparation", preparationVersion); err != nil {
+		return nil, err
 	}
 	p.over = Find(r.Columns, stateProperty).S == preparationOver
 	p.home.Table, p.home.Partition, _ = strings.Cut(Find(r.Columns, homeProperty).S, "/")
 	if err := CheckTableName(p.home.Table); err != nil {
 		return nil, &DecodeError{Field: homeProperty, Reason: "names no table"}
 	}
-	var text strings.Builder
-	for n := 0; ; n++ {
-		part := Find(r.Columns, partName(preparedProperty, n))
-		if part.Kind != edm.String {
-			break
-		}
-		text.WriteString(part.S)
+	text, err := longText(r, preparedProperty)
+	if err != nil {
+		return nil, err
 	}
-	if text.Len() > 0 && json.Unmarshal([]byte(text.String()), &p.rows) != nil {
+	if text != "" && json.Unmarshal([]byte(text), &p.rows) != nil {
 		return nil, &DecodeError{Field: preparedProperty, Reason: "is not the JSON of prepared rows"}
 	}
 	if len(p.rows) >= maxOperations {

@@ -125,12 +125,8 @@ func parts(s string, most int) (all []string) {
 // recordOf reads a commit record from its row.
 func recordOf(r *Row) (*Record, error) {
 	rec := &Record{Partition: r.Key.PartitionKey(), OperationID: strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord), ETag: r.ETag}
-	if v := Find(r.Columns, reserved.Version); v.Kind != edm.Int32 || v.I != recordVersion {
-		n := 0
-		if v.Kind == edm.Int32 {
-			n = int(v.I)
-		}
-		return nil, &VersionError{"commit record", n, recordVersion}
+	if err := checkVersion(r, "commit record", recordVersion); err != nil {
+		return nil, err
 	}
 	state := Find(r.Columns, stateProperty)
 	for s := RecordPending; s <= RecordAborted; s++ {
@@ -141,23 +137,44 @@ func recordOf(r *Row) (*Record, error) {
 	if rec.State == 0 {
 		return nil, &DecodeError{Field: stateProperty, Reason: "is none of pending, done and aborted"}
 	}
-	var text strings.Builder
-	for n := 0; ; n++ {
-		part := Find(r.Columns, partName(effectsProperty, n))
-		if part.Kind != edm.String {
-			break
-		}
-		text.WriteString(part.S)
+	text, err := longText(r, effectsProperty)
+	if err != nil {
+		return nil, err
 	}
-	if text.Len() == 0 {
+	if text == "" {
 		return rec, nil
 	}
 	var stored []storedEffect
-	if err := json.Unmarshal([]byte(text.String()), &stored); err != nil {
+	if err := json.Unmarshal([]byte(text), &stored); err != nil {
 		return nil, &DecodeError{Field: effectsProperty, Reason: "is not the JSON of effects"}
 	}
 	for _, e := range stored {
 		rec.Effects = append(rec.Effects, Effect{e.Kind, e.Version, e.Row, e.Payload, e.Table, e.Partition})
 	}
 	return rec, nil
+}
+
+// checkVersion returns the error of a row of the library whose format this program does not read.
+func checkVersion(r *Row, format string, want int64) error {
+	n, whole := Find(r.Columns, reserved.Version).Whole()
+	if !whole || n != want {
+		return &VersionError{format, int(n), int(want)}
+	}
+	return nil
+}
+
+// longText returns the text whose parts a row contains.
+func longText(r *Row, property string) (string, error) {
+	var text strings.Builder
+	for n := 0; ; n++ {
+		name := partName(property, n)
+		switch part := Find(r.Columns, name); part.Kind {
+		case edm.Absent:
+			return text.String(), nil
+		case edm.String:
+			text.WriteString(part.S)
+		default:
+			return "", &DecodeError{Field: name, Reason: fmt.Sprintf("is %s, not %s: another program has stored it", part.Kind, edm.String)}
+		}
+	}
 }

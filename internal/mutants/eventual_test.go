@@ -130,6 +130,10 @@ func TestEventual(t *testing.T) {
 	mutants.Run(t, "./commit", []mutants.Mutant{
 		{Name: "a commit record is marked as done unconditionally", File: "internal/engine/record_list.go",
 			Old: "Match: rec.ETag, StoresID: true", New: "Match: `*`, StoresID: true", Test: "TestCompletingRaces"},
+		{Name: "a record whose effects have another type has none", File: "internal/engine/record_format.go",
+			Old: "		default:\n			return \"\", &DecodeError{Field: name,", New: "		default:\n			return text.String(), nil\n			return \"\", &DecodeError{Field: name,", Test: "TestStoredTypes"},
+		{Name: "a version that was imported as another type of numbers is not read", File: "internal/engine/record_format.go",
+			Old: "	if !whole || n != want {\n", New: "	if !whole || n != want || Find(r.Columns, reserved.Version).Kind != edm.Int32 {\n", Test: "TestStoredTypes"},
 		{Name: "an effect is completed unconditionally", File: "internal/engine/completing.go",
 			Old: "Match: c.Record.ETag", New: "Match: `*`", Test: "TestCompletingRaces"},
 	})

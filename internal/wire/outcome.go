@@ -51,7 +51,7 @@ func StatusOutcome(status int) Outcome {
 	switch {
 	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests:
 		return Unknown
-	case status >= 400 && status < 500:
+	case status >= 400 && status < 500, status == http.StatusNotImplemented:
 		return Refused
 	}
 	return Unknown
@@ -78,6 +78,8 @@ func unavailable(re *azcore.ResponseError) bool {
 	switch s := re.StatusCode; {
 	case s == http.StatusRequestEntityTooLarge: // a proxy's limit, which the same request will exceed again
 		return false
+	case s == http.StatusNotImplemented: // the service does not have the operation; without an error code, a proxy does not
+		return re.ErrorCode == ""
 	case s >= 500, s >= 300 && s < 400 && s != http.StatusNotModified, re.ErrorCode == "":
 		return true
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired, s == http.StatusRequestTimeout, s == http.StatusTooManyRequests:

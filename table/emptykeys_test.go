@@ -1,0 +1,280 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
+)
+
+// lodger has any keys, as tables of other programs have them.
+type lodger struct{ P, R, Name string }
+
+var lodgerSchema = table.Schema[lodger]{
+	Partition: keys.BindRaw(func(l *lodger) *string { return &l.P }),
+	Row:       keys.BindRaw(func(l *lodger) *string { return &l.R }),
+}
+
+var lodgerName = table.FieldOf(func(l *lodger) *string { return &l.Name })
+
+// newLodgers returns a table with a row for each key, of a client with the options of the library or of a bare one.
+func newLodgers(t *testing.T, bare bool, all ...keys.Key) (*table.Table[lodger], *storagetest.Service) {
+	t.Helper()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	var service table.Service = s.Tables()
+	if !bare {
+		acc, err := account.FromTransport(s, nil)
+		testkit.NoError(t, err)
+		service = acc.Tables()
+	}
+	lodgers, err := table.New(service, "lodgers", lodgerSchema, nil)
+	testkit.NoError(t, err)
+	testkit.NoError(t, lodgers.Ensure(ctx))
+	for _, k := range all {
+		body := `{"PartitionKey":"` + k.PartitionKey() + `","RowKey":"` + k.RowKey() + `","Name":"Jones"}`
+		_, err := s.Tables().NewClient("lodgers").AddEntity(ctx, []byte(body), nil)
+		testkit.NoError(t, err)
+	}
+	s.Count()
+	return lodgers, s
+}
+
+// TestEmptyRowKey: a row with an empty RowKey, which other programs store, is read and deleted in each way, and never written.
+func TestEmptyRowKey(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	k := keys.Stored("p", "")
+	for client, bare := range map[string]bool{"a client of package account": false, "a bare client": true} {
+		reads := map[string]func(*table.Table[lodger]) (string, error){
+			"Get": func(l *table.Table[lodger]) (string, error) {
+				e, err := l.Get(ctx, k)
+				if err != nil {
+					return "", err
+				}
+				return e.Value.Name, nil
+			},
+			"GetRow": func(l *table.Table[lodger]) (string, error) {
+				r, err := l.GetRow(ctx, k)
+				if err != nil {
+					return "", err
+				}
+				name, _ := r.Get("Name")
+				return name.(string), nil
+			},
+			"GetMany": func(l *table.Table[lodger]) (name string, err error) {
+				for e, failed := range l.GetMany(ctx, k) {
+					if err = failed; err == nil {
+						name = e.Value.Name
+					}
+				}
+				return name, err
+			},
+			"Exists": func(l *table.Table[lodger]) (string, error) {
+				is, err := l.Exists(ctx, k)
+				return map[bool]string{true: "Jones"}[is], err
+			},
+			"Get of a view": func(l *table.Table[lodger]) (string, error) {
+				names, err := view.Of[struct{ Name string }](l)
+				testkit.NoError(t, err)
+				p, err := names.Get(ctx, k)
+				if err != nil {
+					return "", err
+				}
+				return p.Value.Name, nil
+			},
+		}
+		for name, read := range reads {
+			lodgers, s := newLodgers(t, bare, k, keys.Stored("p", "r"))
+			got, err := read(lodgers)
+			if n := s.Count().Total(); err != nil || got != "Jones" || n != 1 {
+				t.Errorf("%s by %s: got %q, error %v and %d requests; want Jones and 1 request", name, client, got, err, n)
+			}
+		}
+		deletes := map[string]func(*table.Table[lodger]) error{
+			"DeleteAny": func(l *table.Table[lodger]) error { return l.DeleteAny(ctx, k) },
+			"Transact": func(l *table.Table[lodger]) error {
+				_, err := table.Transact(ctx, l.DeleteAnyOp(k), l.DeleteAnyOp(keys.Stored("p", "s")))
+				return err
+			},
+			"Delete": func(l *table.Table[lodger]) error {
+				e, err := l.Get(ctx, k)
+				if err != nil {
+					return err
+				}
+				return l.Delete(ctx, e)
+			},
+			"bulk.Delete": func(l *table.Table[lodger]) error {
+				_, err := bulk.Delete(ctx, l, table.Query[lodger]{TableScan: true}, nil)
+				return err
+			},
+			"Rekey": func(l *table.Table[lodger]) error {
+				e, err := l.Get(ctx, k)
+				if err != nil {
+					return err
+				}
+				e.Value.R = "named"
+				return l.Rekey(ctx, e)
+			},
+		}
+		for name, remove := range deletes {
+			lodgers, s := newLodgers(t, bare, k, keys.Stored("p", "s"))
+			if err := remove(lodgers); err != nil {
+				t.Errorf("%s by %s: got error %v; want none", name, client, err)
+			}
+			for _, row := range s.Rows("lodgers") {
+				if row.RowKey == "" {
+					t.Errorf("%s by %s: got row %v; want none with an empty RowKey", name, client, row)
+				}
+			}
+		}
+		writes := map[string]func(*table.Table[lodger], *table.Entity[lodger]) error{
+			"Insert": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
+				_, err := l.Insert(ctx, &e.Value)
+				return err
+			},
+			"InsertAt": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
+				_, err := l.InsertAt(ctx, k, &e.Value)
+				return err
+			},
+			"Upsert": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
+				_, err := l.Upsert(ctx, &e.Value, table.ReplaceExisting)
+				return err
+			},
+			"Replace":    func(l *table.Table[lodger], e *table.Entity[lodger]) error { return l.Replace(ctx, e) },
+			"ReplaceAny": func(l *table.Table[lodger], e *table.Entity[lodger]) error { return l.ReplaceAny(ctx, e) },
+			"Merge": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
+				return l.Merge(ctx, e, lodgerName.Set("Cao"))
+			},
+			"MergeAny": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
+				return l.MergeAny(ctx, k, lodgerName.Set("Cao"))
+			},
+			"Touch": func(l *table.Table[lodger], e *table.Entity[lodger]) error { return l.Touch(ctx, e) },
+			"Update": func(l *table.Table[lodger], e *table.Entity[lodger]) error {
+				_, err := l.Update(ctx, k, func(*lodger) error { return nil })
+				return err
+			},
+		}
+		for name, write := range writes {
+			lodgers, s := newLodgers(t, bare, k)
+			e, err := lodgers.Get(ctx, k)
+			testkit.NoError(t, err)
+			s.Count()
+			var ke *keys.KeyError
+			if err := write(lodgers, e); !errors.As(err, &ke) || !strings.Contains(ke.Reason, "is empty") || s.Count().Total() != 0 {
+				t.Errorf("%s by %s: got error %v; want a *keys.KeyError that says \"is empty\", and no request", name, client, err)
+			}
+		}
+	}
+}
+
+// TestEmptyRowKeyPages: pages of one row, each by the token of the page before, reach rows with empty keys and the rows behind them.
+func TestEmptyRowKeyPages(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	all := []keys.Key{keys.Stored("", ""), keys.Stored("", "r"), keys.Stored("p", ""), keys.Stored("p", "r")}
+	lodgers, _ := newLodgers(t, false, all...)
+	var got []keys.Key
+	token := ""
+	for range len(all) + 1 {
+		page, err := lodgers.Page(ctx, table.Query[lodger]{TableScan: true, Limit: 1}, token)
+		testkit.NoError(t, err)
+		for _, e := range page.Entities {
+			got = append(got, e.Key)
+		}
+		if token = page.Token; token == "" {
+			break
+		}
+	}
+	testkit.Expect(t, "rows of all pages", got, all)
+	n, err := lodgers.Count(ctx, table.Query[lodger]{TableScan: true})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "count", n, len(all))
+}
+
+// TestEmptyPartitionKey: a row with an empty PartitionKey is listed and found by queries. The SDK sends no other request for it, and the
+// error says so.
+func TestEmptyPartitionKey(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	k := keys.Stored("", "r")
+	lodgers, s := newLodgers(t, false, k, keys.Stored("p", ""), keys.Stored("p", "r"))
+	listed, err := table.Collect(lodgers.List(ctx, table.Query[lodger]{Partition: k.Partition()}))
+	if err != nil || len(listed) != 1 || listed[0].Key != k {
+		t.Errorf("List: got %v, error %v; want the row %v", listed, err, k)
+	}
+	if is, err := lodgers.Exists(ctx, k); err != nil || !is {
+		t.Errorf("Exists: got %v, error %v; want true", is, err)
+	}
+	const want = "PartitionKey: key is empty: the SDK lists and inserts such rows, and cannot get, change or delete one"
+	for name, err := range map[string]error{
+		"Get":       second(lodgers.Get(ctx, k)),
+		"GetRow":    second(lodgers.GetRow(ctx, k)),
+		"Delete":    lodgers.Delete(ctx, listed[0]),
+		"DeleteAny": lodgers.DeleteAny(ctx, k),
+		"bulk":      second(bulk.Delete(ctx, lodgers, table.Query[lodger]{TableScan: true}, nil)),
+	} {
+		var ke *keys.KeyError
+		if !errors.As(err, &ke) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v; want a *keys.KeyError with the text %q", name, err, want)
+		}
+	}
+	skipped := 0
+	result, err := bulk.Delete(ctx, lodgers, table.Query[lodger]{TableScan: true}, &bulk.Options{Skip: func(int, error) bool { skipped++; return true }})
+	if err != nil || skipped != 1 || result.Skipped != 1 || len(s.Rows("lodgers")) != 1 {
+		t.Errorf("bulk.Delete with Skip: got %+v, error %v and %d rows left; want 1 skipped row, which is left", result, err, len(s.Rows("lodgers")))
+	}
+}
+
+// TestEmptyRowKeyMaintained: a handle with maintainers reads such a row, and does not delete it: no derived row can name it.
+func TestEmptyRowKeyMaintained(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	k := keys.Stored("p", "")
+	plain, s := newLodgers(t, false, k)
+	lodgers, err := maintain.With(plain, &nothing{})
+	testkit.NoError(t, err)
+	e, err := lodgers.Get(ctx, k)
+	testkit.NoError(t, err)
+	s.Count()
+	for name, err := range map[string]error{"Delete": lodgers.Delete(ctx, e), "DeleteAny": lodgers.DeleteAny(ctx, k)} {
+		var ke *keys.KeyError
+		if !errors.As(err, &ke) || !strings.Contains(ke.Reason, "by a handle without maintainers") {
+			t.Errorf("%s: got error %v; want a *keys.KeyError that names a handle without maintainers", name, err)
+		}
+	}
+	testkit.Expect(t, "requests", s.Count().Total(), 0)
+}
+
+// TestEmptyRowKeyMoved: such a row does not move to another partition, since the marks of that write could not name it.
+func TestEmptyRowKeyMoved(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	plain, s := newLodgers(t, false, keys.Stored("p", ""))
+	lodgers, err := maintain.WithOutbox(plain, &memoryOutbox{})
+	testkit.NoError(t, err)
+	e, err := lodgers.Get(ctx, keys.Stored("p", ""))
+	testkit.NoError(t, err)
+	s.Count()
+	e.Value.P, e.Value.R = "q", "named"
+	var ke *keys.KeyError
+	if err := lodgers.Move(ctx, e); !errors.As(err, &ke) || ke.Key != "RowKey" || s.Count().Total() != 0 {
+		t.Errorf("Move: got error %v; want a *keys.KeyError of the RowKey, and no request", err)
+	}
+}
+
+// nothing is a maintainer without derived rows.
+type nothing struct{}
+
+func (*nothing) Name() string                                                             { return "nothing" }
+func (*nothing) MaxRows() int                                                             { return 0 }
+func (*nothing) Maintain(context.Context, *maintain.Plan, *maintain.Change[lodger]) error { return nil }
