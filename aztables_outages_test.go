@@ -20,8 +20,10 @@ import (
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
@@ -37,9 +39,11 @@ type outage struct {
 	plain   *table.Table[Employee]
 	indexed *table.Table[Employee]
 	sending *table.Table[Employee] // with effects
+	spread  *table.Table[Employee] // with indexes in other partitions
 	jones   *table.Entity[Employee]
 	out     *eventual.Outbox
 	photos  *largeentity.Store
+	lines   *logtail.Log[Employee]
 	events  *bloblog.Log[Employee]
 	log     *bloblog.Writer[Employee]
 	poison  *eventual.PoisonQueue
@@ -68,6 +72,12 @@ func newOutageOf(t *testing.T, service *storagetest.Service, s services) *outage
 	fatal(t, err)
 	x.sending, err = maintain.WithOutbox(x.plain, x.out, eventual.OnChange("badge", func(*maintain.Change[Employee]) (string, bool) { return "new", true }))
 	fatal(t, err)
+	unique := index.New("unique", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Unique: index.Global})
+	elsewhere := index.New("elsewhere", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{Inline: true}})
+	x.spread, err = index.Attach(x.sending, unique, elsewhere)
+	fatal(t, err)
+	x.lines, err = logtail.New[Employee](s.Tables(), "lines", nil)
+	fatal(t, err)
 	x.photos, err = largeentity.NewStore(s.Container("photos"), "staff", nil)
 	fatal(t, err)
 	x.events, err = bloblog.New[Employee](s.Container("events"), nil)
@@ -78,7 +88,7 @@ func newOutageOf(t *testing.T, service *storagetest.Service, s services) *outage
 	fatal(t, err)
 	x.cold, err = blobarchive.New(s.Container("cold"), nil)
 	fatal(t, err)
-	fatal(t, errors.Join(x.plain.Ensure(ctx), x.out.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
+	fatal(t, errors.Join(x.plain.Ensure(ctx), x.out.Ensure(ctx), index.Ensure(ctx, x.spread), x.lines.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
 	fatal(t, kitInsert(ctx, x.plain))
 	fatal(t, errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx)))
 	fatal(t, x.cold.Put(ctx, archivedJones, ""))
@@ -109,6 +119,30 @@ var outageMethods = []struct {
 		}
 		return sdkOutageTransaction(ctx, x)
 	}},
+	{"Insert, unique everywhere", false, func(ctx context.Context, x *outage) error { _, err := x.spread.Insert(ctx, smith); return err }, sdkOutageTwoTransactions},
+	{"Move", false, func(ctx context.Context, x *outage) error {
+		x.jones.Value.Department = "Marketing"
+		return x.sending.Move(ctx, x.jones)
+	}, func(ctx context.Context, x *outage) error {
+		return errors.Join(sdkOutageInsert(ctx, x), sdkOutageDelete(ctx, x))
+	}},
+	{"Rekey", false, func(ctx context.Context, x *outage) error {
+		x.jones.Value.ID = "000299"
+		return x.plain.Rekey(ctx, x.jones)
+	}, sdkOutageTransaction},
+	{"InPartition", true, func(ctx context.Context, x *outage) error {
+		_, err := table.InPartition(ctx, keys.Raw("Sales"), func(tx *table.Tx) error {
+			e, err := table.GetIn(tx, x.indexed, keys.Raw(jones.RowKey()))
+			if err != nil {
+				return err
+			}
+			e.Value.Age++
+			tx.Do(x.indexed.ReplaceOp(e))
+			return nil
+		})
+		return err
+	}, sdkOutageTransaction},
+	{"logtail", false, func(ctx context.Context, x *outage) error { _, err := x.lines.Append(ctx, smith); return err }, sdkOutageTransaction},
 	{"Upsert", false, func(ctx context.Context, x *outage) error {
 		_, err := x.plain.Upsert(ctx, smith, table.ReplaceExisting)
 		return err
@@ -207,6 +241,10 @@ func sdkOutageTransaction(ctx context.Context, x *outage) error {
 	return err
 }
 
+func sdkOutageTwoTransactions(ctx context.Context, x *outage) error {
+	return errors.Join(sdkOutageTransaction(ctx, x), sdkOutageUpsert(ctx, x))
+}
+
 func sdkOutageList(ctx context.Context, x *outage) error {
 	_, err := x.client.NewListEntitiesPager(nil).NextPage(ctx)
 	return err
@@ -286,6 +324,40 @@ func TestOutages(t *testing.T) {
 	}
 	w.Flush()
 	t.Log("\n" + b.String())
+}
+
+// TestOutagesMeanwhile: a write gets through an outage of some seconds that begins after any of its requests.
+func TestOutagesMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]storagetest.Fault{"connection refused": storagetest.NotSent(), "request lost": storagetest.LostRequest(), "500": storagetest.Refuse(500, "InternalError"), "503": storagetest.Refuse(503, "ServerBusy")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, m := range outageMethods {
+				if m.reads {
+					continue
+				}
+				for after, began := 1, true; began; after++ {
+					synctest.Test(t, func(t *testing.T) {
+						x := newOutage(t)
+						sent, start := 0, time.Time{}
+						var mu sync.Mutex
+						x.s.SetFaults(storagetest.When(func(storagetest.Request) bool {
+							mu.Lock()
+							defer mu.Unlock()
+							if sent++; sent == after+1 {
+								start = time.Now()
+							}
+							return sent > after && time.Since(start) < 3*time.Second
+						}, fault))
+						if err := m.kit(t.Context(), x); err != nil {
+							t.Errorf("%s, an outage after %d requests: got %v after %v and %d requests; want none", m.name, after, err, time.Since(start), sent)
+						}
+						began = !start.IsZero()
+					})
+				}
+			}
+		})
+	}
 }
 
 // TestSingleAttempt: with Retry.Attempts of 1, a write is sent once, whatever its outcome.

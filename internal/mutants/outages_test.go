@@ -1,0 +1,42 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/mutants"
+)
+
+// TestAttempts: what ends the attempts of a request. The tests of the module's root call each method during outages.
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles many packages anew")
+	}
+	const attempts = "internal/engine/attempts.go"
+	mutants.Run(t, "./internal/engine", []mutants.Mutant{
+		{Name: "a number ends attempts that have a deadline", File: attempts,
+			Old: "	}\n	return a.lasting >= fewAttempts", New: "	}\n	return a.failed >= mostAttempts", Test: "TestRepeatBounds"},
+		{Name: "the page of a proxy passes", File: attempts,
+			Old: "case errors.As(err, &foreign):\n		return false", New: "case errors.As(err, &foreign):\n		return true", Test: "TestRepeatBounds"},
+		{Name: "a service that does not know the request learns it", File: attempts,
+			Old: " && s != http.StatusNotImplemented", New: "", Test: "TestRepeatBounds"},
+		{Name: "408 does not pass", File: attempts,
+			Old: "s == http.StatusRequestTimeout || ", New: "", Test: "TestRepeatBounds"},
+		{Name: "attempts without a deadline have no end but time", File: attempts,
+			Old: "case a.retry.Attempts > 0 || !bounded:", New: "case a.retry.Attempts > 0 || !bounded && a.failed > 50:", Test: "TestRepeatBounds"},
+	})
+	mutants.Run(t, ".", []mutants.Mutant{
+		{Name: "few attempts end a write", File: attempts,
+			Old: "	}\n	return a.lasting >= fewAttempts", New: "	}\n	return a.failed >= fewAttempts", Test: "TestOutages$"},
+		{Name: "a write reads once", File: attempts,
+			Old: "return outage(err), err", New: "return false, err", Test: "TestOutages$"},
+		{Name: "a queue is created once", File: "eventual/queue.go",
+			Old: "err = q.create(ctx)\n		return err != nil && isTransient(err), err", New: "err = q.create(ctx)\n		return false, err", Test: "TestOutages$"},
+		{Name: "a notification is sent once", File: "eventual/outbox.go",
+			Old: "return err != nil && isTransient(err), err", New: "return false, err", Test: "TestOutages$"},
+		{Name: "a container is created once", File: "internal/blobs/request.go",
+			Old: "return call.Outcome(err) != wire.Refused, refusal(&call, err)", New: "return false, refusal(&call, err)", Test: "TestOutages$"},
+		{Name: "a remote is prepared once", File: "internal/engine/prepare.go",
+			Old: "		if !tries.wait(ctx, err) {\n			return outcome{kind: wire.Unknown", New: "		if tries.wait(ctx, err); err != nil {\n			return outcome{kind: wire.Unknown", Test: "TestOutagesMeanwhile"},
+	})
+}
