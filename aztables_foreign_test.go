@@ -218,7 +218,7 @@ func TestForeignAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for method, call := range methods {
-				for _, path := range []string{"account", "SDK"} {
+				for _, path := range clientPaths {
 					var err error
 					synctest.Test(t, func(t *testing.T) {
 						p := &transport{Service: storagetest.New(nil)}

@@ -40,3 +40,19 @@ func TestAttempts(t *testing.T) {
 			Old: "		if !tries.wait(ctx, err) {\n			return outcome{kind: wire.Unknown", New: "		if tries.wait(ctx, err); err != nil {\n			return outcome{kind: wire.Unknown", Test: "TestOutagesMeanwhile"},
 	})
 }
+
+// TestResponses: which responses are believed, and how they are read. The tests of the module's root call each method behind proxies and
+// policies.
+func TestResponses(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles many packages anew")
+	}
+	const call = "internal/wire/call.go"
+	mutants.Run(t, ".", []mutants.Mutant{
+		{Name: "the body of a transaction is not kept", File: call,
+			Old: "c.kept, _ = runtime.Payload(resp)", New: "", Test: "TestPolicies"},
+		{Name: "the body that was kept is not used", File: call,
+			Old: "if err == nil && len(body) == 0 {", New: "if err == nil && len(body) == 0 && c.kept == nil {", Test: "TestPolicies"},
+	})
+}
