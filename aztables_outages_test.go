@@ -49,6 +49,8 @@ type outage struct {
 	poison  *eventual.PoisonQueue
 	photo   largeentity.Blob
 	cold    *blobarchive.Destination
+	common  table.Common // and the queues: of a worker
+	queues  services
 }
 
 // services are the clients of a service in memory: those of an account, or the SDK's own.
@@ -64,11 +66,18 @@ func newOutage(t *testing.T) *outage {
 }
 
 func newOutageOf(t *testing.T, service *storagetest.Service, s services) *outage {
-	ctx := t.Context()
-	x := &outage{s: service, tables: s.Tables(), client: s.Tables().NewClient("staff"), plain: openStaff(t, s.Tables())}
+	x := openOutage(t, s, table.Common{})
+	x.s = service
+	x.fill(t)
+	return x
+}
+
+// openOutage opens the tables, the queue and the containers, and sends nothing.
+func openOutage(t *testing.T, s services, common table.Common) *outage {
+	x := &outage{tables: s.Tables(), client: s.Tables().NewClient("staff"), plain: openStaffWith(t, s.Tables(), common)}
 	x.indexed = attach(t, x.plain)
 	var err error
-	x.out, err = eventual.NewOutbox(s.Queue("notifications"), nil)
+	x.out, err = eventual.NewOutbox(s.Queue("notifications"), &eventual.OutboxOptions{Common: common})
 	fatal(t, err)
 	x.sending, err = maintain.WithOutbox(x.plain, x.out, eventual.OnChange("badge", func(*maintain.Change[Employee]) (string, bool) { return "new", true }))
 	fatal(t, err)
@@ -76,27 +85,33 @@ func newOutageOf(t *testing.T, service *storagetest.Service, s services) *outage
 	elsewhere := index.New("elsewhere", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{Inline: true}})
 	x.spread, err = index.Attach(x.sending, unique, elsewhere)
 	fatal(t, err)
-	x.lines, err = logtail.New[Employee](s.Tables(), "lines", nil)
+	x.lines, err = logtail.New[Employee](s.Tables(), "lines", &logtail.Options{Common: common})
 	fatal(t, err)
-	x.photos, err = largeentity.NewStore(s.Container("photos"), "staff", nil)
+	x.photos, err = largeentity.NewStore(s.Container("photos"), "staff", &largeentity.Options{Common: common})
 	fatal(t, err)
-	x.events, err = bloblog.New[Employee](s.Container("events"), nil)
+	x.events, err = bloblog.New(s.Container("events"), &bloblog.Options[Employee]{Common: common})
 	fatal(t, err)
 	x.log, err = x.events.Writer("staff")
 	fatal(t, err)
-	x.poison, err = eventual.NewPoisonQueue(s.Queue("notifications"), nil)
+	x.poison, err = eventual.NewPoisonQueue(s.Queue("notifications"), &common)
 	fatal(t, err)
-	x.cold, err = blobarchive.New(s.Container("cold"), nil)
+	x.cold, err = blobarchive.New(s.Container("cold"), &blobarchive.Options{Common: common})
 	fatal(t, err)
+	return x
+}
+
+// fill creates what the methods work on.
+func (x *outage) fill(t *testing.T) {
+	ctx := t.Context()
 	fatal(t, errors.Join(x.plain.Ensure(ctx), x.out.Ensure(ctx), index.Ensure(ctx, x.spread), x.lines.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
 	fatal(t, kitInsert(ctx, x.plain))
 	fatal(t, errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx)))
 	fatal(t, x.cold.Put(ctx, archivedJones, ""))
+	var err error
 	x.photo, err = x.photos.Upload(ctx, jones, strings.NewReader(strings.Repeat("x", 100_000)), nil)
 	fatal(t, err)
 	x.jones, err = x.plain.Get(ctx, jones)
 	fatal(t, err)
-	return x
 }
 
 var archivedJones = &archive.ArchivedRow{ID: archive.ID{Key: jones, Incarnation: strings.Repeat("1", 16)}, Row: &table.Row{Key: jones}}

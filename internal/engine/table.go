@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -107,7 +108,7 @@ func tableName(name string) string { return fmt.Sprintf("table name %.80q", name
 
 // New returns a handle with the zero mode. It sends nothing. Errors: *ValueError if Options.NewID makes no IDs.
 func New(s Service, name string, o Options) (*Table, error) {
-	t := &Table{Service: s, Name: name, Options: o, client: s.NewClient(name), tracer: o.Tracing.NewTracer("aztablekit", ""), shared: new(shared)}
+	t := &Table{Service: s, Name: name, Options: o, client: s.NewClient(name), tracer: wire.RedactSpans(o.Tracing).NewTracer("aztablekit", ""), shared: new(shared)}
 	_, err := o.newOperationID()
 	return t, err
 }

@@ -66,3 +66,32 @@ func TestResponses(t *testing.T) {
 			Old: "if err = call.Check(err); !s.deletes() {\n		err = call.CheckWrite(string(etag), err)\n	}", New: "_ = etag", Test: "TestForeignAnswers"},
 	})
 }
+
+// TestRedaction: no error, log or span contains a signature.
+func TestRedaction(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles many packages anew")
+	}
+	const redact = "internal/wire/redact.go"
+	mutants.Run(t, "./internal/wire", []mutants.Mutant{
+		{Name: "a response that repeats its URL loses its code", File: redact,
+			Old: "return redactResponse(re)", New: "return withoutSignature(err)", Test: "TestRedactResponse"},
+		{Name: "the headers of the response are those of its copy", File: redact,
+			Old: "RedactText(resp.Status), resp.Header.Clone()", New: "RedactText(resp.Status), resp.Header", Test: "TestRedactResponse"},
+		{Name: "the code of a response keeps its signature", File: redact,
+			Old: "ErrorCode: RedactText(re.ErrorCode)", New: "ErrorCode: re.ErrorCode", Test: "TestRedactResponse"},
+	})
+	mutants.Run(t, ".", []mutants.Mutant{
+		{Name: "an error of a request keeps its signature", File: "internal/wire/call.go",
+			Old: "	return Redact(err)\n}\n\n// CheckWrite", New: "	return err\n}\n\n// CheckWrite", Test: "TestSignatures"},
+		{Name: "a span keeps its signature", File: redact,
+			Old: "s.SetStatus(code, RedactText(text))", New: "s.SetStatus(code, text)", Test: "TestSignatures"},
+		{Name: "the spans of the SDK keep their signatures", File: "table/client.go",
+			Old: "wire.RedactSpans(base.TracingProvider)", New: "base.TracingProvider", Test: "TestSignatures"},
+		{Name: "the spans of the library keep their signatures", File: "internal/engine/table.go",
+			Old: "wire.RedactSpans(o.Tracing).NewTracer", New: "o.Tracing.NewTracer", Test: "TestSignatures"},
+		{Name: "the code of an operation keeps its signature", File: "internal/engine/sendtransaction.go",
+			Old: "code := wire.RedactText(f.Code)", New: "code := f.Code", Test: "TestSignatures"},
+	})
+}
