@@ -49,7 +49,8 @@ type Common struct {
 
 // Retry bounds attempts: of one request (Attempts), and of reading and writing again after a conflict (ConflictAttempts).
 type Retry struct {
-	// AttemptTimeout bounds one attempt of a write. Defaults to 10 s; negative means no bound but WriteTimeout.
+	// AttemptTimeout bounds one attempt of a write, and one of a read of a row that a write needs. Defaults to 10 s; negative means no
+	// bound but WriteTimeout.
 	AttemptTimeout time.Duration
 
 	// Attempts is how often a write is sent if its response is lost or the service could not be reached; 1, or less than 0, means

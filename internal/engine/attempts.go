@@ -31,10 +31,13 @@ func (r Retry) OfConflicts() Retry {
 	return Retry{Attempts: r.ConflictAttempts, Wait: r.ConflictWait, MaxWait: r.MaxConflictWait}
 }
 
-// RepeatRead calls f, which reads, until it succeeds, its error is not that of an outage, the attempts are used up, or ctx ends.
-func (r Retry) RepeatRead(ctx context.Context, log Log, f func() error) error {
+// RepeatRead calls f, which reads a row, until it succeeds, its error is not that of an outage, the attempts are used up, or ctx ends.
+// AttemptTimeout bounds each call.
+func (r Retry) RepeatRead(ctx context.Context, log Log, f func(context.Context) error) error {
 	return r.Repeat(ctx, log, func() (again bool, err error) {
-		err = f()
+		ctx, cancel := Bound(ctx, r.AttemptTimeout)
+		defer cancel()
+		err = f(ctx)
 		return outage(err), err
 	})
 }

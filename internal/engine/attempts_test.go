@@ -25,7 +25,7 @@ func TestRepeat(t *testing.T) {
 		t.Errorf("got %v after %d calls, want %v after %d", err, n, want, fewAttempts)
 	}
 	n = 0
-	err = r.RepeatRead(context.Background(), Log{}, func() error { n++; return want })
+	err = r.RepeatRead(context.Background(), Log{}, func(context.Context) error { n++; return want })
 	if err != want || n != 1 {
 		t.Errorf("got %v after %d calls, want %v after 1, since the service was not busy", err, n, want)
 	}

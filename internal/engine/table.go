@@ -175,6 +175,11 @@ func (t *Table) RangedRows() bool { return t.shared.rowsOnly.Load() }
 // Repaired returns the number of derived rows that writes have repaired.
 func (t *Table) Repaired() int { return int(t.shared.repaired.Load()) }
 
+// attempt returns the context of one attempt of a read for a write, which a response that never comes must not end.
+func (t *Table) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
+	return Bound(ctx, t.Options.Retry.AttemptTimeout)
+}
+
 // attemptTimeout is the bound of one attempt, 0 for none.
 func (t *Table) attemptTimeout() time.Duration { return max(t.Options.Retry.AttemptTimeout, 0) }
 
