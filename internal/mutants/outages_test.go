@@ -84,7 +84,7 @@ func TestRedaction(t *testing.T) {
 	const redact = "internal/wire/redact.go"
 	mutants.Run(t, "./internal/wire", []mutants.Mutant{
 		{Name: "a response that repeats its URL loses its code", File: redact,
-			Old: "return redactResponse(re)", New: "return withoutSignature(err)", Test: "TestRedactResponse"},
+			Old: "return withoutEcho(err, re)", New: "return withoutSignature(err)", Test: "TestRedactResponse"},
 		{Name: "the headers of the response are those of its copy", File: redact,
 			Old: "RedactText(resp.Status), resp.Header.Clone()", New: "RedactText(resp.Status), resp.Header", Test: "TestRedactResponse"},
 		{Name: "the code of a response keeps its signature", File: redact,

@@ -35,10 +35,7 @@ func Redact(err error) error {
 	}
 	var re *azcore.ResponseError
 	if errors.As(err, &re) {
-		if !signature.MatchString(err.Error()) {
-			return err
-		}
-		return redactResponse(re)
+		return withoutEcho(err, re)
 	}
 	var ue *url.Error
 	if !errors.As(err, &ue) {
@@ -54,11 +51,13 @@ func Redact(err error) error {
 // signatureError is an error from whose text signatures were removed.
 type signatureError struct {
 	text string
+	of   error
 	err  error // the first cause without a signature in its text
 }
 
-func (e *signatureError) Error() string { return e.text }
-func (e *signatureError) Unwrap() error { return e.err }
+func (e *signatureError) Error() string        { return e.text }
+func (e *signatureError) Unwrap() error        { return e.err }
+func (e *signatureError) Is(target error) bool { return errors.Is(e.of, target) }
 
 // signature matches the signature of a URL, also of one that was escaped, as often as may be.
 var signature = regexp.MustCompile(`(?i)(sig(?:nature)?(?:=|%(?:25)*3d|&#61;|":\s*"))[^&\s"'<>]*`)
@@ -71,11 +70,23 @@ func withoutSignature(err error) error {
 	if err == nil || !signature.MatchString(err.Error()) {
 		return err
 	}
-	e := &signatureError{text: RedactText(err.Error())}
+	e := &signatureError{text: RedactText(err.Error()), of: err}
 	for e.err = errors.Unwrap(err); e.err != nil && signature.MatchString(e.err.Error()); {
 		e.err = errors.Unwrap(e.err)
 	}
 	return e
+}
+
+// withoutEcho removes signatures from the text of an error that contains a response.
+func withoutEcho(err error, re *azcore.ResponseError) error {
+	if !signature.MatchString(err.Error()) {
+		return err
+	}
+	clean := redactResponse(re)
+	if err == error(re) {
+		return clean
+	}
+	return &signatureError{text: RedactText(err.Error()), of: err, err: clean}
 }
 
 // redactResponse returns a copy of an error, and of its response, without signatures.

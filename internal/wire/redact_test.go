@@ -54,8 +54,12 @@ func TestRedactResponse(t *testing.T) {
 		return &http.Response{StatusCode: 404, Status: "404 " + signed, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 	}
 	resp := response("no "+signed, "ResourceNotFound")
-	err := Redact(fmt.Errorf("policy: %w", runtime.NewResponseError(resp)))
+	condition := errors.New("condition")
+	err := Redact(fmt.Errorf("policy: %w, %w", condition, runtime.NewResponseError(resp)))
 	var re *azcore.ResponseError
+	if !errors.Is(err, condition) || !strings.HasPrefix(err.Error(), "policy: condition") {
+		t.Errorf("got %v; want the text and the condition around the response", err)
+	}
 	if !errors.As(err, &re) || re.StatusCode != 404 || re.ErrorCode != "ResourceNotFound" || re.RawResponse == nil {
 		t.Fatalf("got %#v; want the status and the code", err)
 	}
