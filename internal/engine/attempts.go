@@ -42,10 +42,11 @@ func (r Retry) RepeatRead(ctx context.Context, log Log, f func(context.Context) 
 	})
 }
 
-// outage reports whether err is that of a read, or of work that begins with one, which fails because of an outage.
+// outage reports whether err is that of a read, or of work that begins with one, which fails because of an outage. A read ends what another
+// program has prepared, so that it may have an unknown outcome.
 func outage(err error) bool {
 	var re *azcore.ResponseError
-	return mayPass(err) && (errors.As(err, &re) || errors.Is(err, ErrUnreachable))
+	return mayPass(err) && (errors.As(err, &re) || errors.Is(err, ErrUnreachable) || isUnknown(err))
 }
 
 // mayPass reports whether the failure of a request, which was not refused, may pass: there is no response, or the response of a service

@@ -29,6 +29,13 @@ func TestRepeat(t *testing.T) {
 	if err != want || n != 1 {
 		t.Errorf("got %v after %d calls, want %v after 1, since the service was not busy", err, n, want)
 	}
+	for _, want := range []error{&Condition{ErrUnreachable, want}, &Condition{ErrUnknownOutcome, want}, &azcore.ResponseError{StatusCode: 500}} {
+		n = 0
+		err = r.RepeatRead(context.Background(), Log{}, func(context.Context) error { n++; return want })
+		if err != want || n != fewAttempts {
+			t.Errorf("got %v after %d calls, want %v after %d, since an outage may pass", err, n, want, fewAttempts)
+		}
+	}
 }
 
 // TestRepeatBounds: time bounds the attempts of a failure that may pass, however long it is; a number bounds those of a failure that does

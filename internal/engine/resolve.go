@@ -124,7 +124,7 @@ func (t *Table) finishOnce(ctx context.Context, partition, id string, by finishe
 		committed, err = by.orphans == CommitOrphans, nil
 	}
 	if err != nil {
-		return outage(err) || isUnknown(err), err
+		return outage(err), err
 	}
 	steps, err := t.finishSteps(ctx, p, id, committed)
 	if err != nil {
