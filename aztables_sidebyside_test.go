@@ -53,10 +53,15 @@ func newSideBySide(t *testing.T, by *index.Index[Employee, string]) *sideBySide 
 // openStaff opens the table as kitConnect does, by any service.
 func openStaff(t *testing.T, service table.Service) *table.Table[Employee] {
 	t.Helper()
+	return openStaffWith(t, service, table.Common{})
+}
+
+func openStaffWith(t *testing.T, service table.Service, common table.Common) *table.Table[Employee] {
+	t.Helper()
 	staff, err := table.New(service, "staff", table.Schema[Employee]{
 		Partition: keys.BindRaw(func(e *Employee) *string { return &e.Department }),
 		Row:       keys.BindRaw(func(e *Employee) *string { return &e.ID }),
-	}, nil)
+	}, &table.Options{Common: common})
 	fatal(t, err)
 	return staff
 }

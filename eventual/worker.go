@@ -51,7 +51,7 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 	}
 	timeout := opt.Retry.AttemptTimeout
 	w := &Worker{dispatcher: newDispatcher(opt.PerPartition)}
-	w.env.opt, w.env.handlers, w.env.tracer = opt, registered, opt.Tracing.NewTracer("aztablekit", "")
+	w.env.opt, w.env.handlers, w.env.tracer = opt, registered, wire.RedactSpans(opt.Tracing).NewTracer("aztablekit", "")
 	for _, h := range handlers {
 		w.env.stats.addKind(registered.of(h.Table.Name()).table.Name(), h.Kind, func(*KindStats) {})
 	}

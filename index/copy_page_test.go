@@ -68,7 +68,7 @@ const copyEntity = `"PartitionKey":"S","RowKey":"w_%06[1]d","Seq":%[1]d,"odata.e
 
 func (s *copyPage) Do(r *http.Request) (*http.Response, error) {
 	respond := func(status int, body string) (*http.Response, error) {
-		h := http.Header{"Content-Type": {"application/json;odata=minimalmetadata;streaming=true;charset=utf-8"}}
+		h := http.Header{"Content-Type": {"application/json;odata=minimalmetadata;streaming=true;charset=utf-8"}, "X-Ms-Version": {"2019-02-02"}}
 		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 	}
 	if r.Method != http.MethodGet {

@@ -104,7 +104,7 @@ func (c client) create(ctx context.Context, n string, f facts, send func(context
 		if err == nil && (stored.size != f.size || stored.sum != f.sum) {
 			err = condition(ErrAltered, "another program has stored a blob of the name %s", n)
 		}
-		return false, err
+		return errors.Is(err, engine.ErrUnreachable), err
 	})
 }
 

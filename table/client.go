@@ -17,7 +17,8 @@ import (
 
 // ClientOptions returns a copy of base with what this library adds to a client of the SDK:
 //
-//   - The text of a transport error contains no signature.
+//   - The text of a transport error contains no signature, nor does the status of a span of base.TracingProvider, also if the answer
+//     repeats the URL of its request.
 //   - An attempt ends after 10 s, unless base sets Retry.TryTimeout. The SDK waits without a bound.
 //   - A write that was never sent, for example because the client got no token, is recognized: its outcome is known.
 //   - Entities go past the SDK, which decodes each to a map and encodes it again. The library puts its own request in the place of a
@@ -44,6 +45,7 @@ func ClientOptions(base azcore.ClientOptions, counter *requests.Counter) azcore.
 	if o.Retry.TryTimeout == 0 {
 		o.Retry.TryTimeout = engine.DefaultAttemptTimeout
 	}
+	o.TracingProvider = wire.RedactSpans(base.TracingProvider)
 	o.PerCallPolicies = append([]policy.Policy{wire.ProbeCall{}}, base.PerCallPolicies...)
 	o.PerRetryPolicies = slices.Clone(base.PerRetryPolicies)
 	if counter != nil {

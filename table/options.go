@@ -49,13 +49,15 @@ type Common struct {
 
 // Retry bounds attempts: of one request (Attempts), and of reading and writing again after a conflict (ConflictAttempts).
 type Retry struct {
-	// AttemptTimeout bounds one attempt of a write. Defaults to 10 s; negative means no bound but WriteTimeout.
+	// AttemptTimeout bounds one attempt of a write, and one of a read of a row that a write needs. Defaults to 10 s; negative means no
+	// bound but WriteTimeout.
 	AttemptTimeout time.Duration
 
 	// Attempts is how often a write is sent if its response is lost or the service could not be reached; 1, or less than 0, means
-	// once. By default, time ends the attempts: a write is sent again until WriteTimeout or the context ends, at most 100 times, or
-	// without both 4 times. A busy service (503, 429) uses up no attempt of several, and no request is sent sooner than Retry-After
-	// asks. The reads of a write are repeated in the same way, besides the attempts of the SDK's client.
+	// once. By default, time ends the attempts: a write is sent again until WriteTimeout or the context ends. 4 attempts are the most
+	// without both, and if the response is that of another program, such as a proxy; 100 are the most without pauses. A busy service
+	// (503, 429) uses up no attempt of several, and no request is sent sooner than Retry-After asks. The reads of a write are repeated
+	// in the same way, besides the attempts of the SDK's client.
 	Attempts int
 
 	// Wait is the pause before the second attempt. It doubles with each attempt up to MaxWait, and each pause is shortened at

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
 // Repeat calls f until f succeeds or returns again = false, until the attempts are used up, or until ctx ends. It pauses between
@@ -30,47 +31,74 @@ func (r Retry) OfConflicts() Retry {
 	return Retry{Attempts: r.ConflictAttempts, Wait: r.ConflictWait, MaxWait: r.MaxConflictWait}
 }
 
-// RepeatRead calls f, which reads, until it succeeds, its error does not pass, the attempts are used up, or ctx ends.
-func (r Retry) RepeatRead(ctx context.Context, log Log, f func() error) error {
+// RepeatRead calls f, which reads a row, until it succeeds, its error is not that of an outage, the attempts are used up, or ctx ends.
+// AttemptTimeout bounds each call.
+func (r Retry) RepeatRead(ctx context.Context, log Log, f func(context.Context) error) error {
 	return r.Repeat(ctx, log, func() (again bool, err error) {
-		err = f()
-		return mayPass(err), err
+		ctx, cancel := Bound(ctx, r.AttemptTimeout)
+		defer cancel()
+		err = f(ctx)
+		return outage(err), err
 	})
 }
 
-// mayPass reports whether a request that failed with err was not executed because of an outage, which may pass. A refusal does not.
-func mayPass(err error) bool {
+// outage reports whether err is that of a read, or of work that begins with one, which fails because of an outage. A read ends what another
+// program has prepared, so that it may have an unknown outcome.
+func outage(err error) bool {
 	var re *azcore.ResponseError
-	if errors.As(err, &re) {
-		return re.StatusCode == http.StatusRequestTimeout || re.StatusCode == http.StatusTooManyRequests || re.StatusCode >= 500 && re.StatusCode != http.StatusNotImplemented
+	return mayPass(err) && (errors.As(err, &re) || errors.Is(err, ErrUnreachable) || isUnknown(err))
+}
+
+// mayPass reports whether the failure of a request, which was not refused, may pass: there is no response, or the response of a service
+// that is busy or down. The response of another program, such as a proxy, does not pass, nor does the refusal of a service that does not
+// know the request.
+func mayPass(err error) bool {
+	var foreign *wire.NotServiceError
+	var re *azcore.ResponseError
+	switch {
+	case errors.As(err, &foreign):
+		return false
+	case errors.As(err, &re):
+		s := re.StatusCode
+		return s == http.StatusRequestTimeout || s == http.StatusTooManyRequests || s >= 500 && s != http.StatusNotImplemented
 	}
-	return errors.Is(err, ErrUnreachable)
+	return true
 }
 
-// attempts counts the attempts of one request, and waits between them. If the context has a deadline, the deadline ends the attempts:
-// a throttled attempt does not count, and without Retry.Attempts, mostAttempts only guards against a loop without pauses. If
-// Retry.Attempts is 1, every attempt counts.
+// attempts counts the attempts of one request, and waits between them. If the context has a deadline, the deadline ends the attempts.
+// Retry.Attempts bounds those that were not throttled, or all if it is 1. Without it, few attempts follow a failure that does not pass,
+// and a number ends only attempts without a deadline or without pauses.
 type attempts struct {
-	retry  Retry
-	log    Log
-	failed int // attempts that count
-	busy   int // attempts that were throttled
+	retry   Retry
+	log     Log
+	failed  int // attempts that were not throttled
+	lasting int // of these, attempts whose failure does not pass
+	busy    int // attempts that were throttled
 }
 
-// The attempts without Retry.Attempts: those of a context with a deadline, and of another.
+// The most attempts without Retry.Attempts: of a request without a deadline, or whose failures do not pass, and of one without pauses.
 const (
-	mostAttempts      = 100
-	unboundedAttempts = 4
+	fewAttempts  = 4
+	mostAttempts = 100
 )
 
-func (r Retry) most(bounded bool) int {
-	switch {
-	case r.Attempts > 0:
+// few returns the number of attempts that no deadline ends.
+func (r Retry) few() int {
+	if r.Attempts > 0 {
 		return r.Attempts
-	case bounded:
-		return mostAttempts
 	}
-	return unboundedAttempts
+	return fewAttempts
+}
+
+// usedUp reports whether there is no further attempt. bounded reports that the context has a deadline.
+func (a *attempts) usedUp(bounded bool) bool {
+	switch {
+	case a.retry.Attempts > 0 || !bounded:
+		return a.failed >= a.retry.few()
+	case min(a.retry.Wait, a.retry.MaxWait) <= 0:
+		return a.lasting >= fewAttempts || a.failed >= mostAttempts
+	}
+	return a.lasting >= fewAttempts
 }
 
 // wait waits before the next attempt, after an attempt that failed with err. It reports whether there is a next attempt.
@@ -78,7 +106,11 @@ func (a *attempts) wait(ctx context.Context, err error) bool {
 	wait, busy := throttled(err)
 	_, bounded := ctx.Deadline()
 	if !busy || !bounded || a.retry.Attempts == 1 {
-		if a.failed++; a.failed >= a.retry.most(bounded) {
+		a.failed++
+		if !mayPass(err) {
+			a.lasting++
+		}
+		if a.usedUp(bounded) {
 			a.log.givesUp(ctx, a.failed+a.busy, err)
 			return false
 		}

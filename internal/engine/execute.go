@@ -132,9 +132,9 @@ func (w *write) fail(failed int, err error) state {
 func (w *write) planAnew(ctx context.Context) state {
 	var plan transaction
 	var failed int
-	err := w.table.Options.Retry.RepeatRead(ctx, w.log(), func() (err error) {
+	err := w.table.Options.Retry.Repeat(ctx, w.log(), func() (again bool, err error) {
 		plan, failed, err = w.makePlan(ctx)
-		return err
+		return outage(err), err
 	})
 	switch {
 	case err != nil && ctx.Err() != nil && w.lastConflict.err != nil:

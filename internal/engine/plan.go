@@ -52,6 +52,7 @@ type rowReader interface {
 	eachEntity(ctx context.Context, filter string, f func(*Row) bool) error
 	RangedRows() bool
 	wide() bool
+	attempt(context.Context) (context.Context, context.CancelFunc)
 }
 
 // otherPlans are the plans of one write in its other partitions.

@@ -156,6 +156,8 @@ func (p *Plan) read(ctx context.Context, k keys.Key, whole bool, read func(conte
 	if p.preview != nil {
 		return readResult{}, errPreview
 	}
+	ctx, cancel := p.table.attempt(ctx)
+	defer cancel()
 	f, err := read(ctx, k)
 	if err != nil {
 		p.unread = err

@@ -100,7 +100,7 @@ func (t *Table) finishOnce(ctx context.Context, partition, id string, by finishe
 	f, err := t.readStored(ctx, preparationKey(partition, id))
 	switch {
 	case err != nil:
-		return mayPass(err), err
+		return outage(err), err
 	case f.hidden:
 		return false, ErrRanged
 	case f.row == nil && by.exclude:
@@ -124,11 +124,11 @@ func (t *Table) finishOnce(ctx context.Context, partition, id string, by finishe
 		committed, err = by.orphans == CommitOrphans, nil
 	}
 	if err != nil {
-		return mayPass(err) || isUnknown(err), err
+		return outage(err), err
 	}
 	steps, err := t.finishSteps(ctx, p, id, committed)
 	if err != nil {
-		return mayPass(err), err
+		return outage(err), err
 	}
 	return t.sendSteps(ctx, id, steps)
 }
@@ -137,7 +137,7 @@ func (t *Table) finishOnce(ctx context.Context, partition, id string, by finishe
 // is still under way then fails.
 func (t *Table) excludePreparation(ctx context.Context, partition, id string, home Remote) (again bool, err error) {
 	if committed, err := t.committed(ctx, home, id, partition); err != nil || committed {
-		return mayPass(err), err
+		return outage(err), err
 	}
 	p := &preparation{key: preparationKey(partition, id), home: home, over: true}
 	s := step{Op: &Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: p.key}, opIndex: -1}

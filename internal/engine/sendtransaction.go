@@ -169,7 +169,8 @@ func (t *Table) submit(ctx context.Context, call *wire.Call, steps []step) (err 
 
 // refusedStep is the error of a transaction of which the service refused one operation.
 func (t *Table) refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wire.Outcome, error) {
-	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: f.Code, RawResponse: call.PartResponse(f.Status)}
+	code := wire.RedactText(f.Code)
+	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: code, RawResponse: call.PartResponse(f.Status)}
 	if wire.StatusOutcome(f.Status) == wire.Unknown {
 		return wire.Unknown, &Condition{ErrUnknownOutcome, re}
 	}
@@ -181,7 +182,7 @@ func (t *Table) refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wir
 	default:
 		err = &Condition{is, re}
 	}
-	b := &BatchError{Index: f.Index, Code: f.Code, Err: err}
+	b := &BatchError{Index: f.Index, Code: code, Err: err}
 	if f.Index >= 0 {
 		b.Key = readable(steps[f.Index].Key)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -108,7 +109,7 @@ func tableName(name string) string { return fmt.Sprintf("table name %.80q", name
 
 // New returns a handle with the zero mode. It sends nothing. Errors: *ValueError if Options.NewID makes no IDs.
 func New(s Service, name string, o Options) (*Table, error) {
-	t := &Table{Service: s, Name: name, Options: o, client: s.NewClient(name), tracer: o.Tracing.NewTracer("aztablekit", ""), shared: new(shared)}
+	t := &Table{Service: s, Name: name, Options: o, client: s.NewClient(name), tracer: wire.RedactSpans(o.Tracing).NewTracer("aztablekit", ""), shared: new(shared)}
 	_, err := o.newOperationID()
 	return t, err
 }
@@ -174,6 +175,11 @@ func (t *Table) RangedRows() bool { return t.shared.rowsOnly.Load() }
 
 // Repaired returns the number of derived rows that writes have repaired.
 func (t *Table) Repaired() int { return int(t.shared.repaired.Load()) }
+
+// attempt returns the context of one attempt of a read for a write, which a response that never comes must not end.
+func (t *Table) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
+	return Bound(ctx, t.Options.Retry.AttemptTimeout)
+}
 
 // attemptTimeout is the bound of one attempt, 0 for none.
 func (t *Table) attemptTimeout() time.Duration { return max(t.Options.Retry.AttemptTimeout, 0) }

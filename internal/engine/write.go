@@ -152,7 +152,7 @@ func (w *write) partition() string {
 
 // readRow is Table.readRow for a write, whose time a repeated read may take.
 func (w *write) readRow(ctx context.Context, k keys.Key) (f readResult, err error) {
-	err = w.table.Options.Retry.RepeatRead(ctx, w.log(), func() error {
+	err = w.table.Options.Retry.RepeatRead(ctx, w.log(), func(ctx context.Context) error {
 		f, err = w.table.readRow(ctx, k)
 		return err
 	})
@@ -164,7 +164,7 @@ func (w *write) readStep(ctx context.Context, s *step) (f readResult, err error)
 	if s.derived != nil || s.Table.Mode.Parts == 0 {
 		return w.readRow(ctx, s.Key)
 	}
-	err = w.table.Options.Retry.RepeatRead(ctx, w.log(), func() error {
+	err = w.table.Options.Retry.RepeatRead(ctx, w.log(), func(ctx context.Context) error {
 		f, err = s.Table.readEntity(ctx, s.Key)
 		return err
 	})

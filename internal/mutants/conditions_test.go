@@ -28,7 +28,7 @@ func TestConditions(t *testing.T) {
 		{Name: "a writer's roll back does not exclude a late request", File: "internal/engine/remote_end.go",
 			Old: "finisher{home: &home, exclude: true}", New: "finisher{home: &home}", Test: "TestMoveLatePreparation"},
 		{Name: "a preparation is excluded although its write is committed", File: "internal/engine/resolve.go",
-			Old: "err != nil || committed {\n		return mayPass(err), err", New: "err != nil || committed && false {\n		return mayPass(err), err", Test: "TestMoveExecutedAgain"},
+			Old: "err != nil || committed {\n		return outage(err), err\n	}\n	p := &preparation", New: "err != nil || committed && false {\n		return outage(err), err\n	}\n	p := &preparation", Test: "TestMoveExecutedAgain"},
 		{Name: "the mark of another write is ended", File: "internal/engine/resolve.go",
 			Old: "!marked || m.id != id {", New: "!marked || m.id == \"\" {", Test: "TestMoveBroughtBack"},
 		{Name: "a request that is sent again has the address of the small call", File: "internal/wire/probe.go",

@@ -195,7 +195,8 @@ func (e *NotServiceError) Error() string {
 }
 
 // Check returns err, the result of the call, or a *NotServiceError if the response belongs to another request, or reports success
-// without the headers of the service, as the page of a captive portal does. Every response passes it before it is believed.
+// without the headers of the service, as the page of a captive portal does. Every response passes it before it is believed, and every
+// error before it is returned, logged or put into a span: it has no signatures; see [Redact].
 func (c *Call) Check(err error) error {
 	switch {
 	case c.resp == nil:
@@ -204,7 +205,7 @@ func (c *Call) Check(err error) error {
 	case c.resp.StatusCode < 300 && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "":
 		return &NotServiceError{c.resp.StatusCode, "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
 	}
-	return err
+	return Redact(err)
 }
 
 // CheckWrite is Check for a write whose successful response has an ETag.

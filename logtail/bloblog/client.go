@@ -77,9 +77,9 @@ type properties struct {
 	writer string // of the metadata; "" if there is none
 }
 
-// properties returns the properties of a blob. err is the service's error or that of the transport; shown is what callers get.
+// properties returns the properties of a blob, for a writer. err is the service's error or that of the transport; shown is what callers get.
 func (c client) properties(ctx context.Context, n name) (p properties, shown, err error) {
-	ctx, cancel := engine.Bound(ctx, c.opt.ReadTimeout)
+	ctx, cancel := engine.Bound(ctx, c.opt.Retry.AttemptTimeout)
 	defer cancel()
 	var call wire.Call
 	resp, err := c.blob(n).GetProperties(call.Read(ctx), nil)
@@ -89,9 +89,9 @@ func (c client) properties(ctx context.Context, n name) (p properties, shown, er
 	return properties{*resp.ContentLength, *resp.ETag, parseMetadata(resp.Metadata).writer}, nil, nil
 }
 
-// contains reports whether a blob contains data at a position.
+// contains reports whether a blob contains data at a position, for a writer.
 func (c client) contains(ctx context.Context, n name, data []byte, position int64) (_ bool, shown, err error) {
-	ctx, cancel := engine.Bound(ctx, c.opt.ReadTimeout)
+	ctx, cancel := engine.Bound(ctx, c.opt.Retry.AttemptTimeout)
 	defer cancel()
 	var call wire.Call
 	resp, err := c.blob(n).DownloadStream(call.Read(ctx), &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: position, Count: int64(len(data))}})
