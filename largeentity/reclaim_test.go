@@ -132,7 +132,7 @@ func TestRelinkTwice(t *testing.T) {
 	e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: fx.upload(t, text(20))})
 	must(t, err)
 	c.ahead = 25 * time.Hour
-	loseRows(t, other, s)
+	loseRows(t, s, "staff")
 	relink := &largeentity.SweepOptions{Relink: true}
 	first := false
 	h.BeforeRequest = func(r *http.Request) {
