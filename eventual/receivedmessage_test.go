@@ -70,7 +70,7 @@ func TestHistoryDeadly(t *testing.T) {
 // listedQueue is a client that cannot be compared.
 type listedQueue struct {
 	Queue
-	names []string
+	_ []string
 }
 
 // TestQueuesUncomparable: clients that cannot be compared are not the same, and no panic.

@@ -182,7 +182,8 @@ func (c *viewComparison[T, V]) confirm(ctx context.Context, entity, k keys.Key) 
 		}
 		pending, err := c.isPending(ctx, entity)
 		if err == nil && !pending && first != nil { // table.Table.Move stores its effects in the partition that the entity leaves
-			if n, mine, err := noteIn(first, c.owner()); err == nil && mine && n.entity != entity && n.entity.Err() == nil {
+			n, mine, damaged := noteIn(first, c.owner())
+			if damaged == nil && mine && n.entity != entity && n.entity.Err() == nil {
 				pending, err = c.isPending(ctx, n.entity)
 			}
 		}
