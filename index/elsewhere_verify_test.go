@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -32,6 +33,41 @@ func (s *elsewhereScene) verifyAll(t testing.TB, repair bool) verify.Report {
 
 // verifyReport verifies all definitions of a scene without repair.
 func (s *elsewhereScene) verifyReport(t testing.TB) verify.Report { return s.verifyAll(t, false) }
+
+// TestVerifyElsewhereFillRequests: what it takes to fill one definition for an entity from before it, as docs/indexes.md says. The lists
+// of the run and the messages of the worker are not counted.
+func TestVerifyElsewhereFillRequests(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const n = 20
+	d := newElsewhere(false)
+	global := index.New("login", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, &index.Options[worker]{Unique: index.Global})
+	for what, c := range map[string]struct {
+		definition index.Definition[worker]
+		want       int // for an entity
+	}{
+		"a full copy":  {d.mail, 10},
+		"a pointer":    {d.age, 10},
+		"three values": {d.tag, 16},
+		"unique":       {global, 8},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := newElsewhereScene(t, d, c.definition)
+			plain, err := table.New(s.Tables(), "staff", schema, quick())
+			check(t, err)
+			for i := range n {
+				_, err := plain.Insert(ctx, &worker{"S", i, "Jones", fmt.Sprint("m", i), 30, []string{"x", "y", "z"}})
+				check(t, err)
+			}
+			s.verifyAll(t, false)
+			s.Count()
+			s.verifyAll(t, true)
+			sent := s.Count()
+			testkit.Expect(t, "requests besides lists", sent.Total()-sent[requests.Query], c.want*n)
+		})
+	}
+}
 
 // TestVerifyElsewhereFill: entities from before the definitions get their rows.
 func TestVerifyElsewhereFill(t *testing.T) {

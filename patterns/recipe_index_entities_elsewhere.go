@@ -138,7 +138,7 @@ var indexEntitiesElsewhere = recipe{
 	naiveGrows:  "1 per 1,000 rows",
 	problem: `The guide has three options for the list of all employees with a last name: a blob for each name (1), an index entity in
 		the partition of the employees (2), or in a table of its own, EmployeeDetails (3). Only 1 and 3 list over departments. They
-		follow the employees by a worker. A row takes some 20,000 members, a blob any number. The recipe shows all three on the
+		follow the employees by a worker. A row takes the members that one entity can hold, a blob any number. The recipe shows all three on the
 		same employees.`,
 	run: func(ctx context.Context, r *Run) error {
 		dept := keys.Tuple1(keys.Text())
