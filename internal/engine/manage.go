@@ -27,12 +27,14 @@ func (t *Table) Drop(ctx context.Context) error {
 
 // manage sends a request that creates or deletes the table, and sends it again while its outcome is unknown. The errors done say
 // that nothing is left to do.
-func (t *Table) manage(ctx context.Context, method string, send func(context.Context) error, done ...error) error {
+func (t *Table) manage(ctx context.Context, method string, send func(context.Context) error, done ...error) (err error) {
+	ctx, end := t.Span(ctx, method)
+	defer func() { end(err) }()
 	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
 	defer cancel()
 	tries := attempts{retry: t.Options.Retry, log: t.Log(method, keys.Key{})}
 	for {
-		err := t.manageOnce(ctx, method, send)
+		err = t.manageOnce(ctx, method, send)
 		switch {
 		case slices.ContainsFunc(done, func(d error) bool { return errors.Is(err, d) }):
 			return nil
@@ -42,14 +44,12 @@ func (t *Table) manage(ctx context.Context, method string, send func(context.Con
 	}
 }
 
-func (t *Table) manageOnce(ctx context.Context, method string, send func(context.Context) error) (err error) {
-	ctx, end := t.Span(ctx, method)
-	defer func() { end(err) }()
+func (t *Table) manageOnce(ctx context.Context, method string, send func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return t.OpError(method, keys.Key{}, err) // nothing was sent, so nothing is unknown
 	}
 	var call wire.Call
-	err = send(call.Write(ctx, t.attemptTimeout()))
+	err := send(call.Write(ctx, t.attemptTimeout()))
 	t.responded(ctx, &call)
 	if err = call.Check(err); err != nil {
 		return t.OpError(method, keys.Key{}, withCondition(&call, wire.Redact(err)))
