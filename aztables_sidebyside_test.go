@@ -222,7 +222,8 @@ func TestAztablesQueriesBesideIndexes(t *testing.T) {
 			}
 			before := map[string]int{}
 			for _, filter := range slices.Concat(values, ranges, whole) {
-				if before[filter] = find(filter); before[filter] == 0 {
+				before[filter] = find(filter)
+				if before[filter] == 0 {
 					t.Errorf("%q before: got no rows; want some", filter)
 				}
 			}

@@ -71,7 +71,7 @@ func members(t *testing.T, staff *table.Table[worker], in, team string) int {
 }
 
 // TestBulkKeptRowChanges: another writer changes a row that bulk has kept. Bulk writes the row by its ETag. A row that bulk loads
-// and does not write is read again: here, the kept list of team a lacks the worker that the rival has added to it.
+// and does not write is read again: here, the kept list of team a lacks the worker that the other writer has added to it.
 func TestBulkKeptRowChanges(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -80,7 +80,7 @@ func TestBulkKeptRowChanges(t *testing.T) {
 		what     string
 		last     worker // the worker of the fourth transaction
 		a, b     int    // members of the teams afterwards
-		requests string // the rival has 3 gets and 1 transaction
+		requests string // the other writer has 3 gets and 1 transaction
 	}{
 		{"it is written", worker{Dept: "S", ID: 997, Last: "a"}, 100, 196, "9 get, 7 transaction"},
 		{"it is loaded and not written", moving, 98, 197, "9 get, 6 transaction"},

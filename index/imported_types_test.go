@@ -27,10 +27,12 @@ func importedAs(columns map[string]any, as func(v string) (value any, edmType st
 			continue
 		}
 		value, edmType := as(fmt.Sprint(columns[name]))
-		if columns[name] = value; value == nil {
+		columns[name] = value
+		if value == nil {
 			delete(columns, name)
 		}
-		if columns[name+"@odata.type"] = edmType; edmType == "" {
+		columns[name+"@odata.type"] = edmType
+		if edmType == "" {
 			delete(columns, name+"@odata.type")
 		}
 	}
@@ -221,7 +223,8 @@ func readsOf(staff *table.Table[worker], ages *index.Summary[worker, string], na
 	ctx := context.Background()
 	reads := map[string]any{}
 	note := func(name string, got any, err error) {
-		if reads[name] = fmt.Sprint(got); err != nil {
+		reads[name] = fmt.Sprint(got)
+		if err != nil {
 			reads[name] = err
 		}
 	}
@@ -229,7 +232,8 @@ func readsOf(staff *table.Table[worker], ages *index.Summary[worker, string], na
 		var all []int
 		var failed error
 		for e, err := range list {
-			if failed = err; err == nil {
+			failed = err
+			if err == nil {
 				all = append(all, e.Value.ID)
 			}
 		}
@@ -243,7 +247,8 @@ func readsOf(staff *table.Table[worker], ages *index.Summary[worker, string], na
 	var groups []index.Group[string]
 	err = nil
 	for g, failed := range ages.All(ctx, staff, sales) {
-		if err = failed; failed == nil {
+		err = failed
+		if failed == nil {
 			groups = append(groups, *g)
 		}
 	}
@@ -262,7 +267,8 @@ func readsOf(staff *table.Table[worker], ages *index.Summary[worker, string], na
 	var ks []keys.Key
 	err = nil
 	for k, failed := range byLast.Keys(ctx, staff, table.Query[worker]{Partition: sales}) {
-		if err = failed; failed == nil {
+		err = failed
+		if failed == nil {
 			ks = append(ks, k)
 		}
 	}

@@ -73,7 +73,8 @@ func TestEmptyRowKey(t *testing.T) {
 			},
 			"GetMany": func(l *table.Table[lodger]) (name string, err error) {
 				for e, failed := range l.GetMany(ctx, k) {
-					if err = failed; err == nil {
+					err = failed
+					if err == nil {
 						name = e.Value.Name
 					}
 				}

@@ -112,7 +112,8 @@ func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*R
 			return r, err
 		}
 		if conflicts == nil {
-			conflicts = tx.table.Options.Conflicts()
+			begun := tx.table.Options.Conflicts()
+			conflicts = &begun
 		}
 		if again, ended := conflicts.Wait(ctx, tx.log(), err); !again {
 			return nil, either(public(tx.table.OpError("InPartition", keys.Key{}, ended)), err)

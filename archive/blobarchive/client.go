@@ -131,7 +131,8 @@ func (c client) delete(ctx context.Context, id archive.ID, version string) error
 	return c.opt.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		var call wire.Call
 		_, err = c.container.NewBlockBlobClient(nameOf(id)).Delete(blobs.Write(ctx, &call, c.opt.Retry.AttemptTimeout), &blob.DeleteOptions{AccessConditions: blobs.IfMatch(azcore.ETag(version))})
-		switch err = call.Check(err); {
+		err = call.Check(err)
+		switch {
 		case err == nil, blobs.IsGone(err), isConflict(err): // deleted, or replaced since it was read
 			return false, nil
 		}

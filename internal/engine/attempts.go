@@ -45,6 +45,9 @@ func (r Retry) RepeatRead(ctx context.Context, log Log, f func(context.Context) 
 // outage reports whether err is that of a read, or of work that begins with one, which fails because of an outage. A read ends what another
 // program has prepared, so that it may have an unknown outcome.
 func outage(err error) bool {
+	if err == nil { // before the variable, which escapes: every plan of a write comes here
+		return false
+	}
 	var re *azcore.ResponseError
 	return mayPass(err) && (errors.As(err, &re) || errors.Is(err, ErrUnreachable) || isUnknown(err))
 }
@@ -176,8 +179,8 @@ type Conflicts struct {
 }
 
 // Conflicts begins to count, and to measure the time, now.
-func (o *Options) Conflicts() *Conflicts {
-	c := &Conflicts{retry: o.Retry}
+func (o *Options) Conflicts() Conflicts {
+	c := Conflicts{retry: o.Retry}
 	if o.WriteTimeout > 0 {
 		c.end = time.Now().Add(o.WriteTimeout)
 	}

@@ -100,7 +100,7 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 		case statePlanned:
 			w.state = w.sendNotification(ctx)
 		case stateNotified:
-			w.state = w.prepare(ctx, conflicts)
+			w.state = w.prepare(ctx, &conflicts)
 		case stateReady:
 			if f := w.meanwhile; f != nil {
 				w.meanwhile = nil
@@ -108,7 +108,7 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 			}
 			w.state = w.send(ctx)
 		case stateRefused:
-			w.state = w.replan(ctx, conflicts)
+			w.state = w.replan(ctx, &conflicts)
 		case stateGivenUp:
 			w.state = w.giveUp(ctx)
 		case stateCommitted:

@@ -17,7 +17,9 @@ func (s *step) sendAlone(ctx context.Context) (azcore.ETag, wire.Outcome, error)
 	err := s.request(ctx, &call)
 	s.Table.responded(ctx, &call)
 	etag := azcore.ETag(call.Header("ETag"))
-	if err = call.Check(err); !s.deletes() {
+	if s.deletes() {
+		err = call.Check(err)
+	} else {
 		err = call.CheckWrite(string(etag), err)
 	}
 	if err == nil {

@@ -78,7 +78,7 @@ func (a *appender) store(ctx context.Context) error {
 			case stateNone:
 				err = a.choose()
 			case stateCreating:
-				again, err = a.create(ctx, conflicts)
+				again, err = a.create(ctx, &conflicts)
 			case stateOpen:
 				again, err = a.send(ctx, b)
 			case stateDoubtful:
