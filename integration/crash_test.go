@@ -74,7 +74,7 @@ func testCrash(e *env, w crashWrite) {
 	// run makes the write in a partition of its own, with a mishap at one request.
 	run := func(at int, m mishap) (kinds []requests.Kind) {
 		e.Helper()
-		department := fmt.Sprintf("D%d%s", at, strings.ReplaceAll(m.String(), " ", ""))
+		department := fmt.Sprint("D", len(departments))
 		for _, x := range []employee{{department, 1, "Pat", "Jones", 44, "a@x"}, {department, 2, "Jo", "Smith", 44, "b@x"}} {
 			_, err := clean.Insert(context.Background(), &x)
 			e.must(err)
@@ -121,7 +121,13 @@ func testCrash(e *env, w crashWrite) {
 		departments = append(departments, department)
 		return kinds
 	}
+	// An adverse service refuses a request now and then, which is then sent again: the write needs the requests of the shortest run.
 	kinds := run(0, mishap{})
+	for range 2 {
+		if again := run(0, mishap{}); len(again) < len(kinds) {
+			kinds = again
+		}
+	}
 	if !slices.Contains(kinds, requests.Transaction) {
 		e.Errorf("without a mishap: got the requests %v; want a transaction", kinds)
 	}
