@@ -233,6 +233,9 @@ func (v variables) differing(want []line, got http.Header) (names []string) {
 		name := http.CanonicalHeaderKey(l.name)
 		recorded[name] = true
 		if !slices.Contains(ofConnection, name) && !v.match(l.value, got.Get(name)) {
+			if name == "Etag" {
+				v.bind(l.value, got.Get(name))
+			}
 			names = append(names, name)
 		}
 	}
