@@ -19,7 +19,8 @@ var (
 	ErrNotFound = engine.ErrNotFound
 	// ErrExists: the row to be inserted, or the table to be created, exists.
 	ErrExists = engine.ErrExists
-	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update.
+	// ErrChanged: the row has changed since the entity was read. Read it again, or use Update or UpdateAndMove. After a move that
+	// another program has made first, the error is also ErrNotFound, because the old key has no row.
 	ErrChanged = engine.ErrChanged
 	// ErrContended: concurrent writers changed a row that the write had to read, at every attempt until Retry.ConflictAttempts or
 	// the time was used up. This happens to rows that several entities share, such as lists and sums, and to writes by key (Upsert,
@@ -40,7 +41,7 @@ var (
 	ErrUnreachable = engine.ErrUnreachable
 	// ErrCosmosDB: the service is Azure Cosmos DB, and the request was not sent. Only clients with [ClientOptions] find this out.
 	ErrCosmosDB = engine.ErrCosmosDB
-	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey moves the row.
+	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey, Move and UpdateAndMove move the row.
 	ErrKeyChanged = engine.ErrKeyChanged
 	// ErrPartial: only a part of the entity was read, so that Replace would delete the other properties. Get it first, or merge. An
 	// entity from a copy of some properties ([Entity.Partial]) has no ETag either, so that Merge and Delete are refused as well:

@@ -26,6 +26,24 @@ func ExampleTable_Move() {
 	// Output: ('Marketing','empid_000223') true
 }
 
+// A request names an employee by the key, and the department to go to.
+func ExampleTable_UpdateAndMove() {
+	ctx := context.Background()
+	staff, err := maintain.WithOutbox(newTable(staffSchema), &exampleOutbox{}) // in a program, an *eventual.Outbox
+	check(err)
+	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 44})
+	check(err)
+
+	e, err = staff.UpdateAndMove(ctx, e.Key, func(e *employee) error {
+		e.Department = "Marketing"
+		e.Age++
+		return nil
+	})
+	check(err)
+	fmt.Println(e.Key, e.Value.Age)
+	// Output: ('Marketing','empid_000223') 45
+}
+
 // An employee leaves for another table of the same service.
 func ExampleTable_MoveTo() {
 	ctx := context.Background()

@@ -24,10 +24,13 @@ import (
 // that write without this library, or with Options.BlindWrites, must leave rows alone that have the property _tx. An entity with
 // a value of package largeentity in a blob, whose name contains the partition, needs a copy: largeentity.Store.Copy.
 //
+// Another program that has written the entity first makes the error ErrChanged, whatever refused the move; [Table.UpdateAndMove]
+// begins again then. ErrExists means that another entity has the new key.
+//
 // Errors: those of Rekey without ErrOtherPartition; *ValueError for a handle without an outbox; ErrOutbox; ErrGivenUp;
 // *LimitError if the rows do not fit into the transactions: about 48 derived rows that exist under the new key before, or 98 that do
 // not. Requests: 3 transactions, to prepare, to commit and to finish, and 2 for the message; 1 more for each shared derived row,
-// such as a list or a summary, that must be read.
+// such as a list or a summary, that must be read. After a refusal that is not about the old row, 1 to read that row.
 func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 	to, err := t.h.keyByFields("Move", e)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // columns that T does not know, and deletes the old row by its ETag, both or neither. The partition must stay the same: [Table.Move]
 // moves an entity to another. If the key is the same, Rekey is Replace. Afterwards e is the new row.
 //
-// Errors: ErrExists if a row has the new key; ErrChanged and ErrNotFound about the old row; ErrOtherPartition; ErrPartial; ErrNoETag;
+// Errors: ErrExists if a row has the new key; ErrChanged about the old row, which is also ErrNotFound if it is gone; ErrOtherPartition; ErrPartial; ErrNoETag;
 // ErrUnknownOutcome; *LimitError, *ValueError and *keys.KeyError. 1 request.
 func (t *Table[T]) Rekey(ctx context.Context, e *Entity[T]) error {
 	return t.h.rekeyByFields(ctx, e)

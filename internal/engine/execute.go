@@ -114,6 +114,7 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 		case stateCommitted:
 			return callersPart(w, w.out.etags), nil
 		default: // inDoubt, aborted
+			w.overtaken(ctx)
 			return nil, w.out.err
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 // restartWithNewID lets the write begin again with another operation ID. Nothing that was sent so far can be applied any more.
@@ -43,6 +45,37 @@ func (w *write) contended(out outcome, ended error) outcome {
 		out.err = contended
 	}
 	return out
+}
+
+// overtaken makes the error of a refused move ErrChanged if a concurrent writer has changed the entity: the old row is gone, or not
+// the version that was read. The move may be refused because of a row of that writer's, so overtaken reads the old row then.
+func (w *write) overtaken(ctx context.Context) {
+	if w.state != stateAborted || w.out.kind != wire.Refused || len(w.ops) == 0 || w.ops[0].Counterpart == nil {
+		return
+	}
+	refusal := w.out.err
+	var de *DerivedError
+	derived := errors.As(refusal, &de)
+	switch {
+	case !derived && errors.Is(refusal, ErrNotFound):
+		w.out.err = movedAway(refusal)
+	case len(w.moved) == 0: // the service has checked the old row in the same transaction
+	case derived && de.Key != (keys.Key{}), errors.Is(refusal, ErrExists), errors.Is(refusal, ErrGivenUp):
+		ctx, cancel := w.table.attempt(ctx)
+		defer cancel()
+		switch f, err := w.table.readRow(ctx, w.ops[0].Key); {
+		case err != nil || f.hidden || f.etag() == w.ops[0].Match:
+		case f.row == nil:
+			w.out.err = movedAway(&Condition{ErrNotFound, f.gone})
+		default:
+			w.out.err = ErrChanged
+		}
+	}
+}
+
+// movedAway is the error of a move whose old row is gone.
+func movedAway(err error) error {
+	return &Explained{&Condition{ErrChanged, err}, "it is not under this key any more"}
 }
 
 // final reports whether a late duplicate of the request would be refused too: after a changed ETag it would, but a row that exists

@@ -58,6 +58,14 @@ func TestKernel(t *testing.T) {
 			Old: "if len(p.rows) >= maxOperations {", New: "if len(p.rows) >= maxOperations && false {", Test: "TestForged"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "a move says that its own entity is in the way", File: "internal/engine/replan.go",
+			Old: "case derived && de.Key != (keys.Key{}), errors.Is(refusal, ErrExists), errors.Is(refusal, ErrGivenUp):", New: "case de == nil && len(keys.Key{}.PartitionKey()) > 0:", Test: "TestMoveOvertaken"},
+		{Name: "a refused move has always changed", File: "internal/engine/replan.go",
+			Old: "|| f.etag() == w.ops[0].Match:", New: ":", Test: "TestMoveOvertaken"},
+		{Name: "an entity that was moved away is unknown", File: "internal/engine/replan.go",
+			Old: "w.out.err = movedAway(refusal)", New: "w.out.err = refusal", Test: "TestMoveOvertaken"},
+		{Name: "a move is repeated for a taken place", File: "table/update.go",
+			Old: "case !errors.Is(err, ErrChanged) || unknown(err)", New: "case !errors.Is(err, ErrChanged) && !errors.Is(err, ErrExists) || unknown(err)", Test: "TestUpdateAndMoveRequests"},
 		{Name: "a page with a committed write is not read again", File: "internal/engine/view.go",
 			Old: "v.known[at.commitPlace], again = true, true", New: "v.known[at.commitPlace], v.marks[at] = true, true", Test: "TestMovePage$"},
 		{Name: "a list takes the row before the write if the new content is gone", File: "internal/engine/view.go",
