@@ -17,16 +17,20 @@ func (s *Service) Deliver() (all []Request) {
 	return all
 }
 
-// DeliverOne executes late request i.
+// DeliverOne executes late request i of [Service.LateRequests]. It panics if there is no such request.
 func (s *Service) DeliverOne(i int) Request {
-	s.mu.Lock()
-	late := s.late.take(i)
-	s.mu.Unlock()
+	late := s.takeLate(i)
 	resp := s.execute(late.received, protocol.Injection{})
 	r := late.request
 	r.Status, r.Code, r.Late = resp.Status, resp.Code, true
 	s.report(r)
 	return r
+}
+
+func (s *Service) takeLate(i int) lateRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.late.take(i)
 }
 
 // deliverBefore executes the late requests that arrive before the request with a number.

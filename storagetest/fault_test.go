@@ -111,6 +111,17 @@ func TestLateRequests(t *testing.T) {
 	if list := s.Deliver(); len(list) != 1 || rows(s) != "a b c d" || len(s.LateRequests()) != 0 {
 		t.Errorf("got requests %v, rows %s; want one request, a b c d", list, rows(s))
 	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("a late request that is not there: got no panic; want one")
+			}
+		}()
+		s.DeliverOne(0)
+	}()
+	if got := rows(s); got != "a b c d" {
+		t.Errorf("after the panic: got rows %q; want a b c d", got)
+	}
 }
 
 // TestFaultsInTransactions: with each fault, a transaction is stored completely or not at all.
