@@ -6,6 +6,7 @@ import (
 	"iter"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,6 +241,27 @@ func (c *caller) result(name string, shown []string, r reflect.Value) {
 	}
 	if err, is := r.Interface().(error); is && r.Type().Kind() == reflect.Interface && !isTyped(err) {
 		c.t.Errorf("%s(%s): got error %v of %T, want an error of a type or variable of the library", name, strings.Join(shown, ", "), err, err)
+	} else if is {
+		c.text(name, shown, err.Error())
+	}
+}
+
+// text checks that an error says each thing once, and that it calls no argument a property.
+func (c *caller) text(name string, shown []string, text string) {
+	for line := range strings.Lines(text) {
+		words, seen := strings.Fields(line), map[string]bool{}
+		for i := range max(0, len(words)-2) {
+			three := strings.Join(words[i:i+3], " ")
+			if seen[three] {
+				c.t.Errorf("%s(%s): got error %q, want one that says %q once", name, strings.Join(shown, ", "), line, three)
+			}
+			seen[three] = true
+		}
+		_, of, is := strings.Cut(": "+line, ": property ")
+		of, _, _ = strings.Cut(of, " ")
+		if is && name != "table.Row.Set" && !slices.Contains([]string{"Group", "Name", "Size", "Sizes", "File"}, strings.TrimSuffix(of, ":")) {
+			c.t.Errorf("%s(%s): got error %q, want %s named as an argument", name, strings.Join(shown, ", "), line, of)
+		}
 	}
 }
 

@@ -77,7 +77,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		}
 		row, copied, err := rows.GetCopy(ctx, at)
 		if errors.Is(err, table.ErrNotFound) {
-			return nil, fmt.Errorf("%w: %w", errNotFound, err)
+			return nil, &engine.Condition{Is: errNotFound, Cause: err}
 		} else if err != nil {
 			return nil, err
 		}

@@ -116,7 +116,7 @@ func (h handle) encodeSets(k keys.Key, sets []set, stored edm.Stored) (edm.Body,
 		}
 		for _, other := range sets[:i] {
 			if other.name == s.name && other.element == s.element && slices.Equal(other.path, s.path) {
-				return edm.Body{}, &ValueError{Field: h.shape.fieldName(s), Reason: "is set twice"}
+				return edm.Body{}, &ValueError{Property: true, Field: h.shape.fieldName(s), Reason: "is set twice"}
 			}
 		}
 		if s.name == "" {
@@ -143,9 +143,9 @@ func putNamed(w *edm.Writer, name string, v reflect.Value) error {
 	case err != nil:
 		return err
 	case edm.IsSystem(name):
-		return &ValueError{Field: name, Reason: "belongs to the library"}
+		return &ValueError{Property: true, Field: name, Reason: "belongs to the library"}
 	case x.Kind == edm.Absent:
-		return &ValueError{Field: name, Reason: "a merge cannot make a property absent; use Replace"}
+		return &ValueError{Property: true, Field: name, Reason: "a merge cannot make a property absent; use Replace"}
 	}
 	w.Put(name, x)
 	return nil

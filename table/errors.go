@@ -129,19 +129,22 @@ func brief(err error) string {
 
 // LimitError is an entity, property or query beyond a limit. No request was sent.
 type LimitError struct {
-	Field string // the property, option or argument, or "" for the entity or query as a whole
-	Limit string // what is counted, in the plural
-	Got   int
-	Max   int
+	Field    string // the property, option or argument, or "" for the entity or query as a whole
+	Limit    string // what is counted, in the plural
+	Got      int
+	Max      int
+	Property bool // Field is a property
 }
 
 func (e *LimitError) Error() string { return (*edm.LimitError)(e).Error() }
 
 // ValueError is a value or name that the service cannot store, or cannot compare with. No request was sent.
 type ValueError struct {
-	Field  string
+	Field  string // the property, option or argument
 	Reason string
 	Err    error // the error of the field's own type, if that is the cause; it may contain data, so Error leaves it out
+
+	Property bool // Field is a property
 }
 
 func (e *ValueError) Error() string { return (*edm.ValueError)(e).Error() }

@@ -226,7 +226,7 @@ func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agr
 	case MergeExisting:
 		op.op.Kind, use = aztables.TransactionTypeInsertMerge, mergesUpsert
 		if field := h.shape.plan.ChunksIn(op.op.Body.Columns()); field != "" {
-			op.op.Err = &ValueError{Field: field, Reason: "is stored in chunks, of which MergeExisting would leave the surplus ones of the old value: use Update, or ReplaceExisting"}
+			op.op.Err = &ValueError{Property: true, Field: field, Reason: "is stored in chunks, of which MergeExisting would leave the surplus ones of the old value: use Update, or ReplaceExisting"}
 		}
 		if h.shape.version > 0 {
 			op.op.Err = &ValueError{Field: "UpsertMode", Reason: "is MergeExisting, which does not read the version of the row, and rows of this table have versions: use Update, or ReplaceExisting"}

@@ -61,7 +61,7 @@ func (r *Row) Set(name string, value any) error {
 	}
 	x, err := edm.ValueOf(value)
 	if err != nil {
-		return &ValueError{Field: name, Reason: err.Error()}
+		return &ValueError{Property: true, Field: name, Reason: err.Error()}
 	}
 	if err := edm.CheckValue(name, &x); err != nil {
 		return public(err)

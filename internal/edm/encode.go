@@ -81,14 +81,14 @@ func (p *Plan) EncodeField(w *Writer, path []int, element int, v reflect.Value, 
 	}
 	switch {
 	case f.form == bound:
-		w.Fail(&ValueError{Field: f.name, Reason: "is part of the key, which a merge cannot change; delete the entity and insert it with the new key"})
+		w.Fail(&ValueError{Property: true, Field: f.name, Reason: "is part of the key, which a merge cannot change; delete the entity and insert it with the new key"})
 	case f.form == elements || f.form == chunks:
-		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot set a list, nor a value in chunks, since it does not remove surplus properties; use Replace"})
+		w.Fail(&ValueError{Property: true, Field: f.name, Reason: "a merge cannot set a list, nor a value in chunks, since it does not remove surplus properties; use Replace"})
 	}
 	before := w.count
 	f.encode(w, v)
 	if w.err == nil && w.count-before != len(f.labels) {
-		w.Fail(&ValueError{Field: f.name, Reason: "a merge cannot make a property absent (nil, zero time, omitempty); use Replace"})
+		w.Fail(&ValueError{Property: true, Field: f.name, Reason: "a merge cannot make a property absent (nil, zero time, omitempty); use Replace"})
 	}
 }
 
@@ -107,7 +107,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		w.put(f.first, &f.labels[0], x)
 	case elements:
 		if v.Len() > len(f.names) {
-			w.Fail(&LimitError{Field: f.name, Limit: "elements", Got: v.Len(), Max: len(f.names)})
+			w.Fail(&LimitError{Property: true, Field: f.name, Limit: "elements", Got: v.Len(), Max: len(f.names)})
 			return
 		}
 		for i := range v.Len() {
@@ -117,7 +117,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 				return
 			}
 			if x.Kind == Absent && i == v.Len()-1 {
-				w.Fail(&ValueError{Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so that the list would be read back shorter"})
+				w.Fail(&ValueError{Property: true, Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so that the list would be read back shorter"})
 				return
 			}
 			w.put(f.partOf(i), &f.labels[i], x)
@@ -131,7 +131,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 			w.Fail(f.refusal(f.name, err))
 			return
 		case values != nil && len(values) != len(f.names):
-			w.Fail(&ValueError{Field: f.name, Reason: fmt.Sprintf("PropertyValues returned %d values for %d suffixes", len(values), len(f.names))})
+			w.Fail(&ValueError{Property: true, Field: f.name, Reason: fmt.Sprintf("PropertyValues returned %d values for %d suffixes", len(values), len(f.names))})
 			return
 		}
 		for i, value := range values {
@@ -156,7 +156,7 @@ func (f *field) encodeChunks(w *Writer, v reflect.Value) {
 	}
 	all := chunksOf(*x)
 	if len(all) > len(f.names) {
-		w.Fail(&LimitError{Field: f.name, Limit: "chunks of 64 KiB; store a larger value in a blob (package largeentity)", Got: len(all), Max: len(f.names)})
+		w.Fail(&LimitError{Property: true, Field: f.name, Limit: "chunks of 64 KiB; store a larger value in a blob (package largeentity)", Got: len(all), Max: len(f.names)})
 		return
 	}
 	for i := range all {
@@ -224,15 +224,15 @@ func textLength(v reflect.Value) int {
 // it.
 func (f *field) refusal(name string, err error) error {
 	if f.form == composite || f.scalar.fail != nil {
-		return &ValueError{Field: name, Reason: "the field's type refuses the value", Err: err}
+		return &ValueError{Property: true, Field: name, Reason: "the field's type refuses the value", Err: err}
 	}
-	return &ValueError{Field: name, Reason: err.Error()}
+	return &ValueError{Property: true, Field: name, Reason: err.Error()}
 }
 
 func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		if p.Has(name) {
-			w.Fail(&ValueError{Field: name, Reason: "is in the map of unknown columns, but is the property of a field"})
+			w.Fail(&ValueError{Property: true, Field: name, Reason: "is in the map of unknown columns, but is the property of a field"})
 			return
 		}
 		if err := CheckName(name); err != nil {

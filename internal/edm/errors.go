@@ -8,10 +8,11 @@ import (
 
 // LimitError reports that a property, an entity, an option or an argument violates a limit of the service.
 type LimitError struct {
-	Field string // the property, option or argument, or "" for the whole entity
-	Limit string // the unit, as a plural; the rule may follow after a semicolon
-	Got   int
-	Max   int
+	Field    string // the property, option or argument, or "" for the whole entity
+	Limit    string // the unit, as a plural; the rule may follow after a semicolon
+	Got      int
+	Max      int
+	Property bool // Field is a property
 }
 
 func (e *LimitError) Error() string {
@@ -20,23 +21,17 @@ func (e *LimitError) Error() string {
 		s += fmt.Sprintf("; at most %d are allowed", e.Max)
 	}
 	if e.Field != "" {
-		s = subject(e.Field) + " has " + s
+		s = subject(e.Field, e.Property) + " has " + s
 	}
 	return s
 }
 
-// subject returns the subject of an error text, as the caller wrote it: an option (Query.Limit), an argument, the name of a table,
-// or a property.
-func subject(field string) string {
-	switch field {
-	case "service", "value", "sets", "tables", "table", "credential", "outbox", "maintainers", "Op", "record", "UnknownError", "UpsertMode", "Completing",
-		"container", "source", "queue", "poison", "hints", "notifications", "of", "kind", "from", "to", "definitions", "target", "t", "s", "f", "tx", "views", "view", "list", "join", "change", "ops", "other", "cred", "values", "r", "fields":
-		return field
+// subject returns the subject of an error text: a property, or an option (Query.Limit) or an argument as the caller wrote it.
+func subject(field string, property bool) string {
+	if property {
+		return "property " + field
 	}
-	if !strings.HasPrefix(field, `"`) && strings.ContainsAny(field, ". [") { // the name of a property contains none of these
-		return field
-	}
-	return "property " + field
+	return field
 }
 
 // ValueError reports a value or a name that the service cannot store.
@@ -44,9 +39,11 @@ type ValueError struct {
 	Field  string // the property, option or argument
 	Reason string // a predicate, such as "is nil", or a sentence
 	Err    error  // the error of the field's type; the text omits it, since it may contain data
+
+	Property bool // Field is a property
 }
 
-func (e *ValueError) Error() string { return sentence(subject(e.Field), e.Reason) }
+func (e *ValueError) Error() string { return sentence(subject(e.Field, e.Property), e.Reason) }
 
 // sentence joins a subject and a reason, which is a predicate or a sentence of its own.
 func sentence(subject, reason string) string {

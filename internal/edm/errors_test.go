@@ -12,7 +12,7 @@ func TestErrorTexts(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&LimitError{Field: "Bio", Limit: "UTF-16 units", Got: 40000, Max: 32768}, "property Bio has 40000 UTF-16 units; at most 32768 are allowed"},
+		{&LimitError{Property: true, Field: "Bio", Limit: "UTF-16 units", Got: 40000, Max: 32768}, "property Bio has 40000 UTF-16 units; at most 32768 are allowed"},
 		{&LimitError{Limit: "properties of an entity", Got: 300, Max: 252}, "300 properties of an entity; at most 252 are allowed"},
 		{&LimitError{Field: "Query.PageSize", Limit: "rows; the service requires 1 to 1000", Got: 5000, Max: 1000}, "Query.PageSize has 5000 rows; the service requires 1 to 1000"},
 		{&LimitError{Field: `table name "hr"`, Limit: "characters; the service requires 3 to 63", Got: 2, Max: 63}, `table name "hr" has 2 characters; the service requires 3 to 63`},
@@ -20,7 +20,10 @@ func TestErrorTexts(t *testing.T) {
 		{&ValueError{Field: "Query.Limit", Reason: "is -1"}, "Query.Limit is -1"},
 		{&ValueError{Field: "queue", Reason: "is nil"}, "queue is nil"},
 		{&ValueError{Field: "handlers[1]", Reason: "has no kind"}, "handlers[1] has no kind"},
-		{&ValueError{Field: "Bio", Reason: "the text is not valid UTF-8"}, "property Bio: the text is not valid UTF-8"},
+		{&ValueError{Property: true, Field: "Bio", Reason: "the text is not valid UTF-8"}, "property Bio: the text is not valid UTF-8"},
+		{&ValueError{Property: true, Field: "value", Reason: "is part of the key"}, "property value is part of the key"},
+		{&ValueError{Field: "n", Reason: "is not positive"}, "n is not positive"},
+		{&ValueError{Field: "operation ID", Reason: "is no operation ID"}, "operation ID is no operation ID"},
 		{&DecodeError{Field: "Age", Reason: "has the unknown type X"}, "property Age has the unknown type X"},
 		{&DecodeError{Reason: "has no value at byte 0 of 0"}, "the response has no value at byte 0 of 0"},
 		{&TypeError{Type: reflect.TypeFor[int](), Reason: "is not a struct"}, "int is not a struct"},

@@ -43,16 +43,16 @@ func CheckValue(name string, v *Value) error {
 		}
 		if len(v.S) > maxStringUnits { // a character has at least as many bytes as units
 			if n := utf16Units(v.S); n > maxStringUnits {
-				return &LimitError{Field: name, Limit: "UTF-16 units", Got: n, Max: maxStringUnits}
+				return &LimitError{Property: true, Field: name, Limit: "UTF-16 units", Got: n, Max: maxStringUnits}
 			}
 		}
 	case Binary:
 		if n := len(v.B); n > maxBinary {
-			return &LimitError{Field: name, Limit: "bytes", Got: n, Max: maxBinary}
+			return &LimitError{Property: true, Field: name, Limit: "bytes", Got: n, Max: maxBinary}
 		}
 	case DateTime:
 		if v.T.Before(minTime) || v.T.After(maxTime) {
-			return &ValueError{Field: name, Reason: fmt.Sprintf("the time %s is out of range; the service requires 1601-01-01 to 9999-12-31", v.T.Format(time.RFC3339))}
+			return &ValueError{Property: true, Field: name, Reason: fmt.Sprintf("the time %s is out of range; the service requires 1601-01-01 to 9999-12-31", v.T.Format(time.RFC3339))}
 		}
 	}
 	return nil
@@ -85,5 +85,5 @@ func utf16Units(s string) int {
 }
 
 func errNotUTF8(name string) error {
-	return &ValueError{Field: name, Reason: "the text is not valid UTF-8"}
+	return &ValueError{Property: true, Field: name, Reason: "the text is not valid UTF-8"}
 }

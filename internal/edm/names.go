@@ -29,7 +29,9 @@ func IsSystem(name string) bool {
 // CheckName checks the name of a property: a C# identifier of at most 255 characters that neither the service nor the library
 // reserves ('Understanding the Table service data model').
 func CheckName(name string) error {
-	fail := func(reason string) error { return &ValueError{Field: fmt.Sprintf("%.80q", name), Reason: reason} }
+	fail := func(reason string) error {
+		return &ValueError{Property: true, Field: fmt.Sprintf("%.80q", name), Reason: reason}
+	}
 	switch name {
 	case "":
 		return fail("the name is empty")
@@ -47,7 +49,7 @@ func CheckName(name string) error {
 		}
 	}
 	if n := utf16Units(name); n > maxName {
-		return &LimitError{Field: name[:40] + "…", Limit: "UTF-16 units in its name", Got: n, Max: maxName}
+		return &LimitError{Property: true, Field: name[:40] + "…", Limit: "UTF-16 units in its name", Got: n, Max: maxName}
 	}
 	return nil
 }

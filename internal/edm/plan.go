@@ -410,9 +410,9 @@ func structField(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
 func (f *field) element(i int) (*field, error) {
 	switch {
 	case f.form != elements:
-		return nil, &ValueError{Field: f.name, Reason: "has no elements in properties of their own; the option each is for that"}
+		return nil, &ValueError{Property: true, Field: f.name, Reason: "has no elements in properties of their own; the option each is for that"}
 	case i > len(f.names):
-		return nil, &LimitError{Field: f.name, Limit: "elements", Got: i, Max: len(f.names)}
+		return nil, &LimitError{Property: true, Field: f.name, Limit: "elements", Got: i, Max: len(f.names)}
 	}
 	return &field{
 		path: f.path, goName: f.goName, name: f.names[i-1], names: f.names[i-1 : i], labels: f.labels[i-1 : i], form: single, narrow: f.narrow, scalar: f.scalar, first: f.partOf(i - 1),

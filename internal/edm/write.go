@@ -284,7 +284,7 @@ func (w *Writer) PutAny(name string, value any) { w.putAny(0, &label{name: name}
 func (w *Writer) putAny(part uint8, l *label, value any) {
 	x, err := ValueOf(value)
 	if err != nil {
-		w.Fail(&ValueError{Field: l.name, Reason: err.Error()})
+		w.Fail(&ValueError{Property: true, Field: l.name, Reason: err.Error()})
 		return
 	}
 	w.put(part, l, &x)

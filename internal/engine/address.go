@@ -23,7 +23,7 @@ func CheckClient(argument, of string, client any, isNil bool) error {
 	path := strings.TrimSuffix(u.Path, "/")
 	name := path[strings.LastIndex(path, "/")+1:]
 	if !isName(name) && !(of == "container" && (name == "$root" || name == "$web")) {
-		return &ValueError{Field: argument, Reason: fmt.Sprintf("is of the %s %.80q; the service requires 3 to 63 characters of a-z, 0-9 and single hyphens between them", of, name)}
+		return &ValueError{Field: argument, Reason: fmt.Sprintf("has the name %.80q; the service requires 3 to 63 characters of a-z, 0-9 and single hyphens between them", name)}
 	}
 	return nil
 }

@@ -34,6 +34,10 @@ func TestCheckClient(t *testing.T) {
 			t.Errorf("container %s: got error %v", name, err)
 		}
 	}
+	err := CheckClient("poison", "queue", addressed(account+"q"), false)
+	if want := `poison has the name "q"; the service requires 3 to 63 characters of a-z, 0-9 and single hyphens between them`; err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %s", err, want)
+	}
 	if err := CheckClient("queue", "queue", addressed(account), false); err == nil {
 		t.Error("no name: got no error")
 	}

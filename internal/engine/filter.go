@@ -142,7 +142,7 @@ func (f *filter) tree(p *edm.Plan, c Cond) error {
 		return err
 	}
 	if p != nil && c.Name == "" && p.PartsOf(name)[0] > 0 {
-		return &ValueError{Field: name, Reason: fmt.Sprintf("is stored in part %d of the entity; a condition can name only properties of the head, which is part 0", p.PartsOf(name)[0])}
+		return &ValueError{Property: true, Field: name, Reason: fmt.Sprintf("is stored in part %d of the entity; a condition can name only properties of the head, which is part 0", p.PartsOf(name)[0])}
 	}
 	text, n, err := edm.Compare(name, c.Op, value)
 	f.b.WriteString(text)

@@ -79,7 +79,7 @@ func (s *entityState) write(w *edm.Writer, rowKey string, merge, maintained bool
 		b = encodeState(s.after, rowKey)
 	}
 	if len(b) > maxState {
-		return &LimitError{Field: reserved.MaintainerState, Limit: "bytes of maintainer state of an entity", Got: len(b), Max: maxState}
+		return &LimitError{Property: true, Field: reserved.MaintainerState, Limit: "bytes of maintainer state of an entity", Got: len(b), Max: maxState}
 	}
 	if len(s.after) > 0 || s.stored && (merge || maintained) || s.isNew && maintained {
 		w.Put(reserved.MaintainerState, edm.Value{Kind: edm.Binary, B: b})

@@ -21,7 +21,7 @@ func property[V Number](name string, v V) (any, error) {
 		return int32(x.Int()), nil
 	case reflect.Float64:
 		if f := x.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, &table.ValueError{Field: name, Reason: fmt.Sprintf("is %v, which has no sum; a slot without a value is absent", f)}
+			return nil, &table.ValueError{Property: true, Field: name, Reason: fmt.Sprintf("is %v, which has no sum; a slot without a value is absent", f)}
 		}
 		return x.Float(), nil
 	default:
@@ -53,7 +53,7 @@ func number[V Number](name string, x any) (v V, err error) {
 func sum[V Number](name string, a, b V) (V, error) {
 	s := a + b
 	if b > 0 && s < a || b < 0 && s > a {
-		return 0, &table.ValueError{Field: name, Reason: fmt.Sprintf("is %v, and %v more exceeds the range of %v", a, b, reflect.TypeFor[V]())}
+		return 0, &table.ValueError{Property: true, Field: name, Reason: fmt.Sprintf("is %v, and %v more exceeds the range of %v", a, b, reflect.TypeFor[V]())}
 	}
 	return s, nil
 }

@@ -36,7 +36,7 @@ func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 // 100 entities. Idempotent: after an error, call SetAll again.
 func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	entities, err := group(s, values, func(slot Slot, _, _ V) (V, error) {
-		return 0, &table.ValueError{Field: slot.Name, Reason: "has two values for " + slot.From.Format(time.RFC3339)}
+		return 0, &table.ValueError{Property: true, Field: slot.Name, Reason: "has two values for " + slot.From.Format(time.RFC3339)}
 	})
 	if err != nil {
 		return s.wrap("SetAll", err)

@@ -105,9 +105,9 @@ func Parts(zone *time.Location, parts ...Part) Slots {
 		case err != nil:
 			s.err = err
 		case names[p.Name]:
-			s.err = &table.ValueError{Field: p.Name, Reason: "is the name of two parts"}
+			s.err = &table.ValueError{Field: "Parts.parts", Reason: fmt.Sprintf("two parts have the name %s", p.Name)}
 		case p.From >= day, i > 0 && p.From <= parts[i-1].From:
-			s.err = &table.ValueError{Field: p.Name, Reason: fmt.Sprintf("begins at %v; a part must begin after the one before it, and before 24 hours", p.From)}
+			s.err = &table.ValueError{Field: "Parts.parts", Reason: fmt.Sprintf("part %s begins at %v; a part must begin after the one before it, and before 24 hours", p.Name, p.From)}
 		}
 		names[p.Name] = true
 	}
