@@ -105,7 +105,7 @@ func TestClockAhead(t *testing.T) {
 			op := operationIDAt(ahead.Now())
 			o.put(t, "notifications", fmt.Sprintf(`{"v":1,"table":"staff","partition":"S","op":%q}`, op))
 			opt := fastPolling()
-			opt.Attempts = 2
+			opt.Attempts, opt.PerPartition = 2, 1 // the write has two messages: the forged one, and its own
 			w := o.worker(t, opt)
 			runUntilEmpty(t, w, s, 30*time.Minute)
 			atLeast(t, "messages deferred", w.Stats().Deferred, 50)

@@ -64,7 +64,11 @@ func TestReady(t *testing.T) {
 		queueDown(storagetest.Refuse(403, "AuthorizationFailure"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		_, text, _ := strings.Cut(w.Ready().Error(), " since ")
+		down := w.Ready()
+		if down == nil {
+			t.Fatal("queue down for a minute: got ready")
+		}
+		_, text, _ := strings.Cut(down.Error(), " since ")
 		text, _, _ = strings.Cut(text, ": ")
 		at, err := time.Parse(time.RFC3339, text)
 		noError(t, err)

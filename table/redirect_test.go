@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -108,13 +109,19 @@ func TestForeignResponses(t *testing.T) {
 			return re, nil
 		}
 	}
+	withoutETag := func(*http.Request, string) (*http.Response, error) { return jsonResponse(204, ""), nil }
 	for what, answer := range map[string]func(*http.Request, string) (*http.Response, error){
+		"204 of the service without an ETag": withoutETag,
+
 		"400": html(400), "403": html(403), "404": html(404), "405": html(405), "407": html(407), "409": html(409), "412": html(412),
 		"200": html(200), "201": html(201), "202": html(202), "204 without an ETag": html(204),
 	} {
 		w := &fakeTransport{respond: answer}
 		staff := newStaff(t, sdkClient(t, w))
 		for method := range writeMethods(staff, &table.Entity[employee]{}) {
+			if what == "204 of the service without an ETag" && !slices.Contains([]string{"Insert", "Upsert", "Replace", "ReplaceAny", "Merge", "MergeAny"}, method) {
+				continue // the service sends none
+			}
 			e := readEmployee(t, staff, w)
 			w.respond = answer
 			if err := writeMethods(staff, e)[method](ctx); !errors.Is(err, table.ErrUnknownOutcome) || errors.Is(err, table.ErrNotFound) {

@@ -55,11 +55,13 @@ func TestThrottled(t *testing.T) {
 		"503 in a response": storagetest.RefuseInTransaction(503, "ServerBusy"),
 	} {
 		for name, write := range everyWrite {
-			for _, exact := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/%s/exact=%v", what, name, exact), func(t *testing.T) {
+			for i, exact := range []bool{false, true, false, true} {
+				t.Run(fmt.Sprintf("%s/%s/exact=%v/%d", what, name, exact, i), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						staff, e, s := staffInMemory(t, nil)
+						o := blindOptions()
+						o.Retry.Attempts = i / 2 * 3
+						staff, e, s := staffInMemory(t, o)
 						if exact {
 							staff = staff.Exact()
 						}
