@@ -36,6 +36,7 @@ func ToTable(service table.Service, name string, o *table.Options) (*TableDestin
 	if err != nil {
 		return nil, err
 	}
+	t.Engine().Made = "TableDestination.Ensure"
 	return &TableDestination{table.RowsOf(t.Engine(), true)}, nil
 }
 

@@ -158,7 +158,7 @@ func (n *notifier) notify(ctx context.Context, partition keys.Enc) error {
 			return errMaxSent
 		}
 		if _, err := n.outbox.Notify(ctx, commit.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
-			return withQueueNotFound(err)
+			return err
 		}
 		n.result.Sent++
 		n.result.Token = position{pk, id}.String()

@@ -32,7 +32,7 @@ func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
 		return nil, fmt.Errorf("eventual: NewOutbox: %w", err)
 	}
 	opt := o.Common.Engine()
-	return &Outbox{queueClient{queue, opt.Retry.AttemptTimeout}, opt}, nil
+	return &Outbox{queueClient{queue, opt.Retry.AttemptTimeout, "Outbox.Ensure"}, opt}, nil
 }
 
 var _ commit.Outbox = (*Outbox)(nil)

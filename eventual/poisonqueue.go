@@ -21,7 +21,7 @@ func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 	if o == nil {
 		o = &table.Common{}
 	}
-	return &PoisonQueue{queueClient{queue, o.Engine().Retry.AttemptTimeout}}, nil
+	return &PoisonQueue{queueClient{queue, o.Engine().Retry.AttemptTimeout, "Worker.Ensure"}}, nil
 }
 
 // Backlog returns the approximate number of poison messages, those included that List, Replay and Drop hide for a while. Errors:
@@ -29,7 +29,7 @@ func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 func (q *PoisonQueue) Backlog(ctx context.Context) (int, error) {
 	n, err := q.queue.length(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("eventual: Backlog: %w", withQueueNotFound(err))
+		return 0, fmt.Errorf("eventual: Backlog: %w", err)
 	}
 	return n, nil
 }
@@ -66,14 +66,14 @@ func (q *PoisonQueue) Replay(ctx context.Context, queue Queue, match func(Poison
 	if err := checkQueue("queue", queue); err != nil {
 		return 0, fmt.Errorf("eventual: Replay: %w", err)
 	}
-	to := queueClient{queue, q.queue.timeout}
+	to := queueClient{queue, q.queue.timeout, "Worker.Ensure"}
 	replayed := map[string]bool{}
 	err = q.each(ctx, func(ctx context.Context, m PoisonMessage) (bool, error) {
 		if match != nil && !match(m) || replayed[m.Text] {
 			return false, nil
 		}
 		if _, err := to.put(ctx, m.Text, 0); err != nil {
-			return false, fmt.Errorf("eventual: Replay: %w", withQueueNotFound(err))
+			return false, fmt.Errorf("eventual: Replay: %w", err)
 		}
 		replayed[m.Text] = true
 		return true, nil
@@ -106,7 +106,7 @@ func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMe
 	for {
 		got, err := q.queue.receive(ctx, maxReceived, poisonVisibility)
 		if err != nil {
-			return fmt.Errorf("eventual: poison queue: %w", withQueueNotFound(err))
+			return fmt.Errorf("eventual: poison queue: %w", err)
 		}
 		news := false
 		for _, d := range got {
@@ -126,7 +126,7 @@ func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMe
 				continue
 			}
 			if err := q.queue.delete(ctx, d); err != nil {
-				return fmt.Errorf("eventual: poison queue: %w", withQueueNotFound(err))
+				return fmt.Errorf("eventual: poison queue: %w", err)
 			}
 			delete(kept, d.id)
 			*deleted++
@@ -147,7 +147,7 @@ func (q *PoisonQueue) show(ctx context.Context, kept map[string]delivery) error 
 			continue
 		}
 		if _, err := q.queue.update(ctx, d, d.text, 0); err != nil && !isMessageGone(err) {
-			return fmt.Errorf("eventual: poison queue: %w", withQueueNotFound(err))
+			return fmt.Errorf("eventual: poison queue: %w", err)
 		}
 	}
 	return nil

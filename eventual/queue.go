@@ -2,8 +2,10 @@ package eventual
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
@@ -33,6 +35,7 @@ const (
 type queueClient struct {
 	client  Queue
 	timeout time.Duration // of one request
+	made    string        // the call that creates the queue
 }
 
 // delivery is one receipt of a message. The queue counts the deliveries of each message.
@@ -51,7 +54,23 @@ func (q queueClient) call(ctx context.Context) (_ context.Context, cancel contex
 	}
 	var call wire.Call
 	ctx, cancel = context.WithTimeout(call.Write(ctx, timeout), timeout)
-	return ctx, cancel, func(err error) error { return shortError(call.Check(err)) }
+	return ctx, cancel, func(err error) error { return q.shortError(call.Check(err)) }
+}
+
+// shortError returns an error of the SDK without secrets, in one line.
+func (q queueClient) shortError(err error) error {
+	var re *azcore.ResponseError
+	var foreign *wire.NotServiceError
+	switch {
+	case queueerror.HasCode(err, queueerror.QueueNotFound):
+		name, _ := engine.ClientName(q.client)
+		return &engine.Missing{Is: ErrQueueNotFound, Name: name, Made: q.made, Err: err}
+	case errors.As(err, &re):
+		return responseError{re}
+	case errors.As(err, &foreign):
+		return &engine.Condition{Is: engine.ErrUnreachable, Cause: err}
+	}
+	return wire.Redact(err)
 }
 
 // put stores a message that never expires, and hides the message for a while.

@@ -38,7 +38,6 @@ func (r *receiver) run() error {
 		// The request goes on if ctx ends: the messages in the response must be returned to the queue.
 		got, err := r.queue.receive(context.WithoutCancel(ctx), free, r.env.opt.Visibility)
 		if err != nil {
-			err = withQueueNotFound(err)
 			r.readable.failed(r.env.opt.Now(), err)
 			r.env.opt.Logger.Warn("no messages received", "error", wire.Redact(err))
 			r.env.stats.add(func(s *Stats) { s.QueueFailures++ })

@@ -55,9 +55,9 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 	for _, h := range handlers {
 		w.env.stats.addKind(registered.of(h.Table.Name()).table.Name(), h.Kind, func(*KindStats) {})
 	}
-	w.env.notifications, w.env.poison = queueClient{queue, timeout}, queueClient{poison, timeout}
+	w.env.notifications, w.env.poison = queueClient{queue, timeout, "Worker.Ensure"}, queueClient{poison, timeout, "Worker.Ensure"}
 	if !wire.IsNil(opt.CleanUp) {
-		w.env.cleanUps = queueClient{opt.CleanUp, timeout}
+		w.env.cleanUps = queueClient{opt.CleanUp, timeout, "Worker.Ensure"}
 	}
 	w.executor = executor{env: &w.env, cleaner: &cleaner{env: &w.env}}
 	return w, nil
@@ -229,7 +229,7 @@ func (w *Worker) StatsByKind() []KindStats { return w.env.stats.readKinds() }
 func (w *Worker) Backlog(ctx context.Context) (int, error) {
 	n, err := w.env.notifications.length(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("eventual: Backlog: %w", withQueueNotFound(err))
+		return 0, fmt.Errorf("eventual: Backlog: %w", err)
 	}
 	return n, nil
 }

@@ -68,6 +68,7 @@ func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T],
 		err = table.ErrorOf(err)
 		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere.Table", Reason: err.Error(), Err: err}
 	}
+	other.Made = "index.Ensure"
 	e.rows = t.Elsewhere(other.WithHomes(t.Engine().Homes()...))
 	return e, nil
 }

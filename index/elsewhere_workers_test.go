@@ -77,7 +77,7 @@ func TestMissingTableOfIndex(t *testing.T) {
 	check(t, err)
 	check(t, errors.Join(staff.Ensure(ctx), out.Ensure(ctx)))
 	_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
-	if !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), "no such table: stafflogin") {
+	if !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), "no such table stafflogin; index.Ensure creates it") {
 		t.Errorf("got error %v, want ErrTableNotFound that names stafflogin", err)
 	}
 }

@@ -38,7 +38,7 @@ func failed(call *wire.Call, err error) error {
 	case err == nil:
 		return nil
 	case blobs.IsGone(err):
-		return &engine.Condition{Is: ErrBlobNotFound, Cause: blobs.Refusal(call, err, ErrContainerNotFound)}
+		return &engine.Condition{Is: ErrBlobNotFound, Cause: blobs.Refusal(call, err, ErrContainerNotFound, "Store.Ensure")}
 	}
-	return blobs.Refusal(call, err, ErrContainerNotFound)
+	return blobs.Refusal(call, err, ErrContainerNotFound, "Store.Ensure")
 }

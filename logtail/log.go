@@ -91,9 +91,17 @@ func newLog[T any](service table.Service, name string, p *Periods, o *Options) (
 	if p != nil && opt.Now == nil {
 		opt.Now = p.opt.Now
 	}
+	made := "Log.Ensure"
+	if p != nil {
+		made = "Periods.Create"
+	}
 	// An append has a key of its own, so that no row needs to be read before it.
 	open := func(name string) (*table.Table[T], error) {
-		return table.New(service, name, table.Schema[T]{Type: opt.Type, Version: opt.Version, Upgrade: opt.Upgrade}, &table.Options{Common: opt.Common, BlindWrites: true})
+		t, err := table.New(service, name, table.Schema[T]{Type: opt.Type, Version: opt.Version, Upgrade: opt.Upgrade}, &table.Options{Common: opt.Common, BlindWrites: true})
+		if err == nil {
+			t.Engine().Made = made
+		}
+		return t, err
 	}
 	first, err := open(name)
 	if err != nil {

@@ -75,6 +75,7 @@ func NewPeriods(service table.Service, prefix string, o *PeriodOptions) (*Period
 	if p.states, err = table.New(service, prefix, periodSchema, &table.Options{Common: p.opt.Common}); err != nil {
 		return nil, err
 	}
+	p.states.Engine().Made = "Periods.Create"
 	if last := prefix[len(prefix)-1]; '0' <= last && last <= '9' {
 		return fail(&table.ValueError{Field: "prefix", Reason: "must not end with a digit, because the digits of a period follow"})
 	}

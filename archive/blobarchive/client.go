@@ -35,7 +35,7 @@ type client struct {
 
 func refusal(call *wire.Call, err error) error {
 	noContainer := &engine.Condition{Is: ErrContainerNotFound, Cause: table.ErrUnreachable}
-	return blobs.Refusal(call, err, noContainer)
+	return blobs.Refusal(call, err, noContainer, "Destination.Ensure")
 }
 
 // stored is a blob as it was read.

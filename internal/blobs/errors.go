@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -21,11 +22,11 @@ func (e responseError) Error() string {
 func (e responseError) Unwrap() error { return e.ResponseError }
 
 // Refusal returns the error for a request that the service refused, or that did not reach the service. Nothing was changed.
-// noContainer is the error for a container that does not exist.
-func Refusal(call *wire.Call, err, noContainer error) error {
+// noContainer is the error for a container that does not exist, and made the call that creates it.
+func Refusal(call *wire.Call, err, noContainer error, made string) error {
 	switch {
 	case bloberror.HasCode(err, bloberror.ContainerNotFound):
-		return &engine.Condition{Is: noContainer, Cause: err}
+		return &engine.Missing{Is: noContainer, Name: containerOf(call.URL()), Made: made, Err: err}
 	case bloberror.HasCode(err, bloberror.ContainerBeingDeleted), call.Unreached(err):
 		return &engine.Condition{Is: engine.ErrUnreachable, Cause: wire.Redact(err)}
 	}
@@ -34,6 +35,15 @@ func Refusal(call *wire.Call, err, noContainer error) error {
 		return responseError{re}
 	}
 	return wire.Redact(err)
+}
+
+// containerOf returns the name of the container in the URL of a request.
+func containerOf(url string) string {
+	parts, err := blob.ParseURL(url)
+	if err != nil {
+		return ""
+	}
+	return parts.ContainerName
 }
 
 // IsGone reports whether a blob does not exist.

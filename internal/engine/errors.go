@@ -179,13 +179,23 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("%s has version %d, not %d", e.Type, e.Got, e.Want)
 }
 
-// tableError is the service's error about a table.
-type tableError struct {
-	table string
-	error
+// Missing is the service's error about a table, a queue or a container that does not exist.
+type Missing struct {
+	Is   error  // the condition
+	Name string // of what is missing, "" if that is not known
+	Made string // the call that creates it
+	Err  error  // the service's
 }
 
-func (e tableError) Unwrap() error { return e.error }
+func (m *Missing) Error() string {
+	text := m.Is.Error()
+	if m.Name != "" {
+		text += " " + m.Name
+	}
+	return text + "; " + m.Made + " creates it"
+}
+
+func (m *Missing) Unwrap() []error { return []error{m.Is, m.Err} }
 
 // Condition is one of the conditions above, and the error of the service or the transport behind it.
 type Condition struct{ Is, Cause error }
@@ -193,9 +203,6 @@ type Condition struct{ Is, Cause error }
 func (c *Condition) Error() string {
 	if beingDeleted(c.Cause) {
 		return "the table is being deleted; the service refuses its name for 40 s or more, so try again later"
-	}
-	if of, is := c.Cause.(tableError); is {
-		return c.Is.Error() + ": " + of.table
 	}
 	switch c.Is {
 	case ErrUnknownOutcome, ErrUnreachable, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag, ErrPartial:
@@ -220,8 +227,11 @@ func beingDeleted(err error) bool {
 
 // cause returns what is behind a condition.
 func cause(err error) error {
-	if c, is := err.(*Condition); is {
-		return c.Cause
+	switch e := err.(type) {
+	case *Condition:
+		return e.Cause
+	case *Missing:
+		return e.Err
 	}
 	return err
 }
@@ -248,6 +258,7 @@ func (f UserCodeError) Is(target error) bool {
 
 // The errors of this package print no responses of the service.
 func (*Condition) brief()    {}
+func (*Missing) brief()      {}
 func (*HomeError) brief()    {}
 func (*Explained) brief()    {}
 func (*DerivedError) brief() {}
@@ -257,7 +268,8 @@ func (UserCodeError) brief() {}
 // Brief returns an error's text. The service's error prints the whole response, so its own text is left out.
 func Brief(err error) string {
 	var re *azcore.ResponseError
-	if _, is := err.(interface{ brief() }); !is && errors.As(err, &re) {
+	var missing *Missing // which says it in the place of the response
+	if _, is := err.(interface{ brief() }); !is && !errors.As(err, &missing) && errors.As(err, &re) {
 		return fmt.Sprintf("the service answered %d", re.StatusCode) + sentence(re)
 	}
 	return err.Error()
@@ -293,7 +305,7 @@ func sentence(re *azcore.ResponseError) string {
 // request that ran out of time.
 func conditioned(ctx context.Context, err error) error {
 	switch err.(type) {
-	case *Condition, *DecodeError, *HomeError:
+	case *Condition, *Missing, *DecodeError, *HomeError:
 		return err // of what has been read
 	}
 	err = wire.Redact(err)

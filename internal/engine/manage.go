@@ -52,7 +52,7 @@ func (t *Table) manageOnce(ctx context.Context, method string, send func(context
 	err := send(call.Write(ctx, t.attemptTimeout()))
 	t.responded(ctx, &call)
 	if err = call.Check(err); err != nil {
-		return t.OpError(method, keys.Key{}, withCondition(&call, wire.Redact(err)))
+		return t.OpError(method, keys.Key{}, t.missing(withCondition(&call, wire.Redact(err))))
 	}
 	return nil
 }

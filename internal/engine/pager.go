@@ -30,12 +30,12 @@ func (t *Table) eachStored(ctx context.Context, filter, choice string, committed
 	for p := t.pages(filter, choice); !p.at.done; {
 		body, err := p.next(ctx, 0)
 		if err != nil {
-			return conditioned(ctx, err)
+			return t.conditioned(ctx, err)
 		}
 		var view *markView
 		if committed {
 			if body, view, err = p.viewed(ctx, body); err != nil {
-				return conditioned(ctx, err)
+				return t.conditioned(ctx, err)
 			}
 		}
 		stopped, bad := false, error(nil)

@@ -78,7 +78,7 @@ func (a *aheadRows) query(ctx context.Context, wanted []wantedRow) (left []wante
 	p := t.pages(rowsFilter(first.PartitionKey(), first.RowKey(), last.RowKey()), "")
 	body, err := p.page(ctx, int32(min(maxPage, 2*len(single))))
 	if err != nil {
-		return nil, conditioned(ctx, err)
+		return nil, t.conditioned(ctx, err)
 	}
 	rows := make(map[string]*Row, len(single))
 	for _, r := range single {

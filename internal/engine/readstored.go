@@ -39,13 +39,13 @@ func (t *Table) openStored(ctx context.Context, k keys.Key) (*edm.Reader, edm.En
 	var call wire.Call
 	if err := t.requestRow(ctx, &call, k); err != nil {
 		if known(err) == ErrNotFound {
-			return nil, edm.Entity{}, readResult{gone: conditioned(ctx, err), hidden: hidden(&call, k)}, nil
+			return nil, edm.Entity{}, readResult{gone: t.conditioned(ctx, err), hidden: hidden(&call, k)}, nil
 		}
-		return fail(conditioned(ctx, err))
+		return fail(t.conditioned(ctx, err))
 	}
 	body, err := call.Body()
 	if err != nil {
-		return fail(conditioned(ctx, err))
+		return fail(t.conditioned(ctx, err))
 	}
 	r := t.shared.shapes.Reader(body)
 	in, err := r.One()

@@ -25,7 +25,7 @@ func (s *step) sendAlone(ctx context.Context) (azcore.ETag, wire.Outcome, error)
 	if err == nil {
 		return etag, wire.Done, nil
 	}
-	return "", call.Outcome(err), withCondition(&call, wire.Redact(err))
+	return "", call.Outcome(err), s.Table.missing(withCondition(&call, wire.Redact(err)))
 }
 
 // request sends the operation.

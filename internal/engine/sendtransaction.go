@@ -93,7 +93,7 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 	}
 	if err = call.Check(err); err != nil || call.Status() != http.StatusAccepted {
 		if verdict, err = refusedAll(&call, err); err != nil {
-			return nil, -1, verdict, err
+			return nil, -1, verdict, t.missing(err)
 		}
 	}
 	// The service has answered. The SDK's reading of the response does not count: it takes cut responses for success.
@@ -175,12 +175,8 @@ func (t *Table) refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wir
 		return wire.Unknown, &Condition{ErrUnknownOutcome, re}
 	}
 	var err error = re
-	switch is := known(re); is {
-	case nil:
-	case ErrTableNotFound: // perhaps of another table than that of the method
-		err = &Condition{is, tableError{t.Name, re}}
-	default:
-		err = &Condition{is, re}
+	if is := known(re); is != nil {
+		err = t.missing(&Condition{is, re})
 	}
 	b := &BatchError{Index: f.Index, Code: code, Err: err}
 	if f.Index >= 0 {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ type Table struct {
 	Name    string
 	Options Options
 	Mode    Mode
+	Made    string // the call that creates the table, "" for Table.Ensure
 
 	client client
 	tracer tracing.Tracer
@@ -203,7 +205,21 @@ func (t *Table) ReadError(ctx context.Context, method string, k keys.Key, err er
 	if err == nil {
 		return nil
 	}
-	return t.OpError(method, k, conditioned(ctx, err))
+	return t.OpError(method, k, t.conditioned(ctx, err))
+}
+
+// conditioned is conditioned for a request to this table.
+func (t *Table) conditioned(ctx context.Context, err error) error {
+	return t.missing(conditioned(ctx, err))
+}
+
+// missing makes ErrTableNotFound say which table is missing, and which call creates it.
+func (t *Table) missing(err error) error {
+	c, is := err.(*Condition)
+	if !is || c.Is != ErrTableNotFound || beingDeleted(c.Cause) {
+		return err
+	}
+	return &Missing{c.Is, t.Name, cmp.Or(t.Made, "Table.Ensure"), c.Cause}
 }
 
 // Log returns the log of an operation.

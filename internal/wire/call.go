@@ -116,6 +116,14 @@ func (c *Call) Status() int {
 	return c.resp.StatusCode
 }
 
+// URL returns the address of the request, with its signature, "" if there is no response.
+func (c *Call) URL() string {
+	if c.resp == nil || c.resp.Request == nil {
+		return ""
+	}
+	return c.resp.Request.URL.String()
+}
+
 // RequestID returns the service's ID of the request, "" if there is no response.
 func (c *Call) RequestID() string {
 	return c.Header("X-Ms-Request-Id")

@@ -47,6 +47,7 @@ func New[V Number](service table.Service, name string, slots Slots, o *Options) 
 	if err != nil {
 		return nil, err
 	}
+	rows.Engine().Made = "Series.Ensure"
 	return &Series[V]{rows: rows, slots: slots, partition: keys.Raw(defaultPartition), most: maxEntities}, nil
 }
 

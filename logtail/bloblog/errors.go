@@ -45,7 +45,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // refusal returns the error for a request that the service refused, or that did not reach the service. Nothing was changed.
 func refusal(call *wire.Call, err error) error {
-	return blobs.Refusal(call, err, ErrContainerNotFound)
+	return blobs.Refusal(call, err, ErrContainerNotFound, "Log.Ensure")
 }
 
 // ended returns the error for a context that has ended: that of the caller, or table.ErrUnreachable if a bound of Options has
