@@ -78,5 +78,17 @@ func TestVerify(t *testing.T) {
 			Old: "			open, err := p.addUncounted(ctx, sum)\n", New: "			_ = sum\n			open, err := false, error(nil)\n", Test: "TestStoredBefore|TestVerify"},
 		{Name: "a correct summary is stale", File: "index/summary_maintainer.go",
 			Old: "		if !recorded {\n", New: "		if seen == nil && !recorded {\n", Test: "TestVerifyCountsReplaced"},
+		{Name: "a row that was deleted meanwhile is read", File: "index/verify/snapshot.go",
+			Old: "				if err == nil && row == nil {\n", New: "				if false && err == nil && row == nil {\n", Test: "TestDeletedDuringRepair/a_row"},
+		{Name: "a row whose entity was deleted meanwhile stays", File: "index/verify/verify_partition.go",
+			Old: "	if p.opt.Repair && len(p.ownerless) > 0 {\n", New: "	if false && p.opt.Repair && len(p.ownerless) > 0 {\n", Test: "TestDeletedDuringRepair/the_entity"},
+		{Name: "a miscounted entity that was deleted meanwhile is written", File: "index/verify/miscounted.go",
+			Old: "		if e == nil || slices", New: "		if slices", Test: "TestDeletedDuringRepair/an_entity"},
+		{Name: "a repair leaves out entities without maintainer state", File: "index/verify/groups.go",
+			Old: "	case known == 0 && !p.opt.Repair && lacks", New: "	case known == 0 && lacks", Test: "TestInsertedDuringRepair"},
+		{Name: "approximate bounds are counted until they are exact", File: "index/verify/groups.go",
+			Old: "		case mustReread(f.Err) && noFault && d.Matches(is, want, false):\n", New: "		case false && mustReread(f.Err) && noFault && d.Matches(is, want, false):\n", Test: "TestBoundsDuringRepair"},
+		{Name: "the conflict of a wrong owner is not logged", File: "index/verify/confirm.go",
+			Old: "		case err == errChanging || mustReread(err):\n			c.cause = err\n", New: "		case err == errChanging || mustReread(err):\n", Test: "TestVerifyLogsOwner"},
 	})
 }
