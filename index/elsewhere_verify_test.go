@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -214,6 +216,68 @@ func TestVerifyElsewherePending(t *testing.T) {
 	s.drain(t)
 	if report := s.verifyAll(t, false); report.Pending > 0 || len(report.Faults) > 0 {
 		t.Errorf("got report %+v; want nothing", report)
+	}
+}
+
+// TestVerifyElsewhereChanged: a difference that is gone when it is confirmed is no fault.
+func TestVerifyElsewhereChanged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := newElsewhere(false)
+	for what, c := range map[string]struct {
+		damage func(s *elsewhereScene, mail *table.Table[table.Row], plain *table.Table[worker]) error
+		mend   func(s *elsewhereScene, mail *table.Table[table.Row]) error // before it is confirmed
+	}{
+		"a row of no entity, which is deleted": {
+			func(s *elsewhereScene, mail *table.Table[table.Row], _ *table.Table[worker]) error {
+				k := keys.Stored("mail_b", "mail_b_S:w_000002")
+				_, err := mail.InsertAt(ctx, k, table.RowOf((&table.Row{Key: at(2)}).Engine().Copy(k, "")))
+				return err
+			},
+			func(s *elsewhereScene, mail *table.Table[table.Row]) error {
+				return mail.DeleteAny(ctx, keys.Stored("mail_b", "mail_b_S:w_000002"))
+			},
+		},
+		"an entity without maintainer state, which its writer writes": {
+			func(_ *elsewhereScene, _ *table.Table[table.Row], plain *table.Table[worker]) error {
+				_, err := plain.Insert(ctx, &worker{"S", 2, "Cao", "b", 40, nil})
+				return err
+			},
+			func(s *elsewhereScene, _ *table.Table[table.Row]) error {
+				_, err := s.staff.Update(ctx, at(2), func(w *worker) error { w.Age++; return nil })
+				return err
+			},
+		},
+	} {
+		for _, repair := range []bool{false, true} {
+			t.Run(fmt.Sprint(what, " repair ", repair), func(t *testing.T) {
+				t.Parallel()
+				s := newElsewhereScene(t, d, d.mail)
+				insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
+				check(t, s.worker.Drain(ctx))
+				rows, err := table.New(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
+				check(t, err)
+				plain, err := table.New(s.Tables(), "staff", schema, quick())
+				check(t, err)
+				mail := table.RowsOf(rows.Engine(), false)
+				check(t, c.damage(s, mail, plain))
+				mended := false
+				hooked := &testkit.Hooked{Service: s.Service, Serial: true, BeforeRequest: func(r *http.Request) {
+					if !mended && strings.Contains(r.URL.Path, "RowKey=") {
+						mended = true
+						checkInHook(t, c.mend(s, mail))
+					}
+				}}
+				acc, err := account.FromTransport(hooked, nil)
+				check(t, err)
+				slow, _, _, err := openElsewhere(acc, quick(), d.mail)
+				check(t, err)
+				report, err := verify.Run(ctx, slow, &verify.Options{Repair: repair})
+				if err != nil || !mended || len(report.Faults) > 0 || report.Unconfirmed > 0 {
+					t.Errorf("got report %+v, error %v, mended %v; want no fault", report, err, mended)
+				}
+			})
+		}
 	}
 }
 

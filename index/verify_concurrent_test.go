@@ -10,6 +10,9 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -130,5 +133,113 @@ func TestNoInventedGroup(t *testing.T) {
 		if r, faults := mustVerify(t, staff, verify.Options{}, ages); !r.Sound() {
 			t.Errorf("repair %v: verify after the writes: got %+v and faults %v; want a sound report", repair, r, faults)
 		}
+	}
+}
+
+// TestDeletedDuringRepair: a row or an entity that another program deletes during the repair is left out, and what remains is right.
+func TestDeletedDuringRepair(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		definitions []index.Definition[worker]
+		damage      func(t *testing.T, s *storagetest.Service)
+		method, url string // of the request before which the program deletes
+		deleted     keys.Key
+		want        map[string]bool // the faults
+		left        int             // rows
+	}{
+		"a row with maintainer state": {[]index.Definition[worker]{teams}, func(t *testing.T, s *storagetest.Service) {
+			overwrite(t, s, rowAt("team_Jones"), func(m map[string]any) { m["_ix"] = stateBytes("team_Jones", `{"a":["b"]}`) })
+		}, http.MethodPut, "RowKey='team_Jones'", rowAt("team_Jones"), map[string]bool{"team missing team_Jones w_000001": true}, 2},
+		"the entity that a list without members should contain": {[]index.Definition[worker]{teams}, func(t *testing.T, s *storagetest.Service) {
+			overwrite(t, s, rowAt("team_Jones"), func(m map[string]any) { delete(m, "EmployeeIDs") })
+		}, http.MethodGet, "RowKey='w_000001'", at(1), map[string]bool{"team dangling team_Jones ": true}, 0},
+		"an entity that a summary miscounts": {[]index.Definition[worker]{byLast, ages}, func(t *testing.T, s *storagetest.Service) {
+			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that verify.Run confirms the entity
+			overwrite(t, s, at(1), func(m map[string]any) { m["Age"] = "31" })
+		}, http.MethodPost, "$batch", at(1), map[string]bool{
+			"last missing last_Jones!_w_000001 w_000001": true, "ages state mismatch ages_Jones w_000001": true, "ages dangling ages_Jones ": true}, 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			staff, s := newStaff(t, c.definitions...)
+			insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
+			c.damage(t, s)
+			rows, deleted := rawTable(t, s), false
+			b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
+				if !deleted && r.Method == c.method && strings.Contains(r.URL.Path, c.url) {
+					deleted = true
+					checkInHook(t, rows.DeleteAny(ctx, c.deleted))
+				}
+			}}
+			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), c.definitions...)
+			check(t, err)
+			r, faults := mustVerify(t, slow, verify.Options{Repair: true}, c.definitions...)
+			testkit.Expect(t, "faults", faults, c.want)
+			if !deleted || !r.Sound() || len(s.Rows("staff")) != c.left {
+				t.Errorf("verify with repair: got %+v and rows %v, deleted %v; want a sound report, %d rows, and true", r, s.Rows("staff"), deleted, c.left)
+			}
+			if r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...); !r.Sound() || len(faults) > 0 {
+				t.Errorf("verify after the repair: got %+v and faults %v; want a sound report and no fault", r, faults)
+			}
+		})
+	}
+}
+
+// TestInsertedDuringRepair: an entity that a program without the definition inserts during the repair is counted by the recount.
+func TestInsertedDuringRepair(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, ages)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 40, nil})
+	check(t, rawTable(t, s).MergeAny(ctx, rowAt("ages_Cao"), table.PropertyOf[int64]("AgeSum").Set(7))) // so that verify.Run counts again
+	plain := openAs(t, s.ConnectionString(), s, schema)
+	n := 0
+	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) {
+		if n++; n == 5 { // behind three lists of the first count and the list of the entities
+			_, err := plain.Insert(ctx, &worker{"S", 3, "Jones", "", 50, nil})
+			checkInHook(t, err)
+		}
+	}}
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
+	check(t, err)
+	r, faults := mustVerify(t, slow, verify.Options{Repair: true, Partition: sales}, ages)
+	testkit.Expect(t, "faults", faults, map[string]bool{"ages stale ages_Cao ": true, "ages stale ages_Jones ": true})
+	g, err := ages.Get(ctx, staff, sales, "Jones")
+	check(t, err)
+	if !r.Sound() || g.Count != 2 || g.Measures["Age"].Sum != 80 {
+		t.Errorf("verify with repair: got %+v and group %+v; want a sound report, and Count 2 and Sum 80", r, g)
+	}
+}
+
+// TestBoundsDuringRepair: a group whose bounds may be approximate needs no second count if a concurrent writer prevents that they
+// become exact.
+func TestBoundsDuringRepair(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	sum := ageOf(index.Measure[worker]{ApproximateBounds: true})
+	staff, s := newStaff(t, sum)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Jones", "", 50, nil})
+	check(t, staff.DeleteAny(ctx, at(3))) // the bounds are approximate now
+	n := 41
+	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
+		if r.Method == http.MethodPut {
+			n++
+			checkInHook(t, staff.MergeAny(ctx, at(2), age.Set(n)))
+		}
+	}}
+	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
+	check(t, err)
+	lists := 0
+	s.SetFaults(storagetest.When(func(r storagetest.Request) bool {
+		if r.Kind == requests.Query {
+			lists++
+		}
+		return false
+	}, storagetest.Fault{}))
+	r, faults := mustVerify(t, slow, verify.Options{Repair: true, Partition: sales}, sum)
+	if !r.Sound() || len(faults) > 0 || n != 42 || lists != 7 {
+		t.Errorf("verify with repair: got %+v and faults %v after %d concurrent writes and %d lists; want a sound report without faults after 1 write and 7 lists, "+
+			"which are 3 for each of 2 counts and 1 of the entities", r, faults, n-41, lists)
 	}
 }

@@ -86,3 +86,38 @@ func TestVerifyLogsConflicts(t *testing.T) {
 		})
 	}
 }
+
+// TestVerifyLogsOwner: if the repair of a unique row fails because its wrong owner changes, the log says why.
+func TestVerifyLogsOwner(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, s := newStaff(t, byEmail)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 40, nil})
+	overwrite(t, s, rowAt("email_a"), func(m map[string]any) { m["_sys"] = "w_000002" })
+	rows := table.RowsOf(rawTable(t, s).Engine(), false)
+	n := 0
+	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
+		if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "email_a") {
+			n++
+			checkInHook(t, rows.MergeAny(ctx, rowAt("email_a"), table.PropertyOf[int64]("Age").Set(int64(n))))
+		}
+	}}
+	var text strings.Builder
+	o := quick()
+	o.Retry.ConflictAttempts = 2
+	o.Logger = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	plain, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
+	check(t, err)
+	slow, err := index.Attach(plain, byEmail)
+	check(t, err)
+	mustVerify(t, slow, verify.Options{Repair: true}, byEmail)
+	lines := 0
+	for line := range strings.Lines(text.String()) {
+		if strings.Contains(line, "key=('S','w_000001')") && strings.Contains(line, "code=UpdateConditionNotSatisfied") {
+			lines++
+		}
+	}
+	if lines != 2 {
+		t.Errorf("got\n%s\nwant 2 lines of ('S','w_000001') with the code UpdateConditionNotSatisfied", text.String())
+	}
+}

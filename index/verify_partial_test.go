@@ -83,6 +83,28 @@ func TestRepairTakesNothing(t *testing.T) {
 	}
 }
 
+// TestReleaseKeepsOthers: an entity releases the unique row of another entity even if it lacks another of its unique rows.
+func TestReleaseKeepsOthers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	unique := index.NewMulti("tag", keys.Tuple1(keys.Text()), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	staff, s := newStaff(t, unique)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, []string{"a", "b"}})
+	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("tag_b")))
+	insertAll(t, staff, s, worker{"S", 2, "Cao", "", 40, nil}, worker{"S", 3, "Li", "", 50, []string{"b"}})
+	changeRaw(t, s, 1, "Tags", `["b"]`)
+	changeRaw(t, s, 2, "Tags", `["a"]`)
+	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, unique)
+	if r.Repaired != 1 || !faults["tag missing tag_a w_000002"] || !faults["tag duplicate value tag_b w_000001"] {
+		t.Errorf("verify with repair: got %+v and faults %v; want tag_a repaired, and tag_b a duplicate value", r, faults)
+	}
+	for value, owner := range map[string]int{"a": 2, "b": 3} {
+		if e, err := unique.Get(ctx, staff, sales, value); err != nil || e.Key != at(owner) {
+			t.Errorf("owner of value %s: got %+v, error %v; want %v and no error", value, e, err, at(owner))
+		}
+	}
+}
+
 // TestApproximateDuringRepair: verify.Run leaves exact bounds exact unless it counts the group again. Bounds that an interrupted run
 // or an earlier release left approximate are reported, and exact again after the next write that changes them.
 func TestApproximateDuringRepair(t *testing.T) {

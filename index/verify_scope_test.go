@@ -184,6 +184,12 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	if _, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, other); !errors.As(err, &de) {
 		t.Errorf("other definition of the same name: got error %v; want a *index.DefinitionError", err)
 	}
+	var untyped index.Definition[worker]
+	for _, d := range []index.Definition[worker]{untyped, (*index.Index[worker, string])(nil), &index.Index[worker, string]{}} {
+		if _, err := verify.Run(ctx, staff, nil, d); !errors.As(err, &de) || de.Field != "definitions" {
+			t.Errorf("definition %#v: got error %v; want a *index.DefinitionError about definitions", d, err)
+		}
+	}
 	var ve *table.ValueError
 	for _, o := range []verify.Options{{Rate: -1}, {Concurrency: -1}, {Partition: sales, Token: "2:2060efc3:S"}} {
 		if _, err := verify.Run(ctx, staff, &o, byEmail); !errors.As(err, &ve) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
@@ -53,6 +55,9 @@ func TestDefinitions(t *testing.T) {
 	}
 	two, err := materialized.Attach(s.staff, materialized.New("second", s.company, memberOf, nil))
 	testkit.NoError(t, err)
+	if _, err := materialized.Attach(withOutbox, materialized.New("azAZ09-_", s.company, memberOf, nil)); err != nil {
+		t.Errorf("view azAZ09-_: got error %v; want none", err)
+	}
 	_, err = materialized.Verify(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf, nil))
 	var de *materialized.DefinitionError
 	if !errors.As(err, &de) || de.View != "other" {
@@ -215,6 +220,19 @@ func TestTables(t *testing.T) {
 	}
 	if _, err := materialized.Verify(ctx, s.staff, nil); !errors.Is(err, table.ErrTableNotFound) {
 		t.Errorf("Verify without the view's table: got error %v; want ErrTableNotFound", err)
+	}
+
+	// The table is deleted behind the list of its entities.
+	s.Advance(time.Hour)
+	testkit.NoError(t, s.company.Ensure(ctx))
+	p, hooked := s.hookedProgram(t, setting{})
+	hooked.BeforeRequest = func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "RowKey=") {
+			_, _ = s.account.Tables().DeleteTable(ctx, "company", nil)
+		}
+	}
+	if r, err := materialized.Verify(ctx, p.staff, nil); !errors.Is(err, table.ErrTableNotFound) {
+		t.Errorf("Verify of a view whose table is deleted meanwhile: got report %+v, error %v; want ErrTableNotFound", r, err)
 	}
 }
 

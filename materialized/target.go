@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -19,14 +20,10 @@ func (m *maintainer[T, V]) Target(entity, derived keys.Key) (reconcile.Target, e
 	if err := noteKey(derived).Err(); err != nil {
 		return nil, err
 	}
-	if !schema.Rows().Contains(derived.RowKey()) || isReserved(derived.RowKey()) {
+	if !schema.Rows().Contains(derived.RowKey()) || strings.HasPrefix(derived.RowKey(), reserved.First) {
 		return nil, fmt.Errorf("%w: the view has no entity %v of %v", table.ErrForeignRow, derived, entity)
 	}
 	return &target[T, V]{maintainer: m, entity: entity, key: derived}, nil
-}
-
-func isReserved(rowKey string) bool {
-	return len(rowKey) >= len(reserved.First) && rowKey[:len(reserved.First)] == reserved.First
 }
 
 // target is a derived entity in one execution, with its note.
@@ -42,7 +39,7 @@ var _ reconcile.Target = (*target[struct{}, struct{}])(nil)
 // Read reads the note. 1 request.
 func (t *target[T, V]) Read(ctx context.Context) (err error) {
 	t.stored, err = notes(t.to.Engine()).GetRow(ctx, noteKey(t.key))
-	if errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) {
+	if isGone(err) {
 		return nil
 	}
 	return err
@@ -85,7 +82,7 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 // isWanted reports whether another entity has the derived entity. 1 request.
 func (t *target[T, V]) isWanted(ctx context.Context, entity keys.Key) (bool, error) {
 	row, err := table.RowsOf(t.from.Engine(), true).GetRow(ctx, entity)
-	if err != nil && (!errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrTableNotFound)) {
+	if err != nil && !isGone(err) {
 		return false, err
 	}
 	d, err := t.wanted(row, t.key)

@@ -184,6 +184,42 @@ func TestPending(t *testing.T) {
 	s.expectConsistent(t)
 }
 
+// note is a maintainer whose effects are of another kind than those of a view.
+type note struct{}
+
+func (note) Name() string { return "note" }
+func (note) MaxRows() int { return 0 }
+func (note) Maintain(_ context.Context, p *maintain.Plan, _ *maintain.Change[employee]) error {
+	p.Effect("note", 1, nil)
+	return nil
+}
+
+// TestNotPending: pending effects of another kind, or of the entity in the note of another view, do not make a fault pending.
+func TestNotPending(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{})
+	e := s.insert(t, "Sales", 1, 10)
+	s.insert(t, "Sales", 2, 10)
+	s.drain(t)
+	testkit.NoError(t, s.company.DeleteAny(ctx, s.company.Key(member{ID: 1})))
+	noted, err := maintain.With(s.staff, maintain.Maintainer[employee](note{}))
+	testkit.NoError(t, err)
+	e.Value.Notes = "new"
+	testkit.NoError(t, noted.Replace(ctx, e))
+	r := s.verify(t, materialized.VerifyOptions{}, "1 missing")
+	testkit.Expect(t, "pending", r.Pending, 0)
+
+	testkit.NoError(t, s.staff.MergeAny(ctx, employeeKey(2), salary.Set(20)))
+	next := materialized.New("next", s.company, func(e *employee, _ keys.Key) (member, bool) { return member{ID: e.ID + 1}, e.ID == 1 }, nil)
+	both, err := materialized.Attach(s.staff, next)
+	testkit.NoError(t, err)
+	r, err = materialized.Verify(ctx, both, nil, materialized.Definition[employee](next)) // employee 1 lacks the derived entity of employee 2
+	testkit.NoError(t, err)
+	testkit.Expect(t, "faults", faults(r), "1 missing")
+	testkit.Expect(t, "pending", r.Pending, 0)
+}
+
 // TestTaken: of two entities with one derived entity, the first keeps it until it changes.
 func TestTaken(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ type derived[V any] struct {
 // of returns what an entity contributes. It calls the function twice, because a function that is not pure would leave rows behind.
 func (v *View[T, V]) of(e *T, k keys.Key) (derived[V], error) {
 	d, err := v.once(e, k)
-	if err != nil || e == nil {
+	if err != nil {
 		return d, err
 	}
 	if again, err := v.once(e, k); err != nil || again.key != d.key || again.digest != d.digest {

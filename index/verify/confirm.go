@@ -216,7 +216,7 @@ func (p *partition[T]) classify(d derived.PerEntity[T], entity, rowKey string, s
 		if s.stored != nil && stateDamaged(s.stored) {
 			return StateMismatch, "", nil
 		}
-	case isWanted != (s.entity != nil && slices.Contains(s.stateOf(d.Name()), rowKey)):
+	case isWanted != slices.Contains(s.stateOf(d.Name()), rowKey):
 		return StateMismatch, "", nil
 	}
 	return 0, "", nil
@@ -245,7 +245,7 @@ func (p *partition[T]) freeRow(ctx context.Context, of candidate, owner string) 
 	case !p.opt.Repair:
 		return true, nil
 	}
-	if s.entity != nil && slices.Contains(s.stateOf(d.Name()), of.row) {
+	if slices.Contains(s.stateOf(d.Name()), of.row) {
 		err = p.releaseRows(ctx, d, s.entity)
 	} else {
 		err = p.removeEntity(ctx, d, row, owner)

@@ -131,7 +131,7 @@ type consistentRead[T any] struct {
 	rows   []*table.Row
 }
 
-// stateOf returns the RowKeys in the maintainer state of the entity.
+// stateOf returns the RowKeys in the maintainer state of the entity, none if there is no entity.
 func (s *consistentRead[T]) stateOf(definition string) []string {
 	if s.stored == nil {
 		return nil
