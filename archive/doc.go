@@ -1,7 +1,7 @@
 // Package archive moves entities to another table, or to any other store of rows, and back ('Azure Table storage table design
 // guide': the example of the eventually consistent transactions pattern).
 //
-//	old, err := archive.ToTable(account.Tables(), "Archive", nil)
+//	old, err := archive.ToTable(acc.Tables(), "Archive", nil)
 //	mover, err := archive.New("staff/archive", staff, old, out) // out is an *eventual.Outbox
 //
 //	err = mover.Archive(ctx, e)                  // requests the move

@@ -22,6 +22,8 @@ func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], ar
 	fail := func(err error) (*table.Entity[T], bool, error) {
 		return nil, false, fmt.Errorf("archive: Find: %w", err)
 	}
+	ctx, end := m.from.Engine().Span(ctx, "Find")
+	defer func() { end(err) }()
 	if e, err = m.from.Get(ctx, k); err == nil {
 		return e, false, nil
 	} else if !errors.Is(err, table.ErrNotFound) {

@@ -29,7 +29,9 @@ var errMovedBefore = errors.New("the row contains an incarnation (_life) that wa
 
 // handle executes an effect. It repeats an attempt after a conflict, by the retry policy of the table's options. It makes
 // errMovedBefore poison after two attempts, since no concurrent move explains the second.
-func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) error {
+func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) (err error) {
+	ctx, end := m.from.Engine().Span(ctx, "Archive")
+	defer func() { end(err) }()
 	id, p, err := decodeEffect(j)
 	if err != nil {
 		return eventual.Poison(err)

@@ -53,10 +53,12 @@ func (d *TableDestination) Ensure(ctx context.Context) error { return d.rows.Ens
 
 // Get returns what is stored for an incarnation, or nil if nothing ever was. 1 request. Errors: table.ErrForeignRow;
 // *table.DecodeError for a row that another program has stored again with other types; those of [ID.Err].
-func (d *TableDestination) Get(ctx context.Context, id ID) (*ArchivedRow, error) {
+func (d *TableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow, err error) {
 	if err := id.Err(); err != nil {
 		return nil, fmt.Errorf("archive: Get: %w", err)
 	}
+	ctx, end := d.rows.Engine().Span(ctx, "Get")
+	defer func() { end(err) }()
 	row, err := d.rows.GetRow(ctx, id.storedKey())
 	switch {
 	case errors.Is(err, table.ErrNotFound):

@@ -7,12 +7,12 @@
 //	type Reindex struct{ Last string } // the payload of the effect
 //
 //	onRename := eventual.OnChange("reindex", func(c *maintain.Change[Employee]) (Reindex, bool) { … })
-//	out, err := eventual.NewOutbox(account.Queue("staff-notifications"), nil)
+//	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 //	staff, err := maintain.WithOutbox(plain, out, onRename) // all writes by this handle
 //
 //	reindex := eventual.NewHandler("reindex", staff, func(ctx context.Context, j eventual.Job, r Reindex) error { … })
-//	poison := account.Queue("staff-poison")
-//	w, err := eventual.NewWorker(account.Queue("staff-notifications"), poison, []eventual.Handler{reindex}, nil)
+//	poison := acc.Queue("staff-poison")
+//	w, err := eventual.NewWorker(acc.Queue("staff-notifications"), poison, []eventual.Handler{reindex}, nil)
 //	err = w.Run(ctx)
 //
 // # Guarantees

@@ -134,7 +134,9 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 }
 
 // resolve is Records.Resolve for a message. An abort record also names the remotes, so that they are swept with it.
-func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (*commit.Record, error) {
+func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (record *commit.Record, err error) {
+	ctx, end := t.table.Engine().Span(ctx, "Resolve")
+	defer func() { end(err) }()
 	m := x.message
 	if len(m.Remotes) > 0 {
 		record, err := t.records.Get(ctx, m.partition(), m.Op)

@@ -27,7 +27,9 @@ var errNotFound = fmt.Errorf("%w with this value in the index (an entity that wa
 // Requests: 1; 2 with Pointer or ReadEntities. If the row's entity no longer has the value, 1 more: Get reads the row again. If
 // several entities have the value of an index that is not unique, up to 2 of them are read.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
+	ctx, end := t.Engine().Span(ctx, "Get")
 	e, err := ix.get(ctx, t, partition, k)
+	end(err)
 	if err != nil {
 		return nil, withDefinition(ix.name, err)
 	}

@@ -94,6 +94,8 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 	if list, err = l.ix.uniqueKey(t, partition, k); err != nil {
 		return nil, list, err
 	}
+	ctx, end := t.Engine().Span(ctx, "Keys")
+	defer func() { end(err) }()
 	row, err := rows.GetRow(ctx, list)
 	if errors.Is(err, table.ErrNotFound) {
 		return nil, list, nil

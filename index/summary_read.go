@@ -32,7 +32,7 @@ type Group[K any] struct {
 // ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a handle that the
 // summary is not attached to; *table.DecodeError for a row that another program has stored with other types; those of
 // table.Table.GetRow. 1 request.
-func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*Group[K], error) {
+func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (g *Group[K], err error) {
 	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
 	if _, err := s.ix.readable(t, s); err != nil {
 		return fail(err)
@@ -41,6 +41,8 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	if err != nil {
 		return fail(err)
 	}
+	ctx, end := t.Engine().Span(ctx, "Get")
+	defer func() { end(err) }()
 	row, err := t.GetRow(ctx, at)
 	if errors.Is(err, table.ErrNotFound) {
 		return &Group[K]{Value: k, Measures: map[string]Stat{}}, nil
@@ -50,8 +52,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	if !tagOf(summaryTag+s.ix.name, t).matches(row.Engine().Owner()) {
 		return fail(derived.ForeignRow(s.ix.name, at)) // the entities of the group may not be counted in any row
 	}
-	g, err := s.group(row, k)
-	if err != nil {
+	if g, err = s.group(row, k); err != nil {
 		return fail(err)
 	}
 	return g, nil

@@ -7,7 +7,7 @@
 //		Photo      largeentity.Blob
 //	}
 //
-//	photos, err := largeentity.NewStore(account.Container("photos"), "staff", nil)
+//	photos, err := largeentity.NewStore(acc.Container("photos"), "staff", nil)
 //	staff, err = largeentity.Attach(staff, photos) // all writers of the table
 //
 //	photo, err := photos.Upload(ctx, key, file, &largeentity.UploadOptions{ContentType: "image/jpeg"})

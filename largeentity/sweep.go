@@ -34,13 +34,13 @@ import (
 // which the service finds by a scan, and 1 or more for the blobs of each of their partitions; 1 for each deleted blob, and 1 more for
 // an orphan; 1 for each 1,000 rows of each partition with a blob without a row, whose entities Sweep reads first; 1 for each 100 deleted
 // rows. Memory: a page of each list, and the links of such a partition.
-func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOptions) (SweepReport, error) {
+func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOptions) (report SweepReport, err error) {
 	w := &sweep{store: s}
 	if o != nil {
 		w.opt = *o
 	}
 	w.pace = pace.New(w.opt.Rate)
-	err := w.opt.check()
+	err = w.opt.check()
 	switch {
 	case t.Engine() == nil:
 		err = table.ErrorOf(engine.CheckHandle("t", nil))
@@ -50,9 +50,11 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 		err = &table.ValueError{Field: "s", Reason: fmt.Sprintf("is the store of the table %s, and not of %s", s.table, t.Name())}
 	}
 	if err == nil {
+		spanned, end := t.Engine().Span(ctx, "Sweep")
+		defer func() { end(err) }()
 		w.rows = table.RowsOf(t.Engine(), true) // an operation ID tells the outcome after a lost response
-		if err = w.sweepBlobs(ctx); err == nil && !w.opt.Relink {
-			err = w.sweepRows(ctx)
+		if err = w.sweepBlobs(spanned); err == nil && !w.opt.Relink {
+			err = w.sweepRows(spanned)
 		}
 	}
 	if errors.Is(err, errEnough) {

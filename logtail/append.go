@@ -139,13 +139,16 @@ func (l *Log[T]) bucket(p position) int {
 // store stores a record. No other record has its key, so a row with the key is the record itself.
 func (l *Log[T]) store(ctx context.Context, r *Record[T]) error {
 	rows, err := l.tables.at(r.Time)
-	if err == nil {
-		_, err = rows.InsertAt(ctx, r.Key, &r.Value)
-	}
-	if !errors.Is(err, table.ErrExists) {
+	if err != nil {
 		return err
 	}
-	return l.confirm(ctx, r, err)
+	ctx, end := rows.Engine().Span(ctx, "Append")
+	_, err = rows.InsertAt(ctx, r.Key, &r.Value)
+	if errors.Is(err, table.ErrExists) {
+		err = l.confirm(ctx, r, err)
+	}
+	end(err)
+	return err
 }
 
 // storeAll stores records in transactions.

@@ -23,14 +23,16 @@ import (
 //
 // Errors: table.ErrUnknownOutcome; table.ErrTableNotFound; *table.ValueError, *table.LimitError, *keys.KeyError and ErrPastRetention
 // before any request. 1 request, and 1 more if the record is stored already. Idempotent.
-func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) (*Record[T], error) {
-	r, err := l.identified(id, at, v)
+func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) (r *Record[T], err error) {
+	r, err = l.identified(id, at, v)
 	if err != nil {
 		return nil, fmt.Errorf("logtail: AppendOnce %s: %w", l.tables.name, err)
 	}
 	rows, err := l.tables.at(r.Time)
 	if err == nil {
-		_, err = rows.InsertAt(ctx, r.Key, v)
+		spanned, end := rows.Engine().Span(ctx, "AppendOnce")
+		defer func() { end(err) }()
+		_, err = rows.InsertAt(spanned, r.Key, v)
 	}
 	if err != nil && !errors.Is(err, table.ErrExists) { // an earlier attempt has stored it
 		return nil, err

@@ -16,7 +16,9 @@ import (
 //
 // Errors: ErrPastRetention if one of the tables was dropped, because a clock is wrong; those of [table.Table.Ensure] and
 // [table.Table.Insert]. Requests: 1 query; 1 for each table, at the same time, and before it 1 insert for a new one. Idempotent.
-func (p *Periods) Create(ctx context.Context) ([]Period, error) {
+func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
+	ctx, end := p.states.Engine().Span(ctx, "Create")
+	defer func() { end(err) }()
 	u, from := p.opt.Unit, p.opt.Unit.start(p.opt.Now())
 	known, err := p.statesOf(ctx, from, u.add(from, p.opt.Ahead+1))
 	if err != nil {

@@ -9,7 +9,7 @@
 //		Amount   int32
 //	}
 //
-//	claims, err := logtail.New[Claim](account.Tables(), "claims", nil)
+//	claims, err := logtail.New[Claim](acc.Tables(), "claims", nil)
 //	sales := claims.In(dept.Of("Sales")) // one source, with a partition of its own
 //
 //	_, err = sales.Append(ctx, &Claim{Employee: 223, Amount: 17})

@@ -37,6 +37,8 @@ func (p *Periods) Drop(ctx context.Context, o *DropOptions) (dropped []Period, e
 	if horizon.IsZero() {
 		return nil, nil
 	}
+	ctx, end := p.states.Engine().Span(ctx, "Drop")
+	defer func() { end(err) }()
 	for e, err := range p.rows(ctx, time.Time{}, horizon) {
 		if err != nil {
 			return dropped, fmt.Errorf("logtail: Drop %s: %w", p.prefix, err)

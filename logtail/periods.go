@@ -53,7 +53,7 @@ type Periods struct {
 
 // NewPeriods returns the periods of a log. It sends nothing.
 //
-//	days, err := logtail.NewPeriods(account.Tables(), "claims", &logtail.PeriodOptions{Keep: 30})
+//	days, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{Keep: 30})
 //
 // Errors: those of [table.New] for the table with the prefix as its name; *table.ValueError for a prefix that ends with a digit;
 // *table.ValueError and *table.LimitError for an option out of range, or a name that becomes longer than 63 characters.

@@ -27,7 +27,7 @@ import (
 // to confirm a fault, and 3 to repair it. An entity that no handle with the view has written needs no confirmation. Errors:
 // *DefinitionError for a view that is not attached; those of reading; table.ErrRanged if the signature of a client is for a range
 // of keys. The report counts what was done, also beside an error.
-func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, views ...Definition[T]) (Report, error) {
+func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, views ...Definition[T]) (report Report, err error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return Report{}, fmt.Errorf("materialized: Verify: %w", table.ErrorOf(err))
 	}
@@ -41,6 +41,8 @@ func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, vie
 	if o.Rate < 0 {
 		return fail(&table.ValueError{Field: "VerifyOptions.Rate", Reason: "is negative; 0 means no limit"})
 	}
+	ctx, end := t.Engine().Span(ctx, "Verify")
+	defer func() { end(err) }()
 	chosen, err := choose(t, views)
 	if err != nil {
 		return fail(err)

@@ -4,7 +4,7 @@
 //
 //	var counter requests.Counter
 //	acc, err := account.FromConnectionString(connectionString, &account.Options{Counter: &counter})
-//	...
+//	…
 //	_, err = staff.Update(ctx, key, change)
 //	n := counter.Take()
 //	fmt.Println(n)               // 1 get, 1 replace

@@ -4,7 +4,7 @@
 //
 //	s := storagetest.New(nil)
 //	staff, err := table.New(s.Tables(), "staff", schema, nil)
-//	...
+//	…
 //	// The service executes the next insert, and its response is lost.
 //	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
 //

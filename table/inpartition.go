@@ -15,6 +15,7 @@ type Tx struct {
 	ctx       context.Context
 	partition keys.Enc
 	table     *engine.Table // the first that was used
+	end       func(error)   // ends the span of InPartition, which begins with the first use of a table
 	ops       []Op
 	read      []keys.Range // of rows, in this attempt
 }
@@ -33,6 +34,9 @@ func (tx *Tx) Do(ops ...Op) {
 func (tx *Tx) use(t *engine.Table) {
 	if tx.table == nil {
 		tx.table = t
+	}
+	if tx.end == nil {
+		tx.ctx, tx.end = t.Span(tx.ctx, "InPartition")
 	}
 }
 
@@ -91,13 +95,18 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 //
 // Errors: those of [Transact]; an ErrUnknownOutcome is not repeated. Requests: those of f and 1 for each attempt, 2 after a
 // conflict, none if f adds no operation.
-func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*Receipt, error) {
+func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (r *Receipt, err error) {
 	if f == nil {
 		return nil, nilArgument("f")
 	}
+	tx := &Tx{ctx: ctx, partition: partition}
+	defer func() {
+		if tx.end != nil {
+			tx.end(err)
+		}
+	}()
 	var conflicts *engine.Conflicts
 	for {
-		tx := &Tx{ctx: ctx, partition: partition}
 		if err := f(tx); err != nil {
 			return nil, err
 		}
@@ -107,7 +116,7 @@ func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*R
 		if err := tx.inside(); err != nil {
 			return nil, err
 		}
-		r, err := Transact(ctx, tx.ops...)
+		r, err := Transact(tx.ctx, tx.ops...)
 		if err == nil || tx.table == nil || !tx.lost(err) {
 			return r, err
 		}
@@ -115,9 +124,10 @@ func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (*R
 			begun := tx.table.Options.Conflicts()
 			conflicts = &begun
 		}
-		if again, ended := conflicts.Wait(ctx, tx.log(), err); !again {
+		if again, ended := conflicts.Wait(tx.ctx, tx.log(), err); !again {
 			return nil, either(public(tx.table.OpError("InPartition", keys.Key{}, ended)), err)
 		}
+		tx = &Tx{ctx: tx.ctx, partition: partition, end: tx.end}
 	}
 }
 

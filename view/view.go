@@ -105,10 +105,12 @@ func (v *View[P, T]) List(ctx context.Context, q table.Query[T]) iter.Seq2[*Proj
 
 // Get returns the properties of P of one row. Errors: table.ErrNotFound, table.ErrTableNotFound, *keys.KeyError,
 // *table.DecodeError. Requests: 1, a point query, because the SDK's own Get has no $select.
-func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (*Projection[P], error) {
+func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (p *Projection[P], err error) {
 	if err := engine.QueryErr(k); err != nil {
 		return nil, v.v.getError(k, err)
 	}
+	ctx, end := v.v.table.Span(ctx, "Get")
+	defer func() { end(err) }()
 	for p, err := range v.List(ctx, table.Query[T]{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1}) {
 		return p, err
 	}

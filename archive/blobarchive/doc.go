@@ -1,7 +1,7 @@
 // Package blobarchive stores the rows of package archive in the blobs of a container. A blob costs less than a row of a table, and
 // any tool can read it.
 //
-//	old, err := blobarchive.New(account.Container("archive"), nil)
+//	old, err := blobarchive.New(acc.Container("archive"), nil)
 //	mover, err := archive.New("staff/archive", staff, old, out)
 //
 // Each entity has a blob of its own for each incarnation. Its name consists of the PartitionKey, the RowKey and the incarnation:

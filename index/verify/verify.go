@@ -57,7 +57,10 @@ func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions 
 		return Report{}, fmt.Errorf("verify: Run: %w", table.ErrorOf(err))
 	}
 	r := newRun(t, o)
-	if err := r.verifyTable(ctx, definitions); err != nil {
+	ctx, end := t.Engine().Span(ctx, "Verify")
+	err := r.verifyTable(ctx, definitions)
+	end(err)
+	if err != nil {
 		return r.recorder.report, fmt.Errorf("verify: Run %s: %w", t.Name(), err)
 	}
 	return r.recorder.report, nil

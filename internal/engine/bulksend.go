@@ -25,6 +25,7 @@ type bulkSender struct {
 	reading *nextRows       // rows that are read for it; nil for none
 	missing bool            // a delete has found nothing
 	exists  bool            // an insert has found a row
+	refusal error           // what has ended the batch, if it ends with errStopped
 	left    []bulkOp        // what was too much for the transaction, and has not been sent
 }
 
@@ -65,11 +66,22 @@ func (s *bulkSender) reportRefusal(i bulkOp, err error) error {
 		}
 	case <-s.over:
 	}
+	s.refusal = err
 	return errStopped
 }
 
-// send applies a batch, but for the operations that are skipped or find nothing to delete.
-func (s *bulkSender) send(batch []bulkOp) error {
+// send applies a batch, but for the operations that are skipped or find nothing to delete. These are no failures of its span.
+func (s *bulkSender) send(batch []bulkOp) (err error) {
+	outside := s.ctx // the rows of the next batch are read ahead below a span of their own
+	ctx, end := batch[0].op.Table.Span(s.ctx, "Bulk")
+	s.ctx = ctx
+	defer func() {
+		if err == errStopped {
+			end(s.refusal)
+		} else {
+			end(err)
+		}
+	}()
 	for attempt := 1; len(batch) > 0; {
 		ops := make([]*Op, len(batch))
 		deletes := true
@@ -96,7 +108,7 @@ func (s *bulkSender) send(batch []bulkOp) error {
 		}
 		taken, err := commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, s.showing, func(later []*Op) {
 			if s.more {
-				s.reading = s.group.ahead.readNext(s.ctx, later)
+				s.reading = s.group.ahead.readNext(outside, later)
 			}
 		}, func(i int, err error) bool {
 			var derived *DerivedError
@@ -264,9 +276,7 @@ func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
 		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
 	p := batch[0].op.Table.pages(filter, edm.PartitionKey+","+edm.RowKey+","+markProperty)
-	ctx, end := batch[0].op.Table.Span(s.ctx, "Bulk")
-	body, err := p.page(ctx, maxPage)
-	end(err)
+	body, err := p.page(s.ctx, maxPage)
 	if err != nil {
 		return nil, nothing // they will tell themselves
 	}

@@ -122,7 +122,9 @@ func sweepKey(partition string, hour time.Time) keys.Key {
 }
 
 // PlanSweep notes in a partition that the commit records of an hour will be swept. 1 request; idempotent.
-func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time) error {
+func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time) (err error) {
+	ctx, end := t.Span(ctx, "PlanSweep")
+	defer func() { end(err) }()
 	op := Op{Table: t.Plain(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
 	w := edm.NewWriter(partition, op.Key.RowKey(), 0)
 	w.Reserve(UnassignedID)
@@ -141,7 +143,9 @@ func (t *Table) SweepPlanned(ctx context.Context, partition string, hour time.Ti
 }
 
 // MarkDone marks a pending commit record as done; see commit.Records.MarkDone.
-func (t *Table) MarkDone(ctx context.Context, rec *Record) error {
+func (t *Table) MarkDone(ctx context.Context, rec *Record) (err error) {
+	ctx, end := t.Span(ctx, "MarkDone")
+	defer func() { end(err) }()
 	k := RecordKey(rec.Partition, rec.OperationID)
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 1)
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: RecordDone.String()})

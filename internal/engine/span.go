@@ -21,9 +21,10 @@ const (
 	attrRequestID  = "az.service_request_id"
 )
 
-// Span begins the span of a method. A method that another one calls has no span of its own.
+// Span begins the span of a method, which fails if the method does. A method that another one calls has no span of its own: a method
+// for which a refusal is no failure begins its span before the request. A nil table has no spans.
 func (t *Table) Span(ctx context.Context, method string) (context.Context, func(error)) {
-	if !t.tracer.Enabled() || ctx.Value(spanKey{}) != nil {
+	if t == nil || !t.tracer.Enabled() || ctx.Value(spanKey{}) != nil {
 		return ctx, func(error) {}
 	}
 	ctx, end := runtime.StartSpan(context.WithValue(ctx, spanKey{}, true), "aztablekit.Table."+method, t.tracer, &runtime.StartSpanOptions{Attributes: []tracing.Attribute{

@@ -97,7 +97,9 @@ func (h *handler) targets(entity keys.Key, rows Rows) (all []Target, unknown, er
 
 // sweep deletes the tombstones from before a time that the done commit records of a partition name. It is called before these
 // records are deleted. 1 request for each 1,000 records, 1 for each row that they name, and 1 for each tombstone.
-func (h *handler) sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
+func (h *handler) sweep(ctx context.Context, partition keys.Enc, before time.Time) (err error) {
+	ctx, end := h.source.Engine().Span(ctx, "Sweep")
+	defer func() { end(err) }()
 	for record, err := range commit.Of(h.source).List(ctx, partition, before) {
 		var newer *table.VersionError
 		var de *table.DecodeError

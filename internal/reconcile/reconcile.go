@@ -52,16 +52,18 @@ var errLate = fmt.Errorf("%w: the rows were read more than %v ago", table.ErrCha
 // Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors: those of the targets and of the
 // read of the entity; after Retry.ConflictAttempts attempts the last conflict. Requests: 1 for the entity, and those of the targets'
 // Read and Write; again after each conflict.
-func Reconcile(ctx context.Context, source commit.Table, entity keys.Key, targets ...Target) error {
+func Reconcile(ctx context.Context, source commit.Table, entity keys.Key, targets ...Target) (err error) {
 	if len(targets) == 0 {
 		return nil
 	}
+	ctx, end := source.Engine().Span(ctx, "Reconcile")
+	defer func() { end(err) }()
 	rows := table.RowsOf(source.Engine(), true)
 	log := source.Engine().Log("Reconcile", entity)
 	log.Conflicts = true
 	n, inDoubt := 0, 0
 	conflict := false
-	err := source.Engine().Options.Retry.OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err = source.Engine().Options.Retry.OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		n, conflict = n+1, false
 		began := source.Engine().Options.Now()
 		if err := each(ctx, targets, Target.Read); err != nil {

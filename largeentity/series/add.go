@@ -51,6 +51,8 @@ func (s *Series[V]) add(ctx context.Context, method string, values iter.Seq2[tim
 	case n > s.most:
 		return nil, s.wrap(method, &table.LimitError{Field: "values", Limit: "entities", Got: n, Max: s.most})
 	}
+	ctx, end := s.rows.Engine().Span(ctx, method)
+	defer func() { end(err) }()
 	_, err = table.InPartition(ctx, s.partition, func(tx *table.Tx) error {
 		rows, err := s.readIn(tx, entities)
 		if err != nil {

@@ -7,7 +7,7 @@
 //		State string
 //	}
 //
-//	events, err := bloblog.New[Event](account.Container("logs"), nil)
+//	events, err := bloblog.New[Event](acc.Container("logs"), nil)
 //	orders, err := events.Writer("orders")
 //	defer orders.Close(ctx)
 //

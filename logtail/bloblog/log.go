@@ -23,7 +23,7 @@ type Log[T any] struct {
 // New returns a log in a container. New sends nothing. Errors: *table.ValueError and *table.LimitError for an option out of range,
 // and for a container that is nil.
 //
-//	events, err := bloblog.New[Event](account.Container("logs"), nil)
+//	events, err := bloblog.New[Event](acc.Container("logs"), nil)
 func New[T any](container *container.Client, o *Options[T]) (*Log[T], error) {
 	opt := Options[T]{}
 	if o != nil {

@@ -10,7 +10,7 @@
 //	func transfer() crashtest.Workload {
 //		return crashtest.Workload{
 //			Setup:     func(ctx context.Context, p *crashtest.Process) error { … }, // creates tables and rows
-//			Processes: []func(ctx context.Context, p *crashtest.Process) error{ … }, // are under test
+//			Processes: []func(ctx context.Context, p *crashtest.Process) error{pay}, // are under test
 //			Drain:     func(ctx context.Context, p *crashtest.Process) error { … }, // runs workers until no work is left
 //			Check:     func(s *storagetest.Service) error { … },                    // checks the account at the end
 //		}
