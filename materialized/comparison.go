@@ -252,10 +252,6 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (Fa
 	return 0, nil
 }
 
-func isGone(err error) bool {
-	return errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
-}
-
 // isPending reports whether a worker is about to execute a write of an entity.
 func (c *viewComparison[T, V]) isPending(ctx context.Context, entity keys.Key) (bool, error) {
 	now := c.from.Engine().Options.Now()
