@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -68,11 +69,19 @@ func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *maintain.Plan, c *ma
 		if err != nil {
 			return err
 		}
-		pointer := derived.Copy(&table.Row{Key: c.Key}, k, "")
-		if err := there.Insert(pointer, ErrTaken); err != nil {
+		if err := there.Insert(pointerTo(c.Key, k), ErrTaken); err != nil {
 			return err
 		}
 	}
 	c.SetState(state...)
 	return nil
+}
+
+// WantedContent is what verify compares the row of a value with.
+func (m *uniqueElsewhere[T]) WantedContent(entity *table.Row, row keys.Key) *table.Row {
+	return pointerTo(entity.Key, row)
+}
+
+func pointerTo(entity, row keys.Key) *table.Row {
+	return derived.Copy(&table.Row{Key: entity}, row, "")
 }

@@ -284,3 +284,86 @@ func TestVerifyGlobal(t *testing.T) {
 	run("damaged", map[verify.FaultKind]int{verify.Missing: 1, verify.Dangling: 1}, 2)
 	check(t, checkLogins(s.Service))
 }
+
+// TestVerifyGlobalVersions: the row of a unique value has neither type nor version, and is right also if its entity has both.
+func TestVerifyGlobalVersions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	versioned := schema
+	versioned.Type, versioned.Version = "worker", 1
+	inOnePartition := index.New("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
+		&index.Options[worker]{Unique: index.InPartition, Elsewhere: &index.Elsewhere[worker]{Partition: func(*worker) keys.Enc { return keys.Raw("u") }}})
+	for _, ix := range []index.Definition[worker]{newLogin(), inOnePartition} {
+		scene := openElsewhereOf(t, storagetest.New(nil), "staff", versioned, ix)
+		_, err := scene.t.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
+		check(t, err)
+		for range 2 {
+			report, err := verify.Run(ctx, scene.t, &verify.Options{Repair: true})
+			check(t, err)
+			if len(report.Faults) > 0 || report.Repaired+report.Unconfirmed > 0 {
+				t.Errorf("%s: got %+v; want no fault", ix.Name(), report)
+			}
+		}
+	}
+}
+
+// TestVerifyFinishesMoves: a run over the whole table, and one over the partition alone, ends a move of a crashed program.
+func TestVerifyFinishesMoves(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, partition := range map[string]keys.Enc{"whole table": {}, "partition": dept.Of("M")} {
+		s := newElsewhereScene(t, elsewhere{}, newLogin())
+		e, err := s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
+		check(t, err)
+		n := 0
+		s.SetFaults(storagetest.When(func(r storagetest.Request) bool {
+			if r.Kind == requests.Transaction {
+				n++
+			}
+			return n > 3 // two prepare, and one commits
+		}, storagetest.LostRequest()))
+		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		e.Value.Dept = "M"
+		_ = s.staff.Move(short, e)
+		cancel()
+		s.SetFaults(nil)
+		marked := func() (n int) {
+			for _, r := range s.Rows("staff") {
+				if r.Get("_tx") != nil {
+					n++
+				}
+			}
+			return n
+		}
+		testkit.Expect(t, what+": prepared rows", marked(), 1)
+		s.Advance(11 * time.Minute)
+		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Partition: partition})
+		check(t, err)
+		if marked() != 0 || report.Finished == 0 || len(report.Faults) > 0 {
+			t.Errorf("%s: got %+v, %d prepared rows; want a finished write and none", what, report, marked())
+		}
+	}
+}
+
+// TestOvertakenGlobal: a program moves an entity within its partition, after another one has moved it away, or has given it the value
+// that it wants to take. Its error is ErrChanged and not ErrTaken, so that UpdateAndMove begins again.
+func TestOvertakenGlobal(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, elsewhere{}, newLogin())
+	for id, overtake := range map[int]func(*worker){1: func(w *worker) { w.Dept = "M" }, 2: func(w *worker) { w.Email = "n" }} {
+		e, err := s.staff.Insert(ctx, &worker{"S", id, "Jones", fmt.Sprint(id), 44, nil})
+		check(t, err)
+		_, err = s.staff.UpdateAndMove(ctx, e.Key, func(w *worker) error { overtake(w); return nil })
+		check(t, err)
+		e.Value.ID, e.Value.Email = id+10, "n"
+		if err = s.staff.Rekey(ctx, e); !errors.Is(err, table.ErrChanged) || errors.Is(err, index.ErrTaken) || errors.Is(err, table.ErrNotFound) != (id == 1) {
+			t.Errorf("worker %d: got error %v; want ErrChanged, also ErrNotFound: %v", id, err, id == 1)
+		}
+	}
+	e, err := s.staff.UpdateAndMove(ctx, at(2), func(w *worker) error { w.ID, w.Email = 12, "N"; return nil })
+	if err != nil || e.Value.ID != 12 {
+		t.Errorf("UpdateAndMove: got %v, error %v; want worker 12", e, err)
+	}
+	check(t, checkLogins(s.Service))
+}

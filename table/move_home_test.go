@@ -3,13 +3,16 @@ package table_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -143,5 +146,45 @@ func TestMoveFromUnknown(t *testing.T) {
 	}
 	if e, err := openLeavers(t, own, "people").left.Get(ctx, residentAt(1)); err != nil || e.Value.Last != "Smith" {
 		t.Errorf("Get by a handle that names it: got %v, error %v; want the entity", e, err)
+	}
+}
+
+// TestMoveHomeForged: the old table is gone, and one row names it as its home, as somebody can store it who may write one partition.
+// Without a preparation, the mark counts for nothing. With one, FinishPrepared ends it by its option, whatever the time of its
+// operation ID.
+func TestMoveHomeForged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, prepared := range []bool{false, true} {
+		for what, id := range map[string]string{"now": "", "ahead": "7ZZZZZZZZZ0123456789ABCDEF", "long ago": "00000000000123456789ABCDEF"} {
+			s := storagetest.New(nil)
+			left := openLeaversTable(t, serviceOf(t, s), s.Now, "leavers", "people")
+			noError(t, left.Ensure(ctx))
+			_, err := left.Insert(ctx, &resident{Dept: "S", ID: 2, Last: "Jones"})
+			noError(t, err)
+			if id == "" {
+				id = engine.IDTime(s.Now()) + "0123456789ABCDEF"
+			}
+			forge := func(row string) {
+				_, err := s.Tables().NewClient("leavers").AddEntity(ctx, []byte(row), nil)
+				noError(t, err)
+			}
+			forge(fmt.Sprintf(`{"PartitionKey":"X","RowKey":"p_000009","Last":"Forged","_tx":"%s/people/S/insert/0/"}`, id))
+			if prepared {
+				forge(fmt.Sprintf(`{"PartitionKey":"X","RowKey":"~t|%s","_v":1,"Home":"people/S","State":"prepared","Rows":"[{\"row\":\"p_000009\",\"fate\":\"insert\"}]"}`, id))
+			}
+			s.Advance(25 * time.Hour)
+			n, err := commit.Of(left).FinishPrepared(ctx, dept.Of("X"), s.Now(), &commit.FinishOptions{Orphans: commit.RollBackOrphans})
+			if want := map[bool]int{true: 1}[prepared]; n != want || err != nil {
+				t.Errorf("%s, prepared %v: FinishPrepared: got %d, error %v; want %d", what, prepared, n, err, want)
+			}
+			n, err = left.Count(ctx, table.Query[resident]{TableScan: true})
+			if want := map[bool]int{true: 1, false: 2}[prepared]; n != want || err != nil {
+				t.Errorf("%s, prepared %v: got %d entities, error %v; want %d", what, prepared, n, err, want)
+			}
+			if err = left.DeleteAny(ctx, keys.At(dept.Of("X"), residentID.Of(9))); errors.Is(err, table.ErrNotFound) != prepared || err != nil && !prepared {
+				t.Errorf("%s, prepared %v: DeleteAny: got error %v; want ErrNotFound: %v", what, prepared, err, prepared)
+			}
+		}
 	}
 }

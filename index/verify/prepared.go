@@ -20,7 +20,11 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 		return nil
 	}
 	before := e.Options.Now().Add(-leastAge)
-	err := r.finishIn(ctx, e, r.opt.Partition.String(), before)
+	partition := "" // all
+	if r.opt.Partition.IsSet() {
+		partition = r.opt.Partition.String()
+	}
+	err := r.finishIn(ctx, e, partition, before)
 	done := map[string]bool{strings.ToLower(e.Name): true}
 	for _, d := range r.elsewhere {
 		name := strings.ToLower(d.Table().Name)

@@ -18,7 +18,16 @@ import (
 
 // preparationFilter finds what writes over several partitions have prepared in a partition, or in all if it is "", before a time.
 func preparationFilter(partition string, before time.Time) string {
-	rows := fmt.Sprintf("%s ge '%s' and %s lt '%s'", edm.RowKey, reserved.Prepared, edm.RowKey, reserved.Prepared+IDTime(before))
+	return filterIn(partition, fmt.Sprintf("%s ge '%s' and %s lt '%s'", edm.RowKey, reserved.Prepared, edm.RowKey, reserved.Prepared+IDTime(before)))
+}
+
+// unendedFilter is preparationFilter that also finds what is of a time more than a day in the future: of writers whose clocks are ahead.
+func unendedFilter(partition string, before, now time.Time) string {
+	ahead, end := reserved.Prepared+IDTime(now.Add(Retention)), strings.TrimSuffix(reserved.Prepared, "|")+"}"
+	return filterIn(partition, fmt.Sprintf("(%s or (%s ge '%s' and %s lt '%s'))", preparationFilter("", before), edm.RowKey, ahead, edm.RowKey, end))
+}
+
+func filterIn(partition, rows string) string {
 	if partition == "" {
 		return rows
 	}
@@ -76,10 +85,14 @@ func (t *Table) sweepRemote(ctx context.Context, rec *Record, at Remote) error {
 // It goes on behind orphans, and returns those that are left.
 func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans Orphans) (finished int, left []*HomeError, err error) {
 	var all []keys.Key
-	plain := t.Plain()
-	err = plain.each(ctx, preparationFilter(partition, before), "", func(r *Row) bool {
+	plain, now := t.Plain(), t.Options.Now()
+	err = plain.each(ctx, unendedFilter(partition, before, now), "", func(r *Row) bool {
 		id := strings.TrimPrefix(r.Key.RowKey(), reserved.Prepared)
-		if p, err := preparationOf(r); err == nil && !p.over && len(id) == idLength { // else it is a new content, or has ended
+		p, err := preparationOf(r)
+		switch {
+		case err != nil || p.over || len(id) != idLength: // it is a new content, or has ended
+		case errors.Is(t.recent(id), ErrAhead) && !isOld(r, now):
+		default:
 			all = append(all, r.Key)
 		}
 		return true

@@ -59,7 +59,7 @@ func (w *write) overtaken(ctx context.Context) {
 	switch {
 	case !derived && errors.Is(refusal, ErrNotFound):
 		w.out.err = movedAway(refusal)
-	case len(w.moved) == 0: // the service has checked the old row in the same transaction
+	case w.out.failed >= 0 && len(w.moved)+len(w.currentPlan.remotes) == 0: // the service has checked the old row in the same transaction
 	case derived && de.Key != (keys.Key{}), errors.Is(refusal, ErrExists), errors.Is(refusal, ErrGivenUp):
 		ctx, cancel := w.table.attempt(ctx)
 		defer cancel()

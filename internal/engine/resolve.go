@@ -117,7 +117,7 @@ func (t *Table) finishOnce(ctx context.Context, partition, id string, by finishe
 	}
 	committed, err := false, error(&HomeError{Row: p.key, Table: p.home.Table, Partition: p.home.Partition})
 	if t.Knows(p.home.Table) {
-		committed, err = t.committed(ctx, p.home, id, partition)
+		committed, err = t.committed(ctx, p.home, id, partition, isOld(f.row, t.Options.Now()))
 		err = damaged(atHome(ctx, p.key, p.home, err))
 	}
 	if isHomeError(err) && by.orphans != LeaveOrphans {
@@ -136,7 +136,7 @@ func (t *Table) finishOnce(ctx context.Context, partition, id string, by finishe
 // excludePreparation stores the preparation of a write that never commits as if it had been rolled back: a request that prepares and
 // is still under way then fails.
 func (t *Table) excludePreparation(ctx context.Context, partition, id string, home Remote) (again bool, err error) {
-	if committed, err := t.committed(ctx, home, id, partition); err != nil || committed {
+	if committed, err := t.committed(ctx, home, id, partition, false); err != nil || committed {
 		return outage(err), err
 	}
 	p := &preparation{key: preparationKey(partition, id), home: home, over: true}
@@ -165,16 +165,20 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step) (again b
 }
 
 // committed reports whether a write is committed. If it is not, it never will be: its home has an abort record then. A pending
-// commit record is never deleted, so that a missing one whose time is over is none of a committed write.
-func (t *Table) committed(ctx context.Context, home Remote, id, partition string) (bool, error) {
+// commit record is never deleted, so that a missing one whose time is over is none of a committed write. If the writer's clock is ahead,
+// old tells that it is over.
+func (t *Table) committed(ctx context.Context, home Remote, id, partition string, old bool) (bool, error) {
 	at := t.sibling(home.Table)
 	rec, err := at.Resolve(ctx, home.Partition, id, Remote{t.Name, partition})
-	if errors.Is(err, ErrExpired) {
+	if errors.Is(err, ErrExpired) || old && errors.Is(err, ErrAhead) {
 		// The time may have passed between the read and the look at the clock, and the write have committed: a read after it counts.
 		rec, err = at.Record(ctx, home.Partition, id)
 	}
 	return err == nil && rec != nil && rec.State != RecordAborted, err
 }
+
+// isOld reports whether the service stored a row so long ago that a write which began before cannot commit any more.
+func isOld(r *Row, now time.Time) bool { return now.Sub(r.Timestamp) > Retention }
 
 // finishSteps returns the steps that end a preparation. A row that does not have the mark any more is left as it is: another program
 // has written it.

@@ -71,10 +71,13 @@ func (v *markView) look(ctx context.Context, body []byte) (again bool, err error
 		if v.marks[at] {
 			continue
 		}
+		var gone error // the table of the commit record: only a preparation needs it
 		if !pending[at.commitPlace] && v.table.Knows(m.home.Table) {
 			rec, err := v.table.sibling(m.home.Table).Record(ctx, m.home.Partition, m.id)
 			if err = damaged(err); err != nil && !isDamage(err) {
-				return false, atHome(ctx, m.key, m.home, err)
+				if gone = atHome(ctx, m.key, m.home, err); !isHomeError(gone) {
+					return false, gone
+				}
 			}
 			if rec != nil && rec.State != RecordAborted {
 				v.known[at.commitPlace], again = true, true
@@ -84,6 +87,9 @@ func (v *markView) look(ctx context.Context, body []byte) (again bool, err error
 		pending[at.commitPlace] = true
 		// The write may have been finished, and its record swept, after the page was read.
 		void, ended, err := v.isVoid(ctx, at)
+		if err == nil && !void && !ended {
+			err = gone
+		}
 		if err != nil {
 			return false, err
 		}
