@@ -151,11 +151,11 @@ func (c *Call) SignedRows() (first, last string, limited bool) {
 }
 
 // PartResponse returns a response with the given status, for one operation of a transaction: the headers are those of the whole
-// response, and the body is empty.
+// response, and the body is empty. It has no signatures.
 func (c *Call) PartResponse(status int) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: strconv.Itoa(status) + " " + http.StatusText(status),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: c.resp.Header.Clone(), Body: http.NoBody, Request: c.resp.Request,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: redactHeader(c.resp.Header), Body: http.NoBody, Request: redactRequest(c.resp.Request),
 	}
 }
 
