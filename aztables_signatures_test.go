@@ -21,6 +21,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
@@ -142,7 +143,12 @@ func (x *texts) chain(err error) {
 	if err == nil {
 		return
 	}
-	fmt.Fprintf(x, "error %T %v\n", err, err)
+	fmt.Fprintf(x, "error %T %v\n%+v\n", err, err, err)
+	var re *azcore.ResponseError
+	if errors.As(err, &re) {
+		fmt.Fprintln(x, "code", re.ErrorCode)
+		x.response(re.RawResponse)
+	}
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
 		x.chain(e.Unwrap())
@@ -150,6 +156,19 @@ func (x *texts) chain(err error) {
 		for _, err := range e.Unwrap() {
 			x.chain(err)
 		}
+	}
+}
+
+// response prints a response, its request, and the response that caused it.
+func (x *texts) response(resp *http.Response) {
+	if resp == nil {
+		return
+	}
+	body, err := runtime.Payload(resp)
+	fmt.Fprintln(x, "response", resp.Status, resp.Header, resp.Trailer, string(body), err)
+	if r := resp.Request; r != nil {
+		fmt.Fprintln(x, "request", r.Method, r.URL, r.RequestURI, r.Header)
+		x.response(r.Response)
 	}
 }
 
@@ -195,8 +214,8 @@ type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestSignatures: no error, no error in an error, and no log or span of the library contains a signature that the answer to a request
-// repeats. With the clients of an account, no span of the SDK does.
+// TestSignatures: no error, no error in an error, no response in it, and no log or span of the library contains a signature, which the
+// answer to a request repeats. With the clients of an account, no span of the SDK does.
 func TestSignatures(t *testing.T) {
 	t.Parallel()
 	methods := maps.Clone(readMethods)

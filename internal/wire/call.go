@@ -159,11 +159,11 @@ func (c *Call) SignedRows() (first, last string, limited bool) {
 }
 
 // PartResponse returns a response with the given status, for one operation of a transaction: the headers are those of the whole
-// response, and the body is empty.
+// response, and the body is empty. It has no signatures.
 func (c *Call) PartResponse(status int) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: strconv.Itoa(status) + " " + http.StatusText(status),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: c.resp.Header.Clone(), Body: http.NoBody, Request: c.resp.Request,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: redactHeader(c.resp.Header), Body: http.NoBody, Request: redactRequest(c.resp.Request),
 	}
 }
 
@@ -202,8 +202,17 @@ func (e *NotServiceError) Error() string {
 	return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status)
 }
 
-// Check returns err, the result of the call, or a *NotServiceError if the response belongs to another request, or reports success
-// without the headers of the service, as the page of a captive portal does. Every response passes it before it is believed, and every
+// isForeignRefusal reports whether a response refuses the request by a code in its body, and has none of the service's headers. The
+// service's refusal of a wrong signature has only x-ms-error-code; those of Cosmos DB have only x-ms-request-id. A refusal without a
+// code is not believed anyway; see [Call.Outcome].
+func isForeignRefusal(resp *http.Response, err error) bool {
+	var re *azcore.ResponseError
+	h := resp.Header
+	return resp.StatusCode >= 400 && resp.StatusCode < 500 && errors.As(err, &re) && re.ErrorCode != "" && h.Get("X-Ms-Request-Id") == "" && h.Get("X-Ms-Version") == "" && h.Get("X-Ms-Error-Code") == ""
+}
+
+// Check returns err, the result of the call, or a *NotServiceError if the response belongs to another request, or reports success or
+// a refusal without the headers of the service, as the page of a captive portal does. Every response passes it before it is believed, and every
 // error before it is returned, logged or put into a span: it has no signatures; see [Redact].
 func (c *Call) Check(err error) error {
 	switch {
@@ -212,6 +221,8 @@ func (c *Call) Check(err error) error {
 		return &NotServiceError{c.resp.StatusCode, "the request was redirected, and the response is to another request"}
 	case c.resp.StatusCode < 300 && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "":
 		return &NotServiceError{c.resp.StatusCode, "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
+	case isForeignRefusal(c.resp, err):
+		return &NotServiceError{c.resp.StatusCode, "the refusal has none of x-ms-request-id, x-ms-version and x-ms-error-code, so it is not the service's"}
 	}
 	return Redact(err)
 }

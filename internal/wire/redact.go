@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
@@ -77,9 +79,10 @@ func withoutSignature(err error) error {
 	return e
 }
 
-// withoutEcho removes signatures from the text of an error that contains a response.
+// withoutEcho removes signatures from an error that contains a response, and from the response: from its request, and from what the
+// response repeats of it.
 func withoutEcho(err error, re *azcore.ResponseError) error {
-	if !signature.MatchString(err.Error()) {
+	if !hasSigned(re.RawResponse) && !signature.MatchString(err.Error()) {
 		return err
 	}
 	clean := redactResponse(re)
@@ -89,6 +92,22 @@ func withoutEcho(err error, re *azcore.ResponseError) error {
 	return &signatureError{text: RedactText(err.Error()), of: err, err: clean}
 }
 
+// hasSigned reports whether the URL of the request of a response has a signature, or of an unknown request, a header of the response.
+func hasSigned(resp *http.Response) bool {
+	switch {
+	case resp == nil:
+		return false
+	case resp.Request != nil && resp.Request.URL != nil:
+		return signature.MatchString(resp.Request.URL.RawQuery)
+	}
+	for _, values := range resp.Header {
+		if slices.ContainsFunc(values, signature.MatchString) {
+			return true
+		}
+	}
+	return false
+}
+
 // redactResponse returns a copy of an error, and of its response, without signatures.
 func redactResponse(re *azcore.ResponseError) *azcore.ResponseError {
 	clean := &azcore.ResponseError{ErrorCode: RedactText(re.ErrorCode), StatusCode: re.StatusCode}
@@ -96,12 +115,8 @@ func redactResponse(re *azcore.ResponseError) *azcore.ResponseError {
 		return clean
 	}
 	resp := *re.RawResponse
-	resp.Status, resp.Header = RedactText(resp.Status), resp.Header.Clone()
-	for _, values := range resp.Header {
-		for i := range values {
-			values[i] = RedactText(values[i])
-		}
-	}
+	resp.Status, resp.Header, resp.Trailer = RedactText(resp.Status), redactHeader(resp.Header), redactHeader(resp.Trailer)
+	resp.Request = redactRequest(resp.Request)
 	body, err := runtime.Payload(re.RawResponse)
 	if err != nil {
 		body = nil
@@ -109,6 +124,32 @@ func redactResponse(re *azcore.ResponseError) *azcore.ResponseError {
 	resp.Body = io.NopCloser(bytes.NewReader([]byte(RedactText(string(body)))))
 	clean.RawResponse = &resp
 	return clean
+}
+
+// redactRequest returns a copy of a request without the signatures in its URL and its headers, and without the response that caused it.
+func redactRequest(r *http.Request) *http.Request {
+	if r == nil {
+		return nil
+	}
+	clean := r.WithContext(r.Context()) // a copy
+	clean.Header, clean.Response = redactHeader(r.Header), nil
+	if r.URL != nil {
+		u := *r.URL
+		u.RawQuery = RedactText(u.RawQuery)
+		clean.URL = &u
+	}
+	return clean
+}
+
+// redactHeader returns a copy of headers without signatures.
+func redactHeader(h http.Header) http.Header {
+	h = h.Clone()
+	for _, values := range h {
+		for i := range values {
+			values[i] = RedactText(values[i])
+		}
+	}
+	return h
 }
 
 // RedactSpans returns a provider whose spans contain no signatures: the SDK puts the text of each error into them, and that of a response

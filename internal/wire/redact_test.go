@@ -76,6 +76,26 @@ func TestRedactResponse(t *testing.T) {
 	if got := Redact(plain); got != plain {
 		t.Errorf("got %#v; want the same error for a response without a signature", got)
 	}
+	for _, text := range []string{"https://acct.queue.core.windows.net/q?comp=list&sig=secret", "https://acct.queue.core.windows.net/q?comp=list"} {
+		r, err := http.NewRequest(http.MethodGet, text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Ms-Copy-Source", text)
+		// The body repeats nothing.
+		plain := runtime.NewResponseError(&http.Response{StatusCode: 404, Header: http.Header{"Location": {text}}, Body: http.NoBody, Request: r})
+		got := Redact(plain)
+		if !errors.As(got, &re) || re.RawResponse.Request.Method != http.MethodGet || re.RawResponse.Request.URL.Query().Get("comp") != "list" {
+			t.Fatalf("%s: got %#v; want an error with its request", text, got)
+		}
+		all := fmt.Sprint(re.RawResponse.Header, re.RawResponse.Request.URL, re.RawResponse.Request.Header)
+		if strings.Contains(all, "secret") || r.URL.String() != text || r.Header.Get("X-Ms-Copy-Source") != text {
+			t.Errorf("%s: got %s of %v; want no signature, and the request as it was", text, all, r)
+		}
+		if !strings.Contains(text, "sig=") && got != plain {
+			t.Errorf("%s: got %#v; want the same error for a request without a signature", text, got)
+		}
+	}
 	if errors.As(Redact(runtime.NewResponseError(response("", signed))), &re); re.ErrorCode == signed || re.ErrorCode == "" {
 		t.Errorf("got %q; want the code without its signature", re.ErrorCode)
 	}
