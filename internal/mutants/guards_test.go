@@ -83,6 +83,16 @@ func TestGuards(t *testing.T) {
 			Old: "if !c.opened && c.from.IsZero() {", New: "if false {", Test: "TestTokenBeforeUse"},
 	})
 	mutants.Run(t, "./eventual", []mutants.Mutant{
+		{Name: "the last message of a batch decides whether a list is complete", File: "eventual/poisonqueue.go",
+			Old: "repeated = repeated || seen[d.id]", New: "repeated = seen[d.id]", Test: "TestPoisonQueueIncomplete"},
+		{Name: "a clean-up that is not planned is not logged", File: "eventual/cleanup.go",
+			Old: "		case err != nil:\n			c.env", New: "		case false && err != nil:\n			c.env", Test: "TestCleanUpLost"},
+		{Name: "too many planned hours are kept", File: "eventual/cleanup.go",
+			Old: "len(s.names) >= maxHours", New: "len(s.names) > maxHours", Test: "TestHourSet"},
+		{Name: "a worker that stops warns of each message", File: "eventual/finish.go",
+			Old: "	if out.expected {\n", New: "	if false && out.expected {\n", Test: "TestStop$"},
+		{Name: "a lost message is not logged", File: "eventual/finish.go",
+			Old: "		x.log(slog.LevelWarn, \"message lost\", out)\n", New: "", Test: "TestLost$"},
 		{Name: "a message keeps a forged history", File: "eventual/history.go",
 			Old: "if h == (history{}) && before == len(all) {", New: "if h == (history{}) && before > 0 {", Test: "TestWithHistory"},
 		{Name: "a message without room is never deadly", File: "eventual/receivedmessage.go",
