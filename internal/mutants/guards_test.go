@@ -69,6 +69,14 @@ func TestGuards(t *testing.T) {
 			Old: "	c.run.note(func(r *Report) { r.Unconfirmed++ })\n", New: "", Test: "TestVerifyUnconfirmed"},
 	})
 	mutants.Run(t, "./largeentity", []mutants.Mutant{
+		{Name: "an embedded struct is refused", File: "largeentity/attach.go",
+			Old: "case f.Anonymous && f.Type.Kind() == reflect.Struct:", New: "case false && f.Anonymous && f.Type.Kind() == reflect.Struct:", Test: "TestAttachTypes"},
+		{Name: "the longest name is of another program", File: "largeentity/name.go",
+			Old: "len(parts) != 3 || blobs.NameLength(text) > blobs.MaxName {", New: "len(parts) != 3 || blobs.NameLength(text) >= blobs.MaxName {", Test: "TestNames"},
+		{Name: "the row of another sweep ends a sweep", File: "largeentity/sweepblobs.go",
+			Old: "if err != nil && !errors.Is(err, table.ErrExists) {", New: "if err != nil {", Test: "TestRelinkTwice"},
+		{Name: "a reader is read behind its end", File: "largeentity/upload.go",
+			Old: "	if err == nil && !ended {\n		r,", New: "	if err == nil {\n		r,", Test: "TestUploadReaders"},
 		{Name: "a blob of another program is swept", File: "largeentity/sweepblobs.go",
 			Old: "if b.foreign || b.table", New: "if b.table", Test: "TestSweepForeignBlobs"},
 		{Name: "a replaced blob is linked", File: "largeentity/links.go",
