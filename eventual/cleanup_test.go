@@ -3,6 +3,7 @@ package eventual_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,8 +88,12 @@ func TestCleanUpLost(t *testing.T) {
 		}
 		write()
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.MessagePut && q.Queue == "cleanups" }, storagetest.LostRequest()))
-		drain(t, o.worker(t, opt))
+		var log strings.Builder
+		logged := opt
+		logged.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		drain(t, o.worker(t, logged))
 		s.SetFaults(nil)
+		testkit.Expect(t, "warnings", strings.Count(log.String(), `level=WARN msg="clean-up not planned" table=staff partition=S`), 1)
 		testkit.Expect(t, "clean-up messages after a lost request", len(s.Messages("cleanups")), 0)
 		time.Sleep(time.Second)
 		write()

@@ -3,6 +3,8 @@ package eventual_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -56,6 +58,8 @@ func TestLost(t *testing.T) {
 				var causes causeList
 				opt := fastPolling()
 				opt.Visibility = 30 * time.Second
+				var log strings.Builder
+				opt.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				ctx, cancel := context.WithCancel(context.Background())
 				w := o.worker(t, opt, slowHandler(o, time.Hour, func(cause error) { cancel(); causes.add(cause) }))
 				began := time.Now()
@@ -63,6 +67,7 @@ func TestLost(t *testing.T) {
 				atMost(t, "time", time.Since(began), 30*time.Second)
 				testkit.Expect(t, "causes", fmt.Sprint(causes.all), fmt.Sprint([]error{eventual.ErrLost}))
 				testkit.Expect(t, "messages lost", w.Stats().Lost, 1)
+				testkit.Expect(t, "warnings about lost messages", strings.Count(log.String(), `level=WARN msg="message lost"`), 1)
 				testkit.Expect(t, "messages done", w.Stats().Completed, 0)
 				s.SetFaults(nil)
 				runUntilEmpty(t, o.worker(t, fastPolling()), s, 2*time.Minute)

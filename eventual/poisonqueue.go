@@ -97,9 +97,6 @@ var errListStopped = errors.New("eventual: the list was stopped")
 func (q *PoisonQueue) each(ctx context.Context, f func(context.Context, PoisonMessage) (done bool, err error), deleted *int) (err error) {
 	kept := map[string]delivery{}
 	defer func() {
-		if err == errListStopped {
-			err = nil
-		}
 		err = errors.Join(err, q.show(context.WithoutCancel(ctx), kept))
 	}()
 	seen, repeated := map[string]bool{}, false

@@ -124,3 +124,22 @@ func TestPoisonQueueConcurrently(t *testing.T) {
 		atMost(t, "time of a list without responses", time.Since(began), time.Minute)
 	})
 }
+
+// TestPoisonQueueIncomplete: a list is incomplete also if a message is delivered again together with a new one.
+func TestPoisonQueueIncomplete(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, _ := newOffice(t, noPauses())
+		o.put(t, "poison", "first")
+		var errs []error
+		for _, err := range o.poisonQueue(t).List(context.Background()) {
+			if errs = append(errs, err); len(errs) == 1 {
+				time.Sleep(6 * time.Minute)
+				o.put(t, "poison", "second")
+			}
+		}
+		if len(errs) != 3 || errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], eventual.ErrIncomplete) {
+			t.Errorf("got the errors %v; want none, none and ErrIncomplete", errs)
+		}
+	})
+}

@@ -2,6 +2,8 @@ package eventual_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +32,8 @@ func TestStop(t *testing.T) {
 			var causes causeList
 			opt := fastPolling()
 			opt.Concurrency, opt.StopTimeout = 10, 20*time.Second
+			var log strings.Builder
+			opt.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			w := o.worker(t, opt, slowHandler(o, c.handler, causes.add))
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(5*time.Second, cancel)
@@ -37,6 +41,7 @@ func TestStop(t *testing.T) {
 			noError(t, w.Run(ctx))
 			left := s.Messages("notifications")
 			testkit.Expect(t, c.name+": time", time.Since(began), c.took)
+			testkit.Expect(t, c.name+": warnings about messages that went back", strings.Count(log.String(), "message returned to the queue"), 0)
 			testkit.Expect(t, c.name+": messages done", w.Stats().Completed, c.done)
 			testkit.Expect(t, c.name+": messages deferred", w.Stats().Deferred, c.deferred)
 			testkit.Expect(t, c.name+": messages retried", w.Stats().Retried, 0)

@@ -171,6 +171,9 @@ func TestKeys(t *testing.T) {
 	testkit.Expect(t, "report", r, want)
 }
 
+// Portrait is embedded in a type of entities.
+type Portrait struct{ Photo largeentity.Blob }
+
 // TestAttachTypes: a type in which a Blob would be lost cannot be attached.
 func TestAttachTypes(t *testing.T) {
 	t.Parallel()
@@ -183,6 +186,7 @@ func TestAttachTypes(t *testing.T) {
 		base
 		C int
 	}{}, true) // the embedded struct is not exported, but its field is
+	attachable(t, s, store, struct{ Portrait }{}, true)
 	attachable(t, s, store, struct {
 		A largeentity.Blob `table:"-"`
 	}{}, false)

@@ -2,6 +2,7 @@ package largeentity_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // TestNames: PartitionKeys of all kinds give names of blobs, which are read and swept.
@@ -28,6 +30,19 @@ func TestNames(t *testing.T) {
 		must(t, err)
 		testkit.Expect(t, d, string(got), text(20+i))
 	}
+	// The longest name of a blob, whose characters | are written as 3 each.
+	var err error
+	var limit *table.LimitError
+	stored := 0
+	for n := 0; err == nil && n < 40; n++ {
+		k := keys.At(keys.Raw(strings.Repeat("|", 320)+strings.Repeat("a", n)), empid.Of(1))
+		if _, err = fx.store.Upload(ctx, k, strings.NewReader(text(20)), nil); err == nil {
+			stored++
+		}
+	}
+	if stored == 0 || !errors.As(err, &limit) || limit.Got != limit.Max+1 {
+		t.Errorf("got error %v after %d names of which each has a character more; want a *table.LimitError of one character too many", err, stored)
+	}
 	n := len(s.StoredBlobs("photos"))
-	testkit.Expect(t, "sweep", fx.sweep(t, nil), largeentity.SweepReport{Blobs: n, Linked: n, Rows: n})
+	testkit.Expect(t, "sweep", fx.sweep(t, nil), largeentity.SweepReport{Blobs: n, Linked: n - stored, Young: stored, Rows: n - stored})
 }

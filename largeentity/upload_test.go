@@ -34,8 +34,14 @@ func TestUploadReaders(t *testing.T) {
 		must(t, err)
 		fx.expectContent(t, name, b, content)
 	}
-	blobs := len(s.StoredBlobs("photos"))
 	broken := errors.New("the disk is broken")
+	for _, n := range []int{5, 12} { // stored in the entity, and as a blob
+		once := iotest.DataErrReader(strings.NewReader(content[:n])) // io.EOF comes with the last byte
+		b, err := fx.store.Upload(ctx, at(1), &endsOnce{r: once, again: broken}, nil)
+		must(t, err)
+		fx.expectContent(t, "a reader that must not be read behind its end", b, content[:n])
+	}
+	blobs := len(s.StoredBlobs("photos"))
 	for _, n := range []int{0, 5, 8, 9, 15, 16, 17, 40, 64} {
 		b, err := fx.store.Upload(ctx, at(1), io.MultiReader(strings.NewReader(content[:n]), iotest.ErrReader(broken)), nil)
 		if !errors.Is(err, broken) || !b.IsZero() {
@@ -48,6 +54,22 @@ func TestUploadReaders(t *testing.T) {
 	if _, err := fx.store.Upload(canceled, at(1), strings.NewReader(content), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v; want context.Canceled", err)
 	}
+}
+
+// endsOnce is a reader that fails if it is read again behind its end.
+type endsOnce struct {
+	r     io.Reader
+	again error
+	ended bool
+}
+
+func (e *endsOnce) Read(p []byte) (int, error) {
+	if e.ended {
+		return 0, e.again
+	}
+	n, err := e.r.Read(p)
+	e.ended = err == io.EOF
+	return n, err
 }
 
 // TestUploadErrors: what cannot be uploaded is refused before anything is sent.

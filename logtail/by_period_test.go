@@ -3,6 +3,7 @@ package logtail_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -184,6 +185,16 @@ func TestBoundsInsideTicks(t *testing.T) {
 		result, err := l.log.Delete(ctx, at.Add(10), at.Add(50), nil)
 		noError(t, err)
 		testkit.Expect(t, "deleted inside a tick", result.Applied, 0)
+	}
+	l.Count()
+	for what, all := range map[string]iter.Seq2[*logtail.Record[claim], error]{
+		"from the day after tomorrow on":                l.log.Since(ctx, midnight.AddDate(0, 0, 2)),
+		"a range that ends before it begins":            l.log.Between(ctx, midnight, noon),
+		"a range of one day that ends before it begins": l.log.Between(ctx, midnight.Add(time.Hour), midnight),
+		"from an hour after the clock on":               l.log.Since(ctx, midnight.Add(23*time.Hour)),
+	} {
+		testkit.Expect(t, what, amounts(t, all), nil)
+		testkit.Expect(t, "requests: "+what, l.Count().String(), "none")
 	}
 	result, err := l.log.Delete(ctx, noon, midnight.Add(50), nil)
 	noError(t, err)

@@ -224,7 +224,7 @@ func (l *Log[T]) collect(ctx context.Context, c *Cursor, in []*table.Table[T], r
 func gaps[T any](s *seen, all []*Record[T]) bool {
 	newest, count := map[string]int64{}, map[string]int64{}
 	for _, r := range all {
-		if was := s.newest(r.Writer); r.Writer != "" && r.Sequence > was {
+		if was := s.newest(r.Writer); r.Sequence > was {
 			newest[r.Writer] = max(newest[r.Writer], r.Sequence-was)
 			count[r.Writer]++
 		}
@@ -246,11 +246,11 @@ func (l *Log[T]) complete(ctx context.Context, c *Cursor, in []*table.Table[T], 
 	}
 	newest, have := map[string]int64{}, map[string]bool{}
 	for _, r := range all {
-		newest[r.Writer] = max(newest[r.Writer], r.Sequence+1)
+		newest[r.Writer] = max(newest[r.Writer], r.Sequence) // stays 0 for records without a writer
 		have[r.Key.RowKey()] = true
 	}
 	for _, r := range again {
-		if r.Sequence < newest[r.Writer] && !have[r.Key.RowKey()] && r.Writer != "" {
+		if r.Sequence < newest[r.Writer] && !have[r.Key.RowKey()] {
 			all = append(all, r)
 		}
 	}

@@ -51,6 +51,37 @@ func TestCursorBeforeUse(t *testing.T) {
 	})
 }
 
+// TestFollowFromNow: a follower that begins behind the first records of a writer reads one partition once, because no record of it can
+// be missing. It reads several partitions twice.
+func TestFollowFromNow(t *testing.T) {
+	t.Parallel()
+	for spread, want := range map[int]int{1: 1, 2: 4} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			claims, s := newLog(t, &logtail.Options{Spread: spread})
+			for i := range 3 {
+				_, err := claims.Append(ctx, &claim{1, i})
+				noError(t, err)
+			}
+			time.Sleep(10 * time.Second)
+			go func() {
+				time.Sleep(10500 * time.Millisecond) // between two polls
+				if _, err := claims.Append(ctx, &claim{1, 3}); err != nil {
+					t.Errorf("Append: got error %v; want none", err)
+				}
+				s.Count()
+			}()
+			for r, err := range claims.Follow(ctx, logtail.NewCursorAt(time.Now())) {
+				noError(t, err)
+				testkit.Expect(t, "record", r.Value.Amount, 3)
+				break
+			}
+			testkit.Expect(t, fmt.Sprintf("queries of %d partitions", spread), s.Count()[requests.Query], want)
+		})
+	}
+}
+
 // TestUnreadableRecords: a record that cannot be read ends a list, unless Options.Skip leaves it out.
 func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()

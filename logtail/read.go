@@ -129,9 +129,6 @@ const page = 1000
 
 // fairShare returns how many of the n newest records a partition hardly ever exceeds if records are spread evenly.
 func fairShare(n, partitions int) int {
-	if partitions == 1 {
-		return min(n, page)
-	}
 	n = min(n, page*partitions)
 	even := n / partitions
 	return min(n, even+3*int(math.Sqrt(float64(even)))+2)

@@ -209,7 +209,7 @@ func (c *viewComparison[T, V]) confirm(ctx context.Context, entity, k keys.Key) 
 // faultOf returns the fault of a derived entity whose note was read, 0 for none. 2 requests.
 func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (FaultKind, error) {
 	stored, err := c.plain.GetRow(ctx, t.key)
-	if err != nil && !isGone(err) {
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return 0, err
 	}
 	digest := ""
@@ -225,7 +225,7 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (Fa
 	}
 	has := mine && !n.gone && n.entity == t.entity
 	row, err := table.RowsOf(c.from.Engine(), true).GetRow(ctx, t.entity)
-	if err != nil && !isGone(err) {
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return 0, err
 	}
 	want, err := c.wanted(row, t.key)
@@ -264,7 +264,7 @@ func (c *viewComparison[T, V]) isPending(ctx context.Context, entity keys.Key) (
 		var ve *table.VersionError
 		var de *table.DecodeError
 		switch {
-		case errors.As(err, &ve), errors.As(err, &de), isGone(err):
+		case errors.As(err, &ve), errors.As(err, &de), errors.Is(err, table.ErrNotFound):
 			continue
 		case err != nil:
 			return false, err
@@ -305,7 +305,7 @@ func (c *viewComparison[T, V]) reconcile(ctx context.Context, f Fault) error {
 		if err == nil {
 			err = c.handle.Touch(ctx, e) // records what derive returns now
 		}
-		if err != nil && !isGone(err) {
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
 			return err
 		}
 		if e != nil {

@@ -39,7 +39,7 @@ var _ reconcile.Target = (*target[struct{}, struct{}])(nil)
 // Read reads the note. 1 request.
 func (t *target[T, V]) Read(ctx context.Context) (err error) {
 	t.stored, err = notes(t.to.Engine()).GetRow(ctx, noteKey(t.key))
-	if isGone(err) {
+	if errors.Is(err, table.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -82,7 +82,7 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 // isWanted reports whether another entity has the derived entity. 1 request.
 func (t *target[T, V]) isWanted(ctx context.Context, entity keys.Key) (bool, error) {
 	row, err := table.RowsOf(t.from.Engine(), true).GetRow(ctx, entity)
-	if err != nil && !isGone(err) {
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return false, err
 	}
 	d, err := t.wanted(row, t.key)

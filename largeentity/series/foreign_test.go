@@ -33,7 +33,7 @@ func TestForeignRows(t *testing.T) {
 		noError(t, err)
 	}
 	put("2014-07-31", map[string]any{"H03": int64(3), "H04": int32(4), "H24": "no slot of this day", "Comment": "of the operator", "h05": true})
-	for _, other := range []string{"2014-07-30_", "2014-07-31_00", "2014-07-31_1", "2014-07-31_01", "2014-07-31_x", "2014-07-32", "2014-7-31", "20140731", "2014-07-31_2014-07-31", "empid_000223_2014-07-31"} {
+	for _, other := range []string{"2014-07-30_", "2014-07-31_00", "2014-07-31_1", "2014-07-31_01", "2014-07-31_x", "2014-07-31_-1", "2014-07-31_+1", "2014-07-32", "2014-7-31", "20140731", "2014-07-31_2014-07-31", "empid_000223_2014-07-31"} {
 		put(other, map[string]any{"H03": int64(99), "H05": "text"})
 	}
 	month := func() string { return text(t, visits.Between(ctx, july.AddDate(0, 0, -1), july.AddDate(0, 0, 2))) }

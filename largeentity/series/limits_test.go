@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -63,6 +64,31 @@ func TestDeleteOthers(t *testing.T) {
 		testkit.Expect(t, name+": deleted", result.Applied, 1)
 		testkit.Expect(t, name+": rows", stored(s), test.other+"_2015: D0101=2")
 	}
+}
+
+// TestDeleteForeignRows: Delete leaves the rows of other programs alone whose keys begin as those of a period.
+func TestDeleteForeignRows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	visits, s := newSeries(t, series.Every(time.Minute, nil))
+	noError(t, visits.Set(ctx, july, 1))
+	acc, err := account.FromTransport(s, nil)
+	noError(t, err)
+	rows, err := table.New(acc.Tables(), "visits", table.Schema[table.Row]{}, nil)
+	noError(t, err)
+	others := []string{"2014-07-31_", "2014-07-31_+1", "2014-07-31_-1", "2014-07-31_00", "2014-07-31_1", "2014-07-31_99"}
+	for _, key := range others {
+		_, err := rows.InsertAt(ctx, keys.At(keys.Raw("series"), keys.Raw(key)), &table.Row{})
+		noError(t, err)
+	}
+	result, err := visits.Delete(ctx, july, july.AddDate(0, 0, 1), nil)
+	noError(t, err)
+	testkit.Expect(t, "deleted", result.Applied, 1)
+	var left []string
+	for _, r := range s.Rows("visits") {
+		left = append(left, r.RowKey)
+	}
+	testkit.Expect(t, "rows that are left", left, others)
 }
 
 // TestLongestDay: the last entities of a day that the clock repeats are read and deleted.

@@ -247,11 +247,10 @@ func (s Slots) rowKey(p time.Time, entity int) string {
 
 // parseRowKey is the inverse of rowKey.
 func (s Slots) parseRowKey(key string) (p time.Time, entity int, is bool) {
-	text, number, several := strings.Cut(key, "_")
-	if p, is = s.parsePeriod(text); several && is {
-		entity, _ = strconv.Atoi(number)
-	}
-	return p, entity, is && entity < s.maxEntities() && s.rowKey(p, entity) == key
+	text, number, _ := strings.Cut(key, "_")
+	p, is = s.parsePeriod(text)
+	entity, _ = strconv.Atoi(number) // 0 if there is none; another text does not give the key again
+	return p, entity, is && entity >= 0 && entity < s.maxEntities() && s.rowKey(p, entity) == key
 }
 
 // maxEntities returns how many entities a period can have: a day has at most 48 hours, if a time zone repeats a whole day.
