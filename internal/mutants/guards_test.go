@@ -80,6 +80,22 @@ func TestGuards(t *testing.T) {
 		{Name: "a message without room is never deadly", File: "eventual/receivedmessage.go",
 			Old: "	if r.historyFull {\n		return r.unfinished()", New: "	if false {\n		return r.unfinished()", Test: "TestHistoryDeadly"},
 	})
+	mutants.Run(t, "./internal/engine", []mutants.Mutant{
+		{Name: "a part of a directory has no number", File: "internal/engine/wide.go",
+			Old: "err != nil || number < 1 || ", New: "err != nil && number > 99 || ", Test: "TestDirectory"},
+		{Name: "the parts of a directory have any order", File: "internal/engine/wide.go",
+			Old: "len(d) > 0 && uint8(number) <=", New: "len(d) > 0 && uint8(number) ==", Test: "TestDirectory"},
+	})
+	mutants.Run(t, "./internal/wire", []mutants.Mutant{
+		{Name: "a boundary has two characters", File: "internal/wire/batch.go",
+			Old: "len(open) < 3 {", New: "len(open) < 4 {", Test: "TestMalformedResponses"},
+		{Name: "an empty boundary is one", File: "internal/wire/batch.go",
+			Old: "len(open) < 3 {", New: "len(open) < 2 {", Test: "TestMalformedResponses"},
+		{Name: "a redirect is the service's answer", File: "internal/wire/outcome.go",
+			Old: "s >= 300 && s < 400", New: "s > 300 && s < 400", Test: "TestUnavailable"},
+		{Name: "a call without a response has a signature", File: "internal/wire/call.go",
+			Old: "if c.resp == nil || c.resp.Request == nil {\n\t\treturn false", New: "if c.resp.Request == nil {\n\t\treturn false", Test: "TestNoResponse"},
+	})
 	mutants.Run(t, "./internal/edm", []mutants.Mutant{
 		{Name: "values of other contents are the same", File: "internal/edm/value.go",
 			Old: "return a.I == b.I && a.S == b.S && a.G == b.G", New: "return a.G == b.G", Test: "TestSame"},
