@@ -188,7 +188,9 @@ func TestMoveBroughtBack(t *testing.T) {
 		_, err := client.UpsertEntity(ctx, raw, nil)
 		noError(t, err)
 	}
+	before := stored(s)
 	noError(t, reader.Engine().FinishRemote(ctx, "S", first, engine.Remote{Table: "people", Partition: "M"}, false))
+	testkit.Expect(t, "rows after the first move was finished again", stored(s), before)
 	for _, id := range []int{1, 2, 3} {
 		_, err := reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(id)))
 		noError(t, err)

@@ -228,6 +228,52 @@ func TestRemoteEffect(t *testing.T) {
 	testkit.Expect(t, "effects", got, []string{"mail of people/X/p_000001"})
 }
 
+// remoteEmail keeps a row for each unique e-mail address in another partition.
+type remoteEmail struct{ people *table.Table[resident] }
+
+func (remoteEmail) Name() string { return "email" }
+func (remoteEmail) MaxRows() int { return 1 }
+func (m remoteEmail) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+	q, err := p.Remote(m.people, keys.Raw("X"))
+	if err != nil {
+		return err
+	}
+	row := &table.Row{Key: keys.At(keys.Raw("X"), keys.Raw("email_"+c.New.Email))}
+	if c.Old != nil {
+		return q.Put(row)
+	}
+	return q.Insert(row, errTaken)
+}
+
+// TestRemoteTakerIsRefused: if one operation takes a unique value in another partition that another operation keeps, the first is
+// refused.
+func TestRemoteTakerIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
+	plain := peopleOf(t, s, nil)
+	noError(t, plain.Ensure(ctx))
+	people, err := maintain.WithOutbox(plain, &memoryOutbox{}, remoteEmail{plain})
+	noError(t, err)
+	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
+	_, err = table.Transact(ctx, people.InsertOp(&resident{"S", 2, "Smith", "a"}), people.ReplaceOp(e))
+	var be *table.BatchError
+	if !errors.As(err, &be) || be.Index != 0 || !errors.Is(err, errTaken) {
+		t.Errorf("got %v; want errTaken of operation 0", err)
+	}
+}
+
+// TestRemoteInsertExists: the insert of an entity that exists is not sent again.
+func TestRemoteInsertExists(t *testing.T) {
+	t.Parallel()
+	people, s, _ := movingTown(t)
+	s.Count()
+	_, err := people.Insert(context.Background(), &resident{"S", 1, "Jones", "z"})
+	if got := s.Count().String(); !errors.Is(err, table.ErrExists) || got != "3 get, 1 transaction" {
+		t.Errorf("got %v after %s; want ErrExists after 3 get, 1 transaction", err, got)
+	}
+}
+
 // remoteLoad loads a row of another partition and overlooks the error.
 type remoteLoad struct{ people *table.Table[resident] }
 

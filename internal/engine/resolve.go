@@ -232,7 +232,7 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 	if err != nil || f.row == nil {
 		return steps, err
 	}
-	if m, marked := markIn(f.row.Columns); !marked || m.id != id {
+	if m, _ := markIn(f.row.Columns); m.id != id { // a row without a mark has no ID either
 		return steps, err
 	}
 	switch columns := unmarked(f.row.Columns); {

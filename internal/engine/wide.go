@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -51,8 +52,8 @@ func directoryIn(columns []edm.Column) (directory, error) {
 	}
 	var d directory
 	for s := v.S; s != ""; s = s[entry:] {
-		number := int(s[0]-'0')*10 + int(s[1]-'0')
-		if number < 1 || number > edm.MaxPart || s[0] < '0' || s[0] > '9' || s[1] < '0' || s[1] > '9' || len(d) > 0 && number <= int(d[len(d)-1].number) {
+		number, err := strconv.ParseUint(s[:2], 10, 8)
+		if err != nil || number < 1 || number > edm.MaxPart || len(d) > 0 && uint8(number) <= d[len(d)-1].number {
 			return nil, errDirectory
 		}
 		d = append(d, partTag{uint8(number), s[2:entry]})

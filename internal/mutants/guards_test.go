@@ -19,6 +19,10 @@ func TestGuards(t *testing.T) {
 			Old: "if unswept = plain.sweepRemotes(ctx, r); unswept != nil {", New: "if unswept = plain.sweepRemotes(ctx, r); false {", Test: "TestMoveSweepRefused"},
 		{Name: "what was prepared is not swept", File: "internal/engine/record_list.go",
 			Old: "if strings.HasPrefix(r.Key.RowKey(), reserved.Prepared) {", New: "if false {", Test: "TestMoveSwept"},
+		{Name: "the operation that an error in another partition is about is not blamed", File: "internal/engine/planner.go",
+			Old: "p.blamed = others.blamed()", New: "_ = others.blamed()", Test: "TestRemoteTakerIsRefused"},
+		{Name: "a key that exists counts as reserved", File: "internal/engine/replan.go",
+			Old: "err == nil && f.row == nil && !f.hidden", New: "err == nil && !f.hidden", Test: "TestRemoteInsertExists"},
 		{Name: "partitions of one name in two tables are one", File: "internal/engine/remote.go",
 			Old: "p.only == partition && p.table.Same(t)", New: "p.only == partition", Test: "TestRemoteTables"},
 		{Name: "an entity in doubt is sent", File: "internal/engine/bulksend.go",
@@ -105,6 +109,22 @@ func TestGuards(t *testing.T) {
 			Old: "if h == (history{}) && before == len(all) {", New: "if h == (history{}) && before > 0 {", Test: "TestWithHistory"},
 		{Name: "a message without room is never deadly", File: "eventual/receivedmessage.go",
 			Old: "	if r.historyFull {\n		return r.unfinished()", New: "	if false {\n		return r.unfinished()", Test: "TestHistoryDeadly"},
+	})
+	mutants.Run(t, "./internal/engine", []mutants.Mutant{
+		{Name: "a part of a directory has no number", File: "internal/engine/wide.go",
+			Old: "err != nil || number < 1 || ", New: "err != nil && number > 99 || ", Test: "TestDirectory"},
+		{Name: "the parts of a directory have any order", File: "internal/engine/wide.go",
+			Old: "len(d) > 0 && uint8(number) <=", New: "len(d) > 0 && uint8(number) ==", Test: "TestDirectory"},
+	})
+	mutants.Run(t, "./internal/wire", []mutants.Mutant{
+		{Name: "a boundary has two characters", File: "internal/wire/batch.go",
+			Old: "len(open) < 3 {", New: "len(open) < 4 {", Test: "TestMalformedResponses"},
+		{Name: "an empty boundary is one", File: "internal/wire/batch.go",
+			Old: "len(open) < 3 {", New: "len(open) < 2 {", Test: "TestMalformedResponses"},
+		{Name: "a redirect is the service's answer", File: "internal/wire/outcome.go",
+			Old: "s >= 300 && s < 400", New: "s > 300 && s < 400", Test: "TestUnavailable"},
+		{Name: "a call without a response has a signature", File: "internal/wire/call.go",
+			Old: "if c.resp == nil || c.resp.Request == nil {\n\t\treturn false", New: "if c.resp.Request == nil {\n\t\treturn false", Test: "TestNoResponse"},
 	})
 	mutants.Run(t, "./internal/edm", []mutants.Mutant{
 		{Name: "values of other contents are the same", File: "internal/edm/value.go",

@@ -248,6 +248,7 @@ func TestMalformedResponses(t *testing.T) {
 		"no change set":                "--x\r\nContent-Type: application/http\r\n\r\n" + inserted(1) + "\r\n--x--\r\n",
 		"no boundary named":            "--x\r\nContent-Type: multipart/mixed\r\n\r\n--y--\r\n--x--\r\n",
 		"another closing boundary":     strings.ReplaceAll(set(inserted(1), inserted(2)), "--"+batchGUID+"--", "--other--"),
+		"an empty boundary":            strings.ReplaceAll(set(inserted(1), inserted(2)), batchGUID, ""),
 		"rubbish between parts":        strings.Replace(set(inserted(1), inserted(2)), "--"+changeGUID+"\r\n", "rubbish\r\n--"+changeGUID+"\r\n", 1),
 		"a failure without an outcome": strings.Split(set(part("500 Internal Server Error", "oops")), "oops")[0] + "oops",
 	} {
@@ -258,6 +259,10 @@ func TestMalformedResponses(t *testing.T) {
 	alone := "--" + batchGUID + "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 200 OK\r\nDataServiceVersion: 3.0;\r\n\r\n{\"PartitionKey\":\"partition1\"}\r\n--" + batchGUID + "--\r\n"
 	if etags, failure, err := ParseBatchResponse([]byte(alone), 1); err == nil {
 		t.Errorf("the response to a GET: got %q, %+v, want an error", etags, failure)
+	}
+	short := strings.ReplaceAll(set(inserted(1), inserted(2)), batchGUID, "b")
+	if etags, failure, err := ParseBatchResponse([]byte(short), 2); err != nil || failure != nil || len(etags) != 2 {
+		t.Errorf("a boundary of one character: got %q, %+v, %v; want 2 ETags", etags, failure, err)
 	}
 	if etags, failure, err := ParseBatchResponse([]byte(set()), 0); err != nil || failure != nil || len(etags) != 0 {
 		t.Errorf("an empty change set: got %q, %+v, %v, want no ETag and no error", etags, failure, err)
