@@ -176,7 +176,3 @@ func (m *maintainer[T, V]) wanted(row *table.Row, k keys.Key) (none derived[V], 
 
 // stateIn returns the maintainer state of the view in a row, none if the state is corrupt.
 func (m *maintainer[T, V]) stateIn(row *engine.Row) []string { return row.MaintainerState(m.Name()) }
-
-func isGone(err error) bool {
-	return errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
-}

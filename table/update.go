@@ -23,7 +23,7 @@ func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error
 
 // UpdateAndMove is [Table.Update] whose change may change fields of the key. Then the entity moves, as by [Table.Move]:
 //
-//	smith, err := staff.UpdateAndMove(ctx, k, func(e *Employee) error {
+//	smith, err := staff.UpdateAndMove(ctx, e.Key, func(e *Employee) error {
 //		e.Department = "Marketing"
 //		return nil
 //	})

@@ -166,7 +166,7 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step) (again b
 
 // committed reports whether a write is committed. If it is not, it never will be: its home has an abort record then. A pending
 // commit record is never deleted, so that a missing one whose time is over is none of a committed write. If the writer's clock is ahead,
-// old tells that it is over.
+// old reports whether it is over.
 func (t *Table) committed(ctx context.Context, home Remote, id, partition string, old bool) (bool, error) {
 	at := t.sibling(home.Table)
 	rec, err := at.Resolve(ctx, home.Partition, id, Remote{t.Name, partition})
