@@ -195,7 +195,7 @@ type HomeError struct {
 	Table     string // of the commit record
 	Partition string
 	Gone      bool // the table does not exist
-	Err       error
+	Err       error // the service's; if Gone is not set, why else the write cannot be ended
 }
 
 func (e *HomeError) Error() string { return (*engine.HomeError)(e).Error() }

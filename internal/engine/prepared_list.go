@@ -113,6 +113,8 @@ func (t *Table) FinishPrepared(ctx context.Context, partition string, before tim
 			finished++
 		case errors.As(err, &orphan):
 			left, err = append(left, orphan), nil
+		case isDamage(damaged(err)): // it is forged, or of a newer release
+			left, err = append(left, &HomeError{Row: k, Err: err}), nil
 		}
 	}
 	if err == nil && t.RangedRows() {

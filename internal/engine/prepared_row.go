@@ -79,8 +79,8 @@ func preparationOf(r *Row) (*preparation, error) {
 	}
 	p.over = Find(r.Columns, stateProperty).S == preparationOver
 	p.home.Table, p.home.Partition, _ = strings.Cut(Find(r.Columns, homeProperty).S, "/")
-	if err := CheckTableName(p.home.Table); err != nil {
-		return nil, &DecodeError{Field: homeProperty, Reason: "names no table"}
+	if err := checkRemote(p.home); err != nil {
+		return nil, &DecodeError{Field: homeProperty, Reason: "names no table and partition"}
 	}
 	text, err := longText(r, preparedProperty)
 	if err != nil {

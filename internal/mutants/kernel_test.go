@@ -13,6 +13,12 @@ func TestKernel(t *testing.T) {
 		t.Skip("-short: takes a minute")
 	}
 	mutants.Run(t, "./index", []mutants.Mutant{
+		{Name: "a move within a partition never looks at the old row", File: "internal/engine/replan.go",
+			Old: "len(w.moved)+len(w.currentPlan.remotes) == 0:", New: "len(w.moved) == 0:", Test: "TestOvertakenGlobal"},
+		{Name: "a run over the whole table finishes no moves", File: "index/verify/prepared.go",
+			Old: "if r.opt.Partition.IsSet() {", New: "if true {", Test: "TestVerifyFinishesMoves"},
+		{Name: "the row of a unique value has the version of its entity", File: "index/elsewhere_unique.go",
+			Old: "	return pointerTo(entity.Key, row)\n", New: "	return m.elsewhereMaintainer.WantedContent(entity, row)\n", Test: "TestVerifyGlobalVersions"},
 		{Name: "a roll back where nothing is prepared leaves no preparation", File: "internal/engine/resolve.go",
 			Old: "case f.row == nil && by.exclude:", New: "case f.row == nil && by.exclude && false:", Test: "TestMoveEveryFault/^move$", Args: []string{"-movesample=1"}},
 		{Name: "a preparation that is over is deleted", File: "internal/engine/prepared_row.go",
@@ -58,6 +64,10 @@ func TestKernel(t *testing.T) {
 			Old: "if len(p.rows) >= maxOperations {", New: "if len(p.rows) >= maxOperations && false {", Test: "TestForged"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "a mark without a preparation needs the table of its home", File: "internal/engine/view.go",
+			Old: "if err == nil && !void && !ended {", New: "if err == nil {", Test: "TestMoveHomeForged"},
+		{Name: "a preparation of the future never ends", File: "internal/engine/prepared_list.go",
+			Old: "unendedFilter(partition, before, now)", New: "preparationFilter(partition, before)", Test: "TestMoveHomeForged"},
 		{Name: "a move says that its own entity is in the way", File: "internal/engine/replan.go",
 			Old: "case derived && de.Key != (keys.Key{}), errors.Is(refusal, ErrExists), errors.Is(refusal, ErrGivenUp):", New: "case de == nil && len(keys.Key{}.PartitionKey()) > 0:", Test: "TestMoveOvertaken"},
 		{Name: "a refused move has always changed", File: "internal/engine/replan.go",
@@ -74,7 +84,7 @@ func TestKernel(t *testing.T) {
 			Old: "v.void[at], again = void, again || ended", New: "v.void[at] = void || ended && false",
 			Test: "TestMovePageSwept"},
 		{Name: "an old move is never finished", File: "internal/engine/resolve.go",
-			Old: "if errors.Is(err, ErrExpired) {", New: "if errors.Is(err, ErrExpired) && false {", Test: "TestMoveLongAgo"},
+			Old: "if errors.Is(err, ErrExpired) ||", New: "if errors.Is(err, ErrExpired) && false ||", Test: "TestMoveLongAgo"},
 		{Name: "an image is taken from another row", File: "internal/engine/remote.go",
 			Old: "r.Image = len(images) + 1", New: "r.Image = len(images)", Test: "TestMove$|TestMoveCrash"},
 		{Name: "a preparation that a signature hides counts as missing", File: "internal/engine/resolve.go",

@@ -20,7 +20,7 @@ func TestLogtail(t *testing.T) {
 		{Name: "a refusal counts as success", File: "logtail/append.go",
 			Old: "	if err == nil && !is {\n", New: "	if err == nil && !is && false {\n", Test: "TestAppendEveryFault|TestFalseRefusal"},
 		{Name: "a record that is sent again is refused", File: "logtail/append.go",
-			Old: "	if !errors.Is(err, table.ErrExists) {\n", New: "	if err != nil {\n", Test: "TestLostResponses"},
+			Old: "	if errors.Is(err, table.ErrExists) {\n		err = l.confirm(", New: "	if false {\n		err = l.confirm(", Test: "TestLostResponses"},
 		{Name: "rows of other types are records", File: "logtail/key.go",
 			Old: "	return p, err == nil\n", New: "	return p, true\n", Test: "TestForeignRows"},
 		{Name: "a record is yielded again", File: "logtail/follow.go",
