@@ -194,7 +194,7 @@ type HomeError struct {
 	Row       keys.Key
 	Table     string // of the commit record
 	Partition string
-	Gone      bool // the table does not exist
+	Gone      bool  // the table does not exist
 	Err       error // the service's; if Gone is not set, why else the write cannot be ended
 }
 
