@@ -202,13 +202,13 @@ func (e *NotServiceError) Error() string {
 	return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status)
 }
 
-// isForeignRefusal reports whether a response refuses the request by a code in its body, and has none of the service's headers. The
-// service's refusal of a wrong signature has only x-ms-error-code; those of Cosmos DB have only x-ms-request-id. A refusal without a
-// code is not believed anyway; see [Call.Outcome].
+// isForeignRefusal reports whether a response of status 4xx refuses the request by a code in its body, and has none of the service's
+// headers. The service's refusal of a wrong signature has only x-ms-error-code; those of Cosmos DB have only x-ms-request-id. A refusal
+// without a code is not believed anyway; see [Call.Outcome].
 func isForeignRefusal(resp *http.Response, err error) bool {
 	var re *azcore.ResponseError
 	h := resp.Header
-	return resp.StatusCode >= 400 && resp.StatusCode < 500 && errors.As(err, &re) && re.ErrorCode != "" && h.Get("X-Ms-Request-Id") == "" && h.Get("X-Ms-Version") == "" && h.Get("X-Ms-Error-Code") == ""
+	return errors.As(err, &re) && re.ErrorCode != "" && h.Get("X-Ms-Request-Id") == "" && h.Get("X-Ms-Version") == "" && h.Get("X-Ms-Error-Code") == ""
 }
 
 // Check returns err, the result of the call, or a *NotServiceError if the response belongs to another request, or reports success or
@@ -221,7 +221,7 @@ func (c *Call) Check(err error) error {
 		return &NotServiceError{c.resp.StatusCode, "the request was redirected, and the response is to another request"}
 	case c.resp.StatusCode < 300 && c.resp.Header.Get("X-Ms-Request-Id") == "" && c.resp.Header.Get("X-Ms-Version") == "":
 		return &NotServiceError{c.resp.StatusCode, "the response has neither x-ms-request-id nor x-ms-version, so it is not the service's"}
-	case isForeignRefusal(c.resp, err):
+	case c.resp.StatusCode/100 == 4 && isForeignRefusal(c.resp, err):
 		return &NotServiceError{c.resp.StatusCode, "the refusal has none of x-ms-request-id, x-ms-version and x-ms-error-code, so it is not the service's"}
 	}
 	return Redact(err)
