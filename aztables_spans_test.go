@@ -128,14 +128,6 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		_, errAdd := visits.Add(ctx, hired, 1)
 		return errors.Join(errEnsure, errAdd, visits.AddAll(ctx, maps.All(map[time.Time]int64{hired: 2})))
 	},
-	"Mover.Find": func(ctx context.Context, x *outage) error {
-		mover, err := archive.New("cold", x.sending, x.cold, x.out)
-		if err != nil {
-			return err
-		}
-		_, _, err = mover.Find(ctx, keys.Stored("Sales", "000299"))
-		return err
-	},
 	"TableDestination.Get": func(ctx context.Context, x *outage) error {
 		old, err := archive.ToTable(x.tables, "old", &table.Options{Common: x.common})
 		if err != nil {

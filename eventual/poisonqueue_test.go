@@ -133,7 +133,8 @@ func TestPoisonQueueIncomplete(t *testing.T) {
 		o.put(t, "poison", "first")
 		var errs []error
 		for _, err := range o.poisonQueue(t).List(context.Background()) {
-			if errs = append(errs, err); len(errs) == 1 {
+			errs = append(errs, err)
+			if len(errs) == 1 {
 				time.Sleep(6 * time.Minute)
 				o.put(t, "poison", "second")
 			}

@@ -34,10 +34,10 @@ var (
 	// write is an *UnknownError, unless another program has deleted its commit record.
 	ErrUnknownOutcome = engine.ErrUnknownOutcome
 	// ErrUnreachable: the service was not reached, did not answer, was not able to answer (429, 5xx), or did not let the caller in
-	// (401, 403). A success without the service's headers (x-ms-request-id, x-ms-version), as of a proxy or a captive portal, is no
-	// answer. The error says nothing about the row. A write was not applied, and the same request may succeed later. If the
-	// request of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own context has ended, it is the
-	// context's.
+	// (401, 403). A response without the service's headers (x-ms-request-id, x-ms-version; of a refusal, also x-ms-error-code), as of
+	// a proxy or a captive portal, is no answer. The error says nothing about the row. A write was not applied, and the same request
+	// may succeed later. If the request of a write may have arrived, the error is ErrUnknownOutcome instead; if the caller's own
+	// context has ended, it is the context's.
 	ErrUnreachable = engine.ErrUnreachable
 	// ErrCosmosDB: the service is Azure Cosmos DB, and the request was not sent. Only clients with [ClientOptions] find this out.
 	ErrCosmosDB = engine.ErrCosmosDB

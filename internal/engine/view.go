@@ -75,7 +75,8 @@ func (v *markView) look(ctx context.Context, body []byte) (again bool, err error
 		if !pending[at.commitPlace] && v.table.Knows(m.home.Table) {
 			rec, err := v.table.sibling(m.home.Table).Record(ctx, m.home.Partition, m.id)
 			if err = damaged(err); err != nil && !isDamage(err) {
-				if gone = atHome(ctx, m.key, m.home, err); !isHomeError(gone) {
+				gone = atHome(ctx, m.key, m.home, err)
+				if !isHomeError(gone) {
 					return false, gone
 				}
 			}
