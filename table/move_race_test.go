@@ -79,6 +79,7 @@ func eachOvertaking(t *testing.T, move func(context.Context, *table.Table[reside
 				var n int
 				var done error
 				called = false
+				own.Serial = true // the rows of a preparation are read together
 				own.BeforeRequest = func(*http.Request) {
 					if n++; n == at {
 						called = true
