@@ -3,18 +3,15 @@ package aztablekit_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,48 +80,18 @@ var loadOnce = sync.OnceValues(func() (all []loaded, err error) {
 	return all, nil
 })
 
-// TestFiles: the files of a package form no cycle, so that each can be read with those below it. The declarations of a file use
-// only declarations of files that do not, in the end, use this file.
+// TestFiles: a file ends where a reader's question ends, after 600 lines at most.
 func TestFiles(t *testing.T) {
 	t.Parallel()
+	const most = 600
+	root, err := os.Getwd()
+	fatal(t, err)
 	for _, p := range load(t) {
-		uses := map[string]map[string]string{} // for each file the files that it uses, and a declaration of each
-		for id, o := range p.info.Uses {
-			from, to := filepath.Base(p.fset.Position(id.Pos()).Filename), filepath.Base(p.fset.Position(o.Pos()).Filename)
-			if field, is := o.(*types.Var); o.Pkg() == p.pkg && from != to && !(is && field.IsField()) {
-				if uses[from] == nil {
-					uses[from] = map[string]string{}
-				}
-				uses[from][to] = o.Name()
+		p.fset.Iterate(func(f *token.File) bool {
+			if n := f.LineCount(); n > most && strings.HasPrefix(f.Name(), root) {
+				t.Errorf("%s: got %d lines; want %d at most", f.Name(), n, most)
 			}
-		}
-		if cycle := cycles(uses); len(cycle) > 0 {
-			t.Errorf("package %s: got files that use each other, want none:\n%s", p.path, strings.Join(cycle, "\n"))
-		}
+			return true
+		})
 	}
-}
-
-// cycles returns the uses between the files of cycles, and between files that join cycles.
-func cycles(uses map[string]map[string]string) (all []string) {
-	for again := true; again; {
-		n, used := len(uses), map[string]bool{}
-		for from, of := range uses {
-			maps.DeleteFunc(of, func(to, _ string) bool { return len(uses[to]) == 0 })
-			if len(of) == 0 {
-				delete(uses, from)
-			}
-			for to := range of {
-				used[to] = true
-			}
-		}
-		maps.DeleteFunc(uses, func(from string, _ map[string]string) bool { return !used[from] })
-		again = len(uses) < n
-	}
-	for from, of := range uses {
-		for to, name := range of {
-			all = append(all, fmt.Sprintf("%s uses %s of %s", from, name, to))
-		}
-	}
-	slices.Sort(all)
-	return all
 }

@@ -24,7 +24,7 @@ import (
 const module = "github.com/aztablekit/aztablekit"
 
 // arrows are the packages of the project that each package may import. Each package must have an entry. Packages on top of table
-// use the engine of a table by methods of package table that only this module can use; see table/internal.go.
+// use the engine of a table by methods of package table that only this module can use; see table/table.go.
 var arrows = map[string][]string{
 	"":                         {},
 	"keys":                     {"internal/reserved", "internal/suffix"},

@@ -179,3 +179,34 @@ func (a *Account) Blobs() *service.Client { return a.blobs }
 
 // Container returns the client of one blob container.
 func (a *Account) Container(name string) *container.Client { return a.blobs.NewContainerClient(name) }
+
+// Transport is an account in the program's own process: a *storagetest.Service, or a type that wraps one.
+type Transport interface {
+	policy.Transporter
+	ConnectionString() string
+}
+
+// FromTransport opens an account in the program's own process, for tests. The clients send all requests to t, which replaces
+// o.Client.Transport. Errors: t is nil, and those of [FromConnectionString].
+func FromTransport(t Transport, o *Options) (*Account, error) {
+	if t == nil {
+		return nil, wrong("t", "is nil; use a *storagetest.Service")
+	}
+	var opt Options
+	if o != nil {
+		opt = *o
+	}
+	opt.Client.Transport = t
+	return FromConnectionString(t.ConnectionString(), &opt)
+}
+
+// ErrNoEndpoint means that the account was opened without an endpoint for the service.
+var ErrNoEndpoint = errors.New("account: the account was opened without an endpoint for this service; set it in Endpoints or in the connection string")
+
+// ErrNoKey means that the account was opened without its key, which a shared access signature requires.
+var ErrNoKey = errors.New("account: the account was opened without its key and cannot sign; use FromConnectionString with AccountKey")
+
+// wrong is the error of an argument.
+func wrong(argument, reason string) error {
+	return fmt.Errorf("account: %w", &table.ValueError{Field: argument, Reason: reason})
+}

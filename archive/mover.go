@@ -2,11 +2,21 @@ package archive
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
+	"strings"
+	"time"
 
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -70,4 +80,325 @@ func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
 		return fmt.Errorf("archive: Archive: %w", err)
 	}
 	return nil
+}
+
+// payload is the payload of a mover's effects. It names an incarnation to be moved or, if Discard is set, a restored incarnation to
+// be deleted from the destination.
+type payload struct {
+	Incarnation string `json:"life"`
+	Discard     bool   `json:"forget,omitempty"`
+}
+
+// addEffect adds an effect to the write that p plans.
+func addEffect(p *maintain.Plan, kind string, of payload) error {
+	b, err := json.Marshal(of)
+	if err != nil {
+		return err
+	}
+	p.Effect(kind, 1, b)
+	return nil
+}
+
+// decodeEffect returns the ID and the payload of a job's effect. The effect is not trusted: it may name only rows of entities, and
+// only well-formed incarnations.
+func decodeEffect(j eventual.Job) (id ID, p payload, err error) {
+	pk, err := j.Partition.Result()
+	if err != nil {
+		return id, p, err
+	}
+	if err := json.Unmarshal(j.Effect.Payload, &p); err != nil {
+		return id, p, fmt.Errorf("archive: the payload of effect %q is not a mover's", j.Effect.Kind)
+	}
+	id = ID{keys.Stored(pk, j.Effect.RowKey), p.Incarnation}
+	if strings.HasPrefix(j.Effect.RowKey, reserved.First) {
+		return id, p, fmt.Errorf("archive: %w", &table.ValueError{Field: "Effect.RowKey", Reason: "begins with ~; such rows belong to the library"})
+	}
+	if err := id.Err(); err != nil {
+		return id, p, fmt.Errorf("archive: %w", err)
+	}
+	return id, p, nil
+}
+
+// ErrRestored: a concurrent Restore has restored this incarnation.
+var ErrRestored = errors.New("archive: this incarnation was restored before; read the entity from its table")
+
+// archiveMaintainer adds the effect of a move to the touch of an entity.
+type archiveMaintainer[T any] struct {
+	kind string
+	to   Destination
+}
+
+func (a *archiveMaintainer[T]) Name() string { return a.kind }
+func (a *archiveMaintainer[T]) MaxRows() int { return 0 }
+
+func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+	if c.New == nil {
+		return nil
+	}
+	id := ID{c.Key, c.Incarnation()}
+	if to, is := a.to.(Checker); is {
+		row, err := c.Row()
+		if err != nil {
+			return err
+		}
+		if err := to.Check(&ArchivedRow{ID: id, Kind: a.kind, Row: row, Moves: []string{longestOperationID}, Time: longestTime}); err != nil {
+			return err
+		}
+	}
+	return addEffect(p, a.kind, payload{Incarnation: id.Incarnation})
+}
+
+// The operation ID and the time of the coming move are not known when the destination checks the row. These are as long.
+var (
+	longestOperationID = strings.Repeat("0", 26)
+	longestTime        = time.Date(2000, 1, 1, 0, 0, 0, 1, time.UTC)
+)
+
+// restoreMaintainer adds a restore record to the insertion of a restored entity, and the effect that deletes the old incarnation
+// from the destination. A second restore of the incarnation, however late, fails at the record.
+type restoreMaintainer[T any] struct{ kind, incarnation string }
+
+func (r *restoreMaintainer[T]) Name() string { return r.kind }
+func (r *restoreMaintainer[T]) MaxRows() int { return 1 }
+
+func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+	c.Incarnation() // gives the entity a new incarnation
+	record, err := restoreRecord(ID{c.Key, r.incarnation}, r.kind)
+	if err != nil {
+		return err
+	}
+	if err := p.Insert(record, ErrRestored); err != nil {
+		return err
+	}
+	return addEffect(p, r.kind, payload{Incarnation: r.incarnation, Discard: true})
+}
+
+// Properties of restore records.
+const (
+	restoredProperty = "Restored" // the RowKey of the entity
+	kindProperty     = "Kind"     // the kind of the mover
+)
+
+// restoreRecord returns the row that says, in the entity's partition, that an incarnation was restored.
+func restoreRecord(id ID, kind string) (*table.Row, error) {
+	record := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), reserved.Restored+id.Incarnation)}
+	return record, errors.Join(record.Set(restoredProperty, id.Key.RowKey()), record.Set(kindProperty, kind))
+}
+
+// decodeRestoreRecord returns the ID and the kind of a restore record. The ID has an error if another program wrote the row. Errors:
+// *table.DecodeError.
+func decodeRestoreRecord(record *table.Row) (id ID, kind string, err error) {
+	rowKey, err1 := stored.Text(record, restoredProperty)
+	kind, err2 := stored.Text(record, kindProperty)
+	return ID{keys.Stored(record.Key.PartitionKey(), rowKey), strings.TrimPrefix(record.Key.RowKey(), reserved.Restored)}, kind, errors.Join(err1, err2)
+}
+
+// Contains reports whether the destination contains an incarnation of a key: it was moved there, and has been neither restored nor
+// deleted since. Package largeentity asks so whether the blobs of a moved entity are still needed. Requests are the destination's.
+// Errors: those of [ID.Err] and of the destination, such as table.ErrForeignRow.
+func (m *Mover[T]) Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error) {
+	id := ID{k, incarnation}
+	err := id.Err()
+	var archived *ArchivedRow
+	if err == nil {
+		archived, err = m.to.Get(ctx, id)
+	}
+	if err == nil && archived != nil && archived.ID != id {
+		err = table.ErrForeignRow
+	}
+	if err != nil {
+		return false, fmt.Errorf("archive: Contains: %w", err)
+	}
+	return archived != nil && archived.Row != nil, nil
+}
+
+// as returns the table as the writes of a move use it, which tell the maintainers of the move.
+func (m *Mover[T]) as(move engine.Move) *table.Table[T] {
+	return m.from.InMode(func(mode *engine.Mode) { mode.Move = move })
+}
+
+// ErrCannotList: the destination cannot list its rows. See [Lister].
+var ErrCannotList = errors.New("archive: the destination cannot list its rows: it has no method List")
+
+// Find reads an entity from the table or from the destination. archived reports whether it comes from the destination: then it has
+// no ETag and cannot be written; see Restore. If the destination has several incarnations, Find returns the newest. Find may miss
+// an entity that is restored and archived again at the same time. An entity from the destination may have a pending move, or may
+// have been deleted meanwhile. Errors: table.ErrNotFound; those of Get about the row. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
+// neither place.
+func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
+	fail := func(err error) (*table.Entity[T], bool, error) {
+		return nil, false, fmt.Errorf("archive: Find: %w", err)
+	}
+	ctx, end := m.from.Engine().Span(ctx, "Find")
+	defer func() { end(err) }()
+	if e, err = m.from.Get(ctx, k); err == nil {
+		return e, false, nil
+	} else if !errors.Is(err, table.ErrNotFound) {
+		return fail(err)
+	}
+	switch newest, err := m.newest(ctx, k); {
+	case err != nil:
+		return fail(err)
+	case newest != nil:
+		if e, err = m.from.Entity(newest.Row); err != nil {
+			return fail(err)
+		}
+		return e, true, nil
+	}
+	// The entity may have been restored since the first read.
+	if e, err = m.from.Get(ctx, k); err != nil {
+		return fail(err)
+	}
+	return e, false, nil
+}
+
+// newest returns the newest incarnation of a key that the destination contains, or nil if it contains none.
+func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow, err error) {
+	for archived, err := range m.to.Incarnations(ctx, k) {
+		if err == nil && (archived.Key != k || archived.Err() != nil) {
+			err = fmt.Errorf("destination: %w: want a row of %v", table.ErrForeignRow, k)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if archived.Kind == m.kind && (newest == nil || archived.Time.After(newest.Time)) {
+			newest = archived
+		}
+	}
+	return newest, nil
+}
+
+// Archived yields the entities of a partition that movers of this kind have stored in the destination, all incarnations. After an
+// entity that cannot be read, which yields an error, the list continues. Errors: ErrCannotList; those of Get about the row.
+// Requests are the destination's.
+func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*table.Entity[T], error] {
+	return func(yield func(*table.Entity[T], error) bool) {
+		l, is := m.to.(Lister)
+		if !is {
+			yield(nil, ErrCannotList)
+			return
+		}
+		for archived, err := range l.List(ctx, partition) {
+			var damaged *table.DecodeError
+			switch {
+			case errors.Is(err, table.ErrForeignRow), errors.Is(err, table.ErrUnknownParts), errors.As(err, &damaged):
+				if !yield(nil, fmt.Errorf("archive: Archived: %w", err)) {
+					return
+				}
+				continue
+			case err != nil:
+				yield(nil, fmt.Errorf("archive: Archived: %w", err))
+				return
+			case archived.Kind != m.kind:
+				continue
+			}
+			e, err := m.from.Entity(archived.Row)
+			if err != nil {
+				err = fmt.Errorf("archive: Archived: %w", err)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// ErrUnderway: the entity's move is not complete, so the entity cannot be restored yet.
+var ErrUnderway = errors.New("archive: the entity's move is not complete; restore it later")
+
+// Restore moves the newest incarnation of a key back, as a new incarnation, so that moves of the old one do not touch it. When
+// Restore returns, the entity is in its table, with all its columns and derived rows; a worker deletes it from the destination.
+//
+// Errors: table.ErrNotFound if the destination does not contain the key; ErrUnderway if the move is not complete; table.ErrExists
+// if the table contains another entity under that key by now; ErrRestored if a concurrent Restore was first; those of
+// [table.Table.Insert], and about the row those of [table.Table.Get]. Requests: 6, and 1 more for each move that has stored the row
+// and not moved the entity; and the worker's 6.
+func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
+	archived, err := m.newestMoved(ctx, k)
+	if err != nil {
+		return nil, fmt.Errorf("archive: Restore: %w", err)
+	}
+	t, err := maintain.With(m.as(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
+	if err != nil {
+		return nil, fmt.Errorf("archive: Restore: %w", err)
+	}
+	e, err := t.InsertRow(ctx, k, archived.Row.Engine())
+	if err != nil {
+		return nil, fmt.Errorf("archive: Restore: %w", err)
+	}
+	return e, nil
+}
+
+// newestMoved returns the newest incarnation of a key, if its move is complete. Before that, the archived row may be old, or may
+// belong to an entity that was deleted. So newestMoved reads the row again once the move is seen to be complete.
+func (m *Mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, error) {
+	archived, err := m.newest(ctx, k)
+	switch {
+	case err != nil:
+		return nil, err
+	case archived == nil:
+		return nil, table.ErrNotFound
+	}
+	switch moved, err := m.moved(ctx, archived, ""); {
+	case err != nil:
+		return nil, err
+	case !moved:
+		return nil, ErrUnderway
+	}
+	id := archived.ID
+	if archived, err = m.to.Get(ctx, id); err == nil && (archived == nil || archived.Row == nil) {
+		err = table.ErrNotFound
+	} else if err == nil && archived.ID != id {
+		err = fmt.Errorf("destination: %w: want a row of %v, %s", table.ErrForeignRow, k, id.Incarnation)
+	}
+	return archived, err
+}
+
+// sweep deletes tombstones and restore records that are older than any late request. A record that cannot be read stays, since without
+// it the incarnation might be restored again. 1 request for each old restore record, besides those of the destination's sweep and of one
+// list.
+func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
+	if s, is := m.to.(Sweeper); is {
+		if err := s.Sweep(ctx, partition, before); err != nil {
+			return err
+		}
+	}
+	rows := table.RowsOf(m.from.Engine(), false)
+	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		for row, err := range rowsWithPrefix(ctx, rows, partition, reserved.Restored) {
+			if err != nil {
+				yield(table.Op{}, err)
+				return
+			}
+			id, kind, err := decodeRestoreRecord(row)
+			if err != nil || kind != m.kind || !row.Timestamp.Before(before) {
+				continue
+			}
+			stored, err := m.stored(ctx, id)
+			if stored {
+				continue
+			}
+			if err != nil {
+				yield(table.Op{}, err)
+				return
+			}
+			if !yield(rows.DeleteAnyOp(row.Key), nil) {
+				return
+			}
+		}
+	}, nil)
+	return err
+}
+
+// stored reports whether the destination still contains a restored incarnation, which no worker could delete. Its restore record
+// must stay until then, so that the incarnation is not restored again.
+func (m *Mover[T]) stored(ctx context.Context, id ID) (bool, error) {
+	if id.Err() != nil {
+		return false, nil // no restore has written the record
+	}
+	archived, err := m.to.Get(ctx, id)
+	if errors.Is(err, table.ErrForeignRow) {
+		return true, nil
+	}
+	return archived != nil && archived.Row != nil, err
 }

@@ -2,14 +2,20 @@ package eventual
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"iter"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -113,4 +119,181 @@ func (s *hourSet) once(name string, f func() error) error {
 	}
 	s.names[name] = true
 	return nil
+}
+
+// NotifyOptions are the options of [Outbox.NotifyPending]. The zero value is ready for use.
+type NotifyOptions struct {
+	// Partition restricts the call to one partition. Defaults to the whole table.
+	Partition keys.Enc
+
+	// Grace is how old a write must be. For a younger write, the writer's own notification may still be hidden, for twice the
+	// writer's WriteTimeout, or a worker may be about to execute the effects. A redundant notification does no harm, so Grace only
+	// saves requests. Defaults to 10 min, or to 4 × WriteTimeout of the outbox if that is longer; negative means none: all pending
+	// commit records are notified.
+	Grace time.Duration
+
+	// Max is how many notifications are sent at most. Defaults to 10,000; negative means no bound.
+	Max int
+
+	// Token is where to resume: NotifyResult.Token of the call before. Defaults to the beginning.
+	Token string
+}
+
+// NotifyResult is what [Outbox.NotifyPending] has done.
+type NotifyResult struct {
+	Partitions int    // partitions that were searched
+	Sent       int    // notifications, one for each pending commit record
+	Token      string // where the next call resumes, "" if the table is done
+}
+
+// NotifyPending sends a notification for each write of a table whose effects are still due: for each pending commit record that is
+// older than NotifyOptions.Grace. It repairs a queue that was deleted, cleared or failed over, and a poison queue whose messages
+// were dropped. It can run at any time, beside writers and workers: for a redundant notification a worker finds nothing to do, and
+// no effect is executed that is not due. A message that is still in the poison queue stays there, so its effects are tried again
+// and may become poison once more; replay or drop the message first.
+//
+// The call is bounded by NotifyOptions.Max, and by ctx. The result is valid with every error, and Token is where to resume; all
+// commit records before it were notified.
+//
+// Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's
+// commit records, at least 1; 1 for each notification, and more during an outage of the queue. Errors:
+// *table.ValueError for a source that is nil and for a Token that is not from this method; table.ErrTableNotFound and those of any
+// read; table.ErrRanged if the table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition
+// of which it sees all rows; those of the queue.
+func (o *Outbox) NotifyPending(ctx context.Context, source commit.Table, opt *NotifyOptions) (NotifyResult, error) {
+	if wire.IsNil(source) || source.Engine() == nil {
+		return NotifyResult{}, fmt.Errorf("eventual: NotifyPending: %w", table.ErrorOf(engine.CheckHandle("source", nil)))
+	}
+	if opt == nil {
+		opt = &NotifyOptions{}
+	}
+	n := notifier{outbox: o, opt: *opt, source: source}
+	def(&n.opt.Grace, max(10*time.Minute, 4*o.opt.WriteTimeout))
+	def(&n.opt.Max, 10_000)
+	n.before = o.opt.Now().Add(-n.opt.Grace)
+	if n.opt.Grace < 0 {
+		n.before = o.opt.Now().Add(2 * commit.Retention) // also of writers whose clocks are ahead
+	}
+	if err := n.run(ctx); err != nil {
+		return n.result, fmt.Errorf("eventual: NotifyPending: %w", err)
+	}
+	return n.result, nil
+}
+
+// notifier is one call of NotifyPending.
+type notifier struct {
+	outbox *Outbox
+	source commit.Table
+	opt    NotifyOptions
+	start  position
+	before time.Time // only writes that are older are notified
+	result NotifyResult
+}
+
+// errMaxSent: NotifyOptions.Max notifications were sent.
+var errMaxSent = errors.New("eventual: enough notifications")
+
+func (n *notifier) run(ctx context.Context) (err error) {
+	if wire.IsNil(n.source) {
+		return &table.ValueError{Field: "source", Reason: "is nil; pass a *table.Table"}
+	}
+	n.result.Token = n.opt.Token
+	if n.start, err = parsePosition(n.opt.Token); err != nil {
+		return err
+	}
+	for partition, err := range n.partitions(ctx) {
+		if err == nil {
+			err = n.notify(ctx, partition)
+		}
+		if err == errMaxSent {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	n.result.Token = ""
+	return nil
+}
+
+// partitions yields the partitions to search.
+func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
+	return func(yield func(keys.Enc, error) bool) {
+		begun := keys.Stored(n.start.Partition, "").Partition()
+		switch {
+		case n.opt.Partition.IsSet():
+			yield(n.opt.Partition, nil)
+			return
+		case n.start.Partition == "":
+			begun = keys.Enc{}
+		case n.start.OperationID != "" && !yield(begun, nil):
+			return
+		}
+		t := n.source.Engine()
+		for partition, err := range table.RowsOf(t, false).PartitionsAfter(ctx, begun) {
+			if err == nil && t.Ranged() {
+				break
+			}
+			if !yield(partition, err) {
+				return
+			}
+		}
+		if t.Ranged() { // partitions would be left out
+			yield(keys.Enc{}, &table.OpError{Op: "Partitions", Table: t.Name, Err: table.ErrRanged})
+		}
+	}
+}
+
+// notify sends the notifications of a partition.
+func (n *notifier) notify(ctx context.Context, partition keys.Enc) error {
+	pk, err := partition.Result()
+	if err != nil {
+		return err
+	}
+	after := ""
+	if n.start.Partition == pk {
+		after = n.start.OperationID
+	}
+	n.result.Partitions++
+	for id, err := range commit.Of(n.source).Pending(ctx, partition, after, n.before) {
+		if err != nil {
+			return err
+		}
+		if n.opt.Max >= 0 && n.result.Sent >= n.opt.Max {
+			return errMaxSent
+		}
+		if _, err := n.outbox.Notify(ctx, commit.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
+			return err
+		}
+		n.result.Sent++
+		n.result.Token = position{pk, id}.String()
+	}
+	n.result.Token = position{Partition: pk}.String()
+	return nil
+}
+
+// position is where NotifyPending resumes: after an operation of a partition, or after the partition if there is no operation.
+type position struct {
+	Partition   string `json:"p"`
+	OperationID string `json:"o,omitempty"`
+}
+
+func (p position) String() string {
+	b, _ := json.Marshal(p)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// parsePosition decodes a position. An empty text is the beginning, the zero position.
+func parsePosition(text string) (p position, err error) {
+	if text == "" {
+		return p, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil || p.Partition == "" {
+		return p, &table.ValueError{Field: "NotifyOptions.Token", Reason: "is not from NotifyPending; use NotifyResult.Token of a call for the same table"}
+	}
+	return p, nil
 }

@@ -3,11 +3,17 @@ package eventual
 import (
 	"context"
 	"errors"
+	"hash/fnv"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -169,4 +175,314 @@ func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) out
 		}
 	}
 	return outcome{}
+}
+
+// finish deletes a message, returns it to the queue, or moves it to the poison queue. The handler's context may have ended; the
+// requests have their own time limits.
+func (x *lease) finish(out outcome) {
+	ctx := context.WithoutCancel(x.traced)
+	if context.Cause(x.ctx) == ErrLost {
+		x.env.stats.add(func(s *Stats) { s.Lost++ })
+		x.log(slog.LevelWarn, "message lost", out)
+		return // the next worker that receives the message finishes it
+	}
+	switch out = x.limited(out); out.kind {
+	case completed:
+		x.request(ctx, out, func() error { return x.queue.delete(ctx, x.delivery) }, func(s *Stats) { s.Completed++ }, slog.LevelDebug, "message completed")
+	case deferred, retried:
+		x.returnToQueue(ctx, out)
+	case poisoned:
+		x.moveToPoison(ctx, out)
+	}
+}
+
+// limited turns an outcome into poison after WorkerOptions.Attempts failed attempts, or after WorkerOptions.UnknownKindTimeout.
+func (x *lease) limited(out outcome) outcome {
+	switch now := x.env.opt.Now(); {
+	case out.kind == retried && x.failures()+1 >= x.env.opt.Attempts:
+		if out.kind = poisoned; out.requested || out.unknown && now.Sub(x.unknownSince(now)) < x.env.opt.UnknownKindTimeout {
+			out.kind = deferred // another effect is still due
+		}
+	case out.kind == deferred && out.unknown && !out.requested && now.Sub(x.unknownSince(now)) >= x.env.opt.UnknownKindTimeout:
+		out.kind = poisoned
+	}
+	return out
+}
+
+// unknownSince returns when a worker first did not know the table, kind or version of the message. An implausible time in the
+// message is ignored. If the message has no room for the time, it is unknown since it was inserted.
+func (x *lease) unknownSince(now time.Time) time.Time {
+	stored := x.message.UnknownSince
+	switch {
+	case stored == nil && withHistory(x.text, history{Uncounted: 1, UnknownSince: &now}) == x.text, stored != nil && stored.Before(x.inserted):
+		return x.inserted
+	case stored == nil || stored.After(now):
+		return now
+	}
+	return *stored
+}
+
+// returnToQueue returns a message to the queue, hidden for a while, with its new history.
+func (x *lease) returnToQueue(ctx context.Context, out outcome) {
+	h := x.history // without the current execution in isolation, which has ended
+	delay, counter, level := out.delay, func(s *Stats) { s.Retried++ }, slog.LevelWarn
+	switch {
+	case out.kind == retried:
+		if delay = x.backOff(x.failures()+1, x.env.opt.MaxWait); out.requested {
+			delay = max(delay, out.delay)
+		}
+		if !out.unknown {
+			h.UnknownSince = nil
+		}
+		h.Outages = 0
+		if h.Failed++; x.isolated {
+			h.Uncounted, h.Isolated = h.Uncounted+x.unfinished(), 0 // other messages crashed the workers
+		}
+	default:
+		h.Uncounted++
+		counter = func(s *Stats) { s.Deferred++ }
+		switch {
+		case out.unknown:
+			since := x.unknownSince(x.env.opt.Now().UTC())
+			h.UnknownSince, delay = &since, max(delay, x.env.opt.Defer)
+		case out.busy:
+			delay = x.backOff(int(h.Uncounted), x.env.opt.Defer)
+		case out.outage:
+			h.Outages++ // deliveries that waited for a busy partition do not count
+			delay = x.backOff(int(h.Outages), x.env.opt.MaxWait)
+		}
+	}
+	if out.expected {
+		level = slog.LevelDebug
+	}
+	text := withHistory(x.text, h)
+	x.request(ctx, out, func() error {
+		_, err := x.queue.update(ctx, x.delivery, text, delay)
+		return err
+	}, counter, level, "message returned to the queue")
+}
+
+// backOff returns the n-th delay of a message: twice as long each time, up to most. It is shortened by up to a half, depending on
+// the ID of the message, so that messages that failed together are not delivered together again.
+func (x *lease) backOff(n int, most time.Duration) time.Duration {
+	d := min(x.env.opt.Wait, most)
+	for ; n > 1 && d < most; n-- {
+		d = min(2*d, most)
+	}
+	h := fnv.New32a()
+	h.Write([]byte(x.id))
+	return d - time.Duration(h.Sum32()%512)*d/1024
+}
+
+// moveToPoison copies a message to the poison queue and deletes it then. A worker that crashes in between leaves two copies, and
+// loses none.
+func (x *lease) moveToPoison(ctx context.Context, out outcome) {
+	text := poisonText(&x.receivedMessage, out.class, out.effect, x.env.opt.Now())
+	err := engine.Retry(x.env.opt.Retry).Repeat(ctx, x.engineLog("Poison"), func() (bool, error) {
+		_, err := x.env.poison.put(ctx, text, 0)
+		return err != nil && isTransient(err), err
+	})
+	if err != nil {
+		x.env.stats.add(func(s *Stats) { s.QueueFailures++ })
+		x.log(slog.LevelWarn, "message not copied to the poison queue", out, "queue", wire.Redact(err))
+		return // the message becomes visible again
+	}
+	x.request(ctx, out, func() error { return x.queue.delete(ctx, x.delivery) }, func(s *Stats) { s.Poisoned++ }, slog.LevelError, "message moved to the poison queue")
+}
+
+// request sends the last request for a message, and counts and logs its result. After a failure, the message becomes visible again.
+func (x *lease) request(ctx context.Context, out outcome, send func() error, counter func(*Stats), level slog.Level, text string) {
+	inDoubt := false // a failed attempt may have been applied
+	err := engine.Retry(x.env.opt.Retry).Repeat(ctx, x.engineLog("Finish"), func() (bool, error) {
+		err := send()
+		again := err != nil && isTransient(err)
+		inDoubt = inDoubt || again
+		return again && time.Now().Before(x.visible), err
+	})
+	switch {
+	case err == nil, inDoubt && isMessageGone(err):
+		x.env.stats.add(counter)
+		x.log(level, text, out)
+	case isMessageGone(err):
+		x.env.stats.add(func(s *Stats) { s.Lost++ })
+		x.log(slog.LevelDebug, "message finished by another worker", out)
+	default:
+		x.env.stats.add(func(s *Stats) { s.QueueFailures++ })
+		x.log(slog.LevelWarn, "message not finished; it becomes visible again", out, "queue", wire.Redact(err))
+	}
+}
+
+// engineLog returns the log of repeated requests and conflicts of a message.
+func (x *lease) engineLog(method string) engine.Log {
+	return engine.Log{Logger: x.env.opt.Logger, Table: x.message.Table, Method: method, Partition: x.message.Partition}
+}
+
+// log logs a message and the reason of its outcome, and notes the outcome in the span of the message. The log alone contains the text
+// of a handler's error.
+func (x *lease) log(level slog.Level, text string, out outcome, more ...any) {
+	x.noteOutcome(text, level >= slog.LevelWarn, out)
+	args := append([]any{"table", x.message.Table, "partition", x.message.Partition, "op", x.message.Op, "attempt", x.attempt()}, more...)
+	if out.effect != "" {
+		args = append(args, "kind", out.effect)
+	}
+	if out.class != "" {
+		args = append(args, "class", out.class)
+	}
+	if err, is := out.reason.(error); is {
+		args = append(args, "reason", wire.Redact(err))
+	} else if out.reason != nil {
+		args = append(args, "reason", out.reason)
+	}
+	x.env.opt.Logger.Log(x.traced, level, text, args...)
+}
+
+// outcomeKind is what happens to a message after its execution.
+type outcomeKind int
+
+// The kinds of outcomes. Of a message with several effects, the last kind in this order applies: a message is poison only if no
+// other effect is still due.
+const (
+	completed outcomeKind = iota // deleted
+	poisoned                     // moved to the poison queue
+	deferred                     // returned to the queue without counting an attempt
+	retried                      // returned to the queue after a failed attempt
+)
+
+// outcome is what happens to a message after its execution, and why.
+type outcome struct {
+	kind   outcomeKind
+	class  string        // of poison
+	effect string        // kind of the effect that failed
+	reason any           // text or error
+	delay  time.Duration // at least, before the next delivery
+
+	unknown   bool // a worker of another release may know the table, kind or version, or the write may still commit
+	requested bool // a handler requested the delay by RetryAfter
+	outage    bool // storage was down
+	busy      bool // the partition was busy
+	expected  bool // nothing failed
+}
+
+// merge returns the outcome of a message for the outcomes of two effects.
+func (out outcome) merge(other outcome) outcome {
+	if out.kind == deferred && other.kind == deferred {
+		out.unknown, out.requested, out.delay = out.unknown || other.unknown, out.requested || other.requested, max(out.delay, other.delay)
+		return out
+	}
+	if other.kind > out.kind {
+		out, other = other, out
+	}
+	out.unknown, out.requested = out.unknown || other.unknown, out.requested || other.requested
+	if other.kind == deferred {
+		out.delay = max(out.delay, other.delay)
+	}
+	return out
+}
+
+// count counts the outcome of a handler that failed.
+func (out outcome) count(s *KindStats) {
+	switch out.kind {
+	case poisoned:
+		s.Poisoned++
+	case retried:
+		s.Failed++
+	default:
+		s.Deferred++
+	}
+}
+
+// errStopped is the cause of the end of a handler's context if the worker stops.
+var errStopped = errors.New("eventual: the worker stops")
+
+// requestOutcome returns the outcome for a failed request of the worker. Without a fault of the message, the message is deferred.
+func requestOutcome(ctx context.Context, err error) outcome {
+	var re *azcore.ResponseError
+	var de *table.DecodeError
+	switch {
+	case context.Cause(ctx) == errStopped:
+		return outcome{kind: deferred, expected: true, reason: err}
+	case !isOutage(err) && (errors.As(err, &de) || errors.As(err, &re)):
+		return outcome{kind: retried, class: ClassAttempts, reason: err}
+	}
+	return outcome{kind: deferred, outage: true, reason: err}
+}
+
+// handlerOutcome returns the outcome for a failed handler. unknownDelay is the delay for an entity of a newer version.
+func handlerOutcome(ctx context.Context, effect string, unknownDelay time.Duration, err error) outcome {
+	var p *poisonError
+	var r *retryError
+	var newer *table.VersionError
+	out := outcome{kind: retried, class: ClassAttempts, effect: effect, reason: err}
+	switch {
+	case context.Cause(ctx) == errStopped:
+		out.kind, out.expected = deferred, true // the handler had not its full time
+	case errors.As(err, &p):
+		out.kind, out.class = poisoned, ClassHandler
+	case errors.As(err, &newer) && newer.Got > newer.Want:
+		out.kind, out.unknown, out.class, out.delay = deferred, true, ClassUnknown, unknownDelay
+	case errors.As(err, &r):
+		out.kind, out.requested, out.delay = deferred, true, max(r.delay, time.Second)
+	case isOutage(err):
+		out.kind, out.outage = deferred, true
+	}
+	return out
+}
+
+// isOutage reports whether storage is down, cannot be reached or denies access. The message is not the cause of such an error.
+func isOutage(err error) bool {
+	for _, is := range []error{table.ErrUnreachable, table.ErrUnknownOutcome, table.ErrTableNotFound, table.ErrGivenUp} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	var le *table.LimitError
+	var de *table.DecodeError
+	var re *azcore.ResponseError
+	switch {
+	case errors.Is(err, table.ErrOutbox): // of a handler's own write
+		return !errors.As(err, &le)
+	case errors.As(err, &de):
+		switch de.Field {
+		case "", "PartitionKey", "RowKey", "Timestamp", "odata.etag":
+			return true // not an entity of the service: the response was truncated, or comes from a proxy
+		}
+		return false
+	}
+	return errors.As(err, &re) && wire.Unreached(context.Background(), err) // of a handler's own client
+}
+
+// A message that crashes its worker leaves no trace but the queue's count of deliveries, and all messages that the worker held have
+// that count, too. So a message with WorkerOptions.Attempts unfinished deliveries is executed in isolation: while the worker
+// executes nothing else. Before the handler runs, the isolation is stored in the message. After WorkerOptions.Attempts unfinished
+// executions in isolation, the message is poison. Any execution that ends clears the message.
+
+var errDeadly = errors.New("workers crashed while they executed the message in isolation")
+
+// isolate prepares the execution of a message, and stores an execution in isolation in the message. If the handler must not run,
+// ready is false and the outcome applies. If the queue refuses the longer text, the count of deliveries alone decides.
+func (x *lease) isolate() (out outcome, ready bool) {
+	switch {
+	case !x.needsIsolation && x.mayBeDeadly():
+		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly}, false
+	case !x.needsIsolation, x.historyFull:
+		return out, true
+	}
+	x.pauseRenewal()
+	err := x.renew(x.isolatedText())
+	x.resumeRenewal()
+	var re *azcore.ResponseError
+	switch {
+	case err == nil:
+		return out, true
+	case isMessageGone(err):
+		x.cancel(ErrLost)
+		return out, false
+	case errors.As(err, &re) && !isTransient(err):
+		if x.historyFull = true; !x.isDeadly() {
+			return out, true
+		}
+		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly}, false
+	}
+	x.cancel(ErrLost) // the request may have changed the receipt
+	return outcome{kind: deferred, outage: true, reason: err}, false
 }

@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect;
@@ -155,4 +160,182 @@ func callHandler(ctx context.Context, timeout time.Duration, kind string, f func
 		}
 	}()
 	return f(ctx)
+}
+
+// registry contains the handlers of a worker by table. The case of table names is ignored.
+type registry map[string]*tableHandlers
+
+// tableHandlers are the handlers of one table by the kind of their effects.
+type tableHandlers struct {
+	table   commit.Table
+	records *commit.Records
+	byKind  map[string]Handler
+	remotes []string // the names of other tables, in lower case
+}
+
+func newRegistry(handlers []Handler) (registry, error) {
+	all := registry{}
+	for i, h := range handlers {
+		fail := func(reason string) (registry, error) {
+			return nil, &table.ValueError{Field: fmt.Sprintf("handlers[%d]", i), Reason: reason}
+		}
+		switch {
+		case h.Kind == "":
+			return fail("has no Kind; set the kind of its effects")
+		case h.Handle == nil:
+			return fail("has no Handle; set the function that executes an effect")
+		case wire.IsNil(h.Table):
+			return fail("has no Table; set the table whose writes have the effects")
+		}
+		t := all.of(h.Table.Name())
+		if t == nil {
+			t = &tableHandlers{table: h.Table, records: commit.Of(h.Table), byKind: map[string]Handler{}}
+			all[strings.ToLower(h.Table.Name())] = t
+		}
+		if !t.table.Engine().Same(h.Table.Engine()) {
+			return fail(fmt.Sprintf("has another client for table %q than an earlier handler; use one client for all handlers of a table", h.Table.Name()))
+		}
+		if _, exists := t.byKind[h.Kind]; exists {
+			return fail(fmt.Sprintf("is the second handler of kind %q for table %q; a table has one handler for each kind", h.Kind, h.Table.Name()))
+		}
+		def(&h.Version, 1)
+		t.byKind[h.Kind] = h
+		for _, m := range h.Table.Engine().Mode.Maintainers {
+			if w, is := m.Typed().(maintain.RemoteWriter); is {
+				h.Remotes = append(slices.Clip(h.Remotes), w.RemoteTables()...)
+			}
+		}
+		for _, name := range h.Remotes {
+			t.remotes = append(t.remotes, strings.ToLower(name))
+		}
+	}
+	return all, nil
+}
+
+// handler returns the handler of a kind, if there is one.
+func (t *tableHandlers) handler(kind string) (h Handler, known bool) {
+	if t == nil {
+		return Handler{}, false
+	}
+	if h, known = t.byKind[kind]; !known && kind == engine.RemoteEffect {
+		return Transactions(t.table), true
+	}
+	return h, known
+}
+
+// of returns the handlers of a table, nil if there are none.
+func (r registry) of(tableName string) *tableHandlers { return r[strings.ToLower(tableName)] }
+
+// partitionName returns a name for the partition of a message, "" for a message that does not count to a partition.
+func (r registry) partitionName(m *receivedMessage) string {
+	if m.err != nil || m.message.Hour != "" || r.of(m.message.Table) == nil {
+		return ""
+	}
+	return m.message.partitionName()
+}
+
+// Transactions returns the handler that finishes writes over several partitions or tables, such as [table.Table.Move], whose programs
+// have crashed. A worker that has another handler of the table does that, too, such as index.Handler: Transactions is for tables without
+// any. For [table.Table.MoveTo], the worker needs a handler of both tables.
+//
+//	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{eventual.Transactions(staff)}, nil)
+//
+// Requests: 1 for each partition that is finished; otherwise 3 and 1 for each row, in each partition.
+func Transactions(t commit.Table) Handler {
+	return Handler{Kind: engine.RemoteEffect, Version: 1, Table: t, Handle: func(ctx context.Context, j Job) error {
+		var work engine.RemoteWork
+		pk, err := j.Partition.Result()
+		if err == nil {
+			err = json.Unmarshal(j.Effect.Payload, &work)
+		}
+		if err != nil {
+			return Poison(errors.New("the effect is not that of a write over several partitions"))
+		}
+		for _, r := range work.Remotes {
+			if err := table.ErrorOf(t.Engine().FinishRemote(ctx, pk, j.OperationID, r, false)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// history is what workers store in a message about its deliveries.
+type history struct {
+	Uncounted    int64      `json:"uncounted,omitempty"` // deliveries that count neither as an attempt nor as a crash
+	Failed       int64      `json:"tried,omitempty"`     // failed attempts
+	Isolated     int64      `json:"alone,omitempty"`     // executions in isolation that did not end
+	Outages      int64      `json:"away,omitempty"`      // latest uncounted deliveries in a row for which storage was down
+	UnknownSince *time.Time `json:"since,omitempty"`     // when a worker first did not know the table, kind or version, or read that the write's clock is ahead
+}
+
+// plausible returns the history without counts that the number of deliveries contradicts. A message is not trusted: with a forged
+// count, a message could remain new for ever.
+func (h history) plausible(deliveries int64) history {
+	left := deliveries - 1 // no count includes the current delivery
+	for _, count := range []*int64{&h.Uncounted, &h.Failed, &h.Isolated} {
+		if *count < 0 || *count > left {
+			*count = 0
+		}
+		left -= *count
+	}
+	h.Outages = max(0, min(h.Outages, h.Uncounted))
+	return h
+}
+
+// withHistory returns the text of a message with another history. Other properties are kept, because the message may be of a later
+// version. The text is returned unchanged if the message has no room for the history.
+func withHistory(text string, h history) string {
+	all := map[string]json.RawMessage{}
+	if json.Unmarshal([]byte(plainText(text)), &all) != nil {
+		return text
+	}
+	before := len(all)
+	for name := range all { // package json ignores the case of names when it reads them
+		if slices.ContainsFunc([]string{"uncounted", "tried", "alone", "away", "since"}, func(s string) bool { return strings.EqualFold(name, s) }) {
+			delete(all, name)
+		}
+	}
+	if h == (history{}) && before == len(all) {
+		return text
+	}
+	for name, count := range map[string]int64{"uncounted": h.Uncounted, "tried": h.Failed, "alone": h.Isolated, "away": h.Outages} {
+		if count > 0 {
+			all[name], _ = json.Marshal(count)
+		}
+	}
+	if h.UnknownSince != nil {
+		all["since"], _ = json.Marshal(h.UnknownSince)
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		return text
+	}
+	if s := asciiJSON(string(b)); encodedLength(s) <= maxMessage {
+		return s
+	}
+	return text
+}
+
+// pace measures how long executions take, to expect how many messages a pool begins within a time.
+type pace struct {
+	average time.Duration // of the latest executions
+	last    time.Time     // when the latest execution ended
+}
+
+// add adds an execution that ends now.
+func (p *pace) add(now time.Time, took time.Duration) {
+	if took = max(took, 1); !p.last.IsZero() {
+		took = p.average + (took-p.average)/8
+	}
+	p.average, p.last = took, now
+}
+
+// expect returns how many messages a number of handlers begin within a time, but at most most. If no execution has ended for that
+// long, expect returns 0: the running handlers may be slower than those before.
+func (p *pace) expect(now time.Time, handlers int, within time.Duration, most int) int {
+	if p.last.IsZero() || now.Sub(p.last) > within {
+		return 0
+	}
+	return int(min(float64(handlers)*float64(within)/float64(p.average), float64(most)))
 }

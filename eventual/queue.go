@@ -3,12 +3,17 @@ package eventual
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
@@ -183,4 +188,156 @@ func wholeSeconds(d time.Duration) int32 {
 // checkQueue returns an error for a queue that is nil, or that has a name that the service refuses. Errors: *table.ValueError.
 func checkQueue(argument string, q Queue) error {
 	return table.ErrorOf(engine.CheckClient(argument, "queue", q, wire.IsNil(q)))
+}
+
+// ErrQueueNotFound: a queue does not exist. [Worker.Ensure] and [Outbox.Ensure] create queues.
+var ErrQueueNotFound = errors.New("eventual: no such queue")
+
+// errIncompleteResponse: the queue executed the request, and its response cannot be used.
+var errIncompleteResponse = errors.New("the response of the queue names no message")
+
+// responseError shortens the text of an error response to one line: the SDK's text is the whole response.
+type responseError struct{ *azcore.ResponseError }
+
+func (e responseError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("the queue responded with %d %s", e.StatusCode, e.ErrorCode))
+}
+func (e responseError) Unwrap() error { return e.ResponseError }
+
+// isMessageGone reports whether a message was deleted, or received by another worker.
+func isMessageGone(err error) bool {
+	return queueerror.HasCode(err, queueerror.MessageNotFound, queueerror.PopReceiptMismatch)
+}
+
+// isTransient reports whether another attempt may succeed.
+func isTransient(err error) bool {
+	var re *azcore.ResponseError
+	return !errors.As(err, &re) || re.StatusCode == http.StatusRequestTimeout || re.StatusCode == http.StatusTooManyRequests || re.StatusCode >= 500
+}
+
+// ErrNotRunning: neither Run nor Drain of the worker is running, or its context has ended.
+var ErrNotRunning = errors.New("eventual: the worker is not running")
+
+// ErrNotReadable: the worker cannot receive messages from its queue.
+var ErrNotReadable = errors.New("eventual: the queue cannot be read")
+
+// errNoResponse: the queue has not responded yet.
+var errNoResponse = errors.New("no response yet")
+
+// readability is whether a receiver can read its queue.
+type readability struct {
+	mu    sync.Mutex
+	since time.Time // of err
+	err   error     // of the last request, nil if the queue responded with messages or none
+}
+
+// newReadability returns the state before the first response.
+func newReadability(now time.Time) *readability { return &readability{since: now, err: errNoResponse} }
+
+// failed notes the error of a request to receive messages. The time of the first error in a row stays.
+func (r *readability) failed(now time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.since = now
+	}
+	r.err = err
+}
+
+// succeeded notes that the queue has responded.
+func (r *readability) succeeded() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = nil
+}
+
+// result returns nil if the queue can be read.
+func (r *readability) result() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w since %s: %w", ErrNotReadable, r.since.UTC().Format(time.RFC3339), r.err)
+}
+
+// Outbox is a [commit.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for
+// concurrent use.
+type Outbox struct {
+	queue queueClient
+	opt   engine.Options
+}
+
+// OutboxOptions are the options of an outbox. The zero value is ready for use.
+type OutboxOptions struct {
+	table.Common
+}
+
+// NewOutbox returns an outbox in a queue. It sends nothing: [Outbox.Ensure] creates the queue. Errors: *table.ValueError for a
+// queue that is nil, or has a name that the service refuses.
+func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
+	if o == nil {
+		o = &OutboxOptions{}
+	}
+	if err := checkQueue("queue", queue); err != nil {
+		return nil, fmt.Errorf("eventual: NewOutbox: %w", err)
+	}
+	opt := o.Common.Engine()
+	return &Outbox{queueClient{queue, opt.Retry.AttemptTimeout, "Outbox.Ensure"}, opt}, nil
+}
+
+var _ commit.Outbox = (*Outbox)(nil)
+
+// Ensure creates the queue unless it exists. 1 request; idempotent.
+func (o *Outbox) Ensure(ctx context.Context) error {
+	if err := o.queue.ensure(ctx, &o.opt); err != nil {
+		return fmt.Errorf("eventual: Ensure: %w", err)
+	}
+	return nil
+}
+
+// Notify stores a notification that names a write, hidden for n.Hidden; by then the write has ended. A redundant notification does
+// no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message; those
+// of the queue. 1 request; during an outage of the queue more, until WriteTimeout or the context ends.
+func (o *Outbox) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
+	if n.Hidden > maxVisibility {
+		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}
+	}
+	m := message{Version: messageVersion, Table: n.Table, Partition: n.Partition, Op: n.OperationID}
+	for _, r := range n.Remotes {
+		m.Remotes = append(m.Remotes, engine.Remote(r))
+	}
+	text := m.text()
+	var d delivery
+	log := engine.Log{Logger: o.opt.Logger, Table: n.Table, Method: "Notify", Partition: n.Partition}
+	ctx, cancel := engine.Bound(ctx, o.opt.WriteTimeout)
+	defer cancel()
+	err := o.opt.Retry.Repeat(ctx, log, func() (again bool, err error) {
+		d, err = o.queue.put(ctx, text, n.Hidden)
+		return err != nil && isTransient(err), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &sentNotification{o.queue, d}, nil
+}
+
+// sentNotification is a message that an outbox has put into its queue.
+type sentNotification struct {
+	queue   queueClient
+	message delivery
+}
+
+// Show makes the message visible. 1 request.
+func (s *sentNotification) Show(ctx context.Context) error {
+	_, err := s.queue.update(ctx, s.message, s.message.text, 0)
+	return err
+}
+
+// Withdraw deletes the message. 1 request; idempotent.
+func (s *sentNotification) Withdraw(ctx context.Context) error {
+	if err := s.queue.delete(ctx, s.message); err != nil && !isMessageGone(err) {
+		return err
+	}
+	return nil
 }

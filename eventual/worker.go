@@ -5,10 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -232,4 +238,283 @@ func (w *Worker) Backlog(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("eventual: Backlog: %w", err)
 	}
 	return n, nil
+}
+
+// WorkerOptions are the options of a worker. The zero value of each field is its default.
+type WorkerOptions struct {
+	// Common bounds the requests of the worker. Retry.ConflictAttempts, with the pauses of Retry.ConflictWait and MaxConflictWait,
+	// bounds how often the worker starts again because a concurrent worker has changed the commit record; then the attempt of the
+	// message has failed. Logger also receives completed messages at Debug, returned and lost messages at Warn, and poison at Error.
+	//
+	// Tracing receives a span for each message that the worker executes, aztablekit.Worker.Execute, or aztablekit.Worker.CleanUp for
+	// a clean-up message. Its children are the requests of the worker for the message, and the spans of the methods that the handlers
+	// call. The attributes are messaging.system, messaging.operation.type, messaging.message.id, db.collection.name (the table of the
+	// write), aztablekit.operation_id (of the write), aztablekit.attempt and aztablekit.outcome (the text of the log); and after a
+	// failure aztablekit.class (of the poison that follows) and aztablekit.effect (the kind). The span has the status error if the
+	// log's level is Warn or Error. It contains no text of an error. Requests to receive and to renew messages belong to no message.
+	table.Common
+
+	// CleanUp is a queue for clean-up messages: the commit records of a partition and hour are deleted a day later. Without a
+	// clean-up queue, call [commit.SweepAll] from time to time. It must not be the queue of the notifications.
+	CleanUp Queue
+
+	// Concurrency is how many messages the worker executes at a time. Defaults to 16.
+	//
+	// While handlers are fast, the worker receives the next messages before handlers are free for them, up to 32 in one request: as
+	// many as it expects to execute within 250 ms, and at most 4 × Concurrency. It deletes a message while it executes the next. So
+	// it contains at most 5 × Concurrency messages. With Concurrency 1, it receives a message after it has deleted the previous
+	// one. If handlers become slow, the worker returns the messages that wait for them to the queue after a third of Visibility.
+	Concurrency int
+
+	// PerPartition is how many messages of one partition the worker executes at a time, so that other partitions need not wait for
+	// a busy partition. Further messages of a busy partition wait in the worker, which renews them, and starts each as soon as the
+	// partition allows: as many as it expects to start within a third of Visibility, at least Concurrency and at most 4 ×
+	// Concurrency. To find messages of other partitions behind them, the worker requests more messages after half of Idle if the
+	// handlers are slow, else every Defer, and returns the messages that it has no room for to the queue, for 1 s at first and up
+	// to Defer. Drain returns no messages. Defaults to half of Concurrency, and at least 1.
+	PerPartition int
+
+	// Visibility is how long the queue hides a message that the worker has received, in whole seconds. The worker renews it at a
+	// third of that while handlers run. The messages of a crashed worker stay hidden for that long. Defaults to 1 min, at most 7
+	// days.
+	Visibility time.Duration
+
+	// HandlerTimeout bounds one call of a handler. A call that it ends counts as an attempt, even if the handler waited for a
+	// service that did not respond: set it longer than the handler's own requests may take. Defaults to 5 min; negative means no
+	// bound.
+	HandlerTimeout time.Duration
+
+	// Attempts is how often a message fails before it becomes poison. A delivery that does not end, because the worker crashes or
+	// loses the message, is no attempt. After Attempts such deliveries, the worker executes the message in isolation, while it
+	// executes nothing else, for 1 request more; after Attempts of those, the message becomes poison of ClassCrashes: at most 2 ×
+	// Attempts crashes. Defaults to 10.
+	Attempts int
+
+	// Wait is the pause before the second attempt, in whole seconds. It doubles with each attempt up to MaxWait, and is shortened
+	// by up to a half. Default to 1 s and 5 min.
+	Wait, MaxWait time.Duration
+
+	// UnknownKindTimeout is how long messages of unknown tables, kinds and versions are returned to the queue, for Defer each time,
+	// for workers of another release. Then they become poison. So do messages of writes without a commit record whose clock was more
+	// than a day ahead. Default to 1 h and 30 s.
+	UnknownKindTimeout, Defer time.Duration
+
+	// Idle is the longest pause between two requests to an empty queue; the first pause is a 16th of it. Defaults to 4 s.
+	Idle time.Duration
+
+	// StopTimeout is how long Run waits for running handlers after its context has ended, before it ends their contexts. Defaults
+	// to 30 s.
+	StopTimeout time.Duration
+}
+
+// settings are the options of a worker with their defaults: those of Common are the engine's.
+type settings struct {
+	engine.Options
+	WorkerOptions
+}
+
+func (o *WorkerOptions) withDefaults() settings {
+	var out settings
+	if o != nil {
+		out.WorkerOptions = *o
+	}
+	out.Options = out.Common.Engine()
+	def(&out.Concurrency, 16)
+	def(&out.PerPartition, max(out.Concurrency/2, 1))
+	def(&out.Visibility, time.Minute)
+	def(&out.HandlerTimeout, 5*time.Minute)
+	def(&out.Attempts, 10)
+	def(&out.Wait, time.Second)
+	def(&out.MaxWait, 5*time.Minute)
+	def(&out.UnknownKindTimeout, time.Hour)
+	def(&out.Defer, 30*time.Second)
+	def(&out.Idle, 4*time.Second)
+	def(&out.StopTimeout, 30*time.Second)
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
+	}
+	return out
+}
+
+// def sets an option that is zero to its default.
+func def[T comparable](v *T, d T) {
+	if *v == *new(T) {
+		*v = d
+	}
+}
+
+// check returns an error for the first option with a wrong value.
+func (o *WorkerOptions) check() error {
+	wrong := func(field string, value any, least string) error {
+		return &table.ValueError{Field: "WorkerOptions." + field, Reason: fmt.Sprintf("is %v; it must be %s or more", value, least)}
+	}
+	for _, c := range []struct {
+		field string
+		n     int
+	}{{"Concurrency", o.Concurrency}, {"PerPartition", o.PerPartition}, {"Attempts", o.Attempts}} {
+		if c.n < 0 {
+			return wrong(c.field, c.n, "0")
+		}
+	}
+	for _, c := range []struct {
+		field string
+		d     time.Duration
+	}{{"Wait", o.Wait}, {"MaxWait", o.MaxWait}, {"UnknownKindTimeout", o.UnknownKindTimeout}, {"Defer", o.Defer}, {"Idle", o.Idle}, {"StopTimeout", o.StopTimeout}} {
+		if c.d < 0 {
+			return wrong(c.field, c.d, "0")
+		}
+	}
+	if o.Visibility < time.Second {
+		return wrong("Visibility", o.Visibility, "1s")
+	}
+	for _, c := range []struct {
+		field string
+		d     time.Duration
+	}{{"Visibility", o.Visibility}, {"MaxWait", o.MaxWait}, {"Defer", o.Defer}} {
+		if c.d > maxVisibility {
+			return &table.LimitError{Field: "WorkerOptions." + c.field, Limit: "seconds", Got: int(c.d / time.Second), Max: int(maxVisibility / time.Second)}
+		}
+	}
+	return nil
+}
+
+// Stats counts what a worker has done since NewWorker. [KindStats] counts the calls of each handler.
+type Stats struct {
+	Received      int // messages received
+	Completed     int // messages completed: their effects were executed, or nothing was due
+	Retried       int // messages returned to the queue for another attempt
+	Deferred      int // messages returned without counting an attempt: unknown kind, busy partition or handlers, outage, RetryAfter, stop
+	Poisoned      int // messages moved to the poison queue
+	Lost          int // messages whose visibility ended before they were completed
+	Renewed       int // renewals of messages
+	Effects       int // handler calls that succeeded
+	CleanUps      int // clean-ups of a partition for an hour
+	QueueFailures int // requests to queues that failed
+}
+
+// KindStats counts the calls of one handler since NewWorker.
+type KindStats struct {
+	Table, Kind string // of the handler
+
+	Executed int // calls that succeeded
+	Failed   int // calls that count as a failed attempt
+	Deferred int // calls that do not count: RetryAfter, outage of storage, newer version, stop of the worker, conflict
+	Poisoned int // calls that returned Poison
+}
+
+// counters are the Stats and KindStats of a worker.
+type counters struct {
+	mu     sync.Mutex
+	stats  Stats
+	byKind []*KindStats // sorted by table and kind
+}
+
+func (c *counters) add(f func(*Stats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.stats)
+}
+
+func (c *counters) read() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}
+
+// addKind changes the counters of a handler. The handlers bound the number of counters: other kinds, which only commit records name,
+// have none.
+func (c *counters) addKind(table, kind string, f func(*KindStats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, found := slices.BinarySearchFunc(c.byKind, KindStats{Table: table, Kind: kind}, func(s *KindStats, other KindStats) int {
+		return cmp.Or(cmp.Compare(s.Table, other.Table), cmp.Compare(s.Kind, other.Kind))
+	})
+	if !found {
+		c.byKind = slices.Insert(c.byKind, i, &KindStats{Table: table, Kind: kind})
+	}
+	f(c.byKind[i])
+}
+
+// readKinds returns a copy of the counters of the handlers.
+func (c *counters) readKinds() []KindStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]KindStats, len(c.byKind))
+	for i, s := range c.byKind {
+		all[i] = *s
+	}
+	return all
+}
+
+// environment is what the receivers, leases and handlers of one worker share.
+type environment struct {
+	opt      settings
+	tracer   tracing.Tracer
+	stats    counters
+	handlers registry
+
+	notifications, poison, cleanUps queueClient // cleanUps has no client without WorkerOptions.CleanUp
+}
+
+// untilRenewal returns the time between two renewals of a message.
+func (e *environment) untilRenewal() time.Duration { return e.opt.Visibility / 3 }
+
+// The attributes of spans: those of OpenTelemetry's conventions for messages and databases, and own names.
+const (
+	attrSystem     = "messaging.system"
+	attrOperation  = "messaging.operation.type"
+	attrMessageID  = "messaging.message.id"
+	attrCollection = "db.collection.name"
+
+	attrWrite   = "aztablekit.operation_id"
+	attrAttempt = "aztablekit.attempt"
+	attrOutcome = "aztablekit.outcome"
+	attrClass   = "aztablekit.class"
+	attrEffect  = "aztablekit.effect"
+)
+
+// startSpan begins the span of a message: x.traced contains the span. The kind of the span is consumer, because the SDK suppresses
+// the spans of methods below a span of kind internal or client.
+func (x *lease) startSpan() (end func()) {
+	tracer := x.env.tracer
+	if !tracer.Enabled() {
+		return func() {}
+	}
+	name := "aztablekit.Worker.Execute"
+	if x.message.Hour != "" {
+		name = "aztablekit.Worker.CleanUp"
+	}
+	attributes := []tracing.Attribute{
+		{Key: attrSystem, Value: "azure.queues"}, {Key: attrOperation, Value: "process"}, {Key: attrMessageID, Value: x.id},
+		{Key: attrAttempt, Value: x.attempt()},
+	}
+	if x.err == nil {
+		attributes = append(attributes, tracing.Attribute{Key: attrCollection, Value: x.message.Table})
+	}
+	if x.message.Op != "" {
+		attributes = append(attributes, tracing.Attribute{Key: attrWrite, Value: x.message.Op})
+	}
+	ctx, finish := runtime.StartSpan(x.ctx, name, tracer, &runtime.StartSpanOptions{Kind: tracing.SpanKindConsumer, Attributes: attributes})
+	x.traced = ctx
+	return func() { finish(nil) }
+}
+
+// noteOutcome notes the outcome of a message in its span, in the words of the log. The text of an error, which may be a handler's,
+// stays out of the span. A message that was not executed has no span.
+func (x *lease) noteOutcome(text string, failed bool, out outcome) {
+	if x.traced == x.ctx {
+		return
+	}
+	attributes := []tracing.Attribute{{Key: attrOutcome, Value: text}}
+	if out.class != "" {
+		attributes = append(attributes, tracing.Attribute{Key: attrClass, Value: out.class})
+	}
+	if out.effect != "" {
+		attributes = append(attributes, tracing.Attribute{Key: attrEffect, Value: out.effect})
+	}
+	span := x.env.tracer.SpanFromContext(x.traced)
+	span.SetAttributes(attributes...)
+	if failed {
+		span.SetStatus(tracing.SpanStatusError, text)
+	}
 }

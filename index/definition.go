@@ -1,6 +1,23 @@
 package index
 
-import "fmt"
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/table"
+)
 
 // DefinitionError is a mistake in a definition. Nothing was written.
 type DefinitionError struct {
@@ -46,4 +63,279 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 		}
 	}()
 	return f(v), nil
+}
+
+// Attach returns a handle of the same table with these definitions, besides those that t has. Every write by the handle updates the
+// rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see [maintain.With]. A
+// table with effects gets its outbox before or after, by [maintain.WithOutbox]; for definitions with rows elsewhere, before. Attach
+// sends nothing.
+//
+// Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until
+// then, the first write of such an entity reads the index rows of its old values that it no longer has, 1 request each. A summary
+// counts the entity's groups again; see [Summary].
+//
+// Errors: *DefinitionError for a wrong definition: its name, its layout, rows in the range of the table or of another definition,
+// more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not pure,
+// as far as sample entities show it; and those of [maintain.With]. If a key function panics, the write of that entity fails.
+func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Table[T], error) {
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return nil, fmt.Errorf("index: Attach: %w", table.ErrorOf(err))
+	}
+	fail := func(d Definition[T], field, reason string) error {
+		return fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: field, Reason: reason})
+	}
+	attached := t
+	before := derived.MaintainersOf[maintainer[T]](t.Engine())
+	for _, d := range definitions {
+		if isNil(d) {
+			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"})
+		}
+		if attached.Engine().Mode.Maintainer(d.Name()) != nil {
+			return nil, fail(d, "name", "is the name of another definition of the table; choose another one")
+		}
+		m, err := d.maintainer(t)
+		if err != nil {
+			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
+		}
+		in := tableOf(m, t)
+		for _, r := range m.Ranges() {
+			if own := t.Engine().Mode.Schema.Rows(); in.Same(t.Engine()) && r.Overlaps(own) {
+				return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, own))
+			}
+			for _, other := range before {
+				if in.Same(tableOf(other, t)) && slices.ContainsFunc(other.Ranges(), r.Overlaps) {
+					return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of %s: give one of the two another name", r, other.Name()))
+				}
+			}
+		}
+		for _, other := range before {
+			for _, c := range other.targetProperties() {
+				if slices.Contains(m.targetProperties(), c) {
+					return nil, fail(d, "prefix", fmt.Sprintf("makes the property %s, as %s does; choose another prefix", c, other.Name()))
+				}
+			}
+		}
+		before = append(before, m)
+		if attached, err = maintain.With(attached, m); err != nil {
+			var limit *table.LimitError
+			if errors.As(err, &limit) {
+				reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)
+				return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: "rows", Reason: reason, Err: err})
+			}
+			return nil, fmt.Errorf("index: Attach %s: definition %s: %w", t.Name(), d.Name(), err)
+		}
+	}
+	return withInline(attached), nil
+}
+
+// tableOf returns the table where the rows of a maintainer of t are.
+func tableOf[T any](m maintainer[T], t *table.Table[T]) *engine.Table {
+	if e, is := m.(ofElsewhere[T]); is {
+		return e.rowsTable().Engine()
+	}
+	return t.Engine()
+}
+
+// isNil reports whether a definition is nil, a nil pointer, or one that no constructor has made.
+func isNil(d any) bool {
+	v := reflect.ValueOf(d)
+	return d == nil || v.Kind() == reflect.Pointer && (v.IsNil() || v.Elem().IsZero())
+}
+
+// readsEntity reports whether a look-up reads the entity that an index row names.
+func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
+
+// readable returns the handle of the table where the rows of a definition are: of ix itself, or of the Lists or Summary that ix is a
+// part of. It fails if the definition cannot be read through t.
+func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.Table[T], err error) {
+	switch {
+	case t.Engine() == nil:
+		return nil, table.ErrorOf(engine.CheckHandle("t", nil))
+	case ix.invalid != nil:
+		return nil, ix.invalid
+	case ix.opt.WriteOnly:
+		return nil, ErrWriteOnly
+	}
+	// An index without rows and an index that is not attached would look the same, and so would an index of the same name.
+	if m := t.Engine().Mode.Maintainer(ix.name); m != nil {
+		if e, is := m.Typed().(ofElsewhere[T]); is && e.Definition() == definition {
+			return e.rowsTable(), nil
+		}
+		if m, is := m.Typed().(derived.Maintainer[T]); is && m.Definition() == definition {
+			return t, nil
+		}
+	}
+	return nil, errNotAttached(ix.name)
+}
+
+func errNotAttached(definition string) error {
+	return &DefinitionError{Definition: definition, Field: "table", Reason: "does not have the definition attached: use the handle that Attach has returned, and the same definition"}
+}
+
+// Handler returns the handler for all definitions of t whose rows are elsewhere ([Elsewhere]), for [eventual.NewWorker]. Workers of
+// a release without one of the definitions leave its effects to other workers. A row of another program under the key of an index
+// row, and a list that is full, make the message poison.
+//
+// Requests of an effect: 1, and 2 for each row that it changes, 10 at a time; the same again if a concurrent worker changes a row
+// meanwhile. The worker takes 4 more.
+func Handler[T any](t *table.Table[T]) eventual.Handler {
+	if t.Engine() == nil {
+		return eventual.Handler{} // which NewWorker refuses
+	}
+	return reconcile.Handler(kindOf(t), t, definitionsElsewhere(t)...)
+}
+
+func definitionsElsewhere[T any](t *table.Table[T]) (all []reconcile.Definition) {
+	for _, m := range derived.MaintainersOf[*elsewhereMaintainer[T]](t.Engine()) {
+		all = append(all, m)
+	}
+	return all
+}
+
+// Ensure creates the tables of the definitions of t whose rows are in other tables, unless they exist. It does not create t itself.
+// 1 request for each table; idempotent. Errors are those of table.Table.Ensure.
+func Ensure[T any](ctx context.Context, t *table.Table[T]) error {
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return fmt.Errorf("index: Ensure: %w", table.ErrorOf(err))
+	}
+	done := map[string]bool{strings.ToLower(t.Name()): true}
+	for _, m := range derived.MaintainersOf[ofElsewhere[T]](t.Engine()) {
+		name := strings.ToLower(m.rowsTable().Name())
+		if done[name] {
+			continue
+		}
+		if err := m.rowsTable().Ensure(ctx); err != nil {
+			return fmt.Errorf("index: Ensure: %w", err)
+		}
+		done[name] = true
+	}
+	return nil
+}
+
+// withInline lets the writes of a handle execute the effects of all definitions elsewhere, if one of them asks for that.
+func withInline[T any](t *table.Table[T]) *table.Table[T] {
+	for _, m := range derived.MaintainersOf[*elsewhereMaintainer[T]](t.Engine()) {
+		if m.option.Inline {
+			out := reconcile.Inline(t.Engine().Mode.Outbox, Handler(t))
+			return t.InMode(func(m *engine.Mode) { m.Outbox = out })
+		}
+	}
+	return t
+}
+
+// Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and for package index/verify.
+type Definition[T any] interface {
+	Name() string
+	maintainer(*table.Table[T]) (maintainer[T], error)
+}
+
+// maintainer writes the rows of a definition.
+type maintainer[T any] interface {
+	derived.Maintainer[T]
+	// targetProperties returns the properties that the definition writes into entities of other types.
+	targetProperties() []string
+}
+
+// untyped returns fields without their type, for engine.Schema.
+func untyped[T any](fields []table.AnyField[T]) []any {
+	all := make([]any, len(fields))
+	for i, f := range fields {
+		all[i] = f
+	}
+	return all
+}
+
+func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &indexMaintainer[T, K]{Index: ix, table: t, schema: t.Engine().Mode.Schema}
+	if ix.invalid != nil {
+		return m, ix.invalid
+	}
+	if t.Engine().Options.OmitOperationID && ix.full() {
+		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "is empty, but with Common.OmitOperationID nothing shows whether a full copy is up to date: set Only to the fields to copy, or set Pointer"}
+	}
+	var err error
+	if m.copied, err = m.schema.Properties(untyped(ix.opt.Only)...); err != nil {
+		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
+	}
+	if err := ix.probe(t, m.copied...); err != nil || ix.opt.Elsewhere == nil {
+		return m, err
+	}
+	e, err := newElsewhere(t, ix, m, copyForm[T, K]{m})
+	if err == nil && ix.isUniqueElsewhere() {
+		return &uniqueElsewhere[T]{e, 2 * ix.maxValues}, nil
+	}
+	return e, err
+}
+
+func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &listsMaintainer[T, K]{Lists: l, tag: tagOf(l.ix.name, t)}
+	if l.ix.invalid != nil {
+		return m, l.ix.invalid
+	}
+	if err := l.ix.probe(t); err != nil || l.ix.opt.Elsewhere == nil {
+		return m, err
+	}
+	return newElsewhere(t, l.ix, m, listForm[T, K]{m})
+}
+
+// unrecordedRows returns the rows that an entity may have although its maintainer state records none: those that follow from the
+// stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and has no
+// rows.
+func unrecordedRows[T any](c *maintain.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
+	return unrecorded(c, len(had) > 0, rows)
+}
+
+func unrecorded[T, R any](c *maintain.Change[T], recorded bool, rows func(*T, keys.Key) ([]R, error)) []R {
+	if recorded || c.Old == nil {
+		return nil
+	}
+	all, err := rows(c.Old, c.Key)
+	if err != nil {
+		return nil // no write can have made a row
+	}
+	return all
+}
+
+// digestOf returns a short text that differs if contents differ. The maintainer state contains the digest of the entity's rows, so
+// that a later write can tell whether they are up to date, also if another program has changed the entity since.
+func digestOf(form string, content *table.Row) string {
+	var all []string
+	for name, v := range content.All() {
+		all = append(all, fmt.Sprintf("%s %s %v", name, content.Type(name), v))
+	}
+	slices.Sort(all)
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s %q", form, all)
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+// The errors to compare with errors.Is.
+var (
+	// ErrTaken: another entity has the value of a unique index, or its details are in the target of this entity's details. The
+	// *table.DerivedError around it contains the owner of the value, unless both entities are in one transaction. Check for it before
+	// table.ErrExists, which the error also is if the service has found the row.
+	ErrTaken = errors.New("the value is taken")
+	// ErrSeveral: several entities have the value that a look-up for one entity was given. Use List.
+	ErrSeveral = errors.New("several entities have the value; use List")
+	// ErrWriteOnly: the index is being filled, and look-ups are not allowed yet. See Options.WriteOnly.
+	ErrWriteOnly = errors.New("the index is being filled (Options.WriteOnly); look-ups are not allowed yet")
+	// ErrRanged: the client's signature is for a range of keys. A write fails with ErrRanged if it has to read the other entities of a
+	// partition, or to know that a row does not exist, and the signature is for a range of rows.
+	ErrRanged = table.ErrRanged
+	// ErrForeignRow: a row of another type, definition or program has the key of an index row, list or summary. The row is neither
+	// replaced nor deleted. A write that would need the key fails with this error (of a unique index with ErrTaken), and so does a
+	// read of the one list or summary with the key. The *table.DerivedError around it contains the key.
+	ErrForeignRow = table.ErrForeignRow
+	// ErrUnknownIndex: the entity is in an index that this handle lacks, so that a write would leave its index rows behind. Exception:
+	// a handle without any definitions and with table.Options.BlindWrites does not check in writes by key.
+	ErrUnknownIndex = table.ErrUnknownMaintainer
+	// ErrNoTarget: the entity that is to hold details does not exist. Insert it first; see [Details].
+	ErrNoTarget = errors.New("the entity that is to hold the details does not exist; insert it first")
+	// ErrOverflow: a sum of a [Summary] has more than 64 bits.
+	ErrOverflow = errors.New("a sum has more than 64 bits")
+)
+
+// repairable adds the way out to the error of a row that cannot be read.
+func repairable(err error) error {
+	return fmt.Errorf("%w; verify.Run with Repair writes the row again", err)
 }

@@ -1,9 +1,18 @@
 package index
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -59,3 +68,273 @@ func (d *Details[T]) fail(field, reason string) {
 
 // Name returns the name of the definition.
 func (d *Details[T]) Name() string { return d.name }
+
+// detailsMaintainer writes the details of a Details.
+type detailsMaintainer[T any] struct {
+	*Details[T]
+	schema engine.Schema
+	copied []string // the properties that are copied
+	tag    tag
+	mode   derived.RepairMode
+}
+
+func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &detailsMaintainer[T]{Details: d, schema: t.Engine().Mode.Schema, tag: tagOf(d.name, t)}
+	if d.invalid != nil {
+		return m, d.invalid
+	}
+	var err error
+	if m.copied, err = m.schema.Properties(untyped(d.fields)...); err != nil {
+		return m, &DefinitionError{Definition: d.name, Field: "fields", Reason: err.Error(), Err: err}
+	}
+	for _, name := range append([]string{"RowKey"}, m.copied...) {
+		if err := new(table.Row).Set(d.prefix+name, ""); err != nil {
+			return m, &DefinitionError{Definition: d.name, Field: "prefix", Reason: err.Error(), Err: err}
+		}
+	}
+	if len(m.copied) == 0 {
+		return m, &DefinitionError{Definition: d.name, Field: "fields", Reason: "are all part of the key, which is always copied; add another field"}
+	}
+	return m, probeFunction(func(v *T) error { _, err := m.targetOf(v); return err })
+}
+
+// MaxRows counts the target that loses the details and the target that gets them.
+func (m *detailsMaintainer[T]) MaxRows() int { return 2 }
+
+func (m *detailsMaintainer[T]) Ranges() []keys.Range { return nil }
+
+func (m *detailsMaintainer[T]) Owns(row *table.Row) bool { return m.tag.in(row) }
+
+func (m *detailsMaintainer[T]) targetProperties() []string {
+	all := []string{m.prefix + "RowKey"}
+	for _, name := range m.copied {
+		all = append(all, m.prefix+name)
+	}
+	return all
+}
+
+func (m *detailsMaintainer[T]) Definition() any { return m.Details }
+
+func (m *detailsMaintainer[T]) RowsPerWrite() int { return 0 }
+
+func (m *detailsMaintainer[T]) InRepairMode(mode derived.RepairMode) maintain.Maintainer[T] {
+	c := *m
+	c.mode = mode
+	return &c
+}
+
+// targetOf returns the RowKey of the target of an entity, "" if it has none.
+func (m *detailsMaintainer[T]) targetOf(v *T) (string, error) {
+	if v == nil {
+		return "", nil
+	}
+	type result struct {
+		e  keys.Enc
+		in bool
+	}
+	of := func(v *T) result { e, in := m.target(v); return result{e, in} }
+	r, err := callUser(m.name, "target", of, v)
+	if err != nil || !r.in {
+		return "", err
+	}
+	rk, err := r.e.Result()
+	if err != nil {
+		return "", fmt.Errorf("index %s: %w", m.name, err)
+	}
+	if again, err := callUser(m.name, "target", of, v); err != nil || again != r {
+		return "", &DefinitionError{Definition: m.name, Field: "target", Reason: fmt.Sprintf("is not pure: for one entity it returned %v, and then %v", r.e, again.e)}
+	}
+	return rk, nil
+}
+
+// targetsOf returns targetOf as a list.
+func (m *detailsMaintainer[T]) targetsOf(v *T, _ keys.Key) ([]string, error) {
+	rk, err := m.targetOf(v)
+	if rk == "" {
+		return nil, err
+	}
+	return []string{rk}, err
+}
+
+func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+	want, err := m.targetOf(c.New)
+	if err != nil {
+		return err
+	}
+	had, content := derived.SplitState(c.State())
+	if m.mode.ReleaseOnly && !slices.Contains(had, want) {
+		want = ""
+	}
+	for _, rk := range slices.Concat(had, unrecordedRows(c, had, m.targetsOf)) {
+		if rk != want {
+			if err := m.setDetails(ctx, p, c.Key, rk, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if want == "" {
+		return nil
+	}
+	row, err := c.Row()
+	if err != nil {
+		return err
+	}
+	row = m.upgraded(row)
+	digest := m.contentState(row)
+	c.SetState(want, digest)
+	old, err := c.OldRow()
+	if err != nil {
+		return err
+	}
+	old = m.upgraded(old)
+	if slices.Contains(had, want) && slices.Equal(content, []string{digest}) && old != nil && old.Engine().Project(m.copied...).Same(row.Engine().Project(m.copied...)) && !m.mode.Rewrite {
+		return nil
+	}
+	return m.setDetails(ctx, p, c.Key, want, row)
+}
+
+// upgraded returns a row of an older version as one of the schema's version, nil for nil: a reader of details cannot upgrade them.
+func (m *detailsMaintainer[T]) upgraded(row *table.Row) *table.Row {
+	if row == nil {
+		return nil
+	}
+	return table.RowOf(m.schema.Upgraded(row.Engine()))
+}
+
+// contentState returns what the maintainer state contains behind the RowKey of the target: a digest of the details.
+func (m *detailsMaintainer[T]) contentState(row *table.Row) string {
+	return "/" + digestOf(m.prefix+" "+projectionID(m.copied), derived.Project(row, m.copied...))
+}
+
+// setDetails writes an entity's details into a target, or deletes them there if from is nil.
+func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *maintain.Plan, entity keys.Key, target string, from *table.Row) error {
+	k := keys.Stored(entity.PartitionKey(), target)
+	row, err := p.Load(ctx, k.Row())
+	switch {
+	case err != nil:
+		return err
+	case row == nil && from == nil:
+		return nil
+	case row == nil:
+		return fmt.Errorf("%w: %v", ErrNoTarget, k)
+	}
+	if _, isCopy := row.Engine().Primary(); isCopy || row.Engine().Owner() != "" {
+		if from == nil {
+			return nil
+		}
+		return &table.ValueError{Field: "target", Reason: fmt.Sprintf("returns the key of a derived row, %v; it must return the key of an entity", k)}
+	}
+	owner, err := m.sourceOf(row)
+	if err != nil && !m.mode.Active {
+		return repairable(err)
+	}
+	switch {
+	case from == nil && owner != entity.RowKey() && (owner != derived.NoEntity || !m.Owns(row)):
+		return nil // the target holds the details of another entity by now
+	case from != nil && owner != derived.NoEntity && !m.Owns(row) && !m.schema.Rows().Contains(owner):
+		return m.foreignDetails(k) // details of another type
+	case from != nil && owner != "" && owner != entity.RowKey():
+		// The target names another entity. That counts only if that entity exists and its maintainer state records the target: another
+		// program may have restored or copied the target.
+		theirs, err := p.Entity(ctx, keys.Stored(entity.PartitionKey(), owner).Row())
+		switch {
+		case err != nil:
+			return err
+		case theirs != nil && !m.Owns(row) && (!m.schema.Mine(theirs.Engine()) || recordsDetails(row, theirs)):
+			return m.foreignDetails(k) // details of another type in the same range, or of another definition
+		case theirs != nil && slices.Contains(theirs.Engine().MaintainerState(m.name), target):
+			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Stored(entity.PartitionKey(), owner), Err: ErrTaken}
+		}
+	}
+	if err := m.setColumns(row, entity.RowKey(), from); err != nil {
+		return err
+	}
+	if err := p.Put(row); from != nil || !errors.Is(err, table.ErrUnknownMaintainer) {
+		return err
+	}
+	return nil // the target has derived rows by now, so that it cannot be written here; verify.Run reports the details
+}
+
+// foreignDetails returns the error of a target that holds foreign details. Its advice is not that of a foreign row, because the
+// target is an entity, which must not be deleted.
+func (m *detailsMaintainer[T]) foreignDetails(k keys.Key) error {
+	err := fmt.Errorf("%w: the target holds details of another definition under the prefix %q; choose another prefix", ErrForeignRow, m.prefix)
+	return &table.DerivedError{Maintainer: m.name, Key: k, Err: err}
+}
+
+// recordsDetails reports whether the maintainer state of an entity records that its details are in a target, for one of the
+// target's tags.
+func recordsDetails(target, entity *table.Row) bool {
+	return slices.ContainsFunc(target.Engine().Tags(), func(tag string) bool {
+		name, _, _ := strings.Cut(tag, ":")
+		return slices.Contains(entity.Engine().MaintainerState(name), target.Key.RowKey())
+	})
+}
+
+// sourceOf returns the RowKey of the entity whose details a target holds. Errors: *table.DecodeError.
+func (m *detailsMaintainer[T]) sourceOf(row *table.Row) (string, error) {
+	return stored.Text(row, m.prefix+"RowKey")
+}
+
+// setColumns writes the details of an entity into a row, or deletes all details if from is nil.
+func (m *detailsMaintainer[T]) setColumns(row *table.Row, owner string, from *table.Row) error {
+	for _, name := range m.copied {
+		var v any
+		if from != nil {
+			v, _ = from.Get(name)
+		}
+		if err := row.Set(m.prefix+name, v); err != nil {
+			return err
+		}
+	}
+	if m.tag.set(row, from == nil); from == nil {
+		row.Delete(m.prefix + "RowKey")
+		return nil
+	}
+	return row.Set(m.prefix+"RowKey", owner)
+}
+
+// The methods of derived.PerEntity and derived.Searched.
+
+func (m *detailsMaintainer[T]) WantedRows(e *table.Entity[T]) ([]string, error) {
+	return m.targetsOf(&e.Value, e.Key)
+}
+
+func (m *detailsMaintainer[T]) EntitiesIn(row *table.Row) []string {
+	if m.Owns(row) {
+		source, _ := m.sourceOf(row) // NoEntity if another program has deleted the property, or changed its type
+		return []string{source}
+	}
+	return nil
+}
+
+// Condition selects the entities that hold details of any definition.
+func (m *detailsMaintainer[T]) Condition() table.Cond[table.Row] {
+	tags := table.PropertyOf[string](reserved.Owner)
+	return table.And(tags.Ge("/0"), tags.Lt("0")) // the owners of lists and summaries begin with //, which sorts before /0
+}
+
+func (m *detailsMaintainer[T]) Content(row *table.Row) *table.Row {
+	p := &table.Row{Key: row.Key}
+	for name, v := range row.All() {
+		if rest, ok := strings.CutPrefix(name, m.prefix); ok && (rest == "RowKey" || slices.Contains(m.copied, rest)) {
+			_ = p.Set(name, v) // a stored property is valid
+		}
+	}
+	return p
+}
+
+func (m *detailsMaintainer[T]) WantedContent(entity *table.Row) *table.Row {
+	p := &table.Row{Key: entity.Key}
+	_ = m.setColumns(p, entity.Key.RowKey(), m.upgraded(entity))
+	m.tag.set(p, true) // EntitiesIn compares the tag
+	return p
+}
+
+func (m *detailsMaintainer[T]) Shared() bool { return false }
+func (m *detailsMaintainer[T]) Unique() bool { return false } // the target names one entity, which setDetails compares
+
+func (m *detailsMaintainer[T]) Without(row *table.Row, _ ...string) (*table.Row, error) {
+	r := row.At(row.Key)
+	return r, m.setColumns(r, derived.NoEntity, nil)
+}

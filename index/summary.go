@@ -1,9 +1,18 @@
 package index
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -114,3 +123,331 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 
 // Name returns the name of the definition.
 func (s *Summary[T, K]) Name() string { return s.ix.name }
+
+// Stat is the statistics of a measure in a group. If Count is 0, so are Min and Max.
+type Stat struct {
+	Count, Sum, Min, Max int64
+
+	// Approximate reports that Min and Max are approximate bounds: all entities are between them, but perhaps none has them. Causes
+	// are a group of more than 1,000 entities, Measure.ApproximateBounds, and a repair by verify.Run that changes many entities of the
+	// group. If the repair was interrupted, the bounds stay approximate until the group changes or verify.Run runs again.
+	Approximate bool
+}
+
+// Group is a summary of the entities that have a value: their number, and the statistics of their measures.
+type Group[K any] struct {
+	Value    K // the value given to Get; in All, the value as the layout decodes it, such as folded text
+	Count    int64
+	Measures map[string]Stat
+}
+
+// Get returns the summary of the entities that have the value k in a partition. If there are none, its Count is 0. Errors:
+// ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a handle that the
+// summary is not attached to; *table.DecodeError for a row that another program has stored with other types; those of
+// table.Table.GetRow. 1 request.
+func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (g *Group[K], err error) {
+	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
+	if _, err := s.ix.readable(t, s); err != nil {
+		return fail(err)
+	}
+	at, err := s.ix.uniqueKey(t, partition, k)
+	if err != nil {
+		return fail(err)
+	}
+	ctx, end := t.Engine().Span(ctx, "Get")
+	defer func() { end(err) }()
+	row, err := t.GetRow(ctx, at)
+	if errors.Is(err, table.ErrNotFound) {
+		return &Group[K]{Value: k, Measures: map[string]Stat{}}, nil
+	} else if err != nil {
+		return fail(err)
+	}
+	if !tagOf(summaryTag+s.ix.name, t).matches(row.Engine().Owner()) {
+		return fail(derived.ForeignRow(s.ix.name, at)) // the entities of the group may not be counted in any row
+	}
+	if g, err = s.group(row, k); err != nil {
+		return fail(err)
+	}
+	return g, nil
+}
+
+// All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request for
+// each 1,000. Errors are those of table.Table.List, a *keys.KeyError if the layout cannot decode a value, and a *table.DecodeError for
+// a row that another program has stored with other types.
+func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
+	return func(yield func(*Group[K], error) bool) {
+		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
+		if _, err := s.ix.readable(t, s); err != nil {
+			fail(err)
+			return
+		}
+		mine := tagOf(summaryTag+s.ix.name, t)
+		for row, err := range t.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
+			var k K
+			var g *Group[K]
+			if err == nil {
+				err = ownerError(row)
+			}
+			if err == nil {
+				if !mine.matches(row.Engine().Owner()) {
+					continue
+				}
+				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))
+			}
+			if err == nil {
+				g, err = s.group(row, k)
+			}
+			if err != nil {
+				fail(err)
+				return
+			}
+			if g.Count > 0 && !yield(g, nil) { // a repair is about to count an empty group
+				return
+			}
+		}
+	}
+}
+
+// group returns the group that a row contains.
+func (s *Summary[T, K]) group(row *table.Row, k K) (*Group[K], error) {
+	t, err := s.read(row)
+	if err != nil {
+		return nil, repairable(err)
+	}
+	g := &Group[K]{Value: k, Count: t.count, Measures: map[string]Stat{}}
+	for i, m := range s.measures {
+		st := &t.stats[i]
+		g.Measures[m.Name] = Stat{st.count, st.sum.Int64(), st.min, st.max, st.approximate}
+	}
+	return g, nil
+}
+
+// maxExactGroup is the most entities of a group with exact bounds, unless a measure says otherwise: one page of a list.
+const maxExactGroup = 1000
+
+// approximate reports for each measure whether its bounds may be approximate in a group of so many entities. In a repair all may
+// be.
+func (s *Summary[T, K]) approximate(count int64, repairing bool) []bool {
+	all := make([]bool, len(s.measures))
+	for i, m := range s.measures {
+		all[i] = m.ApproximateBounds || repairing || count > maxExactGroup && !m.Exact
+	}
+	return all
+}
+
+// totalOf reads a row, nil for none. valid is false if the row is not as a summary writes it.
+func (s *Summary[T, K]) totalOf(row *table.Row) (t total, valid bool) {
+	if row == nil {
+		return total{stats: make([]stat, len(s.measures))}, false
+	}
+	t, err := s.read(row)
+	return t, err == nil && t.count > 0
+}
+
+// read reads a row. The row of an empty group has no measures. Errors: *table.DecodeError for the first property that is not as a
+// summary writes it.
+func (s *Summary[T, K]) read(row *table.Row) (t total, err error) {
+	t.stats = make([]stat, len(s.measures))
+	get := func(name string) int64 {
+		n, wrong := stored.Whole(row, name)
+		err = cmp.Or(err, wrong)
+		return n
+	}
+	if t.count = get("Count"); t.count == 0 {
+		return t, err
+	}
+	for i, m := range s.measures {
+		st := &t.stats[i]
+		st.count, st.min, st.max = get(m.Name+"Count"), get(m.Name+"Min"), get(m.Name+"Max")
+		st.minCount, st.maxCount = get(m.Name+"MinCount"), get(m.Name+"MaxCount")
+		st.sum.SetInt64(get(m.Name + "Sum"))
+		approximate, wrong := stored.Bool(row, m.Name+"Loose")
+		st.approximate, err = approximate, cmp.Or(err, wrong)
+	}
+	return t, err
+}
+
+// total is the sum of the contributions of a group.
+type total struct {
+	count int64
+	stats []stat
+}
+
+type stat struct {
+	count, min, max    int64
+	minCount, maxCount int64   // how many entities have min, and max; 0 if perhaps none
+	sum                big.Int // may exceed 64 bits while entities are added up
+	approximate        bool    // min and max are bounds
+}
+
+// apply subtracts a former contribution of an entity and adds its new one; nil for none. It reports whether the total is known
+// afterwards: it is not if the last entity with an extreme has left, unless bounds may be approximate, or if the total was wrong
+// before.
+func (t *total) apply(less, more *contribution, approximate []bool) (known bool) {
+	known = true
+	if less != nil {
+		t.count--
+	}
+	if more != nil {
+		t.count++
+	}
+	value := func(c *contribution, i int) *int64 {
+		if c == nil {
+			return nil
+		}
+		return c.values[i]
+	}
+	for i := range t.stats {
+		may := approximate != nil && approximate[i]
+		known = t.stats[i].apply(value(less, i), value(more, i)) && known && (may || !t.stats[i].approximate)
+	}
+	return known && t.count >= 0
+}
+
+func (s *stat) apply(less, more *int64) (known bool) {
+	if less != nil && more != nil && *less == *more {
+		return true
+	}
+	// The new value is added first, because it may be the extreme that the former value was.
+	if more != nil {
+		s.add(*more)
+	}
+	return less == nil || s.remove(*less)
+}
+
+func (s *stat) add(v int64) {
+	if s.count == 0 {
+		*s = stat{min: v, max: v}
+	}
+	s.count++
+	s.sum.Add(&s.sum, big.NewInt(v))
+	switch {
+	case v < s.min:
+		s.min, s.minCount = v, 1
+	case v == s.min:
+		s.minCount++
+	}
+	switch {
+	case v > s.max:
+		s.max, s.maxCount = v, 1
+	case v == s.max:
+		s.maxCount++
+	}
+}
+
+// remove reports whether the total is known afterwards: it is not if it was wrong before. If perhaps no entity has an extreme any
+// more, the bounds become approximate.
+func (s *stat) remove(v int64) (known bool) {
+	if s.count < 1 || v < s.min || v > s.max {
+		return false
+	}
+	s.count--
+	s.sum.Sub(&s.sum, big.NewInt(v))
+	if s.count == 0 {
+		valid := s.sum.Sign() == 0
+		*s = stat{}
+		return valid
+	}
+	if last := s.sum.Int64(); s.count == 1 && s.sum.IsInt64() && s.min <= last && last <= s.max {
+		s.min, s.max, s.minCount, s.maxCount, s.approximate = last, last, 1, 1, false
+		return true
+	}
+	left := func(n *int64) bool { // reports whether another entity has the extreme
+		if *n > 0 {
+			*n--
+		}
+		return *n > 0
+	}
+	if v == s.min && !left(&s.minCount) || v == s.max && !left(&s.maxCount) {
+		s.approximate = true
+	}
+	return true
+}
+
+// matches reports whether a total equals the exact one, except for the bounds of measures that may be approximate.
+func (t *total) matches(exact *total, approximate []bool) bool {
+	if t.count != exact.count {
+		return false
+	}
+	for i := range t.stats {
+		a, b := &t.stats[i], &exact.stats[i]
+		if a.approximate && !approximate[i] {
+			return false
+		}
+		same := a.count == b.count && a.sum.Cmp(&b.sum) == 0
+		within := a.min <= b.min && b.max <= a.max
+		if !same || !within || !a.approximate && (a.min != b.min || a.max != b.max || a.minCount != b.minCount || a.maxCount != b.maxCount) {
+			return false
+		}
+	}
+	return true
+}
+
+// contribution is what one entity adds to its group. The zero value is that of an entity in no group.
+type contribution struct {
+	group  string   // its RowKey
+	values []*int64 // of the measures; nil for a measure that the entity lacks
+}
+
+// contributionOf returns what an entity should contribute.
+func (s *Summary[T, K]) contributionOf(v *T, k keys.Key) (contribution, error) {
+	rows, err := s.ix.rowKeys(v, k)
+	if err != nil || len(rows) == 0 {
+		return contribution{}, err
+	}
+	c := contribution{group: rows[0], values: make([]*int64, len(s.measures))}
+	for i, m := range s.measures {
+		type result struct {
+			v  int64
+			ok bool
+		}
+		of := func(v *T) result { n, ok := m.Of(v); return result{n, ok} }
+		r, err := callUser(s.ix.name, "measure "+m.Name, of, v)
+		if err != nil {
+			return c, err
+		}
+		if again, err := callUser(s.ix.name, "measure "+m.Name, of, v); err != nil || again != r {
+			return c, &DefinitionError{Definition: s.ix.name, Field: "measure " + m.Name, Reason: "is not pure: it returned different values for one entity"}
+		}
+		if r.ok {
+			c.values[i] = &r.v
+		}
+	}
+	return c, nil
+}
+
+// stateOf returns the maintainer state for a contribution: the RowKey of the group, and each measure with its name.
+func (s *Summary[T, K]) stateOf(c contribution) []string {
+	if c.group == "" {
+		return nil
+	}
+	texts := []string{c.group}
+	for i, m := range s.measures {
+		text := "/" + m.Name + "="
+		if v := c.values[i]; v != nil {
+			text += strconv.FormatInt(*v, 10)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// contributionIn reads the contribution from maintainer state that stateOf has made, perhaps in an earlier release: measures that
+// were added since are nil, and measures that were removed are left out, as they are when a group is counted.
+func (s *Summary[T, K]) contributionIn(texts []string) contribution {
+	rows, measures := derived.SplitState(texts)
+	if len(rows) == 0 {
+		return contribution{}
+	}
+	c := contribution{group: rows[0], values: make([]*int64, len(s.measures))}
+	for _, text := range measures {
+		name, number, _ := strings.Cut(strings.TrimPrefix(text, "/"), "=")
+		v, err := strconv.ParseInt(number, 10, 64)
+		for i, m := range s.measures {
+			if m.Name == name && err == nil {
+				c.values[i] = &v
+			}
+		}
+	}
+	return c
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"strings"
 	"unicode/utf8"
@@ -215,4 +216,90 @@ func (k Key) String() string {
 	}
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 	return "(" + quote(k.pk) + "," + quote(k.rk) + ")"
+}
+
+// Spread encodes a value as the number of a bucket, 0 to n-1, padded to the width of n-1. The number is a hash (FNV-1a) of the
+// encoding by p: a value is always in the same bucket, and many values spread evenly, so that no partition gets hot. To visit all
+// buckets, build the same keys with Digits[int] of that width. n is 2 to 10,000. Changing n moves existing values. A value cannot
+// be decoded from its bucket, so that a two-way binding is an error.
+func Spread[A any](p Part[A], n int) Part[A] {
+	name := fmt.Sprintf("spread(%s, %d)", p.name, n)
+	if p.err = p.check(); p.err != nil {
+		return p
+	}
+	if n < 2 || n > 10_000 {
+		return brokenPart[A](name, "must have 2 to 10,000 buckets")
+	}
+	width := len(fmt.Sprint(n - 1))
+	lossy := "a value cannot be decoded from its bucket"
+	return Part[A]{
+		name: name, width: width, alphabet: sameAlphabet(decimal), lossy: lossy,
+		append: func(dst []byte, a A) ([]byte, error) {
+			b, err := p.append(nil, a)
+			if err != nil {
+				return dst, err
+			}
+			h := fnv.New64a()
+			h.Write(b)
+			return appendPadded(dst, h.Sum64()%uint64(n), width)
+		},
+		parse: func(s string) (a A, err error) { return a, &KeyError{Value: s, Reason: lossy} },
+	}
+}
+
+// KeyError reports a value that cannot be encoded as a key, or a key that cannot be decoded. No request is sent with such a key.
+type KeyError struct {
+	Key    string // PartitionKey or RowKey; empty if unknown
+	Part   string // the part of the layout, such as "part 2, digits(4)"; empty for a key without a layout
+	Value  string // the value or the key; Error truncates it to 64 bytes
+	Reason string // the violated rule, as a predicate such as "is negative"
+	Length int    // the length, if Limit is set
+	Limit  int    // the maximum length, if the rule is about the length
+}
+
+func (e *KeyError) Error() string {
+	var b strings.Builder
+	b.WriteString("keys: ")
+	if e.Key != "" {
+		b.WriteString(e.Key + ": ")
+	}
+	if e.Part != "" {
+		b.WriteString(e.Part + ": ")
+	}
+	if e.Value != "" {
+		fmt.Fprintf(&b, "%q ", shorten(e.Value))
+	} else if e.Part == "" {
+		b.WriteString("key ")
+	}
+	b.WriteString(e.Reason)
+	if e.Limit > 0 {
+		fmt.Fprintf(&b, " (%d, at most %d)", e.Length, e.Limit)
+	}
+	return b.String()
+}
+
+func shorten(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for n > most-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// ofKey adds the name of the key to a KeyError.
+func ofKey(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var ke *KeyError
+	if !errors.As(err, &ke) {
+		return err
+	}
+	c := *ke
+	c.Key = key
+	return &c
 }

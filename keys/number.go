@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
 )
 
 // Integer is any integer type, including defined types.
@@ -171,4 +174,219 @@ func Bool() Part[bool] {
 			}
 			return n == 1, nil
 		}).withName("bool")
+}
+
+// Compare compares two encoded keys by their UTF-16 code units, as the service does, and returns -1, 0 or 1. The order is that of
+// Go's strings, except that characters beyond U+FFFF sort below U+E000 to U+FFFF.
+func Compare(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	for n > 0 && n < len(a) && !utf8.RuneStart(a[n]) {
+		n-- // to the beginning of the first different character
+	}
+	x, _ := utf8.DecodeRuneInString(a[n:])
+	y, _ := utf8.DecodeRuneInString(b[n:])
+	if beyond := x > 0xffff; beyond != (y > 0xffff) && min(x, y) >= 0xe000 && len(a) > n && len(b) > n {
+		if beyond {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+// previousChar returns the character that sorts directly before c, by UTF-16 code units. ok is false for the first character of
+// keys.
+func previousChar(c rune) (before rune, ok bool) {
+	switch {
+	case c <= ' ':
+		return 0, false
+	case c == 0x10000:
+		return 0xd7ff, true
+	case c == 0xe000:
+		return 0x10ffff, true
+	}
+	return c - 1, true
+}
+
+// lastUnit is the last character in the service's order.
+const lastUnit = "\uffff"
+
+// MaxTicks is 9999-12-31T23:59:59.9999999Z in .NET ticks.
+const MaxTicks int64 = 3155378975999999999
+
+// unixTicks is 1970-01-01 in .NET ticks.
+const unixTicks int64 = 621355968000000000
+
+// Ticks returns t in .NET ticks: units of 100 ns since 0001-01-01T00:00:00Z, rounded down. A time outside the years 1 to 9999 is a
+// *KeyError.
+func Ticks(t time.Time) (int64, error) {
+	if u := t.UTC(); u.Year() < 1 || u.Year() > 9999 {
+		return 0, &KeyError{Value: u.Format(time.RFC3339), Reason: "is outside the years 1 to 9999"}
+	}
+	return t.Unix()*1e7 + unixTicks + int64(t.Nanosecond())/100, nil
+}
+
+// InvertedTicks returns the ticks from t to the end of the year 9999: a later time has a smaller number. A time outside the years 1
+// to 9999 is a *KeyError.
+func InvertedTicks(t time.Time) (int64, error) {
+	n, err := Ticks(t)
+	return MaxTicks - n, err
+}
+
+// FromTicks is the inverse of Ticks, in UTC. A number outside 0 to MaxTicks is a *KeyError.
+func FromTicks(n int64) (time.Time, error) {
+	if n < 0 || n > MaxTicks {
+		return time.Time{}, &KeyError{Value: fmt.Sprint(n), Reason: "is outside the ticks of the years 1 to 9999"}
+	}
+	n -= unixTicks
+	return time.Unix(n/1e7, n%1e7*100).UTC(), nil
+}
+
+// FromInvertedTicks is the inverse of InvertedTicks, in UTC. A number outside 0 to MaxTicks is a *KeyError.
+func FromInvertedTicks(n int64) (time.Time, error) { return FromTicks(MaxTicks - n) }
+
+// Time encodes a time as 19 digits of .NET ticks, oldest first. It truncates to 100 ns and decodes times in UTC. For newest
+// first, as in the design guide's log tail pattern, use Desc(Time()): the digits are then DateTime.MaxValue.Ticks - t.Ticks.
+func Time() Part[time.Time] {
+	p := ticksPart("time", Ticks, FromTicks)
+	p.inverse = func() Part[time.Time] {
+		d := ticksPart("desc(time)", InvertedTicks, FromInvertedTicks)
+		d.desc, d.inverse = true, Time
+		return d
+	}
+	return p
+}
+
+func ticksPart(name string, to func(time.Time) (int64, error), from func(int64) (time.Time, error)) Part[time.Time] {
+	const width = 19
+	return Part[time.Time]{
+		name: name, width: width, alphabet: sameAlphabet(decimal),
+		append: func(dst []byte, t time.Time) ([]byte, error) {
+			n, err := to(t)
+			if err != nil {
+				return dst, err
+			}
+			return appendPadded(dst, uint64(n), width)
+		},
+		parse: func(s string) (time.Time, error) {
+			n, err := parseDigits(s)
+			if err != nil || n > uint64(MaxTicks) {
+				return time.Time{}, &KeyError{Value: s, Reason: "is not a number of ticks of the years 1 to 9999"}
+			}
+			return from(int64(n))
+		},
+	}
+}
+
+// Date encodes a day: 2014-07-31. A time other than midnight in UTC is an error, since its time of day would be lost;
+// t.UTC().Truncate(24*time.Hour) is midnight.
+func Date() Part[time.Time] {
+	return Part[time.Time]{
+		name: "date", width: len(time.DateOnly),
+		alphabet: func(i int) string {
+			if i == 4 || i == 7 {
+				return "-"
+			}
+			return decimal
+		},
+		append: func(dst []byte, t time.Time) ([]byte, error) {
+			u := t.UTC()
+			if _, err := Ticks(u); err != nil {
+				return dst, err
+			}
+			if !u.Equal(time.Date(u.Year(), u.Month(), u.Day(), 0, 0, 0, 0, time.UTC)) {
+				return dst, &KeyError{Value: u.Format(time.RFC3339Nano), Reason: "is not midnight in UTC, and Date would lose its time of day"}
+			}
+			return u.AppendFormat(dst, time.DateOnly), nil
+		},
+		parse: func(s string) (time.Time, error) {
+			t, err := time.Parse(time.DateOnly, s)
+			if err != nil || t.Year() < 1 {
+				return time.Time{}, &KeyError{Value: s, Reason: "is not a date such as 2014-07-31"}
+			}
+			return t, nil
+		},
+	}
+}
+
+const hexDigits = "0123456789abcdef"
+
+// Bytes encodes a binary value as lower-case hexadecimal digits, which sort as the bytes do.
+func Bytes() Part[[]byte] {
+	return Part[[]byte]{
+		name: "bytes", end: "!", prefixes: true,
+		append: func(dst []byte, v []byte) ([]byte, error) {
+			for _, c := range v {
+				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+			}
+			return dst, nil
+		},
+		parse: func(s string) ([]byte, error) {
+			fail := &KeyError{Value: s, Reason: "does not consist of pairs of lower-case hexadecimal digits"}
+			if len(s)%2 != 0 {
+				return nil, fail
+			}
+			b := make([]byte, 0, len(s)/2)
+			for i := 0; i < len(s); i += 2 {
+				hi, ok1 := hexValue(s[i])
+				lo, ok2 := hexValue(s[i+1])
+				if !ok1 || !ok2 {
+					return nil, fail
+				}
+				b = append(b, hi<<4|lo)
+			}
+			return b, nil
+		},
+	}
+}
+
+// UUID encodes a UUID of any type over [16]byte as 36 characters in lower case, which sort as its bytes do.
+func UUID[U ~[16]byte]() Part[U] {
+	dash := func(i int) bool { return i == 8 || i == 13 || i == 18 || i == 23 }
+	return Part[U]{
+		name: "uuid", width: 36,
+		alphabet: func(i int) string {
+			if dash(i) {
+				return "-"
+			}
+			return hexDigits
+		},
+		append: func(dst []byte, v U) ([]byte, error) {
+			for i, c := range v {
+				if i == 4 || i == 6 || i == 8 || i == 10 {
+					dst = append(dst, '-')
+				}
+				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+			}
+			return dst, nil
+		},
+		parse: func(s string) (u U, err error) {
+			n := 0
+			for i := range len(s) {
+				if dash(i) && s[i] == '-' {
+					continue
+				}
+				h, ok := hexValue(s[i])
+				if !ok || dash(i) {
+					return u, &KeyError{Value: s, Reason: "is not a UUID in lower case"}
+				}
+				u[n/2] = u[n/2]<<4 | h
+				n++
+			}
+			return u, nil
+		},
+	}
+}
+
+func hexValue(c byte) (byte, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0', true
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10, true
+	}
+	return 0, false
 }

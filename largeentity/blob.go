@@ -6,8 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -138,4 +144,117 @@ func (b *Blob) SetPropertyValues(values []any) error {
 	}
 	*b = read
 	return nil
+}
+
+// name is the name of a blob: staff/Sales/01KAJ5ZVW0ABCDEFGHJKMNPQRS. It consists of the table, the PartitionKey of the entity, and an
+// ID, which begins with the time of the upload. The blobs of a partition are listed in the order of their IDs, and so are their
+// rows, so that a sweep merges the two lists.
+type name struct{ table, partition, id string }
+
+func (n name) String() string { return n.table + "/" + blobs.Escape(n.partition) + "/" + n.id }
+
+// uploaded returns the time at which the upload began, by the clock of its program.
+func (n name) uploaded() time.Time {
+	t, _ := engine.TimeOf(n.id) // parseName has checked the ID
+	return t
+}
+
+// parseName returns the name of a blob. ok reports whether the text is a name that String returns.
+func parseName(text string) (n name, ok bool) {
+	parts := strings.Split(text, "/")
+	if len(parts) != 3 || blobs.NameLength(text) > blobs.MaxName {
+		return name{}, false
+	}
+	n = name{table: parts[0], id: parts[2]}
+	if n.partition, ok = blobs.Unescape(parts[1]); !ok || n.table != strings.ToLower(n.table) || engine.CheckTableName(n.table) != nil || n.String() != text {
+		return name{}, false
+	}
+	_, err := engine.TimeOf(n.id)
+	return n, err == nil
+}
+
+// newName returns a name for a blob that is uploaded now.
+func (o *Options) newName(tableName, partition string) (name, error) {
+	id := o.NewID()
+	if !engine.IsID(id) {
+		return name{}, &table.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+	}
+	n := name{tableName, partition, engine.IDTime(o.Now()) + id}
+	if l := blobs.NameLength(n.String()); l > blobs.MaxName {
+		return name{}, &table.LimitError{Field: "PartitionKey", Limit: "characters of the name of a blob, with the table and the ID", Got: l, Max: blobs.MaxName}
+	}
+	return n, nil
+}
+
+// linkable returns the time until which a blob can be stored in an entity, and unlinkable the time from which on no request that stores
+// it can arrive any more.
+func (o *Options) linkable(n name) time.Time   { return n.uploaded().Add(o.Grace / 2) }
+func (o *Options) unlinkable(n name) time.Time { return n.uploaded().Add(o.Grace) }
+
+// The state of a blob, in its row. A blob has a row in the partition of its entity from the write on that stores the link.
+const (
+	live      = "live"      // an entity links it
+	unlinked  = "unlinked"  // it was replaced, or its entity was deleted
+	moved     = "moved"     // its entity is in the destination of package archive
+	condemned = "condemned" // Sweep has found it without a row
+)
+
+// blobRow is the row of a blob. The rows of unlinked and condemned blobs are tombstones: they stay until no request arrives that would
+// link the blob again.
+type blobRow struct {
+	name
+	state       string
+	entity      string    // the RowKey of the entity that links it or has linked it
+	incarnation string    // of a moved entity
+	since       time.Time // when a sweep has condemned the blob, by its clock; else zero
+}
+
+const (
+	propertyState       = "State"
+	propertyEntity      = "Entity"
+	propertyIncarnation = "Incarnation"
+	propertySince       = "Since"
+)
+
+// key returns the key of the row of a blob.
+func (n name) key() keys.Key { return keys.Stored(n.partition, reserved.Blob+n.id) }
+
+// row returns the row as it is stored.
+func (b blobRow) row() (*table.Row, error) {
+	r := &table.Row{Key: b.key()}
+	err := errors.Join(r.Set(propertyState, b.state), r.Set(propertyEntity, b.entity))
+	if b.incarnation != "" {
+		err = errors.Join(err, r.Set(propertyIncarnation, b.incarnation))
+	}
+	if !b.since.IsZero() {
+		err = errors.Join(err, r.Set(propertySince, b.since))
+	}
+	return r, err
+}
+
+// decodeRow returns the row of a blob of a table. ok is false for a row that this library has not written, or that another program has
+// stored again with other types: such a row keeps its blob.
+func decodeRow(r *table.Row, tableName string) (b blobRow, ok bool) {
+	readable := true
+	text := func(property string) string {
+		s, err := stored.Text(r, property)
+		readable = readable && err == nil
+		return s
+	}
+	id, ok := strings.CutPrefix(r.Key.RowKey(), reserved.Blob)
+	n, valid := parseName(name{tableName, r.Key.PartitionKey(), id}.String())
+	since, err := stored.Time(r, propertySince)
+	b = blobRow{n, text(propertyState), text(propertyEntity), text(propertyIncarnation), since}
+	return b, ok && valid && readable && err == nil
+}
+
+// isTombstone reports whether nothing refers to the blob, and never will.
+func (b blobRow) isTombstone() bool { return b.state == unlinked || b.state == condemned }
+
+// entityKey returns the key of the entity that links the blob or has linked it, zero for an orphan.
+func (b blobRow) entityKey() keys.Key {
+	if b.entity == "" {
+		return keys.Key{}
+	}
+	return keys.Stored(b.partition, b.entity)
 }

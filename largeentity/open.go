@@ -3,13 +3,23 @@ package largeentity
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
+	"net/http"
 	"strings"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -119,4 +129,162 @@ func Open[T any](ctx context.Context, t *table.Table[T], s *Store, k keys.Key, v
 			return nil, e, fmt.Errorf("largeentity: Open %v: %w", k, err)
 		}
 	}
+}
+
+// download reads a blob, or a range of it. If a response breaks off, it continues with another request on the same version.
+type download struct {
+	ctx         context.Context
+	client      client
+	blob        Blob
+	offset, end int64
+	hash        hash.Hash // nil for a range
+	failed      error     // the end of the reader, io.EOF included
+
+	etag   azcore.ETag   // of the first response
+	body   io.ReadCloser // nil if there is no response
+	cancel context.CancelCauseFunc
+	call   wire.Call
+}
+
+func newDownload(ctx context.Context, c client, b Blob, offset, count int64, whole bool) *download {
+	d := &download{ctx: ctx, client: c, blob: b, offset: offset, end: offset + count}
+	if whole {
+		d.hash = sha256.New()
+	}
+	return d
+}
+
+// Read implements io.Reader.
+func (d *download) Read(p []byte) (n int, err error) {
+	if d.failed == nil {
+		n, d.failed = d.read(p)
+	}
+	if n > 0 { // an error comes at the next call
+		return n, nil
+	}
+	return 0, d.failed
+}
+
+func (d *download) read(p []byte) (n int, err error) {
+	if err := d.ctx.Err(); err != nil || len(p) == 0 {
+		return 0, err
+	}
+	err = d.client.opt.Retry.Repeat(d.ctx, engine.Log{}, func() (again bool, err error) {
+		if d.offset == d.end {
+			return false, d.finish()
+		}
+		if d.body == nil {
+			if err := d.open(); err != nil {
+				return false, err // the SDK has repeated the request
+			}
+		}
+		stop := blobs.EndIfIdle(d.cancel, d.client.opt.ReadTimeout)
+		n, err = d.body.Read(p[:min(int64(len(p)), d.end-d.offset)])
+		stop()
+		d.offset += int64(n)
+		if n > 0 {
+			if d.hash != nil {
+				d.hash.Write(p[:n])
+			}
+			return false, nil // an error comes again
+		}
+		if err == nil || errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		if err = failed(&d.call, err); !errors.Is(err, table.ErrUnreachable) {
+			err = &engine.Condition{Is: table.ErrUnreachable, Cause: err} // the response broke off
+		}
+		d.endResponse()
+		return d.ctx.Err() == nil, err
+	})
+	if d.ctx.Err() != nil && err != nil && err != io.EOF {
+		err = d.ctx.Err()
+	}
+	return n, err
+}
+
+// finish returns io.EOF if the hash is right.
+func (d *download) finish() error {
+	d.endResponse()
+	if d.hash != nil && hex.EncodeToString(d.hash.Sum(nil)) != d.blob.sum {
+		return condition(ErrAltered, "blob %s: the SHA-256 hash of its %d bytes is another", d.blob.name, d.blob.size)
+	}
+	return io.EOF
+}
+
+// open sends a request for the rest.
+func (d *download) open() error {
+	ctx, cancel := context.WithCancelCause(d.ctx)
+	d.call, d.cancel = wire.Call{}, cancel
+	var o blob.DownloadStreamOptions
+	all := d.offset == 0 && d.end == d.blob.size
+	if !all {
+		o.Range = blob.HTTPRange{Offset: d.offset, Count: d.end - d.offset}
+	}
+	if d.etag != "" {
+		o.AccessConditions = blobs.IfMatch(d.etag)
+	}
+	stop := blobs.EndIfIdle(d.cancel, d.client.opt.ReadTimeout)
+	resp, err := d.client.blob(d.blob.name).DownloadStream(d.call.Read(ctx), &o)
+	stop()
+	if err = d.check(&resp, all, d.call.Check(err)); err != nil {
+		if resp.Body != nil {
+			resp.Body.Close()
+		}
+		cancel(nil)
+		return err
+	}
+	d.body, d.etag = resp.Body, blobs.Deref(resp.ETag)
+	return nil
+}
+
+// check returns the error of a response. The SDK takes any status below 400 for a success, such as 304 without a body.
+func (d *download) check(resp *blob.DownloadStreamResponse, all bool, err error) error {
+	altered := func(format string, args ...any) error {
+		return condition(ErrAltered, "blob %s: "+format, append([]any{d.blob.name}, args...)...)
+	}
+	status := d.call.Status()
+	switch {
+	case bloberror.HasCode(err, bloberror.ConditionNotMet):
+		return altered("it was replaced while it was read")
+	case bloberror.HasCode(err, bloberror.InvalidRange):
+		return altered("it is shorter than the %d bytes of the upload", d.blob.size)
+	case err != nil:
+		return failed(&d.call, err)
+	case all && status != http.StatusOK, !all && status != http.StatusPartialContent:
+		return failed(&d.call, &wire.NotServiceError{Status: status, Reason: "the response is not that of a read of a blob"})
+	case resp.ContentLength == nil:
+		return failed(&d.call, blobs.CheckLength(&d.call, nil, nil))
+	case blobs.Deref(resp.ETag) == "":
+		return failed(&d.call, &wire.NotServiceError{Status: status, Reason: "the response has no ETag, by which a reader continues; a proxy has removed it"})
+	case all && *resp.ContentLength != d.blob.size:
+		return altered("it has %d bytes, and not the %d of the upload", *resp.ContentLength, d.blob.size)
+	case all:
+		return nil
+	}
+	want := fmt.Sprintf("bytes %d-%d/%d", d.offset, d.end-1, d.blob.size)
+	if is := blobs.Deref(resp.ContentRange); is == want && *resp.ContentLength == d.end-d.offset {
+		return nil
+	} else if _, total, ok := strings.Cut(is, "/"); ok && total != fmt.Sprint(d.blob.size) {
+		return altered("it has %.20s bytes, and not the %d of the upload", total, d.blob.size)
+	}
+	return failed(&d.call, &wire.NotServiceError{Status: status, Reason: "the response is not of the range of the request"})
+}
+
+// endResponse ends the response.
+func (d *download) endResponse() {
+	if d.body != nil {
+		d.body.Close()
+		d.body = nil
+		d.cancel(nil)
+	}
+}
+
+// Close implements io.Closer.
+func (d *download) Close() error {
+	d.endResponse()
+	if d.failed == nil {
+		d.failed = errors.New("largeentity: the reader is closed")
+	}
+	return nil
 }

@@ -3,14 +3,19 @@ package largeentity
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -57,4 +62,189 @@ func (s *Store) Ensure(ctx context.Context) error {
 		return fmt.Errorf("largeentity: Ensure: %w", err)
 	}
 	return nil
+}
+
+// Options are the options of a store. The zero value of each field is its default.
+type Options struct {
+	// Common bounds the requests for blobs: WriteTimeout bounds the upload of one block with all its attempts (by default 5 min),
+	// Retry.AttemptTimeout one attempt (1 min), and ReadTimeout the wait for a response or for more of a body. Now is the clock, NewID
+	// makes the IDs of blobs, and Logger receives a line for each blob that a writer could not delete, at Warn. OmitOperationID and
+	// Tracing have no effect.
+	table.Common
+
+	// InlineUpTo is the most bytes of a value that is stored in the entity itself. Upload of such a value sends nothing. Defaults to
+	// 32 KiB; at most 64 KiB, the limit of a property. Negative means that each value is uploaded. An entity has at most 1 MiB in
+	// all.
+	InlineUpTo int
+
+	// Grace is the time after which Sweep deletes a blob that no entity has. For half of it, from the beginning of its upload, a
+	// value can be stored. Defaults to 24 h; at least 1 min. All programs of a table must use the same.
+	Grace time.Duration
+
+	// BlockSize is the size of the blocks of an upload, and BlocksInFlight is how many of them are sent at the same time. An upload
+	// takes memory for BlocksInFlight + 1 blocks, and has at most 50,000. Default to 4 MiB and 2. BlockSize is at most 100 MiB.
+	BlockSize      int
+	BlocksInFlight int
+
+	// LeaveToSweep leaves replaced blobs to Sweep, so that a reader of a replaced value can read it to its end. By default, the
+	// method that replaces a value deletes the blob, 1 request more, before it returns.
+	LeaveToSweep bool
+}
+
+const (
+	maxInline    = 64 << 10
+	maxBlockSize = 100 << 20
+	maxBlocks    = 50_000
+)
+
+// withDefaults fills the defaults in. Errors: *table.ValueError, *table.LimitError.
+func (o Options) withDefaults() (Options, engine.Options, error) {
+	def := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&o.Retry.AttemptTimeout, time.Minute)
+	def(&o.WriteTimeout, 5*time.Minute)
+	def(&o.Grace, 24*time.Hour)
+	for v, d := range map[*int]int{&o.InlineUpTo: 32 << 10, &o.BlockSize: 4 << 20, &o.BlocksInFlight: 2} {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	common := o.Common.Engine()
+	o.Now, o.NewID = common.Now, common.NewID
+	var err error
+	switch {
+	case o.Grace < time.Minute:
+		err = &table.ValueError{Field: "Options.Grace", Reason: fmt.Sprintf("is %v; it must be at least 1 min", o.Grace)}
+	case o.InlineUpTo > maxInline:
+		err = &table.LimitError{Field: "Options.InlineUpTo", Limit: "bytes of a property", Got: o.InlineUpTo, Max: maxInline}
+	case o.BlockSize < 0:
+		err = &table.ValueError{Field: "Options.BlockSize", Reason: "is negative"}
+	case o.BlockSize > maxBlockSize:
+		err = &table.LimitError{Field: "Options.BlockSize", Limit: "bytes of a block", Got: o.BlockSize, Max: maxBlockSize}
+	case o.BlocksInFlight < 0:
+		err = &table.ValueError{Field: "Options.BlocksInFlight", Reason: "is negative"}
+	case o.BlocksInFlight > maxBlocks:
+		err = &table.LimitError{Field: "Options.BlocksInFlight", Limit: "blocks of a blob", Got: o.BlocksInFlight, Max: maxBlocks}
+	}
+	return o, common, err
+}
+
+// Attach returns a handle of a table whose writes keep track of the blobs in the fields of type [Blob]: a write that stores a Blob
+// also stores a row for its blob, in the same transaction, and a write that replaces a Blob or deletes its entity marks the row, and
+// then deletes the blob. All writers of the table must use such handles; see [maintain.With]. Readers need not.
+//
+// Writes fail with a *table.DerivedError that wraps ErrUploadAgain for a Blob that another entity has or had, that was replaced or
+// deleted before, or that was uploaded more than half of Options.Grace ago; and ErrForeignBlob for one of another table or
+// partition. An entity can be rekeyed, and a Blob can pass from one entity to another in one transaction, in which the first gives
+// it up before the second takes it. A restored entity of package archive has its Blobs again.
+//
+// Requests: a write still takes 1; 1 or 2 more for each blob that it replaces: to delete the blob and, if it was uploaded longer ago
+// than Options.Grace, its row. A restore reads the row of each blob.
+//
+// Errors: *table.ValueError for a store of another table, and for a T without fields of type Blob; *table.TypeError for a T with a
+// Blob in a field of another type, such as a slice; those of maintain.With.
+func Attach[T any](t *table.Table[T], s *Store) (*table.Table[T], error) {
+	fail := func(err error) (*table.Table[T], error) { return nil, fmt.Errorf("largeentity: Attach: %w", err) }
+	switch {
+	case t.Engine() == nil:
+		return fail(table.ErrorOf(engine.CheckHandle("t", nil)))
+	case s == nil:
+		return fail(&table.ValueError{Field: "s", Reason: "is nil"})
+	case !strings.EqualFold(t.Name(), s.table):
+		return fail(&table.ValueError{Field: "s", Reason: fmt.Sprintf("is the store of the table %s, and not of %s", s.table, t.Name())})
+	}
+	fields, err := fieldsOf(reflect.TypeFor[T]())
+	if err != nil {
+		return fail(err)
+	}
+	attached, err := maintain.With(t, &links[T]{store: s, rows: table.RowsOf(t.Engine(), false), fields: fields})
+	if err != nil {
+		return fail(err)
+	}
+	return attached, nil
+}
+
+var blobType = reflect.TypeFor[Blob]()
+
+// fieldsOf returns the paths of the fields of type Blob.
+func fieldsOf(t reflect.Type) (fields [][]int, err error) {
+	if t.Kind() != reflect.Struct {
+		return nil, &table.TypeError{Type: t, Reason: "is not a struct"}
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		tag, _, _ := strings.Cut(f.Tag.Get("table"), ",")
+		switch {
+		case tag == "-" || !f.IsExported():
+		case f.Type == blobType:
+			fields = append(fields, f.Index)
+		case f.Anonymous && f.Type.Kind() == reflect.Struct: // its fields are visible
+		case contains(f.Type, map[reflect.Type]bool{}):
+			return nil, &table.TypeError{Type: t, Field: f.Name, Reason: fmt.Sprintf("contains a largeentity.Blob in a %v; give it a field of its own", f.Type)}
+		}
+	}
+	if len(fields) == 0 {
+		return nil, &table.ValueError{Field: "t", Reason: fmt.Sprintf("has entities of type %v, which has no field of type largeentity.Blob", t)}
+	}
+	return fields, nil
+}
+
+// contains reports whether values of a type contain Blobs.
+func contains(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if t == blobType {
+		return true
+	}
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return contains(t.Elem(), seen)
+	case reflect.Map:
+		return contains(t.Key(), seen) || contains(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if contains(t.Field(i).Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var (
+	// ErrNoValue: the field has no value.
+	ErrNoValue = errors.New("the field has no value")
+	// ErrContainerNotFound: the container does not exist. See [Store.Ensure].
+	ErrContainerNotFound = errors.New("no such container")
+	// ErrBlobNotFound: the blob does not exist. If the Blob was read a while ago, its entity may have another value by now: read
+	// the entity again, as [Open] does.
+	ErrBlobNotFound = errors.New("the blob does not exist")
+	// ErrAltered: the stored blob is not the uploaded one: it has another length, or another SHA-256 hash.
+	ErrAltered = errors.New("the blob is not the one that was uploaded")
+	// ErrForeignBlob: the value belongs to another table or to an entity of another partition. Upload it for this entity.
+	ErrForeignBlob = errors.New("the value was uploaded for another table or partition; Store.Copy makes a copy for another partition of its table")
+	// ErrUploadAgain: the value cannot be stored any more, because it was stored before and replaced or deleted, because another
+	// entity has it, or because it was uploaded too long ago. Upload it again.
+	ErrUploadAgain = errors.New("the value cannot be stored any more: upload it again")
+)
+
+// condition returns an error that is one of the above, with the reason.
+func condition(is error, format string, args ...any) error {
+	return &engine.Condition{Is: is, Cause: fmt.Errorf(format, args...)}
+}
+
+// failed returns the error for a request that was refused, or whose outcome does not matter because it is repeated or because
+// nothing refers to the blob.
+func failed(call *wire.Call, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case blobs.IsGone(err):
+		return &engine.Condition{Is: ErrBlobNotFound, Cause: blobs.Refusal(call, err, ErrContainerNotFound, "Store.Ensure")}
+	}
+	return blobs.Refusal(call, err, ErrContainerNotFound, "Store.Ensure")
 }

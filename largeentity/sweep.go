@@ -4,10 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"net/http"
 	"strings"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -64,4 +71,497 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 		err = fmt.Errorf("largeentity: Sweep: %w", err)
 	}
 	return w.report, err
+}
+
+// SweepOptions are the options of [Sweep]. The zero value reclaims whatever nothing refers to.
+type SweepOptions struct {
+	// DryRun changes nothing. The report counts what a sweep would do.
+	DryRun bool
+
+	// MaxDeletes ends the sweep when it has deleted so many blobs; 0 means no limit. The next sweep continues: it finds what is left.
+	MaxDeletes int
+
+	// Rate is the most blobs and rows that are read, written and deleted in a second; 0 means no limit.
+	Rate int
+
+	// Archived reports whether the destination of package archive contains an incarnation of a key: the method Contains of the
+	// archive.Mover, or a function that asks several. Sweep calls it for each blob of a moved entity, and deletes the blob if the
+	// destination does not contain the entity any more. Without it, blobs of moved entities stay.
+	Archived func(ctx context.Context, k keys.Key, incarnation string) (bool, error)
+
+	// Relink stores the rows of blobs that entities link and that have none, of whatever age, and deletes nothing: for a table that was
+	// restored or copied without its rows that begin with ~. Without it, Sweep fails with an UnrecordedLinkError for such a blob. Links
+	// of archived entities are not known without their rows: see docs/operations.md before the next sweep.
+	Relink bool
+
+	// Finding is called for each blob that Sweep deletes, misses or relinks, and Progress after each 1,000 blobs. No two of these calls
+	// overlap.
+	Finding  func(Finding)
+	Progress func(SweepReport)
+}
+
+// check fails for options that are wrong.
+func (o *SweepOptions) check() error {
+	if o.MaxDeletes < 0 {
+		return &table.ValueError{Field: "SweepOptions.MaxDeletes", Reason: "is negative; 0 means no limit"}
+	}
+	if o.Rate < 0 {
+		return &table.ValueError{Field: "SweepOptions.Rate", Reason: "is negative; 0 means no limit"}
+	}
+	return nil
+}
+
+// Finding is a blob that Sweep deletes or relinks, or that is missing.
+type Finding struct {
+	Kind FindingKind
+	Blob string   // its name
+	Key  keys.Key // of the entity that links it or has linked it; zero for an orphan
+}
+
+// FindingKind is a kind of finding.
+type FindingKind int
+
+// The kinds of findings.
+const (
+	Orphan     FindingKind = iota + 1 // no entity has ever linked the blob, and it is older than Options.Grace: it is deleted
+	Replaced                          // the entity has another value, or is deleted, also from an archive: the blob is deleted
+	Dangling                          // the entity links the blob, which does not exist
+	Unrecorded                        // the entity links the blob, and no row said so: it has one now; see SweepOptions.Relink
+)
+
+// String returns the name of the kind.
+func (k FindingKind) String() string {
+	switch k {
+	case Orphan:
+		return "orphan"
+	case Replaced:
+		return "replaced"
+	case Dangling:
+		return "dangling"
+	case Unrecorded:
+		return "unrecorded"
+	}
+	return "unknown"
+}
+
+// SweepReport is what [Sweep] has done and seen.
+type SweepReport struct {
+	Blobs    int // that were listed
+	Linked   int // blobs that an entity links, or an archived entity
+	Young    int // blobs without an entity that are younger than Options.Grace
+	Foreign  int // blobs below the name of the table whose names are of another form, and rows of another form: they stay as they are
+	Rows     int // of blobs, that were listed
+	Orphans  int // blobs that were deleted, or would be, by the kinds of findings
+	Replaced int
+	Dangling int
+	Relinked int // blobs of entities that got their rows again, or would
+	RowsGone int // tombstones that were deleted, or would be
+	Kept     int // blobs without an entity that the service refuses to delete: leased, with snapshots, or under a policy
+
+	// Incomplete reports that the sweep ended at SweepOptions.MaxDeletes.
+	Incomplete bool
+}
+
+// sweep is a run of Sweep.
+type sweep struct {
+	store   *Store
+	rows    *table.Table[table.Row]
+	opt     SweepOptions
+	report  SweepReport
+	deleted int
+	pace    *pace.Limit
+	links   *partitionLinks // of the partition of the last blob without a row
+}
+
+// errEnough ends a sweep at SweepOptions.MaxDeletes.
+var errEnough = errors.New("enough blobs are deleted")
+
+// storedRow is the row of a blob with its ETag.
+type storedRow struct {
+	blobRow
+	foreign bool // the row is of another form
+	stored  *table.Row
+}
+
+// rowsFrom yields the rows of blobs, from the row of an ID on: those of a partition, or of all if partition is not set.
+func (s *sweep) rowsFrom(ctx context.Context, partition keys.Enc, id string) iter.Seq2[storedRow, error] {
+	q := table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !partition.IsSet()}
+	return func(yield func(storedRow, error) bool) {
+		for r, err := range s.rows.Rows(ctx, q) {
+			if err == nil && s.rows.Engine().Ranged() {
+				err = table.ErrRanged
+			}
+			if err == nil {
+				err = s.pace.Spend(ctx, 1)
+			}
+			if err != nil {
+				yield(storedRow{}, err)
+				return
+			}
+			b, ok := decodeRow(r, s.store.table)
+			if !yield(storedRow{b, !ok, r}, nil) {
+				return
+			}
+		}
+		if s.rows.Engine().Ranged() { // there may be rows, which the signature hides
+			yield(storedRow{}, table.ErrRanged)
+		}
+	}
+}
+
+// delete deletes the blob of a tombstone.
+func (w *sweep) delete(ctx context.Context, f Finding, n name) error {
+	if w.enough() {
+		return errEnough
+	}
+	if !w.opt.DryRun {
+		if err := w.pace.Spend(ctx, 1); err != nil {
+			return err
+		}
+		err := w.store.client.delete(ctx, n.String())
+		var re *azcore.ResponseError
+		switch {
+		case errors.As(err, &re) && (re.StatusCode == http.StatusConflict || re.StatusCode == http.StatusPreconditionFailed):
+			w.report.Kept++
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	w.deleted++
+	w.found(f)
+	return nil
+}
+
+// enough reports whether the sweep may delete no more blobs.
+func (w *sweep) enough() bool { return w.opt.MaxDeletes > 0 && w.deleted == w.opt.MaxDeletes }
+
+// found counts a finding.
+func (w *sweep) found(f Finding) {
+	switch f.Kind {
+	case Orphan:
+		w.report.Orphans++
+	case Replaced:
+		w.report.Replaced++
+	case Dangling:
+		w.report.Dangling++
+	case Unrecorded:
+		w.report.Relinked++
+	}
+	if w.opt.Finding != nil {
+		w.opt.Finding(f)
+	}
+}
+
+// mayGo reports whether a tombstone is not needed any more: no request arrives that links its blob. That of an orphan stays for as long
+// again, for programs whose clocks are wrong.
+func (w *sweep) mayGo(r storedRow) bool {
+	now, grace := w.store.opt.Now(), w.store.opt.Grace
+	if now.Before(w.store.opt.unlinkable(r.name)) {
+		return false
+	}
+	return r.state != condemned || now.Sub(r.stored.Timestamp) > grace && now.Sub(r.since) > grace
+}
+
+// sweepBlobs sweeps by the list of the blobs: it finds those that no row keeps.
+func (w *sweep) sweepBlobs(ctx context.Context) error {
+	rows := &merged[storedRow]{
+		open: func(partition, id string) iter.Seq2[storedRow, error] {
+			return w.rowsFrom(ctx, keys.Stored(partition, "").Partition(), id)
+		},
+		nameOf: func(r storedRow) (name, bool) { return r.name, !r.foreign },
+	}
+	defer rows.close()
+	for b, err := range w.store.client.list(ctx, w.store.table+"/") {
+		if err == nil {
+			err = w.pace.Spend(ctx, 1)
+		}
+		if err != nil {
+			return err
+		}
+		w.report.Blobs++
+		if b.foreign || b.table != w.store.table {
+			w.report.Foreign++
+		} else {
+			row, err := rows.find(b.name)
+			if err == nil {
+				err = w.blob(ctx, b, row)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if w.report.Blobs%1000 == 0 && w.opt.Progress != nil {
+			w.opt.Progress(w.report)
+		}
+	}
+	return nil
+}
+
+// blob decides about a blob that was listed.
+func (w *sweep) blob(ctx context.Context, b listed, row *storedRow) error {
+	switch {
+	case row == nil && !w.opt.Relink && !w.expired(b):
+		w.report.Young++
+	case row == nil:
+		return w.unrecorded(ctx, b.name)
+	case w.opt.Relink && row.isTombstone():
+	case row.state == condemned:
+		return w.delete(ctx, Finding{Kind: Orphan, Blob: b.String()}, b.name)
+	case row.state == unlinked:
+		return w.delete(ctx, Finding{Replaced, b.String(), row.entityKey()}, b.name)
+	case row.state == live || row.state == moved:
+		w.report.Linked++
+	default:
+		w.report.Foreign++ // of a newer version of this library
+	}
+	return nil
+}
+
+// unrecorded decides about a blob without a row, which an entity may link all the same.
+func (w *sweep) unrecorded(ctx context.Context, n name) error {
+	if w.links == nil || w.links.partition != n.partition {
+		links, err := readLinks(ctx, w.rows, n.partition, w.pace)
+		if err != nil {
+			return err
+		}
+		w.links = links
+	}
+	// A write that links the blob later also inserts its row, and so makes that of an orphan fail.
+	entity, linked := w.links.entities[n.id]
+	switch {
+	case !linked && w.opt.Relink: // it may be that of an archived entity
+		return nil
+	case !linked:
+		return w.orphan(ctx, n)
+	}
+	if _, err := w.rows.GetRow(ctx, n.key()); !errors.Is(err, table.ErrNotFound) {
+		if err == nil {
+			w.report.Linked++ // by a write since the rows were listed
+		}
+		return err
+	}
+	if !w.opt.Relink {
+		return &UnrecordedLinkError{Key: entity, Blob: n.String()}
+	}
+	if !w.opt.DryRun {
+		row := blobRow{name: n, state: live, entity: entity.RowKey()}
+		r, err := row.row()
+		if err == nil {
+			err = w.pace.Spend(ctx, 1)
+		}
+		if err == nil {
+			_, err = w.rows.InsertAt(ctx, r.Key, r)
+		}
+		if err != nil && !errors.Is(err, table.ErrExists) { // a write was first, or another sweep
+			return err
+		}
+	}
+	w.report.Linked++
+	w.found(Finding{Unrecorded, n.String(), entity})
+	return nil
+}
+
+// expired reports whether a blob is older than the grace, both by the clock of the program that has uploaded it and by that of the
+// service.
+func (w *sweep) expired(b listed) bool {
+	from := b.uploaded()
+	if b.modified.After(from) {
+		from = b.modified
+	}
+	return w.store.opt.Now().Sub(from) > w.store.opt.Grace
+}
+
+// orphan deletes a blob that has no row. Its row comes first, so that no writer can link the blob from now on.
+func (w *sweep) orphan(ctx context.Context, n name) error {
+	if w.enough() {
+		return errEnough
+	}
+	if !w.opt.DryRun {
+		r, err := blobRow{name: n, state: condemned, since: w.store.opt.Now()}.row()
+		if err != nil {
+			return err
+		}
+		if err := w.pace.Spend(ctx, 1); err != nil {
+			return err
+		}
+		switch _, err := w.rows.InsertAt(ctx, r.Key, r); {
+		case errors.Is(err, table.ErrExists): // a slow writer was first, or another sweep
+			w.report.Young++
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return w.delete(ctx, Finding{Kind: Orphan, Blob: n.String()}, n)
+}
+
+// sweepRows sweeps by the list of the rows: it finds links without blobs, blobs of entities that are not archived any more, and
+// tombstones that are not needed any more, which it deletes in batches.
+func (w *sweep) sweepRows(ctx context.Context) error {
+	var failed error
+	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		failed = w.eachRow(ctx, func(n name) bool {
+			w.report.RowsGone++
+			return w.opt.DryRun || yield(w.rows.DeleteAnyOp(n.key()), nil)
+		})
+	}, &bulk.Options{Rate: w.opt.Rate})
+	if errors.Is(failed, errEnough) && err != nil { // the error counts
+		w.report.Incomplete, failed = true, nil
+	}
+	return errors.Join(failed, err)
+}
+
+// eachRow looks at each row. gone is called for each tombstone that is to be deleted, and returns false to stop.
+func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
+	stored := &merged[listed]{
+		open: func(partition, _ string) iter.Seq2[listed, error] {
+			return w.store.client.list(ctx, name{table: w.store.table, partition: partition}.String())
+		},
+		nameOf: func(b listed) (name, bool) { return b.name, !b.foreign },
+	}
+	defer stored.close()
+	for r, err := range w.rowsFrom(ctx, keys.Enc{}, "") {
+		if err != nil {
+			return err
+		}
+		w.report.Rows++
+		if r.foreign {
+			w.report.Foreign++
+			continue
+		}
+		blob, err := stored.find(r.name)
+		if err == nil && r.state == moved {
+			err = w.movedRow(ctx, r, blob != nil)
+		}
+		switch {
+		case err != nil:
+			return err
+		case blob == nil && r.state == live:
+			err = w.missing(ctx, r)
+		// sweepBlobs has deleted the blob of a tombstone, but for a dry run.
+		case (blob == nil || w.opt.DryRun) && r.isTombstone() && w.mayGo(r):
+			if !gone(r.name) {
+				return nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing reports a link without a blob, once both are read again: the value may have been replaced since the row was read, or the
+// blob stored since it was listed.
+func (w *sweep) missing(ctx context.Context, r storedRow) error {
+	_, err := w.store.client.properties(ctx, r.String())
+	if !errors.Is(err, ErrBlobNotFound) {
+		return err
+	}
+	now, err := w.rows.GetRow(ctx, r.key())
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	if is, ok := decodeRow(now, w.store.table); ok && !is.isTombstone() {
+		w.found(Finding{Dangling, r.String(), r.entityKey()})
+	}
+	return nil
+}
+
+// movedRow asks the destination of package archive about an entity that was moved, and deletes its blob if the destination does not
+// contain it any more. The row was read before the destination is asked, and is changed by its ETag: a restored entity keeps its
+// blob.
+func (w *sweep) movedRow(ctx context.Context, r storedRow, exists bool) error {
+	if w.opt.Archived != nil {
+		contains, err := w.opt.Archived(ctx, r.entityKey(), r.incarnation)
+		if err != nil {
+			return err
+		}
+		if !contains {
+			return w.notArchived(ctx, r)
+		}
+	}
+	if exists {
+		return nil
+	}
+	return w.missing(ctx, r)
+}
+
+// notArchived makes a moved row unlinked, and deletes its blob.
+func (w *sweep) notArchived(ctx context.Context, r storedRow) error {
+	if w.enough() {
+		return errEnough
+	}
+	if !w.opt.DryRun {
+		b := r.blobRow
+		b.state, b.incarnation = unlinked, ""
+		row, err := b.row()
+		if err != nil {
+			return err
+		}
+		e, err := w.rows.Entity(r.stored)
+		if err != nil {
+			return err
+		}
+		e.Value = *row
+		switch err := w.rows.Replace(ctx, e); {
+		case errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotFound):
+			return nil // the entity was restored meanwhile
+		case err != nil:
+			return err
+		}
+	}
+	return w.delete(ctx, Finding{Replaced, r.String(), r.entityKey()}, r.name)
+}
+
+// UnrecordedLinkError: an entity links a blob, and no row of the blob says so. The rows of the table that begin with ~b were deleted, or
+// left out when the table was restored or copied. Sweep deletes no blob of the partition then.
+type UnrecordedLinkError struct {
+	Key  keys.Key // of the entity
+	Blob string   // its name
+}
+
+func (e *UnrecordedLinkError) Error() string {
+	return fmt.Sprintf("entity %v links the blob %s, and no row with ~b says so: set SweepOptions.Relink, which stores such rows again", e.Key, e.Blob)
+}
+
+// partitionLinks are the blobs that the entities of a partition link.
+type partitionLinks struct {
+	partition string
+	entities  map[string]keys.Key // by the IDs of the blobs
+}
+
+// readLinks reads the links of a partition. 1 request for each 1,000 rows.
+func readLinks(ctx context.Context, rows *table.Table[table.Row], partition string, limit *pace.Limit) (*partitionLinks, error) {
+	l := &partitionLinks{partition, map[string]keys.Key{}}
+	for r, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: keys.Stored(partition, "").Partition()}) {
+		if err == nil && rows.Engine().Ranged() {
+			err = table.ErrRanged
+		}
+		if err == nil {
+			err = limit.Spend(ctx, 1)
+		}
+		if err != nil {
+			return nil, err
+		}
+		l.add(r)
+	}
+	return l, nil
+}
+
+// add adds the blobs that a row links, unless it is a copy of an entity. No two blobs have the same ID.
+func (l *partitionLinks) add(r *table.Row) {
+	if _, isCopy := r.Engine().Primary(); isCopy {
+		return
+	}
+	for property, value := range r.All() {
+		text, _ := value.(string) // a link of another type is none that can be read
+		if n, is := parseName(text); is && strings.HasSuffix(property, suffixBlob) {
+			l.entities[n.id] = r.Engine().Entity()
+		}
+	}
 }

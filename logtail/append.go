@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
@@ -199,4 +201,102 @@ func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error
 		return fmt.Errorf("%w: %w", table.ErrUnknownOutcome, err)
 	}
 	return nil
+}
+
+// AppendOnce stores a value as the record with an ID and a time, unless the record is stored already. It is for records that several
+// attempts may append, such as those of a handler of package eventual:
+//
+//	id := j.OperationID + "-" + j.Effect.RowKey // a write of several entities has one operation ID
+//	_, err := changes.AppendOnce(ctx, id, j.CommitRecord.Time(), &change)
+//
+// Give each record of a source an ID of its own, and at each attempt the same ID and time. With another time, the record is stored again,
+// and [Log.Follow] may not yield it. The ID is the Writer of the record, and its Sequence is 0. Records of one time are in the order of
+// their IDs: commit.Record.Time has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
+// time is more than Options.Overlap before now; the other reads do. A record that is stored already stays as it is, also if v differs.
+//
+// Errors: table.ErrUnknownOutcome; table.ErrTableNotFound; *table.ValueError, *table.LimitError, *keys.KeyError and ErrPastRetention
+// before any request. 1 request, and 1 more if the record is stored already. Idempotent.
+func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) (r *Record[T], err error) {
+	r, err = l.identified(id, at, v)
+	if err != nil {
+		return nil, fmt.Errorf("logtail: AppendOnce %s: %w", l.tables.name, err)
+	}
+	rows, err := l.tables.at(r.Time)
+	if err == nil {
+		spanned, end := rows.Engine().Span(ctx, "AppendOnce")
+		defer func() { end(err) }()
+		_, err = rows.InsertAt(spanned, r.Key, v)
+	}
+	if err != nil && !errors.Is(err, table.ErrExists) { // an earlier attempt has stored it
+		return nil, err
+	}
+	return r, nil
+}
+
+// identified returns the record with an ID and a time.
+func (l *Log[T]) identified(id string, at time.Time, v *T) (*Record[T], error) {
+	switch {
+	case l.err != nil:
+		return nil, l.err
+	case v == nil:
+		return nil, &table.ValueError{Field: "value", Reason: "is nil"}
+	case id == "":
+		return nil, &table.ValueError{Field: "id", Reason: "is empty; give one that each attempt repeats, such as the operation ID and the RowKey of an effect"}
+	}
+	at = at.UTC().Truncate(tick)
+	if _, err := keys.Ticks(at); err != nil {
+		return nil, err
+	}
+	p := position{time: at, writer: id}
+	r := newRecord(l.partitions[l.bucket(p)], p, v)
+	if err := r.Key.Err(); err != nil {
+		return nil, err
+	}
+	return r, l.tables.keeps(at)
+}
+
+// writer dates and numbers the records of a Log, so that the keys of a writer differ, and each record is newer than the one before,
+// also if the clock steps back a little. If the clock steps back by more than overlap, another writer begins, whose records have
+// the new time. The records of each source are numbered from 0.
+type writer struct {
+	now     func() time.Time
+	newID   func() string
+	overlap time.Duration
+	unit    *Unit // of the tables; nil for one table
+
+	mu   sync.Mutex
+	id   string
+	last time.Time        // of the newest record
+	next map[string]int64 // for each source, the number of its next record
+}
+
+// maxSources is the most sources of a writer. Then another writer begins, so that memory has a bound.
+const maxSources = 100_000
+
+// positions returns the position of the first of n records of a source. The others follow, a tick later each, in one period. Errors:
+// *keys.KeyError for a time that no key can contain; *table.ValueError for an ID that no key can contain.
+func (w *writer) positions(source string, n int) (position, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := w.now().UTC().Truncate(tick)
+	if _, err := keys.Ticks(at.Add(time.Duration(n) * tick)); err != nil {
+		return position{}, err
+	}
+	switch behind := w.last.Sub(at); {
+	case w.id == "" || behind > w.overlap || len(w.next) > maxSources:
+		id := w.newID()
+		if id == "" || recordLayout.Of(at, id, 0).Err() != nil {
+			return position{}, &table.ValueError{Field: "Common.NewID", Reason: "returned an ID that no key can contain"}
+		}
+		w.id, w.next = id, map[string]int64{}
+	case behind >= 0:
+		at = w.last.Add(tick)
+	}
+	if end := at.Add(time.Duration(n-1) * tick); w.unit != nil && w.unit.start(at) != w.unit.start(end) {
+		at = w.unit.start(end) // one table takes them all
+	}
+	p := position{at, w.id, w.next[source]}
+	w.last = at.Add(time.Duration(n-1) * tick)
+	w.next[source] += int64(n)
+	return p, nil
 }

@@ -3,8 +3,11 @@ package logtail
 import (
 	"context"
 	"fmt"
+	"iter"
 	"regexp"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -176,3 +179,184 @@ func (l *Log[T]) In(source keys.Enc) *Log[T] {
 }
 
 var spreadPartition = regexp.MustCompile(regexp.QuoteMeta(reserved.SpreadPartition) + `\d{3}$`)
+
+// Record is a value with its place in a log.
+type Record[T any] struct {
+	Value T
+	Key   keys.Key // of the row, which is unique and newer than those of all earlier records of the writer
+
+	// Time is when the record was appended, by the clock of its writer, to 100 ns.
+	Time time.Time
+
+	// Writer and Sequence identify the record in its source. A writer is a Log of a process. It numbers the records of each source
+	// from 0, in the order of their times; a number is missing if its append has failed. Writer is "" for a record of a program
+	// without this library.
+	Writer   string
+	Sequence int64
+}
+
+// newRecord returns a record that is to be stored in a partition.
+func newRecord[T any](partition keys.Enc, p position, v *T) *Record[T] {
+	return &Record[T]{*v, keys.At(partition, recordLayout.Of(p.time, p.writer, p.sequence)), p.time, p.writer, p.sequence}
+}
+
+// recordOf returns the record that an entity is, nil if its key is that of another type.
+func recordOf[T any](e *table.Entity[T]) *Record[T] {
+	p, is := positionOf(e.Key.RowKey())
+	if !is {
+		return nil
+	}
+	return &Record[T]{e.Value, e.Key, p.time, p.writer, p.sequence}
+}
+
+func (r *Record[T]) position() position { return position{r.Time, r.Writer, r.Sequence} }
+
+// The RowKey of a record is its time in inverted ticks, its writer and its sequence number. Other programs store the ticks alone.
+var (
+	recordLayout = keys.Tuple3(keys.Desc(keys.Time()), keys.Text(), keys.Digits[int64](12))
+	plainLayout  = keys.Tuple1(keys.Desc(keys.Time()))
+)
+
+// position is what the RowKey of a record says.
+type position struct {
+	time     time.Time
+	writer   string // "" for a record of a program without this library
+	sequence int64
+}
+
+// after returns the position i records later.
+func (p position) after(i int) position {
+	return position{p.time.Add(time.Duration(i) * tick), p.writer, p.sequence + int64(i)}
+}
+
+// positionOf returns what a RowKey says, and whether it is that of a record.
+func positionOf(rowKey string) (p position, is bool) {
+	var err error
+	if p.time, p.writer, p.sequence, err = recordLayout.Decode(rowKey); err == nil {
+		return p, p.writer != ""
+	}
+	p = position{}
+	p.time, err = plainLayout.Decode(rowKey)
+	return p, err == nil
+}
+
+// between returns the range of the records with from ≤ time < to. A zero to is no bound. Records have times of whole ticks, so a
+// bound inside a tick is the next tick.
+func between(from, to time.Time) keys.Range {
+	from = nextTick(from)
+	first := "0000000000000000000"
+	if !to.IsZero() {
+		k := plainLayout.Of(nextTick(to).Add(-tick))
+		if k.Err() != nil {
+			return keys.Point(k) // which has the error
+		}
+		first = textOf(k)
+	}
+	k := plainLayout.Of(from)
+	if k.Err() != nil {
+		return keys.Point(k)
+	}
+	return keys.RawBetween(first, textOf(k)+"~")
+}
+
+// textOf returns the text of a key that has no error.
+func textOf(k keys.Enc) string {
+	s, _ := k.Result()
+	return s
+}
+
+const tick = 100 * time.Nanosecond
+
+// nextTick returns a time rounded up to a whole tick.
+func nextTick(t time.Time) time.Time { return t.Add(tick - 1).Truncate(tick) }
+
+// calendar is the periods with tables, for a follower that catches up.
+type calendar struct {
+	open []time.Time // their beginnings, the oldest first
+	upTo time.Time   // open has all periods that begin before it
+}
+
+// nextPeriod moves the cursor over periods without tables, and returns until when to catch up: to the end of a period, and at most
+// to final.
+func (l *Log[T]) nextPeriod(ctx context.Context, c *Cursor, known *calendar, final time.Time) (end time.Time, err error) {
+	p := l.tables.periods
+	if p == nil {
+		return final, nil
+	}
+	beginning := c.from.IsZero()
+	if beginning {
+		c.moveTo(p.Horizon())
+	}
+	if !c.from.Before(known.upTo) {
+		var dropped bool
+		if known.open, dropped, err = p.open(ctx, c.from, final); err != nil {
+			return end, err
+		}
+		if dropped && !beginning { // by a job that keeps less
+			return end, fmt.Errorf("%w: tables after %s are dropped", ErrPastRetention, c.from.Format(time.RFC3339))
+		}
+		known.upTo = final
+	}
+	end = earlier(known.upTo, final) // the clock may have stepped back
+	for len(known.open) > 0 && !p.opt.Unit.add(known.open[0], 1).After(c.from) {
+		known.open = known.open[1:]
+	}
+	if len(known.open) == 0 {
+		c.moveTo(end)
+		return end, nil
+	}
+	if start := earlier(known.open[0], end); c.from.Before(start) {
+		c.moveTo(start)
+	}
+	return earlier(p.opt.Unit.add(known.open[0], 1), end), nil
+}
+
+// merge yields the records of lists that have the newest first, the newest of all first. The first records of the lists are read
+// at the same time.
+func merge[T any](lists []iter.Seq2[*Record[T], error]) iter.Seq2[*Record[T], error] {
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	return func(yield func(*Record[T], error) bool) {
+		heads := make([]head[T], len(lists))
+		var reading errgroup.Group
+		reading.SetLimit(maxConcurrent)
+		for i, list := range lists {
+			h := &heads[i]
+			h.next, h.stop = iter.Pull2(list)
+			defer h.stop()
+			reading.Go(func() error { h.read(); return nil })
+		}
+		reading.Wait()
+		for {
+			var newest *head[T]
+			for i := range heads {
+				h := &heads[i]
+				switch {
+				case h.err != nil:
+					yield(nil, h.err)
+					return
+				case h.record != nil && (newest == nil || h.record.Key.RowKey() < newest.record.Key.RowKey()):
+					newest = h
+				}
+			}
+			if newest == nil || !yield(newest.record, nil) {
+				return
+			}
+			newest.read()
+		}
+	}
+}
+
+// head is the newest record of a list that is not yielded yet, nil at the end.
+type head[T any] struct {
+	record *Record[T]
+	err    error
+	next   func() (*Record[T], error, bool)
+	stop   func()
+}
+
+func (h *head[T]) read() { h.record, h.err, _ = h.next() }
+
+// maxConcurrent is the most partitions that are read at the same time.
+const maxConcurrent = 32

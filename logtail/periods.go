@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -194,4 +196,321 @@ func (p *Periods) rows(ctx context.Context, from, to time.Time) iter.Seq2[*table
 			}
 		}
 	}
+}
+
+// Unit is the length of a period, by the calendar of UTC.
+type Unit int
+
+// The units. The names of tables are a prefix and the digits of the period.
+const (
+	Daily   Unit = iota // claims20140731
+	Monthly             // claims201407
+	Hourly              // claims2014073118
+)
+
+// String returns the name of the unit, such as "daily".
+func (u Unit) String() string {
+	switch u {
+	case Daily:
+		return "daily"
+	case Monthly:
+		return "monthly"
+	case Hourly:
+		return "hourly"
+	}
+	return "invalid"
+}
+
+// layout is how the digits of a period begin a time.
+func (u Unit) layout() string {
+	switch u {
+	case Monthly:
+		return "200601"
+	case Hourly:
+		return "2006010215"
+	}
+	return "20060102"
+}
+
+// start returns the beginning of the period of a time.
+func (u Unit) start(t time.Time) time.Time {
+	t = t.UTC()
+	switch u {
+	case Monthly:
+		return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	case Hourly:
+		return t.Truncate(time.Hour)
+	}
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+}
+
+// add returns the beginning of the period n periods after the one that begins at start.
+func (u Unit) add(start time.Time, n int) time.Time {
+	switch u {
+	case Monthly:
+		return start.AddDate(0, n, 0)
+	case Hourly:
+		return start.Add(time.Duration(n) * time.Hour)
+	}
+	return start.AddDate(0, 0, n)
+}
+
+// shortest returns the length of the shortest period.
+func (u Unit) shortest() time.Duration {
+	switch u {
+	case Monthly:
+		return 28 * 24 * time.Hour
+	case Hourly:
+		return time.Hour
+	}
+	return 24 * time.Hour
+}
+
+// digits returns the digits of the period of a time.
+func (u Unit) digits(t time.Time) string { return t.UTC().Format(u.layout()) }
+
+// parse returns the beginning of the period with these digits, and whether it has them.
+func (u Unit) parse(digits string) (start time.Time, is bool) {
+	start, err := time.Parse(u.layout(), digits)
+	return start, err == nil
+}
+
+// State is what has become of the table of a period.
+type State string
+
+// The states, in their order. The name of a table is never used again.
+const (
+	StateOpen     State = "open"     // Create has made the table, or is about to
+	StateDropping State = "dropping" // Drop has begun to delete the table
+	StateDropped  State = "dropped"  // the table does not exist any more
+)
+
+// Period is a period of a log, with its table.
+type Period struct {
+	From, To time.Time // From ≤ time < To
+	Table    string
+	State    State
+}
+
+// periodRow is the row of a period.
+type periodRow struct {
+	Unit   string
+	Digits string
+	State  State
+	From   time.Time `table:"-"` // by Digits
+}
+
+var (
+	periodUnit   = keys.Tuple1(keys.Text()).Named("periods")
+	periodDigits = keys.Tuple1(keys.Text())
+	periodSchema = table.Schema[periodRow]{
+		Partition: keys.Bind1(periodUnit, func(r *periodRow) *string { return &r.Unit }),
+		Row:       keys.Bind1(periodDigits, func(r *periodRow) *string { return &r.Digits }),
+		Type:      "period",
+	}
+)
+
+// Create makes the tables of the present period and of the next ones, as many as PeriodOptions.Ahead says, and returns the periods.
+// Call it from a job, at least once for each period: an append does not make a table. Create also makes the table of the states.
+//
+// Errors: ErrPastRetention if one of the tables was dropped, because a clock is wrong; those of [table.Table.Ensure] and
+// [table.Table.Insert]. Requests: 1 query; 1 for each table, at the same time, and before it 1 insert for a new one. Idempotent.
+func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
+	ctx, end := p.states.Engine().Span(ctx, "Create")
+	defer func() { end(err) }()
+	u, from := p.opt.Unit, p.opt.Unit.start(p.opt.Now())
+	known, err := p.statesOf(ctx, from, u.add(from, p.opt.Ahead+1))
+	if err != nil {
+		return nil, fmt.Errorf("logtail: Create %s: %w", p.prefix, err)
+	}
+	all := make([]Period, p.opt.Ahead+1)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrent)
+	for i := range all {
+		group.Go(func() (err error) {
+			row := p.newRow(u.add(from, i), StateOpen)
+			all[i] = p.period(*row)
+			return p.create(ctx, row, known[row.Digits])
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("logtail: Create %s: %w", p.prefix, err)
+	}
+	return all, nil
+}
+
+// statesOf returns the states of the periods of a range by their digits, and makes the table of the states unless it exists.
+func (p *Periods) statesOf(ctx context.Context, from, to time.Time) (map[string]State, error) {
+	known := map[string]State{}
+	for e, err := range p.rows(ctx, from, to) {
+		switch {
+		case errors.Is(err, table.ErrTableNotFound):
+			return known, p.states.Ensure(ctx)
+		case err != nil:
+			return nil, err
+		}
+		known[e.Value.Digits] = e.Value.State
+	}
+	return known, nil
+}
+
+// create makes the table of a period, after its row, so that Drop finds the table. known is the state of the period, "" for none.
+func (p *Periods) create(ctx context.Context, row *periodRow, known State) error {
+	if known == "" {
+		_, err := p.states.Insert(ctx, row)
+		if errors.Is(err, table.ErrExists) { // of another job
+			var e *table.Entity[periodRow]
+			if e, err = p.states.Get(ctx, p.states.Key(*row)); err == nil {
+				known = e.Value.State
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if known != "" && known != StateOpen {
+		return fmt.Errorf("%s was dropped: %w", p.tableName(row.From), ErrPastRetention)
+	}
+	t, err := p.table(row.From)
+	if err != nil {
+		return err
+	}
+	return t.Ensure(ctx)
+}
+
+// tables are the tables of a log: one, or one for each period.
+type tables[T any] struct {
+	name    string   // of the table; by period, the prefix
+	periods *Periods // nil for one table
+	open    func(name string) (*table.Table[T], error)
+
+	mu     sync.Mutex
+	opened map[string]*table.Table[T]
+}
+
+// maxOpened is the most handles that are kept.
+const maxOpened = 100
+
+// at returns the table of the records of a time.
+func (s *tables[T]) at(t time.Time) (*table.Table[T], error) {
+	name := s.name
+	if s.periods != nil {
+		name = s.periods.tableName(t)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.opened[name]; h != nil {
+		return h, nil
+	}
+	h, err := s.open(name)
+	if err != nil {
+		return nil, err
+	}
+	if s.opened == nil || len(s.opened) == maxOpened {
+		s.opened = map[string]*table.Table[T]{}
+	}
+	s.opened[name] = h
+	return h, nil
+}
+
+// ensure makes the tables.
+func (s *tables[T]) ensure(ctx context.Context) error {
+	if s.periods != nil {
+		_, err := s.periods.Create(ctx)
+		return err
+	}
+	t, err := s.at(time.Time{})
+	if err != nil {
+		return err
+	}
+	return t.Ensure(ctx)
+}
+
+// keeps returns ErrPastRetention for a time whose table is dropped, or may be.
+func (s *tables[T]) keeps(t time.Time) error {
+	if s.periods == nil {
+		return nil
+	}
+	if h := s.periods.Horizon(); t.Before(h) {
+		return fmt.Errorf("%w: %s is before %s", ErrPastRetention, t.Format(time.RFC3339), h.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// isEmpty reports whether an error of a read says that a period has no records.
+func (s *tables[T]) isEmpty(err error) bool {
+	return s.periods != nil && errors.Is(err, table.ErrTableNotFound)
+}
+
+// all returns the tables of a range of times, the newest first. They may not exist.
+func (s *tables[T]) all(from, to time.Time) (all []*table.Table[T], err error) {
+	if s.periods == nil {
+		t, err := s.at(time.Time{})
+		return []*table.Table[T]{t}, err
+	}
+	u := s.periods.opt.Unit
+	for p := u.start(to.Add(-tick)); err == nil && u.add(p, 1).After(from); p = u.add(p, -1) {
+		all, err = s.add(all, p)
+	}
+	return all, err
+}
+
+func (s *tables[T]) add(all []*table.Table[T], period time.Time) ([]*table.Table[T], error) {
+	t, err := s.at(period)
+	return append(all, t), err
+}
+
+// groups yields the tables with the records of a range, the newest first. The tables of a group are to be read at the same time. A
+// log of one table has one group. By period, the first group has the newest tables: the present one, and those that begin before
+// soon. Older tables are looked up when they are needed, and then more of them come with each group, at most so many.
+func (s *tables[T]) groups(ctx context.Context, from, to, now, soon time.Time, most int) iter.Seq2[[]*table.Table[T], error] {
+	return func(yield func([]*table.Table[T], error) bool) {
+		if s.periods == nil {
+			yield(s.all(from, to))
+			return
+		}
+		from = nextTick(from)
+		if h := s.periods.Horizon(); from.Before(h) {
+			from = h
+		}
+		if !to.IsZero() {
+			to = nextTick(to)
+		}
+		if to.IsZero() || soon.Before(to) {
+			to = soon
+		}
+		if !from.Before(to) {
+			return
+		}
+		newest := s.periods.opt.Unit.start(earlier(now, to.Add(-tick))) // the oldest of the first group
+		if newest.Before(from) {
+			newest = from
+		}
+		if !yield(s.all(newest, to)) || !from.Before(newest) {
+			return
+		}
+		older, _, err := s.periods.open(ctx, from, newest)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for n := 1; len(older) > 0; n = min(2*n, most) {
+			n = min(n, len(older))
+			var group []*table.Table[T]
+			for i := len(older) - 1; i >= len(older)-n && err == nil; i-- {
+				group, err = s.add(group, older[i])
+			}
+			if !yield(group, err) || err != nil {
+				return
+			}
+			older = older[:len(older)-n]
+		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

@@ -1,11 +1,20 @@
 package materialized
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -113,4 +122,310 @@ func (v *View[T, V]) maintainersOf() (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// prefix begins the names of the maintainers of views, so that an index may have the name of a view.
+const prefix = "view."
+
+// Definition is a [View] of entities of type T, of any derived type.
+type Definition[T any] interface {
+	Name() string
+	check(*table.Table[T]) error
+	maintainer(*table.Table[T]) attached[T]
+}
+
+// attached is a view of one handle.
+type attached[T any] interface {
+	reconcile.Definition
+	maintain.Maintainer[T]
+	verifier[T]
+	inline() bool
+}
+
+// check returns what is wrong with the definition.
+func (v *View[T, V]) check(from *table.Table[T]) error {
+	fail := func(field, reason string) error {
+		return &DefinitionError{View: v.name, Field: field, Reason: reason}
+	}
+	switch {
+	case !validName(v.name):
+		return fail("name", "must be 1 to 63 letters, digits, - and _")
+	case v.to == nil:
+		return fail("to", "is nil; give the handle that table.New has returned")
+	case v.derive == nil:
+		return fail("derive", "is nil")
+	case v.parts:
+		return fail("to", "stores entities with parts; a derived entity is one row")
+	case v.to.Engine().Same(from.Engine()) && v.to.Engine().Mode.Schema.Rows().Overlaps(from.Engine().Mode.Schema.Rows()):
+		return fail("to", "has its rows in the range of the entities' own, and would overwrite them: give the layout another name, or another table")
+	case from.Engine().Mode.Outbox == nil:
+		return fail("Attach", "has a handle without an outbox; pass one that maintain.WithOutbox has returned")
+	}
+	return nil
+}
+
+func validName(name string) bool {
+	for _, c := range name {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 63
+}
+
+// verifier is a view as Verify calls it.
+type verifier[T any] interface {
+	// is reports whether the view was attached by this definition.
+	is(Definition[T]) bool
+	// compare reads all derived entities of the view.
+	compare(ctx context.Context, t *table.Table[T], r *run) (comparison[T], error)
+}
+
+// comparison compares entities with the derived entities of one view.
+type comparison[T any] interface {
+	// entity compares an entity. It may be called for several entities at a time.
+	entity(ctx context.Context, e *table.Entity[T], row *table.Row) error
+	// rest reports the derived entities that no entity has.
+	rest(ctx context.Context) error
+	unreadable(row *table.Row, err error)
+}
+
+// isNil reports whether a definition is nil, a nil pointer, or one that no constructor has made.
+func isNil(d any) bool {
+	v := reflect.ValueOf(d)
+	return d == nil || v.Kind() == reflect.Pointer && (v.IsNil() || v.Elem().IsZero())
+}
+
+// viewsOf returns the views that are attached to a handle.
+func viewsOf[T any](t *table.Table[T]) (all []attached[T]) {
+	for _, m := range t.Engine().Mode.Maintainers {
+		if v, is := m.Typed().(attached[T]); is {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// kindOf returns the kind of the effects of all views of a table's entities.
+func kindOf[T any](t *table.Table[T]) string { return "view " + t.Engine().Mode.Schema.Scope() }
+
+// isForeign reports whether an error says that a row is no entity of the table's type.
+func isForeign(err error) bool {
+	var ke *keys.KeyError
+	return errors.As(err, &ke) || errors.Is(err, table.ErrOtherType)
+}
+
+// Attach returns a handle of the same table with these views, besides those that from has. from has an outbox, of
+// [maintain.WithOutbox]. All writers of the table must use such handles. Attach sends nothing.
+//
+//	staff, err := maintain.WithOutbox(plain, outbox)
+//	staff, err = materialized.Attach(staff, byCompany)
+//	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{materialized.Handler(staff)}, nil)
+//
+// Entities that were stored before are not in the view; [Verify] with Repair adds them, while writers continue. An entity that is
+// written first is added by that write.
+//
+// A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived entity: one more if the derived
+// entity gets another key, and the requests of the maintainers of the view's table. A write that changes no view takes no more than
+// before. Errors: *DefinitionError for a wrong definition; those of [maintain.With].
+func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T], error) {
+	if err := engine.CheckHandle("from", from.Engine()); err != nil {
+		return nil, fmt.Errorf("materialized: Attach: %w", table.ErrorOf(err))
+	}
+	fail := func(err error) (*table.Table[T], error) {
+		return nil, fmt.Errorf("materialized: Attach %s: %w", from.Name(), err)
+	}
+	t := from
+	for _, v := range views {
+		if isNil(v) {
+			return fail(&table.ValueError{Field: "views", Reason: "contain nil or a zero View; use one of materialized.New"})
+		}
+		if err := v.check(from); err != nil {
+			return fail(err)
+		}
+		if t.Engine().Mode.Maintainer(prefix+v.Name()) != nil {
+			return fail(&DefinitionError{View: v.Name(), Field: "name", Reason: "is the name of another view of the table"})
+		}
+		var err error
+		if t, err = maintain.With(t, maintain.Maintainer[T](v.maintainer(from))); err != nil {
+			return fail(err)
+		}
+	}
+	for _, v := range viewsOf(t) {
+		if v.inline() {
+			out := reconcile.Inline(t.Engine().Mode.Outbox, Handler(t))
+			return t.InMode(func(m *engine.Mode) { m.Outbox = out }), nil
+		}
+	}
+	return t, nil
+}
+
+// Handler returns the handler for all views of t, a handle of [Attach], for [eventual.NewWorker]. Workers of a release without one
+// of the views leave its effects to other workers. Requests of an effect: 1, and 2 for each derived entity that it names.
+func Handler[T any](t *table.Table[T]) eventual.Handler {
+	if t.Engine() == nil {
+		return eventual.Handler{} // which NewWorker refuses
+	}
+	var all []reconcile.Definition
+	for _, v := range viewsOf(t) {
+		all = append(all, v)
+	}
+	return reconcile.Handler(kindOf(t), t, all...)
+}
+
+// maintainer adds the effects of a view to the writes of entities.
+type maintainer[T, V any] struct {
+	*View[T, V]
+	from *table.Table[T]
+}
+
+var _ maintain.Maintainer[struct{}] = (*maintainer[struct{}, struct{}])(nil)
+
+func (v *View[T, V]) maintainer(from *table.Table[T]) attached[T] { return &maintainer[T, V]{v, from} }
+
+func (m *maintainer[T, V]) Name() string { return prefix + m.name }
+
+// MaxRows is 0: no derived entity is in the entity's transaction.
+func (m *maintainer[T, V]) MaxRows() int { return 0 }
+
+func (m *maintainer[T, V]) inline() bool { return m.opt.Inline }
+
+// Maintain compares what the entity contributes with what its maintainer state records. A change names the derived entity that the
+// entity had, and the one that it will have.
+func (m *maintainer[T, V]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+	want, err := m.of(c.New, c.Key)
+	if err != nil {
+		return err
+	}
+	had, digest := recorded(c.State())
+	if had == (keys.Key{}) && c.Old != nil {
+		// The entity is older than the view, which Verify may have filled since.
+		if was, err := m.of(c.Old, c.Key); err == nil {
+			had = was.key
+		}
+	}
+	c.SetState(stateOf(want.key, want.digest)...)
+	if had == want.key && digest == want.digest {
+		return nil
+	}
+	var changed []keys.Key
+	if had != (keys.Key{}) {
+		changed = append(changed, had)
+	}
+	if want.value != nil && want.key != had {
+		changed = append(changed, want.key)
+	}
+	reconcile.Plan(p, kindOf(m.from), m.Name(), changed...)
+	return nil
+}
+
+// owner returns the owner of the notes of the view.
+func (m *maintainer[T, V]) owner() string {
+	return "view/" + strings.ToLower(m.from.Name()) + "/" + m.from.Engine().Mode.Schema.Scope() + "/" + m.name
+}
+
+// The properties of a note.
+const (
+	notePartition   = "EntityPartition"
+	noteRow         = "EntityRow"
+	noteGone        = "Gone"
+	noteMaintainers = "Maintainers"
+)
+
+// note is the library's row beside a derived entity. It contains whose the derived entity is, and each change of the derived entity
+// changes the note by its ETag, in one transaction. It stays as a tombstone when the derived entity is deleted. So no property of
+// the derived entity and no reader of its table has to do with tombstones.
+type note struct {
+	entity      keys.Key
+	gone        bool     // the note is a tombstone
+	maintainers []string // of the derived entity, when it was written
+}
+
+// noteKey returns the key of the note of a derived entity.
+func noteKey(derived keys.Key) keys.Key {
+	return keys.Stored(derived.PartitionKey(), reserved.View+derived.RowKey())
+}
+
+// notes returns a handle for notes.
+func notes(t *engine.Table) *table.Table[table.Row] { return table.RowsOf(t, true) }
+
+// row returns a note as a row with an owner.
+func (n note) row(derived keys.Key, owner string) (*table.Row, error) {
+	r := &table.Row{Key: noteKey(derived)}
+	set := map[string]any{notePartition: n.entity.PartitionKey(), noteRow: n.entity.RowKey()}
+	if n.gone {
+		set[noteGone] = true
+	} else if len(n.maintainers) > 0 {
+		set[noteMaintainers] = strings.Join(n.maintainers, "/")
+	}
+	for _, name := range []string{notePartition, noteRow, noteGone, noteMaintainers} {
+		if v, ok := set[name]; ok {
+			if err := r.Set(name, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return table.RowOf(r.Engine().Own(owner)), nil
+}
+
+// noteIn returns the note in a stored row, and reports whether it has this owner. Errors: *table.DecodeError.
+func noteIn(row *table.Row, owner string) (n note, mine bool, err error) {
+	partition, err1 := stored.Text(row, notePartition)
+	rowKey, err2 := stored.Text(row, noteRow)
+	gone, err3 := stored.Bool(row, noteGone)
+	maintainers, err4 := stored.Text(row, noteMaintainers)
+	n.entity, n.gone = keys.Stored(partition, rowKey), gone
+	if maintainers != "" {
+		n.maintainers = strings.Split(maintainers, "/")
+	}
+	if err = errors.Join(err1, err2, err3, err4); err != nil {
+		err = fmt.Errorf("%w; delete the row, and Verify with Repair writes it again", err)
+	}
+	return n, row.Engine().Owner() == owner, err
+}
+
+// lacks returns a maintainer of the stored derived entity that the handle does not have, "" if there is none.
+func (n note) lacks(has []string) string {
+	for _, name := range n.maintainers {
+		if !slices.Contains(has, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// stateOf returns the maintainer state of an entity: the key of the derived entity and a digest of its content. No key contains a
+// /.
+func stateOf(k keys.Key, digest string) []string {
+	if k == (keys.Key{}) {
+		return nil
+	}
+	return []string{k.PartitionKey() + "/" + k.RowKey(), "/" + digest}
+}
+
+// recorded returns what maintainer state records, the zero key for nothing. Another program may have written the state.
+func recorded(state []string) (k keys.Key, digest string) {
+	if len(state) != 2 {
+		return keys.Key{}, ""
+	}
+	pk, rk, is := strings.Cut(state[0], "/")
+	if k = keys.Stored(pk, rk); !is || k.Err() != nil || noteKey(k).Err() != nil {
+		return keys.Key{}, ""
+	}
+	return k, strings.TrimPrefix(state[1], "/")
+}
+
+// ErrTaken: two entities have one derived entity. The first keeps it. The message of the second becomes poison after
+// eventual.WorkerOptions.Attempts attempts, and [Verify] reports it, until one of the two changes.
+var ErrTaken = errors.New("another entity has this derived entity")
+
+// DefinitionError is the error of a view that is defined or attached wrongly, or whose function cannot be called.
+type DefinitionError struct {
+	View   string
+	Field  string // the argument or option
+	Reason string
+}
+
+func (e *DefinitionError) Error() string {
+	return fmt.Sprintf("view %q: %s: %s", e.View, e.Field, e.Reason)
 }

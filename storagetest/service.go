@@ -1,12 +1,19 @@
 package storagetest
 
 import (
+	"bytes"
 	"encoding/base64"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/blobs"
@@ -189,4 +196,213 @@ func (s *Service) Count() requests.Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.takeCounts()
+}
+
+// DevelopmentStorage returns options of the account that the connection string UseDevelopmentStorage=true stands for, with its name,
+// its key and its ports: a [Service] with these options, after [Service.Listen], serves programs that expect an emulator.
+func DevelopmentStorage() *Options {
+	key, _ := base64.StdEncoding.DecodeString("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==")
+	return &Options{
+		Account:   "devstoreaccount1",
+		Key:       key,
+		Addresses: Addresses{Blob: "127.0.0.1:10000", Queue: "127.0.0.1:10001", Table: "127.0.0.1:10002"},
+	}
+}
+
+// Message is a stored message of a queue.
+type Message struct {
+	ID, Text string
+	Inserted time.Time
+	Expires  time.Time // the end of the year 9999 if the message does not expire
+	Visible  time.Time // when the message becomes visible
+	Dequeued int       // how often the message was received
+}
+
+// Messages returns the messages of a queue, including hidden messages, oldest first. Messages makes no request.
+func (s *Service) Messages(queue string) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Message
+	for _, m := range s.queues.Messages(queue, s.now()) {
+		all = append(all, Message(m))
+	}
+	return all
+}
+
+// QueueNames returns the names of the queues in order. QueueNames makes no request.
+func (s *Service) QueueNames() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queues.Queues()
+}
+
+// Blob is a stored blob of a container.
+type Blob struct {
+	Name        string
+	Type        string // "AppendBlob" or "BlockBlob"
+	ContentType string
+	ETag        string
+
+	// Blocks are the committed blocks of the content in order; the content of a block blob that was written by one request is one
+	// block. They must not be modified.
+	Blocks [][]byte
+
+	Metadata map[string]string // names are in lower case
+	Created  time.Time
+	Modified time.Time
+}
+
+// Content returns a copy of the content of the blob.
+func (b Blob) Content() []byte { return bytes.Join(b.Blocks, nil) }
+
+// StoredBlobs returns the blobs of a container in the order of their names. A blob with uncommitted blocks only is not among them.
+// StoredBlobs makes no request.
+func (s *Service) StoredBlobs(container string) []Blob {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Blob
+	for _, b := range s.blobs.Blobs(container) {
+		all = append(all, Blob(b))
+	}
+	return all
+}
+
+// ContainerNames returns the names of the containers in order. ContainerNames makes no request.
+func (s *Service) ContainerNames() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.blobs.Containers()
+}
+
+// Type is a type of values in tables.
+type Type string
+
+// The types of values. JSON needs no annotation for the first four.
+const (
+	String   Type = "Edm.String"
+	Int32    Type = "Edm.Int32"
+	Boolean  Type = "Edm.Boolean"
+	Double   Type = "Edm.Double"
+	Int64    Type = "Edm.Int64"
+	DateTime Type = "Edm.DateTime"
+	GUID     Type = "Edm.Guid"
+	Binary   Type = "Edm.Binary"
+)
+
+// Property is a property of a row. Value is a string (also for GUID, in lower case), int32, bool, float64, int64, time.Time or
+// []byte.
+type Property struct {
+	Name  string
+	Type  Type
+	Value any
+}
+
+// String returns the name and the value as text. Bytes are in quotes.
+func (p Property) String() string {
+	switch v := p.Value.(type) {
+	case []byte:
+		return fmt.Sprintf("%s: %q", p.Name, v)
+	case time.Time:
+		return p.Name + ": " + v.Format(time.RFC3339Nano)
+	}
+	return fmt.Sprintf("%s: %v", p.Name, p.Value)
+}
+
+// Row is a stored row.
+type Row struct {
+	PartitionKey, RowKey string
+	ETag                 string
+	Timestamp            time.Time
+	Properties           []Property
+}
+
+// String returns the keys and the properties as text, as in "('Sales','Jones') {Salary: 100}".
+func (r Row) String() string {
+	quote := func(key string) string { return "'" + strings.ReplaceAll(key, "'", "''") + "'" }
+	var all []string
+	for _, p := range r.Properties {
+		all = append(all, p.String())
+	}
+	return "(" + quote(r.PartitionKey) + "," + quote(r.RowKey) + ") {" + strings.Join(all, ", ") + "}"
+}
+
+// Get returns the value of a property, or nil if the row does not have the property.
+func (r Row) Get(name string) any {
+	for _, p := range r.Properties {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return nil
+}
+
+// Rows returns the rows of a table in order. Rows makes no request.
+func (s *Service) Rows(table string) []Row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entities := s.tables.Entities(table)
+	if len(entities) == 0 {
+		return nil
+	}
+	rows := make([]Row, 0, len(entities))
+	for _, e := range entities {
+		r := Row{PartitionKey: e.PartitionKey, RowKey: e.RowKey, ETag: e.ETag, Timestamp: e.Timestamp}
+		r.Properties = make([]Property, 0, len(e.Properties))
+		for _, p := range e.Properties {
+			r.Properties = append(r.Properties, Property{p.Name, Type(p.Type), p.Value})
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// TableNames returns the names of the tables in order. TableNames makes no request.
+func (s *Service) TableNames() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tables.Tables()
+}
+
+// Tables returns the SDK's client of the Table service, with [Options].Client. Tables panics if the SDK refuses the name of the
+// account.
+func (s *Service) Tables() *aztables.ServiceClient {
+	c, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: s.clientOptions()})
+	s.mustAccept(err)
+	return c
+}
+
+// Queues returns the SDK's client of the Queue service, with [Options].Client. Queues panics if the SDK refuses the name of the
+// account.
+func (s *Service) Queues() *azqueue.ServiceClient {
+	c, err := azqueue.NewServiceClientFromConnectionString(s.ConnectionString(), &azqueue.ClientOptions{ClientOptions: s.clientOptions()})
+	s.mustAccept(err)
+	return c
+}
+
+// Queue returns the SDK's client of one queue; see [Service.Queues].
+func (s *Service) Queue(name string) *azqueue.QueueClient { return s.Queues().NewQueueClient(name) }
+
+// Blobs returns the SDK's client of the Blob service, with [Options].Client. Blobs panics if the SDK refuses the name of the
+// account.
+func (s *Service) Blobs() *service.Client {
+	c, err := service.NewClientFromConnectionString(s.ConnectionString(), &service.ClientOptions{ClientOptions: s.clientOptions()})
+	s.mustAccept(err)
+	return c
+}
+
+// Container returns the SDK's client of one blob container; see [Service.Blobs].
+func (s *Service) Container(name string) *container.Client { return s.Blobs().NewContainerClient(name) }
+
+// clientOptions returns the options of clients in this process.
+func (s *Service) clientOptions() azcore.ClientOptions {
+	o := s.client
+	o.Transport = s
+	return o
+}
+
+// mustAccept panics if the SDK refuses the account, whose name is the only part that a program chooses.
+func (s *Service) mustAccept(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("storagetest: the SDK refuses the account %q of Options.Account: %v", s.account.Name, err))
+	}
 }

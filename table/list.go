@@ -1,15 +1,156 @@
 package table
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
+
+// Query says which entities to read, and how the service finds them. It is a plain value: copy and change it.
+type Query[T any] struct {
+	// Partition is the PartitionKey. If it is unset, the query reads every partition, which is a table scan; but if the schema
+	// binds the partition to a constant, the query reads that one.
+	Partition keys.Enc
+
+	// Rows is the range of RowKeys. If it is unset, it is the range of the schema's layout, so that rows of other types and of the
+	// library are not read. A range that contains the prefix ~ in its middle takes 1 comparison more, to leave out the library's
+	// rows.
+	Rows keys.Range
+
+	// Where is a condition on properties. The service reads the rows that it then leaves out, and the query costs as much.
+	Where Cond[T]
+
+	// Limit ends the list after that many entities; 0 means no limit.
+	Limit int
+
+	// PageSize is the most rows of one request, 1 to 1,000. Defaults to 1,000, or to a smaller Limit.
+	PageSize int
+
+	// ReadAhead requests the next page while the loop works on the current one, so that the two take no longer than the slower one.
+	// One page at most is read ahead, and none that a Limit or a Budget may make unnecessary: the list sends the same requests as
+	// without ReadAhead. A loop that ends early cancels the request under way, which is 1 request in vain. The rows of the next
+	// page are as they were before the loop worked on the current one. A query of an index with a Limit, or of pointers with
+	// Budget.Requests, reads nothing ahead.
+	ReadAhead bool
+
+	// TableScan allows a query without a partition. It reads the whole table.
+	TableScan bool
+
+	// Stats, if set, counts while the list is read.
+	Stats *Stats
+
+	// Cursor, if set, is the position at which the list begins, and moves with the list.
+	Cursor *Cursor
+
+	// Budget ends the list with ErrBudget when it costs too much. With a Cursor, another query can continue it.
+	Budget Budget
+
+	// Skip, if set, decides about each row that is one of T but cannot be read as T, for example because another program has stored
+	// a property with another type. It receives the key and the *OpError that would end the list. If it returns true, the row is
+	// left out and counted in Stats.Skipped. If it returns false, or is not set, the row ends the list. If it is not set, the error names
+	// it. Count, and DeleteOps of a handle without maintainers, read keys alone: they do not call Skip, and count or delete such rows.
+	Skip func(k keys.Key, err error) bool
+}
+
+// Budget bounds the cost of one list. A zero field is no bound. A bound is compared before each page: entities of which a page does not
+// contain all parts may exceed it.
+type Budget struct {
+	Requests int           // requests for pages, and of a query by an index also for entities
+	Rows     int           // rows that are read, those of other types included, and parts of entities
+	Time     time.Duration // from the start of the loop, the time of its body included
+}
+
+// Stats counts the cost of a list so far.
+type Stats struct {
+	Requests int // for pages, and of a query by an index also for entities, without repeated attempts
+	Rows     int // that were read
+	Foreign  int // rows of other types, which were left out
+	Skipped  int // rows that could not be read, and that Query.Skip left out
+	Damaged  int // rows with a mark of a write in a table that the handle does not know (Options.MovedFrom): they are as before it
+}
+
+// Class is how the service finds the rows of a query. It decides what the query costs.
+type Class int
+
+// The classes, from the cheapest to the most expensive ('Azure Table storage table design guide', design for querying).
+const (
+	PointQuery    Class = iota + 1 // both keys given
+	RangeQuery                     // a partition and a range of RowKeys
+	PartitionScan                  // a partition
+	TableScan                      // no partition: every row of the table is read
+)
+
+// String returns the class in words.
+func (c Class) String() string {
+	switch c {
+	case PointQuery:
+		return "point query"
+	case RangeQuery:
+		return "range query"
+	case PartitionScan:
+		return "partition scan"
+	case TableScan:
+		return "table scan"
+	}
+	return fmt.Sprintf("Class(%d)", int(c))
+}
+
+// Class returns how the service finds the rows, by the keys that the query names.
+func (q Query[T]) Class() Class {
+	return Class((&engine.Query{Partition: q.Partition, Rows: q.Rows}).Class())
+}
+
+// Explanation is what a query sends to the service.
+type Explanation struct {
+	Class       Class
+	Filter      string
+	Comparisons int    // a filter may have 15
+	Select      string // the properties to be returned; "" means all
+}
+
+// Explain returns what List would send, and the errors that it would return before it sent anything. No requests.
+func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
+	return t.h.explain(q.engine())
+}
+
+func (h handle) explain(q engine.Query) (Explanation, error) {
+	ex, err := h.shape.query(q, true).Explain()
+	return Explanation{Class: Class(ex.Class), Filter: ex.Filter, Comparisons: ex.Comparisons}, h.opError("Explain", keys.Key{}, err)
+}
+
+// engine returns the query as the engine takes it, without the schema.
+//
+//go:noinline
+func (q *Query[T]) engine() engine.Query {
+	return engine.Query{
+		Partition: q.Partition, Rows: q.Rows, Where: q.Where.c, Limit: q.Limit, PageSize: q.PageSize, ReadAhead: q.ReadAhead, TableScan: q.TableScan,
+		Stats: (*engine.Stats)(q.Stats), Cursor: q.Cursor.engine(), Budget: engine.Budget(q.Budget), Skip: publicSkip(q.Skip),
+	}
+}
+
+// publicSkip returns a Skip that is asked about errors of this package.
+func publicSkip[X any](skip func(X, error) bool) func(X, error) bool {
+	if skip == nil {
+		return nil
+	}
+	return func(x X, err error) bool { return skip(x, public(err)) }
+}
+
+// query adds the schema to a query. own reports that it asks for rows of T alone.
+func (s *shape) query(q engine.Query, own bool) *engine.Query {
+	q.Own, q.Type, q.Plan, q.Partitions, q.RowKeys = own, s.name, s.plan, s.partition.all, s.row.all
+	return &q
+}
 
 // List yields the entities of a query in the order of their keys:
 //
@@ -87,4 +228,243 @@ func (h handle) listRows(ctx context.Context, q engine.Query) iter.Seq2[*Row, er
 			yield(nil, public(err))
 		}
 	}
+}
+
+// Page is a part of a list.
+type Page[T any] struct {
+	Entities []*Entity[T]
+	Token    string // of the next page, "" if there is none
+}
+
+// Page reads the part of a list that begins at a token, "" for the first part. It is for programs that show a page and keep no
+// state: the token can be stored, and used by another process; see [Cursor].
+//
+// If the query has a limit, a page has that many entities unless the list ends. Without a limit, a page is what the service returns
+// for 1 request, which may be empty although more follows. With ErrBudget, Page returns the entities that were read, and the Token
+// behind them.
+//
+// Errors: those of List; *TokenError for a corrupt token, and for a token of another table, query or version. Requests: 1, and more
+// if pages are short or contain rows of other types.
+func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T], error) {
+	p := &Page[T]{}
+	var err error
+	p.Token, err = t.h.page(ctx, q.engine(), token, func(e entity) bool { p.Entities = append(p.Entities, e.(*Entity[T])); return true })
+	if err != nil && !errors.Is(err, ErrBudget) {
+		return nil, err
+	}
+	return p, err
+}
+
+// page gives the entities of a page to yield, and returns the token of the next page, also after ErrBudget.
+func (h handle) page(ctx context.Context, q engine.Query, token string, yield func(entity) bool) (next string, err error) {
+	if q.Cursor != nil {
+		return "", h.opError("Page", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use List for a cursor"})
+	}
+	q.Cursor, q.OnePage = engine.NewCursor(token), true
+	if err = h.listAll(ctx, q, yield); err != nil && !errors.Is(err, ErrBudget) {
+		return "", err
+	}
+	return q.Cursor.Token(), err
+}
+
+// Exists reports whether there is a row under k, of any type. Errors: ErrTableNotFound; *keys.KeyError. 1 request, a point query
+// whose response contains only the keys.
+func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
+	return t.h.exists(ctx, k)
+}
+
+func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
+	if err := engine.QueryErr(k); err != nil {
+		return false, h.opError("Exists", k, err)
+	}
+	q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1, Select: edm.PartitionKey + "," + edm.RowKey}
+	n, err := h.count(ctx, "Exists", q, false, func(*edm.Reader, edm.Entity) (bool, error) { return true, nil })
+	return n > 0, err
+}
+
+// Count returns the number of entities of a query, up to the query's limit. The service sends keys only, but reads and bills every
+// row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.BindFunc]), every row in
+// the range of keys counts as T's. Errors are those of List. 1 request for each 1,000 rows.
+func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
+	return t.h.countAll(ctx, q.engine())
+}
+
+func (h handle) countAll(ctx context.Context, q engine.Query) (int, error) {
+	q.Select = h.shape.Select()
+	return h.count(ctx, "Count", q, true, h.shape.ownsAny)
+}
+
+// count returns the number of rows that are mine.
+func (h handle) count(ctx context.Context, method string, q engine.Query, own bool, mine func(*edm.Reader, edm.Entity) (bool, error)) (int, error) {
+	q.HeadsOnly = true
+	c := &counted{mine: mine}
+	err := h.engine.List(ctx, method, *h.shape.query(q, own), c)
+	return c.n, public(err)
+}
+
+// counted is the engine's Lister that counts.
+type counted struct {
+	mine func(*edm.Reader, edm.Entity) (bool, error)
+	n    int
+}
+
+func (c *counted) Read(r *edm.Reader, in edm.Entity) (bool, error) { return c.mine(r, in) }
+func (c *counted) Yield() bool                                     { c.n++; return true }
+
+// GetOrInsert returns the entity under the key that the schema makes of v, and inserts v if there is none; inserted reports which.
+// Errors are those of Get and Insert; after ErrUnknownOutcome it may be called again. 1 request if the row exists, 2 if it does
+// not, and 3 more for each concurrent writer that inserts and deletes it in between, Retry.ConflictAttempts times at most.
+func (t *Table[T]) GetOrInsert(ctx context.Context, v *T) (e *Entity[T], inserted bool, err error) {
+	insert := t.InsertOp(v)
+	got, inserted, err := t.h.getOrInsert(ctx, insert)
+	e, err = typed[T](got, err)
+	return e, inserted, err
+}
+
+func (h handle) getOrInsert(ctx context.Context, insert Op) (e entity, inserted bool, err error) {
+	ctx, end := h.engine.Span(ctx, "GetOrInsert")
+	defer func() { end(err) }()
+	k := insert.op.Key
+	if insert.op.Err != nil {
+		return nil, false, h.opError("GetOrInsert", k, insert.op.Err)
+	}
+	for attempt := 1; ; attempt++ {
+		e, err := h.getToWrite(ctx, "GetOrInsert", k)
+		if !errors.Is(err, ErrNotFound) {
+			return e, false, err
+		}
+		err = insert.send(ctx)
+		var derived *DerivedError // a value is taken, and not the row
+		if !errors.Is(err, ErrExists) || errors.As(err, &derived) || attempt >= h.engine.Options.Retry.ConflictAttempts {
+			return insert.stored(), err == nil, err
+		}
+		h.engine.Log("GetOrInsert", k).Conflict(ctx, attempt, 0, err)
+	}
+}
+
+// Collect reads a list into a slice:
+//
+//	jones, err := table.Collect(byName.List(ctx, staff, dept.Of("Sales"), "Jones"))
+//
+// It ends at the first error, and returns the values before it with that error; of a list with a [Cursor], the rest can be read
+// later. [Table.GetMany] yields ErrNotFound for each missing row, so Collect ends at the first missing row. The slice is nil if the
+// list yields nothing. All values are in memory at the same time: if the list may be long, set Query.Limit or Query.Budget, or use
+// a loop. Requests are those of the list.
+func Collect[V any](list iter.Seq2[V, error]) ([]V, error) {
+	if list == nil {
+		return nil, nilArgument("list")
+	}
+	var all []V
+	for v, err := range list {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// Cursor is the position of a list. A query with a cursor begins at the position, and moves it with each entity that it yields. The
+// loop can end at any entity, by a limit or by an error; another query can continue there later, also in another process:
+//
+//	cursor := table.NewCursor(saved) // "" is the beginning
+//	q.Cursor = cursor
+//	for e, err := range staff.List(ctx, q) { … break … }
+//	save(cursor.Token())
+//
+// Rows that exist all the time are yielded once each. A row that is inserted behind the position before the list continues may be
+// left out: at the end of a page, the service's token names the first row of the next page, and a row that is inserted before that
+// row is not found. To follow new rows, query the keys behind the last one instead.
+//
+// If the loop ends in the middle of a page, the page is read again later: 1 request, or more if its pages were larger
+// (Query.PageSize).
+//
+// A Cursor is not for concurrent use. The zero Cursor is at the beginning.
+type Cursor struct{ c engine.Cursor }
+
+// NewCursor returns a cursor at the position of a token, or at the beginning for "". If the token cannot be used, the list fails
+// with a *TokenError.
+func NewCursor(token string) *Cursor { return &Cursor{*engine.NewCursor(token)} }
+
+func (c *Cursor) engine() *engine.Cursor {
+	if c == nil {
+		return nil
+	}
+	return &c.c
+}
+
+// Copy returns another cursor at the same position.
+func (c *Cursor) Copy() *Cursor { return &Cursor{*c.c.Copy()} }
+
+// Done reports whether the list has ended.
+func (c *Cursor) Done() bool { return c.c.Done() }
+
+// Token returns the position as a text to be stored, "" at the end. It names the table and the query, and other queries refuse it.
+// It contains keys of the table: keep it from people who may not see these.
+func (c *Cursor) Token() string { return c.c.Token() }
+
+// Partitions yields the distinct PartitionKeys of the table in the range of the schema's layout, in their order, whatever types of
+// rows they contain. It jumps from one partition to the next without reading the rows between. Errors: ErrTableNotFound; those of
+// any read. 1 request for each partition, and 1 to find that there are no more.
+func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
+	return t.h.partitionsAfter(ctx, keys.Enc{})
+}
+
+// PartitionsAfter is Partitions for the PartitionKeys behind one, to continue work on a table. An unset key is before all others.
+func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
+	return t.h.partitionsAfter(ctx, after)
+}
+
+//go:noinline
+func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
+	return func(yield func(keys.Enc, error) bool) {
+		all := h.shape.partition.all
+		if !all.IsSet() {
+			all = engine.EveryKey
+		}
+		var last *string
+		if after.IsSet() {
+			s, err := after.Result()
+			if err != nil {
+				yield(keys.Enc{}, h.opError("Partitions", keys.Key{}, err))
+				return
+			}
+			last = &s
+		}
+		err := h.engine.Partitions(ctx, all, last, func(pk string) bool {
+			return yield(keys.Stored(pk, "").Partition(), nil)
+		})
+		if err != nil {
+			yield(keys.Enc{}, public(err))
+		}
+	}
+}
+
+// EachPartition calls f for each partition of the table, several at a time: each partition has its own share of the servers, so
+// work on a whole table gets faster with the number of partitions. At most width calls run at the same time, 10 if width is 0. The
+// first error cancels the contexts of the other calls, and is returned when they have ended.
+//
+// Requests: those of [Table.Partitions], and of f.
+func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {
+	return t.h.eachPartition(ctx, width, f)
+}
+
+func (h handle) eachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {
+	if f == nil {
+		return h.opError("EachPartition", keys.Key{}, nilArgument("f"))
+	}
+	if width <= 0 {
+		width = engine.FanOut
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(width)
+	for pk, err := range h.partitionsAfter(ctx, keys.Enc{}) {
+		g.Go(func() error {
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return err
+			}
+			return f(ctx, pk)
+		})
+	}
+	return g.Wait()
 }

@@ -3,8 +3,17 @@ package table
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
+	"strings"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -125,4 +134,310 @@ func (t *Table[T]) Delete(ctx context.Context, e *Entity[T]) error { return t.De
 // 2 requests, or 1 with [Options].BlindWrites.
 func (t *Table[T]) DeleteAny(ctx context.Context, k keys.Key) error {
 	return t.DeleteAnyOp(k).send(ctx)
+}
+
+// GetMany reads entities by their keys, 10 at a time and up to 40 ahead of the loop, and yields them in the order of the keys. For
+// a row that does not exist it yields (nil, ErrNotFound), for a row of another type (nil, ErrOtherType) or a *keys.KeyError, and
+// goes on; any other error ends the list. Leaving the loop cancels the requests under way. 1 request for each key.
+//
+// Errors: ErrNotFound; ErrOtherType; ErrTableNotFound; *DecodeError; *keys.KeyError for any key before the first request, and for
+// rows whose keys do not agree with their fields.
+func (t *Table[T]) GetMany(ctx context.Context, ks ...keys.Key) iter.Seq2[*Entity[T], error] {
+	return func(yield func(*Entity[T], error) bool) {
+		t.h.getMany(ctx, ks, func(e entity, err error) bool { return yield(typed[T](e, err)) })
+	}
+}
+
+func (h handle) getMany(ctx context.Context, ks []keys.Key, yield func(entity, error) bool) {
+	ctx, end := h.engine.Span(ctx, "GetMany")
+	var err error
+	defer func() { end(err) }()
+	for _, k := range ks {
+		if err = engine.AddressErr(k); err != nil {
+			err = h.opError("GetMany", k, err)
+			yield(nil, err)
+			return
+		}
+	}
+	engine.InOrder(ctx, ks, func(ctx context.Context, k keys.Key) (entity, error) {
+		return h.get(ctx, "GetMany", k)
+	}, func(e entity, gerr error) bool {
+		if gerr != nil && !errors.Is(gerr, ErrNotFound) && !notMine(gerr) {
+			err = gerr
+			yield(nil, err)
+			return false
+		}
+		return yield(e, gerr)
+	})
+}
+
+// notMine reports that a row belongs to another type.
+func notMine(err error) bool {
+	var ke *keys.KeyError
+	return errors.Is(err, ErrOtherType) || errors.As(err, &ke)
+}
+
+// GetFields reads some fields of an entity with parts: the head, and the parts in which the fields are stored.
+//
+//	e, err := pages.GetFields(ctx, k, title, visits)
+//	if e.Has(article) { … }
+//
+// The entity has all fields of the parts that were read, and is [Entity.Partial] unless these are all of its parts. Merge and
+// Delete accept it, and read no more if the table has no maintainers.
+//
+// Errors: those of Get; *TypeError for a field that is not stored; *VersionError for a row that Schema.Upgrade would change: Get
+// it. Requests: 1 if the fields are in the head, or in part 1 and parts behind it; otherwise 2 at the same time, which also transfer
+// the parts between the wanted ones. With T = [Row], any field reads all parts, by 1 request.
+func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField[T]) (*Entity[T], error) {
+	var names []string
+	for _, f := range fields {
+		if wire.IsNil(f) {
+			return nil, t.h.opError("GetFields", k, &ValueError{Field: "fields", Reason: "contain nil"})
+		}
+		more, err := f.properties(t.h.shape.plan)
+		if err != nil {
+			return nil, t.h.opError("GetFields", k, err)
+		}
+		names = append(names, more...)
+	}
+	return typed[T](t.h.getFields(ctx, k, t.h.shape.plan.PartsOf(names...)))
+}
+
+func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ entity, err error) {
+	ctx, end := h.engine.Span(ctx, "GetFields")
+	defer func() { end(err) }()
+	if h.engine.Mode.Parts == 0 || h.shape.isRow && len(parts) > 0 { // the part of a property of a Row is not known before
+		return h.get(ctx, "GetFields", k)
+	}
+	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+		return nil, h.opError("GetFields", k, err)
+	}
+	row, whole, err := h.engine.GetParts(ctx, k, parts)
+	if err != nil {
+		return nil, h.opError("GetFields", k, err)
+	}
+	in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(row.ETag), Timestamp: row.Timestamp, Columns: row.Columns}
+	read := append([]uint8{0}, parts...)
+	if !whole { // else the start of a value in chunks would count as damaged
+		in.Columns = h.shape.plan.OfWholeFields(row.Columns, read)
+	}
+	r := edm.ReadColumns(in, in.Columns)
+	var e entity
+	if whole {
+		e, _, err = h.shape.read(r, in)
+	} else {
+		head := slices.DeleteFunc(slices.Clone(row.Columns), func(c edm.Column) bool { return c.Part > 0 })
+		e, err = h.shape.partial(r, in, &part{h.shape.plan, row.Columns, read, &engine.Row{Key: row.Key, Columns: head}})
+	}
+	if err != nil {
+		return nil, h.opError("GetFields", k, err)
+	}
+	return e, nil
+}
+
+// Has reports whether a field was read. Of an entity that is not [Entity.Partial], every field was. Of one that was read from a
+// copy, the fields were that have a value in it.
+func (e *Entity[T]) Has(f AnyField[T]) bool {
+	if !e.Partial() {
+		return e != nil
+	}
+	p := e.known.part
+	names, err := f.properties(p.plan)
+	if err != nil {
+		return false
+	}
+	if p.parts == nil {
+		return slices.ContainsFunc(p.columns, func(c edm.Column) bool { return slices.Contains(names, c.Name) })
+	}
+	return !slices.ContainsFunc(p.plan.PartsOf(names...), func(part uint8) bool { return !slices.Contains(p.parts, part) })
+}
+
+// Update reads the entity under k, lets change change it, and replaces it by its ETag. If a concurrent writer has changed the row
+// meanwhile, Update starts again from a fresh read, until Common.WriteTimeout is over, and at most Retry.ConflictAttempts times.
+// change may be called several times, each time with what is stored then; its error ends Update and is returned as it is. 2
+// requests. After a refusal, Update reads the row to learn the outcome: the second attempt begins at once with that row, for 2 requests
+// more, and each further attempt with a pause and another read, for 3 more.
+//
+// Errors: ErrNotFound; ErrChanged if each attempt met a conflict; ErrKeyChanged if change touched a field of the key, which
+// UpdateAndMove allows; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice; and those of
+// Get and Replace.
+func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
+	return updated(ctx, t, "Update", k, change)
+}
+
+// UpdateAndMove is [Table.Update] whose change may change fields of the key. Then the entity moves, as by [Table.Move]:
+//
+//	smith, err := staff.UpdateAndMove(ctx, e.Key, func(e *Employee) error {
+//		e.Department = "Marketing"
+//		return nil
+//	})
+//
+// Errors: those of Update without ErrKeyChanged, and those of Move. If another program has moved the entity first, ErrNotFound: it
+// is not under k any more. 1 request, and those of Move or Replace; the same again after each conflict.
+func (t *Table[T]) UpdateAndMove(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
+	return updated(ctx, t, updateAndMove, k, change)
+}
+
+const updateAndMove = "UpdateAndMove"
+
+func updated[T any](ctx context.Context, t *Table[T], method string, k keys.Key, change func(*T) error) (*Entity[T], error) {
+	if change == nil {
+		return nil, t.h.opError(method, k, nilArgument("change"))
+	}
+	return typed[T](t.h.update(ctx, method, k, func(value any) error { return change(value.(*T)) }))
+}
+
+func (h handle) update(ctx context.Context, method string, k keys.Key, change func(value any) error) (_ entity, err error) {
+	ctx, end := h.engine.Span(ctx, method)
+	defer func() { end(err) }()
+	if err := k.Err(); err != nil {
+		return nil, h.opError(method, k, err)
+	}
+	conflicts, log := h.engine.Options.Conflicts(), h.engine.Log(method, k)
+	var current *engine.Row // as it was read after the last conflict
+	for {
+		var e entity
+		if current != nil {
+			e, _, err = h.shape.read(current.Open())
+			err = h.opError(method, k, err)
+		} else {
+			e, err = h.getToWrite(ctx, method, k)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := change(e.parts().value); err != nil {
+			return nil, err
+		}
+		current, err = h.replaceOrMove(ctx, method, e)
+		switch {
+		case err == nil:
+			return e, nil
+		case !errors.Is(err, ErrChanged) || unknown(err) || derived(err):
+			return nil, err
+		}
+		wait := conflicts.Wait
+		if current != nil && conflicts.First() {
+			wait = conflicts.Skip
+		} else {
+			current = nil // it would be old after the pause
+		}
+		if again, ended := wait(ctx, log, err); !again {
+			return nil, either(h.opError(method, k, ended), err)
+		}
+	}
+}
+
+// replaceOrMove writes a changed entity. After a conflict, it returns the row if it has read it.
+func (h handle) replaceOrMove(ctx context.Context, method string, e entity) (current *engine.Row, err error) {
+	if method == updateAndMove {
+		to, err := h.keyByFields(method, e)
+		if err != nil {
+			return nil, err
+		}
+		if to != *e.parts().key {
+			return nil, h.move(ctx, e, h, to)
+		}
+	}
+	op := h.replace(method, e)
+	op.op.Current = &current
+	err = op.send(ctx)
+	return current, err
+}
+
+// DeleteOps returns the operations that delete the rows of a query, by their ETags, for package bulk: bulk.Delete applies them, and
+// bulk.Run applies them together with other operations. A row that has changed since it was read is read again, and deleted if the
+// query still finds it. Otherwise it stays, as one that is missing. A query with a Cursor is refused with a *ValueError, because a
+// cursor follows what is read, and not what is deleted. Each operation is for one use.
+//
+// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests and errors:
+// those of List, and 1 query more for each row that has changed.
+func (t *Table[T]) DeleteOps(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
+	return t.h.deletes(ctx, q.engine())
+}
+
+const deleteOps = "DeleteOps"
+
+// deletion makes the operations that delete the rows of a query.
+type deletion struct {
+	h    handle
+	q    engine.Query
+	read func(*edm.Reader, edm.Entity) (entity, bool, error)
+}
+
+// deletes returns the operations that delete the rows of a query. Maintainers must see rows as a whole, and so must a schema that
+// tells by them whether they are T's.
+func (h handle) deletes(ctx context.Context, q engine.Query) iter.Seq2[Op, error] {
+	d := &deletion{h, q, h.shape.read}
+	if len(h.engine.Mode.Maintainers) == 0 && !h.shape.verify {
+		d.q.Select = h.shape.Select(reserved.MaintainerState) // by which the operation sees that it should have maintainers
+		if h.engine.Mode.Parts == 0 {
+			d.q.Select += "," + reserved.Parts // by which it sees that it should delete parts
+		}
+		d.q.HeadsOnly = true
+		d.read = h.shape.unread
+	}
+	return func(yield func(Op, error) bool) {
+		if q.Cursor != nil {
+			yield(Op{}, h.opError(deleteOps, keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"}))
+			return
+		}
+		err := h.list(ctx, deleteOps, *h.shape.query(d.q, true), d.read, func(e entity) bool { return yield(d.op(e), nil) })
+		if err != nil {
+			yield(Op{}, err)
+		}
+	}
+}
+
+// unread returns an entity of which only the key, the ETag and the maintainer state are known.
+func (s *shape) unread(r *edm.Reader, in edm.Entity) (entity, bool, error) {
+	mine, err := s.ownsAny(r, in)
+	made := s.newEntity()
+	e := made.parts()
+	*e.key, *e.etag, e.row = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Stored()
+	return made, mine, err
+}
+
+// op returns the operation that deletes a row of the query.
+func (d *deletion) op(e entity) Op {
+	op := d.h.remove(e)
+	k := *e.parts().key
+	op.op.Remake = func(ctx context.Context) (*engine.Op, bool, error) {
+		q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select, HeadsOnly: d.q.HeadsOnly}
+		var found entity
+		err := d.h.list(ctx, deleteOps, *d.h.shape.query(q, true), d.read, func(e entity) bool { found = e; return false })
+		if err != nil || found == nil {
+			return nil, false, err
+		}
+		return &d.op(found).op, true, nil
+	}
+	return op
+}
+
+// InsertRow stores a row that was read elsewhere, or is a copy, as a new entity under a key. The columns that T does not know are
+// stored, too, but not the row's operation ID, incarnation, maintainer state and owner. The row must be one of T, as Get would read
+// it, and is upgraded as by Get. Requests and errors are those of Insert, and about the row those of Get. It is for packages of this
+// module.
+func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *engine.Row) (*Entity[T], error) {
+	return storing[T](ctx, t.h.insertRow(k, rowOf(r)))
+}
+
+func (h handle) insertRow(k keys.Key, r *Row) Op {
+	op := h.begin("InsertRow", aztables.TransactionTypeAdd, k)
+	var e entity
+	switch {
+	case strings.HasPrefix(k.RowKey(), reserved.First):
+		op.op.Err = keys.Raw(k.RowKey()).Err()
+	case r == nil || k.Err() != nil:
+		op.op.Err = either(k.Err(), errNil)
+	default:
+		e, op.op.Body, op.op.Err = h.rowToInsert(k, r)
+	}
+	if op.op.Err != nil {
+		return op
+	}
+	op.op.Known = true
+	op.on(e, makesEntity)
+	op.maintain()
+	return op
 }

@@ -1,9 +1,13 @@
 package table
 
 import (
+	"context"
+	"errors"
 	"iter"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -186,4 +190,124 @@ func (r *Row) over(w *edm.Writer, stored edm.Stored, derived bool, except ...str
 	theirs := slices.DeleteFunc(slices.Clone(r.columns), kept)
 	(&Row{columns: append(own, theirs...)}).write(w, except...)
 	return nil
+}
+
+// MarshalJSON writes the row as the service takes it, with its keys and all properties, those of the library included, so that no
+// value or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError,
+// *ValueError for a value that no row can have; ErrUnknownParts for the head of an entity that was read without its parts.
+func (r Row) MarshalJSON() ([]byte, error) {
+	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.columns))
+	r.write(w, reserved.Parts)
+	body, err := w.Finish()
+	if err != nil {
+		return nil, public(err)
+	}
+	switch places := placesOf(r.columns); {
+	case places != "":
+		return body.Append(nil, edm.Column{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: places}}.Ending()), nil
+	case engine.Find(r.columns, reserved.Parts).Kind != edm.Absent:
+		return nil, ErrUnknownParts // the row is the head alone
+	}
+	return body.Append(nil, nil), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Errors: *DecodeError.
+func (r *Row) UnmarshalJSON(b []byte) error {
+	in := edm.NewReader(b)
+	e, err := in.One()
+	if err != nil {
+		return ofJSON(err)
+	}
+	columns, err := in.Columns()
+	if err != nil {
+		return ofJSON(err)
+	}
+	if err := place(columns, engine.Find(columns, reserved.Parts).S); err != nil {
+		return public(err)
+	}
+	columns = engine.Without(columns, reserved.Parts)
+	*r = Row{Key: keys.Stored(e.PartitionKey, e.RowKey), columns: columns}
+	return nil
+}
+
+// ofJSON returns the error of a text that is no response.
+func ofJSON(err error) error {
+	if de, is := err.(*edm.DecodeError); is && de.Field == "" {
+		return &DecodeError{Field: "the JSON", Reason: de.Reason, Err: de.Err}
+	}
+	return public(err)
+}
+
+// placesOf returns which columns are in which parts, as in "1 Day000 Day001,2 Day200", "" if all are in the head.
+func placesOf(columns []edm.Column) string {
+	parts := make([]string, edm.MaxPart+1)
+	for _, c := range columns {
+		if c.Part > 0 {
+			parts[c.Part] += " " + c.Name
+		}
+	}
+	var places []string
+	for number, names := range parts {
+		if names != "" {
+			places = append(places, strconv.Itoa(number)+names)
+		}
+	}
+	return strings.Join(places, ",")
+}
+
+// place gives columns their parts.
+func place(columns []edm.Column, places string) error {
+	if places == "" {
+		return nil
+	}
+	parts := map[string]uint8{}
+	for part := range strings.SplitSeq(places, ",") {
+		words := strings.Split(part, " ")
+		number, err := strconv.Atoi(words[0])
+		if err != nil || number < 1 || number > edm.MaxPart {
+			return &DecodeError{Field: reserved.Parts, Reason: "does not say which columns are in which parts"}
+		}
+		for _, name := range words[1:] {
+			parts[name] = uint8(number)
+		}
+	}
+	for i := range columns {
+		columns[i].Part = parts[columns[i].Name]
+	}
+	return nil
+}
+
+// GetRow reads a row by its key, as it is stored and whatever its type. 1 request. Errors: ErrNotFound, ErrTableNotFound,
+// *keys.KeyError.
+func (t *Table[T]) GetRow(ctx context.Context, k keys.Key) (*Row, error) { return t.h.getRow(ctx, k) }
+
+func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
+	ctx, end := h.engine.Span(ctx, "GetRow")
+	defer func() { end(err) }()
+	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
+		return nil, h.opError("GetRow", k, err)
+	}
+	r, err := h.engine.Get(ctx, k)
+	if err != nil {
+		return nil, h.opError("GetRow", k, err)
+	}
+	return rowOf(r), nil
+}
+
+// Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy]) gives the entity that was copied,
+// with its key and without its ETag; see [Entity]. Errors are those of Get about the row.
+func (t *Table[T]) Entity(row *Row) (*Entity[T], error) { return typed[T](t.h.entity(row)) }
+
+func (h handle) entity(row *Row) (entity, error) {
+	if row == nil {
+		return nil, h.opError("Entity", keys.Key{}, errNil)
+	}
+	if h.engine.Mode.LibraryRows { // a handle of RowsOf
+		return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, known: known{row: row.stored(), edited: h.engine.Mode.Parts > 0}}, nil // what is stored is read for its parts
+	}
+	e, err := h.shape.entityOf(row)
+	if err != nil {
+		return nil, h.opError("Entity", row.Key, err)
+	}
+	return e, nil
 }

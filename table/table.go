@@ -2,13 +2,23 @@ package table
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
 )
 
 // Service returns clients of the SDK by table name. Every *aztables.ServiceClient is a Service.
@@ -202,3 +212,188 @@ func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }
 func (h handle) opError(method string, k keys.Key, err error) error {
 	return public(h.engine.OpError(method, k, err))
 }
+
+// Common are the options that all packages of this library share. The zero value of each field is its default.
+type Common struct {
+	// WriteTimeout bounds a write with all its attempts. Defaults to 30 s; negative means no bound.
+	WriteTimeout time.Duration
+
+	// ReadTimeout bounds one read request, or one page of a list, with the repeated attempts of the SDK's client. Defaults to 1
+	// min; negative means no bound, and the SDK alone waits for ever.
+	ReadTimeout time.Duration
+
+	// Retry bounds attempts.
+	Retry Retry
+
+	// OmitOperationID leaves out the operation ID (_op), one of the 252 properties that an entity may have. Without it, each write
+	// whose response is lost fails with ErrUnknownOutcome.
+	OmitOperationID bool
+
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+
+	// NewID returns 16 random characters of 0-9 and A-Z, for unique IDs. Defaults to a source of 80 random bits.
+	NewID func() string
+
+	// Tracing receives a span for each method call, with its requests as children. Use the provider that the SDK's clients have in
+	// azcore.ClientOptions. The spans of the SDK's own methods are then suppressed. The zero value traces nothing. A span has the
+	// attributes db.system.name, db.collection.name (the table) and db.operation.name (the method); db.operation.batch.size, the
+	// operations of a transaction, derived rows included; az.service_request_id, the service's ID of the last request; and
+	// db.response.status_code, the service's error code, if the method fails with one. It contains no properties. Workers of package
+	// eventual have a span for each message. See docs/observability.md.
+	Tracing tracing.Provider
+
+	// Logger receives one line for each event that an operator may want to know. At Debug: a conflict with a concurrent writer, and
+	// a request that failed, if another attempt follows. At Warn: a request that the service throttled, derived rows that were
+	// repaired, and work that was given up. The attributes are table, operation, key or partition, attempt, wait, code (the
+	// service's) and error. Properties and signatures are not logged. The SDK's client repeats reads on its own and does not log
+	// them here. Defaults to no logging.
+	Logger *slog.Logger
+}
+
+// Retry bounds attempts: of one request (Attempts), and of reading and writing again after a conflict (ConflictAttempts).
+type Retry struct {
+	// AttemptTimeout bounds one attempt of a write, and one of a read of a row that a write needs. Defaults to 10 s; negative means no
+	// bound but WriteTimeout.
+	AttemptTimeout time.Duration
+
+	// Attempts is how often a write is sent if its response is lost or the service could not be reached; 1, or less than 0, means
+	// once. By default, time ends the attempts: a write is sent again until WriteTimeout or the context ends. 4 attempts are the most
+	// without both, and if the response is that of another program, such as a proxy; 100 are the most without pauses. A busy service
+	// (503, 429) uses up no attempt of several, and no request is sent sooner than Retry-After asks. The reads of a write are repeated
+	// in the same way, besides the attempts of the SDK's client.
+	Attempts int
+
+	// Wait is the pause before the second attempt. It doubles with each attempt up to MaxWait, and each pause is shortened at
+	// random by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
+	Wait, MaxWait time.Duration
+
+	// ConflictAttempts bounds how often a method begins again after a conflict: Update, InPartition, GetOrInsert, writes by key
+	// (Upsert, and methods with Any in their names), writes with derived rows, and bulk deletes; also index.Get and verify.Run.
+	// WriteTimeout usually ends first. Defaults to 100.
+	ConflictAttempts int
+
+	// ConflictWait is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is
+	// shortened at random by up to a half. Defaults to 20 ms and 1 s; a negative ConflictWait means no pause.
+	ConflictWait, MaxConflictWait time.Duration
+}
+
+// engine returns the options as the engine takes them, with their defaults.
+func (o Common) engine() engine.Options {
+	return engine.Options{
+		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: engine.Retry(o.Retry), OmitOperationID: o.OmitOperationID,
+		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing, Logger: o.Logger,
+	}.WithDefaults()
+}
+
+// ClientOptions returns a copy of base with what this library adds to a client of the SDK:
+//
+//   - The text of a transport error contains no signature, nor does the status of a span of base.TracingProvider, also if the answer
+//     repeats the URL of its request.
+//   - An attempt ends after 10 s, unless base sets Retry.TryTimeout. The SDK waits without a bound.
+//   - A write that was never sent, for example because the client got no token, is recognized: its outcome is known.
+//   - Entities go past the SDK, which decodes each to a map and encodes it again. The library puts its own request in the place of a
+//     small DeleteEntity of the SDK, which still signs, repeats and logs it. The first request of each table is the SDK's. So are all
+//     requests of a client with a TracingProvider whose table has no Options.Tracing.
+//   - Requests to Azure Cosmos DB, which has other rules, fail with [ErrCosmosDB] and are not sent.
+//   - counter counts the requests, if it is not nil.
+//   - If base has no Transport, the copy gets one that follows no redirects, because a redirected write would be sent again as a GET,
+//     and that keeps up to 100 idle connections to each host, so that a burst of requests opens none if one as large came before it.
+//     The default transport of the SDK keeps 10. A Transport of base stays as it is.
+//
+// Clients that are made without ClientOptions work as well: the library then bounds its own writes, and reports the
+// outcome of each write that may have been sent as unknown.
+//
+// Put your own policies into base. One that you put in front of those of the result sees the small DeleteEntity.
+//
+// The options are for clients of the Table and the Queue service. For blobs, whose bodies are streams, set Retry.TryTimeout to 0
+// afterwards, because a bound on one attempt would cut long downloads.
+func ClientOptions(base azcore.ClientOptions, counter *requests.Counter) azcore.ClientOptions {
+	o := base
+	if o.Transport == nil {
+		o.Transport = newTransport()
+	}
+	if o.Retry.TryTimeout == 0 {
+		o.Retry.TryTimeout = engine.DefaultAttemptTimeout
+	}
+	o.TracingProvider = wire.RedactSpans(base.TracingProvider)
+	o.PerCallPolicies = append([]policy.Policy{wire.ProbeCall{}}, base.PerCallPolicies...)
+	o.PerRetryPolicies = slices.Clone(base.PerRetryPolicies)
+	if counter != nil {
+		o.PerRetryPolicies = append(o.PerRetryPolicies, counter)
+	}
+	o.PerRetryPolicies = append(o.PerRetryPolicies, wire.ProbeRetry{})
+	return o
+}
+
+// newTransport is the SDK's default transport, but that it follows no redirects and keeps more connections: so many for each host,
+// since an account has several.
+func newTransport() *http.Client {
+	const connections = 100
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+			MaxIdleConnsPerHost: connections, IdleConnTimeout: 90 * time.Second,
+			TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
+			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Engine, InMode, Elsewhere, Scan, InsertRow (methods.go), RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types
+// of an internal package. Programs do not need them, and they may change with any release.
+
+// Engine returns the handle without its type parameter, nil for a nil or zero Table. It is for packages of this module.
+func (t *Table[T]) Engine() *engine.Table {
+	if t == nil {
+		return nil
+	}
+	return t.h.engine
+}
+
+// InMode returns the same handle in another mode. It is for packages of this module.
+func (t *Table[T]) InMode(change func(*engine.Mode)) *Table[T] { return &Table[T]{t.h.with(change)} }
+
+// RowsOf returns a handle for rows of any type, also derived rows and the library's own. It has no maintainers, and its Entity
+// returns every row whole, also a copy. If hasID is set, it stores an operation ID in each row that it writes: set it for entities,
+// not for lists and summaries. It is for packages of this module.
+func RowsOf(t *engine.Table, hasID bool) *Table[Row] {
+	plain := *t.Plain()
+	plain.Options.OmitOperationID = plain.Options.OmitOperationID || !hasID
+	s := rowShape()
+	plain.Mode.Schema, plain.Mode.Parts = s, t.Mode.Parts
+	return &Table[Row]{handle{&plain, s}}
+}
+
+// Elsewhere returns a handle without maintainers for the copies of entities in another table. Its lists take any partition. It is for
+// packages of this module.
+func (t *Table[T]) Elsewhere(other *engine.Table) *Table[T] { return &Table[T]{t.h.elsewhere(other)} }
+
+func (h handle) elsewhere(other *engine.Table) handle {
+	s := *h.shape
+	s.partition.all = keys.Range{}
+	return handle{other.With(engine.Mode{BlindWrites: true, Schema: &s}), &s}
+}
+
+// Scan is Rows for callers that decode only some of what they read; see engine.Scanned. Entities says that Scanned.Entity is called.
+// It is for packages of this module.
+func (t *Table[T]) Scan(ctx context.Context, q Query[T], entities bool, h *engine.Hasher, yield func(*engine.Scanned) bool) error {
+	plain := q.engine()
+	plain.WithoutJSON = !entities
+	return public(t.h.engine.Scan(ctx, *t.h.shape.query(plain, false), h, yield))
+}
+
+// Engine returns the row without what Set and Delete note of changes, nil for nil. It is for packages of this module.
+func (r *Row) Engine() *engine.Row { return r.row() }
+
+// RowOf returns a row of the engine, nil for nil. It is for packages of this module.
+func RowOf(r *engine.Row) *Row { return rowOf(r) }
+
+// ErrorOf returns an error of the engine as one of this package, with the errors that it wraps, and any other error as it is. It is
+// for packages of this module.
+func ErrorOf(err engine.Error) error { return public(err) }
+
+// Engine returns the options with their defaults. It is for packages of this module.
+func (o Common) Engine() engine.Options { return o.engine() }

@@ -59,7 +59,7 @@ func TestSDKsSmallCall(t *testing.T) {
 	want := "[Accept DataServiceVersion If-Match User-Agent x-ms-version]"
 	if err != nil || got.method+" "+got.path != smallCall || fmt.Sprint(headers) != want {
 		t.Errorf("got %s %s with %v, and %v; want %s with %s, and no error: this version of the SDK sends another request than the one that "+
-			"internal/wire/request.go replaces; change that before the SDK is updated", got.method, got.path, headers, err, smallCall, want)
+			"internal/wire/probe.go replaces; change that before the SDK is updated", got.method, got.path, headers, err, smallCall, want)
 	}
 }
 

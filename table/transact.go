@@ -2,11 +2,14 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 // Receipt is the result of a transaction.
@@ -52,4 +55,169 @@ func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 		return nil, public(err)
 	}
 	return r, nil
+}
+
+// Tx is one attempt of [InPartition]: the rows that were read, and the operations that are written together. It is not for
+// concurrent use, and not for use after the attempt.
+type Tx struct {
+	ctx       context.Context
+	partition keys.Enc
+	table     *engine.Table // the first that was used
+	end       func(error)   // ends the span of InPartition, which begins with the first use of a table
+	ops       []Op
+	read      []keys.Range // of rows, in this attempt
+}
+
+// Context returns the context of the call of InPartition.
+func (tx *Tx) Context() context.Context { return tx.ctx }
+
+// Do adds operations, which are sent when the function of InPartition returns.
+func (tx *Tx) Do(ops ...Op) {
+	for _, op := range ops {
+		tx.use(op.Engine().Table)
+	}
+	tx.ops = append(tx.ops, ops...)
+}
+
+func (tx *Tx) use(t *engine.Table) {
+	if tx.table == nil {
+		tx.table = t
+	}
+	if tx.end == nil {
+		tx.ctx, tx.end = t.Span(tx.ctx, "InPartition")
+	}
+}
+
+// insideOf notes a table that a transaction uses.
+func insideOf(tx *Tx, t *engine.Table) error {
+	if tx == nil || tx.ctx == nil {
+		return &ValueError{Field: "tx", Reason: "is nil or zero; use the one that the function of InPartition gets"}
+	}
+	tx.use(t)
+	return public(engine.CheckHandle("t", t))
+}
+
+// GetIn is [Table.Get] in the partition of a transaction. 1 request.
+func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
+	if err := insideOf(tx, t.Engine()); err != nil {
+		return nil, err
+	}
+	tx.read = append(tx.read, keys.Point(row))
+	return t.Get(tx.ctx, keys.At(tx.partition, row))
+}
+
+// ListIn is [Table.List] in the partition of a transaction, which the query need not name. ErrOtherPartition if it names
+// another.
+func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error] {
+	if err := insideOf(tx, t.Engine()); err != nil {
+		return func(yield func(*Entity[T], error) bool) { yield(nil, err) }
+	}
+	// The same key may come from a layout or from a row.
+	if q.Partition.IsSet() {
+		named, err1 := q.Partition.Result()
+		own, err2 := tx.partition.Result()
+		err := either(err1, err2)
+		if err == nil && named != own {
+			err = ErrOtherPartition
+		}
+		if err != nil {
+			return func(yield func(*Entity[T], error) bool) { yield(nil, t.h.opError("List", keys.Key{}, err)) }
+		}
+	}
+	q.Partition = tx.partition
+	completed := t.h.shape.query(q.engine(), true)
+	if _, err := completed.Complete(); err == nil {
+		tx.read = append(tx.read, completed.Rows)
+	}
+	return t.List(tx.ctx, q)
+}
+
+// InPartition reads several rows of a partition, of any types, and writes what follows from them, all or nothing. f reads with
+// [GetIn] and [ListIn], changes entities, and adds operations to tx. They are sent as one transaction when f returns. If a
+// concurrent writer has changed, inserted or deleted a row that f read, f is called again with a new tx, at most
+// Retry.ConflictAttempts times (of the options of the first table that f used), so f must be repeatable. An error of f ends
+// InPartition and is returned as it is; nothing is written.
+//
+// Rows that f reads and does not write are not protected: a concurrent writer may change them before the transaction is applied.
+// Add a PinOp for a row on which the outcome depends. To protect the absence of a row, insert it.
+//
+// Errors: those of [Transact]; an ErrUnknownOutcome is not repeated. Requests: those of f and 1 for each attempt, 2 after a
+// conflict, none if f adds no operation.
+func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (r *Receipt, err error) {
+	if f == nil {
+		return nil, nilArgument("f")
+	}
+	tx := &Tx{ctx: ctx, partition: partition}
+	defer func() {
+		if tx.end != nil {
+			tx.end(err)
+		}
+	}()
+	var conflicts *engine.Conflicts
+	for {
+		if err := f(tx); err != nil {
+			return nil, err
+		}
+		if len(tx.ops) == 0 {
+			return &Receipt{}, nil
+		}
+		if err := tx.inside(); err != nil {
+			return nil, err
+		}
+		r, err := Transact(tx.ctx, tx.ops...)
+		if err == nil || tx.table == nil || !tx.lost(err) {
+			return r, err
+		}
+		if conflicts == nil {
+			begun := tx.table.Options.Conflicts()
+			conflicts = &begun
+		}
+		if again, ended := conflicts.Wait(tx.ctx, tx.log(), err); !again {
+			return nil, either(public(tx.table.OpError("InPartition", keys.Key{}, ended)), err)
+		}
+		tx = &Tx{ctx: tx.ctx, partition: partition, end: tx.end}
+	}
+}
+
+// log returns the log of the attempt.
+func (tx *Tx) log() engine.Log {
+	l := tx.table.Log("InPartition", keys.Key{})
+	l.Partition = tx.partition.String()
+	return l
+}
+
+// inside returns an error for an operation on another partition.
+func (tx *Tx) inside() error {
+	want, err := tx.partition.Result()
+	for i, op := range tx.ops {
+		o := op.Engine()
+		if o.Err != nil || o.Table == nil || err == nil && o.Key.PartitionKey() == want {
+			continue
+		}
+		k := o.Key
+		if k.Err() != nil {
+			k = keys.Key{} // the cause says what is wrong with it
+		}
+		return public(o.Table.OpError("InPartition", keys.Key{}, &BatchError{Index: i, Key: k, Err: errors.Join(ErrOtherPartition, err)}))
+	}
+	return nil
+}
+
+// lost reports whether a transaction failed because a concurrent writer has changed what f read.
+func (tx *Tx) lost(err error) bool {
+	var be *BatchError
+	switch {
+	case unknown(err) || derived(err):
+		return false
+	case errors.Is(err, ErrChanged):
+		return true
+	case !errors.As(err, &be) || be.Index < 0 || !errors.Is(err, ErrExists) && !errors.Is(err, ErrNotFound):
+		return false
+	}
+	for _, r := range tx.read {
+		if r.Contains(tx.ops[be.Index].op.Key.RowKey()) {
+			return true
+		}
+	}
+	return false
 }

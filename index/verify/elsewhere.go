@@ -4,13 +4,19 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -175,4 +181,352 @@ func (r *elsewhere[T]) confirmEntity(ctx context.Context, entity keys.Key, rows 
 		return nil
 	}
 	return err
+}
+
+// elsewhere is a run over the definitions whose rows are in other partitions or tables.
+type elsewhere[T any] struct {
+	*run[T]
+	digests  map[pairElsewhere]uint64 // of the content of all rows, for each entity that a row names
+	confirms *errgroup.Group          // confirmations and repairs of entities, several at a time
+
+	mu       sync.Mutex
+	notified map[string]bool           // pending commit records, by PartitionKey and operation ID
+	wanted   map[rowElsewhere]keys.Key // rows of unique values that are missing, and the first entity that lacks each
+}
+
+// pairElsewhere is a row of a definition, by its position, and an entity that it names.
+type pairElsewhere struct {
+	definition int
+	row        string // both keys, as entity
+	entity     string
+}
+
+// rowElsewhere is a row of a definition that may have a fault.
+type rowElsewhere struct {
+	definition int
+	key        keys.Key
+}
+
+func newElsewhere[T any](r *run[T]) *elsewhere[T] {
+	return &elsewhere[T]{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}, wanted: map[rowElsewhere]keys.Key{}}
+}
+
+// bothKeys returns the two keys as one text; no key contains a /.
+func bothKeys(k keys.Key) string { return k.PartitionKey() + "/" + k.RowKey() }
+
+func keyOf(text string) keys.Key {
+	pk, rk, _ := strings.Cut(text, "/")
+	return keys.Stored(pk, rk)
+}
+
+// entityElsewhere is an entity as it was read, and some of its rows.
+type entityElsewhere[T any] struct {
+	entity *table.Entity[T] // nil if there is none
+	stored *table.Row
+	rows   []*table.Row // nil where there is none
+}
+
+// read reads rows and their entity.
+func (r *elsewhere[T]) read(ctx context.Context, entity keys.Key, rows []rowElsewhere) (s entityElsewhere[T], err error) {
+	if err := r.pacer.Spend(ctx, 1+len(rows)); err != nil {
+		return s, err
+	}
+	for _, k := range rows {
+		row, err := r.elsewhere[k.definition].GetRow(ctx, k.key)
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			return s, err
+		}
+		s.rows = append(s.rows, row)
+	}
+	if !r.schema.Rows().Contains(entity.RowKey()) {
+		return s, nil
+	}
+	s.stored, err = r.table.GetRow(ctx, entity)
+	if errors.Is(err, table.ErrNotFound) {
+		s.stored, err = nil, nil
+	}
+	if err != nil || s.stored == nil {
+		return s, err
+	}
+	s.entity, err = r.table.Entity(derived.AsEntity(s.stored))
+	switch {
+	case derived.IsForeign(err):
+		return s, nil
+	case err != nil:
+		return s, &unreadableError{error: err}
+	}
+	return s, nil
+}
+
+// same reports whether two reads have found the same versions.
+func (s *entityElsewhere[T]) same(other *entityElsewhere[T]) bool {
+	return unchanged(s.stored, other.stored) && slices.EqualFunc(s.rows, other.rows, unchanged)
+}
+
+// faultElsewhere is a fault of a row.
+type faultElsewhere struct {
+	Fault
+	of  rowElsewhere
+	row *table.Row // as it was read, nil if there is none
+}
+
+// faultsOf returns the faults of rows; if evident is set, only those that the entity alone shows.
+func (r *elsewhere[T]) faultsOf(entity keys.Key, rows []rowElsewhere, s *entityElsewhere[T], evident bool) (all []faultElsewhere, err error) {
+	for i, k := range rows {
+		d := r.elsewhere[k.definition]
+		wanted, recorded := false, false
+		if s.entity != nil {
+			want, err := d.WantedRows(s.entity)
+			if err != nil {
+				return nil, &unreadableError{d.Name(), err}
+			}
+			wanted, recorded = slices.Contains(want, k.key), slices.Contains(d.RecordedRows(s.stored), k.key)
+		}
+		if evident && wanted == recorded {
+			continue
+		}
+		f := faultElsewhere{Fault{Definition: d.Name(), Row: k.key, Entity: entity}, k, s.rows[i]}
+		var owners []keys.Key
+		if f.row != nil {
+			owners = d.EntitiesIn(f.row)
+		}
+		has := slices.Contains(owners, entity)
+		switch first := r.firstOwner(d, f.of, entity, wanted && !has); {
+		case wanted && !has && d.Kind() == "" && len(owners) > 0:
+			f.Kind, f.Owner = DuplicateValue, owners[0]
+		case first != entity:
+			f.Kind, f.Owner = DuplicateValue, first
+		case wanted && !has:
+			if f.Kind = Missing; f.row != nil && !d.Owns(f.row) {
+				f.Err = derived.ForeignRow(d.Name(), k.key)
+			}
+		case !wanted && has:
+			f.Kind = Dangling
+		case wanted != recorded:
+			f.Kind = StateMismatch
+		case wanted && r.digest(d.Content(f.row)) != r.digest(d.WantedContent(s.stored, k.key)):
+			f.Kind = Stale
+		default:
+			continue
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// firstOwner returns the first entity that lacks the row of a unique value, in a run without Repair: with Repair, the first one gets the
+// row.
+func (r *elsewhere[T]) firstOwner(d derived.Elsewhere[T], row rowElsewhere, entity keys.Key, lacks bool) keys.Key {
+	if r.opt.Repair || d.Kind() != "" || !lacks {
+		return entity
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first, is := r.wanted[row]; is {
+		return first
+	}
+	r.wanted[row] = entity
+	return entity
+}
+
+// confirmOnce makes one attempt to confirm and repair rows of an entity. A difference is a fault if no commit record is pending that
+// will change the row, and neither the entity nor the row has changed since before that was known.
+func (r *elsewhere[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
+	first, err := r.read(ctx, entity, rows)
+	if err != nil {
+		return err
+	}
+	faults, err := r.faultsOf(entity, rows, &first, evident)
+	if err != nil || len(faults) == 0 {
+		return err
+	}
+	if !evident {
+		switch pending, err := r.pending(ctx, entity, faults); {
+		case err != nil:
+			return err
+		case pending:
+			r.notePending()
+			return nil
+		}
+		second, err := r.read(ctx, entity, rows)
+		if err != nil {
+			return err
+		}
+		if !first.same(&second) {
+			return errChanging
+		}
+	}
+	if r.opt.Repair {
+		return r.repair(ctx, &first, faults, evident)
+	}
+	for _, f := range faults {
+		r.noteFault(f.Fault)
+	}
+	return nil
+}
+
+// repair repairs rows of an entity: by a write of the entity if its maintainer state is wrong, or if its rows change together with it;
+// else as a worker does.
+func (r *elsewhere[T]) repair(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, evident bool) error {
+	var rewrite []string
+	for _, f := range faults {
+		if r.elsewhere[f.of.definition].Kind() == "" && f.Kind != Dangling && f.Kind != DuplicateValue {
+			rewrite = append(rewrite, f.Definition)
+		}
+	}
+	var written error
+	if evident || len(rewrite) > 0 {
+		if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
+			return err
+		}
+		writer, err := r.writer(rewrite)
+		if err != nil {
+			return err
+		}
+		written = writer.Touch(ctx, s.entity)
+		if taken, err := r.takenRow(ctx, written, faults, true); err != nil {
+			return err
+		} else if taken != nil {
+			written = writer.Touch(ctx, s.entity) // its row may have been one that should not exist
+		}
+		taken, err := r.takenRow(ctx, written, faults, false)
+		switch {
+		case err != nil:
+			return err
+		case taken != nil:
+			for i := range faults {
+				if f := &faults[i].Fault; f == taken {
+					f.Kind = DuplicateValue
+				} else {
+					f.Err = written // the entity cannot be written until it has another value
+				}
+			}
+			for _, f := range faults {
+				r.noteFault(f.Fault)
+			}
+			return nil
+		case mustReread(written):
+			return written
+		}
+	}
+	for _, f := range faults {
+		switch d := r.elsewhere[f.of.definition]; {
+		case f.Kind == DuplicateValue || f.Err != nil:
+			r.noteFault(f.Fault)
+			continue
+		case evident, d.Kind() == "" && f.Kind != Dangling:
+			f.Err = written
+		case d.Kind() == "":
+			f.Err = d.Delete(ctx, f.row)
+		default:
+			f.Err = r.reconcile(ctx, f.Entity, f.of)
+		}
+		if mustReread(f.Err) {
+			return f.Err
+		}
+		f.Repaired = f.Err == nil
+		r.noteFault(f.Fault)
+	}
+	return nil
+}
+
+// takenRow returns the fault of the row that another entity has, if that is the error of a write, with its owner. If confirm is set,
+// it confirms that row, and repairs it if its owner should not have it.
+func (r *elsewhere[T]) takenRow(ctx context.Context, written error, faults []faultElsewhere, confirm bool) (*Fault, error) {
+	var de *table.DerivedError
+	if !errors.Is(written, index.ErrTaken) || !errors.As(written, &de) {
+		return nil, nil
+	}
+	i := slices.IndexFunc(faults, func(f faultElsewhere) bool { return f.Definition == de.Maintainer && f.Row == de.Key })
+	if i < 0 || de.Owner == (keys.Key{}) {
+		return nil, nil
+	}
+	faults[i].Owner = de.Owner
+	if !confirm {
+		return &faults[i].Fault, nil
+	}
+	return &faults[i].Fault, r.confirmOnce(ctx, de.Owner, []rowElsewhere{faults[i].of}, false)
+}
+
+// reconcile makes a row follow from its entity, as a worker does.
+func (r *elsewhere[T]) reconcile(ctx context.Context, entity keys.Key, row rowElsewhere) error {
+	if err := r.pacer.Spend(ctx, 3); err != nil {
+		return err
+	}
+	definition := r.elsewhere[row.definition].InRepairMode(derived.RepairMode{Active: true})
+	target, err := definition.(derived.Elsewhere[T]).Target(entity, row.key)
+	if err != nil {
+		return err
+	}
+	return reconcile.Reconcile(ctx, r.table, entity, target)
+}
+
+// writer returns a handle whose writes of entities also change the rows elsewhere before they return. Those of some definitions are
+// written even if nothing has changed.
+func (r *elsewhere[T]) writer(rewrite []string) (*table.Table[T], error) {
+	all := derived.MaintainersOf[maintain.Maintainer[T]](r.table.Engine())
+	for i, m := range all {
+		if d, is := m.(derived.Elsewhere[T]); is {
+			all[i] = d.InRepairMode(derived.RepairMode{Active: true, Rewrite: slices.Contains(rewrite, d.Name())})
+		}
+	}
+	out := r.table.Engine().Mode.Outbox
+	return maintain.With(r.table.InMode(func(m *engine.Mode) {
+		m.Maintainers, m.Repairs, m.Outbox = nil, true, reconcile.Inline(out, index.Handler(r.table))
+	}), all...)
+}
+
+// grace is how old a pending commit record is whose notification may be lost.
+const grace = 10 * time.Minute
+
+// pending reports whether a commit record is pending that will change rows of an entity. With Repair, it notifies the workers of
+// records that are old.
+func (r *elsewhere[T]) pending(ctx context.Context, entity keys.Key, faults []faultElsewhere) (is bool, err error) {
+	kinds := map[string]bool{}
+	for _, f := range faults {
+		kinds[r.elsewhere[f.of.definition].Kind()] = true
+	}
+	if len(kinds) == 1 && kinds[""] {
+		return false, nil
+	}
+	now := r.table.Engine().Options.Now()
+	records := commit.Of(r.table)
+	for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*commit.Retention)) {
+		if err != nil {
+			return false, err
+		}
+		record, err := records.Get(ctx, entity.Partition(), id)
+		if errors.Is(err, table.ErrNotFound) {
+			continue
+		} else if err != nil {
+			return false, err
+		}
+		if record.State != commit.Pending || !slices.ContainsFunc(record.Effects, func(e commit.Effect) bool { return e.RowKey == entity.RowKey() && kinds[e.Kind] }) {
+			continue
+		}
+		is = true
+		if r.opt.Repair && now.Sub(record.Time()) > grace {
+			if err := r.notify(ctx, entity.PartitionKey(), id); err != nil {
+				return false, err
+			}
+		}
+	}
+	return is, nil
+}
+
+// notify sends the notification of a write again, once.
+func (r *elsewhere[T]) notify(ctx context.Context, partition, id string) error {
+	r.mu.Lock()
+	sent := r.notified[partition+"/"+id]
+	r.notified[partition+"/"+id] = true
+	r.mu.Unlock()
+	if sent {
+		return nil
+	}
+	t := r.table.Engine()
+	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, engine.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
+		return err
+	}
+	r.noteNotified()
+	return nil
 }

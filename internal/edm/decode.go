@@ -3,6 +3,7 @@ package edm
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
@@ -185,4 +186,177 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 		}
 	}
 	return nil
+}
+
+// Stored returns the content of the entity.
+func (e Entity) Stored() Stored { return Stored{JSON: e.JSON, Columns: e.Columns} }
+
+// Own notes whether all of the content is the plan's own. r has read it, and p has decoded it.
+func (s Stored) Own(p *Plan, r *Reader) Stored {
+	if s.own = nil; r.own == p {
+		s.own = p
+	}
+	return s
+}
+
+// reader returns a reader of the entity.
+func (j JSON) reader() *Reader {
+	switch {
+	case j.response == nil:
+		return NewReader([]byte(j.text))
+	case j.text == "":
+		return NewReader(j.response)
+	}
+	b := make([]byte, 0, j.Len())
+	b = append(append(b, j.response[:len(j.response)-1]...), j.text...)
+	return NewReader(append(b, '}'))
+}
+
+// Open returns a reader that has read the entity. The keys are those of an entity that is known by its columns.
+func (s Stored) Open(partitionKey, rowKey string) (*Reader, Entity, error) {
+	if s.JSON.Len() > 0 {
+		r := s.JSON.reader()
+		in, err := r.One()
+		return r, in, err
+	}
+	e := Entity{PartitionKey: partitionKey, RowKey: rowKey}
+	return ReadColumns(e, s.Columns), e, nil
+}
+
+// ReadColumns returns a reader that has read an entity of these columns.
+func ReadColumns(e Entity, columns []Column) *Reader {
+	r := NewReader(nil)
+	r.entity = e
+	for i := range columns {
+		from := len(r.scratch)
+		r.scratch = append(r.scratch, columns[i].Name...)
+		r.members = append(r.members, member{name: r.scratch[from:len(r.scratch):len(r.scratch)], at: notSeen, column: &columns[i]})
+	}
+	return r
+}
+
+// Decoded returns the columns.
+func (s Stored) Decoded() ([]Column, error) {
+	if s.Columns != nil || s.JSON.Len() == 0 {
+		return s.Columns, nil
+	}
+	r, _, err := s.Open("", "")
+	if err != nil {
+		return nil, err
+	}
+	return r.Columns()
+}
+
+// Overlay returns the stored entity with the columns in set in place of its own: what a merge makes of a row. Those in except are
+// left out, and room is counted for reserve, if it is a column. Errors: *LimitError if the entity becomes too large.
+func (s Stored) Overlay(partitionKey, rowKey string, set []Column, reserve Column, except ...string) (Stored, error) {
+	old, err := s.Decoded()
+	if err != nil {
+		return Stored{}, err
+	}
+	w := NewWriter(partitionKey, rowKey, len(old)+len(set)+1)
+	for _, c := range old {
+		if !slices.ContainsFunc(set, func(s Column) bool { return s.Name == c.Name }) && !slices.Contains(except, c.Name) {
+			w.PutColumn(c)
+		}
+	}
+	for _, c := range set {
+		w.PutColumn(c)
+	}
+	if reserve.Name != "" {
+		w.Reserve(reserve)
+	}
+	body, err := w.Finish()
+	return Stored{Columns: body.Columns()}, err
+}
+
+// open returns a reader that has read the stored entity, which is the same for all properties of the writer; nil for an error.
+func (w *Writer) open(stored Stored) *Reader {
+	if w.stored == nil && w.err == nil {
+		r, _, err := stored.Open(w.body.PartitionKey, w.body.RowKey)
+		if err != nil {
+			w.Fail(err)
+			return nil
+		}
+		w.stored = r
+	}
+	return w.stored
+}
+
+// storedNumberTypes returns the types of numbers in a stored entity that differ from the types of their fields, nil for none.
+func (p *Plan) storedNumberTypes(w *Writer, stored Stored) (types map[string]Kind) {
+	if !stored.Known() || stored.own == p {
+		return nil
+	}
+	r := w.open(stored)
+	if r == nil {
+		return nil
+	}
+	composites := false
+	for i := range r.members {
+		m, x := &r.members[i], &r.value
+		t, known := p.byName[string(m.name)]
+		if !known || m.column == nil && m.tok.kind != '0' && m.kind != Int64 {
+			continue
+		}
+		if err := r.read(m, x); err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil && m.column == nil) || x.Kind == p.fields[t.field].storedKind() {
+			continue // an emulator returns a large whole double without a decimal point
+		}
+		if types == nil {
+			types = map[string]Kind{}
+		}
+		types[string(m.name)] = x.Kind
+		composites = composites || p.fields[t.field].form == composite
+	}
+	if composites {
+		p.dropChosenTypes(r, types)
+	}
+	return types
+}
+
+// dropChosenTypes removes the types that a composite field chose itself. Such a type is part of the field's value, and no other
+// program chose it. A composite field chose a type if it returns the same type for the stored properties.
+func (p *Plan) dropChosenTypes(r *Reader, types map[string]Kind) {
+	stored := reflect.New(p.Type).Elem()
+	if p.decodeComposites(r, stored) != nil {
+		return
+	}
+	for i := range p.fields {
+		f := &p.fields[i]
+		if f.form != composite {
+			continue
+		}
+		values, err := stored.FieldByIndex(f.path).Addr().Interface().(Composite).PropertyValues()
+		if err != nil || len(values) != len(f.names) {
+			continue
+		}
+		for j, name := range f.names {
+			if x, err := ValueOf(values[j]); err == nil && x.Kind == types[name] {
+				delete(types, name)
+			}
+		}
+	}
+}
+
+// PutUnknown copies from a stored entity the properties without a field: unknown columns and system properties, without the
+// operation ID and the names in except. It does not copy unknown columns if the type has a map for them, since the map replaces them.
+func (p *Plan) PutUnknown(w *Writer, stored Stored, except ...string) {
+	if !stored.Known() || stored.own == p {
+		return
+	}
+	r := w.open(stored)
+	if r == nil {
+		return
+	}
+	for i := range r.members {
+		m := &r.members[i]
+		if _, known := p.byName[string(m.name)]; known || p.extra != nil && !IsSystem(string(m.name)) || string(m.name) == reserved.OperationID || slices.Contains(except, string(m.name)) {
+			continue
+		}
+		if err := r.read(m, &r.value); err != nil {
+			w.Fail(err)
+			return
+		}
+		w.PutColumn(Column{Name: r.name(m), Value: r.value, Part: m.part()})
+	}
 }

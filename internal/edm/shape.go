@@ -2,9 +2,17 @@ package edm
 
 import (
 	"bytes"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
 // shape contains the members that the reader has seen, in their order. Most entities of a page have the same members in the same
@@ -127,4 +135,292 @@ func (s *shape) find(b []byte) *seen {
 		}
 	}
 	return nil
+}
+
+// Reader returns a reader of the response b, from which the next reader learns.
+func (s *Shapes) Reader(b []byte) *Reader {
+	r, _ := s.readers.Get().(*Reader)
+	if r == nil {
+		r = new(Reader)
+	}
+	r.start(b)
+	r.shape.of = s
+	if all := s.all.Load(); all != nil {
+		r.shape.all, r.shape.shared, r.shape.taught = *all, true, len(*all)
+	}
+	return r
+}
+
+// Release gives the reader back to its Shapes. The caller must not use it afterwards, but may keep what it has decoded. For other readers,
+// Release does nothing.
+func (r *Reader) Release() {
+	if s := r.shape.of; s != nil {
+		*r = Reader{}
+		s.readers.Put(r)
+	}
+}
+
+// scalar describes how a Go type is stored in one property.
+type scalar struct {
+	kind   Kind
+	int    bool                                      // an integer of more than 32 bits
+	direct bool                                      // see direct
+	get    func(v reflect.Value, x *Value) error     // v is addressable, and x absent
+	set    func(v reflect.Value, x *Value) (ok bool) // ok is false if x does not fit the Go type
+	fail   func(v reflect.Value, x *Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
+}
+
+var (
+	timeType        = reflect.TypeFor[time.Time]()
+	byteType        = reflect.TypeFor[byte]()
+	marshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
+	unmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// scalarOf returns the scalar of t. Its order of precedence is documented at table.Table: time, UUID, binary and the types of the
+// SDK come before TextMarshaler, which they also implement, and TextMarshaler comes before the kind.
+func scalarOf(t reflect.Type) (scalar, bool) {
+	switch {
+	case t == timeType:
+		return timeScalar, true
+	case t == sdkDateTime:
+		return sdkTimeScalar, true
+	case t == sdkGUID:
+		return sdkGUIDScalar, true
+	case t == sdkInt64:
+		return intScalar(Int64), true
+	case t.Kind() == reflect.Array && t.Len() == 16 && t.Elem() == byteType:
+		return guidScalar, true
+	case t.Kind() == reflect.Slice && t.Elem() == byteType:
+		return binaryScalar, true
+	case t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(marshalerType) && reflect.PointerTo(t).Implements(unmarshalerType):
+		return textScalar, true
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return stringScalar, true
+	case reflect.Bool:
+		return boolScalar, true
+	case reflect.Float32, reflect.Float64:
+		return floatScalar, true
+	case reflect.Int8, reflect.Int16, reflect.Int32:
+		return intScalar(Int32), true
+	case reflect.Int, reflect.Int64:
+		return intScalar(Int64), true
+	case reflect.Uint8, reflect.Uint16:
+		return uintScalar(Int32), true
+	case reflect.Uint, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return uintScalar(Int64), t.Kind() != reflect.Uintptr
+	case reflect.Pointer:
+		if t.Elem().Kind() != reflect.Pointer {
+			if s, ok := scalarOf(t.Elem()); ok {
+				return pointerTo(t, s), true
+			}
+		}
+	}
+	return scalar{}, false
+}
+
+var timeScalar = scalar{
+	kind: DateTime, direct: true,
+	get: func(v reflect.Value, x *Value) error { *x = timeValue(*v.Addr().Interface().(*time.Time)); return nil },
+	set: func(v reflect.Value, x *Value) bool {
+		*v.Addr().Interface().(*time.Time) = x.T
+		return x.Kind == DateTime
+	},
+}
+
+var guidScalar = scalar{
+	kind: Guid, direct: true,
+	get: func(v reflect.Value, x *Value) error {
+		x.Kind = Guid
+		copy(x.G[:], v.Bytes())
+		return nil
+	},
+	set: func(v reflect.Value, x *Value) bool {
+		copy(v.Bytes(), x.G[:])
+		return x.Kind == Guid
+	},
+}
+
+var binaryScalar = scalar{
+	kind: Binary, direct: true,
+	get: func(v reflect.Value, x *Value) error {
+		if x.B = v.Bytes(); x.B != nil {
+			x.Kind = Binary
+		}
+		return nil
+	},
+	set: func(v reflect.Value, x *Value) bool { v.SetBytes(x.B); return x.Kind == Binary },
+}
+
+var stringScalar = scalar{
+	kind: String, direct: true,
+	get: func(v reflect.Value, x *Value) error { x.Kind, x.S = String, v.String(); return nil },
+	set: func(v reflect.Value, x *Value) bool { v.SetString(x.S); return x.Kind == String },
+}
+
+var boolScalar = scalar{
+	kind: Bool, direct: true,
+	get: func(v reflect.Value, x *Value) error {
+		if x.Kind, x.I = Bool, 0; v.Bool() {
+			x.I = 1
+		}
+		return nil
+	},
+	set: func(v reflect.Value, x *Value) bool { v.SetBool(x.I != 0); return x.Kind == Bool },
+}
+
+// floatScalar also reads a number without its decimal point, since emulators store 3.0 as 3, and a special value without its
+// annotation.
+var floatScalar = scalar{
+	kind: Double, direct: true,
+	get: func(v reflect.Value, x *Value) error { x.Kind, x.F = Double, v.Float(); return nil },
+	set: func(v reflect.Value, x *Value) bool {
+		switch x.Kind {
+		case Int32, Int64:
+			if x.F = float64(x.I); int64(x.F) != x.I || x.I == math.MaxInt64 {
+				return false
+			}
+		case String:
+			f, ok := parseDouble([]byte(x.S))
+			if !ok || !math.IsNaN(f) && !math.IsInf(f, 0) {
+				return false
+			}
+			x.F = f
+		case Double:
+		default:
+			return false
+		}
+		v.SetFloat(x.F)
+		return x.F != x.F || v.Float() == x.F
+	},
+}
+
+func intScalar(k Kind) scalar {
+	return scalar{
+		kind: k, int: k == Int64, direct: true,
+		get: func(v reflect.Value, x *Value) error { x.Kind, x.I = k, v.Int(); return nil },
+		set: func(v reflect.Value, x *Value) bool {
+			if x.Kind != Int32 && x.Kind != Int64 || v.OverflowInt(x.I) {
+				return false
+			}
+			v.SetInt(x.I)
+			return true
+		},
+	}
+}
+
+func uintScalar(k Kind) scalar {
+	return scalar{
+		kind: k, int: k == Int64,
+		get: func(v reflect.Value, x *Value) error {
+			if v.Uint() > math.MaxInt64 {
+				return fmt.Errorf("the number %d exceeds %d, the largest Int64", v.Uint(), int64(math.MaxInt64))
+			}
+			x.Kind, x.I = k, int64(v.Uint())
+			return nil
+		},
+		set: func(v reflect.Value, x *Value) bool {
+			if x.Kind != Int32 && x.Kind != Int64 || x.I < 0 || v.OverflowUint(uint64(x.I)) {
+				return false
+			}
+			v.SetUint(uint64(x.I))
+			return true
+		},
+	}
+}
+
+// textScalar is the scalar of types that implement encoding.TextMarshaler and TextUnmarshaler.
+var textScalar = scalar{
+	kind: String,
+	get: func(v reflect.Value, x *Value) error {
+		b, err := v.Addr().Interface().(encoding.TextMarshaler).MarshalText()
+		x.Kind, x.S = String, string(b)
+		return err
+	},
+	set: func(v reflect.Value, x *Value) bool {
+		return x.Kind == String && v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(x.S)) == nil
+	},
+	fail: func(v reflect.Value, x *Value) error {
+		if x.Kind != String {
+			return nil
+		}
+		return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(x.S))
+	},
+}
+
+// jsonScalar stores any type as JSON in a string, for the option json.
+var jsonScalar = scalar{
+	kind: String,
+	get: func(v reflect.Value, x *Value) error {
+		switch v.Kind() {
+		case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
+			if v.IsNil() {
+				return nil
+			}
+		}
+		b, err := json.Marshal(v.Addr().Interface())
+		x.Kind, x.S = String, string(b)
+		return err
+	},
+	set: func(v reflect.Value, x *Value) bool {
+		return x.Kind == String && json.Unmarshal([]byte(x.S), v.Addr().Interface()) == nil
+	},
+	fail: func(v reflect.Value, x *Value) error {
+		if x.Kind != String {
+			return nil
+		}
+		return json.Unmarshal([]byte(x.S), v.Addr().Interface())
+	},
+}
+
+// pointerTo returns the scalar of a pointer type: nil is an absent property.
+func pointerTo(t reflect.Type, s scalar) scalar {
+	return scalar{
+		kind: s.kind, int: s.int,
+		get: func(v reflect.Value, x *Value) error {
+			if v.IsNil() {
+				return nil
+			}
+			return s.get(v.Elem(), x)
+		},
+		set: func(v reflect.Value, x *Value) bool {
+			p := reflect.New(t.Elem())
+			if !s.set(p.Elem(), x) {
+				return false
+			}
+			v.Set(p)
+			return true
+		},
+	}
+}
+
+// The types of the SDK for values that JSON does not distinguish. binaryScalar serves EDMBinary.
+var (
+	sdkInt64    = reflect.TypeFor[aztables.EDMInt64]()
+	sdkDateTime = reflect.TypeFor[aztables.EDMDateTime]()
+	sdkGUID     = reflect.TypeFor[aztables.EDMGUID]()
+)
+
+var sdkTimeScalar = scalar{
+	kind: DateTime,
+	get: func(v reflect.Value, x *Value) error {
+		*x = timeValue(time.Time(*v.Addr().Interface().(*aztables.EDMDateTime)))
+		return nil
+	},
+	set: func(v reflect.Value, x *Value) bool {
+		*v.Addr().Interface().(*aztables.EDMDateTime) = aztables.EDMDateTime(x.T)
+		return x.Kind == DateTime
+	},
+}
+
+// sdkGUIDScalar stores a text as a Guid. The empty text is absent.
+var sdkGUIDScalar = scalar{
+	kind: Guid,
+	get:  func(v reflect.Value, x *Value) (err error) { *x, err = guidValue(v.String()); return err },
+	set: func(v reflect.Value, x *Value) bool {
+		v.SetString(string(appendGUID(nil, x.G)))
+		return x.Kind == Guid
+	},
 }

@@ -9,16 +9,16 @@
 //
 // Each write takes this way, from [Op.Send], [Commit] or [Bulk]:
 //
-//  1. write.execute (execute.go) chooses the operation ID and the deadline. write.run goes from state to state; see the table at type
+//  1. write.execute (write.go) chooses the operation ID and the deadline. write.run goes from state to state; see the table at type
 //     state (write.go).
-//  2. write.planAnew, by makePlan (both execute.go) and planner.planAll (planner.go), calls the maintainers of each operation:
-//     step.readAndMaintain (derive.go) reads the row if it is not known, and the maintainers add derived rows to the Plan (plan.go).
+//  2. write.planAnew, by makePlan (both write.go) and planner.planAll (planner.go), calls the maintainers of each operation:
+//     step.readAndMaintain (planner.go) reads the row if it is not known, and the maintainers add derived rows to the Plan (plan.go).
 //  3. write.makePlan adds the commit record, if there is one, and encodes all steps, once for each plan.
-//  4. write.sendNotification (execute.go) stores the notification of a write with effects.
-//  5. write.send (send.go) sends the transaction (sendtransaction.go), or the only step (step.go), until the outcome is known. After a
-//     lost response, the commit record (abort.go) or the operation ID in a row (readback.go) shows the outcome.
-//  6. write.replan (execute.go) decides after a conflict whether to plan again. write.done (finish.go) ends a write that was applied
-//     and shows its notification (notifying.go, showing.go), and write.giveUp ends one that was not.
+//  4. write.sendNotification (write.go) stores the notification of a write with effects.
+//  5. write.send (send.go) sends the transaction (send.go), or the only step (send.go), until the outcome is known. After a
+//     lost response, the commit record (outcome.go) or the operation ID in a row (outcome.go) shows the outcome.
+//  6. write.replan (write.go) decides after a conflict whether to plan again. write.done (finish.go) ends a write that was applied
+//     and shows its notification (finish.go, finish.go), and write.giveUp ends one that was not.
 //
 // Errors are those of this package and of package edm. Package table turns them into its own.
 package engine

@@ -1,13 +1,16 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -322,4 +325,218 @@ func (p *Plan) copyRows() *Plan {
 		c.rows[rk] = &row
 	}
 	return &c
+}
+
+// newPlan begins the plan of a write, or of its part in one partition.
+func newPlan(w *write) *Plan {
+	if w.corrections == nil {
+		w.corrections, w.entityVersions = map[string]readResult{}, map[string]azcore.ETag{}
+	}
+	return &Plan{table: w.table, partition: w.partition(), own: map[string]rowReader{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
+}
+
+// steps returns the operations on a table that make the derived rows what they are to be. failed is the caller's operation that has
+// the derived row of err.
+func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
+	steps, ops := make([]step, 0, len(p.order)), make([]Op, len(p.order))
+	for i, rk := range p.order {
+		d := p.rows[rk]
+		if !p.writes(d) {
+			continue
+		}
+		exists, match := p.exists(d)
+		s := step{Op: &ops[i], opIndex: d.op, derived: d}
+		s.Table, s.Key, s.Match = t, d.key, match
+		switch {
+		case exists && d.after == nil:
+			s.Kind = aztables.TransactionTypeDelete
+		case exists && d.merge != nil:
+			s.Kind = aztables.TransactionTypeUpdateMerge
+		case exists:
+			s.Kind = aztables.TransactionTypeUpdateReplace
+		default:
+			s.Kind, s.Match = aztables.TransactionTypeAdd, ""
+		}
+		if d.after != nil {
+			after := &Row{Key: d.key, Columns: d.after.Columns}
+			if s.merges() {
+				after.Columns = d.merge
+			}
+			if s.Body, s.StoresID, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation), d.has(reserved.Parts)); err != nil {
+				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: err}
+			}
+		}
+		steps = append(steps, s)
+	}
+	return steps, -1, nil
+}
+
+// Change is the change of one entity. Its rows are decoded once, for all maintainers.
+type Change struct {
+	Key      keys.Key
+	Old, New any // the values that the Schema made, nil if there is no row
+
+	before, after rowOnce
+	state         *entityState
+	by            string // the maintainer that is called
+	newID         func() string
+	move          Move
+	counterpart   *keys.Key
+}
+
+// rowOnce is a row that is decoded when it is first asked for.
+type rowOnce struct {
+	key     keys.Key
+	stored  edm.Stored
+	decoded *Row
+}
+
+func (r *rowOnce) row() (*Row, error) {
+	if r.decoded != nil || !r.stored.Known() {
+		return r.decoded, nil
+	}
+	columns, err := r.stored.Decoded()
+	if err != nil {
+		return nil, err
+	}
+	r.decoded = &Row{Key: r.key, Columns: ownProperties(columns)}
+	return r.decoded, nil
+}
+
+// Row returns the row as it will be stored, without incarnation and maintainer state, nil if it is deleted.
+func (c *Change) Row() (*Row, error) { return c.after.row() }
+
+// OldRow returns the row as it is stored, without incarnation and maintainer state, nil if there is none, or if the caller's is
+// upgraded.
+func (c *Change) OldRow() (*Row, error) { return c.before.row() }
+
+// StateMissing reports whether the entity exists and has no readable maintainer state.
+func (c *Change) StateMissing() bool { return !c.state.isNew && (!c.state.stored || c.state.corrupt) }
+
+// Incarnation returns the incarnation of the entity. The first call creates it, unless the entity is being deleted.
+func (c *Change) Incarnation() string {
+	if c.state.incarnation == "" && c.New != nil {
+		c.state.incarnation, c.state.newIncarnation = c.newID(), true
+	}
+	return c.state.incarnation
+}
+
+// Archived reports whether the entity is deleted because it is stored in another place now.
+func (c *Change) Archived() bool { return c.move.Away && c.New == nil }
+
+// Counterpart returns the key that the entity has had before a move, or has after it; nil if the entity does not move.
+func (c *Change) Counterpart() *keys.Key { return c.counterpart }
+
+// Restored returns the incarnation that the inserted entity had in another place, "" if it does not come from there.
+func (c *Change) Restored() string {
+	if c.Old != nil {
+		return ""
+	}
+	return c.move.Restored
+}
+
+// State returns the state that the maintainer stored with the last write.
+func (c *Change) State() []string { return c.state.before[c.by] }
+
+// SetState stores the maintainer's state with the entity.
+func (c *Change) SetState(texts ...string) { c.state.after[c.by] = texts }
+
+// Maintainer derives rows and effects from the entities of a table; see maintain.Maintainer.
+type Maintainer interface {
+	Name() string
+	MaxRows() int
+	Maintain(ctx context.Context, p *Plan, c *Change) error
+	Typed() any // the maintain.Maintainer[T]
+}
+
+// Effect is commit.Effect.
+type Effect struct {
+	Kind    string
+	Version int
+	RowKey  string
+	Payload []byte
+
+	// Of the entity, if it is not in the partition of the commit record; "" otherwise.
+	Table, Partition string
+}
+
+// RemoteEffect is the kind of the effect of a write over several partitions, whose payload names its remotes: a worker finishes there
+// what the write has left.
+const RemoteEffect = reserved.Prepared
+
+// RemoteWork is the payload of a RemoteEffect.
+type RemoteWork struct {
+	Remotes []Remote `json:"remotes"`
+}
+
+// remoteEffect is the effect of a write with remotes, for the workers.
+func remoteEffect(remotes []Remote) (Effect, error) {
+	b, err := json.Marshal(RemoteWork{remotes})
+	return Effect{Kind: RemoteEffect, Version: 1, Payload: b}, err
+}
+
+// Completion is an effect of a commit record that a write completes in its own transaction.
+type Completion struct {
+	Record Record
+	Effect int
+	Valid  bool // the caller gave a record
+
+	Applied func(Record) // is told the record as it is stored then
+
+	done bool
+	left []Effect // what the record contains once the write is applied
+}
+
+// complete adds what an operation completes to the write.
+func (w *write) setCompletion(c *Completion) error {
+	fail := func(reason string) error { return &ValueError{Field: "Completing", Reason: reason} }
+	switch {
+	case c == nil || c == w.completes:
+		return nil
+	case w.completes != nil:
+		return fail("a transaction can complete one effect")
+	case !c.Valid:
+		return fail("the commit record is nil")
+	case c.done:
+		return fail("the handle has completed its effect; it serves one write")
+	case c.Record.State != RecordPending || c.Effect < 0 || c.Effect >= len(c.Record.Effects):
+		return fail("the commit record is not pending, or has no such effect")
+	case c.Record.Partition != w.partition():
+		return ErrOtherPartition
+	}
+	w.completes = c
+	return nil
+}
+
+// completion is the first step of a write that completes an effect: the row of the commit record, by its ETag, so that the write
+// fails there when it arrives once more.
+func (w *write) completionStep(effects []Effect) (step, error) {
+	c := w.completes
+	c.left = append(slices.Delete(slices.Clone(c.Record.Effects), c.Effect, c.Effect+1), effects...)
+	state := RecordPending
+	if len(c.left) == 0 {
+		state = RecordDone
+	}
+	s := step{Op: &Op{Table: w.table, Kind: aztables.TransactionTypeUpdateReplace, Key: RecordKey(w.partition(), c.Record.OperationID), Match: c.Record.ETag, StoresID: true}, opIndex: -1}
+	var err error
+	s.Body, err = recordBody(s.Key, state, c.left, true)
+	return s, err
+}
+
+// completed makes the commit record what is stored.
+func (w *write) updateCompleted(etags []azcore.ETag) {
+	c := w.completes
+	if c == nil {
+		return
+	}
+	c.done = true
+	etag := etags[0]
+	if w.currentPlan.record { // the write's own comes first
+		etag = etags[len(etags)-1]
+	}
+	c.Record.Effects, c.Record.State, c.Record.ETag = c.left, RecordPending, cmp.Or(etag, superseded)
+	if len(c.left) == 0 {
+		c.Record.State = RecordDone
+	}
+	c.Applied(c.Record)
 }

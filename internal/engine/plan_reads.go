@@ -2,6 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync/atomic"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -163,4 +167,192 @@ func (p *Plan) read(ctx context.Context, k keys.Key, whole bool, read func(conte
 		p.unread = err
 	}
 	return f, err
+}
+
+// readTogether reads a row that the plan of an operation loads, together with the rows that the operations after it load first. For
+// that, it makes a preview of their plans. Rows that they load afterwards are read together the next time. read reports whether there
+// was more than one row; otherwise none was read.
+func (p *Plan) readTogether(ctx context.Context, t *Table, row keys.Key, later []step) (read bool, err error) {
+	c := p.copyRows()
+	c.preview, c.others = &preview{rows: []keys.Key{row}}, noOthers{}
+	c.corrections, c.entityVersions = maps.Clone(p.corrections), maps.Clone(p.entityVersions)
+	for _, s := range later {
+		if s.needsPlanning {
+			_ = s.readAndMaintain(ctx, c) // it ends at the first row that is not known; another error comes again with the plan itself
+		}
+	}
+	if len(c.preview.rows) < 2 {
+		return false, nil
+	}
+	ahead := make([]wantedRow, len(c.preview.rows))
+	for i, row := range c.preview.rows {
+		ahead[i] = wantedRow{table: t, key: row}
+	}
+	return true, p.ahead.read(ctx, ahead)
+}
+
+// noOthers are the plans of other partitions in a preview: there are none.
+type noOthers struct{}
+
+func (noOthers) planOf(rowReader, string) (*Plan, error) { return nil, errPreview }
+func (noOthers) copyFor(*Plan) otherPlans                { return noOthers{} }
+func (noOthers) dropCorrections()                        {}
+
+// lookAhead is called before a plan loads a row that is not known.
+type lookAhead func(ctx context.Context, row keys.Key) error
+
+// preview is of a plan that is made only to learn which rows it loads: it collects them, without reading them.
+type preview struct{ rows []keys.Key }
+
+var errPreview = errors.New("the row is not known in a preview")
+
+// loads notes a row that the plan loads.
+func (t *preview) loads(row keys.Key) {
+	if !slices.Contains(t.rows, row) {
+		t.rows = append(t.rows, row)
+	}
+}
+
+const previewID = "0000000000000000"
+
+// newID returns the function that makes IDs: in a preview, whose IDs are not stored, they are all the same.
+func (t *preview) newID(otherwise func() string) func() string {
+	if t == nil {
+		return otherwise
+	}
+	return func() string { return previewID }
+}
+
+// aheadRows are rows of one partition that were read before a plan needs them, or that an earlier write has written. They belong to
+// one write at a time; bulk hands them from one transaction of a partition to the next. A row may have changed since: it is written
+// by its ETag, as every row that a plan has read, and it is read again if a plan loads it without writing it.
+type aheadRows struct {
+	rows   map[string]aheadRow
+	used   map[string]bool // the rows that the plans of this write have used, and may change
+	sparse bool            // a query has found more other rows than wanted ones, so that the next rows are read one by one
+
+	mean    float64 // derived rows of one operation of the last plan, on average
+	counted bool    // mean is known
+
+	writes int           // the number of the write that has the rows
+	room   *atomic.Int64 // the bytes of rows that bulk work may still keep; nil if no rows are kept
+}
+
+type aheadRow struct {
+	readResult
+	whole bool // with its parts
+	write int  // the number of the write during which the row was added
+	kept  int  // bytes of room that the row takes
+}
+
+// has reports whether a row was read ahead, with its parts if whole is set, and without them otherwise.
+func (a *aheadRows) has(rowKey string, whole bool) bool {
+	r, is := a.rows[rowKey]
+	return is && r.whole == whole
+}
+
+// beginWrite takes the rows over for the next write.
+func (a *aheadRows) beginWrite() {
+	a.used = nil
+	a.writes++
+}
+
+// isOlder reports whether a row was added before this write began.
+func (a *aheadRows) isOlder(rowKey string) bool {
+	r, is := a.rows[rowKey]
+	return is && r.write < a.writes
+}
+
+// use drops a row that a plan has used, and may change.
+func (a *aheadRows) use(rowKey string) {
+	a.drop(rowKey)
+	if a.used == nil {
+		a.used = map[string]bool{}
+	}
+	a.used[rowKey] = true
+}
+
+func (a *aheadRows) drop(rowKey string) {
+	if r, is := a.rows[rowKey]; is && r.kept > 0 {
+		a.room.Add(int64(r.kept))
+	}
+	delete(a.rows, rowKey)
+}
+
+// add adds a row.
+func (a *aheadRows) add(rowKey string, row aheadRow) {
+	if a.rows == nil {
+		a.rows = map[string]aheadRow{}
+	}
+	a.drop(rowKey)
+	row.write = a.writes
+	a.rows[rowKey] = row
+}
+
+// release drops all rows, and gives their room back.
+func (a *aheadRows) release() {
+	for rk := range a.rows {
+		a.drop(rk)
+	}
+}
+
+// keep adds a row that a write has written, if there is room for its bytes.
+func (a *aheadRows) keep(row *Row, bytes int) {
+	if a.room.Add(-int64(bytes)) < 0 {
+		a.room.Add(int64(bytes))
+		return
+	}
+	a.add(row.Key.RowKey(), aheadRow{readResult: readResult{row: row}, kept: bytes})
+}
+
+// errOutdated means that a plan loads a row, without writing it, that has changed since an earlier write.
+var errOutdated = errors.New("a row has changed since an earlier write")
+
+// nextRows are rows that are read for the next transaction of a group while one travels.
+type nextRows struct {
+	read   aheadRows
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// readNext begins to read the rows of operations that the next transaction takes, but for rows that the transaction under way has
+// used. If a row cannot be read, the next transaction reads it itself. It returns nil if there is nothing to read.
+func (a *aheadRows) readNext(ctx context.Context, later []*Op) *nextRows {
+	var wanted []wantedRow
+	for i := range later[:min(len(later), int(maxOperations/(1+a.mean)))] {
+		op := later[i]
+		if r := (wantedRow{table: op.Table, key: op.Key}); op.reads() && !op.Table.wide() && !a.knows(r) && !a.used[op.Key.RowKey()] {
+			wanted = append(wanted, r)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	n := &nextRows{aheadRows{sparse: a.sparse}, cancel, make(chan struct{})}
+	go func() {
+		defer close(n.done)
+		ctx, end := wanted[0].table.Span(ctx, "BulkReadAhead")
+		n.read.read(ctx, wanted)
+		end(nil) // a row that was not read is no failure: its transaction reads it
+	}()
+	return n
+}
+
+// await waits for the rows, or cancels their reads, and adds them to a, but for rows that a transaction has used meanwhile.
+func (n *nextRows) await(a *aheadRows, cancel bool) {
+	if n == nil {
+		return
+	}
+	if cancel {
+		n.cancel()
+	}
+	<-n.done
+	n.cancel()
+	for rk, row := range n.read.rows {
+		if !a.used[rk] {
+			a.add(rk, row)
+		}
+	}
+	a.sparse = a.sparse || n.read.sparse
 }

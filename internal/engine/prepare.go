@@ -2,10 +2,21 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
 )
 
 // prepare prepares the remotes of the plan, all at the same time. If one of them is refused, the others are rolled back, and the
@@ -103,3 +114,282 @@ func (m *remote) refused(failed int, err error) outcome {
 	own.Index = failed - 1
 	return outcome{kind: wire.Refused, failed: failed - 1, err: m.part.inCallersTerms(&own)}
 }
+
+// preparation is what a write over several partitions has prepared in one of them. It is a row: the first of the transaction that
+// prepares, so that a late duplicate of that transaction fails there. So the row stays for the retention when the write is over.
+type preparation struct {
+	key  keys.Key
+	home Remote
+	over bool // the write is finished here, or rolled back
+	rows []preparedRow
+	etag azcore.ETag
+}
+
+// preparedRow is a row that is prepared.
+type preparedRow struct {
+	RowKey string `json:"row"`
+	Fate   fate   `json:"fate"`
+	Image  int    `json:"image,omitempty"`
+}
+
+// The properties of a preparation, besides its version.
+const (
+	homeProperty       = "Home" // table/partition
+	preparedProperty   = "Rows" // as JSON, the rest in Rows1, Rows2, …
+	preparationVersion = 1
+	preparationOver    = "over"
+	preparationPending = "pending"
+)
+
+// preparationKey returns the key of what a write has prepared in a partition.
+func preparationKey(partition, id string) keys.Key {
+	return keys.Stored(partition, reserved.Prepared+id)
+}
+
+// imageKey returns the key of the row that contains the new content of a prepared row.
+func imageKey(partition, id string, n int) keys.Key {
+	return keys.Stored(partition, fmt.Sprintf("%s%s|%02d", reserved.Prepared, id, n))
+}
+
+// body is the row of the preparation.
+func (p *preparation) body() (edm.Body, error) {
+	w := edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), 4)
+	w.Put(reserved.Version, edm.Value{Kind: edm.Int32, I: preparationVersion})
+	state := preparationPending
+	if p.over {
+		state = preparationOver
+	}
+	w.Put(stateProperty, edm.Value{Kind: edm.String, S: state})
+	w.Put(homeProperty, edm.Value{Kind: edm.String, S: p.home.Table + "/" + p.home.Partition})
+	if !p.over { // then the rows mean nothing
+		b, err := json.Marshal(p.rows)
+		if err != nil {
+			return edm.Body{}, err
+		}
+		for i, part := range parts(string(b), maxEffectsPart) {
+			w.Put(partName(preparedProperty, i), edm.Value{Kind: edm.String, S: part})
+		}
+	}
+	return w.Finish()
+}
+
+// preparationOf reads a preparation from its row.
+func preparationOf(r *Row) (*preparation, error) {
+	p := &preparation{key: r.Key, etag: r.ETag}
+	if err := checkVersion(r, "preparation", preparationVersion); err != nil {
+		return nil, err
+	}
+	p.over = Find(r.Columns, stateProperty).S == preparationOver
+	p.home.Table, p.home.Partition, _ = strings.Cut(Find(r.Columns, homeProperty).S, "/")
+	if err := checkRemote(p.home); err != nil {
+		return nil, &DecodeError{Field: homeProperty, Reason: "names no table and partition"}
+	}
+	text, err := longText(r, preparedProperty)
+	if err != nil {
+		return nil, err
+	}
+	if text != "" && json.Unmarshal([]byte(text), &p.rows) != nil {
+		return nil, &DecodeError{Field: preparedProperty, Reason: "is not the JSON of prepared rows"}
+	}
+	if len(p.rows) >= maxOperations {
+		return nil, &DecodeError{Field: preparedProperty, Reason: "contains more rows than a transaction"}
+	}
+	return p, nil
+}
+
+// end is the step that ends the preparation.
+func (p *preparation) end(t *Table) (step, error) {
+	over := *p
+	over.over, over.rows = true, nil
+	s := step{Op: &Op{Table: t, Kind: aztables.TransactionTypeUpdateReplace, Key: p.key, Match: p.etag}, opIndex: -1}
+	var err error
+	s.Body, err = over.body()
+	return s, err
+}
+
+// libraryStep is a step on a row of the library, or on a row as a resolver leaves it.
+func libraryStep(t *Table, kind aztables.TransactionType, k keys.Key, match azcore.ETag, columns []edm.Column) (step, error) {
+	s := step{Op: &Op{Table: t, Kind: kind, Key: k, Match: match}, opIndex: -1}
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(columns))
+	for _, c := range columns {
+		w.PutColumn(c)
+	}
+	var err error
+	s.Body, err = w.Finish()
+	return s, err
+}
+
+// preparationFilter finds what writes over several partitions have prepared in a partition, or in all if it is "", before a time.
+func preparationFilter(partition string, before time.Time) string {
+	return filterIn(partition, fmt.Sprintf("%s ge '%s' and %s lt '%s'", edm.RowKey, reserved.Prepared, edm.RowKey, reserved.Prepared+IDTime(before)))
+}
+
+// unendedFilter is preparationFilter that also finds what is of a time more than a day in the future: of writers whose clocks are ahead.
+func unendedFilter(partition string, before, now time.Time) string {
+	ahead, end := reserved.Prepared+IDTime(now.Add(Retention)), strings.TrimSuffix(reserved.Prepared, "|")+"}"
+	return filterIn(partition, fmt.Sprintf("(%s or (%s ge '%s' and %s lt '%s'))", preparationFilter("", before), edm.RowKey, ahead, edm.RowKey, end))
+}
+
+func filterIn(partition, rows string) string {
+	if partition == "" {
+		return rows
+	}
+	return fmt.Sprintf("%s eq %s and %s", edm.PartitionKey, edm.Quote(partition), rows)
+}
+
+// sweepRemotes deletes what the write of a commit record that is to be swept has prepared in other partitions. 1 request for each, and 2
+// for those of an abort record, which a forged message may have stored for a write that has another home.
+func (t *Table) sweepRemotes(ctx context.Context, r *Row) error {
+	rec, err := recordOf(r)
+	if err != nil {
+		return nil // the row is no commit record
+	}
+	for _, e := range rec.Effects {
+		var work RemoteWork
+		if e.Kind != RemoteEffect || json.Unmarshal(e.Payload, &work) != nil {
+			continue
+		}
+		for _, at := range work.Remotes {
+			if checkRemote(at) != nil {
+				continue
+			}
+			err := t.sweepRemote(ctx, rec, at)
+			if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrTableNotFound) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sweepRemote deletes what the write of a commit record has prepared in another partition.
+func (t *Table) sweepRemote(ctx context.Context, rec *Record, at Remote) error {
+	in, k, match := t.sibling(at.Table), preparationKey(at.Partition, rec.OperationID), azcore.ETagAny
+	if rec.State == RecordAborted {
+		f, err := in.readStored(ctx, k)
+		if err != nil || f.row == nil {
+			return err
+		}
+		p, err := preparationOf(f.row)
+		if err != nil || p.home.folded() != (Remote{t.Name, rec.Partition}).folded() {
+			return nil // it is another program's
+		}
+		match = f.row.ETag
+	}
+	s, err := libraryStep(in, aztables.TransactionTypeDelete, k, match, nil)
+	if err == nil {
+		_, _, err = s.sendAlone(ctx)
+	}
+	return err
+}
+
+// FinishPrepared ends the writes over several partitions that began before a time and have not ended in a partition, or in any if it
+// is "", which takes a scan of the table; see commit.Records.FinishPrepared.
+// It goes on behind orphans, and returns those that are left.
+func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans Orphans) (finished int, left []*HomeError, err error) {
+	var all []keys.Key
+	plain, now := t.Plain(), t.Options.Now()
+	err = plain.each(ctx, unendedFilter(partition, before, now), "", func(r *Row) bool {
+		id := strings.TrimPrefix(r.Key.RowKey(), reserved.Prepared)
+		p, err := preparationOf(r)
+		switch {
+		case err != nil || p.over || len(id) != idLength: // it is a new content, or has ended
+		case errors.Is(t.recent(id), ErrAhead) && !isOld(r, now):
+		default:
+			all = append(all, r.Key)
+		}
+		return true
+	})
+	for _, k := range all {
+		if err != nil {
+			return finished, left, err
+		}
+		id := strings.TrimPrefix(k.RowKey(), reserved.Prepared)
+		by := finisher{}
+		if t.recent(id) != nil { // the table of the commit record of a younger write may be back in a moment
+			by.orphans = orphans
+		}
+		var orphan *HomeError
+		err = plain.finishPrepared(ctx, k.PartitionKey(), id, by)
+		switch {
+		case err == nil:
+			finished++
+		case errors.As(err, &orphan):
+			left, err = append(left, orphan), nil
+		case isDamage(damaged(err)): // it is forged, or of a newer release
+			left, err = append(left, &HomeError{Row: k, Err: err}), nil
+		}
+	}
+	if err == nil && t.RangedRows() {
+		err = ErrRanged
+	}
+	return finished, left, err
+}
+
+const markProperty = reserved.Mark
+
+// mark is the property of a row that a write over several partitions has prepared. What the row is depends on the commit record of
+// that write, until the write is finished or rolled back.
+type mark struct {
+	id    string // the operation ID of the write
+	home  Remote // of its commit record
+	what  fate
+	image int         // of a row that is replaced: the number of the row that contains its new content
+	etag  azcore.ETag // of the row before the mark; "" for a row that is inserted
+}
+
+// fate is what becomes of a row if the write commits.
+type fate string
+
+const (
+	fateInsert  fate = "insert"  // the row did not exist
+	fatePart    fate = "part"    // it did not exist, and is part of a wide entity: it has no mark
+	fateReplace fate = "replace" // it gets a new content
+	fateDelete  fate = "delete"
+)
+
+// column returns the mark as it is stored. Keys and names of tables contain no slash.
+func (m mark) column() edm.Column {
+	text := strings.Join([]string{m.id, m.home.Table, m.home.Partition, string(m.what), strconv.Itoa(m.image), string(m.etag)}, "/")
+	return edm.Column{Name: reserved.Mark, Value: edm.Value{Kind: edm.String, S: text}}
+}
+
+// markIn returns the mark of a row's columns. An empty or unreadable mark is none: another program has written it.
+func markIn(columns []edm.Column) (mark, bool) { return markOf(Find(columns, markProperty)) }
+
+func markOf(v edm.Value) (m mark, marked bool) {
+	if v.Kind != edm.String {
+		return mark{}, false
+	}
+	parts := strings.SplitN(v.S, "/", 6)
+	if len(parts) != 6 {
+		return mark{}, false
+	}
+	m = mark{id: parts[0], home: Remote{parts[1], parts[2]}, what: fate(parts[3]), etag: azcore.ETag(parts[5])}
+	var err error
+	if m.image, err = strconv.Atoi(parts[4]); err != nil || checkRemote(m.home) != nil {
+		return mark{}, false
+	}
+	if m.what != fateInsert && m.what != fateReplace && m.what != fateDelete {
+		return mark{}, false
+	}
+	_, err = TimeOf(m.id)
+	return m, err == nil
+}
+
+// checkRemote returns the error of a place that no row can have.
+func checkRemote(r Remote) error {
+	if err := CheckTableName(r.Table); err != nil {
+		return err
+	}
+	return keys.Stored(r.Partition, "r").Err()
+}
+
+// existed reports whether the row existed before the mark.
+func (m mark) existed() bool { return m.what != fateInsert }
+
+// unmarked returns columns without a mark.
+func unmarked(columns []edm.Column) []edm.Column { return Without(columns, reserved.Mark) }
+
+// superseded stands for the ETag of a version that was overwritten before it became known. It fits no row.
+const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)

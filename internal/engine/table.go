@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -225,4 +227,209 @@ func (t *Table) missing(err error) error {
 // Log returns the log of an operation.
 func (t *Table) Log(method string, k keys.Key) Log {
 	return Log{Logger: t.Options.Logger, Table: t.Name, Method: method, Key: k}
+}
+
+// Options are those of table.Common, with their defaults filled in.
+type Options struct {
+	WriteTimeout    time.Duration
+	ReadTimeout     time.Duration
+	Retry           Retry
+	OmitOperationID bool
+	Now             func() time.Time
+	NewID           func() string
+	Tracing         tracing.Provider
+	Logger          *slog.Logger
+}
+
+// Retry is table.Retry.
+type Retry struct {
+	AttemptTimeout                time.Duration
+	Attempts                      int
+	Wait, MaxWait                 time.Duration
+	ConflictAttempts              int
+	ConflictWait, MaxConflictWait time.Duration
+}
+
+// The defaults.
+const (
+	DefaultAttemptTimeout = 10 * time.Second
+
+	defaultWriteTimeout     = 30 * time.Second
+	defaultConflictWait     = 20 * time.Millisecond
+	defaultConflictAttempts = 100
+)
+
+// WithDefaults fills the defaults in.
+func (o Options) WithDefaults() Options {
+	def := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&o.WriteTimeout, defaultWriteTimeout)
+	def(&o.ReadTimeout, time.Minute)
+	def(&o.Retry.AttemptTimeout, DefaultAttemptTimeout)
+	def(&o.Retry.Wait, 200*time.Millisecond)
+	def(&o.Retry.MaxWait, 3*time.Second)
+	def(&o.Retry.ConflictWait, defaultConflictWait)
+	def(&o.Retry.MaxConflictWait, time.Second)
+	if o.Retry.ConflictAttempts <= 0 {
+		o.Retry.ConflictAttempts = defaultConflictAttempts
+	}
+	if o.Retry.Attempts < 0 {
+		o.Retry.Attempts = 1
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = newID
+	}
+	return o
+}
+
+// Bound gives a context a deadline; a negative d means none. The cause tells a request without a response from one that its caller
+// ended.
+func Bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, d, wire.ErrRequestTimeout)
+}
+
+// newOperationID names a write that begins now.
+func (o *Options) newOperationID() (string, error) {
+	id := o.NewID()
+	if !IsID(id) {
+		return "", errNewID
+	}
+	return string(append(appendIDTime(make([]byte, 0, idLength), o.Now()), id...)), nil
+}
+
+var errNewID = &ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+
+// Ensure creates the table unless it exists.
+func (t *Table) Ensure(ctx context.Context) error {
+	return t.manage(ctx, "Ensure", func(ctx context.Context) error {
+		_, err := t.client.CreateTable(ctx, nil)
+		return err
+	}, ErrExists)
+}
+
+// Drop deletes the table if it exists.
+func (t *Table) Drop(ctx context.Context) error {
+	return t.manage(ctx, "Drop", func(ctx context.Context) error {
+		_, err := t.client.Delete(ctx, nil)
+		return err
+	}, ErrNotFound, ErrTableNotFound) // the service says the first
+}
+
+// manage sends a request that creates or deletes the table, and sends it again while its outcome is unknown. The errors done say
+// that nothing is left to do.
+func (t *Table) manage(ctx context.Context, method string, send func(context.Context) error, done ...error) (err error) {
+	ctx, end := t.Span(ctx, method)
+	defer func() { end(err) }()
+	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
+	defer cancel()
+	tries := attempts{retry: t.Options.Retry, log: t.Log(method, keys.Key{})}
+	for {
+		err = t.manageOnce(ctx, method, send)
+		switch {
+		case slices.ContainsFunc(done, func(d error) bool { return errors.Is(err, d) }):
+			return nil
+		case !isUnknown(err) && !dialing(err), !tries.wait(ctx, err):
+			return err
+		}
+	}
+}
+
+func (t *Table) manageOnce(ctx context.Context, method string, send func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return t.OpError(method, keys.Key{}, err) // nothing was sent, so nothing is unknown
+	}
+	var call wire.Call
+	err := send(call.Write(ctx, t.attemptTimeout()))
+	t.responded(ctx, &call)
+	if err = call.Check(err); err != nil {
+		return t.OpError(method, keys.Key{}, t.missing(withCondition(&call, wire.Redact(err))))
+	}
+	return nil
+}
+
+// Schema is a table.Schema[T]. A value is a *T.
+type Schema interface {
+	// Rows and Partitions return the ranges of the keys of T's entities, every key but the library's and none if the schema binds
+	// none.
+	Rows() keys.Range
+	Partitions() keys.Range
+	// Scope names T among the types of the table: by the text with which the RowKeys of its entities begin and, if there is one, a
+	// ? and Schema.Type, escaped as in a URL's path. A derived row that several entities share contains it; see Row.Own and
+	// Row.Tag.
+	Scope() string
+	// Mine reports whether a row, or the entity that the row is a copy of, can be T's: by the RowKey and, where both have one, by
+	// the type.
+	Mine(*Row) bool
+	// Value returns what a reader would find in a row.
+	Value(k keys.Key, row edm.Stored) (any, error)
+	// Upgraded returns a row of an older version as a row of the schema's version, and any other row as it is, also one that cannot
+	// be upgraded.
+	Upgraded(*Row) *Row
+	// Properties returns the properties in which fields, each a table.AnyField[T], are stored: none for a field that is part of a
+	// key. Errors: *table.TypeError for a mistake in a field's accessor, and for a field that is not stored, or is the one for
+	// unknown columns.
+	Properties(fields ...any) ([]string, error)
+	// Projected returns a value as it is read back with these properties and the keys alone.
+	Projected(value any, properties ...string) (any, error)
+	// Type returns T and Schema.Type.
+	Type() (reflect.Type, string)
+	// Query returns a query, a *table.Query[T], as List takes it for the entities of T.
+	Query(q any) *Query
+	// Select returns Query.Select for some properties of T: with the keys, and with the properties that Owns reads.
+	Select(properties ...string) string
+	// Owns reports, by its keys and its type, whether a row of which only some properties were read is one of T. Errors:
+	// *VersionError for a row of a newer version, or of an older one that needs an upgrade.
+	Owns(r *edm.Reader, in edm.Entity) (bool, error)
+	// Read returns the *table.Entity[T] of the row that the reader has just read. mine is false for a row that is not one of T.
+	Read(r *edm.Reader, in edm.Entity) (e any, mine bool, err error)
+}
+
+// CheckClient returns an error for a client of a queue or container that is nil, or whose name the service refuses. A client that does
+// not tell its address, such as one of a test, is not checked. Errors: *ValueError.
+func CheckClient(argument, of string, client any, isNil bool) error {
+	if isNil {
+		return &ValueError{Field: argument, Reason: fmt.Sprintf("is nil; pass a client of the %s", of)}
+	}
+	name, known := ClientName(client)
+	if !known {
+		return nil
+	}
+	if !isName(name) && !(of == "container" && (name == "$root" || name == "$web")) {
+		return &ValueError{Field: argument, Reason: fmt.Sprintf("has the name %.80q; the service requires 3 to 63 characters of a-z, 0-9 and single hyphens between them", name)}
+	}
+	return nil
+}
+
+// ClientName returns the name of the queue or container of a client, if the client tells its address.
+func ClientName(client any) (name string, known bool) {
+	c, is := client.(interface{ URL() string })
+	if !is {
+		return "", false
+	}
+	u, err := url.Parse(c.URL())
+	if err != nil {
+		return "", false // the SDK will say so
+	}
+	path := strings.TrimSuffix(u.Path, "/")
+	return path[strings.LastIndex(path, "/")+1:], true
+}
+
+// isName reports whether a queue or container can have a name.
+func isName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if hyphen := c == '-' && i > 0 && i < len(name)-1 && name[i-1] != '-'; !hyphen && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return len(name) >= 3 && len(name) <= 63
 }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -188,4 +190,296 @@ func (w *write) log() Log {
 		l.Partition = w.partition()
 	}
 	return l
+}
+
+// Send sends a write on its own.
+func (op *Op) Send(ctx context.Context) error {
+	if err := op.Usable(); err != nil {
+		return op.Table.OpError(op.Method, op.Key, err)
+	}
+	w := write{table: op.Table, method: op.Method, ops: []*Op{op}}
+	_, err := w.execute(ctx, op.Key)
+	return err
+}
+
+// Commit applies operations, all or none of them.
+func Commit(ctx context.Context, method string, k keys.Key, ops []*Op) ([]azcore.ETag, error) {
+	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true}
+	return w.execute(ctx, k)
+}
+
+// MoveAcross deletes a row and inserts one in another partition or table, both or none.
+func MoveAcross(ctx context.Context, method string, remove, insert *Op) error {
+	w := write{table: remove.Table, method: method, ops: []*Op{remove}, moved: []*Op{insert}}
+	_, err := w.execute(ctx, remove.Key)
+	return err
+}
+
+// commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n
+// is their number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves
+// it out. ahead may contain rows that were read ahead, and takes rows for the operations behind the first ones. meanwhile is called
+// with these operations when the transaction is about to be sent. The notification goes to showing.
+func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows, showing *showing, meanwhile func(later []*Op), pass func(i int, err error) bool) (n int, err error) {
+	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass, ahead: ahead, showing: showing}
+	w.meanwhile = func() { meanwhile(w.later) }
+	ahead.beginWrite()
+	w.mayDropTail = w.table.Mode.Completes == nil // a completion is of one write
+	if _, err = w.execute(ctx, keys.Key{}); errors.Is(err, errNothing) {
+		return 0, nil
+	}
+	return len(w.ops), err
+}
+
+// execute runs the write, and tells the targets what became of their operations.
+func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, err error) {
+	t, method := w.table, w.method
+	ctx, end := t.Span(ctx, method)
+	defer func() {
+		if errors.Is(err, errNothing) {
+			end(nil)
+		} else {
+			end(err)
+		}
+	}()
+	if err := ctx.Err(); err != nil {
+		return nil, t.OpError(method, k, err) // nothing was sent, so nothing is unknown
+	}
+	for i := range w.ops {
+		op := w.ops[i]
+		if w.exact = w.exact || op.Table.Mode.Exact; op.Table.Mode.Outbox != nil {
+			w.table, w.outbox = op.Table, op.Table.Mode.Outbox // With has seen the options of this handle
+		}
+		if err := w.setCompletion(op.Table.Mode.Completes); err != nil {
+			return nil, t.OpError(method, k, err)
+		}
+	}
+	bounded, cancel := Bound(ctx, w.table.Options.WriteTimeout)
+	defer cancel()
+	defer w.awaitShow()
+	if w.id, err = w.table.Options.newOperationID(); err == nil {
+		etags, err = w.run(bounded)
+	}
+	if err == nil {
+		w.applied(etags)
+		w.appliedRemotes()
+		w.currentPlan.after.run(ctx)
+		return etags, nil
+	}
+	if isUnknown(err) {
+		w.tellTargets(true)
+	}
+	return nil, t.OpError(method, k, err)
+}
+
+// run leads the write from state to state.
+func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
+	conflicts := w.table.Options.Conflicts()
+	for {
+		switch w.state {
+		case stateBegun:
+			w.state = w.planAnew(ctx)
+		case statePlanned:
+			w.state = w.sendNotification(ctx)
+		case stateNotified:
+			w.state = w.prepare(ctx, &conflicts)
+		case stateReady:
+			if f := w.meanwhile; f != nil {
+				w.meanwhile = nil
+				f()
+			}
+			w.state = w.send(ctx)
+		case stateRefused:
+			w.state = w.replan(ctx, &conflicts)
+		case stateGivenUp:
+			w.state = w.giveUp(ctx)
+		case stateCommitted:
+			return callersPart(w, w.out.etags), nil
+		default: // inDoubt, aborted
+			w.overtaken(ctx)
+			return nil, w.out.err
+		}
+	}
+}
+
+// fail ends the attempts with the error of a plan that was not sent.
+func (w *write) fail(failed int, err error) state {
+	if w.asTransaction && failed >= 0 {
+		err = &BatchError{Index: failed, Key: readable(w.ops[failed].Key), Err: err}
+	}
+	w.out = outcome{kind: wire.Refused, failed: -1, err: err}
+	return stateGivenUp
+}
+
+// planAnew makes a plan, and reads again during an outage.
+func (w *write) planAnew(ctx context.Context) state {
+	var plan transaction
+	var failed int
+	err := w.table.Options.Retry.Repeat(ctx, w.log(), func() (again bool, err error) {
+		plan, failed, err = w.makePlan(ctx)
+		return outage(err), err
+	})
+	switch {
+	case err != nil && ctx.Err() != nil && w.lastConflict.err != nil:
+		w.out = w.contended(w.lastConflict, ctx.Err())
+		return stateGivenUp
+	case errors.Is(err, ErrNotFound) && errors.Is(w.lastConflict.err, ErrNotFound) && w.lastConflict.failed == failed:
+		w.out = w.lastConflict // the read says no more than the refusal, which may explain itself
+		return stateGivenUp
+	case err != nil:
+		return w.fail(failed, err)
+	case plan.record && w.sent.withoutRecord: // the new commit record would say nothing of the requests before it
+		w.out = outcome{err: w.sent.doubt}
+		return stateInDoubt
+	}
+	w.nextPlan, w.lastConflict = plan, outcome{}
+	return statePlanned
+}
+
+// sendNotification stores the notification of a write with effects, unless it is stored.
+func (w *write) sendNotification(ctx context.Context) state {
+	if w.nextPlan.effects && w.notification == nil {
+		if err := w.notify(ctx); err != nil {
+			return w.fail(-1, err)
+		}
+	}
+	w.currentPlan, w.nextPlan = w.nextPlan, transaction{}
+	w.sent.withRecord = w.sent.withRecord || w.currentPlan.record
+	return stateNotified
+}
+
+// replan decides whether another plan may succeed after a refusal.
+func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
+	w.sent.mayStillApply = w.sent.mayStillApply || !w.final()
+	repaired, again := w.canReplan(ctx)
+	if !again {
+		return stateGivenUp
+	}
+	w.lastConflict = w.out
+	if !repaired {
+		if again, err := conflicts.Wait(ctx, w.log(), w.out.err); !again {
+			w.out = w.contended(w.out, err)
+			return stateGivenUp
+		}
+	}
+	if len(w.currentPlan.remotes) > 0 {
+		switch committed, err := w.rollBackRefused(ctx); {
+		case err != nil:
+			return stateGivenUp
+		case committed:
+			return w.doneBySight(ctx, w.etags(ctx, -1, ""))
+		}
+		w.out.neverApplies = true
+	}
+	if w.out.neverApplies {
+		if err := w.restartWithNewID(ctx); err != nil {
+			w.out.err = err
+			return stateAborted
+		}
+	}
+	return stateBegun
+}
+
+// giveUp ends a write that was not applied, as far as is known. If the write has a commit record, giveUp makes the outcome certain.
+func (w *write) giveUp(ctx context.Context) state {
+	out := w.out
+	if len(w.currentPlan.remotes) == 0 && out.kind != wire.Unknown && w.sent.doubt == nil && (!w.currentPlan.record || out.neverApplies || !w.sent.mayStillApply) {
+		w.withdraw(ctx)
+		return stateAborted
+	}
+	if !w.currentPlan.record {
+		if w.sent.doubt != nil {
+			w.out.err = w.sent.doubt
+		}
+		return stateInDoubt
+	}
+	if w.sent.recordLost {
+		w.out.err = w.sent.doubt
+		return stateInDoubt
+	}
+	return w.abort(ctx, out)
+}
+
+// makePlan makes the transaction. failed is the caller's operation that cannot be planned.
+func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err error) {
+	p := newPlanner(w)
+	effects, derived, failed, err := p.planAll(ctx)
+	for err == errOutdated {
+		w.mayDropTail = w.mayDropTail && len(w.later) == 0
+		p = newPlanner(w)
+		effects, derived, failed, err = p.planAll(ctx)
+	}
+	if len(p.remotes) > 0 {
+		derived = true
+	}
+	if err != nil {
+		return transaction{}, failed, err
+	}
+	size := 0
+	for _, m := range p.remotes {
+		if size += m.at.length(); size > mostOfMessage {
+			return transaction{}, -1, &LimitError{Limit: "bytes of the names of the other partitions of a write", Got: size, Max: mostOfMessage}
+		}
+		if m.prepare, err = m.prepareSteps(w.id, w.place()); err != nil {
+			return transaction{}, -1, err
+		}
+	}
+	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
+	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(effects) > 0, after: p.after, remotes: p.remotes, late: p.late}
+	var lead step
+	switch {
+	case w.completes != nil && len(plan.remotes) == 0:
+		plan.effects = false // the worker of the commit record executes them
+		plan.lead = true
+		lead, err = w.completionStep(effects)
+	case plan.effects && w.outbox == nil:
+		return transaction{}, -1, &ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
+	case w.completes != nil: // the write has a commit record and a notification of its own, for its remotes
+		plan.record, plan.lead = true, true
+		var completion step
+		if completion, err = w.completionStep(effects[:len(effects)-1]); err == nil {
+			plan.steps = append(plan.steps, completion)
+			lead, err = w.table.recordStep(w.partition(), w.id, RecordPending, effects[len(effects)-1:])
+		}
+	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
+	// have been applied.
+	case plan.effects || w.exact || w.sent.withRecord || w.notification != nil:
+		plan.record, plan.lead = true, true
+		state := RecordDone
+		if plan.effects || w.notification != nil {
+			state = RecordPending
+		}
+		lead, err = w.table.recordStep(w.partition(), w.id, state, effects)
+	}
+	if err != nil {
+		return transaction{}, -1, err
+	}
+	if plan.lead {
+		plan.steps = slices.Insert(plan.steps, 0, lead)
+	}
+	plan.batch = plan.batch || len(plan.steps) > 1
+	if plan.batch && (plan.lead || derived) {
+		if err := sized(plan.steps); err != nil {
+			return transaction{}, -1, err
+		}
+	}
+	withID(plan.steps, w.id)
+	return plan, -1, nil
+}
+
+// Transact applies operations, all or none of them; see table.Transact.
+func Transact(ctx context.Context, ops []*Op) ([]azcore.ETag, error) {
+	if len(ops) == 0 || len(ops) > maxOperations {
+		return nil, &OpError{Op: "Transact", Err: &LimitError{Limit: "operations of a transaction; the service requires 1 to 100", Got: len(ops), Max: maxOperations}}
+	}
+	if err := checkTogether(ops); err != nil {
+		return nil, ops[0].Table.OpError("Transact", keys.Key{}, err)
+	}
+	return Commit(ctx, "Transact", keys.Key{}, ops)
+}
+
+// Move says that the writes of a handle move entities between the table and another place.
+type Move struct {
+	Away     bool   // deletes: the entity is stored in the other place
+	Restored string // inserts: the incarnation that comes back from the other place
+	Renewed  string // updates: the incarnation in whose place the entity gets a new one
 }

@@ -28,7 +28,7 @@ func TestBlobarchive(t *testing.T) {
 			Old: "doubtful = doubtful || outcome == wire.Unknown", New: "doubtful = doubtful && outcome == wire.Unknown", Test: "TestPutFaults"},
 		{Name: "a cut response is not read again", File: dir + "client.go",
 			Old: "		return nil, true, refusal(&call, err)\n", New: "		return nil, false, refusal(&call, err)\n", Test: "TestCutOnce"},
-		{Name: "the SDK repeats a write", File: "internal/blobs/request.go",
+		{Name: "the SDK repeats a write", File: "internal/blobs/blobs.go",
 			Old: "call.Write(ctx, max(timeout, 0))", New: "call.Read(ctx)", Test: "TestPutFaults"},
 		{Name: "a blob of another key is read", File: dir + "content.go",
 			Old: "keys.Stored(c.PartitionKey, c.RowKey) != id.Key || c.Incarnation != id.Incarnation,", New: "keys.Stored(c.PartitionKey, c.RowKey) != id.Key && c.Incarnation != id.Incarnation,", Test: "TestForeign"},

@@ -13,11 +13,11 @@ func TestMaintain(t *testing.T) {
 		t.Skip("-short: takes half a minute")
 	}
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "a stale entity is accepted at any version", File: "internal/engine/derive.go",
+		{Name: "a stale entity is accepted at any version", File: "internal/engine/planner.go",
 			Old: "\tcase !s.replannable && s.Match != f.row.ETag:\n", New: "\tcase false && s.Match != f.row.ETag:\n", Test: "TestStaleVersions"},
-		{Name: "empty maintainer state looks like lost maintainer state", File: "internal/engine/maintainerstate.go",
+		{Name: "empty maintainer state looks like lost maintainer state", File: "internal/engine/state.go",
 			Old: "s.stored && (merge || maintained) || s.isNew && maintained {\n", New: "s.stored && (merge || maintained) {\n", Test: "TestEmptyState"},
-		{Name: "lost maintainer state looks like empty maintainer state", File: "internal/engine/maintainerstate.go",
+		{Name: "lost maintainer state looks like empty maintainer state", File: "internal/engine/state.go",
 			Old: "s.stored && (merge || maintained) || s.isNew && maintained {\n", New: "s.stored && merge || maintained {\n", Test: "TestEmptyState"},
 	})
 }
@@ -29,9 +29,9 @@ func TestState(t *testing.T) {
 		t.Skip("-short: compiles the package")
 	}
 	mutants.Run(t, "./internal/engine", []mutants.Mutant{
-		{Name: "the checksum of maintainer state is not checked", File: "internal/engine/maintainerstate_text.go",
+		{Name: "the checksum of maintainer state is not checked", File: "internal/engine/state.go",
 			Old: "[stateHeaderLength]byte(b) != stateHeader(b[stateHeaderLength:], rowKey)", New: "string(b) == rowKey", Test: "TestMaintainerStateText"},
-		{Name: "separators in maintainer state are not escaped", File: "internal/engine/maintainerstate_text.go",
+		{Name: "separators in maintainer state are not escaped", File: "internal/engine/state.go",
 			Old: "		if strings.IndexByte(stateSigns, s[i]) >= 0 {\n", New: "		if false {\n", Test: "FuzzMaintainerState"},
 	})
 }

@@ -12,7 +12,7 @@ func TestShortWays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: takes a minute")
 	}
-	const decode, direct = "internal/edm/decode.go", "internal/edm/direct.go"
+	const decode, direct = "internal/edm/decode.go", "internal/edm/encode.go"
 	mutants.Run(t, "./internal/edm", []mutants.Mutant{
 		{Name: "a number of another type is the plan's own", File: decode, Old: "own = own && x.Kind == f.storedKind()", New: "_ = own", Test: "TestOwn"},
 		{Name: "an unknown column is the plan's own", File: decode, Old: "own = own && string(m.name) == reserved.OperationID", New: "_ = own", Test: "TestOwn"},
@@ -24,16 +24,16 @@ func TestShortWays(t *testing.T) {
 		{Name: "nil bytes are written", File: direct, Old: "x == nil || ", New: "", Test: "TestAbsent"},
 		{Name: "the size of a Guid is that of other values", File: direct, Old: `'"'), 16`, New: `'"'), 8`, Test: "TestRoundTrip"},
 		{Name: "a time of before 1970 has the wrong hour", File: "internal/edm/text.go", Old: "	if second < 0 {\n		second += daySeconds\n	}\n", New: "", Test: "TestRoundTrip"},
-		{Name: "a reader that is used again is not zero", File: "internal/edm/shapes.go", Old: "		*r = Reader{}\n", New: "", Test: "TestRelease"},
-		{Name: "memory of a reader is used again", File: "internal/edm/shapes.go", Old: "		*r = Reader{}\n", New: "		r.memory.bytes = r.memory.bytes[:0]\n		*r = Reader{memory: r.memory}\n", Test: "TestRelease"},
+		{Name: "a reader that is used again is not zero", File: "internal/edm/shape.go", Old: "		*r = Reader{}\n", New: "", Test: "TestRelease"},
+		{Name: "memory of a reader is used again", File: "internal/edm/shape.go", Old: "		*r = Reader{}\n", New: "		r.memory.bytes = r.memory.bytes[:0]\n		*r = Reader{memory: r.memory}\n", Test: "TestRelease"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "what prepares a row changes what finishes it", File: "internal/engine/remote.go", Old: "			s.own()\n			s.Body, s.head = body, nil\n", New: "			s.Body, s.head = body, nil\n", Test: "TestMove"},
-		{Name: "a row twice is found only side by side", File: "internal/engine/sendtransaction.go", Old: "rows == nil && op.Key.RowKey() < last {", New: "rows != nil && op.Key.RowKey() < last {", Test: "TestTransactRefusedBeforeSending"},
-		{Name: "a row twice is found only apart", File: "internal/engine/sendtransaction.go", Old: "i > 0 && op.Key.RowKey() == last:", New: "i < 0:", Test: "TestTransactRefusedBeforeSending"},
+		{Name: "a row twice is found only side by side", File: "internal/engine/send.go", Old: "rows == nil && op.Key.RowKey() < last {", New: "rows != nil && op.Key.RowKey() < last {", Test: "TestTransactRefusedBeforeSending"},
+		{Name: "a row twice is found only apart", File: "internal/engine/send.go", Old: "i > 0 && op.Key.RowKey() == last:", New: "i < 0:", Test: "TestTransactRefusedBeforeSending"},
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
-		{Name: "planning changes the caller's operation", File: "internal/engine/derive.go", Old: "	s.own()\n", New: "", Test: "TestEveryKindEveryFaultPlain"},
+		{Name: "planning changes the caller's operation", File: "internal/engine/planner.go", Old: "	s.own()\n", New: "", Test: "TestEveryKindEveryFaultPlain"},
 	})
 	mutants.Run(t, "./internal/engine", []mutants.Mutant{
 		{Name: "copies of all projections have one owner", File: "internal/engine/row.go", Old: "r.copied == nil || r.copied.owner != owner {", New: "r.copied == nil {", Test: "TestOwners"},

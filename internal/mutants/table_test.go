@@ -13,15 +13,15 @@ func TestTable(t *testing.T) {
 		t.Skip("-short: takes a minute")
 	}
 	mutants.Run(t, "./bulk", []mutants.Mutant{
-		{Name: "rows after a page count as missing", File: "internal/engine/bulksend.go",
+		{Name: "rows after a page count as missing", File: "internal/engine/bulk_send.go",
 			Old: "return !marked[rk] && (!p.more() || keys.Compare(rk, last) <= 0)", New: "return !marked[rk] && last == last", Test: "TestShortReadBack"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "only the last refusal counts", File: "internal/engine/execute.go",
+		{Name: "only the last refusal counts", File: "internal/engine/write.go",
 			Old: "w.sent.mayStillApply = w.sent.mayStillApply || !w.final()", New: "w.sent.mayStillApply = !w.final()", Test: "TestEarlierRefusals"},
-		{Name: "an entity holds a version that no response has reported", File: "internal/engine/readback.go",
+		{Name: "an entity holds a version that no response has reported", File: "internal/engine/outcome.go",
 			Old: "	if !same {\n", New: "	if !same && w.stored(s).Known() {\n", Test: "TestHeldVersion"},
-		{Name: "an entity holds the version of a changed row", File: "internal/engine/readback.go",
+		{Name: "an entity holds the version of a changed row", File: "internal/engine/outcome.go",
 			Old: "same = ours && containsAll(f.row.Columns, s.Body.Columns())", New: "same = containsAll(f.row.Columns, s.Body.Columns())", Test: "TestHeldVersion"},
 		{Name: "throttling uses up attempts", File: "internal/engine/attempts.go",
 			Old: "if !busy || !bounded || a.retry.Attempts == 1 {", New: "if !busy || bounded || a.retry.Attempts == 1 {", Test: "TestThrottled"},
@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 			Old: "if c.attempts >= c.retry.ConflictAttempts {", New: "if c.attempts >= min(8, c.retry.ConflictAttempts) {", Test: "TestContention"},
 		{Name: "a redirected response counts", File: "internal/wire/call.go",
 			Old: "c.resp.Request.Response != nil", New: "c.resp.Request.Response == c.resp", Test: "TestRedirects"},
-		{Name: "a refusal without a code counts", File: "internal/wire/outcome.go",
+		{Name: "a refusal without a code counts", File: "internal/wire/call.go",
 			Old: "re.ErrorCode == \"\" && re.StatusCode != http.StatusRequestEntityTooLarge", New: "re.ErrorCode == \"\" && re.StatusCode == http.StatusRequestEntityTooLarge", Test: "TestForeignResponses"},
 		{Name: "a success without an ETag counts", File: "internal/wire/call.go",
 			Old: "err == nil && etag == \"\"", New: "err == nil && etag == \"none\"", Test: "TestForeignResponses"},

@@ -2,8 +2,10 @@ package reconcile
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -155,4 +158,136 @@ func sweepTarget(ctx context.Context, t Target, before time.Time) error {
 		return nil
 	}
 	return err
+}
+
+// Rows are the rows elsewhere that a write of an entity may change, by the name of their definition.
+type Rows map[string][]keys.Key
+
+// payloadVersion is the version of the form in which an effect contains Rows.
+const payloadVersion = 1
+
+// payload is that form.
+type payload struct {
+	Rows map[string][][2]string `json:"rows"` // PartitionKey and RowKey
+}
+
+// Plan lets the write that p plans have an effect for rows of a definition: those that the entity had, and those that it should
+// have. All definitions of a kind have one effect for each entity.
+func Plan(p *maintain.Plan, kind, definition string, rows ...keys.Key) {
+	p.JoinEffect(kind, payloadVersion, func(b []byte) []byte {
+		all, _ := decode(b) // what encode has made
+		if all == nil {
+			all = Rows{}
+		}
+		all[definition] = append(all[definition], rows...)
+		return all.encode()
+	})
+}
+
+func (r Rows) encode() []byte {
+	var p payload
+	p.Rows = map[string][][2]string{}
+	for name, all := range r {
+		for _, k := range all {
+			if is := [2]string{k.PartitionKey(), k.RowKey()}; !slices.Contains(p.Rows[name], is) {
+				p.Rows[name] = append(p.Rows[name], is)
+			}
+		}
+	}
+	b, _ := json.Marshal(p) // all fields can be encoded
+	return b
+}
+
+var errPayload = errors.New("the payload does not name rows of definitions")
+
+// decode returns the rows in a payload, which is not trusted.
+func decode(b []byte) (Rows, error) {
+	var p payload
+	if json.Unmarshal(b, &p) != nil || len(p.Rows) == 0 {
+		return nil, errPayload
+	}
+	all := Rows{}
+	for name, rows := range p.Rows {
+		for _, k := range rows {
+			at := keys.Stored(k[0], k[1])
+			if at.Err() != nil {
+				return nil, errPayload
+			}
+			all[name] = append(all[name], at)
+		}
+	}
+	return all, nil
+}
+
+// names returns the names of the definitions, in order.
+func (r Rows) names() []string { return slices.Sorted(maps.Keys(r)) }
+
+// Row is a [Target] that is one derived row. It takes 2 requests.
+type Row struct {
+	Table commit.Table // any handle of the table where the row is
+	Key   keys.Key
+
+	// Follow returns what the row should be, never nil and under Key, for what is stored and for the entity, each nil if there is
+	// none. An error ends the execution.
+	Follow func(stored, entity *table.Row) (*table.Row, error)
+
+	// IsTombstone reports whether a stored row can be deleted once it is old.
+	IsTombstone func(stored *table.Row) bool
+
+	stored *table.Row
+}
+
+var _ Target = (*Row)(nil)
+
+// Read reads the row. 1 request.
+func (r *Row) Read(ctx context.Context) (err error) {
+	if r.stored, err = table.RowsOf(r.Table.Engine(), false).GetRow(ctx, r.Key); errors.Is(err, table.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Write stores what Follow returns. 1 request.
+func (r *Row) Write(ctx context.Context, entity *table.Row) error {
+	want, err := r.Follow(r.stored, entity)
+	if err != nil {
+		return fmt.Errorf("%v in table %s: %w", r.Key, r.Table.Name(), err)
+	}
+	return r.store(ctx, want)
+}
+
+func (r *Row) store(ctx context.Context, want *table.Row) error {
+	row := *want.Engine()
+	row.Key = r.Key
+	if r.stored == nil {
+		return table.ErrorOf(r.Table.Engine().WriteRow(ctx, "Reconcile", &row, ""))
+	}
+	return table.ErrorOf(r.Table.Engine().WriteRow(ctx, "Reconcile", &row, r.stored.ETag))
+}
+
+// Sweep deletes an old tombstone. 1 request.
+func (r *Row) Sweep(ctx context.Context, before time.Time) error {
+	if r.stored == nil || !r.stored.Timestamp.Before(before) || !r.IsTombstone(r.stored) {
+		return nil
+	}
+	rows := table.RowsOf(r.Table.Engine(), false)
+	e, err := rows.Entity(r.stored)
+	if err != nil {
+		return err
+	}
+	return rows.Delete(ctx, e)
+}
+
+// gone is the projection ID of tombstones. That of a copy has other characters.
+const gone = "~"
+
+// Tombstone returns the row that says that there is no row of an entity under a key.
+func Tombstone(entity, at keys.Key) *table.Row {
+	return table.RowOf((&table.Row{Key: entity}).Engine().Copy(at, gone))
+}
+
+// IsTombstone reports whether a row is a Tombstone.
+func IsTombstone(row *table.Row) bool {
+	_, isCopy := row.Engine().Primary()
+	return isCopy && row.Engine().ProjectionID() == gone
 }

@@ -3,6 +3,9 @@ package series
 import (
 	"context"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,4 +117,109 @@ func (s *Series[V]) keyOf(c cell) keys.Key { return s.key(s.slots.rowKey(c.date,
 // wrap adds the method and the table to an error that was found before any request.
 func (s *Series[V]) wrap(method string, err error) error {
 	return fmt.Errorf("series: %s %s: %w", method, s.rows.Name(), err)
+}
+
+// entity is the values that are written to one entity.
+type entity[V Number] struct {
+	key    keys.Key
+	values map[string]V // by slot
+}
+
+// group groups values by their entities, in the order of the keys. join joins two values of one slot.
+func group[V Number](s *Series[V], values iter.Seq2[time.Time, V], join func(slot Slot, a, b V) (V, error)) ([]entity[V], error) {
+	if values == nil {
+		return nil, &table.ValueError{Field: "values", Reason: "is nil; give a sequence"}
+	}
+	byKey := map[string]entity[V]{}
+	for at, v := range values {
+		c, err := s.slots.cellAt(at)
+		if err != nil {
+			return nil, err
+		}
+		k := s.keyOf(c)
+		if err := k.Err(); err != nil {
+			return nil, err
+		}
+		e, known := byKey[k.RowKey()]
+		if !known {
+			e = entity[V]{k, map[string]V{}}
+			byKey[k.RowKey()] = e
+		}
+		if before, twice := e.values[c.Name]; twice {
+			if v, err = join(c.Slot, before, v); err != nil {
+				return nil, err
+			}
+		}
+		if _, err := property(c.Name, v); err != nil {
+			return nil, err
+		}
+		e.values[c.Name] = v
+	}
+	return slices.SortedFunc(maps.Values(byKey), func(a, b entity[V]) int { return strings.Compare(a.key.RowKey(), b.key.RowKey()) }), nil
+}
+
+// names returns the slots, in order.
+func (e entity[V]) names() []string { return slices.Sorted(maps.Keys(e.values)) }
+
+// row returns the row that has the values alone.
+func (e entity[V]) row() (*table.Row, error) {
+	row := &table.Row{Key: e.key}
+	for _, name := range e.names() {
+		x, err := property(name, e.values[name])
+		if err == nil {
+			err = row.Set(name, x)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return row, nil
+}
+
+// A date is a day by the local clock, stored as its midnight in UTC.
+
+// dateOf returns the date that the clock of t shows.
+func dateOf(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+// maxOffset is more than the offset of any time zone from UTC. Only time.FixedZone makes others, which no Slots have.
+const maxOffset = 48 * time.Hour
+
+// firstAt returns the first instant at which the clock of a time zone shows a reading, or a later one. A reading is the time in UTC
+// that looks the same. If the clock is set forward over the reading, the instant is that of the change. If the clock is set back
+// and shows the reading again, the instant is the first of the two. So later readings never have earlier instants.
+func firstAt(reading time.Time, zone *time.Location) time.Time {
+	from := reading.Add(-maxOffset).In(zone)
+	for {
+		_, offset := from.Zone()
+		at := reading.Add(-time.Duration(offset) * time.Second).In(zone)
+		if at.Before(from) {
+			at = from
+		}
+		_, end := from.ZoneBounds()
+		if !end.IsZero() && !end.After(from) { // ZoneBounds takes a year by rule for 365 days, which ends before a 31 December
+			end = from.Add(time.Hour)
+		}
+		if end.IsZero() || at.Before(end) {
+			return at
+		}
+		from = end
+	}
+}
+
+// startOf returns the first instant of a day.
+func startOf(date time.Time, zone *time.Location) time.Time { return firstAt(date, zone) }
+
+func dayAfter(date time.Time) time.Time { return date.AddDate(0, 0, 1) }
+
+// dayOf returns the day of an instant. This is not always the date that the clock shows: if the clock is set back over midnight,
+// the new day goes on. So each instant is in one day, and a day is one span of time.
+func dayOf(t time.Time, zone *time.Location) (date time.Time) {
+	date = dateOf(t.In(zone))
+	for !startOf(dayAfter(date), zone).After(t) {
+		date = dayAfter(date)
+	}
+	return date
 }

@@ -3,13 +3,21 @@ package bloblog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -54,4 +62,249 @@ func (l *Log[T]) timeOf(v *T) (time.Time, error) {
 		return t, &table.ValueError{Field: "Options.Time", Reason: "is zero for a record"}
 	}
 	return t, checkTime("Options.Time", t)
+}
+
+// Options are the options of a log. The zero value of each field is its default.
+type Options[T any] struct {
+	// Common bounds the requests of the log: WriteTimeout bounds the storing of one block with all its attempts, ReadTimeout the
+	// wait for a response or for more of a body, and Retry the attempts. AttemptTimeout must be long enough to send a block. Now is
+	// the clock, NewID makes the IDs of writers, and Logger receives a line for each flush that fails in the background.
+	// Logger must not write to a writer of the log, also not by slog.SetDefault: a slog.Handler would wait for itself for ever.
+	// OmitOperationID and Tracing have no effect.
+	table.Common
+
+	// Time returns the time of a record, which selects the hour of its blob. Readers then filter by it exactly. Defaults to the
+	// time of Append by the writer's clock, which is not stored: readers then know only the first and last time of each blob. For a
+	// record that was encoded and decoded, Time must return the same time, or Between may leave the record out.
+	Time func(*T) time.Time
+
+	// Encode returns the line of a record, without a line break. Defaults to json.Marshal.
+	Encode func(*T) ([]byte, error)
+
+	// Decode reads a line, without its line break, into a zero T. It must not keep the line. Defaults to json.Unmarshal.
+	Decode func(line []byte, v *T) error
+
+	// FlushRecords, FlushBytes and FlushInterval are how many records, how many bytes, and for how long the buffer holds before
+	// Append stores them. They bound what a crash loses, and the number of requests: see the package documentation. Default to
+	// 1,000 records, 1 MiB and 1 s. A negative value is no bound.
+	FlushRecords  int
+	FlushBytes    int
+	FlushInterval time.Duration
+
+	// Buffer is the most bytes of records that a writer holds, those on their way included. If the buffer is full, Append waits.
+	// Defaults to 8 MiB. The memory of a writer is at most about twice as much.
+	Buffer int
+
+	// OpenHours is the number of hours whose blobs a writer keeps open at the same time, for records that come late. If a record of
+	// another hour comes, the writer leaves the blob that it has not used for the longest time. Defaults to 3, or to 1 without
+	// Time.
+	OpenHours int
+
+	// BlobBlocks is the number of blocks after which a writer begins another blob. The service allows 50,000. Defaults to 45,000.
+	BlobBlocks int
+
+	// Skip decides about each line that cannot be read as T: the read continues after it if Skip returns true. Defaults to an end
+	// of the read at the first such line.
+	Skip func(*LineError) bool
+}
+
+// maxBlobBlocks is the most blocks of a blob that the service allows.
+const maxBlobBlocks = 50_000
+
+// setDefaults fills the defaults in, and returns those of Common.
+func (o *Options[T]) setDefaults() (common engine.Options, err error) {
+	if o.OpenHours == 0 && o.Time == nil {
+		o.OpenHours = 1
+	}
+	setDefault(&o.OpenHours, 3)
+	setDefault(&o.FlushRecords, 1000)
+	setDefault(&o.FlushBytes, 1<<20)
+	setDefault(&o.FlushInterval, time.Second)
+	setDefault(&o.Buffer, 8<<20)
+	setDefault(&o.BlobBlocks, 45_000)
+	if o.Encode == nil {
+		o.Encode = encodeJSON[T]
+	}
+	if o.Decode == nil {
+		o.Decode = decodeJSON[T]
+	}
+	common = o.Common.Engine()
+	switch {
+	case o.Buffer < 0:
+		err = &table.ValueError{Field: "Options.Buffer", Reason: "is negative"}
+	case o.OpenHours < 0:
+		err = &table.ValueError{Field: "Options.OpenHours", Reason: "is negative"}
+	case o.BlobBlocks < 0:
+		err = &table.ValueError{Field: "Options.BlobBlocks", Reason: "is negative"}
+	case o.BlobBlocks > maxBlobBlocks:
+		err = &table.LimitError{Field: "Options.BlobBlocks", Limit: "blocks of a blob", Got: o.BlobBlocks, Max: maxBlobBlocks}
+	}
+	return common, err
+}
+
+func setDefault[V comparable](value *V, otherwise V) {
+	if *value == *new(V) {
+		*value = otherwise
+	}
+}
+
+// checkTime returns an error for a time that no name can contain. field is where the time comes from.
+func checkTime(field string, t time.Time) error {
+	if y := t.UTC().Year(); y < 1 || y > 9999 {
+		return &table.ValueError{Field: field, Reason: fmt.Sprintf("is in the year %d; the names of blobs contain the years 1 to 9999", y)}
+	}
+	return nil
+}
+
+// name is the name of a blob: its source, the hour of its records, and a number that is unique in the hour, as in
+// source/2014/07/31/1800/000001.log.
+type name struct {
+	source string
+	hour   time.Time // in UTC
+	number int
+}
+
+const (
+	hourLayout = "2006/01/02/1504"
+	maxNumber  = 999_999
+)
+
+func (n name) String() string { return fmt.Sprintf("%s%06d.log", n.prefix(), n.number) }
+
+// prefix returns what the names of all blobs of the hour begin with.
+func (n name) prefix() string { return n.source + "/" + n.hour.Format(hourLayout) + "/" }
+
+// parseName returns what the name of a blob says, and whether it is the name of a log's blob. The part after the source has a fixed
+// length, so that a name belongs to one source: a/2014/07/31/1800/000001.log is of source a, and no blob of source a/2014.
+func parseName(text string) (n name, is bool) {
+	at := len(text) - nameLength
+	if at < 1 {
+		return n, false
+	}
+	n.source = text[:at]
+	hour, rest := text[at+1:at+1+len(hourLayout)], text[at+1+len(hourLayout):]
+	t, err := time.Parse(hourLayout, hour)
+	if err != nil || t.Minute() != 0 || t.Year() < 1 {
+		return n, false
+	}
+	number, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSuffix(rest, ".log"), "/"))
+	if err != nil || number < 0 { // writers begin with 1, other programs with 0
+		return n, false
+	}
+	n.hour, n.number = t, number
+	return n, n.String() == text && checkSource(n.source) == nil
+}
+
+// hourOf returns the hour of a time, in UTC.
+func hourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
+
+// metadata is what a writer stores with a blob. The names of the times are those of the service's own logs.
+type metadata struct {
+	writer      string    // the writer's ID and the number of the blob among those of the writer
+	first, last time.Time // no record has an earlier or a later time; zero if that is not known
+}
+
+const (
+	metaWriter = "Writer"
+	metaFirst  = "StartTime"
+	metaLast   = "EndTime"
+)
+
+func (m metadata) format() map[string]*string {
+	all := map[string]*string{metaWriter: &m.writer, metaFirst: to.Ptr(m.first.Format(time.RFC3339Nano))}
+	if !m.last.IsZero() {
+		all[metaLast] = to.Ptr(m.last.Format(time.RFC3339Nano))
+	}
+	return all
+}
+
+// parseMetadata returns what metadata says. HTTP does not keep the case of names. An invalid time is ignored.
+func parseMetadata(all map[string]*string) (m metadata) {
+	for key, value := range all {
+		switch {
+		case value == nil:
+		case strings.EqualFold(key, metaWriter):
+			m.writer = *value
+		case strings.EqualFold(key, metaFirst):
+			m.first, _ = time.Parse(time.RFC3339Nano, *value)
+		case strings.EqualFold(key, metaLast):
+			m.last, _ = time.Parse(time.RFC3339Nano, *value)
+		}
+	}
+	return m
+}
+
+// overlaps reports whether a blob can have a record with from ≤ time < to. Other programs store times in whole seconds.
+func (m metadata) overlaps(from, to time.Time) bool {
+	return m.first.Before(to) && (m.last.IsZero() || m.last.Add(time.Second).After(from))
+}
+
+var (
+	// ErrContainerNotFound: the container does not exist. See [Log.Ensure].
+	ErrContainerNotFound = errors.New("no such container")
+	// ErrClosed: the writer is closed. The record is not stored.
+	ErrClosed = errors.New("the writer is closed")
+)
+
+// LineError is a stored line that cannot be read. Its text contains no data of the line.
+type LineError struct {
+	Blob   string // the name of the blob
+	Line   int    // the number of the line; starts with 1
+	Offset int64  // the position of the line in the blob, in bytes
+	Err    error  // the error of Options.Decode, or a *table.LimitError
+}
+
+func (e *LineError) Error() string {
+	reason := "cannot be decoded"
+	var limit *table.LimitError
+	if errors.As(e.Err, &limit) {
+		reason = "is too long: " + limit.Error()
+	}
+	return fmt.Sprintf("bloblog: line %d of blob %q, at byte %d, %s", e.Line, e.Blob, e.Offset, reason)
+}
+
+// Unwrap returns Err.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// refusal returns the error for a request that the service refused, or that did not reach the service. Nothing was changed.
+func refusal(call *wire.Call, err error) error {
+	return blobs.Refusal(call, err, ErrContainerNotFound, "Log.Ensure")
+}
+
+// ended returns the error for a context that has ended: that of the caller, or table.ErrUnreachable if a bound of Options has
+// passed.
+func ended(ctx context.Context) error {
+	if wire.Unreached(ctx, ctx.Err()) {
+		return &engine.Condition{Is: table.ErrUnreachable, Cause: context.Cause(ctx)}
+	}
+	return ctx.Err()
+}
+
+// isTaken reports whether a blob was not created because another one has its name.
+func isTaken(err error) bool {
+	return isConflict(err) || bloberror.HasCode(err, bloberror.UnauthorizedBlobOverwrite)
+}
+
+// isConflict reports whether a request was refused because of the state of the blob: it has another length, is full, sealed,
+// leased, or of another type.
+func isConflict(err error) bool {
+	var re *azcore.ResponseError
+	return errors.As(err, &re) && (re.StatusCode == http.StatusConflict || re.StatusCode == http.StatusPreconditionFailed) &&
+		!strings.HasPrefix(re.ErrorCode, "Container") && !strings.HasPrefix(re.ErrorCode, "Account")
+}
+
+// isMoved reports whether a block was refused because the blob is not as the writer knows it.
+func isMoved(err error) bool {
+	return bloberror.HasCode(err, bloberror.AppendPositionConditionNotMet, bloberror.ConditionNotMet)
+}
+
+// isFull reports whether a blob can never take another block.
+func isFull(err error) bool {
+	return bloberror.HasCode(err, bloberror.BlockCountExceedsLimit, "BlobIsSealed")
+}
+
+// isTooLong reports whether a line was not read because of its length.
+func isTooLong(err error) bool {
+	var limit *table.LimitError
+	return errors.As(err, &limit)
 }

@@ -1,12 +1,21 @@
 package bloblog
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // Record is a record that was read.
@@ -90,4 +99,115 @@ func (l *Log[T]) read(ctx context.Context, b listed, from, to time.Time, yield f
 			return false, nil
 		}
 	}
+}
+
+// maxBlock is the most bytes of a block, and so of a line. The service allows more only in newer versions of its interface.
+const maxBlock = 4 << 20
+
+func encodeJSON[T any](v *T) ([]byte, error)    { return json.Marshal(v) }
+func decodeJSON[T any](line []byte, v *T) error { return json.Unmarshal(line, v) }
+func withoutReturn(line []byte) []byte          { return bytes.TrimSuffix(line, []byte{'\r'}) }
+func tooLong(field string, n int) *table.LimitError { // n counts the line break
+	return &table.LimitError{Field: field, Limit: "bytes, with its line break", Got: n, Max: maxBlock}
+}
+
+// checkEncoded returns an error for a line that a reader would not read as one record.
+func checkEncoded(line []byte) error {
+	switch {
+	case len(line) == 0:
+		return &table.ValueError{Field: "value", Reason: "is encoded as an empty line, which readers ignore"}
+	case bytes.IndexByte(line, '\n') >= 0:
+		return &table.ValueError{Field: "value", Reason: "is encoded with a line break; a record is one line"}
+	case line[len(line)-1] == '\r':
+		return &table.ValueError{Field: "value", Reason: "is encoded with a carriage return at its end, which readers remove"}
+	case len(line) >= maxBlock:
+		return tooLong("value", len(line)+1)
+	}
+	return nil
+}
+
+// lines reads lines with bounded memory.
+type lines struct {
+	from   *bufio.Reader
+	long   []byte // a line that does not fit the reader's own buffer
+	number int    // of the line that next has returned; the first is 1
+	offset int64  // of the line that next has returned
+	end    int64  // of that line
+}
+
+func newLines(r io.Reader) *lines { return &lines{from: bufio.NewReaderSize(r, 64<<10)} }
+
+// next returns the next line without its line break. It is valid until the next call. A last line without a line break is left out,
+// since a writer may still write it: then next returns io.EOF. A line that is longer than a block is left out, with a
+// *table.LimitError.
+func (l *lines) next() (line []byte, err error) {
+	l.number++
+	l.offset = l.end
+	l.long = l.long[:0]
+	size := 0
+	for {
+		part, err := l.from.ReadSlice('\n')
+		size += len(part)
+		l.end += int64(len(part))
+		switch {
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		case err == nil && size == len(part):
+			return part[:len(part)-1], nil
+		}
+		if size <= maxBlock {
+			l.long = append(l.long, part...)
+		}
+		switch {
+		case err != nil:
+		case size > maxBlock:
+			return nil, tooLong("", size)
+		default:
+			return l.long[:size-1], nil
+		}
+	}
+}
+
+const (
+	maxName     = 1024 // characters of the name of a blob, counted in UTF-16
+	maxSegments = 254  // parts of the name of a blob between slashes
+
+	// What follows the source in the name of a blob.
+	nameLength   = len("/2014/07/31/1800/000001.log")
+	nameSegments = 5
+)
+
+// checkSource returns an error for a source with which a blob cannot have a name, or a name that clients and tools change: several
+// of them remove . and .. and turn \ into /.
+func checkSource(source string) error {
+	invalid := func(format string, args ...any) error {
+		return &table.ValueError{Field: "source", Reason: fmt.Sprintf(format, args...)}
+	}
+	if source == "" {
+		return invalid("is empty; use a name of 1 or more characters")
+	}
+	if !utf8.ValidString(source) {
+		return invalid("is not valid UTF-8")
+	}
+	for i, r := range source {
+		if r == '\\' || unicode.IsControl(r) || r == '\ufffe' || r == '\uffff' {
+			return invalid("contains %+q at byte %d, which the name of a blob cannot contain", r, i)
+		}
+	}
+	segments := strings.Split(source, "/")
+	for _, s := range segments {
+		switch {
+		case s == "":
+			return invalid("has an empty part: it must not begin or end with a slash, or contain two in a row")
+		case strings.HasSuffix(s, "."):
+			return invalid("has the part %q, which ends with a dot", s)
+		}
+	}
+	if n := len(segments) + nameSegments; n > maxSegments {
+		return &table.LimitError{Field: "source", Limit: fmt.Sprintf("parts between slashes, with the %d of the hour and the number", nameSegments), Got: n, Max: maxSegments}
+	}
+	if n := len(utf16.Encode([]rune(source))) + nameLength; n > maxName {
+		return &table.LimitError{Field: "source", Limit: fmt.Sprintf("characters, with the %d of the hour and the number", nameLength), Got: n, Max: maxName}
+	}
+	return nil
 }

@@ -2,6 +2,8 @@ package blobs
 
 import (
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,4 +107,183 @@ func (l *lease) setHeader(h http.Header, now time.Time) {
 	for _, p := range l.properties(now) {
 		h.Set("x-ms-lease-"+strings.ToLower(strings.TrimPrefix(p[0], "Lease")), p[1])
 	}
+}
+
+var validLeaseID = regexp.MustCompile(`^\{?[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}\}?$`)
+
+// leaseID returns the lease ID in a header. Errors: it is required and missing, or has an invalid form.
+func (c *call) leaseID(name string, required bool) (string, *xmlform.Failure) {
+	id := strings.ToLower(c.Header.Get(name))
+	switch {
+	case id == "" && required:
+		return "", xmlform.MissingHeader(name)
+	case id != "" && !validLeaseID.MatchString(id):
+		return "", xmlform.InvalidHeader(name, c.Header.Get(name))
+	}
+	return id, nil
+}
+
+// leaseSeconds returns a number of seconds in a header. Errors: it is missing, or no number that valid accepts.
+func (c *call) leaseSeconds(name string, valid func(int64) bool) (int64, *xmlform.Failure) {
+	value := c.Header.Get(name)
+	n, err := strconv.ParseInt(value, 10, 64)
+	switch {
+	case value == "":
+		return 0, xmlform.MissingHeader(name)
+	case err != nil || !valid(n):
+		return 0, xmlform.InvalidHeader(name, value)
+	}
+	return n, nil
+}
+
+// changeLease acquires, renews, changes, releases or breaks the lease of a container or of a blob with an ETag and a time of its
+// last change, neither of which changes.
+func (c *call) changeLease(l *lease, etag string, modified, now time.Time, with leaseFailures) *xmlform.Response {
+	x, f := c.parseConditions()
+	if f == nil {
+		f = x.checkWrite(etag, modified)
+	}
+	if f != nil {
+		return xmlform.Refuse(f)
+	}
+	actions := map[string]func(*lease, time.Time, leaseFailures) (int, *xmlform.Failure){
+		"acquire": c.acquireLease, "renew": c.renewLease, "change": c.renameLease, "release": c.releaseLease, "break": c.breakLease,
+	}
+	name := c.Header.Get("x-ms-lease-action")
+	action := actions[strings.ToLower(name)]
+	switch {
+	case name == "":
+		return xmlform.Refuse(xmlform.MissingHeader("x-ms-lease-action"))
+	case action == nil:
+		return xmlform.Refuse(xmlform.InvalidHeader("x-ms-lease-action", name))
+	}
+	changed := *l
+	status, f := action(&changed, now, with)
+	if f != nil {
+		return xmlform.Refuse(f)
+	}
+	*l = changed
+	header := validators(etag, modified)
+	switch {
+	case status == http.StatusAccepted:
+		left := max(0, l.breaks.Sub(now))
+		header.Set("x-ms-lease-time", strconv.FormatInt(int64(left/time.Second), 10))
+	case l.id != "":
+		header.Set("x-ms-lease-id", l.id)
+	}
+	return &xmlform.Response{Status: status, Header: header}
+}
+
+// acquireLease acquires a lease that is not held, or sets the duration of a held lease.
+func (c *call) acquireLease(l *lease, now time.Time, _ leaseFailures) (int, *xmlform.Failure) {
+	id, f := c.leaseID("x-ms-proposed-lease-id", false)
+	if f != nil {
+		return 0, f
+	}
+	seconds, f := c.leaseSeconds("x-ms-lease-duration", func(n int64) bool { return n == infinite || n >= 15 && n <= 60 })
+	state, held := l.state(now), id != "" && id == l.id
+	switch {
+	case f != nil:
+		return 0, f
+	case state == breaking && held:
+		return 0, errLeaseBreaking
+	case state == breaking, state == leased && !held:
+		return 0, errLeasePresent
+	}
+	if id == "" {
+		id = c.store.nextLeaseID()
+	}
+	*l = lease{id: id, seconds: seconds}
+	l.extend(now)
+	return http.StatusCreated, nil
+}
+
+// extend starts the duration of a lease again.
+func (l *lease) extend(now time.Time) {
+	if l.seconds != infinite {
+		l.expires = now.Add(time.Duration(l.seconds) * time.Second)
+	}
+}
+
+// renewLease extends a lease, also an expired one.
+func (c *call) renewLease(l *lease, now time.Time, with leaseFailures) (int, *xmlform.Failure) {
+	id, f := c.leaseID("x-ms-lease-id", true)
+	switch {
+	case f != nil:
+		return 0, f
+	case id != l.id:
+		return 0, with.otherLease
+	case l.broken:
+		return 0, errLeaseBroken
+	}
+	l.extend(now)
+	return http.StatusOK, nil
+}
+
+// renameLease gives a lease another ID.
+func (c *call) renameLease(l *lease, now time.Time, with leaseFailures) (int, *xmlform.Failure) {
+	id, f := c.leaseID("x-ms-lease-id", true)
+	if f != nil {
+		return 0, f
+	}
+	proposed, f := c.leaseID("x-ms-proposed-lease-id", true)
+	known := id == l.id || proposed == l.id
+	switch state := l.state(now); {
+	case f != nil:
+		return 0, f
+	case state == breaking && known:
+		return 0, errLeaseNoChange
+	case state != leased && state != breaking:
+		return 0, with.noLease
+	case !known:
+		return 0, with.otherLease
+	}
+	l.id = proposed
+	return http.StatusOK, nil
+}
+
+// releaseLease ends a lease.
+func (c *call) releaseLease(l *lease, _ time.Time, with leaseFailures) (int, *xmlform.Failure) {
+	id, f := c.leaseID("x-ms-lease-id", true)
+	switch {
+	case f != nil:
+		return 0, f
+	case id != l.id:
+		return 0, with.otherLease
+	}
+	*l = lease{}
+	return http.StatusOK, nil
+}
+
+// breakLease ends a lease after a time: that of the request, but at the latest when the lease expires. Without a time in the
+// request, an infinite lease ends at once.
+func (c *call) breakLease(l *lease, now time.Time, with leaseFailures) (int, *xmlform.Failure) {
+	const header = "x-ms-lease-break-period"
+	state := l.state(now)
+	if state == available {
+		return 0, with.noLease
+	}
+	end, f := l.end(now), (*xmlform.Failure)(nil)
+	if c.Header.Get(header) != "" {
+		var seconds int64
+		if seconds, f = c.leaseSeconds(header, func(n int64) bool { return n >= 0 && n <= 60 }); f != nil {
+			return 0, f
+		}
+		if at := now.Add(time.Duration(seconds) * time.Second); at.Before(end) || l.seconds == infinite && !l.broken {
+			end = at
+		}
+	}
+	l.broken, l.breaks = true, end
+	return http.StatusAccepted, nil
+}
+
+// end returns when a lease ends if it is broken without a time.
+func (l *lease) end(now time.Time) time.Time {
+	switch state := l.state(now); {
+	case state == breaking:
+		return l.breaks
+	case state == leased && l.seconds != infinite:
+		return l.expires
+	}
+	return now
 }

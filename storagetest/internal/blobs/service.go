@@ -2,9 +2,14 @@ package blobs
 
 import (
 	"maps"
+	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf16"
 
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest/internal/access"
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 	"github.com/aztablekit/aztablekit/storagetest/internal/settings"
@@ -68,3 +73,374 @@ func (s *Service) Blobs(name string) []Blob {
 
 // Containers returns the names of the containers in order. The caller holds the account's lock.
 func (s *Service) Containers() []string { return slices.Sorted(maps.Keys(s.store.containers)) }
+
+// Options of a Blob service.
+type Options struct {
+	NameReuseDelay time.Duration // before the name of a deleted container can be used again
+}
+
+// call is a request to the Blob service.
+type call struct {
+	*protocol.Request
+	store    *store
+	settings *settings.Settings
+	options  *Options
+	rights   *access.Rights   // of a shared access signature; nil: all rights
+	refusal  *xmlform.Failure // why the head of the request is invalid
+}
+
+// Accepted implements protocol.Call.
+func (c *call) Accepted() bool { return c.refusal == nil }
+
+// reads reports whether the call changes nothing.
+func (c *call) reads() bool { return c.Method == http.MethodGet || c.Method == http.MethodHead }
+
+// challenge says how a user can be authenticated.
+const challenge = "Bearer authorization_uri=https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/oauth2/authorize resource_id=https://storage.azure.com"
+
+// respond completes a response.
+func (c *call) respond(r *xmlform.Response, now time.Time) *protocol.Response {
+	out := r.ToProtocol(c.Request, "Windows-Azure-Blob/1.0", now)
+	if r.Status == http.StatusUnauthorized {
+		out.Header.Set("WWW-Authenticate", challenge)
+	}
+	maps.Copy(out.Header, c.settings.Header(c.Request))
+	return out
+}
+
+// Execute implements protocol.Call.
+func (c *call) Execute(now time.Time, in protocol.Injection) *protocol.Response {
+	if c.refusal != nil {
+		return c.respond(xmlform.Refuse(c.refusal), now)
+	}
+	return c.respond(c.execute(now, in), now)
+}
+
+// Fail implements protocol.Call.
+func (c *call) Fail(f protocol.Failure, now time.Time) *protocol.Response {
+	return c.respond(xmlform.Refuse(&xmlform.Failure{Failure: f}), now)
+}
+
+// execute executes the call. Each operation checks the whole call before its first change, so no change is rolled back.
+func (c *call) execute(now time.Time, in protocol.Injection) *xmlform.Response {
+	a, f := parseAddress(c.Path, c.Query)
+	kind := c.kind(a, f)
+	switch {
+	case settings.IsPreflight(c.Request):
+		return xmlform.Preflight(c.settings, c.Request)
+	case c.valid(a, now) != nil:
+		return xmlform.Refuse(c.valid(a, now))
+	case f != nil:
+		return xmlform.Refuse(f)
+	case a == address{} && settings.WantsStatistics(c.Request):
+		return xmlform.Statistics(c.Request, c.rights, now)
+	case a == address{} && c.Query.Get("restype") == "service" && c.Query.Get("comp") == "properties":
+		return xmlform.Properties(c.settings, c.Request, c.rights, now)
+	case c.Query.Get("restype") == "account" && c.Query.Get("comp") == "properties":
+		return c.accountInformation(now)
+	case c.Header.Get("x-ms-encryption-key") != "", c.Header.Get("x-ms-encryption-scope") != "":
+		return xmlform.Refuse(xmlform.ErrNotImplemented)
+	case c.Query.Get("comp") == "acl" && c.Query.Get("restype") == "container" && a.container != "":
+		return c.accessPolicies(c.store.containers[a.container], now)
+	case a == address{} && c.Query.Get("restype") == "container":
+		return xmlform.Refuse(xmlform.InvalidParameter("comp", c.Query.Get("comp"), ""))
+	case kind == requests.Other && (len(c.Query) > 0 || a == address{}):
+		return xmlform.Refuse(xmlform.ErrNotImplemented)
+	case kind == requests.Other:
+		return xmlform.Refuse(xmlform.ErrMethod)
+	}
+	if f := c.permits(a, kind, now); f != nil {
+		return xmlform.Refuse(f)
+	}
+	if kind == requests.ContainerList {
+		return c.listContainers(now, in.PageLimit)
+	}
+	if f := checkContainerName(a.container); f != nil {
+		return xmlform.Refuse(f)
+	}
+	if kind == requests.ContainerCreate {
+		return c.createContainer(a.container, now)
+	}
+	target := c.store.containers[a.container]
+	if target == nil && kind == requests.ContainerDelete && c.beingDeleted(a.container, now) {
+		return &xmlform.Response{Status: http.StatusAccepted} // as the live service responds to a second deletion
+	}
+	if target == nil {
+		return xmlform.Refuse(errContainerNotFound)
+	}
+	if a.blob == "" {
+		return c.executeOnContainer(kind, target, now, in.PageLimit)
+	}
+	if f := checkBlobName(a.blob); f != nil {
+		return xmlform.Refuse(f)
+	}
+	return c.executeOnBlob(kind, target, a.blob, now)
+}
+
+// executeOnContainer executes a call to an existing container.
+func (c *call) executeOnContainer(kind requests.Kind, target *container, now time.Time, pageLimit *int) *xmlform.Response {
+	switch kind {
+	case requests.ContainerDelete:
+		return c.deleteContainer(target, now)
+	case requests.ContainerGet:
+		return c.containerProperties(target, now)
+	case requests.ContainerSet:
+		return c.setContainerMetadata(target, now)
+	case requests.ContainerLease:
+		return c.changeLease(&target.lease, target.etag, target.modified, now, containerLease)
+	default: // requests.BlobList
+		return c.listBlobs(target, now, pageLimit)
+	}
+}
+
+// missingBlob returns the failure of a call to a blob that does not exist. An append does not check its conditions first.
+func (c *call) missingBlob(kind requests.Kind) *xmlform.Failure {
+	x, f := c.parseConditions()
+	if f == nil && kind != requests.BlobAppend {
+		f = x.checkMissing(c.reads())
+	}
+	if f == nil {
+		f = errBlobNotFound
+	}
+	return f
+}
+
+// executeOnBlob executes a call to a blob, which may not exist.
+func (c *call) executeOnBlob(kind requests.Kind, parent *container, name string, now time.Time) *xmlform.Response {
+	b := parent.lookup(name, now)
+	switch {
+	case kind == requests.BlobCreate:
+		return c.createBlob(parent, name, b, now)
+	case kind == requests.BlobStage:
+		return c.putBlock(parent, name, b, now)
+	case kind == requests.BlobCommit:
+		return c.commitBlocks(parent, name, b, now)
+	case b == nil, !b.exists() && kind != requests.BlobBlocks && kind != requests.BlobLease:
+		return xmlform.Refuse(c.missingBlob(kind))
+	}
+	switch kind {
+	case requests.BlobBlocks:
+		return c.getBlockList(b, now)
+	case requests.BlobAppend:
+		return c.appendBlock(b, now)
+	case requests.BlobGet:
+		return c.override(c.getBlob(b, now))
+	case requests.BlobProperties:
+		return c.override(c.blobProperties(b, now))
+	case requests.BlobSetMetadata:
+		return c.setBlobMetadata(b, now)
+	case requests.BlobSetHeaders:
+		return c.setBlobHeaders(b, now)
+	case requests.BlobDelete:
+		return c.deleteBlob(parent, b, now)
+	default: // requests.BlobLease
+		return c.changeLease(&b.lease, b.etag, b.modified, now, blobLease)
+	}
+}
+
+// Describe implements protocol.Call.
+func (c *call) Describe(bool) protocol.Description {
+	a, f := parseAddress(c.Path, c.Query)
+	return protocol.Description{Kind: c.kind(a, f), Container: a.container, Blob: a.blob}
+}
+
+// kind returns the kind of the request.
+func (c *call) kind(a address, f *xmlform.Failure) requests.Kind {
+	method := c.Method
+	if c.Query.Has("comp") {
+		method += " " + c.Query.Get("comp")
+	}
+	kinds := blobKinds
+	switch {
+	case f != nil || c.Query.Has("snapshot") || c.Query.Has("versionid"):
+		return requests.Other
+	case a.container == "":
+		kinds = accountKinds
+	case c.Query.Get("restype") == "container":
+		kinds = containerKinds
+	case c.Query.Has("restype") || a.blob == "":
+		return requests.Other
+	}
+	return kinds[method]
+}
+
+// The kinds of requests by their methods and the parameter comp.
+var (
+	accountKinds = map[string]requests.Kind{"GET list": requests.ContainerList}
+
+	containerKinds = map[string]requests.Kind{
+		http.MethodPut: requests.ContainerCreate, http.MethodDelete: requests.ContainerDelete, http.MethodGet: requests.ContainerGet,
+		http.MethodHead: requests.ContainerGet, "GET metadata": requests.ContainerGet, "HEAD metadata": requests.ContainerGet,
+		"PUT metadata": requests.ContainerSet, "PUT lease": requests.ContainerLease, "GET list": requests.BlobList,
+	}
+
+	blobKinds = map[string]requests.Kind{
+		http.MethodPut: requests.BlobCreate, "PUT appendblock": requests.BlobAppend, "PUT block": requests.BlobStage,
+		"PUT blocklist": requests.BlobCommit, "GET blocklist": requests.BlobBlocks, http.MethodGet: requests.BlobGet,
+		http.MethodHead: requests.BlobProperties, "GET metadata": requests.BlobProperties, "HEAD metadata": requests.BlobProperties,
+		"PUT metadata": requests.BlobSetMetadata, "PUT properties": requests.BlobSetHeaders, http.MethodDelete: requests.BlobDelete,
+		"PUT lease": requests.BlobLease,
+	}
+)
+
+// rootContainer contains the blobs whose address has no container.
+const rootContainer = "$root"
+
+// address is what a path addresses: the account, a container, or a blob.
+type address struct{ container, blob string }
+
+// parseAddress parses a path: /, /logs, /logs/a/b.txt. A path of one segment is a container if the query says so, and otherwise a
+// blob of the root container.
+func parseAddress(path string, query url.Values) (a address, f *xmlform.Failure) {
+	container, blob, nested := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	for _, s := range []*string{&container, &blob} {
+		var err error
+		if *s, err = url.PathUnescape(*s); err != nil {
+			return a, xmlform.ErrURI
+		}
+	}
+	blob = strings.ReplaceAll(blob, `\`, "/")
+	switch {
+	case query.Get("restype") == "container" && blob != "":
+		return a, xmlform.ErrURI
+	case container != "" && !nested && !query.Has("restype"):
+		return address{rootContainer, container}, nil
+	}
+	return address{container, blob}, nil
+}
+
+// checkContainerName checks the name of a container.
+func checkContainerName(name string) *xmlform.Failure {
+	if name == rootContainer || name == "$web" || name == "$logs" {
+		return nil
+	}
+	return xmlform.CheckName(name)
+}
+
+// The limits of a blob's name.
+const (
+	maxBlobName     = 1024 // in UTF-16 units
+	maxBlobSegments = 254
+)
+
+// checkBlobName checks the name of a blob.
+func checkBlobName(name string) *xmlform.Failure {
+	if len(utf16.Encode([]rune(name))) > maxBlobName || strings.Count(name, "/") >= maxBlobSegments {
+		return xmlform.ErrNameLength
+	}
+	return nil
+}
+
+// needs are the rights that the operations need. An operation that is not listed cannot be permitted by a signature.
+var needs = map[requests.Kind]access.Need{
+	requests.ContainerList:   {Type: "s", Permissions: []string{"l"}, Account: true},
+	requests.ContainerCreate: {Type: "c", Permissions: []string{"c", "w"}, Account: true},
+	requests.ContainerDelete: {Type: "c", Permissions: []string{"d"}, Account: true},
+	requests.ContainerGet:    {Type: "c", Permissions: []string{"r"}, Account: true},
+	requests.ContainerSet:    {Type: "c", Permissions: []string{"w"}, Account: true},
+	requests.ContainerLease:  {Type: "c", Permissions: []string{"w", "d"}, Account: true},
+	requests.BlobList:        {Type: "c", Permissions: []string{"l"}},
+	requests.BlobCreate:      {Type: "o", Permissions: []string{"c", "w"}},
+	requests.BlobAppend:      {Type: "o", Permissions: []string{"a", "w"}},
+	requests.BlobStage:       {Type: "o", Permissions: []string{"c", "w"}},
+	requests.BlobCommit:      {Type: "o", Permissions: []string{"c", "w"}},
+	requests.BlobBlocks:      {Type: "o", Permissions: []string{"r"}},
+	requests.BlobGet:         {Type: "o", Permissions: []string{"r"}},
+	requests.BlobProperties:  {Type: "o", Permissions: []string{"r"}},
+	requests.BlobSetMetadata: {Type: "o", Permissions: []string{"w"}},
+	requests.BlobSetHeaders:  {Type: "o", Permissions: []string{"w"}},
+	requests.BlobDelete:      {Type: "o", Permissions: []string{"d"}},
+	requests.BlobLease:       {Type: "o", Permissions: []string{"w", "d"}},
+}
+
+// verify checks a shared access signature for the account, for a container or for a blob.
+func verify(r *protocol.Request) (*access.Rights, *protocol.Failure) {
+	q := r.Query
+	a, _ := parseAddress(r.Path, q)
+	resource := "/" + a.container
+	if q.Get("sr") == "b" {
+		resource += "/" + a.blob
+	}
+	var more []string
+	if version := q.Get("sv"); version >= "2018-11-09" {
+		more = append(more, q.Get("sr"), q.Get("snapshot"))
+		if version >= "2020-12-06" {
+			more = append(more, q.Get("ses"))
+		}
+	}
+	switch sr := q.Get("sr"); {
+	case q.Has("skoid"), !q.Has("ss") && sr != "c" && sr != "b":
+		return nil, &protocol.NotImplemented // a signature by a user, or for a snapshot or a version
+	}
+	return access.Verify(r, "blob", resource, append(more, q.Get("rscc"), q.Get("rscd"), q.Get("rsce"), q.Get("rscl"), q.Get("rsct"))...)
+}
+
+// permits returns the failure of an operation that the rights of the caller do not permit. The permission to create does not permit
+// to replace.
+func (c *call) permits(a address, kind requests.Kind, now time.Time) *xmlform.Failure {
+	if c.rights == nil {
+		return nil
+	}
+	need := needs[kind]
+	if target := c.store.containers[a.container]; target != nil {
+		if (kind == requests.BlobCreate || kind == requests.BlobCommit) && target.lookup(a.blob, now).exists() {
+			need.Permissions = []string{"w"}
+		}
+	}
+	return xmlform.FailureOf(c.rights.Check(need, c.policies(a), now))
+}
+
+// valid returns the failure of a signature that is not valid at a time.
+func (c *call) valid(a address, now time.Time) *xmlform.Failure {
+	return xmlform.FailureOf(c.rights.Valid(c.policies(a), now))
+}
+
+// policies returns the stored access policies of the container that is addressed.
+func (c *call) policies(a address) access.Policies {
+	if target := c.store.containers[a.container]; target != nil {
+		return target.policies
+	}
+	return nil
+}
+
+// accessPolicies reads or replaces the stored access policies of a container. There is no public access.
+func (c *call) accessPolicies(target *container, now time.Time) *xmlform.Response {
+	switch {
+	case c.rights != nil:
+		return xmlform.Refuse(&xmlform.Failure{Failure: access.Unauthorized})
+	case target == nil:
+		return xmlform.Refuse(errContainerNotFound)
+	case c.Header.Get("x-ms-blob-public-access") != "":
+		return xmlform.Refuse(xmlform.ErrNotImplemented)
+	case c.Method == http.MethodGet, c.Method == http.MethodHead:
+		return &xmlform.Response{Status: http.StatusOK, Header: target.header(), Body: target.policies.XML()}
+	case c.Method != http.MethodPut:
+		return xmlform.Refuse(xmlform.ErrMethod)
+	}
+	if f := c.checkContainer(target, now); f != nil {
+		return xmlform.Refuse(f)
+	}
+	policies, fault := access.ParsePolicies(c.Body, "racwdxyltmeopi")
+	if fault != nil {
+		return xmlform.Refuse(xmlform.InvalidDocument(*fault))
+	}
+	target.policies = policies
+	c.store.touch(target, now)
+	return &xmlform.Response{Status: http.StatusOK, Header: target.header()}
+}
+
+// overridden are the parameters of a signature for a blob that replace headers of responses.
+var overridden = map[string]string{"rscc": "Cache-Control", "rscd": "Content-Disposition", "rsce": "Content-Encoding", "rscl": "Content-Language", "rsct": "Content-Type"}
+
+// override replaces headers of the response to a read, as the signature says.
+func (c *call) override(r *xmlform.Response) *xmlform.Response {
+	if c.rights == nil || c.rights.IsAccount() || r.Failure != nil {
+		return r
+	}
+	for parameter, name := range overridden {
+		if value := c.Query.Get(parameter); value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	return r
+}

@@ -1,11 +1,16 @@
 package protocol
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/aztablekit/aztablekit/requests"
 )
 
 // Request is a request to one service of an account.
@@ -126,4 +131,112 @@ func (r *Request) HasKeySignature(text string, now time.Time) bool {
 	date, err := http.ParseTime(r.Date())
 	near := r.Account.MaxSkew <= 0 || now.Sub(date).Abs() <= r.Account.MaxSkew
 	return err == nil && near && name == r.Account.Name && r.Account.Signed(signature, text)
+}
+
+// Response is a service's response, without the Date that the account adds.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	Code   string // the error code, also of a failed operation inside a transaction's response
+}
+
+// Failure is an error of a service.
+type Failure struct {
+	Status int
+	Code   string
+	Text   string
+}
+
+// Message returns the text of an error as services send it.
+func (f Failure) Message(requestID string, now time.Time) string {
+	return f.Text + "\nRequestId:" + requestID + "\nTime:" + now.UTC().Format("2006-01-02T15:04:05.0000000Z")
+}
+
+// Failures that each service reports.
+var (
+	AuthenticationFailed = Failure{http.StatusForbidden, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature."}
+	NotImplemented       = Failure{http.StatusNotImplemented, "NotImplemented", "The requested operation is not implemented on the specified resource."}
+	QuerySyntax          = Failure{http.StatusBadRequest, "InvalidInput", "Bad Request - Error in query syntax."}
+	RequestBodyTooLarge  = Failure{http.StatusRequestEntityTooLarge, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit."}
+	NoSecondary          = Failure{http.StatusForbidden, "InsufficientAccountPermissions", "Read-access geo-redundant replication is not enabled for the account."}
+	SecondaryWrite       = Failure{http.StatusForbidden, "InsufficientAccountPermissions", "Write operations to the secondary location are not allowed."}
+	InvalidResourceName  = Failure{http.StatusBadRequest, "InvalidResourceName", "The specifed resource name contains invalid characters."} // sic
+)
+
+// StandardHeader returns the header that each response has: the server, the ID of the request, and what the client's version
+// implies.
+func StandardHeader(r *Request, server string) http.Header {
+	h := http.Header{}
+	h.Set("Server", server+" Microsoft-HTTPAPI/2.0")
+	h.Set("x-ms-request-id", r.ID)
+	if r.Version != "" {
+		h.Set("x-ms-version", r.Version)
+	}
+	if echo := r.Header.Get("x-ms-client-request-id"); echo != "" && r.Version >= "2019-02-02" {
+		h.Set("x-ms-client-request-id", echo)
+	}
+	return h
+}
+
+// Account is the name and the key of a storage account.
+type Account struct {
+	Name string
+	Key  []byte
+
+	MaxSkew time.Duration // between the date of a request and the account's time; 0: dates are not compared
+}
+
+// Sign returns the signature of text with the account's key.
+func (a *Account) Sign(text string) string {
+	mac := hmac.New(sha256.New, a.Key)
+	mac.Write([]byte(text))
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Signed reports whether signature is that of text.
+func (a *Account) Signed(signature, text string) bool {
+	return hmac.Equal([]byte(signature), []byte(a.Sign(text)))
+}
+
+// Service is one service of an account, as the Table service is. The account's lock protects its state.
+type Service interface {
+	// Receive authenticates a request and reads its head. It reads no state, so the caller need not hold the account's lock.
+	Receive(r *Request, now time.Time) Call
+}
+
+// Call is a request that a service has received.
+type Call interface {
+	// Accepted reports whether the head of the request is valid. Execute then executes the request; otherwise Execute returns the
+	// refusal.
+	Accepted() bool
+
+	// Describe returns what the request addresses. Without withBody, Describe reads only the address.
+	Describe(withBody bool) Description
+
+	// Execute executes the request completely, or not at all. The caller holds the account's lock. A call may be executed again.
+	Execute(now time.Time, in Injection) *Response
+
+	// Fail returns the response that reports f, in the form of the service. Fail changes nothing. The caller holds the lock.
+	Fail(f Failure, now time.Time) *Response
+}
+
+// Injection is the part of a fault that takes effect inside a service. The zero value is no fault.
+type Injection struct {
+	PageLimit     *int     // the most rows, messages, containers or blobs in the response; nil: as requested
+	PartitionPage bool     // a page of entities ends with its first partition
+	LastOperation *Failure // the failure of the last operation of a transaction; nil: none
+}
+
+// Description is what a request addresses.
+type Description struct {
+	Kind requests.Kind
+
+	Table                string
+	PartitionKey, RowKey string
+	Operations           []Description // of a transaction
+
+	Queue, Message string
+
+	Container, Blob string
 }

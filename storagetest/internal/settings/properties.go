@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,4 +195,15 @@ func (f form) write(b *bytes.Buffer, e *protocol.Element, of string) {
 		}
 	}
 	b.WriteString("</" + f.name + ">")
+}
+
+// WantsStatistics reports whether a request is for the statistics of the service, if it is for the account.
+func WantsStatistics(r *protocol.Request) bool {
+	return r.Method == http.MethodGet && r.Query.Get("restype") == "service" && r.Query.Get("comp") == "stats"
+}
+
+// Statistics returns how far the second location is, as an XML document.
+func Statistics(r *protocol.Request) []byte {
+	return []byte("\ufeff" + `<?xml version="1.0" encoding="utf-8"?><StorageServiceStats><GeoReplication><Status>live</Status><LastSyncTime>` +
+		r.LastSync.UTC().Format(http.TimeFormat) + "</LastSyncTime></GeoReplication></StorageServiceStats>")
 }

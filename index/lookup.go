@@ -1,0 +1,499 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// errNotFound is the error of a look-up that finds no entity. It also says why a program that has just attached the index finds
+// none.
+var errNotFound = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after verify.Run with Repair)", table.ErrNotFound)
+
+// Get returns the entity that has the value k in a partition. A full copy has the entity's key, fields and other columns as they
+// were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
+// copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written. With
+// Pointer or ReadEntities, Get reads the entity itself.
+//
+// Entities that were stored before the index was attached, or by handles without it, are not found until they are written again or
+// verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index that
+// is not unique; table.ErrChanged if a unique value went from one entity to another at each of Retry.ConflictAttempts attempts;
+// ErrWriteOnly; *keys.KeyError; *DefinitionError, also for a handle that the index is not attached to; those of table.Table.Get.
+//
+// Requests: 1; 2 with Pointer or ReadEntities. If the row's entity no longer has the value, 1 more: Get reads the row again. If
+// several entities have the value of an index that is not unique, up to 2 of them are read.
+func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
+	ctx, end := t.Engine().Span(ctx, "Get")
+	e, err := ix.get(ctx, t, partition, k)
+	end(err)
+	if err != nil {
+		return nil, withDefinition(ix.name, err)
+	}
+	return e, nil
+}
+
+func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
+	if ix.opt.Unique == NotUnique {
+		var first *table.Entity[T]
+		partition, err := ix.partitionForValue(partition, k)
+		if err != nil {
+			return nil, err
+		}
+		for e, err := range ix.query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k), Limit: 2}) {
+			switch {
+			case err != nil:
+				return nil, err
+			case first != nil:
+				return nil, ErrSeveral
+			}
+			first = e
+		}
+		if first == nil {
+			return nil, errNotFound
+		}
+		return first, nil
+	}
+	rows, err := ix.readable(t, ix)
+	if err != nil {
+		return nil, err
+	}
+	at, err := ix.uniqueKey(t, partition, k)
+	if err != nil {
+		return nil, err
+	}
+	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
+	var before *engine.Row
+	o := &t.Engine().Options
+	conflicts, attempts := o.Conflicts(), 0
+	for ; attempts < o.Retry.ConflictAttempts; attempts++ {
+		if attempts > 1 { // the second read shows whether there was a conflict
+			if again, err := conflicts.Wait(ctx, t.Engine().Log("Get", at), table.ErrChanged); err != nil {
+				return nil, err
+			} else if !again {
+				break
+			}
+		}
+		row, copied, err := rows.GetCopy(ctx, at)
+		if errors.Is(err, table.ErrNotFound) {
+			return nil, &engine.Condition{Is: errNotFound, Cause: err}
+		} else if err != nil {
+			return nil, err
+		}
+		if before != nil && before.ETag == row.ETag {
+			return nil, errNotFound // the row is wrong, and no entity has the value
+		}
+		e, err := ix.entityOfCopy(ctx, t, row, copied, ix.hasRow)
+		if err != nil || e != nil {
+			return e, err
+		}
+		before = row
+	}
+	return nil, fmt.Errorf("%w: gave up after %d attempts: concurrent writers gave the value to another entity each time", table.ErrChanged, attempts)
+}
+
+// uniqueKey returns the key of the only row under a value. A table with one partition needs no partition.
+func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (keys.Key, error) {
+	if only := t.Engine().Mode.Schema.Partitions(); ix.opt.Elsewhere == nil && !partition.IsSet() && only.IsPoint() {
+		partition = only.Point()
+	}
+	partition, err := ix.partitionForValue(partition, k)
+	if err != nil {
+		return keys.Key{}, err
+	}
+	pk, err1 := partition.Result()
+	rk, err2 := ix.rowKey(k, keys.Key{})
+	return keys.Stored(pk, rk), errors.Join(err1, err2)
+}
+
+// List yields the entities that have the value k in a partition, in the order of their keys. Errors are those of [Index.Query].
+// Requests: 1 for each 1,000; with Pointer or ReadEntities 1 more for each entity, 10 at a time.
+func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
+	return func(yield func(*table.Entity[T], error) bool) {
+		of, err := ix.partitionForValue(partition, k)
+		if err != nil {
+			yield(nil, withDefinition(ix.name, err))
+			return
+		}
+		ix.Query(ctx, t, table.Query[T]{Partition: of, Rows: ix.Value(k)})(yield)
+	}
+}
+
+// Between yields the entities that have values from lo to hi, both included, in the order of the values (newest first if
+// [keys.Desc] inverts them) and, if the index is not unique, of their keys. If some of several fields are inverted, lo is the value
+// that sorts first; see [keys.Compound.Between]. keys.Text can be used in a unique index only; [keys.Ordered] in any. Requests are
+// those of List.
+func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.Enc, lo, hi K) iter.Seq2[*table.Entity[T], error] {
+	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
+}
+
+// Prefix yields the entities whose values begin with k, which is text or bytes, in the order of the values. For an index over
+// several fields, Query with [Index.Under] yields the entities whose first field has a value. Requests are those of List.
+func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
+	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
+}
+
+// Query is [table.Table.List] by the index. The query's Rows are a range of the index ([Index.Value], [Index.Range], …), and all of
+// it if unset. Limits, pages, cursors and budgets are as in List; a budget also counts the requests for entities, and lets at least
+// one be read. Conditions need a full copy without ReadEntities. With Pointer or ReadEntities, entities are read 10 at a time, up
+// to 40 ahead of the loop.
+//
+// Errors: *DefinitionError if t is not a handle with this definition, ErrWriteOnly, *keys.KeyError for Rows of another range,
+// *table.DecodeError for an index row whose `_sys` another program has stored with another type, and those of [table.Table.List].
+func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
+	return func(yield func(*table.Entity[T], error) bool) {
+		for e, err := range ix.query(ctx, t, q) {
+			if err != nil {
+				err = withDefinition(ix.name, err)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// Keys yields the keys of the entities that a query finds, from the index rows alone: 1 request for each 1,000, also with Pointer
+// and ReadEntities. It does not compare the index rows with the entities. Errors are those of Query.
+func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[keys.Key, error] {
+	return func(yield func(keys.Key, error) bool) {
+		limit := q.Limit
+		from, q, err := ix.rowsQuery(t, q)
+		if err != nil {
+			yield(keys.Key{}, withDefinition(ix.name, err))
+			return
+		}
+		for row, err := range from.Rows(ctx, q) {
+			if err != nil {
+				yield(keys.Key{}, withDefinition(ix.name, err))
+				return
+			}
+			k, is, err := namedBy(row)
+			if err != nil {
+				yield(keys.Key{}, withDefinition(ix.name, err))
+				return
+			}
+			if is && t.Engine().Mode.Schema.Mine(row.Engine()) {
+				if limit--; !yield(k, nil) || limit == 0 {
+					return
+				}
+			}
+		}
+	}
+}
+
+// queryRun is a query of an index in progress. The caller's cursor is behind the last entity that was yielded, although rows beyond
+// it may have been read.
+type queryRun[T, K any] struct {
+	ix       *Index[T, K]
+	table    *table.Table[T]
+	q        table.Query[T]
+	cursor   *table.Cursor // the caller's, or nil; the cursor of q may be ahead of it
+	limit    int           // how many more entities to yield; all if less than 1
+	deadline time.Time
+	fetched  bool // an entity was read
+	yield    func(*table.Entity[T], error) bool
+}
+
+// pointer is an index row whose entity is to be read.
+type pointer struct {
+	entity   keys.Key
+	row      keys.Key
+	position *table.Cursor // behind the row
+}
+
+func (ix *Index[T, K]) query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
+	return func(yield func(*table.Entity[T], error) bool) {
+		r := &queryRun[T, K]{ix: ix, table: t, q: q, cursor: q.Cursor, limit: q.Limit, yield: yield}
+		if q.Cursor != nil {
+			r.q.Cursor = q.Cursor.Copy()
+		}
+		if q.Stats == nil {
+			r.q.Stats = new(table.Stats)
+		}
+		if q.Budget.Time > 0 {
+			r.deadline = time.Now().Add(q.Budget.Time)
+		}
+		rows, q, err := ix.rowsQuery(t, r.q)
+		switch {
+		case err != nil:
+			yield(nil, err)
+		case ix.readsEntity():
+			r.yieldPointed(ctx, rows.Rows(ctx, q))
+		default:
+			r.yieldCopies(ctx, rows, q)
+		}
+	}
+}
+
+// yieldEntity yields an entity or an error, and nothing for nil. It reports whether the query continues.
+func (r *queryRun[T, K]) yieldEntity(e *table.Entity[T], err error) bool {
+	if e == nil && err == nil {
+		return true
+	}
+	r.limit--
+	return r.yield(e, err) && err == nil && r.limit != 0
+}
+
+// position returns the position of the query, nil if the caller has no cursor.
+func (r *queryRun[T, K]) position() *table.Cursor {
+	if r.cursor == nil {
+		return nil
+	}
+	return r.q.Cursor.Copy()
+}
+
+// moveTo moves the caller's cursor.
+func (r *queryRun[T, K]) moveTo(to *table.Cursor) {
+	if r.cursor != nil {
+		*r.cursor = *to
+	}
+}
+
+// yieldCopies yields the entities of full and projected copies in a table of rows.
+func (r *queryRun[T, K]) yieldCopies(ctx context.Context, rows *table.Table[T], q table.Query[T]) {
+	goOn, hasRow := true, r.ix.matcher()
+	err := rows.Copies(ctx, q, func(row *engine.Row, e *table.Entity[T]) bool {
+		e, err := r.ix.entityOfCopy(ctx, r.table, row, e, hasRow)
+		if err == nil {
+			r.moveTo(r.position())
+		}
+		goOn = r.yieldEntity(e, err)
+		return goOn
+	})
+	switch {
+	case !goOn:
+	case err != nil:
+		r.endWith(err)
+	default:
+		r.moveTo(r.position())
+	}
+}
+
+// endWith yields the error that ends the rows. The cursor is behind the last row, and perhaps behind pages without rows.
+func (r *queryRun[T, K]) endWith(err error) {
+	r.moveTo(r.position())
+	r.yieldEntity(nil, err)
+}
+
+// pointerBatch is the number of pointers whose entities are read together: as many as GetMany reads ahead.
+const pointerBatch = 40
+
+// yieldPointed yields the entities that index rows name, read several at a time.
+func (r *queryRun[T, K]) yieldPointed(ctx context.Context, rows iter.Seq2[*table.Row, error]) {
+	batch := 10
+	if r.limit > 0 {
+		batch = min(batch, r.limit)
+	}
+	var all []pointer
+	for row, err := range rows {
+		var k keys.Key
+		var is bool
+		if err == nil {
+			k, is, err = namedBy(row)
+		}
+		if err != nil {
+			if r.fetchBatch(ctx, all) {
+				r.endWith(err)
+			}
+			return
+		}
+		if is {
+			all = append(all, pointer{k, row.Key, r.position()})
+		}
+		b := r.q.Budget.Requests
+		if len(all) == batch || b > 0 && len(all) > 0 && r.q.Stats.Requests+len(all) >= b {
+			if !r.fetchBatch(ctx, all) {
+				return
+			}
+			if all, batch = nil, pointerBatch; r.limit > 0 {
+				batch = min(batch, r.limit)
+			}
+		}
+	}
+	if r.fetchBatch(ctx, all) {
+		r.moveTo(r.position())
+	}
+}
+
+// fetchBatch yields the entities of some index rows, as far as the budget allows, but at least one, so that a query that is resumed
+// makes progress. It reports whether the query continues.
+func (r *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
+	var ks []keys.Key
+	for _, m := range all {
+		ks = append(ks, m.entity)
+	}
+	var spent error
+	n, b := len(ks), r.q.Budget
+	if b.Requests > 0 && r.q.Stats.Requests+n > b.Requests {
+		n, spent = max(b.Requests-r.q.Stats.Requests, 0), errors.New("Budget.Requests is used up")
+	} else if b.Time > 0 && n > 0 && time.Now().After(r.deadline) {
+		n, spent = 0, errors.New("Budget.Time is used up")
+	}
+	if n == 0 && !r.fetched {
+		n = min(1, len(ks))
+	}
+	if n == len(ks) {
+		spent = nil
+	}
+	ks, r.fetched = ks[:n], r.fetched || n > 0
+	i := 0
+	r.q.Stats.Requests += len(ks)
+	for e, err := range r.table.GetMany(ctx, ks...) {
+		if err == nil {
+			e = r.ix.ifCurrent(e, all[i].row)
+		} else if errors.Is(err, table.ErrNotFound) || derived.IsForeign(err) {
+			e, err = nil, nil
+		}
+		if err == nil {
+			r.moveTo(all[i].position)
+		}
+		if i++; !r.yieldEntity(e, err) {
+			return false
+		}
+	}
+	if spent != nil {
+		r.yieldEntity(nil, fmt.Errorf("%w (%w)", table.ErrBudget, spent))
+		return false
+	}
+	return true
+}
+
+// rowsQuery returns the query of the index rows for a query, and the table where the rows are.
+func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *table.Table[T], rows table.Query[T], err error) {
+	if from, err = ix.readable(t, ix); err != nil {
+		return nil, q, err
+	}
+	if ix.hasOwnPartitions() && !q.Partition.IsSet() && !q.TableScan {
+		return nil, q, errNoPartition
+	}
+	if (!ix.full() || ix.readsEntity()) && t.Engine().Mode.Schema.Query(&q).Where.Op != "" {
+		return nil, q, &table.ValueError{Field: "Query.Where", Reason: "is set, but needs an index of full copies without ReadEntities, whose rows contain all properties; filter the entities instead"}
+	}
+	switch {
+	case !q.Rows.IsSet():
+		q.Rows = ix.All()
+	case ix.opt.Reserved && q.Rows.Err() == nil && within(q.Rows, ix.byValueAndKey.All()):
+		q.Rows = ix.prefixedRange(q.Rows) // a range of the layout itself
+	case q.Rows.Err() == nil && !within(q.Rows, ix.All()):
+		return nil, q, &keys.KeyError{Key: "RowKey", Value: q.Rows.String(), Reason: "is not in the range of this index, " + ix.All().String() + ": use a range that the index returns; Under converts a range of its layout"}
+	}
+	// The limit counts entities, and rows whose entity has changed yield none.
+	if q.Limit > 0 && q.PageSize == 0 {
+		if q.PageSize = min(q.Limit, 1000); ix.readsEntity() {
+			q.PageSize = max(q.PageSize, pointerBatch)
+		}
+	}
+	q.ReadAhead = q.ReadAhead && q.Limit <= 0 && (q.Budget.Requests == 0 || !ix.readsEntity()) // else the list cannot tell which page is needed
+	q.Limit = min(q.Limit, 0)                                                                  // not the rows' limit, but an invalid limit stays an error
+	return from, q, nil
+}
+
+// Page is [table.Table.Page] by the index: it reads the part of a query that begins at a token, "" for the first part. The token
+// can be stored, and used by another process. It is behind the last entity of the page, although index rows and entities beyond it
+// may have been read.
+//
+//	q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: byName.Value("Jones"), Limit: 20}
+//	page, err := byName.Page(ctx, staff, q, token)
+//
+// A page has Query.Limit entities, 1,000 if it is 0, unless the query ends. Token is "" after the last page; the page before it may
+// be full, so that the last one is empty.
+//
+// Errors: those of [Index.Query]; *table.TokenError for a token of another table, index, query or version, or a corrupt one;
+// *table.ValueError for a query with a Cursor. With table.ErrBudget, the page is returned as far as it was read, with its Token.
+// Requests are those of Query: 1 for each 1,000, with Pointer or ReadEntities 1 more for each entity; and 1 more if the token is in
+// the middle of one of the service's pages, or if entities of index rows have changed.
+func (ix *Index[T, K]) Page(ctx context.Context, t *table.Table[T], q table.Query[T], token string) (*table.Page[T], error) {
+	if q.Cursor != nil {
+		return nil, withDefinition(ix.name, errPageCursor)
+	}
+	if q.Limit == 0 {
+		q.Limit = 1000
+	}
+	q.Cursor = table.NewCursor(token)
+	entities, err := table.Collect(ix.Query(ctx, t, q))
+	if err != nil && !errors.Is(err, table.ErrBudget) {
+		return nil, err
+	}
+	return &table.Page[T]{Entities: entities, Token: q.Cursor.Token()}, err
+}
+
+var errPageCursor = &table.ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use Query for a cursor"}
+
+// Value returns the range of the rows under the value k.
+func (ix *Index[T, K]) Value(k K) keys.Range {
+	if ix.opt.Unique == NotUnique {
+		return ix.prefixedRange(ix.byValueAndKey.Prefix(k))
+	}
+	return ix.prefixedRange(keys.Point(ix.byValue.Of(k)))
+}
+
+// Range returns the range of the rows under values from lo to hi, both included.
+func (ix *Index[T, K]) Range(lo, hi K) keys.Range {
+	if ix.opt.Unique == NotUnique {
+		return ix.prefixedRange(ix.byValueAndKey.Between(lo, hi))
+	}
+	return ix.prefixedRange(ix.byValue.Between(lo, hi))
+}
+
+// AtLeast returns the range of the rows under lo and greater values.
+func (ix *Index[T, K]) AtLeast(lo K) keys.Range {
+	if ix.opt.Unique == NotUnique {
+		return ix.prefixedRange(ix.byValueAndKey.AtLeast(lo))
+	}
+	return ix.prefixedRange(ix.byValue.AtLeast(lo))
+}
+
+// AtMost returns the range of the rows under hi and smaller values.
+func (ix *Index[T, K]) AtMost(hi K) keys.Range {
+	if ix.opt.Unique == NotUnique {
+		return ix.prefixedRange(ix.byValueAndKey.AtMost(hi))
+	}
+	return ix.prefixedRange(ix.byValue.AtMost(hi))
+}
+
+// Starting returns the range of the rows under values that begin with k, which is text or bytes.
+func (ix *Index[T, K]) Starting(k K) keys.Range {
+	return ix.prefixedRange(ix.byValueAndKey.Starting(k))
+}
+
+// Under returns the range of the rows whose values are in r, a range of the layout that was given to New. For an index by
+// department and date, Under of the layout's Prefix("Sales") selects one department. If the index is not unique, queries refuse
+// ranges with a last value, such as those of Between; use [Index.Range] or [Index.AtMost].
+func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
+	all := ix.byValueAndKey.All()
+	if !r.IsSet() || r.Err() != nil || within(r, all) {
+		return ix.prefixedRange(r)
+	}
+	name, end, _ := all.Bounds()
+	from, to, closed := r.Bounds()
+	switch {
+	case to == "":
+		return ix.prefixedRange(keys.StoredBetween(name+from, end))
+	case closed && ix.opt.Unique == NotUnique:
+		return r
+	case closed:
+		to += " " // the first key behind the closed range
+	}
+	return ix.prefixedRange(keys.StoredBetween(name+from, name+to))
+}
+
+// All returns the range of all rows of the index.
+func (ix *Index[T, K]) All() keys.Range { return ix.prefixedRange(ix.byValueAndKey.All()) }
+
+// within reports whether a range is inside another.
+func within(r, all keys.Range) bool {
+	from, to, closed := r.Bounds()
+	first, last, lastClosed := all.Bounds()
+	if keys.Compare(from, first) < 0 || to == "" {
+		return false
+	}
+	n := keys.Compare(to, last)
+	return n < 0 || n == 0 && (lastClosed || !closed)
+}

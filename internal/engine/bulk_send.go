@@ -1,0 +1,368 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// bulkSender applies one batch.
+type bulkSender struct {
+	ctx     context.Context
+	group   *group
+	pace    *bulkPace
+	showing *showing
+	reports chan<- report
+	over    <-chan struct{} // no reports are taken any more
+	more    bool            // the next transaction of the group follows at once
+	reading *nextRows       // rows that are read for it; nil for none
+	missing bool            // a delete has found nothing
+	exists  bool            // an insert has found a row
+	refusal error           // what has ended the batch, if it ends with errStopped
+	left    []bulkOp        // what was too much for the transaction, and has not been sent
+}
+
+// errStopped is the end of a batch of which everything is reported.
+var errStopped = errors.New("stopped")
+
+func (s *bulkSender) run(batch []bulkOp) {
+	r := report{group: s.group, end: true, err: errors.New("table: Bulk: its goroutine has ended too early")}
+	defer func() {
+		// What panics in a maintainer panics where Bulk was called.
+		if v := recover(); v != nil {
+			r.panics = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
+		}
+		s.reading.await(&s.group.ahead, r.err != nil || r.panics != nil)
+		s.report(r)
+	}()
+	if r.err = s.send(batch); r.err == errStopped {
+		r.err = nil
+	}
+	r.left = s.left
+}
+
+func (s *bulkSender) report(r report) {
+	select {
+	case s.reports <- r:
+	case <-s.over:
+	}
+}
+
+// reportRefusal reports a refused operation, and ends the batch unless Skip drops the operation.
+func (s *bulkSender) reportRefusal(i bulkOp, err error) error {
+	answer := make(chan bool, 1)
+	s.report(report{refused: &i, err: err, answer: answer})
+	select {
+	case on := <-answer:
+		if on {
+			return nil
+		}
+	case <-s.over:
+	}
+	s.refusal = err
+	return errStopped
+}
+
+// send applies a batch, but for the operations that are skipped or find nothing to delete. These are no failures of its span.
+func (s *bulkSender) send(batch []bulkOp) (err error) {
+	outside := s.ctx // the rows of the next batch are read ahead below a span of their own
+	ctx, end := batch[0].op.Table.Span(s.ctx, "Bulk")
+	s.ctx = ctx
+	defer func() {
+		if err == errStopped {
+			end(s.refusal)
+		} else {
+			end(err)
+		}
+	}()
+	for attempt := 1; len(batch) > 0; {
+		ops := make([]*Op, len(batch))
+		deletes := true
+		for i, item := range batch {
+			if err := item.op.Usable(); err != nil { // also for what has become of its entity since it was read
+				if err := s.reportRefusal(item, err); err != nil {
+					return err
+				}
+				batch = slices.Delete(slices.Clone(batch), i, i+1)
+				break
+			}
+			ops[i] = item.op
+			deletes = deletes && item.op.deletes()
+		}
+		if len(ops) > len(batch) {
+			continue
+		}
+		s.reading.await(&s.group.ahead, false)
+		s.reading = nil
+		var gone []bulkOp // deletes that find nothing, by the plan
+		m, err := s.pace.wait(s.ctx, s.group.key)
+		if err != nil {
+			return &BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: ops[0].Table.OpError("Bulk", keys.Key{}, err)} // nothing was sent
+		}
+		taken, err := commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, s.showing, func(later []*Op) {
+			if s.more {
+				s.reading = s.group.ahead.readNext(outside, later)
+			}
+		}, func(i int, err error) bool {
+			var derived *DerivedError
+			item := batch[i]
+			if !item.op.deletes() || !errors.Is(err, ErrNotFound) || errors.As(err, &derived) {
+				return false
+			}
+			gone = append(gone, item)
+			batch = slices.Delete(slices.Clone(batch), i, i+1)
+			return true
+		})
+		s.pace.charge(s.group.key, m)
+		if len(gone) > 0 {
+			s.report(report{done: gone, missing: len(gone)})
+		}
+		failed, large := blamed(err)
+		switch {
+		case err == nil:
+			s.report(report{done: batch[:taken:taken]})
+			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
+			return nil
+		case failed != nil:
+			if batch, err = s.without(batch, failed); err != nil {
+				return err
+			}
+		case large != nil && len(batch) > 1:
+			fits := fitting(batch[:taken], large.Got-large.Max)
+			batch, s.left = batch[:fits], append(batch[fits:len(batch):len(batch)], s.left...)
+		case large != nil:
+			return s.reportRefusal(batch[0], large)
+		case isUnknown(err) && deletes && s.ctx.Err() == nil && attempt < ops[0].Table.Options.Retry.few():
+			attempt++ // if a row is gone now, most likely this delete has deleted it
+			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
+			batch = s.withoutMissing(batch[:taken:taken], 0)
+			for _, item := range batch {
+				if item.op.Target != nil {
+					item.op.Target.SetInDoubt(false) // the row is there, and goes by its ETag
+				}
+			}
+		default:
+			return &BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: err}
+		}
+	}
+	return nil
+}
+
+// fitting returns how many operations of the batch fit if it is too large by so many bytes.
+func fitting(batch []bulkOp, excess int) int {
+	n := len(batch)
+	for n > 1 && (excess > 0 || n == len(batch)) {
+		n--
+		excess -= leastHeaders + batch[n].op.Body.Length
+	}
+	return n
+}
+
+// blamed returns the operation because of which a transaction failed, or the limit on its size. It returns neither for a failed
+// outbox and for an unknown outcome.
+func blamed(err error) (failed *BatchError, large *LimitError) {
+	var oe *OpError
+	if !errors.As(err, &oe) || isUnknown(err) {
+		return nil, nil
+	}
+	if failed, _ = oe.Err.(*BatchError); failed != nil && failed.Index >= 0 {
+		return failed, nil
+	}
+	if !errors.Is(err, ErrOutbox) {
+		errors.As(err, &large)
+	}
+	return nil, large
+}
+
+// without returns the batch without the operation that failed, or with a new operation in its place.
+func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, error) {
+	item := batch[failed.Index]
+	rest := slices.Delete(slices.Clone(batch), failed.Index, failed.Index+1)
+	var derived *DerivedError
+	if errors.As(failed.Err, &derived) && errors.Is(failed.Err, ErrDuplicateRow) && len(batch) > 1 {
+		// It derives a row that another operation of the batch writes: the two go into separate transactions.
+		at := max(failed.Index, 1)
+		s.left = append(batch[at:len(batch):len(batch)], s.left...)
+		return batch[:at], nil
+	}
+	own := item.op.deletes() && !errors.As(failed.Err, &derived)
+	switch {
+	case item.op.inserts() && errors.Is(failed.Err, ErrExists) && !errors.As(failed.Err, &derived):
+		err := s.reportRefusal(item, failed.Err)
+		if err == nil && s.exists {
+			rest, err = s.withoutExisting(rest, failed.Err)
+		}
+		s.exists = true
+		return rest, err
+	case own && errors.Is(failed.Err, ErrNotFound):
+		s.report(report{done: []bulkOp{item}, missing: 1})
+		if s.missing {
+			rest = s.withoutMissing(rest, 1)
+		}
+		s.missing = true
+		return rest, nil
+	case own && errors.Is(failed.Err, ErrChanged) && item.op.Remake != nil && item.conflicts+1 < item.op.Table.Options.Retry.ConflictAttempts:
+		op, there, err := item.op.Remake(s.ctx)
+		switch {
+		case err != nil:
+			return nil, &BulkError{Index: item.index, Key: readable(item.op.Key), Err: err}
+		case !there:
+			s.report(report{done: []bulkOp{item}, missing: 1})
+			return rest, nil
+		}
+		op.Table.Log("Bulk", op.Key).Conflict(s.ctx, item.conflicts+1, 0, failed.Err)
+		return slices.Insert(rest, failed.Index, bulkOp{index: item.index, op: op, conflicts: item.conflicts + 1}), nil
+	}
+	return rest, s.reportRefusal(item, failed.Err)
+}
+
+// withoutMissing returns the batch without the deletes whose rows do not exist, as far as one page shows it. Each of them is done,
+// and counts as missing so many times. 1 request.
+func (s *bulkSender) withoutMissing(batch []bulkOp, missing int) (left []bulkOp) {
+	there, known := s.existing(batch, aztables.TransactionTypeDelete, missing > 0)
+	var gone []bulkOp
+	for _, i := range batch {
+		if rk := i.op.Key.RowKey(); i.op.deletes() && known(rk) && !there[rk] {
+			gone = append(gone, i)
+		} else {
+			left = append(left, i)
+		}
+	}
+	if len(gone) > 0 {
+		s.report(report{done: gone, missing: missing * len(gone)})
+	}
+	return left
+}
+
+// withoutExisting returns the batch without the inserts whose rows exist, as far as one page shows it. They are refused with the
+// same error as an insert before them. 1 request.
+func (s *bulkSender) withoutExisting(batch []bulkOp, refusal error) (left []bulkOp, err error) {
+	there, known := s.existing(batch, aztables.TransactionTypeAdd, true)
+	for _, i := range batch {
+		if rk := i.op.Key.RowKey(); !i.op.inserts() || !known(rk) || !there[rk] {
+			left = append(left, i)
+		} else if err := s.reportRefusal(i, refusal); err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// existing queries which rows of the operations of a kind exist. known(rk) reports whether the query covered the row: it covers
+// none if it fails, or if the batch has one such row and few is set. 1 request.
+func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few bool) (there map[string]bool, known func(rk string) bool) {
+	var from, to keys.Key
+	for _, i := range batch {
+		if k := i.op.Key; i.op.Kind == kind {
+			if from == (keys.Key{}) || keys.Compare(k.RowKey(), from.RowKey()) < 0 {
+				from = k
+			}
+			if to == (keys.Key{}) || keys.Compare(k.RowKey(), to.RowKey()) > 0 {
+				to = k
+			}
+		}
+	}
+	nothing := func(string) bool { return false }
+	if from == (keys.Key{}) || from == to && few {
+		return nil, nothing
+	}
+	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
+		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
+	p := batch[0].op.Table.pages(filter, edm.PartitionKey+","+edm.RowKey+","+markProperty)
+	body, err := p.page(s.ctx, maxPage)
+	if err != nil {
+		return nil, nothing // they will tell themselves
+	}
+	last := ""
+	there = map[string]bool{}
+	marked := map[string]bool{} // only their own operations find out
+	r := edm.NewReader(body)
+	if err := r.Page(func(e edm.Entity) bool {
+		last = e.RowKey
+		text, err := r.Property(markProperty)
+		_, is := markOf(text)
+		there[last], marked[last] = true, is || err != nil
+		return true
+	}); err != nil {
+		return nil, nothing
+	}
+	return there, func(rk string) bool { return !marked[rk] && (!p.more() || keys.Compare(rk, last) <= 0) }
+}
+
+// What the service promises to take in a second, of an account and of a partition.
+const (
+	accountRate   = 20_000
+	partitionRate = 2_000
+)
+
+// bulkPace limits how many rows bulk work writes in a second, in all and in each partition. A partition has its debt until it is
+// paid, whether it has operations or not.
+type bulkPace struct {
+	all *pace.Limit
+
+	mu         sync.Mutex
+	partition  int // 0 for no limit
+	partitions map[groupKey]*pace.Limit
+}
+
+func newBulkPace(o BulkOptions) *bulkPace {
+	return &bulkPace{all: pace.New(o.Rate), partition: o.PartitionRate, partitions: map[groupKey]*pace.Limit{}}
+}
+
+// slowDown sets the limits that the user has not set.
+func (p *bulkPace) slowDown() {
+	p.all.AtMost(accountRate)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.partition == 0 {
+		p.partition = partitionRate
+		clear(p.partitions) // they have no limit
+	}
+}
+
+// of returns the limit of a partition.
+func (p *bulkPace) of(k groupKey) *pace.Limit {
+	const many = 10_000
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.partitions[k]
+	if l == nil {
+		if len(p.partitions) >= many {
+			for k, l := range p.partitions {
+				if l.Paid() {
+					delete(p.partitions, k)
+				}
+			}
+		}
+		l = pace.New(p.partition)
+		p.partitions[k] = l
+	}
+	return l
+}
+
+// wait waits until the rows of a partition's earlier transactions are paid for. It returns the meter of the next one.
+func (p *bulkPace) wait(ctx context.Context, k groupKey) (*meter, error) {
+	err := p.of(k).Wait(ctx)
+	if err == nil {
+		err = p.all.Wait(ctx)
+	}
+	return new(meter), err
+}
+
+// charge takes the rows of a transaction, those of maintainers included.
+func (p *bulkPace) charge(k groupKey, m *meter) {
+	if m.busy.Load() {
+		p.slowDown()
+	}
+	p.of(k).Charge(int(m.rows.Load()))
+	p.all.Charge(int(m.rows.Load()))
+}

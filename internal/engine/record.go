@@ -1,0 +1,462 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// The states. A write is committed if its record is pending or done; an aborted one is an abort record.
+const (
+	RecordPending RecordState = iota + 1
+	RecordDone
+	RecordAborted
+)
+
+// Record is a commit record, or an abort record in its place.
+type Record struct {
+	Partition   string
+	OperationID string
+	State       RecordState
+	Effects     []Effect
+	ETag        azcore.ETag // of its row
+}
+
+// RecordState is the state of a commit record.
+type RecordState int
+
+var recordStates = [...]string{RecordPending: "pending", RecordDone: "done", RecordAborted: "aborted"}
+
+// String returns the state as it is stored, "" for none.
+func (s RecordState) String() string {
+	if s <= 0 || int(s) >= len(recordStates) {
+		return ""
+	}
+	return recordStates[s]
+}
+
+// Retention is the least time for which commit records are kept. The missing record of an older write proves nothing.
+const Retention = 24 * time.Hour
+
+// The properties of a commit record, besides its version.
+const (
+	stateProperty   = "State"
+	effectsProperty = "Effects" // as JSON, the rest in Effects1, Effects2, …
+	recordVersion   = 1
+)
+
+// The most that the effects of a write have as they are stored, and one part of them.
+const (
+	maxEffects     = 256 << 10
+	maxEffectsPart = 30 << 10
+)
+
+// storedEffect is an effect in a commit record.
+type storedEffect struct {
+	Kind    string `json:"kind"`
+	Version int    `json:"version"`
+	Row     string `json:"row"`
+	Payload []byte `json:"payload"`
+
+	Table     string `json:"table,omitempty"`
+	Partition string `json:"partition,omitempty"`
+}
+
+// RecordKey returns the key of the commit record of a write.
+func RecordKey(partition, id string) keys.Key {
+	return keys.Stored(partition, reserved.CommitRecord+id)
+}
+
+// recordBody is the row of a commit record. named reports that it gets the operation ID of a write that changes it.
+func recordBody(k keys.Key, state RecordState, effects []Effect, named bool) (edm.Body, error) {
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 3)
+	w.Put(reserved.Version, edm.Value{Kind: edm.Int32, I: recordVersion})
+	w.Put(stateProperty, edm.Value{Kind: edm.String, S: state.String()})
+	if len(effects) > 0 {
+		stored := make([]storedEffect, len(effects))
+		for i, e := range effects {
+			stored[i] = storedEffect{e.Kind, e.Version, e.RowKey, e.Payload, e.Table, e.Partition}
+		}
+		b, err := json.Marshal(stored)
+		if err != nil {
+			return edm.Body{}, err
+		}
+		if len(b) > maxEffects {
+			return edm.Body{}, &LimitError{Limit: "bytes of the effects of a write", Got: len(b), Max: maxEffects}
+		}
+		for i, part := range parts(string(b), maxEffectsPart) {
+			w.Put(partName(effectsProperty, i), edm.Value{Kind: edm.String, S: part})
+		}
+	}
+	if named {
+		w.Reserve(UnassignedID)
+	}
+	return w.Finish()
+}
+
+// partName is the property of a part of a long text.
+func partName(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	return fmt.Sprint(name, i)
+}
+
+// parts cuts a text into parts of at most so many bytes, between characters.
+func parts(s string, most int) (all []string) {
+	for len(s) > most {
+		cut := most
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		all, s = append(all, s[:cut]), s[cut:]
+	}
+	return append(all, s)
+}
+
+// recordOf reads a commit record from its row.
+func recordOf(r *Row) (*Record, error) {
+	rec := &Record{Partition: r.Key.PartitionKey(), OperationID: strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord), ETag: r.ETag}
+	if err := checkVersion(r, "commit record", recordVersion); err != nil {
+		return nil, err
+	}
+	state := Find(r.Columns, stateProperty)
+	for s := RecordPending; s <= RecordAborted; s++ {
+		if state.Kind == edm.String && state.S == s.String() {
+			rec.State = s
+		}
+	}
+	if rec.State == 0 {
+		return nil, &DecodeError{Field: stateProperty, Reason: "is none of pending, done and aborted"}
+	}
+	text, err := longText(r, effectsProperty)
+	if err != nil {
+		return nil, err
+	}
+	if text == "" {
+		return rec, nil
+	}
+	var stored []storedEffect
+	if err := json.Unmarshal([]byte(text), &stored); err != nil {
+		return nil, &DecodeError{Field: effectsProperty, Reason: "is not the JSON of effects"}
+	}
+	for _, e := range stored {
+		rec.Effects = append(rec.Effects, Effect{e.Kind, e.Version, e.Row, e.Payload, e.Table, e.Partition})
+	}
+	return rec, nil
+}
+
+// checkVersion returns the error of a row of the library whose format this program does not read.
+func checkVersion(r *Row, format string, want int64) error {
+	n, whole := Find(r.Columns, reserved.Version).Whole()
+	if !whole || n != want {
+		return &VersionError{format, int(n), int(want)}
+	}
+	return nil
+}
+
+// longText returns the text whose parts a row contains.
+func longText(r *Row, property string) (string, error) {
+	var text strings.Builder
+	for n := 0; ; n++ {
+		name := partName(property, n)
+		switch part := Find(r.Columns, name); part.Kind {
+		case edm.Absent:
+			return text.String(), nil
+		case edm.String:
+			text.WriteString(part.S)
+		default:
+			return "", &DecodeError{Field: name, Reason: fmt.Sprintf("is %s, not %s: another program has stored it", part.Kind, edm.String)}
+		}
+	}
+}
+
+var errRecordLost = errors.New("its commit record was there and is gone")
+
+// recordStep is the step that stores a commit record. It is the first of its transaction: if the transaction arrives once more, it
+// fails here, and not at a row where the refusal would read as that of a concurrent write.
+func (t *Table) recordStep(partition, id string, state RecordState, effects []Effect) (step, error) {
+	s := step{Op: &Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: RecordKey(partition, id)}, opIndex: -1}
+	var err error
+	s.Body, err = recordBody(s.Key, state, effects, false)
+	return s, err
+}
+
+// Record reads a commit record, nil if there is none. 1 request.
+func (t *Table) Record(ctx context.Context, partition, id string) (*Record, error) {
+	f, err := t.readStored(ctx, RecordKey(partition, id))
+	if err == nil && f.hidden {
+		err = ErrRanged
+	}
+	if err != nil || f.row == nil {
+		return nil, err
+	}
+	return recordOf(f.row)
+}
+
+// Resolve reads a commit record, or stores an abort record if there is none; see commit.Records.Resolve.
+func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...Remote) (*Record, error) {
+	rec, err := t.Record(ctx, partition, id)
+	if err != nil || rec != nil {
+		return rec, err
+	}
+	if err := t.recent(id); err != nil {
+		return nil, err
+	}
+	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
+	defer cancel()
+	switch state, err := t.abort(ctx, partition, id, remotes...); {
+	case err != nil:
+		return nil, err
+	case state != RecordAborted:
+		if rec, err = t.Record(ctx, partition, id); err == nil && rec == nil {
+			err = errRecordLost
+		}
+		return rec, err
+	}
+	return &Record{Partition: partition, OperationID: id, State: RecordAborted}, nil
+}
+
+// abort stores an abort record in the place of a commit record, so that the write can never commit, or finds that it did. It
+// repeats this until the context ends, or for the default WriteTimeout if the context has no end. Errors: those of recent, if there
+// is no commit record.
+func (t *Table) abort(ctx context.Context, partition, id string, remotes ...Remote) (state RecordState, err error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, defaultWriteTimeout)
+		defer cancel()
+	}
+	pause := t.Options.Retry.Wait
+	if pause < 0 {
+		pause = defaultConflictWait
+	}
+	for attempt := 1; ; attempt++ {
+		var final bool
+		if state, final, err = t.abortOnce(ctx, partition, id, remotes); err == nil || final {
+			return state, err
+		}
+		wait := backOff(attempt, pause, max(t.Options.Retry.MaxWait, pause))
+		t.Log("Resolve", RecordKey(partition, id)).repeats(ctx, attempt, wait, err)
+		if sleep(ctx, wait) != nil {
+			return 0, err
+		}
+	}
+}
+
+// abortOnce is one attempt of abort. final reports that another one would fail with the same error. The age of the write is
+// compared before each request, and again when the abort record is stored: this machine may have been suspended in between, and the
+// write's own commit record swept.
+func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []Remote) (state RecordState, final bool, err error) {
+	if old := t.recent(id); old != nil {
+		rec, err := t.Record(ctx, partition, id)
+		if err != nil || rec == nil {
+			return 0, err == nil, firstError(err, old)
+		}
+		return rec.State, true, nil
+	}
+	var effects []Effect
+	if len(remotes) > 0 { // not to be executed: what the write has prepared there is swept with the abort record
+		e, err := remoteEffect(remotes)
+		if err != nil {
+			return 0, true, err
+		}
+		effects = []Effect{e}
+	}
+	s, err := t.recordStep(partition, id, RecordAborted, effects)
+	if err != nil {
+		return 0, true, err
+	}
+	_, verdict, err := s.sendAlone(ctx)
+	switch {
+	case verdict == wire.Done:
+		if old := t.recent(id); old != nil {
+			return 0, true, old
+		}
+		return RecordAborted, true, nil
+	case verdict == wire.Refused && errors.Is(err, ErrExists):
+		rec, err := t.Record(ctx, partition, id)
+		if err != nil || rec == nil {
+			return 0, err == nil, firstError(err, errRecordLost)
+		}
+		return rec.State, true, nil
+	}
+	return 0, verdict == wire.Refused || verdict == wire.NotSent && !dialing(err), err
+}
+
+// ErrAhead: the clock of the writer is ahead. An abort record would stay until the time of the write, so none is stored.
+var ErrAhead = errors.New("the operation ID is of a time more than a day in the future")
+
+// recent returns an error if the write is so old that a missing commit record does not prove that it was not applied, or if it lies in
+// the future. Errors: ErrExpired; a *ValueError, with ErrAhead for a time in the future.
+func (t *Table) recent(id string) error {
+	began, err := TimeOf(id)
+	switch age := t.Options.Now().Sub(began); {
+	case err != nil:
+		return err
+	case age > Retention:
+		return ErrExpired
+	case age < -Retention:
+		return &ValueError{Field: "operation ID", Reason: "is of a time more than a day in the future; set the clock of its writer", Err: ErrAhead}
+	}
+	return nil
+}
+
+// recordFilter finds the library's rows of a partition from one RowKey on, and below the commit records of a time.
+func recordFilter(partition, from string, before time.Time) string {
+	return fmt.Sprintf("%s eq %s and %s %s and %s lt '%s'", edm.PartitionKey, edm.Quote(partition), edm.RowKey, from, edm.RowKey, reserved.CommitRecord+IDTime(before))
+}
+
+// Records calls f for the commit and abort records of a partition that are older than a time, until f returns false; see
+// commit.Records.List. A record that cannot be read comes as an error, with its key.
+func (t *Table) Records(ctx context.Context, partition string, before time.Time, f func(*Record, keys.Key, error) bool) error {
+	return t.each(ctx, recordFilter(partition, "ge '"+reserved.CommitRecord+"'", before), "", func(r *Row) bool {
+		rec, err := recordOf(r)
+		return f(rec, r.Key, err)
+	})
+}
+
+// Pending calls f for the operation IDs of the pending commit records of a partition, until f returns false; see
+// commit.Records.Pending.
+func (t *Table) Pending(ctx context.Context, partition, after string, before time.Time, f func(id string) bool) error {
+	from := "ge '" + reserved.CommitRecord + "'"
+	if after != "" {
+		if _, err := TimeOf(after); err != nil {
+			return err
+		}
+		from = "gt '" + reserved.CommitRecord + after + "'"
+	}
+	filter := recordFilter(partition, from, before) + fmt.Sprintf(" and %s eq '%s'", stateProperty, RecordPending)
+	err := t.each(ctx, filter, edm.PartitionKey+","+edm.RowKey, func(r *Row) bool {
+		id := strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord)
+		if _, err := TimeOf(id); err != nil {
+			return true // no write has made it
+		}
+		return f(id)
+	})
+	if err == nil && t.RangedRows() {
+		err = ErrRanged
+	}
+	return err
+}
+
+// Sweep deletes old commit records of a partition; see commit.Records.Sweep.
+func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err error) {
+	const method = "SweepCommitRecords"
+	plain := t.Plain()
+	before := t.Options.Now().Add(-Retention - time.Hour)
+	filters := []string{recordFilter(partition, "ge '"+reserved.PlannedSweep+"'", before)}
+	if t.Mode.Outbox != nil { // else no write prepares anything in the table
+		filters = append(filters, preparationFilter(partition, before))
+	}
+	r, err := Bulk(ctx, func(yield func(*Op, error) bool) {
+		for _, filter := range filters {
+			stopped := false
+			var unswept error
+			err := plain.each(ctx, filter, "", func(r *Row) bool {
+				if !swept(r, before) {
+					return true
+				}
+				if unswept = plain.sweepRemotes(ctx, r); unswept != nil {
+					return false
+				}
+				op := &Op{Table: plain, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
+				if op.Match == "" {
+					op.Match = azcore.ETagAny
+				}
+				stopped = !yield(op, nil)
+				return !stopped
+			})
+			if err = firstError(err, unswept); err != nil {
+				yield(nil, t.OpError(method, keys.Key{}, err))
+				return
+			}
+			if stopped {
+				return
+			}
+		}
+	}, BulkOptions{})
+	if be, is := err.(*BulkError); is {
+		cause := be.Err
+		if oe, is := cause.(*OpError); is {
+			cause = oe.Err
+		}
+		err = t.OpError(method, be.Key, cause)
+	}
+	return r.Applied, err
+}
+
+// swept reports whether a row is to be deleted: a commit record of which nothing is left to be done, what was prepared by a write that
+// is over, or a note whose hour is over.
+func swept(r *Row, before time.Time) bool {
+	if hour, is := strings.CutPrefix(r.Key.RowKey(), reserved.PlannedSweep); is {
+		return hour < hourText(before)
+	}
+	if strings.HasPrefix(r.Key.RowKey(), reserved.Prepared) {
+		p, err := preparationOf(r)
+		return err == nil && p.over
+	}
+	// A record whose effects were executed late is left to a later sweep: it names rows that were written then, and that must be swept
+	// with it.
+	rec, err := recordOf(r)
+	return err == nil && rec.State != RecordPending && (len(rec.Effects) == 0 || r.Timestamp.Before(before))
+}
+
+func hourText(t time.Time) string { return t.UTC().Format("2006010215") }
+
+func sweepKey(partition string, hour time.Time) keys.Key {
+	return keys.Stored(partition, reserved.PlannedSweep+hourText(hour))
+}
+
+// PlanSweep notes in a partition that the commit records of an hour will be swept. 1 request; idempotent.
+func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time) (err error) {
+	ctx, end := t.Span(ctx, "PlanSweep")
+	defer func() { end(err) }()
+	op := Op{Table: t.Plain(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
+	w := edm.NewWriter(partition, op.Key.RowKey(), 0)
+	w.Reserve(UnassignedID)
+	op.Body, op.Err = w.Finish()
+	if err := op.Send(ctx); err != nil && !errors.Is(err, ErrExists) {
+		return err
+	}
+	return nil
+}
+
+// SweepPlanned reports whether PlanSweep has noted an hour. 1 request.
+func (t *Table) SweepPlanned(ctx context.Context, partition string, hour time.Time) (bool, error) {
+	k := sweepKey(partition, hour)
+	f, err := t.readRow(ctx, k)
+	return f.row != nil, t.OpError("SweepPlanned", k, err)
+}
+
+// MarkDone marks a pending commit record as done; see commit.Records.MarkDone.
+func (t *Table) MarkDone(ctx context.Context, rec *Record) (err error) {
+	ctx, end := t.Span(ctx, "MarkDone")
+	defer func() { end(err) }()
+	k := RecordKey(rec.Partition, rec.OperationID)
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 1)
+	w.Put(stateProperty, edm.Value{Kind: edm.String, S: RecordDone.String()})
+	w.Reserve(UnassignedID)
+	op := Op{Table: t.Plain(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: rec.ETag, StoresID: true}
+	op.Body, op.Err = w.Finish()
+	if err := op.Send(ctx); errors.Is(err, ErrChanged) {
+		if now, gerr := t.Record(ctx, rec.Partition, rec.OperationID); gerr != nil || now != nil && now.State == RecordPending {
+			return err
+		}
+	} else if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	rec.State = RecordDone
+	return nil
+}

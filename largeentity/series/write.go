@@ -1,0 +1,226 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Set stores the value of the slot of a time, whether the entity exists or not, and leaves all other slots alone. Concurrent
+// writers of other slots do not conflict. Of two writers of one slot, the last one wins.
+//
+// Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError for NaN and infinity;
+// table.ErrTableNotFound; table.ErrUnknownOutcome, after which Set can be called again. 1 request. Idempotent.
+func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
+	entities, err := group(s, func(yield func(time.Time, V) bool) { yield(at, v) }, nil)
+	if err != nil {
+		return s.wrap("Set", err)
+	}
+	row, err := entities[0].row()
+	if err != nil {
+		return s.wrap("Set", err)
+	}
+	_, err = s.rows.UpsertAt(ctx, entities[0].key, row, table.MergeExisting)
+	return err
+}
+
+// SetAll stores many values, each as [Series.Set] does:
+//
+//	err := visits.SetAll(ctx, maps.All(map[time.Time]int64{monday: 17, tuesday: 9}))
+//
+// The values of one period are one entity, or a few ([Every]). Up to 100 entities are stored together, or none of them; with
+// [Series.Exact], 99. Errors: those of Set and of [bulk.Run]; *table.ValueError for two values of one slot. Requests: 1 for each
+// 100 entities. Idempotent: after an error, call SetAll again.
+func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
+	entities, err := group(s, values, func(slot Slot, _, _ V) (V, error) {
+		return 0, &table.ValueError{Property: true, Field: slot.Name, Reason: "has two values for " + slot.From.Format(time.RFC3339)}
+	})
+	if err != nil {
+		return s.wrap("SetAll", err)
+	}
+	_, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		for _, e := range entities {
+			row, err := e.row()
+			if err != nil {
+				yield(table.Op{}, s.wrap("SetAll", err))
+				return
+			}
+			if !yield(s.rows.UpsertAtOp(e.key, row, table.MergeExisting), nil) {
+				return
+			}
+		}
+	}, nil)
+	return err
+}
+
+// Add adds to the value of the slot of a time, and returns the sum. An absent slot counts as 0. Add reads the entity and writes it
+// by its ETag. After a conflict with a concurrent writer of any slot of the entity, Add reads and writes again, until
+// Common.WriteTimeout is over, and at most Retry.ConflictAttempts times.
+//
+// An increment is applied once, or not at all, also if a response is lost. Not idempotent: call Add again only after an error that
+// is not table.ErrUnknownOutcome. After that error, the increment may have been applied. [Series.Exact] resolves such outcomes.
+// Errors: those of [Series.Set]; table.ErrChanged or table.ErrExists if each attempt met a conflict; *table.ValueError if the sum
+// exceeds V; *table.DecodeError if the stored value is no V. 2 requests: 1 read and 1 write; 3 more after each conflict.
+func (s *Series[V]) Add(ctx context.Context, at time.Time, v V) (V, error) {
+	slot, err := s.slots.At(at)
+	if err != nil {
+		return 0, s.wrap("Add", err)
+	}
+	sums, err := s.add(ctx, "Add", func(yield func(time.Time, V) bool) { yield(at, v) })
+	if err != nil {
+		return 0, err
+	}
+	return sums[0].values[slot.Name], nil
+}
+
+// AddAll adds to many slots, as [Series.Add] does, all or nothing: a program that counts in memory calls it now and then, in place
+// of one Add for each event. Values of one slot are added up. Errors: those of Add; *table.LimitError for values of more than 100
+// entities, or 99 with [Series.Exact]. Requests: those of Add; if the values are of several entities, 1 read for each 1,000
+// entities from the first one to the last.
+func (s *Series[V]) AddAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
+	_, err := s.add(ctx, "AddAll", values)
+	return err
+}
+
+// add adds values, and returns what is stored then.
+func (s *Series[V]) add(ctx context.Context, method string, values iter.Seq2[time.Time, V]) (sums []entity[V], err error) {
+	entities, err := group(s, values, func(slot Slot, a, b V) (V, error) { return sum(slot.Name, a, b) })
+	if err != nil {
+		return nil, s.wrap(method, err)
+	}
+	switch n := len(entities); {
+	case n == 0:
+		return nil, nil
+	case n > s.most:
+		return nil, s.wrap(method, &table.LimitError{Field: "values", Limit: "entities", Got: n, Max: s.most})
+	}
+	ctx, end := s.rows.Engine().Span(ctx, method)
+	defer func() { end(err) }()
+	_, err = table.InPartition(ctx, s.partition, func(tx *table.Tx) error {
+		rows, err := s.readIn(tx, entities)
+		if err != nil {
+			return err
+		}
+		sums = sums[:0]
+		for _, e := range entities {
+			stored := rows[e.key.RowKey()]
+			after, err := e.plus(stored)
+			if err == nil {
+				var op table.Op
+				op, err = after.write(s.rows, stored)
+				tx.Do(op)
+			}
+			if err != nil {
+				return &table.OpError{Op: method, Table: s.rows.Name(), Key: e.key, Err: err}
+			}
+			sums = append(sums, after)
+		}
+		return nil
+	})
+	return sums, err
+}
+
+// readIn reads the stored rows of entities, by their RowKeys.
+func (s *Series[V]) readIn(tx *table.Tx, entities []entity[V]) (map[string]*table.Entity[table.Row], error) {
+	first, last := entities[0].key, entities[len(entities)-1].key
+	if len(entities) == 1 {
+		e, err := table.GetIn(tx, s.rows, first.Row())
+		if errors.Is(err, table.ErrNotFound) {
+			return nil, nil
+		}
+		return map[string]*table.Entity[table.Row]{first.RowKey(): e}, err
+	}
+	stored := map[string]*table.Entity[table.Row]{}
+	for e, err := range table.ListIn(tx, s.rows, table.Query[table.Row]{Rows: keys.RawBetween(first.RowKey(), last.RowKey()+"~")}) {
+		if err != nil {
+			return nil, err
+		}
+		stored[e.Key.RowKey()] = e
+	}
+	return stored, nil
+}
+
+// plus returns the entity with the values added to those of a stored row, nil for none.
+func (e entity[V]) plus(stored *table.Entity[table.Row]) (entity[V], error) {
+	sums := entity[V]{e.key, map[string]V{}}
+	for name, v := range e.values {
+		if stored != nil {
+			if x, present := stored.Value.Get(name); present {
+				before, err := number[V](name, x)
+				if err != nil {
+					return sums, err
+				}
+				if v, err = sum(name, before, v); err != nil {
+					return sums, err
+				}
+			}
+		}
+		sums.values[name] = v
+	}
+	return sums, nil
+}
+
+// write returns the operation that stores the values, by the ETag of the stored row, nil for none.
+func (e entity[V]) write(rows *table.Table[table.Row], stored *table.Entity[table.Row]) (table.Op, error) {
+	if stored == nil {
+		row, err := e.row()
+		return rows.InsertAtOp(e.key, row), err
+	}
+	var changes []table.Set[table.Row]
+	for _, name := range e.names() {
+		x, err := property(name, e.values[name])
+		if err != nil {
+			return table.Op{}, err
+		}
+		changes = append(changes, change(name, x))
+	}
+	return rows.MergeOp(stored, changes...), nil
+}
+
+// Delete deletes the entities of the periods that lie between from and to as a whole, with all of their slots and other properties;
+// see [bulk.Run]. A zero from is no bound.
+//
+//	result, err := visits.Delete(ctx, time.Time{}, time.Now().AddDate(-1, 0, 0), nil)
+//
+// A value that is stored later makes a new entity. Errors: those of [bulk.Run]; those of [Series.Between] about the times and keys.
+// Requests: 1 for each 1,000 entities to read their keys, and 1 for each 100. Idempotent: after an error, call Delete again.
+func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, o *bulk.Options) (bulk.Result, error) {
+	if from.IsZero() {
+		from = startOf(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), s.slots.zone)
+	}
+	if to.IsZero() {
+		return bulk.Result{}, s.wrap("Delete", noBound("to"))
+	}
+	if !from.Before(to) {
+		return bulk.Result{}, nil
+	}
+	q, _, _, err := s.query(from, to)
+	if err != nil {
+		return bulk.Result{}, s.wrap("Delete", err)
+	}
+	return bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		for op, err := range s.rows.DeleteOps(ctx, q) {
+			if err == nil && !s.isWithin(op.Engine().Key.RowKey(), from, to) {
+				continue
+			}
+			if !yield(op, err) || err != nil {
+				return
+			}
+		}
+	}, o)
+}
+
+// isWithin reports whether an entity is one of the series, and of a period that lies in a range as a whole.
+func (s *Series[V]) isWithin(rowKey string, from, to time.Time) bool {
+	p, _, is := s.parse(rowKey)
+	if !is {
+		return false
+	}
+	begins, ends := s.slots.bounds(p)
+	return !begins.Before(from) && !ends.After(to)
+}

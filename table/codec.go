@@ -1,0 +1,484 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// create is encode for a row that may not exist yet. Lists must show its key. The key of a row that was read ([keys.Stored]) may be
+// one that lists do not show.
+func (h handle) create(to *edm.Body, k keys.Key, value any, stored edm.Stored, except ...string) error {
+	if k.Err() == nil && !h.engine.Mode.LibraryRows {
+		if err := keys.At(keys.Raw(k.PartitionKey()), keys.Raw(k.RowKey())).Err(); err != nil {
+			return err
+		}
+	}
+	return h.encode(to, k, value, stored, except...)
+}
+
+// createNew is create for a new entity. agrees reports that the key was made of the value.
+func (h handle) createNew(to *edm.Body, k keys.Key, value any, agrees bool) error {
+	if agrees {
+		return h.encode(to, k, value, edm.Stored{}) // the binding has checked the key
+	}
+	if value != nil {
+		if err := h.agree(k, value); err != nil {
+			return err
+		}
+	}
+	return h.create(to, k, value, edm.Stored{})
+}
+
+// agree returns the error of a key that is invalid, or not that of the value.
+func (h handle) agree(k keys.Key, value any) error {
+	if err := k.Err(); err != nil {
+		return err
+	}
+	return h.shape.agrees(value, k)
+}
+
+// newWriter begins an entity. Maintainers and parts need its columns.
+func (h handle) newWriter(k keys.Key) *edm.Writer {
+	if m := &h.engine.Mode; len(m.Maintainers) > 0 || m.Parts > 0 || h.shape.isRow {
+		return edm.NewWriter(k.PartitionKey(), k.RowKey(), h.shape.plan.Fields()+1)
+	}
+	return h.shape.plan.TextWriter(k.PartitionKey(), k.RowKey())
+}
+
+// encode sets a Body to the whole of a value under a key, and the other columns of the stored row, except for some properties. The
+// caller has checked that the key and the value agree.
+func (h handle) encode(to *edm.Body, k keys.Key, value any, stored edm.Stored, except ...string) error {
+	if value == nil {
+		return errNil
+	}
+	if err := k.Err(); err != nil {
+		return err
+	}
+	if row, ok := value.(*Row); ok && h.engine.Mode.Parts == 0 {
+		value = row.flat()
+	}
+	w := h.newWriter(k)
+	row, isRow := value.(*Row)
+	if !isRow && h.shape.typed() {
+		h.shape.plan.Expect(w, reflect.ValueOf(value).Elem())
+	}
+	own := h.shape.put(w)
+	if isRow {
+		own = slices.Concat(own, []string{reserved.OperationID}, except)
+	} else if len(except) > 0 {
+		own = slices.Concat(own, except)
+	}
+	if isRow && !stored.Known() {
+		own = append(own, engine.StateProperties()...) // a new row has none of another's
+		if !h.engine.Mode.LibraryRows {
+			own = append(own, reserved.Owner)
+		}
+	}
+	if isRow && stored.Known() {
+		if err := row.over(w, stored, h.engine.Mode.LibraryRows, own...); err != nil {
+			return err
+		}
+	} else if isRow {
+		row.write(w, own...)
+	} else {
+		h.shape.plan.Encode(w, reflect.ValueOf(value).Elem(), stored)
+		h.shape.plan.PutUnknown(w, stored, own...)
+	}
+	h.reserveID(w)
+	return w.FinishTo(to)
+}
+
+// reserveID counts the operation ID, if the table's rows have one.
+func (h handle) reserveID(w *edm.Writer) {
+	if !h.engine.Options.OmitOperationID {
+		w.Reserve(engine.UnassignedID)
+	}
+}
+
+// encodeSets returns the properties that a merge sets. stored is the row as it was read, if it was.
+func (h handle) encodeSets(k keys.Key, sets []set, stored edm.Stored) (edm.Body, error) {
+	if err := k.Err(); err != nil {
+		return edm.Body{}, err
+	}
+	if len(sets) == 0 {
+		return edm.Body{}, &ValueError{Field: "sets", Reason: "a merge needs at least one property to set"}
+	}
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(sets)+1)
+	for i, s := range sets {
+		if s.err != nil {
+			return edm.Body{}, s.err
+		}
+		for _, other := range sets[:i] {
+			if other.name == s.name && other.element == s.element && slices.Equal(other.path, s.path) {
+				return edm.Body{}, &ValueError{Property: true, Field: h.shape.fieldName(s), Reason: "is set twice"}
+			}
+		}
+		if s.name == "" {
+			h.shape.plan.EncodeField(w, s.path, s.element, s.value, stored)
+		} else if err := putNamed(w, s.name, s.value); err != nil {
+			return edm.Body{}, err
+		}
+	}
+	h.reserveID(w)
+	return w.Finish()
+}
+
+func (s *shape) fieldName(change set) string {
+	if change.name != "" || len(change.path) == 0 {
+		return change.name
+	}
+	return s.plan.Type.FieldByIndex(change.path).Name
+}
+
+// putNamed writes a property that a merge of a Row sets.
+func putNamed(w *edm.Writer, name string, v reflect.Value) error {
+	x, err := edm.NamedOperand(name, v)
+	switch {
+	case err != nil:
+		return err
+	case edm.IsSystem(name):
+		return &ValueError{Property: true, Field: name, Reason: "belongs to the library"}
+	case x.Kind == edm.Absent:
+		return &ValueError{Property: true, Field: name, Reason: "a merge cannot make a property absent; use Replace"}
+	}
+	w.Put(name, x)
+	return nil
+}
+
+// merged returns what a merge of e sends. If the row is known, it must be one that can be stored afterwards.
+func (h handle) merged(e parts, sets []set) (body edm.Body, err error) {
+	inParts := e.part != nil && e.part.parts != nil
+	switch {
+	case e.upgraded:
+		return body, ErrOldVersion
+	case !e.row.Known() && !inParts && h.shape.version > 0:
+		return body, fmt.Errorf("%w, and its version is not known", ErrPartial)
+	}
+	stored := e.row
+	if inParts {
+		stored = edm.Stored{Columns: e.part.columns}
+	}
+	if body, err = h.encodeSets(*e.key, sets, stored); err != nil {
+		return body, err
+	}
+	if h.shape.oneWay() {
+		changed := reflect.New(h.shape.typ)
+		changed.Elem().Set(reflect.ValueOf(e.value).Elem())
+		apply(changed.Interface(), sets)
+		if h.shape.agrees(changed.Interface(), *e.key) != nil {
+			return body, ErrKeyChanged
+		}
+	}
+	if e.row.Known() {
+		id := edm.Column{}
+		if !h.engine.Options.OmitOperationID {
+			id = engine.UnassignedID
+		}
+		_, err = e.row.Overlay(e.key.PartitionKey(), e.key.RowKey(), body.Columns(), id, reserved.OperationID)
+	}
+	return body, err
+}
+
+// apply makes the changes of a merge to a value.
+func apply(value any, sets []set) {
+	to := reflect.ValueOf(value).Elem()
+	for _, s := range sets {
+		if row, ok := value.(*Row); ok {
+			x, _ := edm.NamedOperand(s.name, s.value) // it has been written
+			row.put(s.name, x)
+			continue
+		}
+		if field := to.FieldByIndex(s.path); s.element > 0 {
+			edm.SetElement(field, s.element-1, s.value)
+		} else {
+			field.Set(s.value)
+		}
+	}
+}
+
+// decode turns the entity that the reader has just read into a typed one. stored is its content. mine is false for a row that
+// belongs to another type, and err says why: a *keys.KeyError if another layout has made its key, ErrOtherType if the row says so
+// itself.
+func (s *shape) decode(r *edm.Reader, in edm.Entity, stored edm.Stored) (made entity, mine bool, err error) {
+	made = s.newEntity()
+	e := made.parts()
+	*e.key, *e.etag, *e.timestamp = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
+	e.row = stored
+	if err := s.row.decode(e.value, in.RowKey); err != nil {
+		return nil, false, err
+	}
+	if err := s.partition.decode(e.value, in.PartitionKey); err != nil {
+		return nil, false, err
+	}
+	if mine, err := s.conform(r, e); err != nil {
+		return nil, mine, err
+	}
+	if !e.upgraded {
+		e.row = e.row.Own(s.plan, r)
+	}
+	if s.verify {
+		if err := s.agrees(e.value, *e.key); err != nil {
+			return nil, !s.row.oneWay, err // only its key tells whose row it is
+		}
+	}
+	return made, true, nil
+}
+
+// read is decode for a row that was read as JSON.
+func (s *shape) read(r *edm.Reader, in edm.Entity) (entity, bool, error) {
+	return s.decode(r, in, in.Stored())
+}
+
+// conform decodes the row that the reader has just read, upgraded if it is of an older version.
+func (s *shape) conform(r *edm.Reader, e parts) (mine bool, err error) {
+	if !s.isRow || s.typed() {
+		v, mine, err := s.versionOf(r)
+		if err != nil {
+			return mine, err
+		}
+		if s.outdated(v) {
+			if r, err = s.upgradeRow(r, e, v); err != nil {
+				return true, err
+			}
+		}
+	}
+	return true, s.properties(r, e)
+}
+
+// properties decodes the properties of the row that the reader has just read.
+func (s *shape) properties(r *edm.Reader, e parts) (err error) {
+	if row, isRow := e.value.(*Row); isRow {
+		row.Key, row.ETag, row.Timestamp = *e.key, *e.etag, *e.timestamp
+		row.columns, err = r.Columns()
+		return err
+	}
+	return s.plan.Decode(r, reflect.ValueOf(e.value).Elem())
+}
+
+// upgradeRow makes of the row that the reader has just read, of version v, a row of the schema's version.
+func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
+	columns, err := r.Columns()
+	if err != nil {
+		return nil, err
+	}
+	row := &Row{Key: *e.key, ETag: *e.etag, Timestamp: *e.timestamp, columns: columns}
+	for ; v < s.version; v++ {
+		f, ok := s.upgrade[v]
+		if !ok {
+			continue
+		}
+		if err := f(row); err != nil {
+			return nil, fmt.Errorf("upgrade from version %d: %w", v, err)
+		}
+	}
+	w := edm.NewWriter(e.key.PartitionKey(), e.key.RowKey(), len(row.columns)+2)
+	own := s.put(w)
+	row.write(w, own...)
+	body, err := w.Finish()
+	if err != nil {
+		return nil, err
+	}
+	e.row, e.upgraded, e.older = edm.Stored{Columns: body.Columns()}, true, columns
+	r, _, err = e.row.Open(body.PartitionKey, body.RowKey)
+	return r, err
+}
+
+// entityOf is the entity of a row, which may be a copy of all or some of the entity's properties.
+func (s *shape) entityOf(row *Row) (entity, error) {
+	k, isCopy := row.row().Primary()
+	if !isCopy {
+		k = row.Key
+	}
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(row.columns))
+	if isCopy {
+		row.write(w, reserved.Owner)
+	} else {
+		row.write(w)
+	}
+	body, err := w.Finish()
+	if err != nil {
+		return nil, err
+	}
+	stored := edm.Stored{Columns: body.Columns()}
+	r, in, err := stored.Open(k.PartitionKey(), k.RowKey())
+	if err != nil {
+		return nil, err
+	}
+	if in.Timestamp = row.Timestamp; !isCopy {
+		in.ETag = string(row.ETag)
+		e, _, err := s.decode(r, in, stored)
+		if err == nil {
+			e.parts().edited = row.edited
+		}
+		return e, err
+	}
+	if _, whole := row.Get(reserved.OperationID); whole {
+		e, _, err := s.decode(r, in, stored)
+		if err == nil {
+			e.parts().copied = &engine.Row{Key: k, Columns: body.Columns()}
+		}
+		return e, err
+	}
+	return s.partial(r, in, &part{plan: s.plan, columns: body.Columns()})
+}
+
+// partial decodes a row of which only part is known.
+func (s *shape) partial(r *edm.Reader, in edm.Entity, part *part) (entity, error) {
+	if _, err := s.current(r); err != nil {
+		return nil, err
+	}
+	made := s.newEntity()
+	e := made.parts()
+	*e.key, *e.etag, *e.timestamp, e.part = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, part
+	if err := errors.Join(s.row.decode(e.value, in.RowKey), s.partition.decode(e.value, in.PartitionKey)); err != nil {
+		return nil, err
+	}
+	return made, s.properties(r, e)
+}
+
+// rowToInsert returns a row as a new entity.
+func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
+	// The limits are checked for the entity that is made of the row: the row may have lost the parts of its columns.
+	stored := edm.Stored{Columns: engine.Without(r.columns, reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts)}
+	if stored.Columns == nil {
+		stored.Columns = []edm.Column{}
+	}
+	in, row, err := stored.Open(k.PartitionKey(), k.RowKey())
+	if err != nil {
+		return nil, edm.Body{}, err
+	}
+	e, _, err := h.shape.decode(in, row, stored)
+	if err != nil {
+		return nil, edm.Body{}, err
+	}
+	p := e.parts()
+	if v, ok := p.value.(*Row); ok {
+		v.Key = k
+	}
+	// The key may be one that this library would not make: of a row that another program has written, and that was moved.
+	var body edm.Body
+	if err = h.agree(k, p.value); err == nil {
+		err = h.encode(&body, k, p.value, p.row)
+	}
+	*p.key, *p.known = k, known{}
+	return e, body, err
+}
+
+// Copies and GetCopy are for packages of this module, as those in table.go.
+
+// Copies is Rows for callers that want the entities of full copies. It gives each row to yield, until yield returns false. e is the entity
+// of a full copy, as Entity returns it; the row then contains its key and its ETag alone, and is valid until yield returns. e is nil
+// for all other rows, and for copies of which Entity returns an error or that need a closer look. It is for packages of this module.
+func (t *Table[T]) Copies(ctx context.Context, q Query[T], yield func(row *engine.Row, e *Entity[T]) bool) error {
+	return t.h.listCopies(ctx, q.engine(), func(row *engine.Row, e entity) bool {
+		typed, _ := e.(*Entity[T])
+		return yield(row, typed)
+	})
+}
+
+// GetCopy is GetRow with the results of Copies. It is for packages of this module.
+func (t *Table[T]) GetCopy(ctx context.Context, k keys.Key) (row *engine.Row, e *Entity[T], err error) {
+	row, untyped, err := t.h.getCopy(ctx, k)
+	e, _ = untyped.(*Entity[T])
+	return row, e, err
+}
+
+func (h handle) listCopies(ctx context.Context, q engine.Query, yield func(*engine.Row, entity) bool) error {
+	return public(h.engine.List(ctx, "Rows", *h.shape.query(q, false), &copyLister{shape: h.shape, yield: yield}))
+}
+
+func (h handle) getCopy(ctx context.Context, k keys.Key) (row *engine.Row, e entity, err error) {
+	ctx, end := h.engine.Span(ctx, "GetRow")
+	defer func() { end(err) }()
+	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+		return nil, nil, h.opError("GetRow", k, err)
+	}
+	r, in, err := h.engine.OpenRow(ctx, k)
+	if err != nil {
+		return nil, nil, h.opError("GetRow", k, err)
+	}
+	defer r.Release()
+	l := copyLister{shape: h.shape}
+	if _, err := l.Read(r, in); err != nil {
+		return nil, nil, h.opError("GetRow", k, err)
+	}
+	return l.row, l.entity, nil
+}
+
+// copyLister is the engine's Lister of copies.
+type copyLister struct {
+	shape  *shape
+	yield  func(*engine.Row, entity) bool
+	row    *engine.Row
+	entity entity     // nil if the row is whole
+	brief  engine.Row // the row of an entity
+}
+
+func (l *copyLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
+	l.brief = engine.Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp}
+	l.row = &l.brief
+	if l.entity = l.shape.readCopy(r, in); l.entity == nil {
+		l.row = &engine.Row{Key: l.brief.Key, ETag: l.brief.ETag, Timestamp: l.brief.Timestamp}
+		l.row.Columns, err = r.Columns()
+	}
+	return true, err
+}
+
+func (l *copyLister) Yield() bool { return l.yield(l.row, l.entity) }
+
+// readCopy is entityOf for a full copy that the reader has just read as JSON. It returns nil for all other rows, for a row of which
+// entityOf returns an error, and for one that must be upgraded or whose size must be checked.
+func (s *shape) readCopy(r *edm.Reader, in edm.Entity) entity {
+	if s.isRow || in.JSON.Len() == 0 {
+		return nil
+	}
+	if id, err := r.Property(reserved.OperationID); err != nil || id.Kind == edm.Absent {
+		return nil
+	}
+	owner, err := r.Property(reserved.Owner)
+	if err != nil || !r.Storable(s.plan) {
+		return nil
+	}
+	rowKey, projectionID, partition := engine.CopiedBy(owner) // of no copy, the RowKey is "", which is not valid
+	k := keys.Stored(cmp.Or(partition, in.PartitionKey), rowKey)
+	if projectionID != "" || k.Err() != nil {
+		return nil
+	}
+	if v, _, err := s.versionOf(r); err != nil || s.outdated(v) {
+		return nil
+	}
+	made := s.newEntity()
+	e := made.parts()
+	*e.key, *e.timestamp = k, in.Timestamp
+	e.row, e.rowIsCopy = in.Stored(), true
+	if s.row.decode(e.value, k.RowKey()) != nil || s.partition.decode(e.value, k.PartitionKey()) != nil || s.properties(r, e) != nil {
+		return nil
+	}
+	if s.verify && s.agrees(e.value, k) != nil {
+		return nil
+	}
+	return made
+}
+
+// decodeCopy makes of a copy in JSON the row of its entity, for a write of the entity.
+func (e parts) decodeCopy() error {
+	if !e.rowIsCopy {
+		return nil
+	}
+	columns, err := e.columns()
+	if err == nil {
+		e.row, e.copied, e.rowIsCopy = edm.Stored{Columns: columns}, &engine.Row{Key: *e.key, Columns: columns}, false
+	}
+	return err
+}
