@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/azurite"
-	"github.com/aztablekit/aztablekit/internal/conformance"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/tools/conformance"
 )
 
 var updateScorecard = flag.Bool("update", false, "write the scorecard into README.md, with the date")

@@ -18,7 +18,7 @@
 //  5. If a concurrent writer has changed a target, all is repeated from step 2.
 //
 // So each target follows from an entity that was read after the target: a worker that is late with an older entity fails by the
-// version, since every other worker has changed it. Without one of these rules, rows are lost or left behind; see internal/model.
+// version, since every other worker has changed it. Without one of these rules, rows are lost or left behind; see tools/model.
 //
 // An effect contains no data, and is not trusted: a [Definition] refuses keys that are not its own. A tombstone is deleted a day
 // later by Handler's Sweep, which finds it by the effects in the commit records of its entity's partition, before these are deleted.

@@ -11,8 +11,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/conformance"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/tools/conformance"
 )
 
 func main() {

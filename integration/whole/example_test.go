@@ -1,0 +1,365 @@
+package whole_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
+)
+
+// This file contains the code of docs/aztables.md. Each block of the page is the body of a function here, or the part behind a
+// comment "page:"; see TestAztablesPage. The functions come in pairs: sdkX uses aztables, kitX does the same with aztablekit.
+
+// page:
+type Employee struct {
+	Department string // the PartitionKey
+	ID         string // the RowKey
+	Name       string
+	Age        int32
+	Salary     int64
+	Hired      time.Time
+}
+
+var (
+	age    = table.FieldOf(func(e *Employee) *int32 { return &e.Age })
+	salary = table.FieldOf(func(e *Employee) *int64 { return &e.Salary })
+)
+
+// page:end
+
+var hired = time.Date(2014, 7, 31, 9, 0, 0, 0, time.UTC)
+
+func sdkConnect(connectionString string) (*aztables.Client, error) {
+	service, err := aztables.NewServiceClientFromConnectionString(connectionString, nil)
+	if err != nil {
+		return nil, err
+	}
+	return service.NewClient("staff"), nil
+}
+
+func kitConnect(connectionString string) (*table.Table[Employee], error) {
+	acc, err := account.FromConnectionString(connectionString, nil)
+	if err != nil {
+		return nil, err
+	}
+	return table.New(acc.Tables(), "staff", table.Schema[Employee]{
+		Partition: keys.BindRaw(func(e *Employee) *string { return &e.Department }),
+		Row:       keys.BindRaw(func(e *Employee) *string { return &e.ID }),
+	}, nil)
+}
+
+func sdkCreate(ctx context.Context, client *aztables.Client) error {
+	_, err := client.CreateTable(ctx, nil)
+	var refused *azcore.ResponseError
+	if errors.As(err, &refused) && refused.ErrorCode == string(aztables.TableAlreadyExists) {
+		return nil
+	}
+	return err
+}
+
+func kitCreate(ctx context.Context, staff *table.Table[Employee]) error {
+	return staff.Ensure(ctx)
+}
+
+func sdkInsert(ctx context.Context, client *aztables.Client) error {
+	body, err := json.Marshal(aztables.EDMEntity{
+		Entity: aztables.Entity{PartitionKey: "Sales", RowKey: "000223"},
+		Properties: map[string]any{
+			"Name":   "Jones",
+			"Age":    44,
+			"Salary": aztables.EDMInt64(52000),
+			"Hired":  aztables.EDMDateTime(hired),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = client.AddEntity(ctx, body, nil)
+	return err
+}
+
+func kitInsert(ctx context.Context, staff *table.Table[Employee]) error {
+	jones := Employee{Department: "Sales", ID: "000223", Name: "Jones", Age: 44, Salary: 52000, Hired: hired}
+	_, err := staff.Insert(ctx, &jones)
+	return err
+}
+
+func sdkGet(ctx context.Context, client *aztables.Client) (name string, salary int64, err error) {
+	response, err := client.GetEntity(ctx, "Sales", "000223", nil)
+	if err != nil {
+		return "", 0, err
+	}
+	var e aztables.EDMEntity
+	if err := json.Unmarshal(response.Value, &e); err != nil {
+		return "", 0, err
+	}
+	name, _ = e.Properties["Name"].(string)
+	n, _ := e.Properties["Salary"].(aztables.EDMInt64)
+	return name, int64(n), nil
+}
+
+func kitGet(ctx context.Context, staff *table.Table[Employee]) (name string, salary int64, err error) {
+	e, err := staff.Get(ctx, staff.Key(Employee{Department: "Sales", ID: "000223"}))
+	if err != nil {
+		return "", 0, err
+	}
+	return e.Value.Name, e.Value.Salary, nil
+}
+
+func sdkUpdate(ctx context.Context, client *aztables.Client) error {
+	for {
+		response, err := client.GetEntity(ctx, "Sales", "000223", nil)
+		if err != nil {
+			return err
+		}
+		var e aztables.EDMEntity
+		if err := json.Unmarshal(response.Value, &e); err != nil {
+			return err
+		}
+		age, _ := e.Properties["Age"].(int32)
+		e.Properties["Age"] = age + 1
+		body, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		_, err = client.UpdateEntity(ctx, body, &aztables.UpdateEntityOptions{IfMatch: &response.ETag, UpdateMode: aztables.UpdateModeReplace})
+		var refused *azcore.ResponseError
+		if errors.As(err, &refused) && refused.StatusCode == http.StatusPreconditionFailed {
+			continue // the row has changed since it was read
+		}
+		return err
+	}
+}
+
+func kitUpdate(ctx context.Context, staff *table.Table[Employee]) error {
+	_, err := staff.Update(ctx, keys.Stored("Sales", "000223"), func(e *Employee) error {
+		e.Age++
+		return nil
+	})
+	return err
+}
+
+func kitReplace(ctx context.Context, staff *table.Table[Employee]) error {
+	e, err := staff.Get(ctx, keys.Stored("Sales", "000223"))
+	if err != nil {
+		return err
+	}
+	e.Value.Age++
+	err = staff.Replace(ctx, e) // sends the ETag of e
+	if errors.Is(err, table.ErrChanged) {
+		return fmt.Errorf("another user has changed %v", e.Key)
+	}
+	return err
+}
+
+func sdkMerge(ctx context.Context, client *aztables.Client) error {
+	body, err := json.Marshal(aztables.EDMEntity{
+		Entity:     aztables.Entity{PartitionKey: "Sales", RowKey: "000223"},
+		Properties: map[string]any{"Salary": aztables.EDMInt64(56000)},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = client.UpdateEntity(ctx, body, &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+	return err
+}
+
+func kitMerge(ctx context.Context, staff *table.Table[Employee]) error {
+	return staff.MergeAny(ctx, keys.Stored("Sales", "000223"), salary.Set(56000))
+}
+
+func sdkUpsert(ctx context.Context, client *aztables.Client) error {
+	body, err := json.Marshal(aztables.EDMEntity{
+		Entity:     aztables.Entity{PartitionKey: "Sales", RowKey: "000224"},
+		Properties: map[string]any{"Name": "Li", "Age": 38, "Salary": aztables.EDMInt64(48000), "Hired": aztables.EDMDateTime(hired)},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = client.UpsertEntity(ctx, body, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	return err
+}
+
+func kitUpsert(ctx context.Context, staff *table.Table[Employee]) error {
+	li := Employee{Department: "Sales", ID: "000224", Name: "Li", Age: 38, Salary: 48000, Hired: hired}
+	_, err := staff.Upsert(ctx, &li, table.ReplaceExisting)
+	return err
+}
+
+func sdkQuery(ctx context.Context, client *aztables.Client) (names []string, err error) {
+	filter, columns := "PartitionKey eq 'Sales' and Age ge 40", "Name"
+	pager := client.NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &filter, Select: &columns})
+	for pager.More() {
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, body := range page.Entities {
+			var e struct{ Name string }
+			if err := json.Unmarshal(body, &e); err != nil {
+				return nil, err
+			}
+			names = append(names, e.Name)
+		}
+	}
+	return names, nil
+}
+
+func kitQuery(ctx context.Context, staff *table.Table[Employee]) (names []string, err error) {
+	named, err := view.Of[struct{ Name string }](staff) // reads one property; staff.List reads whole entities
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range named.List(ctx, table.Query[Employee]{Partition: keys.Raw("Sales"), Where: age.Ge(40)}) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, e.Value.Name)
+	}
+	return names, nil
+}
+
+// page:
+// position is where a page begins: the program stores it.
+type position struct{ NextPartitionKey, NextRowKey *string }
+
+// page:end
+
+func sdkPage(ctx context.Context, client *aztables.Client, from position) (names []string, next position, err error) {
+	filter, top := "PartitionKey eq 'Sales'", int32(2)
+	pager := client.NewListEntitiesPager(&aztables.ListEntitiesOptions{
+		Filter: &filter, Top: &top,
+		NextPartitionKey: from.NextPartitionKey, NextRowKey: from.NextRowKey,
+	})
+	page, err := pager.NextPage(ctx) // may be short, or empty, although more follows
+	if err != nil {
+		return nil, position{}, err
+	}
+	for _, body := range page.Entities {
+		var e struct{ Name string }
+		if err := json.Unmarshal(body, &e); err != nil {
+			return nil, position{}, err
+		}
+		names = append(names, e.Name)
+	}
+	return names, position{page.NextPartitionKey, page.NextRowKey}, nil
+}
+
+func kitPage(ctx context.Context, staff *table.Table[Employee], token string) (names []string, next string, err error) {
+	page, err := staff.Page(ctx, table.Query[Employee]{Partition: keys.Raw("Sales"), Limit: 2}, token)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, e := range page.Entities {
+		names = append(names, e.Value.Name)
+	}
+	return names, page.Token, nil // "" after the last page
+}
+
+// page:
+// messageIndex finds the index of the failed operation in the response to a transaction.
+var messageIndex = regexp.MustCompile(`"value":\s*"(\d+):`)
+
+// page:end
+
+func sdkTransaction(ctx context.Context, client *aztables.Client) (failed int, err error) {
+	smith, err := json.Marshal(aztables.EDMEntity{
+		Entity:     aztables.Entity{PartitionKey: "Sales", RowKey: "000225"},
+		Properties: map[string]any{"Name": "Smith", "Age": 51, "Salary": aztables.EDMInt64(60000), "Hired": aztables.EDMDateTime(hired)},
+	})
+	if err != nil {
+		return 0, err
+	}
+	li, err := json.Marshal(aztables.EDMEntity{
+		Entity:     aztables.Entity{PartitionKey: "Sales", RowKey: "000224"},
+		Properties: map[string]any{"Age": 39},
+	})
+	if err != nil {
+		return 0, err
+	}
+	anyVersion := azcore.ETagAny
+	_, err = client.SubmitTransaction(ctx, []aztables.TransactionAction{
+		{ActionType: aztables.TransactionTypeUpdateMerge, Entity: li, IfMatch: &anyVersion},
+		{ActionType: aztables.TransactionTypeAdd, Entity: smith},
+	}, nil)
+	var refused *azcore.ResponseError
+	if errors.As(err, &refused) {
+		// The status is 202 and the code is empty. The text of the response names the operation.
+		if m := messageIndex.FindStringSubmatch(refused.Error()); m != nil {
+			failed, _ = strconv.Atoi(m[1])
+		}
+	}
+	return failed, err
+}
+
+func kitTransaction(ctx context.Context, staff *table.Table[Employee]) (failed int, err error) {
+	smith := Employee{Department: "Sales", ID: "000225", Name: "Smith", Age: 51, Salary: 60000, Hired: hired}
+	_, err = table.Transact(ctx,
+		staff.MergeAnyOp(keys.Stored("Sales", "000224"), age.Set(39)),
+		staff.InsertOp(&smith))
+	var refused *table.BatchError
+	if errors.As(err, &refused) {
+		failed = refused.Index // also refused.Key and refused.Code; errors.Is(err, table.ErrExists) tells why
+	}
+	return failed, err
+}
+
+func sdkDelete(ctx context.Context, client *aztables.Client) error {
+	_, err := client.DeleteEntity(ctx, "Sales", "000224", nil)
+	return err
+}
+
+func kitDelete(ctx context.Context, staff *table.Table[Employee]) error {
+	return staff.DeleteAny(ctx, keys.Stored("Sales", "000224"))
+}
+
+// openTyped opens the table with keys that have types.
+func openTyped(service table.Service) error {
+	// page:
+	type Typed struct {
+		Department string
+		ID         int // 223 is the RowKey 000223
+		Name       string
+	}
+	typed, err := table.New(service, "staff", table.Schema[Typed]{
+		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Typed) *string { return &e.Department }),
+		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)), func(e *Typed) *int { return &e.ID }),
+	}, nil)
+	// page:end
+	if err != nil {
+		return err
+	}
+	e, err := typed.Get(context.Background(), typed.Key(Typed{Department: "Sales", ID: 223}))
+	if err == nil && e.Value.Name != "Jones" {
+		err = fmt.Errorf("got name %q, want Jones", e.Value.Name)
+	}
+	return err
+}
+
+// page:
+var byName = index.New("name", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
+	&index.Options[Employee]{Pointer: true, Reserved: true})
+
+// page:end
+
+func addIndex(ctx context.Context, plain *table.Table[Employee]) (verify.Report, error) {
+	staff, err := index.Attach(plain, byName)
+	if err != nil {
+		return verify.Report{}, err
+	}
+	return verify.Run(ctx, staff, &verify.Options{Repair: true})
+}

@@ -1,0 +1,147 @@
+package whole_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/archive/blobarchive"
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/largeentity/series"
+	"github.com/aztablekit/aztablekit/logtail"
+	"github.com/aztablekit/aztablekit/logtail/bloblog"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/materialized"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// forgotten is a method that needs what no program has created.
+type forgotten struct {
+	name string
+	err  error
+	is   error
+	end  string // of the text: what is missing, and the call that creates it
+}
+
+// TestForgottenEnsure: if a table, a queue or a container is missing, the error of a write and of a read names it, and the call that
+// creates it.
+func TestForgottenEnsure(t *testing.T) {
+	t.Parallel()
+	for _, f := range forgottenCalls(t) {
+		if f.err == nil || !errors.Is(f.err, f.is) || !strings.HasSuffix(f.err.Error(), f.end) {
+			t.Errorf("%s: got error %v; want %v: …%s", f.name, f.err, f.is, f.end)
+		}
+	}
+}
+
+// device is the entity of forgottenCalls.
+type device struct{ Site, ID, Serial string }
+
+// second returns the error of a method with two results.
+func second[V any](_ V, err error) error { return err }
+
+func forgottenCalls(t *testing.T) []forgotten {
+	ctx, s := context.Background(), storagetest.New(nil)
+	site := keys.Tuple1(keys.Text())
+	schema := table.Schema[device]{Partition: keys.Bind1(site, func(d *device) *string { return &d.Site }), Row: keys.Bind1(site.Named("d"), func(d *device) *string { return &d.ID })}
+	open := func(name string) *table.Table[device] {
+		tab, err := table.New(s.Tables(), name, schema, nil)
+		testkit.NoError(t, err)
+		return tab
+	}
+	missing, present := open("missing"), open("devices")
+	testkit.NoError(t, present.Ensure(ctx))
+	d := &device{"A", "1", "s"}
+	k := present.Key(*d)
+
+	work, err := eventual.NewOutbox(s.Queue("work"), nil)
+	testkit.NoError(t, err)
+	quiet, err := maintain.WithOutbox(present, work)
+	testkit.NoError(t, err)
+	jobs, err := eventual.NewOutbox(s.Queue("jobs"), nil)
+	testkit.NoError(t, err)
+	testkit.NoError(t, jobs.Ensure(ctx))
+	heard, err := maintain.WithOutbox(present, jobs)
+	testkit.NoError(t, err)
+
+	serial := func(d *device) (string, bool) { return d.Serial, true }
+	bySerial := index.New("serial", site, serial, &index.Options[device]{Elsewhere: &index.Elsewhere[device]{}})
+	unique := index.New("only", site, serial, &index.Options[device]{Unique: index.Global, Elsewhere: &index.Elsewhere[device]{}})
+	indexed, err := index.Attach(heard, bySerial)
+	testkit.NoError(t, err)
+	one, err := index.Attach(heard, unique)
+	testkit.NoError(t, err)
+	unheard, err := index.Attach(quiet, bySerial)
+	testkit.NoError(t, err)
+	views := materialized.New("view", open("views"), func(d *device, _ keys.Key) (device, bool) { return *d, true }, nil)
+	viewed, err := materialized.Attach(heard, views)
+	testkit.NoError(t, err)
+	worker, err := eventual.NewWorker(s.Queue("none"), s.Queue("poison"), []eventual.Handler{index.Handler(indexed)}, nil)
+	testkit.NoError(t, err)
+	poison, err := eventual.NewPoisonQueue(s.Queue("poison"), nil)
+	testkit.NoError(t, err)
+
+	photos, err := largeentity.NewStore(s.Container("photos"), "devices", nil)
+	testkit.NoError(t, err)
+	log, err := logtail.New[device](s.Tables(), "log", nil)
+	testkit.NoError(t, err)
+	periods, err := logtail.NewPeriods(s.Tables(), "days", &logtail.PeriodOptions{Common: table.Common{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}})
+	testkit.NoError(t, err)
+	daily, err := logtail.NewByPeriod[device](periods, nil)
+	testkit.NoError(t, err)
+	lines, err := bloblog.New[device](s.Container("lines"), nil)
+	testkit.NoError(t, err)
+	writer, err := lines.Writer("source")
+	testkit.NoError(t, err)
+	testkit.NoError(t, writer.Append(ctx, d))
+	visits, err := series.New[int64](s.Tables(), "visits", series.Hours(nil), nil)
+	testkit.NoError(t, err)
+	old, err := archive.ToTable(s.Tables(), "old", nil)
+	testkit.NoError(t, err)
+	mover, err := archive.New("archive", present, old, jobs)
+	testkit.NoError(t, err)
+	blobs, err := blobarchive.New(s.Container("blobs"), nil)
+	testkit.NoError(t, err)
+	blobMover, err := archive.New("archive", present, blobs, jobs)
+	testkit.NoError(t, err)
+
+	q := table.Query[device]{Partition: site.Of("A")}
+	const byTable, byIndex = "no such table missing; Table.Ensure creates it", "no such table devicesserial; index.Ensure creates it"
+	return []forgotten{
+		{"Get", second(missing.Get(ctx, k)), table.ErrTableNotFound, "table: Get missing('A','d_1'): TableNotFound: " + byTable},
+		{"Insert", second(missing.Insert(ctx, d)), table.ErrTableNotFound, "table: Insert missing('A','d_1'): TableNotFound: " + byTable},
+		{"List", firstError(missing.List(ctx, q)), table.ErrTableNotFound, "table: List missing: TableNotFound: " + byTable},
+		{"Transact", second(table.Transact(ctx, missing.InsertOp(d), missing.InsertOp(&device{"A", "2", ""}))), table.ErrTableNotFound, "('A','d_1'): TableNotFound: " + byTable},
+		{"Delete", second(bulk.Delete(ctx, missing, q, nil)), table.ErrTableNotFound, "table: DeleteOps missing: TableNotFound: " + byTable},
+		{"write with effects", second(unheard.Insert(ctx, d)), table.ErrOutbox, "the outbox did not store the notification (eventual: no such queue work; Outbox.Ensure creates it)"},
+		{"the same", second(unheard.Insert(ctx, d)), eventual.ErrQueueNotFound, "(eventual: no such queue work; Outbox.Ensure creates it)"},
+		{"Run", worker.Run(ctx), eventual.ErrQueueNotFound, "eventual: no such queue none; Worker.Ensure creates it"},
+		{"Backlog", second(poison.Backlog(ctx)), eventual.ErrQueueNotFound, "eventual: Backlog: eventual: no such queue poison; Worker.Ensure creates it"},
+		{"index elsewhere: Get", second(bySerial.Get(ctx, indexed, keys.Enc{}, "s")), table.ErrTableNotFound, "index serial: table: Rows devicesserial: TableNotFound: " + byIndex},
+		{"index elsewhere: Run", second(verify.Run(ctx, indexed, nil, bySerial)), table.ErrTableNotFound, byIndex},
+		{"index.Global: Get", second(unique.Get(ctx, one, keys.Enc{}, "s")), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
+		{"index.Global: Insert", second(one.Insert(ctx, d)), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
+		{"materialized.Verify", second(materialized.Verify(ctx, viewed, nil, views)), table.ErrTableNotFound, "no such table views; Table.Ensure creates it"},
+		{"Upload", second(photos.Upload(ctx, k, bytes.NewReader(make([]byte, 100_000)), nil)), largeentity.ErrContainerNotFound, "largeentity: Upload ('A','d_1'): no such container photos; Store.Ensure creates it"},
+		{"Log.Append", second(log.Append(ctx, d)), table.ErrTableNotFound, "no such table log; Log.Ensure creates it"},
+		{"Log.Tail", firstError(log.Tail(ctx, 1)), table.ErrTableNotFound, "no such table log; Log.Ensure creates it"},
+		{"by period: Append", second(daily.Append(ctx, d)), table.ErrTableNotFound, "no such table days20260102; Periods.Create creates it"},
+		{"by period: Tail", firstError(daily.Tail(ctx, 1)), table.ErrTableNotFound, "no such table days; Periods.Create creates it"},
+		{"bloblog.Close", writer.Close(ctx), bloblog.ErrContainerNotFound, "no such container lines; Log.Ensure creates it"},
+		{"Series.Add", second(visits.Add(ctx, time.Now(), 1)), table.ErrTableNotFound, "no such table visits; Series.Ensure creates it"},
+		{"Series.Read", second(visits.Read(ctx, time.Now())), table.ErrTableNotFound, "no such table visits; Series.Ensure creates it"},
+		{"Restore", second(mover.Restore(ctx, k)), table.ErrTableNotFound, "no such table old; TableDestination.Ensure creates it"},
+		{"Archived", firstError(blobMover.Archived(ctx, site.Of("A"))), blobarchive.ErrContainerNotFound, "no such container blobs; Destination.Ensure creates it"},
+	}
+}

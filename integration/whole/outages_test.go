@@ -1,0 +1,450 @@
+package whole_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"text/tabwriter"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/archive/blobarchive"
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/logtail"
+	"github.com/aztablekit/aztablekit/logtail/bloblog"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// outage is what the methods of TestOutages work on: a table with the row of jones, a queue and two containers.
+type outage struct {
+	s       *storagetest.Service
+	tables  *aztables.ServiceClient
+	client  *aztables.Client
+	plain   *table.Table[Employee]
+	indexed *table.Table[Employee]
+	sending *table.Table[Employee] // with effects
+	spread  *table.Table[Employee] // with indexes in other partitions
+	jones   *table.Entity[Employee]
+	out     *eventual.Outbox
+	photos  *largeentity.Store
+	lines   *logtail.Log[Employee]
+	events  *bloblog.Log[Employee]
+	log     *bloblog.Writer[Employee]
+	poison  *eventual.PoisonQueue
+	photo   largeentity.Blob
+	cold    *blobarchive.Destination
+	common  table.Common // and the queues: of a worker
+	queues  services
+}
+
+// services are the clients of a service in memory: those of an account, or the SDK's own.
+type services interface {
+	Tables() *aztables.ServiceClient
+	Queue(name string) *azqueue.QueueClient
+	Container(name string) *container.Client
+}
+
+func newOutage(t *testing.T) *outage {
+	s := storagetest.New(nil)
+	return newOutageOf(t, s, s)
+}
+
+func newOutageOf(t *testing.T, service *storagetest.Service, s services) *outage {
+	x := openOutage(t, s, table.Common{})
+	x.s = service
+	x.fill(t)
+	return x
+}
+
+// openOutage opens the tables, the queue and the containers, and sends nothing.
+func openOutage(t *testing.T, s services, common table.Common) *outage {
+	x := &outage{tables: s.Tables(), client: s.Tables().NewClient("staff"), plain: openStaffWith(t, s.Tables(), common)}
+	x.indexed = attach(t, x.plain)
+	var err error
+	x.out, err = eventual.NewOutbox(s.Queue("notifications"), &eventual.OutboxOptions{Common: common})
+	fatal(t, err)
+	x.sending, err = maintain.WithOutbox(x.plain, x.out, eventual.OnChange("badge", func(*maintain.Change[Employee]) (string, bool) { return "new", true }))
+	fatal(t, err)
+	unique := index.New("unique", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Unique: index.Global})
+	elsewhere := index.New("elsewhere", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{Inline: true}})
+	x.spread, err = index.Attach(x.sending, unique, elsewhere)
+	fatal(t, err)
+	x.lines, err = logtail.New[Employee](s.Tables(), "lines", &logtail.Options{Common: common})
+	fatal(t, err)
+	x.photos, err = largeentity.NewStore(s.Container("photos"), "staff", &largeentity.Options{Common: common})
+	fatal(t, err)
+	x.events, err = bloblog.New(s.Container("events"), &bloblog.Options[Employee]{Common: common})
+	fatal(t, err)
+	x.log, err = x.events.Writer("staff")
+	fatal(t, err)
+	x.poison, err = eventual.NewPoisonQueue(s.Queue("notifications"), &common)
+	fatal(t, err)
+	x.cold, err = blobarchive.New(s.Container("cold"), &blobarchive.Options{Common: common})
+	fatal(t, err)
+	return x
+}
+
+// fill creates what the methods work on.
+func (x *outage) fill(t *testing.T) {
+	ctx := t.Context()
+	fatal(t, errors.Join(x.plain.Ensure(ctx), x.out.Ensure(ctx), index.Ensure(ctx, x.spread), x.lines.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
+	fatal(t, kitInsert(ctx, x.plain))
+	fatal(t, errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx)))
+	fatal(t, x.cold.Put(ctx, archivedJones, ""))
+	var err error
+	x.photo, err = x.photos.Upload(ctx, jones, strings.NewReader(strings.Repeat("x", 100_000)), nil)
+	fatal(t, err)
+	x.jones, err = x.plain.Get(ctx, jones)
+	fatal(t, err)
+}
+
+var archivedJones = &archive.ArchivedRow{ID: archive.ID{Key: jones, Incarnation: strings.Repeat("1", 16)}, Row: &table.Row{Key: jones}}
+
+var smith = &Employee{Department: "Sales", ID: "000224", Name: "Smith", Hired: hired}
+
+// outageMethods are the methods of the library, beside what a program with the SDK calls.
+var outageMethods = []struct {
+	name     string
+	reads    bool // it is a read, or begins with one: the SDK repeats it
+	kit, sdk func(context.Context, *outage) error
+}{
+	{"Ensure", false, func(ctx context.Context, x *outage) error { return x.plain.Ensure(ctx) }, func(ctx context.Context, x *outage) error { return sdkCreate(ctx, x.client) }},
+	{"Insert", false, func(ctx context.Context, x *outage) error { _, err := x.plain.Insert(ctx, smith); return err }, sdkOutageInsert},
+	{"Insert, exact", false, func(ctx context.Context, x *outage) error { _, err := x.plain.Exact().Insert(ctx, smith); return err }, sdkOutageTransaction},
+	{"Insert, indexed", false, func(ctx context.Context, x *outage) error { _, err := x.indexed.Insert(ctx, smith); return err }, sdkOutageTransaction},
+	{"Insert, outbox", false, func(ctx context.Context, x *outage) error { _, err := x.sending.Insert(ctx, smith); return err }, func(ctx context.Context, x *outage) error {
+		if _, err := x.s.Queue("notifications").EnqueueMessage(ctx, "m", nil); err != nil {
+			return err
+		}
+		return sdkOutageTransaction(ctx, x)
+	}},
+	{"Insert, unique everywhere", false, func(ctx context.Context, x *outage) error { _, err := x.spread.Insert(ctx, smith); return err }, sdkOutageTwoTransactions},
+	{"Move", false, func(ctx context.Context, x *outage) error {
+		x.jones.Value.Department = "Marketing"
+		return x.sending.Move(ctx, x.jones)
+	}, func(ctx context.Context, x *outage) error {
+		return errors.Join(sdkOutageInsert(ctx, x), sdkOutageDelete(ctx, x))
+	}},
+	{"Rekey", false, func(ctx context.Context, x *outage) error {
+		x.jones.Value.ID = "000299"
+		return x.plain.Rekey(ctx, x.jones)
+	}, sdkOutageTransaction},
+	{"InPartition", true, func(ctx context.Context, x *outage) error {
+		_, err := table.InPartition(ctx, keys.Raw("Sales"), func(tx *table.Tx) error {
+			e, err := table.GetIn(tx, x.indexed, keys.Raw(jones.RowKey()))
+			if err != nil {
+				return err
+			}
+			e.Value.Age++
+			tx.Do(x.indexed.ReplaceOp(e))
+			return nil
+		})
+		return err
+	}, sdkOutageTransaction},
+	{"logtail", false, func(ctx context.Context, x *outage) error { _, err := x.lines.Append(ctx, smith); return err }, sdkOutageTransaction},
+	{"Upsert", false, func(ctx context.Context, x *outage) error {
+		_, err := x.plain.Upsert(ctx, smith, table.ReplaceExisting)
+		return err
+	}, sdkOutageUpsert},
+	{"Replace", false, func(ctx context.Context, x *outage) error { return x.plain.Replace(ctx, x.jones) }, sdkOutageUpsert},
+	{"Merge", false, func(ctx context.Context, x *outage) error { return x.plain.Merge(ctx, x.jones, age.Set(50)) }, sdkOutageUpsert},
+	{"MergeAny", false, func(ctx context.Context, x *outage) error { return x.indexed.MergeAny(ctx, jones, age.Set(50)) }, sdkOutageUpsert},
+	{"Update", false, func(ctx context.Context, x *outage) error {
+		_, err := x.plain.Update(ctx, jones, func(e *Employee) error { e.Age++; return nil })
+		return err
+	}, sdkOutageUpsert},
+	{"Delete", false, func(ctx context.Context, x *outage) error { return x.plain.Delete(ctx, x.jones) }, sdkOutageDelete},
+	{"DeleteAny", false, func(ctx context.Context, x *outage) error { return x.indexed.DeleteAny(ctx, jones) }, sdkOutageDelete},
+	{"Delete, indexed", false, func(ctx context.Context, x *outage) error {
+		e, err := x.indexed.Insert(ctx, smith)
+		if err != nil {
+			return err
+		}
+		return x.indexed.Delete(ctx, e)
+	}, func(ctx context.Context, x *outage) error {
+		return errors.Join(sdkOutageTransaction(ctx, x), sdkOutageDelete(ctx, x))
+	}},
+	{"Transact, exact", false, func(ctx context.Context, x *outage) error {
+		_, err := table.Transact(ctx, x.plain.Exact().InsertOp(smith), x.plain.Exact().DeleteOp(x.jones))
+		return err
+	}, sdkOutageTransaction},
+	{"Transact", false, func(ctx context.Context, x *outage) error {
+		_, err := table.Transact(ctx, x.plain.InsertOp(smith), x.plain.DeleteOp(x.jones))
+		return err
+	}, sdkOutageTransaction},
+	{"bulk.Run", false, func(ctx context.Context, x *outage) error {
+		_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(x.indexed.InsertOp(smith), nil) }, nil)
+		return err
+	}, sdkOutageTransaction},
+	{"bulk.Delete", true, func(ctx context.Context, x *outage) error {
+		_, err := bulk.Delete(ctx, x.plain, table.Query[Employee]{TableScan: true}, nil)
+		return err
+	}, func(ctx context.Context, x *outage) error {
+		return errors.Join(sdkOutageList(ctx, x), sdkOutageDelete(ctx, x))
+	}},
+	{"Outbox.Ensure", false, func(ctx context.Context, x *outage) error { return x.out.Ensure(ctx) }, func(ctx context.Context, x *outage) error {
+		_, err := x.s.Queue("notifications").Create(ctx, nil)
+		return err
+	}},
+	{"Store.Ensure", false, func(ctx context.Context, x *outage) error { return x.photos.Ensure(ctx) }, sdkOutageContainer},
+	{"Destination.Ensure", false, func(ctx context.Context, x *outage) error { return x.cold.Ensure(ctx) }, sdkOutageContainer},
+	{"Upload", false, func(ctx context.Context, x *outage) error {
+		_, err := x.photos.Upload(ctx, jones, strings.NewReader(strings.Repeat("x", 100_000)), nil)
+		return err
+	}, sdkOutageBlob},
+	{"bloblog", false, func(ctx context.Context, x *outage) error {
+		return errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx))
+	}, sdkOutageBlob},
+	{"blobarchive", false, func(ctx context.Context, x *outage) error {
+		return x.cold.Put(ctx, &archive.ArchivedRow{ID: archive.ID{Key: jones, Incarnation: strings.Repeat("0", 16)}, Row: &table.Row{Key: jones}}, "")
+	}, sdkOutageBlob},
+	{"Get", true, func(ctx context.Context, x *outage) error { _, err := x.plain.Get(ctx, jones); return err }, func(ctx context.Context, x *outage) error {
+		_, err := x.client.GetEntity(ctx, "Sales", jones.RowKey(), nil)
+		return err
+	}},
+	{"GetMany", true, func(ctx context.Context, x *outage) error {
+		for _, err := range x.plain.GetMany(ctx, jones) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, sdkOutageList},
+	{"List", true, func(ctx context.Context, x *outage) error {
+		_, err := table.Collect(x.plain.List(ctx, table.Query[Employee]{TableScan: true}))
+		return err
+	}, sdkOutageList},
+	{"look-up", true, func(ctx context.Context, x *outage) error {
+		_, err := table.Collect(byName.List(ctx, x.indexed, keys.Raw("Sales"), "Jones"))
+		return err
+	}, sdkOutageList},
+}
+
+func sdkOutageInsert(ctx context.Context, x *outage) error {
+	_, err := x.client.AddEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"000224"}`), nil)
+	return err
+}
+
+func sdkOutageUpsert(ctx context.Context, x *outage) error {
+	_, err := x.client.UpsertEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"000223"}`), nil)
+	return err
+}
+
+func sdkOutageDelete(ctx context.Context, x *outage) error {
+	_, err := x.client.DeleteEntity(ctx, "Sales", jones.RowKey(), nil)
+	return err
+}
+
+func sdkOutageTransaction(ctx context.Context, x *outage) error {
+	_, err := x.client.SubmitTransaction(ctx, []aztables.TransactionAction{{ActionType: aztables.TransactionTypeAdd, Entity: []byte(`{"PartitionKey":"Sales","RowKey":"000224"}`)}}, nil)
+	return err
+}
+
+func sdkOutageTwoTransactions(ctx context.Context, x *outage) error {
+	return errors.Join(sdkOutageTransaction(ctx, x), sdkOutageUpsert(ctx, x))
+}
+
+func sdkOutageList(ctx context.Context, x *outage) error {
+	_, err := x.client.NewListEntitiesPager(nil).NextPage(ctx)
+	return err
+}
+
+func sdkOutageContainer(ctx context.Context, x *outage) error {
+	_, err := x.s.Container("new").Create(ctx, nil)
+	return err
+}
+
+func sdkOutageBlob(ctx context.Context, x *outage) error {
+	_, err := x.s.Container("photos").NewBlockBlobClient("b").Upload(ctx, streaming.NopCloser(strings.NewReader("x")), nil)
+	return err
+}
+
+// TestOutages: a write gets through every outage that ends within its time, of whichever kind, and a read through those that the SDK
+// gets through.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	const noResponse = "no response" // the SDK waits for it without a bound, and a read of the library for its ReadTimeout
+	kinds := []struct {
+		name  string
+		fault storagetest.Fault
+	}{
+		{"connection refused", storagetest.NotSent()},
+		{"request lost", storagetest.LostRequest()},
+		{"408", storagetest.Refuse(408, "RequestTimeout")},
+		{"429", storagetest.Refuse(429, "TooManyRequests")},
+		{"500", storagetest.Refuse(500, "InternalError")},
+		{"500 timed out", storagetest.Refuse(500, "OperationTimedOut")},
+		{"502", storagetest.Refuse(502, "")},
+		{"503", storagetest.Refuse(503, "ServerBusy")},
+		{"504", storagetest.Refuse(504, "")},
+		{noResponse, storagetest.Hang()},
+	}
+	lengths := []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 5 * time.Second, 20 * time.Second}
+	const longestRead = 3 // the last length that the SDK's pauses cover
+
+	through := map[string]int{}
+	var mu sync.Mutex
+	t.Run("kinds", func(t *testing.T) {
+		for k, kind := range kinds {
+			t.Run(kind.name, func(t *testing.T) {
+				t.Parallel()
+				for i, length := range lengths {
+					for j, m := range outageMethods {
+						if testing.Short() && (i%3 != 1 || (j+k)%3 != 0) { // each method, with some kinds, and not with each length
+							continue
+						}
+						for who, call := range map[string]func(context.Context, *outage) error{"kit": m.kit, "sdk": m.sdk} {
+							var err error
+							var took time.Duration
+							synctest.Test(t, func(t *testing.T) {
+								x := newOutage(t)
+								start := time.Now()
+								x.s.SetFaults(storagetest.When(func(storagetest.Request) bool { return time.Since(start) < length }, kind.fault))
+								ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+								defer cancel()
+								err = call(ctx, x)
+								took = time.Since(start)
+							})
+							if err == nil {
+								mu.Lock()
+								through[fmt.Sprint(kind.name, length, who)]++
+								mu.Unlock()
+							} else if who == "kit" && (!m.reads || i <= longestRead && kind.name != noResponse) {
+								t.Errorf("%s, an outage of %v: got %v after %v; want none", m.name, length, err, took)
+							}
+						}
+					}
+				}
+			})
+		}
+	})
+	if testing.Short() {
+		return
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "methods of %d that get through, library / SDK\t%v\n", len(outageMethods), strings.ReplaceAll(strings.Trim(fmt.Sprint(lengths), "[]"), " ", "\t"))
+	for _, kind := range kinds {
+		fmt.Fprint(w, kind.name)
+		for _, length := range lengths {
+			fmt.Fprintf(w, "\t%d / %d", through[fmt.Sprint(kind.name, length, "kit")], through[fmt.Sprint(kind.name, length, "sdk")])
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+	t.Log("\n" + b.String())
+}
+
+// TestOutagesMeanwhile: a write gets through an outage of some seconds that begins after any of its requests.
+func TestOutagesMeanwhile(t *testing.T) {
+	t.Parallel()
+	faults := map[string]storagetest.Fault{"connection refused": storagetest.NotSent(), "500": storagetest.Refuse(500, "InternalError")}
+	if !testing.Short() {
+		faults["request lost"], faults["503"] = storagetest.LostRequest(), storagetest.Refuse(503, "ServerBusy")
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, m := range outageMethods {
+				if m.reads {
+					continue
+				}
+				for after, began := 1, true; began; after++ {
+					synctest.Test(t, func(t *testing.T) {
+						x := newOutage(t)
+						sent, start := 0, time.Time{}
+						var mu sync.Mutex
+						x.s.SetFaults(storagetest.When(func(storagetest.Request) bool {
+							mu.Lock()
+							defer mu.Unlock()
+							if sent++; sent == after+1 {
+								start = time.Now()
+							}
+							return sent > after && time.Since(start) < 3*time.Second
+						}, fault))
+						if err := m.kit(t.Context(), x); err != nil {
+							t.Errorf("%s, an outage after %d requests: got %v after %v and %d requests; want none", m.name, after, err, time.Since(start), sent)
+						}
+						began = !start.IsZero()
+					})
+				}
+			}
+		})
+	}
+}
+
+// TestOutagesAfterLostResponses: a write gets through an outage after the response to any of its requests was lost, at once or after the
+// next request, but for deletes: that of a row that is gone may be another program's.
+func TestOutagesAfterLostResponses(t *testing.T) {
+	t.Parallel()
+	for i, m := range outageMethods {
+		if m.reads || testing.Short() && i%3 != 0 && !strings.Contains(m.name, "load") {
+			continue
+		}
+		for n, began := 2, true; began; n++ {
+			lost, between := n/2, n%2
+			var err error
+			synctest.Test(t, func(t *testing.T) {
+				x := newOutage(t)
+				sent, start := 0, time.Time{}
+				var mu sync.Mutex
+				count := func(storagetest.Request) bool {
+					mu.Lock()
+					defer mu.Unlock()
+					if sent++; sent == lost {
+						start = time.Now()
+					}
+					return sent == lost
+				}
+				down := func(storagetest.Request) bool { return sent > lost+between && time.Since(start) < 20*time.Second }
+				x.s.SetFaults(storagetest.First(storagetest.When(count, storagetest.LostResponse()), storagetest.When(down, storagetest.NotSent())))
+				err = m.kit(t.Context(), x)
+				began = !start.IsZero()
+			})
+			if err != nil && !(strings.Contains(m.name, "Delete") && errors.Is(err, table.ErrUnknownOutcome)) {
+				t.Errorf("%s, an outage %d requests after response %d was lost: got %v; want none", m.name, between, lost, err)
+			}
+		}
+	}
+}
+
+// TestSingleAttempt: with Retry.Attempts of 1, a write is sent once, whatever its outcome.
+func TestSingleAttempt(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []storagetest.Fault{storagetest.NotSent(), storagetest.LostRequest(), storagetest.Refuse(503, "ServerBusy"), storagetest.Refuse(500, "InternalError")} {
+		synctest.Test(t, func(t *testing.T) {
+			s := storagetest.New(nil)
+			fatal(t, openStaff(t, s.Tables()).Ensure(t.Context()))
+			o := &table.Options{}
+			o.Retry.Attempts, o.BlindWrites = 1, true
+			rows, err := table.New(s.Tables(), "staff", table.Schema[table.Row]{}, o)
+			fatal(t, err)
+			sent := 0
+			s.SetFaults(storagetest.When(func(q storagetest.Request) bool {
+				if q.Kind != requests.Get { // which looks at the row
+					sent++
+				}
+				return true
+			}, fault))
+			if _, err = rows.Upsert(t.Context(), &table.Row{Key: jones}, table.ReplaceExisting); err == nil || sent != 1 {
+				t.Errorf("%v: got %v after %d writes; want an error after 1", fault, err, sent)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package whole_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// storedRow is a row of a table without its ETag, times and operation ID.
+type storedRow struct {
+	Key        string
+	Properties []storagetest.Property
+}
+
+// stored returns the rows of the table staff as other programs read them, without operation IDs.
+func stored(s *storagetest.Service) (rows []storedRow) {
+	for _, row := range s.Rows("staff") {
+		r := storedRow{Key: row.PartitionKey + " " + row.RowKey}
+		for _, p := range row.Properties {
+			if p.Name != "_op" {
+				r.Properties = append(r.Properties, p)
+			}
+		}
+		slices.SortFunc(r.Properties, func(a, b storagetest.Property) int { return strings.Compare(a.Name, b.Name) })
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// both are two accounts: a program with aztables uses one, and a program with aztablekit the other.
+type both struct {
+	sdk, kit *storagetest.Service
+	client   *aztables.Client
+	staff    *table.Table[Employee]
+}
+
+// newBoth opens the accounts, and creates their tables.
+func newBoth(t *testing.T) *both {
+	t.Helper()
+	b := &both{sdk: storagetest.New(nil), kit: storagetest.New(nil)}
+	open := func(s *storagetest.Service) string {
+		cs, err := s.Listen()
+		fatal(t, err)
+		t.Cleanup(func() { s.Close() })
+		return cs
+	}
+	var err error
+	b.client, err = sdkConnect(open(b.sdk))
+	fatal(t, err)
+	b.staff, err = kitConnect(open(b.kit))
+	fatal(t, err)
+	for range 2 { // a second time, the table exists
+		fatal(t, errors.Join(sdkCreate(t.Context(), b.client), kitCreate(t.Context(), b.staff)))
+	}
+	return b
+}
+
+// expectSame fails if the two accounts contain different rows, or another number of rows than n.
+func (b *both) expectSame(t *testing.T, after string, n int) {
+	t.Helper()
+	sdk, kit := stored(b.sdk), stored(b.kit)
+	if len(sdk) != n || !reflect.DeepEqual(sdk, kit) {
+		t.Fatalf("after %s: got rows\n%v by aztables and\n%v by aztablekit, want the same %d rows", after, sdk, kit, n)
+	}
+}
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAztablesPairs: the code with aztables and the code with aztablekit on docs/aztables.md store the same rows, and return the
+// same results.
+func TestAztablesPairs(t *testing.T) {
+	t.Parallel()
+	ctx, b := t.Context(), newBoth(t)
+	for _, step := range []struct {
+		name string
+		sdk  func(context.Context, *aztables.Client) error
+		kit  func(context.Context, *table.Table[Employee]) error
+		rows int
+	}{
+		{"insert", sdkInsert, kitInsert, 1},
+		{"update", sdkUpdate, kitUpdate, 1},
+		{"update again", sdkUpdate, kitReplace, 1},
+		{"merge", sdkMerge, kitMerge, 1},
+		{"upsert", sdkUpsert, kitUpsert, 2},
+		{"upsert again", sdkUpsert, kitUpsert, 2},
+	} {
+		fatal(t, errors.Join(step.sdk(ctx, b.client), step.kit(ctx, b.staff)))
+		b.expectSame(t, step.name, step.rows)
+	}
+	name1, salary1, err1 := sdkGet(ctx, b.client)
+	name2, salary2, err2 := kitGet(ctx, b.staff)
+	fatal(t, errors.Join(err1, err2))
+	if name1 != "Jones" || salary1 != 56000 || name1 != name2 || salary1 != salary2 {
+		t.Errorf("get: got %s, %d by aztables and %s, %d by aztablekit, want Jones, 56000", name1, salary1, name2, salary2)
+	}
+	_, err1 = sdkTransaction(ctx, b.client)
+	_, err2 = kitTransaction(ctx, b.staff)
+	fatal(t, errors.Join(err1, err2))
+	b.expectSame(t, "transaction", 3)
+	sdkFailed, err1 := sdkTransaction(ctx, b.client)
+	kitFailed, err2 := kitTransaction(ctx, b.staff)
+	if err1 == nil || !errors.Is(err2, table.ErrExists) || sdkFailed != 1 || kitFailed != 1 {
+		t.Errorf("second transaction: got operation %d, %v by aztables and %d, %v by aztablekit, want 1 and errors", sdkFailed, err1, kitFailed, err2)
+	}
+	b.expectSame(t, "the second transaction", 3)
+
+	names1, err1 := sdkQuery(ctx, b.client)
+	names2, err2 := kitQuery(ctx, b.staff)
+	fatal(t, errors.Join(err1, err2))
+	if want := []string{"Jones", "Smith"}; !slices.Equal(names1, want) || !slices.Equal(names2, want) {
+		t.Errorf("query: got %q by aztables and %q by aztablekit, want %q", names1, names2, want)
+	}
+
+	var pages1, pages2 []string
+	for from := (position{}); ; {
+		names, next, err := sdkPage(ctx, b.client, from)
+		fatal(t, err)
+		pages1 = append(pages1, strings.Join(names, "+"))
+		if from = next; next == (position{}) {
+			break
+		}
+	}
+	for token := ""; ; {
+		names, next, err := kitPage(ctx, b.staff, token)
+		fatal(t, err)
+		pages2 = append(pages2, strings.Join(names, "+"))
+		if token = next; next == "" {
+			break
+		}
+	}
+	if want := []string{"Jones+Li", "Smith"}; !slices.Equal(pages1, want) || !slices.Equal(pages2, want) {
+		t.Errorf("pages: got %q by aztables and %q by aztablekit, want %q", pages1, pages2, want)
+	}
+
+	fatal(t, errors.Join(sdkDelete(ctx, b.client), kitDelete(ctx, b.staff)))
+	b.expectSame(t, "delete", 2)
+	var refused1, refused2 *azcore.ResponseError
+	err1, err2 = sdkDelete(ctx, b.client), kitDelete(ctx, b.staff)
+	if !errors.As(err1, &refused1) || !errors.As(err2, &refused2) || refused1.StatusCode != http.StatusNotFound || refused2.StatusCode != http.StatusNotFound {
+		t.Errorf("second delete: got %v by aztables and %v by aztablekit, want a *azcore.ResponseError of 404 from both", err1, err2)
+	}
+	fatal(t, openTyped(b.kit.Tables()))
+	fatal(t, openTyped(b.sdk.Tables()))
+}

@@ -1,0 +1,481 @@
+package house_test
+
+import (
+	"bufio"
+	"context"
+	"iter"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/archive/blobarchive"
+	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/index/verify"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/largeentity/series"
+	"github.com/aztablekit/aztablekit/logtail"
+	"github.com/aztablekit/aztablekit/logtail/bloblog"
+	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/materialized"
+	"github.com/aztablekit/aztablekit/mixed"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/view"
+)
+
+// argumentsItem is the type of entities of TestArguments.
+type argumentsItem struct {
+	Group, Name string
+	Size        int64
+	Sizes       []int64 `table:",each"`
+	File        largeentity.Blob
+}
+
+// TestArguments calls each exported function, and each exported method that takes arguments, once with zero arguments, and once for
+// each argument and each of its zero forms (nil, a pointer to a zero value) beside valid ones. None panics, and an error has a type
+// or is a variable of the library or of Go. docs/api.txt names what must be called: a new function without a line here fails.
+//
+// The receivers are valid. The packages storagetest are left out: they are for tests, which a
+// panic ends.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	c := newCaller(t)
+	for scanner := bufio.NewScanner(strings.NewReader(read(t, "docs/api.txt"))); scanner.Scan(); {
+		name, _, _ := apiFunction(scanner.Text())
+		c.api[name] = true
+	}
+	for name, f := range c.functions {
+		c.call(name, reflect.ValueOf(f))
+	}
+	for _, receiver := range c.receivers {
+		c.methods(receiver)
+	}
+	for scanner := bufio.NewScanner(strings.NewReader(read(t, "docs/api.txt"))); scanner.Scan(); {
+		name, signature, is := apiFunction(scanner.Text())
+		takes := strings.TrimPrefix(signature, "(ctx context.Context")
+		if is && !strings.HasPrefix(takes, "()") && !strings.HasPrefix(takes, ")") && !strings.HasPrefix(name, "storagetest") && !c.called[name] {
+			t.Errorf("got no call of %s%s, want one: add it to the functions or receivers of newCaller", name, signature)
+		}
+	}
+}
+
+// apiFunction returns the name and the signature of a function or method in a line of docs/api.txt: table.Table.Get for
+// table: func (*Table[T]).Get(…).
+func apiFunction(line string) (name, signature string, is bool) {
+	pkg, f, is := strings.Cut(line, ": func ")
+	if !is {
+		return "", "", false
+	}
+	if receiver, method, is := strings.Cut(f, ")."); is && strings.HasPrefix(f, "(") {
+		receiver, _, _ = strings.Cut(strings.TrimLeft(receiver, "(*"), "[")
+		pkg, f = pkg+"."+receiver, method
+	}
+	at := strings.IndexAny(f, "([")
+	name, signature = pkg+"."+f[:at], f[at:]
+	if strings.HasPrefix(signature, "[") {
+		signature = signature[strings.LastIndex(signature[:strings.Index(signature, "(")], "]")+1:]
+	}
+	return name, signature, true
+}
+
+// caller calls functions with wrong arguments.
+type caller struct {
+	t         *testing.T
+	functions map[string]any // by their names in docs/api.txt
+	receivers []any
+	valid     map[reflect.Type]reflect.Value
+	called    map[string]bool
+	api       map[string]bool // the functions in docs/api.txt
+}
+
+// methods calls the exported methods of a receiver.
+func (c *caller) methods(receiver any) {
+	v := reflect.ValueOf(receiver)
+	named := v.Type()
+	if named.Kind() == reflect.Pointer {
+		named = named.Elem()
+	}
+	typ, _, _ := strings.Cut(named.Name(), "[")
+	pkg := strings.TrimPrefix(named.PkgPath(), module+"/")
+	for i := range v.NumMethod() {
+		if name := pkg + "." + typ + "." + v.Type().Method(i).Name; !c.api[name] {
+			continue // for packages of this module, or an interface of Go
+		}
+		c.call(pkg+"."+typ+"."+v.Type().Method(i).Name, v.Method(i))
+	}
+}
+
+// call calls a function with its wrong arguments.
+func (c *caller) call(name string, f reflect.Value) {
+	c.called[name] = true
+	if f.Type().NumIn() == 0 {
+		return
+	}
+	forms := make([][]reflect.Value, f.Type().NumIn())
+	zero, valid := make([]reflect.Value, len(forms)), make([]reflect.Value, len(forms))
+	for i := range forms {
+		typ := f.Type().In(i)
+		zero[i] = reflect.Zero(typ)
+		valid[i] = zero[i]
+		switch v, known := c.valid[typ]; {
+		case typ == reflect.TypeFor[context.Context]():
+			zero[i], valid[i] = reflect.ValueOf(c.t.Context()), reflect.ValueOf(c.t.Context())
+			continue
+		case known:
+			valid[i] = v
+		}
+		forms[i] = []reflect.Value{zero[i]}
+		switch {
+		case typ.Kind() == reflect.Pointer && strings.HasPrefix(typ.Elem().PkgPath(), module):
+			forms[i] = append(forms[i], reflect.New(typ.Elem()))
+		case typ.Kind() == reflect.Slice:
+			forms[i] = append(forms[i], reflect.MakeSlice(typ, 1, 1))
+			if e := typ.Elem(); e.Kind() == reflect.Pointer {
+				forms[i] = append(forms[i], reflect.Append(reflect.Zero(typ), reflect.New(e.Elem())))
+			}
+			if more := c.valid[typ.Elem()]; f.Type().IsVariadic() && more.IsValid() {
+				valid[i] = reflect.Append(reflect.Zero(typ), more)
+			}
+		}
+		for _, z := range c.zeroValues() {
+			if typ.Kind() == reflect.Interface && z.Type().Implements(typ) {
+				forms[i] = append(forms[i], z)
+			}
+			if typ.Kind() == reflect.Slice && typ.Elem().Kind() == reflect.Interface && z.Type().Implements(typ.Elem()) {
+				forms[i] = append(forms[i], reflect.Append(reflect.Zero(typ), z))
+			}
+		}
+	}
+	c.try(name, f, zero)
+	for i := range forms {
+		for _, form := range forms[i] {
+			arguments := append([]reflect.Value(nil), valid...)
+			arguments[i] = form
+			c.try(name, f, arguments)
+		}
+	}
+}
+
+// zeroValues are values that implement interfaces of parameters, and that no constructor has made.
+func (c *caller) zeroValues() []reflect.Value {
+	return []reflect.Value{
+		reflect.ValueOf(new(table.Table[argumentsItem])), reflect.ValueOf((*table.Table[argumentsItem])(nil)),
+		reflect.ValueOf(new(index.Index[argumentsItem, string])), reflect.ValueOf((*index.Index[argumentsItem, string])(nil)),
+		reflect.ValueOf(new(index.Lists[argumentsItem, string])), reflect.ValueOf(new(index.Summary[argumentsItem, string])), reflect.ValueOf(new(index.Details[argumentsItem])),
+		reflect.ValueOf(new(materialized.View[argumentsItem, argumentsItem])), reflect.ValueOf((*materialized.View[argumentsItem, argumentsItem])(nil)),
+		reflect.ValueOf((*aztables.ServiceClient)(nil)), reflect.ValueOf((*eventual.Outbox)(nil)),
+		reflect.ValueOf((*archive.TableDestination)(nil)), reflect.ValueOf(new(archive.TableDestination)),
+		reflect.ValueOf(keys.Layout1[string]{}), reflect.ValueOf(table.Field[argumentsItem, string]{}),
+	}
+}
+
+// try calls a function once.
+func (c *caller) try(name string, f reflect.Value, arguments []reflect.Value) {
+	shown := make([]string, len(arguments))
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second) // for those that wait, such as Follow
+	defer cancel()
+	for i, a := range arguments {
+		if a.Type().Implements(reflect.TypeFor[context.Context]()) {
+			arguments[i] = reflect.ValueOf(ctx)
+		}
+		shown[i] = a.Type().String()
+		if a.IsZero() {
+			shown[i] = "zero " + shown[i]
+		} else if a.Kind() == reflect.Pointer && a.Elem().IsZero() {
+			shown[i] = "pointer to zero " + shown[i]
+		}
+	}
+	began := time.Now()
+	defer func() {
+		if d := time.Since(began); d > 2*time.Second {
+			c.t.Errorf("%s(%s): got %v, want an end with the context", name, strings.Join(shown, ", "), d)
+		}
+		if p := recover(); p != nil && !(name == "commit.Of" || name == "commit.Completing" || name == "requests.Counter.Do") { // whose documentation says so, and what the SDK calls
+			c.t.Errorf("%s(%s): got panic %v, want none\n%s", name, strings.Join(shown, ", "), p, ownLines(debug.Stack()))
+		}
+	}()
+	var results []reflect.Value
+	if f.Type().IsVariadic() {
+		results = f.CallSlice(arguments)
+	} else {
+		results = f.Call(arguments)
+	}
+	if strings.Contains(name, ".Unmarshal") { // as Go's functions for decoding
+		return
+	}
+	if name == "eventual.Poison" || name == "eventual.RetryAfter" { // whose result is the caller's error
+		return
+	}
+	for _, r := range results {
+		c.result(name, shown, r)
+	}
+}
+
+// result checks an error, also one that a sequence yields.
+func (c *caller) result(name string, shown []string, r reflect.Value) {
+	if r.Type().CanSeq2() && r.Kind() == reflect.Func {
+		if r.IsNil() {
+			c.t.Errorf("%s(%s): got a nil sequence, want one that yields an error", name, strings.Join(shown, ", "))
+			return
+		}
+		n := 0
+		for _, err := range r.Seq2() {
+			c.result(name, shown, err)
+			if n++; n == 3 {
+				break
+			}
+		}
+		return
+	}
+	if err, is := r.Interface().(error); is && r.Type().Kind() == reflect.Interface && !isTyped(err) {
+		c.t.Errorf("%s(%s): got error %v of %T, want an error of a type or variable of the library", name, strings.Join(shown, ", "), err, err)
+	} else if is {
+		c.text(name, shown, err.Error())
+	}
+}
+
+// text checks that an error says each thing once, and that it calls no argument a property.
+func (c *caller) text(name string, shown []string, text string) {
+	for line := range strings.Lines(text) {
+		words, seen := strings.Fields(line), map[string]bool{}
+		for i := range max(0, len(words)-2) {
+			three := strings.Join(words[i:i+3], " ")
+			if seen[three] {
+				c.t.Errorf("%s(%s): got error %q, want one that says %q once", name, strings.Join(shown, ", "), line, three)
+			}
+			seen[three] = true
+		}
+		_, of, is := strings.Cut(": "+line, ": property ")
+		of, _, _ = strings.Cut(of, " ")
+		if is && name != "table.Row.Set" && !slices.Contains([]string{"Group", "Name", "Size", "Sizes", "File"}, strings.TrimSuffix(of, ":")) {
+			c.t.Errorf("%s(%s): got error %q, want %s named as an argument", name, strings.Join(shown, ", "), line, of)
+		}
+	}
+}
+
+// isTyped reports whether an error contains one that callers can tell from others.
+func isTyped(err error) bool {
+	if err == context.Canceled || err == context.DeadlineExceeded {
+		return true
+	}
+	typ := reflect.TypeOf(err)
+	if typ.Kind() == reflect.Pointer && typ.Elem().Name() != "OpError" && typ.Elem().Name() != "BatchError" && strings.ToUpper(typ.Elem().Name()[:1]) == typ.Elem().Name()[:1] {
+		return true
+	}
+	for _, known := range []error{table.ErrNotFound, table.ErrExists, table.ErrChanged, table.ErrTableNotFound, table.ErrTableScan, table.ErrNoETag, table.ErrKeyChanged, table.ErrPartial, table.ErrOtherPartition, table.ErrDuplicateRow, table.ErrForeignRow, table.ErrGivenUp, largeentity.ErrNoValue, bloblog.ErrClosed, archive.ErrUnderway, archive.ErrCannotList, archive.ErrRestored, account.ErrNoEndpoint, account.ErrNoKey, eventual.ErrNotRunning, eventual.ErrQueueNotFound} {
+		if err == known {
+			return true
+		}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return e.Unwrap() != nil && isTyped(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			if isTyped(err) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ownLines returns the places of a stack in this module's packages.
+func ownLines(stack []byte) string {
+	var lines []string
+	for line := range strings.Lines(string(stack)) {
+		if strings.HasPrefix(line, "\t") && strings.Contains(line, ".go:") && !strings.Contains(line, "arguments_test") && !strings.Contains(line, "/src/r") && len(lines) < 4 {
+			lines = append(lines, strings.TrimRight(line, "\n"))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// newCaller makes the functions, the receivers and the valid arguments.
+func newCaller(t *testing.T) *caller {
+	type (
+		item = argumentsItem
+		enum string
+		some struct{ Size int64 }
+	)
+	ctx := t.Context()
+	s := storagetest.New(nil)
+	c := &caller{t: t, valid: map[reflect.Type]reflect.Value{}, called: map[string]bool{}, api: map[string]bool{}}
+	no := func(err error) {
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
+	}
+	put := func(values ...any) {
+		for _, v := range values {
+			c.valid[reflect.TypeOf(v)] = reflect.ValueOf(v)
+		}
+	}
+	text := keys.Tuple1(keys.Text())
+	schema := table.Schema[item]{
+		Partition: keys.Bind1(text, func(v *item) *string { return &v.Group }),
+		Row:       keys.Bind1(text.Named("item"), func(v *item) *string { return &v.Name }),
+	}
+	retry := table.Common{Retry: table.Retry{Attempts: 1}, WriteTimeout: time.Second}
+	plain, err := table.New(s.Tables(), "items", schema, &table.Options{Common: retry})
+	no(err)
+	no(plain.Ensure(ctx))
+	outbox, err := eventual.NewOutbox(s.Queue("work"), nil)
+	no(err)
+	no(outbox.Ensure(ctx))
+	nameOf := func(v *item) (string, bool) { return v.Name, true }
+	byName := index.New("names", text, nameOf, nil)
+	lists := index.NewLists("lists", text, nameOf, nil)
+	sums := index.NewSummary("sums", text, nameOf, nil)
+	size := table.FieldOf(func(v *item) *int64 { return &v.Size })
+	name := table.FieldOf(func(v *item) *string { return &v.Group })
+	details := index.NewDetails("details", "Of", func(v *item) (keys.Enc, bool) { return keys.Enc{}, false }, table.AnyField[item](size))
+	items, err := index.Attach(plain, byName, lists, sums)
+	no(err)
+	items, err = maintain.WithOutbox(items, outbox)
+	no(err)
+	key := plain.Key(item{Group: "g", Name: "a"})
+	store, err := largeentity.NewStore(s.Container("blobs"), "items", nil)
+	no(err)
+	no(store.Ensure(ctx))
+	stored, err := items.Insert(ctx, &item{Group: "g", Name: "a"})
+	no(err)
+	row, err := items.GetRow(ctx, key)
+	no(err)
+	targets, err := table.New(s.Tables(), "targets", schema, nil)
+	no(err)
+	no(targets.Ensure(ctx))
+	views := materialized.New("views", targets, func(v *item, _ keys.Key) (item, bool) { return *v, true }, nil)
+	destination, err := archive.ToTable(s.Tables(), "archived", nil)
+	no(err)
+	no(destination.Ensure(ctx))
+	blobs, err := blobarchive.New(s.Container("archive"), nil)
+	no(err)
+	no(blobs.Ensure(ctx))
+	mover, err := archive.New("archive", items, archive.Destination(destination), outbox)
+	no(err)
+	poison, err := eventual.NewPoisonQueue(s.Queue("poison"), nil)
+	no(err)
+	_, err = s.Queue("poison").Create(ctx, nil)
+	no(err)
+	records := commit.Of(items)
+	slots := series.Hours(time.UTC)
+	numbers, err := series.New[int64](s.Tables(), "numbers", slots, nil)
+	no(err)
+	no(numbers.Ensure(ctx))
+	log, err := logtail.New[item](s.Tables(), "logs", nil)
+	no(err)
+	no(log.Ensure(ctx))
+	periods, err := logtail.NewPeriods(s.Tables(), "periods", &logtail.PeriodOptions{})
+	no(err)
+	blobLog, err := bloblog.New[item](s.Container("lines"), nil)
+	no(err)
+	no(blobLog.Ensure(ctx))
+	lines, err := blobLog.Writer("source")
+	no(err)
+	reader, err := mixed.New(plain)
+	no(err)
+	projection, err := view.Of[some](plain)
+	no(err)
+	acc, err := account.FromTransport(s, nil)
+	no(err)
+	operations := iter.Seq2[table.Op, error](func(func(table.Op, error) bool) {})
+	put(plain, items, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, records, slots, numbers, log, periods, store, text, key, key.Row(), schema, size, ctx,
+		"group", &table.Options{}, table.Query[item]{Partition: text.Of("g")}, nameOf, operations, items.PinOp(stored), items.Engine(), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
+	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
+	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
+	c.valid[reflect.TypeFor[index.Definition[item]]()] = reflect.ValueOf(byName)
+	c.valid[reflect.TypeFor[materialized.Definition[item]]()] = reflect.ValueOf(views)
+	c.valid[reflect.TypeFor[commit.Table]()] = reflect.ValueOf(items)
+	c.valid[reflect.TypeFor[commit.Outbox]()] = reflect.ValueOf(outbox)
+	c.valid[reflect.TypeFor[archive.Destination]()] = reflect.ValueOf(destination)
+	c.valid[reflect.TypeFor[table.AnyField[item]]()] = reflect.ValueOf(size)
+	c.valid[reflect.TypeFor[eventual.Queue]()] = reflect.ValueOf(s.Queue("work"))
+	c.valid[reflect.TypeFor[mixed.Table]()] = reflect.ValueOf(plain)
+	c.valid[reflect.TypeFor[func(*item) error]()] = reflect.ValueOf(func(*item) error { return nil })
+	c.valid[reflect.TypeFor[func(*item) (string, bool)]()] = reflect.ValueOf(nameOf)
+
+	c.functions = map[string]any{
+		"account.FromConnectionString": account.FromConnectionString, "account.FromCredential": account.FromCredential,
+		"account.FromSAS": account.FromSAS, "account.FromTransport": account.FromTransport,
+		"archive/blobarchive.New": blobarchive.New, "archive.New": archive.New[item], "archive.ToTable": archive.ToTable,
+		"bulk.Delete": bulk.Delete[item], "bulk.Run": bulk.Run,
+		"commit.Completing": commit.Completing[item], "commit.Of": commit.Of, "commit.SweepAll": commit.SweepAll[item],
+		"eventual.NewHandler": eventual.NewHandler[item], "eventual.NewOutbox": eventual.NewOutbox, "eventual.NewPoisonQueue": eventual.NewPoisonQueue,
+		"eventual.NewWorker": eventual.NewWorker, "eventual.OnChange": eventual.OnChange[item, item], "eventual.Poison": eventual.Poison,
+		"eventual.RetryAfter": eventual.RetryAfter, "eventual.Transactions": eventual.Transactions,
+		"index/verify.Run": verify.Run[item], "index.Attach": index.Attach[item], "index.Ensure": index.Ensure[item], "index.Handler": index.Handler[item],
+		"index.NewDetails": index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
+		"index.NewSummary": index.NewSummary[item, string], "index.New": index.New[item, string],
+		"keys.At": keys.At, "keys.Bind1": keys.Bind1[item, string], "keys.Bind2": keys.Bind2[item, string, string], "keys.Bind3": keys.Bind3[item, string, string, string],
+		"keys.BindFunc": keys.BindFunc[item], "keys.BindRaw": keys.BindRaw[item, string], "keys.Compare": keys.Compare, "keys.Const": keys.Const[item],
+		"keys.Desc": keys.Desc[string], "keys.Digits": keys.Digits[int], "keys.Enum": keys.Enum[enum], "keys.Family": keys.Family, "keys.Fold": keys.Fold[string],
+		"keys.FromInvertedTicks": keys.FromInvertedTicks, "keys.FromTicks": keys.FromTicks, "keys.Int": keys.Int[int], "keys.InvertedTicks": keys.InvertedTicks,
+		"keys.Map": keys.Map[string, string], "keys.NamedAs": keys.NamedAs[string], "keys.Point": keys.Point, "keys.Raw": keys.Raw, "keys.RawBetween": keys.RawBetween,
+		"keys.Spread": keys.Spread[string], "keys.Stored": keys.Stored, "keys.StoredBetween": keys.StoredBetween, "keys.Struct2": keys.Struct2[item, string, string],
+		"keys.Struct3": keys.Struct3[item, string, string, string], "keys.Ticks": keys.Ticks, "keys.Tuple1": keys.Tuple1[string], "keys.Tuple2": keys.Tuple2[string, string],
+		"keys.Tuple3": keys.Tuple3[string, string, string], "keys.Uint": keys.Uint,
+		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Parts": series.Parts,
+		"largeentity.Attach": largeentity.Attach[item], "largeentity.NewStore": largeentity.NewStore, "largeentity.Open": largeentity.Open[item], "largeentity.Sweep": largeentity.Sweep[item],
+		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
+		"logtail.NewPeriods": logtail.NewPeriods, "logtail.New": logtail.New[item],
+		"maintain.WithOutbox": maintain.WithOutbox[item], "maintain.With": maintain.With[item],
+		"materialized.Attach": materialized.Attach[item], "materialized.Handler": materialized.Handler[item], "materialized.New": materialized.New[item, item], "materialized.Verify": materialized.Verify[item],
+		"mixed.New": mixed.New, "requests.KindOf": requests.KindOf,
+		"table.And": table.And[item], "table.ClientOptions": table.ClientOptions, "table.Collect": table.Collect[item], "table.ElementOf": table.ElementOf[item, int64],
+		"table.FieldOf": table.FieldOf[item, int64], "table.GetIn": table.GetIn[item], "table.InPartition": table.InPartition, "table.ListIn": table.ListIn[item],
+		"table.NewCursor": table.NewCursor, "table.New": table.New[item], "table.Not": table.Not[item], "table.Or": table.Or[item], "table.PropertyOf": table.PropertyOf[string],
+		"table.Stored": table.Stored[item], "table.Transact": table.Transact, "view.Of": view.Of[some, item],
+		// Methods of the interface that fields implement, and of values that exist only inside a call.
+		"table.GetIn in a transaction": func(v *item) (err error) {
+			_, err = table.InPartition(ctx, text.Of("g"), func(tx *table.Tx) error {
+				c.methods(tx)
+				c.valid[reflect.TypeOf(tx)] = reflect.ValueOf(tx)
+				defer delete(c.valid, reflect.TypeOf(tx))
+				c.call("table.GetIn", reflect.ValueOf(table.GetIn[item]))
+				c.call("table.ListIn", reflect.ValueOf(table.ListIn[item]))
+				return nil
+			})
+			return err
+		},
+		"maintain.Plan in a write": func(v *item) error {
+			watched, err := maintain.With(plain, maintain.Maintainer[item](planCaller{c}))
+			if err == nil {
+				_, err = watched.Upsert(ctx, &item{Group: "g", Name: "watched"}, table.ReplaceExisting)
+			}
+			return err
+		},
+	}
+	b3, l2, l3 := keys.Bind1(text, func(v *item) *string { return &v.Group }), keys.Tuple2(keys.Text(), keys.Text()), keys.Tuple3(keys.Text(), keys.Text(), keys.Text())
+	c.receivers = []any{
+		acc, account.Grant{}, mover, destination, blobs, records, outbox, poison, byName, lists, sums, b3, keys.Bind[item]{}, text, l2, l3, keys.NamedAs(keys.Layout[string](text), "x"),
+		keys.Layout1[string]{}, keys.Layout2[string, string]{}, keys.Layout3[string, string, string]{}, keys.Compound[string]{}, keys.Range{}, keys.Enc{}, new(keys.Key),
+		store, new(largeentity.Blob), numbers, slots, series.Slots{}, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
+		stored, new(table.Entity[item]), row, new(table.Row), plain, items, size, name, table.Field[item, int64]{}, projection,
+	}
+	return c
+}
+
+// planCaller is a maintainer that calls the methods of what it gets.
+type planCaller struct{ c *caller }
+
+func (planCaller) Name() string { return "plans" }
+func (planCaller) MaxRows() int { return 5 }
+func (m planCaller) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[argumentsItem]) error {
+	m.c.methods(p)
+	m.c.methods(c)
+	return nil
+}

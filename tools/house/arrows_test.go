@@ -1,0 +1,296 @@
+package house_test
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/storagetest"
+)
+
+const module = "github.com/aztablekit/aztablekit"
+
+// arrows are the packages of the project that each package may import. Each package must have an entry. Packages on top of table
+// use the engine of a table by methods of package table that only this module can use; see table/table.go.
+var arrows = map[string][]string{
+	"":                         {},
+	"keys":                     {"internal/reserved", "internal/suffix"},
+	"requests":                 {},
+	"internal/reserved":        {},
+	"internal/suffix":          {},
+	"internal/pace":            {},
+	"internal/edm":             {"internal/reserved"},
+	"internal/wire":            {},
+	"internal/azurite":         {},
+	"internal/blobs":           {"internal/engine", "internal/wire"},
+	"internal/testkit":         {"storagetest", "storagetest/crashtest"},
+	"internal/azurite/install": {"internal/azurite"},
+	"internal/engine":          {"keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire"},
+	"table":                    {"keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
+	"bulk":                     {"internal/engine", "keys", "table"},
+	"commit":                   {"internal/engine", "keys", "table"},
+	"maintain":                 {"commit", "internal/engine", "internal/wire", "keys", "table"},
+	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
+	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "table"},
+	"view":                     {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
+	"index":                    {"eventual", "keys", "maintain", "table", "index/internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
+	"index/internal/derived":   {"keys", "maintain", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
+	"internal/stored":          {"internal/edm", "internal/engine", "table"},
+	"index/verify":             {"bulk", "commit", "keys", "maintain", "table", "index", "index/internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved"},
+	"eventual":                 {"commit", "keys", "maintain", "table", "internal/engine", "internal/wire"},
+	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/stored", "internal/wire"},
+	"internal/reconcile":       {"commit", "eventual", "internal/engine", "internal/reserved", "keys", "maintain", "table"},
+	"materialized":             {"commit", "internal/edm", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved", "internal/stored", "keys", "maintain", "eventual", "table"},
+	"archive/blobarchive":      {"archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
+	"logtail":                  {"bulk", "internal/pace", "internal/reserved", "keys", "table"},
+	"logtail/bloblog":          {"internal/blobs", "internal/engine", "internal/wire", "table"},
+	"largeentity/series":       {"bulk", "keys", "table"},
+	"largeentity":              {"bulk", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "maintain", "table"},
+	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
+	"storagetest/crashtest":    {"requests", "storagetest"},
+
+	"storagetest/conformance": {"tools/conformance", "storagetest"},
+
+	"storagetest/internal/protocol": {"requests"},
+	"storagetest/internal/access":   {"storagetest/internal/protocol"},
+	"storagetest/internal/settings": {"storagetest/internal/protocol"},
+	"storagetest/internal/odata":    {"storagetest/internal/protocol"},
+	"storagetest/internal/tables":   {"requests", "storagetest/internal/access", "storagetest/internal/odata", "storagetest/internal/protocol", "storagetest/internal/settings"},
+	"storagetest/internal/blobs":    {"requests", "storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings", "storagetest/internal/xmlform"},
+	"storagetest/internal/queues":   {"requests", "storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings", "storagetest/internal/xmlform"},
+	"storagetest/internal/xmlform":  {"storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings"},
+
+	"integration": {}, "integration/peers": {}, "integration/whole": {},
+	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
+	"patterns/quickstart": {"account", "index", "keys", "table"},
+	"patterns/hr":         {"account", "eventual", "index", "keys", "largeentity", "logtail", "maintain", "storagetest", "table"},
+	"patterns":            {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
+}
+
+// programs are the folders of public programs and tests.
+var programs = []string{"integration", "integration/peers", "integration/whole", "patterns", "patterns/hr", "patterns/quickstart", "storagetest/conformance"}
+
+// isPublic reports whether programs import the package of a folder.
+func isPublic(name string) bool {
+	return name != "" && !strings.Contains(name, "internal") && !isTool(name) && !slices.Contains(programs, name)
+}
+
+// isTool reports whether the package of a folder only measures and checks. Such a package may import every other one.
+func isTool(name string) bool { return strings.HasPrefix(name, "tools/") }
+
+// TestReservedNames: only package reserved contains the names of system properties and the prefixes of the library's rows as
+// literals.
+func TestReservedNames(t *testing.T) {
+	t.Parallel()
+	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob, reserved.View}, reserved.Properties...)
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series", "mixed", "view"} {
+		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				lit, is := n.(*ast.BasicLit)
+				if !is || lit.Kind != token.STRING {
+					return true
+				}
+				if text, err := strconv.Unquote(lit.Value); err == nil && slices.Contains(names, text) {
+					t.Errorf("%s: got literal %q, want the constant of package reserved", name, text)
+				}
+				return true
+			})
+		}
+	}
+}
+
+// TestArrows: a package imports only packages below it, and the project depends on no modules except the Azure SDK and
+// golang.org/x.
+func TestArrows(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		allowed, ok := arrows[name]
+		if !ok {
+			t.Errorf("package %q has no entry in arrows", name)
+		}
+		for _, i := range p.Imports {
+			first, _, _ := strings.Cut(i, "/")
+			switch {
+			case strings.HasPrefix(i, module+"/"):
+				if !isTool(name) && !slices.Contains(allowed, strings.TrimPrefix(i, module+"/")) {
+					t.Errorf("package %s imports %s; arrows allows %v", name, i, allowed)
+				}
+			case strings.Contains(first, ".") && !strings.HasPrefix(i, "github.com/Azure/azure-sdk-for-go/sdk/") && !strings.HasPrefix(i, "golang.org/x/"):
+				t.Errorf("package %s imports %s; want the Azure SDK and golang.org/x only", name, i)
+			}
+		}
+	}
+	if seen != len(arrows) {
+		t.Errorf("got %d packages, want the %d of arrows", seen, len(arrows))
+	}
+}
+
+// TestReadme: the README contains the program quickstart and what it prints, also when it runs a second time. It names each recipe and
+// each package, and .ci/run contains its test command.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	readme := read(t, "README.md")
+	blocks := regexp.MustCompile("(?s)```(\\w+)\n(.*?)```").FindAllStringSubmatch(readme, -1)
+	if len(blocks) < 2 || blocks[0][1] != "go" || blocks[1][1] != "text" {
+		t.Fatalf("README.md: got blocks %q, want the program and its output", blocks)
+	}
+	source := read(t, "patterns/quickstart/main.go")
+	if _, program, _ := strings.Cut(source, "program of the README"); !strings.HasSuffix(program, blocks[0][2]) || !strings.HasPrefix(blocks[0][2], "package main\n") {
+		t.Errorf("README.md: got program\n%s\nwant that of patterns/quickstart/main.go", blocks[0][2])
+	}
+	connection, err := storagetest.New(nil).Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		cmd := exec.Command("go", "run", "./patterns/quickstart")
+		cmd.Env = append(os.Environ(), "AZURE_STORAGE_CONNECTION_STRING="+connection)
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != blocks[1][2] {
+			t.Errorf("quickstart: got error %v and output\n%s\nwant as in README.md\n%s", err, out, blocks[1][2])
+		}
+	}
+	for _, recipe := range glob(t, "patterns/recipe_*.go") {
+		if !strings.HasSuffix(recipe, "_test.go") && !strings.Contains(readme, "("+recipe+")") {
+			t.Errorf("README.md: got no link to %s", recipe)
+		}
+	}
+	for name := range arrows {
+		if isPublic(name) && !strings.Contains(readme, "\n| `"+name+"` |") {
+			t.Errorf("README.md: got no line for package %s", name)
+		}
+	}
+	root := read(t, "doc.go")
+	for name := range arrows {
+		if isPublic(name) && !strings.Contains(root, "\n//   - "+name+": ") {
+			t.Errorf("doc.go: got no line for package %s", name)
+		}
+	}
+	ci := read(t, ".ci/run")
+	for _, command := range []string{"go run ./patterns", "go test ./...", "go test -short ./..."} {
+		if !strings.Contains(readme, command) {
+			t.Errorf("README.md: got no command %q", command)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^go test \./\.\.\.$`).MatchString(ci) {
+		t.Error(".ci/run: got no line \"go test ./...\", want the README's test command")
+	}
+}
+
+// TestCompose: docker-compose.yml starts the same emulator as the tests, and publishes its ports on loopback only.
+func TestCompose(t *testing.T) {
+	t.Parallel()
+	compose := read(t, "docker-compose.yml")
+	list := func(key string) []string {
+		m := regexp.MustCompile(`(?m)^    ` + key + `:\n((?:      - .*\n)+)`).FindStringSubmatch(compose)
+		if m == nil {
+			t.Fatalf("docker-compose.yml: got no list %q", key)
+		}
+		var items []string
+		for line := range strings.Lines(m[1]) {
+			items = append(items, strings.Trim(strings.TrimPrefix(strings.TrimSpace(line), "- "), `"`))
+		}
+		return items
+	}
+	if !strings.Contains(compose, "\n    image: "+azurite.Image+"\n") {
+		t.Errorf("docker-compose.yml: got no image %s", azurite.Image)
+	}
+	if !strings.Contains(read(t, "internal/azurite/npm/package.json"), `"azurite": "`+azurite.Image[strings.LastIndex(azurite.Image, ":")+1:]+`"`) {
+		t.Errorf("package.json: got another version of azurite, want that of the image %s", azurite.Image)
+	}
+	command := list("command")
+	for _, flag := range azurite.Flags {
+		if !slices.Contains(command, flag) {
+			t.Errorf("command: got %q, want also %s", command, flag)
+		}
+	}
+	ports := list("ports")
+	for service, port := range map[string]string{"blob": "10000", "queue": "10001", "table": "10002"} {
+		joined := strings.Join(command, " ")
+		if !strings.Contains(joined, "--"+service+"Host 0.0.0.0 --"+service+"Port "+port) {
+			t.Errorf("command: got %s, want host 0.0.0.0 and port %s for service %s", joined, port, service)
+		}
+		if !slices.Contains(ports, "127.0.0.1:"+port+":"+port) {
+			t.Errorf("ports: got %q, want port %s of service %s on 127.0.0.1", ports, port, service)
+		}
+	}
+	if len(ports) != 3 {
+		t.Errorf("ports: got %q, want 3", ports)
+	}
+	if !strings.Contains(compose, "healthcheck:") {
+		t.Error("docker-compose.yml: got no healthcheck")
+	}
+}
+
+// TestLockFile: package-lock.json names no hosts, and has the pinned versions of package.json.
+func TestLockFile(t *testing.T) {
+	t.Parallel()
+	var lock struct {
+		Packages map[string]struct {
+			Resolved     string
+			Dependencies map[string]string
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, "internal/azurite/npm/package-lock.json")), &lock); err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct{ Dependencies map[string]string }
+	if err := json.Unmarshal([]byte(read(t, "internal/azurite/npm/package.json")), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range lock.Packages {
+		if p.Resolved != "" {
+			t.Errorf("package-lock.json: package %s: got address %s, want none", name, p.Resolved)
+		}
+	}
+	for name, version := range manifest.Dependencies {
+		if got := lock.Packages[""].Dependencies[name]; got != version || strings.ContainsAny(version, "^~*") {
+			t.Errorf("%s: got version %q in package-lock.json and %q in package.json, want the same exact version", name, got, version)
+		}
+	}
+}
+
+// read returns the text of a file.
+func read(t testing.TB, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,249 @@
+package house_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// tourLimit is the largest number of words in a package's tour, without its code and its terms: what a new user reads in three
+// minutes.
+const tourLimit = 400
+
+// TestTours: each public package has a short tour, the pages that tours, the README and the root's documentation name exist, and each
+// page is named.
+func TestTours(t *testing.T) {
+	t.Parallel()
+	code, page := regexp.MustCompile(`(?m)^//\t.*$`), regexp.MustCompile(`docs/[a-z]+\.md`)
+	texts := map[string]string{"README.md": read(t, "README.md"), "doc.go": read(t, "doc.go")}
+	for name := range arrows {
+		if name == "" || strings.Contains(name, "internal/") || isTool(name) || name == "integration" || strings.HasPrefix(name, "patterns") {
+			continue
+		}
+		file := name + "/doc.go"
+		texts[file], _, _ = strings.Cut(read(t, file), "\npackage ")
+		tour, _, _ := strings.Cut(texts[file], "\n// # Terms\n")
+		words := strings.Fields(strings.ReplaceAll("\n"+code.ReplaceAllString(tour, ""), "\n//", "\n"))
+		if len(words) > tourLimit {
+			t.Errorf("%s: got %d words, want at most %d", file, len(words), tourLimit)
+		}
+	}
+	named := map[string]bool{}
+	for file, text := range texts {
+		for _, p := range page.FindAllString(text, -1) {
+			named[p] = true
+			if _, err := os.Stat(p); err != nil {
+				t.Errorf("%s names %s: %v", file, p, err)
+			}
+		}
+	}
+	for _, p := range glob(t, "docs/*.md") {
+		if !named[p] {
+			t.Errorf("neither the README nor a doc.go names %s", p)
+		}
+	}
+}
+
+// goneWords are words that readers stumbled over, with the words to use in their place.
+var goneWords = []struct{ word, use string }{
+	{`rivals?`, "concurrent writer: writes are no contest"},
+	{`(was|were) faster`, "a concurrent writer, a conflict"},
+	{`whoever|nobody|somebody( else)?('s)?`, "a noun: the process, the caller, a concurrent writer, foreign"},
+	{`by chance`, "random"},
+	{`put right`, "repaired"},
+	{`(given|gives?|goes|go) back`, "returned to the queue"},
+	{`past the ETag`, "unconditional"},
+	{`(lacks|lists|finds|counts) nobody`, "say what the result is"},
+	{`carried out|carr(y|ies) (it )?out`, "executed, or applied"},
+	{`repl(y|ies|ied)`, "response"},
+	{`what is (promised|not)`, "guarantees, not guaranteed: no clause as a subject"},
+	{`intents?`, "commit record"},
+	{`hints?|announcements?|announced?`, "notification, notify"},
+	{`settl(e|es|ed|ing)`, "complete an effect, finish"},
+	{`(remember|forget)(s|ed|ting)?|forgotten`, "maintainer state, to store: rows have no memory"},
+	{`(old|new|former|first|second|same) li(fe|ves)`, "incarnation"},
+	{`rounds|(each|every|one|this|first|next|last) round`, "attempt"},
+	{`tries`, "attempts, repeats"},
+	{`witness(es)?`, "read-back"},
+	{`guarded`, "read before blind write"},
+	{`suspects?|judged?|judges|trials?|verdicts?|newcomers?|leavers?|crowds?|evict(s|ed)?`, "candidate, confirm, finding, outcome, addition, removal: no court, no crowd"},
+	{`dies|died|dead`, "crashed, or gone: say of what"},
+	{`tells (whether|that)`, "reports whether"},
+	{`anew`, "again"},
+	{`dearer|dearest`, "more expensive, most expensive"},
+}
+
+// Packages whose text TestGoneWords checks. Add a package when its text has been rewritten, and never remove one.
+var (
+	// cleanDocs are the packages whose comments on exported names and whose error texts are checked.
+	cleanDocs = []string{}
+	// cleanComments are the packages all of whose comments are checked, and their error texts.
+	cleanComments = []string{"", "account", "archive", "archive/blobarchive", "bulk", "commit", "eventual", "index", "index/internal/derived", "index/verify", "integration", "integration/peers", "internal/azurite", "internal/azurite/install", "tools/bench", "internal/blobs", "internal/edm", "internal/engine", "tools/model", "tools/mutants", "internal/reconcile", "internal/reserved", "internal/testkit", "internal/wire", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "patterns", "patterns/hr", "requests", "storagetest", "storagetest/crashtest", "storagetest/internal/odata", "storagetest/internal/protocol", "storagetest/internal/blobs", "storagetest/internal/queues", "storagetest/internal/tables", "storagetest/internal/xmlform", "table", "view"}
+)
+
+// TestGoneWords: the README, docs, the tours, the recipes and the text of packages do not contain the gone words.
+func TestGoneWords(t *testing.T) {
+	t.Parallel()
+	words := make([]*regexp.Regexp, len(goneWords))
+	for i, gone := range goneWords {
+		words[i] = regexp.MustCompile(`(?i)\b(` + gone.word + `)\b`)
+	}
+	commentSigns := regexp.MustCompile(`(?m)^\s*//`)
+	check := func(where, text string) {
+		text = strings.Join(strings.Fields(commentSigns.ReplaceAllString(text, "")), " ") // a gone word may be on two lines
+		for i, word := range words {
+			for _, at := range word.FindAllStringIndex(text, -1) {
+				found := text[at[0]:at[1]]
+				near := strings.ToValidUTF8(text[max(0, at[0]-40):min(len(text), at[1]+40)], "")
+				t.Errorf("%s says %q in %q; use: %s", where, found, near, goneWords[i].use)
+			}
+		}
+	}
+	for _, file := range append(glob(t, "docs/*.md"), "README.md", "CHANGELOG.md") {
+		check(file, read(t, file))
+	}
+	for name := range arrows {
+		file := filepath.Join(name, "doc.go")
+		if _, err := os.Stat(file); err == nil {
+			check(file, read(t, file))
+		}
+	}
+	for name := range arrows {
+		all := slices.Contains(cleanComments, name)
+		if !all && !slices.Contains(cleanDocs, name) {
+			continue
+		}
+		for _, file := range glob(t, filepath.Join(name, "*.go")) {
+			if strings.HasSuffix(file, "_test.go") && name != "tools/mutants" { // its tests contain the names of the planted bugs
+				continue
+			}
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, file, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts := append(exportedComments(f), errorTexts(f)...)
+			if all {
+				texts = append(errorTexts(f), allComments(f)...)
+			}
+			if name == "patterns" {
+				texts = append(texts, literals(f)...) // titles, problems and steps
+			}
+			for _, text := range texts {
+				check(fset.Position(text.pos).String(), text.text)
+			}
+		}
+	}
+}
+
+// text is a part of a file that people read.
+type text struct {
+	pos  token.Pos
+	text string
+}
+
+// exportedComments returns the comments on the package, on its exported names, and on the exported methods and fields of its types.
+func exportedComments(f *ast.File) (texts []text) {
+	add := func(groups ...*ast.CommentGroup) {
+		for _, g := range groups {
+			if g != nil {
+				texts = append(texts, text{g.Pos(), g.Text()})
+			}
+		}
+	}
+	exported := func(names []*ast.Ident) bool {
+		return len(names) == 0 || slices.ContainsFunc(names, (*ast.Ident).IsExported)
+	}
+	add(f.Doc)
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Name.IsExported() {
+				add(d.Doc)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					if exported(spec.Names) {
+						add(d.Doc, spec.Doc, spec.Comment)
+					}
+				case *ast.TypeSpec:
+					if !spec.Name.IsExported() {
+						continue
+					}
+					add(d.Doc, spec.Doc, spec.Comment)
+					ast.Inspect(spec.Type, func(n ast.Node) bool {
+						if field, is := n.(*ast.Field); is && exported(field.Names) {
+							add(field.Doc, field.Comment)
+						}
+						return true
+					})
+				}
+			}
+		}
+	}
+	return texts
+}
+
+// allComments returns all comments of a file.
+func allComments(f *ast.File) (texts []text) {
+	for _, g := range f.Comments {
+		texts = append(texts, text{g.Pos(), g.Text()})
+	}
+	return texts
+}
+
+// errorTexts returns the literals of a file that people read: arguments of errors.New and fmt.Errorf, and fields called Reason or
+// Name.
+func errorTexts(f *ast.File) (texts []text) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if s, is := n.Fun.(*ast.SelectorExpr); is && (s.Sel.Name == "Errorf" || s.Sel.Name == "New" && isIdent(s.X, "errors")) {
+				texts = append(texts, literals(n)...)
+			}
+		case *ast.KeyValueExpr:
+			if isIdent(n.Key, "Reason") || isIdent(n.Key, "Name") {
+				texts = append(texts, literals(n.Value)...)
+			}
+		}
+		return true
+	})
+	return texts
+}
+
+// literals returns the string literals in a part of a file.
+func literals(in ast.Node) (texts []text) {
+	ast.Inspect(in, func(n ast.Node) bool {
+		if lit, is := n.(*ast.BasicLit); is && lit.Kind == token.STRING {
+			if s, err := strconv.Unquote(lit.Value); err == nil {
+				texts = append(texts, text{lit.Pos(), s})
+			}
+		}
+		return true
+	})
+	return texts
+}
+
+func isIdent(e ast.Expr, name string) bool {
+	id, is := e.(*ast.Ident)
+	return is && id.Name == name
+}
+
+// glob returns the files that match a pattern. No file is an error.
+func glob(t testing.TB, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("files %s: got %q, %v; want some", pattern, files, err)
+	}
+	return files
+}

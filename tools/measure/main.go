@@ -1,0 +1,258 @@
+// Program measure measures the house: the size of its files and packages, and what each method runs through.
+//
+//	go run ./tools/measure
+//
+// The program prints, of the product (all packages but those that only test and measure): files, their lines, the share of package
+// clauses and imports, and changes of state in the initializer of an if or switch whose condition is about something else. Then, of
+// each package, the files, lines and exported names, and of each method of program trace the files and functions of the product that
+// one call executes.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const module = "github.com/aztablekit/aztablekit"
+
+// beside are the folders that are not the product.
+var beside = []string{"tools/", "patterns/", "integration/", "storagetest/", "internal/testkit", "tools/bench", "tools/model", "tools/mutants", "tools/conformance", "tools/coverage", "internal/azurite"}
+
+func isProduct(path string) bool {
+	return !slices.ContainsFunc(beside, func(prefix string) bool { return strings.HasPrefix(path+"/", prefix) })
+}
+
+// size is what is counted of a package.
+type size struct{ files, lines, exported int }
+
+func main() {
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run() error {
+	out, err := exec.Command("git", "ls-files", "-co", "--exclude-standard", "*.go").Output()
+	if err != nil {
+		return err
+	}
+	packages := map[string]*size{}
+	var lengths []int
+	headers, initializers := 0, 0
+	for _, path := range strings.Fields(string(out)) {
+		source, err := os.ReadFile(path)
+		if os.IsNotExist(err) {
+			continue // deleted, and not yet committed
+		} else if err != nil {
+			return err
+		}
+		dir := filepath.Dir(path)
+		if strings.HasSuffix(path, "_test.go") || !isProduct(dir) {
+			continue
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, source, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		lines := bytes.Count(source, []byte("\n"))
+		lengths = append(lengths, lines)
+		headers += header(fset, f)
+		initializers += foreignInitializers(f)
+		p := packages[dir]
+		if p == nil {
+			p = &size{}
+			packages[dir] = p
+		}
+		p.files, p.lines, p.exported = p.files+1, p.lines+lines, p.exported+exported(f)
+	}
+	slices.Sort(lengths)
+	total := 0
+	for _, n := range lengths {
+		total += n
+	}
+	fmt.Printf("files %d, lines %d; of a file: median %d, 90 %% %d, largest %d\n", len(lengths), total, lengths[len(lengths)/2], lengths[len(lengths)*9/10], lengths[len(lengths)-1])
+	fmt.Printf("package clauses and imports: %.1f %%\n", 100*float64(headers)/float64(total))
+	fmt.Printf("initializers whose condition is about something else: %d\n\n", initializers)
+	fmt.Printf("%-24s %5s %6s %8s\n", "package", "files", "lines", "exported")
+	for _, dir := range slices.Sorted(maps.Keys(packages)) {
+		p := packages[dir]
+		fmt.Printf("%-24s %5d %6d %8d\n", dir, p.files, p.lines, p.exported)
+	}
+	fmt.Println()
+	return trace()
+}
+
+// header returns the lines of the package clause and the imports.
+func header(fset *token.FileSet, f *ast.File) int {
+	n := 2
+	for _, d := range f.Decls {
+		if g, is := d.(*ast.GenDecl); is && g.Tok == token.IMPORT {
+			n += fset.Position(g.End()).Line - fset.Position(g.Pos()).Line + 2
+		}
+	}
+	return n
+}
+
+// foreignInitializers counts the if statements and switches whose initializer changes something, by a call, and defines nothing that
+// the condition uses.
+func foreignInitializers(f *ast.File) (n int) {
+	ast.Inspect(f, func(node ast.Node) bool {
+		var init ast.Stmt
+		var conditions []ast.Node
+		switch s := node.(type) {
+		case *ast.IfStmt:
+			init, conditions = s.Init, []ast.Node{s.Cond}
+		case *ast.SwitchStmt:
+			init = s.Init
+			if s.Tag != nil {
+				conditions = append(conditions, s.Tag)
+			}
+			for _, c := range s.Body.List {
+				for _, e := range c.(*ast.CaseClause).List {
+					conditions = append(conditions, e)
+				}
+			}
+		}
+		if init == nil {
+			return true
+		}
+		set := map[string]bool{}
+		switch s := init.(type) {
+		case *ast.AssignStmt:
+			for _, l := range s.Lhs {
+				set[text(l)] = true
+			}
+		case *ast.IncDecStmt:
+			set[text(s.X)] = true
+		}
+		used := false
+		for _, c := range conditions {
+			ast.Inspect(c, func(node ast.Node) bool {
+				if e, is := node.(ast.Expr); is && set[text(e)] {
+					used = true
+				}
+				return !used
+			})
+		}
+		if !used {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+// text returns an identifier or a selector as text, "" of any other expression.
+func text(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		if e.Name == "_" {
+			return ""
+		}
+		return e.Name
+	case *ast.SelectorExpr:
+		return text(e.X) + "." + e.Sel.Name
+	}
+	return ""
+}
+
+// exported counts the exported names: declarations, methods of exported types, and fields of exported structs.
+func exported(f *ast.File) (n int) {
+	count := func(id *ast.Ident) {
+		if id.IsExported() {
+			n++
+		}
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			count(d.Name)
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					count(s.Name)
+				case *ast.ValueSpec:
+					for _, id := range s.Names {
+						count(id)
+					}
+				}
+			}
+		}
+	}
+	return n
+}
+
+// trace prints the files and functions of the product that one call of each method executes.
+func trace() error {
+	dir, err := os.MkdirTemp("", "measure")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	program, counters := filepath.Join(dir, "trace"), filepath.Join(dir, "counters")
+	if err := os.Mkdir(counters, 0o755); err != nil {
+		return err
+	}
+	if _, err := output("go", "build", "-cover", "-covermode=atomic", "-coverpkg="+module+"/...", "-o", program, "./tools/measure/trace"); err != nil {
+		return err
+	}
+	if _, err := output(program, counters); err != nil {
+		return err
+	}
+	methods, err := os.ReadDir(counters)
+	if err != nil {
+		return err
+	}
+	for _, m := range methods {
+		profile := filepath.Join(dir, "profile")
+		if _, err := output("go", "tool", "covdata", "textfmt", "-i="+filepath.Join(counters, m.Name()), "-o="+profile); err != nil {
+			return err
+		}
+		functions, err := output("go", "tool", "cover", "-func="+profile)
+		if err != nil {
+			return err
+		}
+		files, n := map[string]bool{}, 0
+		for _, line := range strings.Split(functions, "\n") {
+			place, _, found := strings.Cut(line, ":")
+			if path := strings.TrimPrefix(place, module+"/"); found && isProduct(filepath.Dir(path)) && place != "total" && !strings.HasSuffix(line, "\t0.0%") {
+				files[place] = true
+				n++
+			}
+		}
+		if os.Getenv("HOUSE_FILES") != "" {
+			for _, f := range slices.Sorted(maps.Keys(files)) {
+				fmt.Println("\t", strings.TrimPrefix(f, module+"/"))
+			}
+		}
+		fmt.Printf("%-10s %4d files, %4d functions\n", m.Name(), len(files), n)
+	}
+	return nil
+}
+
+func output(name string, args ...string) (string, error) {
+	c := exec.Command(name, args...)
+	c.Env = append(os.Environ(), "GOCOVERDIR="+os.TempDir())
+	out, err := c.Output()
+	if err != nil {
+		var stderr string
+		if e, is := err.(*exec.ExitError); is {
+			stderr = string(e.Stderr)
+		}
+		return "", fmt.Errorf("%s: %w\n%s", name, err, cmp.Or(stderr, string(out)))
+	}
+	return string(out), nil
+}

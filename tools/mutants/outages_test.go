@@ -1,0 +1,113 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/tools/mutants"
+)
+
+// TestAttempts: what ends the attempts of a request. The tests of the module's root call each method during outages.
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles many packages anew")
+	}
+	const attempts = "internal/engine/attempts.go"
+	mutants.Run(t, "./internal/engine", []mutants.Mutant{
+		{Name: "a number ends attempts that have a deadline", File: attempts,
+			Old: "	}\n	return a.lasting >= fewAttempts", New: "	}\n	return a.failed >= mostAttempts", Test: "TestRepeatBounds"},
+		{Name: "the page of a proxy passes", File: attempts,
+			Old: "case errors.As(err, &foreign):\n		return false", New: "case errors.As(err, &foreign):\n		return true", Test: "TestRepeatBounds"},
+		{Name: "a service that does not know the request learns it", File: attempts,
+			Old: " && s != http.StatusNotImplemented", New: "", Test: "TestRepeatBounds"},
+		{Name: "408 does not pass", File: attempts,
+			Old: "s == http.StatusRequestTimeout || ", New: "", Test: "TestRepeatBounds"},
+		{Name: "attempts without a deadline have no end but time", File: attempts,
+			Old: "case a.retry.Attempts > 0 || !bounded:", New: "case a.retry.Attempts > 0 || !bounded && a.failed > 50:", Test: "TestRepeatBounds"},
+	})
+	mutants.Run(t, "./integration/whole", []mutants.Mutant{
+		{Name: "few attempts end a write", File: attempts,
+			Old: "	}\n	return a.lasting >= fewAttempts", New: "	}\n	return a.failed >= fewAttempts", Test: "TestOutages$"},
+		{Name: "a write reads once", File: attempts,
+			Old: "return outage(err), err", New: "return false, err", Test: "TestOutages$"},
+		{Name: "a write waits for a read that has no response", File: "internal/engine/plan_reads.go",
+			Old: "ctx, cancel := p.table.attempt(ctx)", New: "ctx, cancel := context.WithCancel(ctx)", Test: "TestOutages$"},
+		{Name: "a method waits for a read that has no response", File: attempts,
+			Old: "ctx, cancel := Bound(ctx, r.AttemptTimeout)", New: "ctx, cancel := context.WithCancel(ctx)", Test: "TestOutages$"},
+		{Name: "a queue is created once", File: "eventual/queue.go",
+			Old: "err = q.create(ctx)\n		return err != nil && isTransient(err), err", New: "err = q.create(ctx)\n		return false, err", Test: "TestOutages$"},
+		{Name: "a notification is sent once", File: "eventual/queue.go",
+			Old: "d, err = o.queue.put(ctx, text, n.Hidden)\n\t\treturn err != nil && isTransient(err), err", New: "d, err = o.queue.put(ctx, text, n.Hidden)\n\t\treturn false, err", Test: "TestOutages$"},
+		{Name: "a container is created once", File: "internal/blobs/blobs.go",
+			Old: "return call.Outcome(err) != wire.Refused, refusal(&call, err)", New: "return false, refusal(&call, err)", Test: "TestOutages$"},
+		{Name: "an upload looks once at its blob", File: "largeentity/client.go",
+			Old: "return errors.Is(err, engine.ErrUnreachable), err", New: "return false, err", Test: "TestOutagesAfterLostResponses"},
+		{Name: "a log waits for a look at its blob that has no response", File: "logtail/bloblog/client.go",
+			Old: "engine.Bound(ctx, c.opt.Retry.AttemptTimeout)\n	defer cancel()\n	var call wire.Call\n	resp, err := c.blob(n).GetProperties", New: "engine.Bound(ctx, c.opt.ReadTimeout)\n	defer cancel()\n	var call wire.Call\n	resp, err := c.blob(n).GetProperties", Test: "TestOutages$"},
+		{Name: "a remote is prepared once", File: "internal/engine/prepare.go",
+			Old: "		if !tries.wait(ctx, err) {\n			return outcome{kind: wire.Unknown", New: "		if tries.wait(ctx, err); err != nil {\n			return outcome{kind: wire.Unknown", Test: "TestOutagesMeanwhile"},
+	})
+}
+
+// TestResponses: which responses are believed, and how they are read. The tests of the module's root call each method behind proxies and
+// policies.
+func TestResponses(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles many packages anew")
+	}
+	const call = "internal/wire/call.go"
+	mutants.Run(t, "./integration/whole", []mutants.Mutant{
+		{Name: "the body of a transaction is not kept", File: call,
+			Old: "c.kept, _ = runtime.Payload(resp)", New: "", Test: "TestPolicies"},
+		{Name: "the body that was kept is not used", File: call,
+			Old: "if err == nil && len(body) == 0 {", New: "if err == nil && len(body) == 0 && c.kept == nil {", Test: "TestPolicies"},
+		{Name: "a success without the service's headers counts", File: call,
+			Old: "case c.resp.StatusCode < 300 &&", New: "case c.resp.StatusCode < 200 &&", Test: "TestForeignAnswers"},
+		{Name: "a response of a queue is not checked", File: "eventual/queue.go",
+			Old: "shortError(call.Check(err))", New: "shortError(err)", Test: "TestForeignAnswers"},
+		{Name: "a list of blobs is not checked", File: "internal/blobs/blobs.go",
+			Old: "if err = call.Check(err); err != nil {", New: "if err != nil {", Test: "TestForeignAnswers"},
+		{Name: "a download is not checked", File: "largeentity/open.go",
+			Old: "d.check(&resp, all, d.call.Check(err))", New: "d.check(&resp, all, err)", Test: "TestForeignAnswers"},
+		{Name: "the write of one row is not checked", File: "internal/engine/send.go",
+			Old: "	} else {\n		err = call.CheckWrite(string(etag), err)\n	}", New: "	}", Test: "TestForeignAnswers"},
+		{Name: "a refusal without the service's headers is believed", File: "internal/wire/call.go",
+			Old: " && isForeignRefusal(c.resp, err):\n", New: " && false && isForeignRefusal(c.resp, err):\n", Test: "TestForeignAnswers"},
+	})
+}
+
+// TestRedaction: no error, log or span contains a signature.
+func TestRedaction(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: compiles many packages anew")
+	}
+	const redact = "internal/wire/redact.go"
+	mutants.Run(t, "./internal/wire", []mutants.Mutant{
+		{Name: "a response that repeats its URL loses its code", File: redact,
+			Old: "return withoutEcho(err, re)", New: "return withoutSignature(err)", Test: "TestRedactResponse"},
+		{Name: "the headers of the response are those of its copy", File: redact,
+			Old: "	h = h.Clone()\n", New: "", Test: "TestRedactResponse"},
+		{Name: "the request of a response keeps its signature", File: redact,
+			Old: "u.RawQuery = RedactText(u.RawQuery)", New: "", Test: "TestRedactResponse"},
+		{Name: "a response that repeats nothing keeps its request", File: redact,
+			Old: "!hasSigned(re.RawResponse) && ", New: "", Test: "TestRedactResponse"},
+		{Name: "the code of a response keeps its signature", File: redact,
+			Old: "ErrorCode: RedactText(re.ErrorCode)", New: "ErrorCode: re.ErrorCode", Test: "TestRedactResponse"},
+	})
+	mutants.Run(t, "./integration/whole", []mutants.Mutant{
+		{Name: "an error of a request keeps its signature", File: "internal/wire/call.go",
+			Old: "so it is not the service's\"}\n	}\n	return Redact(err)", New: "so it is not the service's\"}\n	}\n	return err", Test: "TestSignatures"},
+		{Name: "a span keeps its signature", File: redact,
+			Old: "s.SetStatus(code, RedactText(text))", New: "s.SetStatus(code, text)", Test: "TestSignatures"},
+		{Name: "the spans of the SDK keep their signatures", File: "table/table.go",
+			Old: "wire.RedactSpans(base.TracingProvider)", New: "base.TracingProvider", Test: "TestSignatures"},
+		{Name: "the spans of the library keep their signatures", File: "internal/engine/table.go",
+			Old: "wire.RedactSpans(o.Tracing).NewTracer", New: "o.Tracing.NewTracer", Test: "TestSignatures"},
+		{Name: "the response of an operation keeps its request", File: "internal/wire/call.go",
+			Old: "Request: redactRequest(c.resp.Request),", New: "Request: c.resp.Request,", Test: "TestSignatures"},
+		{Name: "the code of an operation keeps its signature", File: "internal/engine/send.go",
+			Old: "code := wire.RedactText(f.Code)", New: "code := f.Code", Test: "TestSignatures"},
+	})
+}

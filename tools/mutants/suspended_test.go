@@ -1,0 +1,31 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/tools/mutants"
+)
+
+// TestSuspended: what exact writes and incarnations rest on where machines are suspended, clocks are set, and rows are forged.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes a minute")
+	}
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "a write with an old operation ID is sent", File: "internal/engine/send.go",
+			Old: "		if w.stale() {\n", New: "		if w.stale() && false {\n", Test: "TestSuspendedWriter|TestSuspendedExact"},
+		{Name: "a write with an operation ID of the future is sent", File: "internal/engine/outcome.go",
+			Old: " || age < -most", New: "", Test: "TestSuspendedExact"},
+		{Name: "a delayed write is not notified again", File: "internal/engine/finish.go",
+			Old: "	w.notifyAgain(ctx)\n", New: "", Test: "TestHeldRequest"},
+		{Name: "an abort record that was stored too late is trusted", File: "internal/engine/record.go",
+			Old: "			return 0, true, old\n", New: "			_ = old\n", Test: "TestSuspendedResolver"},
+		{Name: "operation IDs of a clock that is slightly ahead are refused as too old", File: "internal/engine/record.go",
+			Old: "\tcase age > Retention:\n", New: "\tcase age > Retention, age < 0:\n", Test: "TestClocksAhead"},
+		{Name: "a row's text is an incarnation", File: "table/row.go",
+			Old: "\tif s, _ := v.(string); engine.IsID(s) {\n", New: "\tif s, _ := v.(string); s != \"\" {\n", Test: "TestForgedIncarnation"},
+		{Name: "a new incarnation may have any form", File: "internal/engine/planner.go",
+			Old: "\tif c.state.newIncarnation && !IsID(c.state.incarnation) {\n", New: "\tif c.state.newIncarnation && c.state.incarnation == \"\" {\n", Test: "TestNewIDLater"},
+	})
+}
