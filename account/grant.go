@@ -97,7 +97,7 @@ func (g Grant) values() (v aztables.SASSignatureValues, bounds map[string]string
 	}
 	switch err := engine.CheckTableName(g.Table); {
 	case err != nil:
-		return v, nil, table.ErrorOf(err)
+		return v, nil, err
 	case v.Permissions == "" && g.Policy == "":
 		return fail("Read", "nothing is allowed: set Read, Add, Update or Delete, or name a Policy")
 	case g.Expiry.IsZero() && g.Policy == "":

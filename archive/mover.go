@@ -39,7 +39,7 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox commit
 	case kind == "":
 		return fail(&table.ValueError{Field: "kind", Reason: "is empty"})
 	case from.Engine() == nil:
-		return fail(table.ErrorOf(engine.CheckHandle("from", nil)))
+		return fail(engine.CheckHandle("from", nil))
 	case wire.IsNil(to):
 		return fail(&table.ValueError{Field: "to", Reason: "is nil"})
 	}

@@ -132,7 +132,7 @@ func Run(ctx context.Context, ops iter.Seq2[table.Op, error], o *Options) (Resul
 // an error of List, such as table.ErrBudget, the rows that it has yielded are deleted.
 func Delete[T any](ctx context.Context, t *table.Table[T], q table.Query[T], o *Options) (_ Result, err error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
-		return Result{}, fmt.Errorf("bulk: Delete: %w", table.ErrorOf(err))
+		return Result{}, fmt.Errorf("bulk: Delete: %w", err)
 	}
 	ctx, end := t.Engine().Span(ctx, "BulkDelete")
 	defer func() { end(err) }()
@@ -170,7 +170,7 @@ func (o *Options) engine() engine.BulkOptions {
 // errorOf turns the errors of the engine into those of this package and of package table.
 func errorOf(err error) error {
 	if e, is := err.(*engine.BulkError); is {
-		return &Error{e.Index, e.Key, table.ErrorOf(e.Err)}
+		return &Error{e.Index, e.Key, e.Err}
 	}
-	return table.ErrorOf(err)
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -60,17 +61,13 @@ func (in *Records) read(ctx context.Context, method string, partition keys.Enc, 
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, in.opError(method, keys.Key{}, err)
+		return nil, in.engine.OpError(method, keys.Key{}, err)
 	}
 	r, err := f(ctx, pk, id)
 	if err != nil {
-		return nil, in.opError(method, engine.RecordKey(pk, id), err)
+		return nil, in.engine.OpError(method, engine.RecordKey(pk, id), err)
 	}
 	return recordOf(r), nil
-}
-
-func (in *Records) opError(method string, k keys.Key, err error) error {
-	return table.ErrorOf(in.engine.OpError(method, k, err))
 }
 
 // MarkDone marks a pending commit record as done: all its effects, as it was read, are executed. If another worker has completed
@@ -79,7 +76,7 @@ func (in *Records) opError(method string, k keys.Key, err error) error {
 // done.
 func (in *Records) MarkDone(ctx context.Context, r *Record) error {
 	if r == nil {
-		return in.opError("MarkDone", keys.Key{}, &table.ValueError{Field: "record", Reason: "is nil"})
+		return in.engine.OpError("MarkDone", keys.Key{}, &table.ValueError{Field: "record", Reason: "is nil"})
 	}
 	plain, err := r.engine()
 	if err == nil && r.State == Aborted {
@@ -87,14 +84,14 @@ func (in *Records) MarkDone(ctx context.Context, r *Record) error {
 	}
 	switch {
 	case err != nil:
-		return in.opError("MarkDone", keys.Key{}, err)
+		return in.engine.OpError("MarkDone", keys.Key{}, err)
 	case r.State == Done:
 		return nil
 	case r.etag == "":
-		return in.opError("MarkDone", engine.RecordKey(plain.Partition, plain.OperationID), table.ErrNoETag)
+		return in.engine.OpError("MarkDone", engine.RecordKey(plain.Partition, plain.OperationID), table.ErrNoETag)
 	}
 	if err := in.engine.MarkDone(ctx, plain); err != nil {
-		return table.ErrorOf(err)
+		return err
 	}
 	r.State = Done
 	return nil
@@ -113,12 +110,12 @@ func (in *Records) List(ctx context.Context, partition keys.Enc, before time.Tim
 		pk, err := partition.Result()
 		if err == nil {
 			err = in.engine.Records(ctx, pk, before, func(r *engine.Record, k keys.Key, err error) bool {
-				stopped = !yield(recordOf(r), in.opError(method, k, err))
+				stopped = !yield(recordOf(r), in.engine.OpError(method, k, err))
 				return !stopped
 			})
 		}
 		if err != nil && !stopped {
-			err = in.opError(method, keys.Key{}, err)
+			err = in.engine.OpError(method, keys.Key{}, err)
 			yield(nil, err)
 		}
 	}
@@ -144,7 +141,7 @@ func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string
 			})
 		}
 		if err != nil && !stopped {
-			err = in.opError("Pending", keys.Key{}, err)
+			err = in.engine.OpError("Pending", keys.Key{}, err)
 			yield("", err)
 		}
 	}
@@ -159,10 +156,10 @@ func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, 
 	defer func() { end(err) }()
 	pk, err := partition.Result()
 	if err != nil {
-		return 0, in.opError("SweepCommitRecords", keys.Key{}, err)
+		return 0, in.engine.OpError("SweepCommitRecords", keys.Key{}, err)
 	}
 	deleted, err = in.engine.Sweep(ctx, pk)
-	return deleted, table.ErrorOf(err)
+	return deleted, err
 }
 
 // FinishOptions are the options of [Records.FinishPrepared]. The zero value leaves orphans.
@@ -198,13 +195,13 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, befor
 	defer func() { end(err) }()
 	pk, err := partition.Result()
 	if err == nil {
-		var left []*engine.HomeError
+		var left []*errs.HomeError
 		finished, left, err = in.engine.FinishPrepared(ctx, pk, before, engine.Orphans(o.Orphans))
 		if err == nil && len(left) > 0 {
 			err = left[0]
 		}
 	}
-	return finished, in.opError(method, keys.Key{}, err)
+	return finished, in.engine.OpError(method, keys.Key{}, err)
 }
 
 // SweepAll deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
@@ -213,7 +210,7 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, befor
 // these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and those of [Records.Sweep].
 func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
-		return 0, fmt.Errorf("commit: SweepAll: %w", table.ErrorOf(err))
+		return 0, fmt.Errorf("commit: SweepAll: %w", err)
 	}
 	records := Of(t)
 	var n atomic.Int64

@@ -52,7 +52,7 @@ var errHourOver = errors.New("eventual: the hour is over")
 func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hour time.Time) error {
 	planned, err := t.table.Engine().SweepPlanned(ctx, m.Partition, hour)
 	if err != nil || planned {
-		return table.ErrorOf(err)
+		return err
 	}
 	due := hour.Add(time.Hour + commit.Retention + 2*time.Hour) // 2 h for the differences of clocks
 	text := message{Version: messageVersion, Table: m.Table, Partition: m.Partition, Hour: hour.Format(time.RFC3339)}.text()
@@ -62,7 +62,7 @@ func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hou
 	if !c.env.opt.Now().Before(hour.Add(time.Hour)) {
 		return errHourOver
 	}
-	return table.ErrorOf(t.table.Engine().PlanSweep(ctx, m.Partition, hour))
+	return t.table.Engine().PlanSweep(ctx, m.Partition, hour)
 }
 
 // execute deletes old commit records in the message's partition. Their age decides: the hour in the message is not trusted.
@@ -162,7 +162,7 @@ type NotifyResult struct {
 // of which it sees all rows; those of the queue.
 func (o *Outbox) NotifyPending(ctx context.Context, source commit.Table, opt *NotifyOptions) (NotifyResult, error) {
 	if wire.IsNil(source) || source.Engine() == nil {
-		return NotifyResult{}, fmt.Errorf("eventual: NotifyPending: %w", table.ErrorOf(engine.CheckHandle("source", nil)))
+		return NotifyResult{}, fmt.Errorf("eventual: NotifyPending: %w", engine.CheckHandle("source", nil))
 	}
 	if opt == nil {
 		opt = &NotifyOptions{}

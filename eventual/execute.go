@@ -150,7 +150,7 @@ func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (rec
 			return record, err
 		}
 		if _, err := t.table.Engine().Resolve(ctx, m.Partition, m.Op, m.Remotes...); err != nil {
-			return nil, table.ErrorOf(err)
+			return nil, err
 		}
 	}
 	return t.records.Resolve(ctx, m.partition(), m.Op)
@@ -167,7 +167,7 @@ func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) out
 	few := len(x.message.Remotes) <= mostExcluded
 	for _, r := range x.message.Remotes {
 		registered := e.env.handlers.of(r.Table) != nil || slices.Contains(t.remotes, strings.ToLower(r.Table))
-		err := table.ErrorOf(t.table.Engine().FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered && few))
+		err := t.table.Engine().FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered && few)
 		if errors.Is(err, table.ErrTableNotFound) && !registered {
 			continue
 		} else if err != nil {

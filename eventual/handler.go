@@ -252,7 +252,7 @@ func Transactions(t commit.Table) Handler {
 			return Poison(errors.New("the effect is not that of a write over several partitions"))
 		}
 		for _, r := range work.Remotes {
-			if err := table.ErrorOf(t.Engine().FinishRemote(ctx, pk, j.OperationID, r, false)); err != nil {
+			if err := t.Engine().FinishRemote(ctx, pk, j.OperationID, r, false); err != nil {
 				return err
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -69,11 +70,11 @@ func (q queueClient) shortError(err error) error {
 	switch {
 	case queueerror.HasCode(err, queueerror.QueueNotFound):
 		name, _ := engine.ClientName(q.client)
-		return &engine.Missing{Is: ErrQueueNotFound, Name: name, Made: q.made, Err: err}
+		return &errs.Missing{Is: ErrQueueNotFound, Name: name, Made: q.made, Err: err}
 	case errors.As(err, &re):
 		return responseError{re}
 	case errors.As(err, &foreign):
-		return &engine.Condition{Is: engine.ErrUnreachable, Cause: err}
+		return errs.With(errs.ErrUnreachable, err)
 	}
 	return wire.Redact(err)
 }
@@ -187,7 +188,7 @@ func wholeSeconds(d time.Duration) int32 {
 
 // checkQueue returns an error for a queue that is nil, or that has a name that the service refuses. Errors: *table.ValueError.
 func checkQueue(argument string, q Queue) error {
-	return table.ErrorOf(engine.CheckClient(argument, "queue", q, wire.IsNil(q)))
+	return engine.CheckClient(argument, "queue", q, wire.IsNil(q))
 }
 
 // ErrQueueNotFound: a queue does not exist. [Worker.Ensure] and [Outbox.Ensure] create queues.

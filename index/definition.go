@@ -79,7 +79,7 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 // as far as sample entities show it; and those of [maintain.With]. If a key function panics, the write of that entity fails.
 func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
-		return nil, fmt.Errorf("index: Attach: %w", table.ErrorOf(err))
+		return nil, fmt.Errorf("index: Attach: %w", err)
 	}
 	fail := func(d Definition[T], field, reason string) error {
 		return fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: field, Reason: reason})
@@ -150,7 +150,7 @@ func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.Read
 func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.Table[T], err error) {
 	switch {
 	case t.Engine() == nil:
-		return nil, table.ErrorOf(engine.CheckHandle("t", nil))
+		return nil, engine.CheckHandle("t", nil)
 	case ix.invalid != nil:
 		return nil, ix.invalid
 	case ix.opt.WriteOnly:
@@ -196,7 +196,7 @@ func definitionsElsewhere[T any](t *table.Table[T]) (all []reconcile.Definition)
 // 1 request for each table; idempotent. Errors are those of table.Table.Ensure.
 func Ensure[T any](ctx context.Context, t *table.Table[T]) error {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
-		return fmt.Errorf("index: Ensure: %w", table.ErrorOf(err))
+		return fmt.Errorf("index: Ensure: %w", err)
 	}
 	done := map[string]bool{strings.ToLower(t.Name()): true}
 	for _, m := range derived.MaintainersOf[ofElsewhere[T]](t.Engine()) {

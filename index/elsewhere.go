@@ -141,7 +141,6 @@ func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T],
 	}
 	other, err := engine.New(t.Engine().Service, name, t.Engine().Options)
 	if err = cmp.Or(engine.CheckTableName(name), err); err != nil {
-		err = table.ErrorOf(err)
 		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere.Table", Reason: err.Error(), Err: err}
 	}
 	other.Made = "index.Ensure"

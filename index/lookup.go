@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -82,7 +83,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		}
 		row, copied, err := rows.GetCopy(ctx, at)
 		if errors.Is(err, table.ErrNotFound) {
-			return nil, &engine.Condition{Is: errNotFound, Cause: err}
+			return nil, errs.With(errNotFound, err)
 		} else if err != nil {
 			return nil, err
 		}

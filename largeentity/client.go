@@ -19,6 +19,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -106,7 +107,7 @@ func (c client) create(ctx context.Context, n string, f facts, send func(context
 		if err == nil && (stored.size != f.size || stored.sum != f.sum) {
 			err = condition(ErrAltered, "another program has stored a blob of the name %s", n)
 		}
-		return errors.Is(err, engine.ErrUnreachable), err
+		return errors.Is(err, errs.ErrUnreachable), err
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -103,7 +104,7 @@ func Open[T any](ctx context.Context, t *table.Table[T], s *Store, k keys.Key, v
 	var err error
 	switch {
 	case t.Engine() == nil:
-		err = table.ErrorOf(engine.CheckHandle("t", nil))
+		err = engine.CheckHandle("t", nil)
 	case s == nil:
 		err = &table.ValueError{Field: "s", Reason: "is nil"}
 	case value == nil:
@@ -192,7 +193,7 @@ func (d *download) read(p []byte) (n int, err error) {
 			err = io.ErrUnexpectedEOF
 		}
 		if err = failed(&d.call, err); !errors.Is(err, table.ErrUnreachable) {
-			err = &engine.Condition{Is: table.ErrUnreachable, Cause: err} // the response broke off
+			err = errs.With(table.ErrUnreachable, err) // the response broke off
 		}
 		d.endResponse()
 		return d.ctx.Err() == nil, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
@@ -32,7 +33,7 @@ type Store struct {
 func NewStore(c *container.Client, tableName string, o *Options) (*Store, error) {
 	fail := func(err error) (*Store, error) { return nil, fmt.Errorf("largeentity: NewStore: %w", err) }
 	if err := cmp.Or(engine.CheckClient("container", "container", c, c == nil), engine.CheckTableName(tableName)); err != nil {
-		return fail(table.ErrorOf(err))
+		return fail(err)
 	}
 	if o == nil {
 		o = &Options{}
@@ -150,7 +151,7 @@ func Attach[T any](t *table.Table[T], s *Store) (*table.Table[T], error) {
 	fail := func(err error) (*table.Table[T], error) { return nil, fmt.Errorf("largeentity: Attach: %w", err) }
 	switch {
 	case t.Engine() == nil:
-		return fail(table.ErrorOf(engine.CheckHandle("t", nil)))
+		return fail(engine.CheckHandle("t", nil))
 	case s == nil:
 		return fail(&table.ValueError{Field: "s", Reason: "is nil"})
 	case !strings.EqualFold(t.Name(), s.table):
@@ -234,7 +235,7 @@ var (
 
 // condition returns an error that is one of the above, with the reason.
 func condition(is error, format string, args ...any) error {
-	return &engine.Condition{Is: is, Cause: fmt.Errorf(format, args...)}
+	return errs.With(is, fmt.Errorf(format, args...))
 }
 
 // failed returns the error for a request that was refused, or whose outcome does not matter because it is repeated or because
@@ -244,7 +245,7 @@ func failed(call *wire.Call, err error) error {
 	case err == nil:
 		return nil
 	case blobs.IsGone(err):
-		return &engine.Condition{Is: ErrBlobNotFound, Cause: blobs.Refusal(call, err, ErrContainerNotFound, "Store.Ensure")}
+		return errs.With(ErrBlobNotFound, blobs.Refusal(call, err, ErrContainerNotFound, "Store.Ensure"))
 	}
 	return blobs.Refusal(call, err, ErrContainerNotFound, "Store.Ensure")
 }

@@ -50,7 +50,7 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 	err = w.opt.check()
 	switch {
 	case t.Engine() == nil:
-		err = table.ErrorOf(engine.CheckHandle("t", nil))
+		err = engine.CheckHandle("t", nil)
 	case s == nil:
 		err = &table.ValueError{Field: "s", Reason: "is nil"}
 	case !strings.EqualFold(t.Name(), s.table):

@@ -164,7 +164,7 @@ func (p *Periods) step(ctx context.Context, e *table.Entity[periodRow]) error {
 			return err
 		}
 		if err := t.Engine().Drop(ctx); err != nil {
-			return table.ErrorOf(err)
+			return err
 		}
 		e.Value.State = StateDropped
 	default:

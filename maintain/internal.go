@@ -2,15 +2,13 @@ package maintain
 
 import (
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // EngineRow, InsertRow and PutRow are for packages of this module: their signatures name types of an internal package.
 
 // EngineRow is Row without a copy. It is for packages of this module.
 func (c *Change[T]) EngineRow() (*engine.Row, error) {
-	r, err := c.change.Row()
-	return r, table.ErrorOf(err)
+	return c.change.Row()
 }
 
 // InsertRow is Insert. It is for packages of this module.

@@ -27,8 +27,7 @@ type Plan struct {
 
 // refused returns an error of the plan as the maintainer sees it.
 func (p *Plan) refused(err error) error {
-	_, ofRow := err.(*engine.DerivedError)
-	if err = table.ErrorOf(err); ofRow {
+	if _, ofRow := err.(*table.DerivedError); ofRow {
 		of := p
 		if p.parent != nil {
 			of = p.parent
@@ -38,14 +37,12 @@ func (p *Plan) refused(err error) error {
 	return err
 }
 
-// result returns what a maintainer has returned, as the engine takes it: an error of the plan that names a row stays as it is.
+// result returns what a maintainer has returned, as the engine takes it: an error of the plan stays as it is, also in other words.
 func (p *Plan) result(maintainer string, err error) error {
 	de, is := err.(*table.DerivedError)
 	switch {
-	case is && (de.Maintainer == maintainer || err == p.refusal):
-		return &engine.DerivedError{Maintainer: de.Maintainer, Key: de.Key, Owner: de.Owner, Err: de.Err}
-	case err != nil && p.refusal != nil && errors.Is(err, p.refusal):
-		return &engine.DerivedError{Maintainer: maintainer, Err: err, Verbatim: true}
+	case is && (de.Maintainer == maintainer || err == p.refusal), err != nil && p.refusal != nil && errors.Is(err, p.refusal):
+		return engine.PlanError{Err: err}
 	}
 	return err
 }
@@ -142,7 +139,7 @@ func (p *Plan) Remote(t commit.Table, partition keys.Enc) (*Plan, error) {
 		return nil, err
 	}
 	if wire.IsNil(t) || t.Engine() == nil {
-		return nil, table.ErrorOf(engine.CheckHandle("t", nil))
+		return nil, engine.CheckHandle("t", nil)
 	}
 	remote, err := p.plan.Remote(t.Engine(), pk)
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 // has the name of another one.
 func With[T any](t *table.Table[T], maintainers ...Maintainer[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
-		return nil, fmt.Errorf("maintain: With: %w", table.ErrorOf(err))
+		return nil, fmt.Errorf("maintain: With: %w", err)
 	}
 	change, err := attach(t.Engine(), "With", t.Engine().Mode.Outbox, plainOf(maintainers))
 	if err != nil {
@@ -49,7 +49,7 @@ func With[T any](t *table.Table[T], maintainers ...Maintainer[T]) (*table.Table[
 // Errors: those of With; *table.ValueError for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
 func WithOutbox[T any](t *table.Table[T], outbox commit.Outbox, maintainers ...Maintainer[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
-		return nil, fmt.Errorf("maintain: WithOutbox: %w", table.ErrorOf(err))
+		return nil, fmt.Errorf("maintain: WithOutbox: %w", err)
 	}
 	change, err := attachOutbox(t.Engine(), outbox, plainOf(maintainers))
 	if err != nil {

@@ -40,7 +40,7 @@ import (
 // of keys. The report counts what was done, also beside an error.
 func Verify[T any](ctx context.Context, t *table.Table[T], o *VerifyOptions, views ...Definition[T]) (report Report, err error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
-		return Report{}, fmt.Errorf("materialized: Verify: %w", table.ErrorOf(err))
+		return Report{}, fmt.Errorf("materialized: Verify: %w", err)
 	}
 	if o == nil {
 		o = &VerifyOptions{}

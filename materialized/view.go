@@ -230,7 +230,7 @@ func isForeign(err error) bool {
 // before. Errors: *DefinitionError for a wrong definition; those of [maintain.With].
 func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("from", from.Engine()); err != nil {
-		return nil, fmt.Errorf("materialized: Attach: %w", table.ErrorOf(err))
+		return nil, fmt.Errorf("materialized: Attach: %w", err)
 	}
 	fail := func(err error) (*table.Table[T], error) {
 		return nil, fmt.Errorf("materialized: Attach %s: %w", from.Name(), err)

@@ -76,7 +76,7 @@ func (m *Reader) Rows() *table.Table[table.Row] { return m.rows }
 // those of [table.Table.Get]. Requests: 1.
 func (m *Reader) Get(ctx context.Context, k keys.Key) (any, error) {
 	t := m.rows.Engine()
-	fail := func(err error) (any, error) { return nil, table.ErrorOf(t.OpError("Get", k, err)) }
+	fail := func(err error) (any, error) { return nil, t.OpError("Get", k, err) }
 	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
 		return fail(err)
 	}
@@ -99,7 +99,7 @@ func (m *Reader) List(ctx context.Context, q table.Query[table.Row]) iter.Seq2[a
 	return func(yield func(any, error) bool) {
 		t := m.rows.Engine()
 		if err := t.List(ctx, "List", *t.Mode.Schema.Query(&q), &lister{reader: m, yield: yield}); err != nil {
-			yield(nil, table.ErrorOf(err))
+			yield(nil, err)
 		}
 	}
 }

@@ -395,23 +395,23 @@ func (t *Table[T]) GetCopy(ctx context.Context, k keys.Key) (row *engine.Row, e 
 }
 
 func (h handle) listCopies(ctx context.Context, q engine.Query, yield func(*engine.Row, entity) bool) error {
-	return public(h.engine.List(ctx, "Rows", *h.shape.query(q, false), &copyLister{shape: h.shape, yield: yield}))
+	return h.engine.List(ctx, "Rows", *h.shape.query(q, false), &copyLister{shape: h.shape, yield: yield})
 }
 
 func (h handle) getCopy(ctx context.Context, k keys.Key) (row *engine.Row, e entity, err error) {
 	ctx, end := h.engine.Span(ctx, "GetRow")
 	defer func() { end(err) }()
 	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
-		return nil, nil, h.opError("GetRow", k, err)
+		return nil, nil, h.engine.OpError("GetRow", k, err)
 	}
 	r, in, err := h.engine.OpenRow(ctx, k)
 	if err != nil {
-		return nil, nil, h.opError("GetRow", k, err)
+		return nil, nil, h.engine.OpError("GetRow", k, err)
 	}
 	defer r.Release()
 	l := copyLister{shape: h.shape}
 	if _, err := l.Read(r, in); err != nil {
-		return nil, nil, h.opError("GetRow", k, err)
+		return nil, nil, h.engine.OpError("GetRow", k, err)
 	}
 	return l.row, l.entity, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -114,7 +115,7 @@ func (e parts) asRow() (*Row, error) {
 	}
 	columns, err := e.columns()
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	return &Row{Key: *e.key, ETag: *e.etag, Timestamp: *e.timestamp, columns: columns}, nil
 }
@@ -146,7 +147,7 @@ func (e parts) usable(entire bool) error {
 	case e.doubtful:
 		return errDoubt
 	case e.part != nil && (entire || !versioned(*e.etag)):
-		return &engine.Condition{Is: ErrPartial, Cause: partError{}}
+		return errs.With(ErrPartial, partError{})
 	case !versioned(*e.etag) && e.copied == nil && !e.rowIsCopy:
 		return ErrNoETag
 	case entire && !e.row.Known():

@@ -125,7 +125,7 @@ func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
 
 func (h handle) explain(q engine.Query) (Explanation, error) {
 	ex, err := h.shape.query(q, true).Explain()
-	return Explanation{Class: Class(ex.Class), Filter: ex.Filter, Comparisons: ex.Comparisons}, h.opError("Explain", keys.Key{}, err)
+	return Explanation{Class: Class(ex.Class), Filter: ex.Filter, Comparisons: ex.Comparisons}, h.engine.OpError("Explain", keys.Key{}, err)
 }
 
 // engine returns the query as the engine takes it, without the schema.
@@ -134,16 +134,8 @@ func (h handle) explain(q engine.Query) (Explanation, error) {
 func (q *Query[T]) engine() engine.Query {
 	return engine.Query{
 		Partition: q.Partition, Rows: q.Rows, Where: q.Where.c, Limit: q.Limit, PageSize: q.PageSize, ReadAhead: q.ReadAhead, TableScan: q.TableScan,
-		Stats: (*engine.Stats)(q.Stats), Cursor: q.Cursor.engine(), Budget: engine.Budget(q.Budget), Skip: publicSkip(q.Skip),
+		Stats: (*engine.Stats)(q.Stats), Cursor: q.Cursor.engine(), Budget: engine.Budget(q.Budget), Skip: q.Skip,
 	}
-}
-
-// publicSkip returns a Skip that is asked about errors of this package.
-func publicSkip[X any](skip func(X, error) bool) func(X, error) bool {
-	if skip == nil {
-		return nil
-	}
-	return func(x X, err error) bool { return skip(x, public(err)) }
 }
 
 // query adds the schema to a query. own reports that it asks for rows of T alone.
@@ -184,7 +176,7 @@ func (h handle) listAll(ctx context.Context, q engine.Query, yield func(entity) 
 
 // list gives the entities of a query to yield, as read makes them, until yield returns false.
 func (h handle) list(ctx context.Context, method string, q engine.Query, read func(*edm.Reader, edm.Entity) (entity, bool, error), yield func(entity) bool) error {
-	return public(h.engine.List(ctx, method, q, &entities{read: read, yield: yield}))
+	return h.engine.List(ctx, method, q, &entities{read: read, yield: yield})
 }
 
 // entities is the engine's Lister of entities.
@@ -225,7 +217,7 @@ func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] 
 func (h handle) listRows(ctx context.Context, q engine.Query) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		if err := h.engine.List(ctx, "Rows", *h.shape.query(q, false), &rowLister{yield: yield}); err != nil {
-			yield(nil, public(err))
+			yield(nil, err)
 		}
 	}
 }
@@ -258,7 +250,7 @@ func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T]
 // page gives the entities of a page to yield, and returns the token of the next page, also after ErrBudget.
 func (h handle) page(ctx context.Context, q engine.Query, token string, yield func(entity) bool) (next string, err error) {
 	if q.Cursor != nil {
-		return "", h.opError("Page", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use List for a cursor"})
+		return "", h.engine.OpError("Page", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use List for a cursor"})
 	}
 	q.Cursor, q.OnePage = engine.NewCursor(token), true
 	if err = h.listAll(ctx, q, yield); err != nil && !errors.Is(err, ErrBudget) {
@@ -275,7 +267,7 @@ func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
 
 func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 	if err := engine.QueryErr(k); err != nil {
-		return false, h.opError("Exists", k, err)
+		return false, h.engine.OpError("Exists", k, err)
 	}
 	q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1, Select: edm.PartitionKey + "," + edm.RowKey}
 	n, err := h.count(ctx, "Exists", q, false, func(*edm.Reader, edm.Entity) (bool, error) { return true, nil })
@@ -299,7 +291,7 @@ func (h handle) count(ctx context.Context, method string, q engine.Query, own bo
 	q.HeadsOnly = true
 	c := &counted{mine: mine}
 	err := h.engine.List(ctx, method, *h.shape.query(q, own), c)
-	return c.n, public(err)
+	return c.n, err
 }
 
 // counted is the engine's Lister that counts.
@@ -326,7 +318,7 @@ func (h handle) getOrInsert(ctx context.Context, insert Op) (e entity, inserted 
 	defer func() { end(err) }()
 	k := insert.op.Key
 	if insert.op.Err != nil {
-		return nil, false, h.opError("GetOrInsert", k, insert.op.Err)
+		return nil, false, h.engine.OpError("GetOrInsert", k, insert.op.Err)
 	}
 	for attempt := 1; ; attempt++ {
 		e, err := h.getToWrite(ctx, "GetOrInsert", k)
@@ -426,7 +418,7 @@ func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[k
 		if after.IsSet() {
 			s, err := after.Result()
 			if err != nil {
-				yield(keys.Enc{}, h.opError("Partitions", keys.Key{}, err))
+				yield(keys.Enc{}, h.engine.OpError("Partitions", keys.Key{}, err))
 				return
 			}
 			last = &s
@@ -435,7 +427,7 @@ func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[k
 			return yield(keys.Stored(pk, "").Partition(), nil)
 		})
 		if err != nil {
-			yield(keys.Enc{}, public(err))
+			yield(keys.Enc{}, err)
 		}
 	}
 }
@@ -451,7 +443,7 @@ func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.
 
 func (h handle) eachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {
 	if f == nil {
-		return h.opError("EachPartition", keys.Key{}, nilArgument("f"))
+		return h.engine.OpError("EachPartition", keys.Key{}, nilArgument("f"))
 	}
 	if width <= 0 {
 		width = engine.FanOut

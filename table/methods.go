@@ -31,16 +31,16 @@ func (h handle) spannedGet(ctx context.Context, k keys.Key) (_ entity, err error
 
 func (h handle) get(ctx context.Context, method string, k keys.Key) (entity, error) {
 	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
-		return nil, h.opError(method, k, err)
+		return nil, h.engine.OpError(method, k, err)
 	}
 	r, in, err := h.engine.OpenRow(ctx, k)
 	if err != nil {
-		return nil, h.opError(method, k, err)
+		return nil, h.engine.OpError(method, k, err)
 	}
 	defer r.Release()
 	e, _, err := h.shape.read(r, in)
 	if err != nil {
-		return nil, h.opError(method, k, err)
+		return nil, h.engine.OpError(method, k, err)
 	}
 	return e, nil
 }
@@ -154,7 +154,7 @@ func (h handle) getMany(ctx context.Context, ks []keys.Key, yield func(entity, e
 	defer func() { end(err) }()
 	for _, k := range ks {
 		if err = engine.AddressErr(k); err != nil {
-			err = h.opError("GetMany", k, err)
+			err = h.engine.OpError("GetMany", k, err)
 			yield(nil, err)
 			return
 		}
@@ -192,11 +192,11 @@ func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField
 	var names []string
 	for _, f := range fields {
 		if wire.IsNil(f) {
-			return nil, t.h.opError("GetFields", k, &ValueError{Field: "fields", Reason: "contain nil"})
+			return nil, t.h.engine.OpError("GetFields", k, &ValueError{Field: "fields", Reason: "contain nil"})
 		}
 		more, err := f.properties(t.h.shape.plan)
 		if err != nil {
-			return nil, t.h.opError("GetFields", k, err)
+			return nil, t.h.engine.OpError("GetFields", k, err)
 		}
 		names = append(names, more...)
 	}
@@ -210,11 +210,11 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 		return h.get(ctx, "GetFields", k)
 	}
 	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
-		return nil, h.opError("GetFields", k, err)
+		return nil, h.engine.OpError("GetFields", k, err)
 	}
 	row, whole, err := h.engine.GetParts(ctx, k, parts)
 	if err != nil {
-		return nil, h.opError("GetFields", k, err)
+		return nil, h.engine.OpError("GetFields", k, err)
 	}
 	in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(row.ETag), Timestamp: row.Timestamp, Columns: row.Columns}
 	read := append([]uint8{0}, parts...)
@@ -230,7 +230,7 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 		e, err = h.shape.partial(r, in, &part{h.shape.plan, row.Columns, read, &engine.Row{Key: row.Key, Columns: head}})
 	}
 	if err != nil {
-		return nil, h.opError("GetFields", k, err)
+		return nil, h.engine.OpError("GetFields", k, err)
 	}
 	return e, nil
 }
@@ -282,7 +282,7 @@ const updateAndMove = "UpdateAndMove"
 
 func updated[T any](ctx context.Context, t *Table[T], method string, k keys.Key, change func(*T) error) (*Entity[T], error) {
 	if change == nil {
-		return nil, t.h.opError(method, k, nilArgument("change"))
+		return nil, t.h.engine.OpError(method, k, nilArgument("change"))
 	}
 	return typed[T](t.h.update(ctx, method, k, func(value any) error { return change(value.(*T)) }))
 }
@@ -291,7 +291,7 @@ func (h handle) update(ctx context.Context, method string, k keys.Key, change fu
 	ctx, end := h.engine.Span(ctx, method)
 	defer func() { end(err) }()
 	if err := k.Err(); err != nil {
-		return nil, h.opError(method, k, err)
+		return nil, h.engine.OpError(method, k, err)
 	}
 	conflicts, log := h.engine.Options.Conflicts(), h.engine.Log(method, k)
 	var current *engine.Row // as it was read after the last conflict
@@ -299,7 +299,7 @@ func (h handle) update(ctx context.Context, method string, k keys.Key, change fu
 		var e entity
 		if current != nil {
 			e, _, err = h.shape.read(current.Open())
-			err = h.opError(method, k, err)
+			err = h.engine.OpError(method, k, err)
 		} else {
 			e, err = h.getToWrite(ctx, method, k)
 		}
@@ -323,7 +323,7 @@ func (h handle) update(ctx context.Context, method string, k keys.Key, change fu
 			current = nil // it would be old after the pause
 		}
 		if again, ended := wait(ctx, log, err); !again {
-			return nil, either(h.opError(method, k, ended), err)
+			return nil, either(h.engine.OpError(method, k, ended), err)
 		}
 	}
 }
@@ -379,7 +379,7 @@ func (h handle) deletes(ctx context.Context, q engine.Query) iter.Seq2[Op, error
 	}
 	return func(yield func(Op, error) bool) {
 		if q.Cursor != nil {
-			yield(Op{}, h.opError(deleteOps, keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"}))
+			yield(Op{}, h.engine.OpError(deleteOps, keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"}))
 			return
 		}
 		err := h.list(ctx, deleteOps, *h.shape.query(d.q, true), d.read, func(e entity) bool { return yield(d.op(e), nil) })

@@ -7,6 +7,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -48,7 +49,7 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 // old table must exist: reading such an entity needs its commit record there, and fails with a *HomeError if it is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {
 	if err := engine.CheckHandle("other", other.Engine()); err != nil {
-		return t.h.opError("MoveTo", keys.Key{}, err)
+		return t.h.engine.OpError("MoveTo", keys.Key{}, err)
 	}
 	to, err := other.h.keyByFields("MoveTo", e)
 	if err != nil {
@@ -80,9 +81,9 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 		err = &ValueError{Field: "outbox", Reason: "is not that of the other handle: give both the same"}
 	}
 	if err != nil {
-		return h.opError("Move", remove.op.Key, err)
+		return h.engine.OpError("Move", remove.op.Key, err)
 	}
-	return public(engine.MoveAcross(ctx, "Move", &remove.op, &insert.op))
+	return engine.MoveAcross(ctx, "Move", &remove.op, &insert.op)
 }
 
 // Rekey moves the row to the key that the schema makes of e.Value, whose key fields were changed. It inserts the new row, with the
@@ -107,7 +108,7 @@ func (h handle) rekeyByFields(ctx context.Context, e entity) error {
 func (h handle) keyByFields(method string, e entity) (keys.Key, error) {
 	p, s := e.parts(), h.shape
 	if p.value == nil {
-		return keys.Key{}, h.opError(method, keys.Key{}, errNil)
+		return keys.Key{}, h.engine.OpError(method, keys.Key{}, errNil)
 	}
 	if s.partition.set && s.row.set && s.agrees(p.value, *p.key) == nil {
 		return *p.key, nil // also if it is one that the schema would not make
@@ -128,15 +129,15 @@ func (h handle) rekey(ctx context.Context, e entity, to keys.Key) (err error) {
 	case p.value != nil && to == *p.key:
 		return h.replace("Rekey", e).send(ctx)
 	case p.value != nil && to.Err() == nil && to.PartitionKey() != p.key.PartitionKey():
-		return h.opError("Rekey", *p.key, &engine.Explained{Err: ErrOtherPartition, Explanation: "use Move, which needs an outbox: see maintain.WithOutbox"})
+		return h.engine.OpError("Rekey", *p.key, &errs.Explained{Err: ErrOtherPartition, Explanation: "use Move, which needs an outbox: see maintain.WithOutbox"})
 	}
 	remove, insert, err := h.moving("Rekey", e, h, to)
 	if err != nil {
-		return h.opError("Rekey", remove.op.Key, err)
+		return h.engine.OpError("Rekey", remove.op.Key, err)
 	}
 	// The entity gives up its derived rows first, so that it can take them again under the other key.
 	_, err = engine.Commit(ctx, "Rekey", remove.op.Key, []*engine.Op{&remove.op, &insert.op})
-	return public(err)
+	return err
 }
 
 // moving returns the operations that delete an entity and insert it under another key, perhaps by the handle of another table.

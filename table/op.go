@@ -42,10 +42,10 @@ func (op Op) stored() entity {
 }
 
 // Err returns the error of the operation that is known before it is sent.
-func (op Op) Err() error { return public(op.Engine().Check()) }
+func (op Op) Err() error { return op.Engine().Check() }
 
 // send is a write on its own.
-func (op Op) send(ctx context.Context) error { return public(op.op.Send(ctx)) }
+func (op Op) send(ctx context.Context) error { return op.op.Send(ctx) }
 
 // maintain prepares an operation for its table's maintainers.
 func (op Op) maintain() { op.op.Prepare() }
@@ -339,7 +339,7 @@ func (h handle) rewrite(e entity) Op {
 	}
 	columns, err := op.op.Before.Decoded()
 	if err != nil {
-		op.op.Err = public(err)
+		op.op.Err = err
 		return op
 	}
 	w := edm.NewWriter(p.key.PartitionKey(), p.key.RowKey(), len(columns)+1)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -61,14 +62,14 @@ func (r *Row) All() iter.Seq2[string, any] {
 // that cannot be stored.
 func (r *Row) Set(name string, value any) error {
 	if err := edm.CheckName(name); err != nil {
-		return public(err)
+		return err
 	}
 	x, err := edm.ValueOf(value)
 	if err != nil {
 		return &ValueError{Property: true, Field: name, Reason: err.Error()}
 	}
 	if err := edm.CheckValue(name, &x); err != nil {
-		return public(err)
+		return err
 	}
 	if x.Kind == edm.Absent {
 		r.Delete(name)
@@ -200,7 +201,7 @@ func (r Row) MarshalJSON() ([]byte, error) {
 	r.write(w, reserved.Parts)
 	body, err := w.Finish()
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	switch places := placesOf(r.columns); {
 	case places != "":
@@ -223,7 +224,7 @@ func (r *Row) UnmarshalJSON(b []byte) error {
 		return ofJSON(err)
 	}
 	if err := place(columns, engine.Find(columns, reserved.Parts).S); err != nil {
-		return public(err)
+		return err
 	}
 	columns = engine.Without(columns, reserved.Parts)
 	*r = Row{Key: keys.Stored(e.PartitionKey, e.RowKey), columns: columns}
@@ -232,10 +233,10 @@ func (r *Row) UnmarshalJSON(b []byte) error {
 
 // ofJSON returns the error of a text that is no response.
 func ofJSON(err error) error {
-	if de, is := err.(*edm.DecodeError); is && de.Field == "" {
+	if de, is := err.(*errs.DecodeError); is && de.Field == "" {
 		return &DecodeError{Field: "the JSON", Reason: de.Reason, Err: de.Err}
 	}
-	return public(err)
+	return err
 }
 
 // placesOf returns which columns are in which parts, as in "1 Day000 Day001,2 Day200", "" if all are in the head.
@@ -285,11 +286,11 @@ func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 	ctx, end := h.engine.Span(ctx, "GetRow")
 	defer func() { end(err) }()
 	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
-		return nil, h.opError("GetRow", k, err)
+		return nil, h.engine.OpError("GetRow", k, err)
 	}
 	r, err := h.engine.Get(ctx, k)
 	if err != nil {
-		return nil, h.opError("GetRow", k, err)
+		return nil, h.engine.OpError("GetRow", k, err)
 	}
 	return rowOf(r), nil
 }
@@ -300,14 +301,14 @@ func (t *Table[T]) Entity(row *Row) (*Entity[T], error) { return typed[T](t.h.en
 
 func (h handle) entity(row *Row) (entity, error) {
 	if row == nil {
-		return nil, h.opError("Entity", keys.Key{}, errNil)
+		return nil, h.engine.OpError("Entity", keys.Key{}, errNil)
 	}
 	if h.engine.Mode.LibraryRows { // a handle of RowsOf
 		return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, known: known{row: row.stored(), edited: h.engine.Mode.Parts > 0}}, nil // what is stored is read for its parts
 	}
 	e, err := h.shape.entityOf(row)
 	if err != nil {
-		return nil, h.opError("Entity", row.Key, err)
+		return nil, h.engine.OpError("Entity", row.Key, err)
 	}
 	return e, nil
 }

@@ -199,7 +199,7 @@ func (s *shape) versionOf(r *edm.Reader) (v int, mine bool, err error) {
 	case !whole:
 		return 0, true, &DecodeError{Field: reserved.Version, Reason: fmt.Sprintf("is %s, not a whole number", n.Kind)}
 	case stored > int64(s.version) || stored < 0:
-		return 0, true, &VersionError{s.name, int(stored), s.version}
+		return 0, true, &VersionError{Type: s.name, Got: int(stored), Want: s.version}
 	}
 	return int(stored), true, nil
 }
@@ -222,7 +222,7 @@ func (s *shape) current(r *edm.Reader) (mine bool, err error) {
 	}
 	v, mine, err := s.versionOf(r)
 	if err == nil && s.outdated(v) {
-		err = &VersionError{s.name, v, s.version}
+		err = &VersionError{Type: s.name, Got: v, Want: s.version}
 	}
 	return mine, err
 }
@@ -398,7 +398,7 @@ func (s *shape) Properties(fields ...any) (names []string, err error) {
 			properties(*edm.Plan) ([]string, error)
 		}).properties(s.plan)
 		if err != nil {
-			return nil, public(err)
+			return nil, err
 		}
 		names = append(names, more...)
 	}
@@ -408,7 +408,7 @@ func (s *shape) Properties(fields ...any) (names []string, err error) {
 // Projected returns a value as it is read back with these properties and the keys alone.
 func (s *shape) Projected(value any, properties ...string) (any, error) {
 	p, err := s.projected(value, properties)
-	return p, public(err)
+	return p, err
 }
 
 func (s *shape) projected(value any, properties []string) (any, error) {

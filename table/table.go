@@ -153,9 +153,9 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 
 func newHandle(service Service, name string, s *shape, o *Options) (handle, error) {
 	if err := engine.CheckTableName(name); err != nil {
-		return handle{}, fmt.Errorf("table: New: %w", public(err))
+		return handle{}, fmt.Errorf("table: New: %w", err)
 	}
-	fail := func(err error) (handle, error) { return handle{}, fmt.Errorf("table: New %s: %w", name, public(err)) }
+	fail := func(err error) (handle, error) { return handle{}, fmt.Errorf("table: New %s: %w", name, err) }
 	if err := s.sound(); err != nil {
 		return fail(err)
 	}
@@ -202,16 +202,11 @@ func (t *Table[T]) Key(v T) keys.Key { return t.h.shape.keyOf(&v) }
 
 // Ensure creates the table unless it exists. 1 request, sent again if its outcome is unknown; idempotent. While a
 // table of this name is being deleted, 40 s or more, Ensure fails with ErrTableNotFound and the code TableBeingDeleted.
-func (t *Table[T]) Ensure(ctx context.Context) error { return public(t.h.engine.Ensure(ctx)) }
+func (t *Table[T]) Ensure(ctx context.Context) error { return t.h.engine.Ensure(ctx) }
 
 // Repaired returns how many derived rows were missing or changed, and were repaired by a write of their entity. It counts for this
 // handle and the handles that maintain.With and Exact have made of it, and for the handle that it was made of.
 func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }
-
-// opError wraps what went wrong before or after a request.
-func (h handle) opError(method string, k keys.Key, err error) error {
-	return public(h.engine.OpError(method, k, err))
-}
 
 // Common are the options that all packages of this library share. The zero value of each field is its default.
 type Common struct {
@@ -342,7 +337,7 @@ func newTransport() *http.Client {
 	}
 }
 
-// Engine, InMode, Elsewhere, Scan, InsertRow (methods.go), RowsOf, RowOf and ErrorOf are for packages of this module: their signatures name types
+// Engine, InMode, Elsewhere, Scan, InsertRow (methods.go), RowsOf and RowOf are for packages of this module: their signatures name types
 // of an internal package. Programs do not need them, and they may change with any release.
 
 // Engine returns the handle without its type parameter, nil for a nil or zero Table. It is for packages of this module.
@@ -382,7 +377,7 @@ func (h handle) elsewhere(other *engine.Table) handle {
 func (t *Table[T]) Scan(ctx context.Context, q Query[T], entities bool, h *engine.Hasher, yield func(*engine.Scanned) bool) error {
 	plain := q.engine()
 	plain.WithoutJSON = !entities
-	return public(t.h.engine.Scan(ctx, *t.h.shape.query(plain, false), h, yield))
+	return t.h.engine.Scan(ctx, *t.h.shape.query(plain, false), h, yield)
 }
 
 // Engine returns the row without what Set and Delete note of changes, nil for nil. It is for packages of this module.
@@ -390,10 +385,6 @@ func (r *Row) Engine() *engine.Row { return r.row() }
 
 // RowOf returns a row of the engine, nil for nil. It is for packages of this module.
 func RowOf(r *engine.Row) *Row { return rowOf(r) }
-
-// ErrorOf returns an error of the engine as one of this package, with the errors that it wraps, and any other error as it is. It is
-// for packages of this module.
-func ErrorOf(err engine.Error) error { return public(err) }
 
 // Engine returns the options with their defaults. It is for packages of this module.
 func (o Common) Engine() engine.Options { return o.engine() }

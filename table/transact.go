@@ -52,7 +52,7 @@ func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 	}
 	var err error
 	if r.ETags, err = engine.Transact(ctx, plain); err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	return r, nil
 }
@@ -94,7 +94,7 @@ func insideOf(tx *Tx, t *engine.Table) error {
 		return &ValueError{Field: "tx", Reason: "is nil or zero; use the one that the function of InPartition gets"}
 	}
 	tx.use(t)
-	return public(engine.CheckHandle("t", t))
+	return engine.CheckHandle("t", t)
 }
 
 // GetIn is [Table.Get] in the partition of a transaction. 1 request.
@@ -121,7 +121,7 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 			err = ErrOtherPartition
 		}
 		if err != nil {
-			return func(yield func(*Entity[T], error) bool) { yield(nil, t.h.opError("List", keys.Key{}, err)) }
+			return func(yield func(*Entity[T], error) bool) { yield(nil, t.h.engine.OpError("List", keys.Key{}, err)) }
 		}
 	}
 	q.Partition = tx.partition
@@ -173,7 +173,7 @@ func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (r 
 			conflicts = &begun
 		}
 		if again, ended := conflicts.Wait(tx.ctx, tx.log(), err); !again {
-			return nil, either(public(tx.table.OpError("InPartition", keys.Key{}, ended)), err)
+			return nil, either(tx.table.OpError("InPartition", keys.Key{}, ended), err)
 		}
 		tx = &Tx{ctx: tx.ctx, partition: partition, end: tx.end}
 	}
@@ -198,7 +198,7 @@ func (tx *Tx) inside() error {
 		if k.Err() != nil {
 			k = keys.Key{} // the cause says what is wrong with it
 		}
-		return public(o.Table.OpError("InPartition", keys.Key{}, &BatchError{Index: i, Key: k, Err: errors.Join(ErrOtherPartition, err)}))
+		return o.Table.OpError("InPartition", keys.Key{}, &BatchError{Index: i, Key: k, Err: errors.Join(ErrOtherPartition, err)})
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ type view struct {
 // needs an upgrade fails with *table.VersionError when it is read. Requests: none.
 func Of[P, T any](t *table.Table[T]) (*View[P, T], error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
-		return nil, fmt.Errorf("view: Of: %w", table.ErrorOf(err))
+		return nil, fmt.Errorf("view: Of: %w", err)
 	}
 	v, err := newView(t.Engine(), reflect.TypeFor[P](), t.Engine().Mode.Schema.Query(&table.Query[T]{}).Plan)
 	if err != nil {
@@ -59,7 +59,7 @@ func newView(t *engine.Table, typ reflect.Type, of *edm.Plan) (view, error) {
 	fail := func(err error) (view, error) { return view{}, fmt.Errorf("view: Of %s: %w", t.Name, err) }
 	plan, err := edm.NewPlan(typ, nil)
 	if err != nil {
-		return fail(table.ErrorOf(err))
+		return fail(err)
 	}
 	if plan.HasExtra() {
 		return fail(&table.TypeError{Type: typ, Reason: "a projection cannot ask for unknown columns"})
@@ -118,14 +118,14 @@ func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (p *Projection[P], err
 }
 
 func (v view) getError(k keys.Key, err error) error {
-	return table.ErrorOf(v.table.OpError("Get", k, err))
+	return v.table.OpError("Get", k, err)
 }
 
 // list lists a query, a *table.Query[T]. begin returns the pointer that takes the properties of a row.
 func (v view) list(ctx context.Context, q any, begin func(keys.Key, azcore.ETag) any, yield func() bool) error {
 	plain := *v.table.Mode.Schema.Query(q)
 	plain.Select = v.choice
-	return table.ErrorOf(v.table.List(ctx, "List", plain, &lister{v, begin, yield}))
+	return v.table.List(ctx, "List", plain, &lister{v, begin, yield})
 }
 
 // lister is the engine's Lister of projections.

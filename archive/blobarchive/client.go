@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -34,7 +35,7 @@ type client struct {
 }
 
 func refusal(call *wire.Call, err error) error {
-	noContainer := &engine.Condition{Is: ErrContainerNotFound, Cause: table.ErrUnreachable}
+	noContainer := errs.With(ErrContainerNotFound, table.ErrUnreachable)
 	return blobs.Refusal(call, err, noContainer, "Destination.Ensure")
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -42,7 +43,7 @@ func New(container *container.Client, o *Options) (*Destination, error) {
 		opt = *o
 	}
 	if err := engine.CheckClient("container", "container", container, container == nil); err != nil {
-		return nil, fmt.Errorf("blobarchive: New: %w", table.ErrorOf(err))
+		return nil, fmt.Errorf("blobarchive: New: %w", err)
 	}
 	return &Destination{client{container, opt.Common.Engine()}}, nil
 }
@@ -135,7 +136,7 @@ func (d *Destination) put(ctx context.Context, r *archive.ArchivedRow, version s
 				doubtful = true
 				return ctx.Err() == nil, readErr
 			case !own: // and no attempt can store the row any more
-				err = &engine.Condition{Is: table.ErrChanged, Cause: err}
+				err = errs.With(table.ErrChanged, err)
 			default:
 				err = nil // an earlier attempt has stored it, or the network has repeated this one
 			}
@@ -146,7 +147,7 @@ func (d *Destination) put(ctx context.Context, r *archive.ArchivedRow, version s
 		return outcome != wire.Refused && ctx.Err() == nil, refusal(call, err)
 	})
 	if err != nil && doubtful {
-		return &engine.Condition{Is: table.ErrUnknownOutcome, Cause: err}
+		return errs.With(table.ErrUnknownOutcome, err)
 	}
 	return err
 }

@@ -179,7 +179,7 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 		done[name] = true
 		err = r.finishIn(ctx, d.Table(), "", before)
 	}
-	return table.ErrorOf(err)
+	return err
 }
 
 // finishIn ends such writes in a table, and reports the orphans that are left.
@@ -187,7 +187,7 @@ func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, partition string
 	n, left, err := t.FinishPrepared(ctx, partition, before, engine.Orphans(r.opt.Orphans))
 	r.noteFinished(n)
 	for _, orphan := range left {
-		r.recorder.noteFault(Fault{Kind: Orphaned, Row: orphan.Row, Err: table.ErrorOf(orphan)})
+		r.recorder.noteFault(Fault{Kind: Orphaned, Row: orphan.Row, Err: orphan})
 	}
 	return err
 }

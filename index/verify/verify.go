@@ -61,7 +61,7 @@ import (
 // what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
 func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...index.Definition[T]) (Report, error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
-		return Report{}, fmt.Errorf("verify: Run: %w", table.ErrorOf(err))
+		return Report{}, fmt.Errorf("verify: Run: %w", err)
 	}
 	r := newRun(t, o)
 	ctx, end := t.Engine().Span(ctx, "Verify")

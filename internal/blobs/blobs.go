@@ -18,6 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -213,9 +214,9 @@ func (e responseError) Unwrap() error { return e.ResponseError }
 func Refusal(call *wire.Call, err, noContainer error, made string) error {
 	switch {
 	case bloberror.HasCode(err, bloberror.ContainerNotFound):
-		return &engine.Missing{Is: noContainer, Name: containerOf(call.URL()), Made: made, Err: err}
+		return &errs.Missing{Is: noContainer, Name: containerOf(call.URL()), Made: made, Err: err}
 	case bloberror.HasCode(err, bloberror.ContainerBeingDeleted), call.Unreached(err):
-		return &engine.Condition{Is: engine.ErrUnreachable, Cause: wire.Redact(err)}
+		return errs.With(errs.ErrUnreachable, wire.Redact(err))
 	}
 	var re *azcore.ResponseError
 	if errors.As(err, &re) {

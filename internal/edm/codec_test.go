@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 type color int8
@@ -288,7 +290,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"unknown@odata.type":"Edm.Geography","unknown":"x"}`:  "unknown",
 	} {
 		_, _, err := decode[everything](p, body)
-		var de *DecodeError
+		var de *errs.DecodeError
 		if !errors.As(err, &de) || de.Field != field {
 			t.Errorf("%s: got %v, want a *DecodeError of %s", body, err, field)
 		}

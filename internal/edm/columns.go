@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 // Column is the name and the value of a property. A column is never changed, but replaced.
@@ -182,9 +184,9 @@ func join(kind Kind, names []string, pieces []Value) (Value, error) {
 	for i, x := range pieces {
 		if x.Kind != kind {
 			if x.Kind == Absent {
-				return Value{}, &DecodeError{Field: names[i], Reason: "is missing, but a later chunk of the value is there"}
+				return Value{}, &errs.DecodeError{Field: names[i], Reason: "is missing, but a later chunk of the value is there"}
 			}
-			return Value{}, &DecodeError{Field: names[i], Reason: fmt.Sprintf("is %v; the field has chunks of %v", x.Kind, kind)}
+			return Value{}, &errs.DecodeError{Field: names[i], Reason: fmt.Sprintf("is %v; the field has chunks of %v", x.Kind, kind)}
 		}
 		full := len(x.B) == maxBinary
 		if x.Kind == String {
@@ -192,9 +194,9 @@ func join(kind Kind, names []string, pieces []Value) (Value, error) {
 		}
 		switch isLast := i == len(pieces)-1; {
 		case full && isLast:
-			return Value{}, &DecodeError{Field: names[i], Reason: "is a full chunk, but the chunk behind it is missing"}
+			return Value{}, &errs.DecodeError{Field: names[i], Reason: "is a full chunk, but the chunk behind it is missing"}
 		case !full && !isLast:
-			return Value{}, &DecodeError{Field: names[i], Reason: "is not full, but is not the last chunk of the value"}
+			return Value{}, &errs.DecodeError{Field: names[i], Reason: "is not full, but is not the last chunk of the value"}
 		}
 		size += len(x.B) + len(x.S)
 	}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
@@ -91,7 +92,7 @@ func elementAt(list reflect.Value, i int) reflect.Value {
 func SetElement(list reflect.Value, i int, v reflect.Value) { elementAt(list, i).Set(v) }
 
 func (f *field) mismatch(name string, v reflect.Value, x *Value) error {
-	e := &DecodeError{Field: name, Reason: fmt.Sprintf("the %v does not fit the field's type %v", x.Kind, v.Type())}
+	e := &errs.DecodeError{Field: name, Reason: fmt.Sprintf("the %v does not fit the field's type %v", x.Kind, v.Type())}
 	if f.scalar.fail != nil {
 		if e.Err = f.scalar.fail(v, x); e.Err != nil {
 			e.Reason = fmt.Sprintf("the field's type %v refuses a text of %d bytes", v.Type(), len(x.S))
@@ -102,7 +103,7 @@ func (f *field) mismatch(name string, v reflect.Value, x *Value) error {
 
 func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
 	if m.column == nil && string(m.name) == reserved.Parts && m.tok.kind != 'n' {
-		return &DecodeError{Field: reserved.Parts, Reason: "says that the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts"}
+		return &errs.DecodeError{Field: reserved.Parts, Reason: "says that the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts"}
 	}
 	if p.extra == nil || IsSystem(string(m.name)) {
 		return nil
@@ -182,7 +183,7 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 			continue
 		}
 		if err := v.FieldByIndex(f.path).Addr().Interface().(Composite).SetPropertyValues(values); err != nil {
-			return &DecodeError{Field: f.name, Reason: "cannot be read from its properties", Err: err}
+			return &errs.DecodeError{Field: f.name, Reason: "cannot be read from its properties", Err: err}
 		}
 	}
 	return nil

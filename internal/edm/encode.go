@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 // Expect makes room for the fields of v and for some properties before them. Encode does so itself if nothing is put before.
@@ -85,14 +87,14 @@ func (p *Plan) EncodeField(w *Writer, path []int, element int, v reflect.Value, 
 	}
 	switch {
 	case f.form == bound:
-		w.Fail(&ValueError{Property: true, Field: f.name, Reason: "is part of the key, which a merge cannot change; delete the entity and insert it with the new key"})
+		w.Fail(&errs.ValueError{Property: true, Field: f.name, Reason: "is part of the key, which a merge cannot change; delete the entity and insert it with the new key"})
 	case f.form == elements || f.form == chunks:
-		w.Fail(&ValueError{Property: true, Field: f.name, Reason: "a merge cannot set a list, nor a value in chunks, since it does not remove surplus properties; use Replace"})
+		w.Fail(&errs.ValueError{Property: true, Field: f.name, Reason: "a merge cannot set a list, nor a value in chunks, since it does not remove surplus properties; use Replace"})
 	}
 	before := w.count
 	f.encode(w, v)
 	if w.err == nil && w.count-before != len(f.labels) {
-		w.Fail(&ValueError{Property: true, Field: f.name, Reason: "a merge cannot make a property absent (nil, zero time, omitempty); use Replace"})
+		w.Fail(&errs.ValueError{Property: true, Field: f.name, Reason: "a merge cannot make a property absent (nil, zero time, omitempty); use Replace"})
 	}
 }
 
@@ -111,7 +113,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 		w.put(f.first, &f.labels[0], x)
 	case elements:
 		if v.Len() > len(f.names) {
-			w.Fail(&LimitError{Property: true, Field: f.name, Limit: "elements", Got: v.Len(), Max: len(f.names)})
+			w.Fail(&errs.LimitError{Property: true, Field: f.name, Limit: "elements", Got: v.Len(), Max: len(f.names)})
 			return
 		}
 		for i := range v.Len() {
@@ -121,7 +123,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 				return
 			}
 			if x.Kind == Absent && i == v.Len()-1 {
-				w.Fail(&ValueError{Property: true, Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so that the list would be read back shorter"})
+				w.Fail(&errs.ValueError{Property: true, Field: f.names[i], Reason: "the last element of a list is absent (nil, zero time), so that the list would be read back shorter"})
 				return
 			}
 			w.put(f.partOf(i), &f.labels[i], x)
@@ -135,7 +137,7 @@ func (f *field) encode(w *Writer, v reflect.Value) {
 			w.Fail(f.refusal(f.name, err))
 			return
 		case values != nil && len(values) != len(f.names):
-			w.Fail(&ValueError{Property: true, Field: f.name, Reason: fmt.Sprintf("PropertyValues returned %d values for %d suffixes", len(values), len(f.names))})
+			w.Fail(&errs.ValueError{Property: true, Field: f.name, Reason: fmt.Sprintf("PropertyValues returned %d values for %d suffixes", len(values), len(f.names))})
 			return
 		}
 		for i, value := range values {
@@ -160,7 +162,7 @@ func (f *field) encodeChunks(w *Writer, v reflect.Value) {
 	}
 	all := chunksOf(*x)
 	if len(all) > len(f.names) {
-		w.Fail(&LimitError{Property: true, Field: f.name, Limit: "chunks of 64 KiB; store a larger value in a blob (package largeentity)", Got: len(all), Max: len(f.names)})
+		w.Fail(&errs.LimitError{Property: true, Field: f.name, Limit: "chunks of 64 KiB; store a larger value in a blob (package largeentity)", Got: len(all), Max: len(f.names)})
 		return
 	}
 	for i := range all {
@@ -228,15 +230,15 @@ func textLength(v reflect.Value) int {
 // it.
 func (f *field) refusal(name string, err error) error {
 	if f.form == composite || f.scalar.fail != nil {
-		return &ValueError{Property: true, Field: name, Reason: "the field's type refuses the value", Err: err}
+		return &errs.ValueError{Property: true, Field: name, Reason: "the field's type refuses the value", Err: err}
 	}
-	return &ValueError{Property: true, Field: name, Reason: err.Error()}
+	return &errs.ValueError{Property: true, Field: name, Reason: err.Error()}
 }
 
 func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		if p.Has(name) {
-			w.Fail(&ValueError{Property: true, Field: name, Reason: "is in the map of unknown columns, but is the property of a field"})
+			w.Fail(&errs.ValueError{Property: true, Field: name, Reason: "is in the map of unknown columns, but is the property of a field"})
 			return
 		}
 		if err := CheckName(name); err != nil {

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 // comparison is a condition on one property: one comparison with a literal, or several if it must also match numbers of other EDM
@@ -160,7 +162,7 @@ func Literal(name string, v Value) (string, error) {
 		return strconv.FormatInt(v.I, 10) + "L", nil
 	case Double:
 		if math.IsNaN(v.F) || math.IsInf(v.F, 0) {
-			return "", &ValueError{Property: true, Field: name, Reason: fmt.Sprintf("a filter cannot compare with %v", v.F)}
+			return "", &errs.ValueError{Property: true, Field: name, Reason: fmt.Sprintf("a filter cannot compare with %v", v.F)}
 		}
 		s := strconv.FormatFloat(v.F, 'f', -1, 64)
 		if !strings.Contains(s, ".") {
@@ -176,7 +178,7 @@ func Literal(name string, v Value) (string, error) {
 	case Binary:
 		return "X'" + hex.EncodeToString(v.B) + "'", nil
 	}
-	return "", &ValueError{Property: true, Field: name, Reason: "a filter cannot compare with an absent value (nil, zero time)"}
+	return "", &errs.ValueError{Property: true, Field: name, Reason: "a filter cannot compare with an absent value (nil, zero time)"}
 }
 
 // Quote returns a text as a literal of a filter. Quotes in the text are doubled, so that they cannot end the literal.
@@ -192,7 +194,7 @@ func (p *Plan) Operand(path []int, element int, v reflect.Value) (name string, x
 		return "", Value{}, err
 	}
 	if f.form != single {
-		return "", Value{}, &ValueError{Property: true, Field: f.name, Reason: "is not stored in a single property, so that a filter cannot compare it"}
+		return "", Value{}, &errs.ValueError{Property: true, Field: f.name, Reason: "is not stored in a single property, so that a filter cannot compare it"}
 	}
 	if err = f.scalar.get(v, &x); err != nil {
 		err = f.refusal(f.name, err)
@@ -213,7 +215,7 @@ func NamedOperand(name string, v reflect.Value) (x Value, err error) {
 	}
 	s, ok := scalarOf(v.Type())
 	if !ok {
-		return x, &ValueError{Property: true, Field: name, Reason: fmt.Sprintf("the type %v is not stored in a single property, so that a filter cannot compare it", v.Type())}
+		return x, &errs.ValueError{Property: true, Field: name, Reason: fmt.Sprintf("the type %v is not stored in a single property, so that a filter cannot compare it", v.Type())}
 	}
 	if err = s.get(v, &x); err != nil {
 		err = (&field{scalar: s}).refusal(name, err)

@@ -2,7 +2,6 @@ package edm
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
@@ -49,16 +49,16 @@ func CheckValue(name string, v *Value) error {
 		}
 		if len(v.S) > maxStringUnits { // a character has at least as many bytes as units
 			if n := utf16Units(v.S); n > maxStringUnits {
-				return &LimitError{Property: true, Field: name, Limit: "UTF-16 units", Got: n, Max: maxStringUnits}
+				return &errs.LimitError{Property: true, Field: name, Limit: "UTF-16 units", Got: n, Max: maxStringUnits}
 			}
 		}
 	case Binary:
 		if n := len(v.B); n > maxBinary {
-			return &LimitError{Property: true, Field: name, Limit: "bytes", Got: n, Max: maxBinary}
+			return &errs.LimitError{Property: true, Field: name, Limit: "bytes", Got: n, Max: maxBinary}
 		}
 	case DateTime:
 		if v.T.Before(minTime) || v.T.After(maxTime) {
-			return &ValueError{Property: true, Field: name, Reason: fmt.Sprintf("the time %s is out of range; the service requires 1601-01-01 to 9999-12-31", v.T.Format(time.RFC3339))}
+			return &errs.ValueError{Property: true, Field: name, Reason: fmt.Sprintf("the time %s is out of range; the service requires 1601-01-01 to 9999-12-31", v.T.Format(time.RFC3339))}
 		}
 	}
 	return nil
@@ -91,7 +91,7 @@ func utf16Units(s string) int {
 }
 
 func errNotUTF8(name string) error {
-	return &ValueError{Property: true, Field: name, Reason: "the text is not valid UTF-8"}
+	return &errs.ValueError{Property: true, Field: name, Reason: "the text is not valid UTF-8"}
 }
 
 // The properties of the service.
@@ -115,7 +115,7 @@ func IsSystem(name string) bool {
 // reserves ('Understanding the Table service data model').
 func CheckName(name string) error {
 	fail := func(reason string) error {
-		return &ValueError{Property: true, Field: fmt.Sprintf("%.80q", name), Reason: reason}
+		return &errs.ValueError{Property: true, Field: fmt.Sprintf("%.80q", name), Reason: reason}
 	}
 	switch name {
 	case "":
@@ -134,94 +134,7 @@ func CheckName(name string) error {
 		}
 	}
 	if n := utf16Units(name); n > maxName {
-		return &LimitError{Property: true, Field: name[:40] + "…", Limit: "UTF-16 units in its name", Got: n, Max: maxName}
+		return &errs.LimitError{Property: true, Field: name[:40] + "…", Limit: "UTF-16 units in its name", Got: n, Max: maxName}
 	}
 	return nil
-}
-
-// LimitError reports that a property, an entity, an option or an argument violates a limit of the service.
-type LimitError struct {
-	Field    string // the property, option or argument, or "" for the whole entity
-	Limit    string // the unit, as a plural; the rule may follow after a semicolon
-	Got      int
-	Max      int
-	Property bool // Field is a property
-}
-
-func (e *LimitError) Error() string {
-	s := fmt.Sprintf("%d %s", e.Got, e.Limit)
-	if !strings.Contains(s, ";") {
-		s += fmt.Sprintf("; at most %d are allowed", e.Max)
-	}
-	if e.Field != "" {
-		s = subject(e.Field, e.Property) + " has " + s
-	}
-	return s
-}
-
-// subject returns the subject of an error text: a property, or an option (Query.Limit) or an argument as the caller wrote it.
-func subject(field string, property bool) string {
-	if property {
-		return "property " + field
-	}
-	return field
-}
-
-// ValueError reports a value or a name that the service cannot store.
-type ValueError struct {
-	Field  string // the property, option or argument
-	Reason string // a predicate, such as "is nil", or a sentence
-	Err    error  // the error of the field's type; the text omits it, since it may contain data
-
-	Property bool // Field is a property
-}
-
-func (e *ValueError) Error() string { return sentence(subject(e.Field, e.Property), e.Reason) }
-
-// sentence joins a subject and a reason, which is a predicate or a sentence of its own.
-func sentence(subject, reason string) string {
-	verb, _, _ := strings.Cut(reason, " ")
-	switch verb {
-	case "is", "was", "has", "must", "belongs", "begins", "cannot", "holds", "contain", "contains", "follows", "stands":
-		return subject + " " + reason
-	}
-	return subject + ": " + reason
-}
-
-// Unwrap returns Err.
-func (e *ValueError) Unwrap() error { return e.Err }
-
-// DecodeError reports a property that does not fit its field, or a malformed response.
-type DecodeError struct {
-	Field  string // the property, or "" for the whole response
-	Reason string // a predicate, such as "is missing", or a sentence
-	Err    error  // the error of the field's type; the text omits it, since it may contain data
-}
-
-// Unwrap returns Err.
-func (e *DecodeError) Unwrap() error { return e.Err }
-
-func (e *DecodeError) Error() string {
-	switch {
-	case e.Field == "":
-		return sentence("the response", e.Reason)
-	case strings.Contains(e.Field, " "): // no property
-		return sentence(e.Field, e.Reason)
-	}
-	return sentence("property "+e.Field, e.Reason)
-}
-
-// TypeError reports a Go type that cannot be stored.
-type TypeError struct {
-	Type   reflect.Type
-	Field  string // the field of Type, or "" for the whole type
-	Reason string
-}
-
-func (e *TypeError) Error() string {
-	s := e.Type.String()
-	if e.Field != "" {
-		s += "." + e.Field
-	}
-	return sentence(s, e.Reason)
 }

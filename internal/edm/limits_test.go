@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 // TestEncodeRefuses: the error of an invalid value names the field, the limit and the length.
@@ -23,7 +25,7 @@ func TestEncodeRefuses(t *testing.T) {
 		"list of 25":             {everything{Hours: make([]int64, 25)}, "h", 25, 24},
 	} {
 		_, err := encode(p, c.v)
-		var le *LimitError
+		var le *errs.LimitError
 		if !errors.As(err, &le) || le.Field != c.field || le.Got != c.got || le.Max != c.max {
 			t.Errorf("%s: got %v, want a *LimitError of %s: %d of at most %d", what, err, c.field, c.got, c.max)
 		}
@@ -48,7 +50,7 @@ func TestEncodeRefuses(t *testing.T) {
 		"column without a name": {everything{Extra: map[string]any{"": "x"}}, `""`},
 	} {
 		_, err := encode(p, c.v)
-		var ve *ValueError
+		var ve *errs.ValueError
 		if !errors.As(err, &ve) || ve.Field != c.field {
 			t.Errorf("%s: got %v, want a *ValueError of %s", what, err, c.field)
 		}
@@ -72,7 +74,7 @@ func TestEntityLimits(t *testing.T) {
 		}
 		return b
 	}
-	var le *LimitError
+	var le *errs.LimitError
 	if _, err := encode(p, columns(252)); err != nil {
 		t.Errorf("252 properties: got %v, want no error", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 // Composite is a field type that is stored in several properties. The name of each property is that of the field with a suffix.
@@ -95,7 +97,7 @@ type propertyOf struct{ field, sub int }
 // stored as properties, whatever their tags are.
 func NewPlan(t reflect.Type, boundPaths [][]int) (*Plan, error) {
 	if t.Kind() != reflect.Struct {
-		return nil, &TypeError{Type: t, Reason: "is not a struct"}
+		return nil, &errs.TypeError{Type: t, Reason: "is not a struct"}
 	}
 	p := &Plan{Type: t, byName: map[string]propertyOf{}}
 	if err := p.walk(t, nil, boundPaths); err != nil {
@@ -104,7 +106,7 @@ func NewPlan(t reflect.Type, boundPaths [][]int) (*Plan, error) {
 	for _, f := range p.fields {
 		for _, b := range boundPaths {
 			if len(b) > len(f.path) && slices.Equal(b[:len(f.path)], f.path) {
-				return nil, &TypeError{Type: t, Field: f.goName, Reason: "is stored as one value, but a key is bound to a field inside it"}
+				return nil, &errs.TypeError{Type: t, Field: f.goName, Reason: "is stored as one value, but a key is bound to a field inside it"}
 			}
 		}
 	}
@@ -132,15 +134,15 @@ func (p *Plan) walk(t reflect.Type, at []int, boundPaths [][]int) error {
 				}
 				continue
 			case sf.Type.Kind() == reflect.Pointer && sf.Type.Elem().Kind() == reflect.Struct && !ok:
-				return &TypeError{Type: p.Type, Field: sf.Name, Reason: "is an embedded pointer; embed the struct itself"}
+				return &errs.TypeError{Type: p.Type, Field: sf.Name, Reason: "is an embedded pointer; embed the struct itself"}
 			}
 		}
 		if !sf.IsExported() {
 			switch {
 			case tagged:
-				return &TypeError{Type: p.Type, Field: sf.Name, Reason: "has a table tag but is not exported"}
+				return &errs.TypeError{Type: p.Type, Field: sf.Name, Reason: "has a table tag but is not exported"}
 			case sf.Anonymous && sf.Type.Kind() == reflect.Struct: // its methods hide its exported fields from the plan
-				return &TypeError{Type: p.Type, Field: sf.Name, Reason: "is an embedded type that is stored as one value, but is not exported; export it or tag it with -"}
+				return &errs.TypeError{Type: p.Type, Field: sf.Name, Reason: "is an embedded type that is stored as one value, but is not exported; export it or tag it with -"}
 			}
 			continue
 		}
@@ -158,7 +160,7 @@ func (p *Plan) walk(t reflect.Type, at []int, boundPaths [][]int) error {
 // add determines the properties of a field from its options and its type.
 func (p *Plan) add(f field, t reflect.Type, options string) error {
 	fail := func(format string, args ...any) error {
-		return &TypeError{Type: p.Type, Field: f.goName, Reason: fmt.Sprintf(format, args...)}
+		return &errs.TypeError{Type: p.Type, Field: f.goName, Reason: fmt.Sprintf(format, args...)}
 	}
 	asJSON, narrow, each, pieces := false, false, 0, 0
 	words := strings.FieldsFunc(options, func(r rune) bool { return r == ',' })
@@ -395,7 +397,7 @@ func (p *Plan) field(path []int) (*field, error) {
 	if sf, ok := structField(p.Type, path); ok {
 		name = sf.Name
 	}
-	return nil, &ValueError{Field: name, Reason: "is not stored in a property of its own"}
+	return nil, &errs.ValueError{Field: name, Reason: "is not stored in a property of its own"}
 }
 
 // structField returns the struct field at an index path.
@@ -410,9 +412,9 @@ func structField(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
 func (f *field) element(i int) (*field, error) {
 	switch {
 	case f.form != elements:
-		return nil, &ValueError{Property: true, Field: f.name, Reason: "has no elements in properties of their own; the option each is for that"}
+		return nil, &errs.ValueError{Property: true, Field: f.name, Reason: "has no elements in properties of their own; the option each is for that"}
 	case i > len(f.names):
-		return nil, &LimitError{Property: true, Field: f.name, Limit: "elements", Got: i, Max: len(f.names)}
+		return nil, &errs.LimitError{Property: true, Field: f.name, Limit: "elements", Got: i, Max: len(f.names)}
 	}
 	return &field{
 		path: f.path, goName: f.goName, name: f.names[i-1], names: f.names[i-1 : i], labels: f.labels[i-1 : i], form: single, narrow: f.narrow, scalar: f.scalar, first: f.partOf(i - 1),

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 func TestUnstorableTypes(t *testing.T) {
@@ -44,7 +46,7 @@ func TestUnstorableTypes(t *testing.T) {
 		}{},
 	} {
 		_, err := NewPlan(reflect.TypeOf(v), nil)
-		var te *TypeError
+		var te *errs.TypeError
 		if !errors.As(err, &te) || te.Reason == "" {
 			t.Errorf("%T: got %v, want a *TypeError with a reason", v, err)
 		}
@@ -73,7 +75,7 @@ func TestBoundFieldsHaveNoProperties(t *testing.T) {
 		Base `table:"Base,json"`
 	}
 	var d doc
-	var te *TypeError
+	var te *errs.TypeError
 	if _, err := NewPlan(reflect.TypeFor[doc](), [][]int{FieldPath(reflect.ValueOf(&d).Elem(), &d.ID)}); !errors.As(err, &te) {
 		t.Errorf("a key field inside a json field: got %v, want a *TypeError", err)
 	}

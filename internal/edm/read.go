@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 // Reader reads the entities of a response one after another and reuses its memory between them. Only the JSON of a single row refers to
@@ -338,9 +340,9 @@ func (r *Reader) take(what role, m *member) (err error) {
 func (r *Reader) checkKeys() error {
 	switch {
 	case !r.hasPartitionKey:
-		return &DecodeError{Field: PartitionKey, Reason: "is missing, so the response is not an entity"}
+		return &errs.DecodeError{Field: PartitionKey, Reason: "is missing, so the response is not an entity"}
 	case !r.hasRowKey:
-		return &DecodeError{Field: RowKey, Reason: "is missing, so the response is not an entity"}
+		return &errs.DecodeError{Field: RowKey, Reason: "is missing, so the response is not an entity"}
 	}
 	return nil
 }
@@ -357,7 +359,7 @@ func (r *Reader) keyText(m *member) ([]byte, error) {
 		return nil, nil
 	}
 	if m.tok.kind != '"' {
-		return nil, &DecodeError{Field: string(m.name), Reason: "is not a string"}
+		return nil, &errs.DecodeError{Field: string(m.name), Reason: "is not a string"}
 	}
 	scratch := len(r.scratch)
 	text, err := r.unquoted(&m.tok)
@@ -370,9 +372,9 @@ func (r *Reader) keyText(m *member) ([]byte, error) {
 
 // ofProperty adds the name of the property to a DecodeError.
 func ofProperty(name []byte, err error) error {
-	var de *DecodeError
+	var de *errs.DecodeError
 	if errors.As(err, &de) && de.Field == "" {
-		return &DecodeError{Field: string(name), Reason: de.Reason}
+		return &errs.DecodeError{Field: string(name), Reason: de.Reason}
 	}
 	return err
 }
@@ -398,7 +400,7 @@ func (r *Reader) parse(m *member, v *Value) error {
 	case 'n':
 		return nil
 	case '{', '[':
-		return &DecodeError{Reason: "is an object or a list, which the service does not store"}
+		return &errs.DecodeError{Reason: "is an object or a list, which the service does not store"}
 	case '"':
 		if !m.tok.plain {
 			scratch := len(r.scratch)
@@ -438,10 +440,10 @@ func (r *Reader) parse(m *member, v *Value) error {
 		v.B, ok = r.parseBinary(text)
 		ok = ok && isText
 	default:
-		return &DecodeError{Reason: fmt.Sprintf("has the unknown type %.60q", m.typ)}
+		return &errs.DecodeError{Reason: fmt.Sprintf("has the unknown type %.60q", m.typ)}
 	}
 	if !ok {
-		return &DecodeError{Reason: fmt.Sprintf("has a value of %d bytes that is not a valid %v", m.tok.to-m.tok.from, m.kind)}
+		return &errs.DecodeError{Reason: fmt.Sprintf("has a value of %d bytes that is not a valid %v", m.tok.to-m.tok.from, m.kind)}
 	}
 	return nil
 }
@@ -488,7 +490,7 @@ func (r *Reader) parseUntyped(t *token, text []byte, v *Value) error {
 		v.F, ok = parseDouble(text)
 	}
 	if !ok {
-		return &DecodeError{Reason: "has a number that is neither an Int64 nor a Double"}
+		return &errs.DecodeError{Reason: "has a number that is neither an Int64 nor a Double"}
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 // TestEntityWithoutKeys: an object without both keys is not an entity.
@@ -16,7 +18,7 @@ func TestEntityWithoutKeys(t *testing.T) {
 		`{}`: PartitionKey, `{"RowKey":"r"}`: PartitionKey, `{"PartitionKey":"p"}`: RowKey, `{"PartitionKey":"p","RowKey":null}`: RowKey,
 		`{"odata.error":{"code":"x"}}`: PartitionKey, `{"PartitionKey":null,"RowKey":"r"}`: PartitionKey, `{"partitionkey":"p","rowkey":"r"}`: PartitionKey,
 	} {
-		var de *DecodeError
+		var de *errs.DecodeError
 		if e, err := NewReader([]byte(body)).One(); !errors.As(err, &de) || de.Field != field {
 			t.Errorf("%s: got %+v, %v, want a *DecodeError of %s", body, e, err, field)
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 // scanner reads JSON in a byte slice from beginning to end. It also checks the syntax of values that it skips.
@@ -28,7 +30,7 @@ type token struct {
 }
 
 func (s *scanner) fail(what string) error {
-	return &DecodeError{Reason: fmt.Sprintf("%s at byte %d of %d", what, s.i, len(s.b))}
+	return &errs.DecodeError{Reason: fmt.Sprintf("%s at byte %d of %d", what, s.i, len(s.b))}
 }
 
 // peek skips white space and returns the next character, 0 at the end.
@@ -275,7 +277,7 @@ func unquote(b []byte, t *token, scratch []byte) (text []byte, err error) {
 }
 
 func badString(why string, at int) error {
-	return &DecodeError{Reason: fmt.Sprintf("has a string with %s at byte %d", why, at)}
+	return &errs.DecodeError{Reason: fmt.Sprintf("has a string with %s at byte %d", why, at)}
 }
 
 // fault returns what is wrong in the bytes of a string and where, "" for nothing. It does not look at escapes.

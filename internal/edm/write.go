@@ -3,6 +3,8 @@ package edm
 import (
 	"fmt"
 	"sync"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 // Writer encodes one entity, and checks the limits of the service. The first error stays, and Finish returns it.
@@ -101,7 +103,7 @@ func (w *Writer) row(part uint8) *rowSize {
 	if row.count == 0 { // the first property of the part, which has a tag besides
 		w.begin()
 		if n := utf16Units(w.body.RowKey) + unitsOfMark; n > maxKeyUnits {
-			w.Fail(&LimitError{Field: RowKey, Limit: "UTF-16 units of the RowKey of a part, which is 3 longer than the entity's", Got: n, Max: maxKeyUnits})
+			w.Fail(&errs.LimitError{Field: RowKey, Limit: "UTF-16 units of the RowKey of a part, which is 3 longer than the entity's", Got: n, Max: maxKeyUnits})
 		}
 		row.count, row.bytes = 1, 4+2*(utf16Units(w.body.PartitionKey)+utf16Units(w.body.RowKey))+bytesOfPart
 		w.surplus += int(w.body.keysEnd) + 1 + surplus(w.body.PartitionKey) + surplus(w.body.RowKey) + lengthOfPart
@@ -129,7 +131,7 @@ func (w *Writer) FinishTo(to *Body) error {
 		}
 	}
 	if length := w.body.Length; err == nil && len(w.parts) > 0 && length > maxWide {
-		err = &LimitError{Limit: "bytes of the JSON of an entity with parts, which is stored in one transaction; store its large values in blobs (package largeentity)", Got: length, Max: maxWide}
+		err = &errs.LimitError{Limit: "bytes of the JSON of an entity with parts, which is stored in one transaction; store its large values in blobs (package largeentity)", Got: length, Max: maxWide}
 	}
 	if err != nil {
 		return err
@@ -157,9 +159,9 @@ func (w *Writer) FinishTo(to *Body) error {
 func (r rowSize) check(of string) error {
 	switch {
 	case r.count > maxProperties:
-		return &LimitError{Limit: "properties in " + of + ", system properties included", Got: r.count, Max: maxProperties}
+		return &errs.LimitError{Limit: "properties in " + of + ", system properties included", Got: r.count, Max: maxProperties}
 	case r.bytes > maxEntity:
-		return &LimitError{Limit: "bytes in " + of + ", by the service's formula", Got: r.bytes, Max: maxEntity}
+		return &errs.LimitError{Limit: "bytes in " + of + ", by the service's formula", Got: r.bytes, Max: maxEntity}
 	}
 	return nil
 }
@@ -284,7 +286,7 @@ func (w *Writer) PutAny(name string, value any) { w.putAny(0, &label{name: name}
 func (w *Writer) putAny(part uint8, l *label, value any) {
 	x, err := ValueOf(value)
 	if err != nil {
-		w.Fail(&ValueError{Property: true, Field: l.name, Reason: err.Error()})
+		w.Fail(&errs.ValueError{Property: true, Field: l.name, Reason: err.Error()})
 		return
 	}
 	w.put(part, l, &x)

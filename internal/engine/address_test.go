@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 type addressed string
@@ -20,7 +22,7 @@ func TestCheckClient(t *testing.T) {
 	} {
 		for _, base := range []string{account, emulator} {
 			err := CheckClient("queue", "queue", addressed(base+name), false)
-			var ve *ValueError
+			var ve *errs.ValueError
 			if (err == nil) != ok || err != nil && (!errors.As(err, &ve) || ve.Field != "queue") {
 				t.Errorf("name %q: got error %v, want one: %t", name, err, !ok)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
@@ -48,8 +49,11 @@ func outage(err error) bool {
 	if err == nil { // before the variable, which escapes: every plan of a write comes here
 		return false
 	}
+	if errs.IsUserCode(err) { // which has repeated its own requests
+		return errors.Is(err, errs.ErrUnreachable)
+	}
 	var re *azcore.ResponseError
-	return mayPass(err) && (errors.As(err, &re) || errors.Is(err, ErrUnreachable) || isUnknown(err))
+	return mayPass(err) && (errors.As(err, &re) || errors.Is(err, errs.ErrUnreachable) || isUnknown(err))
 }
 
 // mayPass reports whether the failure of a request, which was not refused, may pass: there is no response, or the response of a service

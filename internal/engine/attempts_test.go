@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -29,7 +30,7 @@ func TestRepeat(t *testing.T) {
 	if err != want || n != 1 {
 		t.Errorf("got %v after %d calls, want %v after 1, since the service was not busy", err, n, want)
 	}
-	for _, want := range []error{&Condition{ErrUnreachable, want}, &Condition{ErrUnknownOutcome, want}, &azcore.ResponseError{StatusCode: 500}} {
+	for _, want := range []error{errs.With(errs.ErrUnreachable, want), errs.With(errs.ErrUnknownOutcome, want), &azcore.ResponseError{StatusCode: 500}} {
 		n = 0
 		err = r.RepeatRead(context.Background(), Log{}, func(context.Context) error { n++; return want })
 		if err != want || n != fewAttempts {
@@ -58,10 +59,10 @@ func TestRepeatBounds(t *testing.T) {
 		{status(502), Retry{}, hour, 1000, 3000},
 		{status(503), Retry{}, hour, 1000, 3000},
 		{status(504), Retry{}, hour, 1000, 3000},
-		{&Condition{ErrUnknownOutcome, lost}, Retry{}, hour, 1000, 3000},
+		{errs.With(errs.ErrUnknownOutcome, lost), Retry{}, hour, 1000, 3000},
 		{status(501), Retry{}, hour, fewAttempts, fewAttempts},
 		{status(403), Retry{}, hour, fewAttempts, fewAttempts},
-		{&Condition{ErrUnreachable, proxy}, Retry{}, hour, fewAttempts, fewAttempts},
+		{errs.With(errs.ErrUnreachable, proxy), Retry{}, hour, fewAttempts, fewAttempts},
 		{lost, Retry{}, 0, fewAttempts, fewAttempts},
 		{lost, Retry{Attempts: 7}, hour, 7, 7},
 		{lost, Retry{Attempts: 1}, hour, 1, 1},

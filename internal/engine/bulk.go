@@ -6,6 +6,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -397,7 +398,7 @@ type BulkError struct {
 	Err   error
 }
 
-func (e *BulkError) Error() string { return (&BatchError{Index: e.Index, Err: e.Err}).Error() }
+func (e *BulkError) Error() string { return (&errs.BatchError{Index: e.Index, Err: e.Err}).Error() }
 
 func (e *BulkError) Unwrap() error { return e.Err }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -113,9 +114,9 @@ func (s *bulkSender) send(batch []bulkOp) (err error) {
 				s.reading = s.group.ahead.readNext(outside, later)
 			}
 		}, func(i int, err error) bool {
-			var derived *DerivedError
+			var derived *errs.DerivedError
 			item := batch[i]
-			if !item.op.deletes() || !errors.Is(err, ErrNotFound) || errors.As(err, &derived) {
+			if !item.op.deletes() || !errors.Is(err, errs.ErrNotFound) || errors.As(err, &derived) {
 				return false
 			}
 			gone = append(gone, item)
@@ -169,26 +170,26 @@ func fitting(batch []bulkOp, excess int) int {
 
 // blamed returns the operation because of which a transaction failed, or the limit on its size. It returns neither for a failed
 // outbox and for an unknown outcome.
-func blamed(err error) (failed *BatchError, large *LimitError) {
-	var oe *OpError
+func blamed(err error) (failed *errs.BatchError, large *errs.LimitError) {
+	var oe *errs.OpError
 	if !errors.As(err, &oe) || isUnknown(err) {
 		return nil, nil
 	}
-	if failed, _ = oe.Err.(*BatchError); failed != nil && failed.Index >= 0 {
+	if failed, _ = oe.Err.(*errs.BatchError); failed != nil && failed.Index >= 0 {
 		return failed, nil
 	}
-	if !errors.Is(err, ErrOutbox) {
+	if !errors.Is(err, errs.ErrOutbox) && !errs.IsUserCode(err) {
 		errors.As(err, &large)
 	}
 	return nil, large
 }
 
 // without returns the batch without the operation that failed, or with a new operation in its place.
-func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, error) {
+func (s *bulkSender) without(batch []bulkOp, failed *errs.BatchError) ([]bulkOp, error) {
 	item := batch[failed.Index]
 	rest := slices.Delete(slices.Clone(batch), failed.Index, failed.Index+1)
-	var derived *DerivedError
-	if errors.As(failed.Err, &derived) && errors.Is(failed.Err, ErrDuplicateRow) && len(batch) > 1 {
+	var derived *errs.DerivedError
+	if errors.As(failed.Err, &derived) && errors.Is(failed.Err, errs.ErrDuplicateRow) && len(batch) > 1 {
 		// It derives a row that another operation of the batch writes: the two go into separate transactions.
 		at := max(failed.Index, 1)
 		s.left = append(batch[at:len(batch):len(batch)], s.left...)
@@ -196,21 +197,21 @@ func (s *bulkSender) without(batch []bulkOp, failed *BatchError) ([]bulkOp, erro
 	}
 	own := item.op.deletes() && !errors.As(failed.Err, &derived)
 	switch {
-	case item.op.inserts() && errors.Is(failed.Err, ErrExists) && !errors.As(failed.Err, &derived):
+	case item.op.inserts() && errors.Is(failed.Err, errs.ErrExists) && !errors.As(failed.Err, &derived):
 		err := s.reportRefusal(item, failed.Err)
 		if err == nil && s.exists {
 			rest, err = s.withoutExisting(rest, failed.Err)
 		}
 		s.exists = true
 		return rest, err
-	case own && errors.Is(failed.Err, ErrNotFound):
+	case own && errors.Is(failed.Err, errs.ErrNotFound):
 		s.report(report{done: []bulkOp{item}, missing: 1})
 		if s.missing {
 			rest = s.withoutMissing(rest, 1)
 		}
 		s.missing = true
 		return rest, nil
-	case own && errors.Is(failed.Err, ErrChanged) && item.op.Remake != nil && item.conflicts+1 < item.op.Table.Options.Retry.ConflictAttempts:
+	case own && errors.Is(failed.Err, errs.ErrChanged) && item.op.Remake != nil && item.conflicts+1 < item.op.Table.Options.Retry.ConflictAttempts:
 		op, there, err := item.op.Remake(s.ctx)
 		switch {
 		case err != nil:

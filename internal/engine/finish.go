@@ -13,6 +13,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -82,7 +83,7 @@ func (w *write) notify(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		w.notification = nil
-		return &Condition{ErrOutbox, UserCodeError{wire.Redact(err)}}
+		return errs.With(errs.ErrOutbox, errs.UserCodeError{Err: wire.Redact(err)})
 	}
 	return nil
 }

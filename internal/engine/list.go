@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -342,7 +343,7 @@ func (p *pager) parts() int {
 	return p.table.Mode.Parts
 }
 
-var errRows = &Condition{ErrBudget, errors.New("its rows are used up")}
+var errRows = errs.With(errs.ErrBudget, errors.New("its rows are used up"))
 
 // next returns the body of the page at p.at, if the budget allows it.
 func (p *pager) next(ctx context.Context, left int) ([]byte, error) {
@@ -354,9 +355,9 @@ func (p *pager) next(ctx context.Context, left int) ([]byte, error) {
 	case b.Rows > 0 && p.stats.Rows >= b.Rows:
 		return nil, errRows
 	case b.Requests > 0 && p.stats.Requests >= b.Requests && p.ahead == nil:
-		return nil, &Condition{ErrBudget, errors.New("its requests are used up")}
+		return nil, errs.With(errs.ErrBudget, errors.New("its requests are used up"))
 	case p.late():
-		return nil, &Condition{ErrBudget, errTime}
+		return nil, errs.With(errs.ErrBudget, errTime)
 	}
 	if a := p.ahead; a != nil {
 		p.ahead = nil
@@ -456,7 +457,7 @@ func (p *pager) viewed(ctx context.Context, body []byte) (_ []byte, v *markView,
 			return nil, nil, err
 		}
 	}
-	return nil, nil, &Condition{ErrContended, errPrepared}
+	return nil, nil, errs.With(errs.ErrContended, errPrepared)
 }
 
 // rowsFilter is the filter for the rows of a partition between two keys, both included.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
 // TestMaintainerStateText: the example of the documentation is stored as documented, and any other text is refused.
@@ -30,7 +31,7 @@ func TestMaintainerStateText(t *testing.T) {
 		damaged = append(damaged, text[:i], text[i:], text[:i]+"#"+text[i+1:], text[:i]+text[i+1:])
 	}
 	for _, s := range damaged {
-		var de *DecodeError
+		var de *errs.DecodeError
 		if is, err := parseState([]byte(s), "empid_000223"); s != text && (!errors.As(err, &de) || de.Field != "_ix") {
 			t.Errorf(`%q was taken: got %q %v; want s == %q or (a *DecodeError and de.Field == "_ix")`, s, is, err, text)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -79,7 +80,7 @@ func (l Log) attempt(ctx context.Context, level slog.Level, text string, attempt
 		attrs = append(attrs, slog.String("code", re.ErrorCode))
 	}
 	if err != nil {
-		attrs = append(attrs, slog.String("error", Brief(wire.Redact(cause(err)))))
+		attrs = append(attrs, slog.String("error", errs.Brief(wire.Redact(errs.Cause(err)))))
 	}
 	l.log(ctx, level, text, attrs...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
@@ -50,7 +51,7 @@ func TimeOf(id string) (time.Time, error) {
 		ms = ms<<5 | int64(d)
 	}
 	if bad {
-		return time.Time{}, &ValueError{Field: "operation ID", Reason: "is no operation ID"}
+		return time.Time{}, &errs.ValueError{Field: "operation ID", Reason: "is no operation ID"}
 	}
 	return time.UnixMilli(ms).UTC(), nil
 }
@@ -164,10 +165,10 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 	switch {
 	case err != nil && out.kind == wire.Refused:
 		// Do not report a refusal: the write may be applied.
-		w.out.err = w.newUnknownError(fmt.Errorf("%s, and the abort record could not be stored: %w", Brief(out.err), cause(err)))
+		w.out.err = w.newUnknownError(fmt.Errorf("%s, and the abort record could not be stored: %w", errs.Brief(out.err), errs.Cause(err)))
 		return stateInDoubt
 	case err != nil:
-		w.out.err = w.newUnknownError(cause(firstError(w.sent.doubt, out.err)))
+		w.out.err = w.newUnknownError(errs.Cause(firstError(w.sent.doubt, out.err)))
 		return stateInDoubt
 	case record != RecordAborted:
 		return w.doneBySight(ctx, w.etags(ctx, -1, ""))
@@ -176,7 +177,7 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 		w.withdraw(ctx) // else a worker rolls back
 	}
 	if out.kind != wire.Refused {
-		w.out.err = &Condition{ErrGivenUp, cause(firstError(w.sent.doubt, out.err))}
+		w.out.err = errs.With(errs.ErrGivenUp, errs.Cause(firstError(w.sent.doubt, out.err)))
 	}
 	return stateAborted
 }
@@ -185,18 +186,18 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 // the write. If another step was refused, no earlier request was applied, since the step of the commit record comes first and
 // passed. So the write may be replanned with the same operation ID.
 func (w *write) afterRefusalWithRecord(ctx context.Context, out outcome) outcome {
-	if out.failed != 0 || !errors.Is(out.err, ErrExists) {
+	if out.failed != 0 || !errors.Is(out.err, errs.ErrExists) {
 		return out
 	}
 	rec, err := w.table.Record(ctx, w.partition(), w.id)
 	switch {
 	case err != nil || rec == nil:
 		w.sent.recordLost = err == nil
-		w.sent.doubt = firstError(w.sent.doubt, &Condition{ErrUnknownOutcome, firstError(err, errRecordLost)})
+		w.sent.doubt = firstError(w.sent.doubt, errs.With(errs.ErrUnknownOutcome, firstError(err, errRecordLost)))
 		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	case rec.State == RecordAborted:
 		w.sent.doubt = nil
-		out.neverApplies, out.err = true, &Condition{ErrGivenUp, errors.New("another process has stored an abort record in the place of its commit record")}
+		out.neverApplies, out.err = true, errs.With(errs.ErrGivenUp, errors.New("another process has stored an abort record in the place of its commit record"))
 		return out
 	}
 	return outcome{kind: wire.Done, etags: w.etags(ctx, -1, "")}
@@ -240,5 +241,5 @@ func (w *write) unsent() outcome {
 	if w.sent.doubt != nil {
 		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	}
-	return outcome{kind: wire.Refused, failed: -1, neverApplies: !w.sent.mayStillApply, err: &Condition{ErrGivenUp, errStale}}
+	return outcome{kind: wire.Refused, failed: -1, neverApplies: !w.sent.mayStillApply, err: errs.With(errs.ErrGivenUp, errStale)}
 }

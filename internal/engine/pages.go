@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -33,7 +34,7 @@ type pageResponse struct {
 }
 
 var (
-	errRepeated = &DecodeError{Reason: "the service repeats its continuation token, so the list would never end"}
+	errRepeated = &errs.DecodeError{Reason: "the service repeats its continuation token, so the list would never end"}
 	errTime     = errors.New("the time of the budget is over")
 )
 
@@ -45,7 +46,7 @@ func (r *pageRequest) send(ctx context.Context) (p pageResponse, err error) {
 		defer cancel()
 	}
 	if p, err = r.respond(ctx); err != nil && context.Cause(ctx) == errTime {
-		err = &Condition{ErrBudget, errTime}
+		err = errs.With(errs.ErrBudget, errTime)
 	}
 	return p, err
 }
@@ -245,7 +246,7 @@ func (a *aheadRows) query(ctx context.Context, wanted []wantedRow) (left []wante
 		case unread:
 			left = append(left, r)
 		case row == nil:
-			a.add(r.key.RowKey(), aheadRow{readResult: readResult{gone: &Condition{ErrNotFound, errNotInRange}}})
+			a.add(r.key.RowKey(), aheadRow{readResult: readResult{gone: errs.With(errs.ErrNotFound, errNotInRange)}})
 		default:
 			a.add(r.key.RowKey(), aheadRow{readResult: readResult{row: row}})
 		}
@@ -301,7 +302,7 @@ func (t *Table) Partitions(ctx context.Context, all keys.Range, last *string, f 
 	}
 }
 
-var errBackwards = &DecodeError{Field: edm.PartitionKey, Reason: "is not behind the one that the request begins behind, so the list would never end"}
+var errBackwards = &errs.DecodeError{Field: edm.PartitionKey, Reason: "is not behind the one that the request begins behind, so the list would never end"}
 
 // firstPartition returns the PartitionKey of the first row that comes, nil if none does. Empty pages are followed by the next.
 func (p *pager) firstPartition(ctx context.Context) (pk *string, err error) {

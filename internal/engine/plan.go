@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -101,9 +102,9 @@ func (p *Plan) Insert(r *Row, taken error) error {
 	}
 	switch {
 	case d.after != nil:
-		return p.refuse(d.key, firstError(taken, ErrDuplicateRow))
+		return p.refuse(d.key, firstError(taken, errs.ErrDuplicateRow))
 	case taken == nil && !d.owned && p.foreign(d, r):
-		return p.refuse(d.key, ErrForeignRow)
+		return p.refuse(d.key, errs.ErrForeignRow)
 	}
 	p.make(d, r, taken)
 	return nil
@@ -117,20 +118,20 @@ func (p *Plan) Put(r *Row) error {
 	}
 	switch {
 	case d.hasDerivedRows():
-		return p.refuse(d.key, ErrUnknownMaintainer)
+		return p.refuse(d.key, errs.ErrUnknownMaintainer)
 	case d.has(reserved.Parts) && !r.Has(reserved.Parts): // its parts would be lost
-		return p.refuse(d.key, ErrUnknownParts)
+		return p.refuse(d.key, errs.ErrUnknownParts)
 	}
 	if d.after != nil && !d.loaded && (d.op != p.op || d.by != p.by) {
 		if d.ifExists == nil {
-			return p.refuse(d.key, ErrDuplicateRow)
+			return p.refuse(d.key, errs.ErrDuplicateRow)
 		}
 		// The error is about the other operation: it takes what this entity owns.
 		p.blamed = d.op
-		return &DerivedError{Maintainer: d.by, Key: d.key, Err: d.ifExists}
+		return &errs.DerivedError{Maintainer: d.by, Key: d.key, Err: d.ifExists}
 	}
 	if !d.loaded && p.foreign(d, r) {
-		return p.refuse(d.key, ErrForeignRow)
+		return p.refuse(d.key, errs.ErrForeignRow)
 	}
 	d.owned = true
 	p.make(d, r, nil)
@@ -150,9 +151,9 @@ func (p *Plan) Remove(rowKey string) error {
 	}
 	switch {
 	case d.hasDerivedRows():
-		return p.refuse(d.key, ErrUnknownMaintainer)
+		return p.refuse(d.key, errs.ErrUnknownMaintainer)
 	case d.has(reserved.Parts):
-		return p.refuse(d.key, ErrUnknownParts)
+		return p.refuse(d.key, errs.ErrUnknownParts)
 	}
 	d.owned, d.gaveUp = true, p.key
 	if d.loaded || !d.planned {
@@ -237,11 +238,11 @@ func (p *Plan) rowFor(k keys.Key) (*derivedRow, error) {
 	case k.Err() != nil:
 		return nil, k.Err()
 	case k.PartitionKey() != p.partition:
-		return nil, p.refuse(k, ErrOtherPartition)
+		return nil, p.refuse(k, errs.ErrOtherPartition)
 	case p.own[k.RowKey()] != nil:
-		return nil, p.refuse(k, ErrDuplicateRow)
+		return nil, p.refuse(k, errs.ErrDuplicateRow)
 	case strings.HasPrefix(k.RowKey(), reserved.CommitRecord), strings.HasPrefix(k.RowKey(), reserved.Prepared):
-		return nil, p.refuse(k, &ValueError{Field: edm.RowKey, Reason: "begins with " + k.RowKey()[:3] + ", as those of commit records and preparations do"})
+		return nil, p.refuse(k, &errs.ValueError{Field: edm.RowKey, Reason: "begins with " + k.RowKey()[:3] + ", as those of commit records and preparations do"})
 	}
 	d := p.rows[k.RowKey()]
 	if d == nil {
@@ -268,7 +269,7 @@ func (p *Plan) touch(r *Row) (*derivedRow, error) {
 		p.touched = map[string]bool{}
 	}
 	if p.touched[r.Key.RowKey()] = true; len(p.touched) > p.most {
-		return nil, p.refuse(r.Key, &LimitError{Limit: "rows of one entity from the maintainer, whose MaxRows says less", Got: len(p.touched), Max: p.most})
+		return nil, p.refuse(r.Key, &errs.LimitError{Limit: "rows of one entity from the maintainer, whose MaxRows says less", Got: len(p.touched), Max: p.most})
 	}
 	return d, nil
 }
@@ -278,9 +279,15 @@ func (p *Plan) make(d *derivedRow, r *Row, taken error) {
 	d.after, d.planned, d.ifExists, d.op, d.by = r, true, taken, p.op, p.by
 }
 
+// PlanError is returned by a maintainer that fails with an error of its Plan, which names the row. Any other error of a maintainer is that of
+// its own code.
+type PlanError struct{ Err error }
+
+func (e PlanError) Error() string { return e.Err.Error() }
+
 // refuse returns the error of a row that cannot be planned.
 func (p *Plan) refuse(k keys.Key, err error) error {
-	return &DerivedError{Maintainer: p.by, Key: k, Err: err}
+	return &errs.DerivedError{Maintainer: p.by, Key: k, Err: err}
 }
 
 // deletes reports whether a row is a copy of an entity that this transaction deletes, so that the copy has no owner.
@@ -363,7 +370,7 @@ func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
 				after.Columns = d.merge
 			}
 			if s.Body, s.StoresID, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation), d.has(reserved.Parts)); err != nil {
-				return nil, d.op, &DerivedError{Maintainer: d.by, Key: d.key, Err: err}
+				return nil, d.op, &errs.DerivedError{Maintainer: d.by, Key: d.key, Err: err}
 			}
 		}
 		steps = append(steps, s)
@@ -489,7 +496,7 @@ type Completion struct {
 
 // complete adds what an operation completes to the write.
 func (w *write) setCompletion(c *Completion) error {
-	fail := func(reason string) error { return &ValueError{Field: "Completing", Reason: reason} }
+	fail := func(reason string) error { return &errs.ValueError{Field: "Completing", Reason: reason} }
 	switch {
 	case c == nil || c == w.completes:
 		return nil
@@ -502,7 +509,7 @@ func (w *write) setCompletion(c *Completion) error {
 	case c.Record.State != RecordPending || c.Effect < 0 || c.Effect >= len(c.Record.Effects):
 		return fail("the commit record is not pending, or has no such effect")
 	case c.Record.Partition != w.partition():
-		return ErrOtherPartition
+		return errs.ErrOtherPartition
 	}
 	w.completes = c
 	return nil

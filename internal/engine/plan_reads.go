@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -29,7 +30,7 @@ func (p *Plan) Load(ctx context.Context, rowKey string) (*Row, error) {
 		case err != nil:
 			return nil, err
 		case f.hidden:
-			return nil, p.refuse(d.key, ErrRanged)
+			return nil, p.refuse(d.key, errs.ErrRanged)
 		}
 		d.read, d.older = &f, p.ahead != nil && p.ahead.isOlder(rowKey)
 	}
@@ -69,7 +70,7 @@ func (p *Plan) Entity(ctx context.Context, rowKey string) (*Row, error) {
 	}
 	row, err := p.Load(ctx, rowKey)
 	if err == nil && row != nil && row.Has(reserved.Parts) {
-		return nil, p.refuse(k, ErrUnknownParts) // it is the head alone
+		return nil, p.refuse(k, errs.ErrUnknownParts) // it is the head alone
 	}
 	return row, err
 }
@@ -101,7 +102,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 		return !stopped
 	})
 	if err == nil && !stopped && table.RangedRows() {
-		err = ErrRanged
+		err = errs.ErrRanged
 	}
 	if err != nil {
 		p.unread = err
@@ -133,7 +134,7 @@ func (p *Plan) confirm(ctx context.Context, which func(*derivedRow) bool) error 
 		case err != nil:
 			return err
 		case f.hidden:
-			return p.refuse(d.key, ErrRanged)
+			return p.refuse(d.key, errs.ErrRanged)
 		case f.etag() != d.read.etag():
 			p.ahead.drop(rk)
 			return errOutdated

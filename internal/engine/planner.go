@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -344,14 +345,14 @@ func (s *step) bindToRow(f readResult) error {
 	case s.Copied != nil && !s.replannable:
 		is, was := Find(f.row.Columns, reserved.OperationID), Find(s.Copied.Columns, reserved.OperationID)
 		if !edm.Same(is, was) || !SameColumns(Without(f.row.Columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts), s.Copied.Columns) {
-			return ErrChanged
+			return errs.ErrChanged
 		}
 	case s.Kind == aztables.TransactionTypeInsertMerge:
 		s.Kind = aztables.TransactionTypeUpdateMerge
 	case s.Kind == aztables.TransactionTypeInsertReplace:
 		s.Kind = aztables.TransactionTypeUpdateReplace
 	case !s.replannable && s.Match != f.row.ETag:
-		return ErrChanged
+		return errs.ErrChanged
 	}
 	s.Match = f.row.ETag
 	return nil
@@ -375,7 +376,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	switch c.state, err = stateOf(head, s.Key); {
 	case err == nil || m.IgnoreCorruptState && c.state != nil:
 	case !maintained && c.state != nil:
-		return &Condition{ErrUnknownMaintainer, err}
+		return errs.With(errs.ErrUnknownMaintainer, err)
 	default:
 		return err
 	}
@@ -384,7 +385,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	}
 	for name := range c.state.before {
 		if !slices.ContainsFunc(m.Maintainers, func(m Maintainer) bool { return m.Name() == name }) {
-			return fmt.Errorf("%w: %q", ErrUnknownMaintainer, name)
+			return fmt.Errorf("%w: %q", errs.ErrUnknownMaintainer, name)
 		}
 	}
 	after, err := s.after(unassignedEnding)
@@ -404,10 +405,10 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 		c.by = maintainer.Name()
 		p.beginMaintainer(s.opIndex, s.Key, c.by, maintainer.MaxRows())
 		if err := maintainer.Maintain(ctx, p, c); err != nil {
-			if _, is := err.(*DerivedError); is {
-				return err // it names the row
+			if own, is := err.(PlanError); is {
+				return own.Err
 			}
-			return &DerivedError{Maintainer: c.by, Err: UserCodeError{wire.Redact(err)}}
+			return &errs.DerivedError{Maintainer: c.by, Err: errs.UserCodeError{Err: wire.Redact(err)}}
 		}
 	}
 	if c.state.newIncarnation && !IsID(c.state.incarnation) {
@@ -458,12 +459,12 @@ func (op *Op) Prepare() {
 	}
 	switch {
 	case op.Copied != nil:
-		op.Err = &Condition{ErrNoETag, errCopy}
+		op.Err = errs.With(errs.ErrNoETag, errCopy)
 	case !op.Before.Known():
 	case HasState(op.Before, op.Key):
-		op.Err = ErrUnknownMaintainer
+		op.Err = errs.ErrUnknownMaintainer
 	case hasParts(op.Before):
-		op.Err = ErrUnknownParts
+		op.Err = errs.ErrUnknownParts
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -30,7 +31,7 @@ func FuzzToken(f *testing.F) {
 		s := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b[:len(b):len(b)], crc32.ChecksumIEEE(b)))
 		p, err := parseToken(s)
 		if err != nil {
-			if _, ok := err.(*TokenError); !ok || p != nil {
+			if _, ok := err.(*errs.TokenError); !ok || p != nil {
 				t.Fatalf("got %T, %+v; want a *TokenError and no position", err, p)
 			}
 			return

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -61,7 +62,7 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 	w.withdraw(ctx)
 	w.out = bad.out
 	if w.out.kind == wire.Unknown { // what is prepared and not committed is not applied
-		w.out.err = &Condition{ErrGivenUp, cause(w.out.err)}
+		w.out.err = errs.With(errs.ErrGivenUp, errs.Cause(w.out.err))
 	}
 	return stateAborted
 }
@@ -74,7 +75,7 @@ func (w *write) prepareRemote(ctx context.Context, m *remote) outcome {
 	tries := attempts{retry: w.table.Options.Retry, log: m.part.log()}
 	for {
 		if w.stale() {
-			return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: &Condition{ErrGivenUp, errStale}}
+			return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: errs.With(errs.ErrGivenUp, errStale)}
 		}
 		etags, failed, verdict, err := m.table.transact(ctx, plan.steps)
 		m.part.currentPlan = transaction{steps: plan.steps[1 : 1+len(m.steps)], batch: true}
@@ -82,7 +83,7 @@ func (w *write) prepareRemote(ctx context.Context, m *remote) outcome {
 		case verdict == wire.Done:
 			m.etags = etags
 			return outcome{kind: wire.Done}
-		case verdict == wire.Refused && failed == 0 && errors.Is(err, ErrExists):
+		case verdict == wire.Refused && failed == 0 && errors.Is(err, errs.ErrExists):
 			return w.preparedBefore(ctx, m, err)
 		case verdict == wire.Refused:
 			return m.refused(failed, err)
@@ -101,12 +102,12 @@ func (w *write) preparedBefore(ctx context.Context, m *remote, refusal error) ou
 			return outcome{kind: wire.Done} // its ETags are not known: the resolver finishes it
 		}
 	}
-	return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: &Condition{ErrGivenUp, refusal}}
+	return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: errs.With(errs.ErrGivenUp, refusal)}
 }
 
 // refused is the outcome if the service has refused a step of the preparation, in the terms of the caller.
 func (m *remote) refused(failed int, err error) outcome {
-	var be *BatchError
+	var be *errs.BatchError
 	if !errors.As(err, &be) || failed < 1 || failed > len(m.steps) {
 		return outcome{kind: wire.Refused, failed: -1, err: err}
 	}
@@ -182,17 +183,17 @@ func preparationOf(r *Row) (*preparation, error) {
 	p.over = Find(r.Columns, stateProperty).S == preparationOver
 	p.home.Table, p.home.Partition, _ = strings.Cut(Find(r.Columns, homeProperty).S, "/")
 	if err := checkRemote(p.home); err != nil {
-		return nil, &DecodeError{Field: homeProperty, Reason: "names no table and partition"}
+		return nil, &errs.DecodeError{Field: homeProperty, Reason: "names no table and partition"}
 	}
 	text, err := longText(r, preparedProperty)
 	if err != nil {
 		return nil, err
 	}
 	if text != "" && json.Unmarshal([]byte(text), &p.rows) != nil {
-		return nil, &DecodeError{Field: preparedProperty, Reason: "is not the JSON of prepared rows"}
+		return nil, &errs.DecodeError{Field: preparedProperty, Reason: "is not the JSON of prepared rows"}
 	}
 	if len(p.rows) >= maxOperations {
-		return nil, &DecodeError{Field: preparedProperty, Reason: "contains more rows than a transaction"}
+		return nil, &errs.DecodeError{Field: preparedProperty, Reason: "contains more rows than a transaction"}
 	}
 	return p, nil
 }
@@ -254,7 +255,7 @@ func (t *Table) sweepRemotes(ctx context.Context, r *Row) error {
 				continue
 			}
 			err := t.sweepRemote(ctx, rec, at)
-			if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrTableNotFound) {
+			if err != nil && !errors.Is(err, errs.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound) {
 				return err
 			}
 		}
@@ -286,7 +287,7 @@ func (t *Table) sweepRemote(ctx context.Context, rec *Record, at Remote) error {
 // FinishPrepared ends the writes over several partitions that began before a time and have not ended in a partition, or in any if it
 // is "", which takes a scan of the table; see commit.Records.FinishPrepared.
 // It goes on behind orphans, and returns those that are left.
-func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans Orphans) (finished int, left []*HomeError, err error) {
+func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans Orphans) (finished int, left []*errs.HomeError, err error) {
 	var all []keys.Key
 	plain, now := t.Plain(), t.Options.Now()
 	err = plain.each(ctx, unendedFilter(partition, before, now), "", func(r *Row) bool {
@@ -309,7 +310,7 @@ func (t *Table) FinishPrepared(ctx context.Context, partition string, before tim
 		if t.recent(id) != nil { // the table of the commit record of a younger write may be back in a moment
 			by.orphans = orphans
 		}
-		var orphan *HomeError
+		var orphan *errs.HomeError
 		err = plain.finishPrepared(ctx, k.PartitionKey(), id, by)
 		switch {
 		case err == nil:
@@ -317,11 +318,11 @@ func (t *Table) FinishPrepared(ctx context.Context, partition string, before tim
 		case errors.As(err, &orphan):
 			left, err = append(left, orphan), nil
 		case isDamage(damaged(err)): // it is forged, or of a newer release
-			left, err = append(left, &HomeError{Row: k, Err: err}), nil
+			left, err = append(left, &errs.HomeError{Row: k, Err: err}), nil
 		}
 	}
 	if err == nil && t.RangedRows() {
-		err = ErrRanged
+		err = errs.ErrRanged
 	}
 	return finished, left, err
 }

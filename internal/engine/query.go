@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -21,9 +21,6 @@ const (
 	maxComparisons = 15
 	maxPage        = 1000
 )
-
-// ErrTableScan is table.ErrTableScan.
-var ErrTableScan = errors.New("the query would scan the table; set Query.Partition, or Query.TableScan if that is meant")
 
 // EveryKey is the range of every key but the library's.
 var EveryKey = keys.RawBetween("", "")
@@ -118,7 +115,7 @@ func (q *Query) Explain() (ex Explanation, err error) {
 	}
 	ex.Filter, ex.Comparisons = f.b.String(), f.n
 	if f.n > maxComparisons {
-		return ex, &LimitError{Field: "Query.Where", Limit: "comparisons, those of the keys included", Got: f.n, Max: maxComparisons}
+		return ex, &errs.LimitError{Field: "Query.Where", Limit: "comparisons, those of the keys included", Got: f.n, Max: maxComparisons}
 	}
 	return ex, nil
 }
@@ -126,20 +123,20 @@ func (q *Query) Explain() (ex Explanation, err error) {
 // Complete checks a query's keys and numbers, and fills in what the schema knows: the only partition, the range of rows.
 func (q *Query) Complete() (Class, error) {
 	if q.Limit < 0 {
-		return 0, &ValueError{Field: "Query.Limit", Reason: fmt.Sprintf("is %d; it must be 0, which is no limit, or more", q.Limit)}
+		return 0, &errs.ValueError{Field: "Query.Limit", Reason: fmt.Sprintf("is %d; it must be 0, which is no limit, or more", q.Limit)}
 	}
 	if b := q.Budget; b.Requests < 0 || b.Rows < 0 || b.Time < 0 {
-		return 0, &ValueError{Field: "Query.Budget", Reason: fmt.Sprintf("is %+v; no bound may be negative, and 0 is none", b)}
+		return 0, &errs.ValueError{Field: "Query.Budget", Reason: fmt.Sprintf("is %+v; no bound may be negative, and 0 is none", b)}
 	}
 	if q.PageSize < 0 || q.PageSize > maxPage {
-		return 0, &LimitError{Field: "Query.PageSize", Limit: "rows; the service requires 1 to 1000, and 0 is the default", Got: q.PageSize, Max: maxPage}
+		return 0, &errs.LimitError{Field: "Query.PageSize", Limit: "rows; the service requires 1 to 1000, and 0 is the default", Got: q.PageSize, Max: maxPage}
 	}
 	if only := q.Partitions; !q.Partition.IsSet() && only.IsPoint() {
 		q.Partition = only.Point()
 	}
 	class := q.Class()
 	if class == TableScan && !q.TableScan {
-		return class, ErrTableScan
+		return class, errs.ErrTableScan
 	}
 	if q.Partition.IsSet() && q.Partition.Err() != nil {
 		return class, q.Partition.Err()
@@ -259,10 +256,10 @@ func (f *filter) cond(p *edm.Plan, c Cond) error {
 func (f *filter) tree(p *edm.Plan, c Cond) error {
 	switch c.Op {
 	case "":
-		return &ValueError{Field: "Query.Where", Reason: "holds a zero condition inside And, Or or Not; leave it out"}
+		return &errs.ValueError{Field: "Query.Where", Reason: "holds a zero condition inside And, Or or Not; leave it out"}
 	case "and", "or", "not":
 		if len(c.Parts) == 0 {
-			return &ValueError{Field: "Query.Where", Reason: "holds an And or Or without conditions; leave it out, or give it one"}
+			return &errs.ValueError{Field: "Query.Where", Reason: "holds an And or Or without conditions; leave it out, or give it one"}
 		}
 		for i, part := range c.Parts {
 			switch {
@@ -296,7 +293,7 @@ func (f *filter) tree(p *edm.Plan, c Cond) error {
 		return err
 	}
 	if p != nil && c.Name == "" && p.PartsOf(name)[0] > 0 {
-		return &ValueError{Property: true, Field: name, Reason: fmt.Sprintf("is stored in part %d of the entity; a condition can name only properties of the head, which is part 0", p.PartsOf(name)[0])}
+		return &errs.ValueError{Property: true, Field: name, Reason: fmt.Sprintf("is stored in part %d of the entity; a condition can name only properties of the head, which is part 0", p.PartsOf(name)[0])}
 	}
 	text, n, err := edm.Compare(name, c.Op, value)
 	f.b.WriteString(text)
@@ -337,11 +334,6 @@ func (c *Cursor) Token() string {
 	return c.at.token()
 }
 
-// TokenError is table.TokenError.
-type TokenError struct{ Reason string }
-
-func (e *TokenError) Error() string { return "continuation token: " + e.Reason }
-
 // position is the place of a list: a page, by the service's own token, and the last row that was delivered, if rows up to
 // it may still come. A page that is read again may be shorter than it was, so they may come with later pages too.
 type position struct {
@@ -367,9 +359,9 @@ func (c *Cursor) begin(table string, query [8]byte) (*position, error) {
 	}
 	switch {
 	case !strings.EqualFold(at.table, table):
-		return nil, &TokenError{fmt.Sprintf("is of the table %.63q", at.table)}
+		return nil, &errs.TokenError{Reason: fmt.Sprintf("is of the table %.63q", at.table)}
 	case at.query != query:
-		return nil, &TokenError{"is of another query"}
+		return nil, &errs.TokenError{Reason: "is of another query"}
 	}
 	c.at = at
 	return at, nil
@@ -433,7 +425,7 @@ func (p *position) token() string {
 
 // parseToken reads what token writes, and nothing else.
 func parseToken(s string) (*position, error) {
-	damaged := &TokenError{"is damaged or was made by something else"}
+	damaged := &errs.TokenError{Reason: "is damaged or was made by something else"}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	const head = 2 + 8
 	if err != nil || len(b) < head+4 {
@@ -444,7 +436,7 @@ func parseToken(s string) (*position, error) {
 	case crc32.ChecksumIEEE(b) != sum:
 		return nil, damaged
 	case b[0] != tokenVersion:
-		return nil, &TokenError{fmt.Sprintf("is of version %d, and this library knows version %d", b[0], tokenVersion)}
+		return nil, &errs.TokenError{Reason: fmt.Sprintf("is of version %d, and this library knows version %d", b[0], tokenVersion)}
 	case b[1] >= hasLast<<1:
 		return nil, damaged
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -67,7 +68,7 @@ func (t *Table) readEntity(ctx context.Context, k keys.Key) (readResult, error) 
 			return false, err
 		}
 		if a == nil {
-			found = readResult{gone: &Condition{ErrNotFound, errNoRow}, hidden: t.RangedRows()}
+			found = readResult{gone: errs.With(errs.ErrNotFound, errNoRow), hidden: t.RangedRows()}
 			return false, nil
 		}
 		found = readResult{row: a.row()}
@@ -95,7 +96,7 @@ func (r *tornReads) again(a *assembly, err error) (bool, error) {
 		return false, err
 	}
 	if r.last = a.head.ETag; r.times == mostTornReads {
-		err = &Condition{ErrContended, err}
+		err = errs.With(errs.ErrContended, err)
 	}
 	return true, err
 }
@@ -116,7 +117,7 @@ func (t *Table) readRows(ctx context.Context, k keys.Key, last uint8) (a *assemb
 		}
 		view = view || ended || err != nil // another program may have written the mark back
 	}
-	return nil, &Condition{ErrContended, errPrepared}
+	return nil, errs.With(errs.ErrContended, errPrepared)
 }
 
 // readRowsOnce is one attempt of readRows. It returns the mark of the head, if it has one.
@@ -216,12 +217,12 @@ func (t *Table) openRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 			void = m.id
 		}
 	}
-	return nil, edm.Entity{}, readResult{}, &Condition{ErrContended, errPrepared}
+	return nil, edm.Entity{}, readResult{}, errs.With(errs.ErrContended, errPrepared)
 }
 
 // viewRow reads a row as it is committed, by a query, and writes nothing.
 func (t *Table) viewRow(ctx context.Context, k keys.Key) (r *edm.Reader, in edm.Entity, f readResult, err error) {
-	f.gone = &Condition{ErrNotFound, errNoRow}
+	f.gone = errs.With(errs.ErrNotFound, errNoRow)
 	err = t.eachPhysical(ctx, rowsFilter(k.PartitionKey(), k.RowKey(), k.RowKey()), "", func(found edm.Entity, columns []edm.Column) bool {
 		r, in, f, _ = viewed(found, columns, true)
 		return false
@@ -232,7 +233,7 @@ func (t *Table) viewRow(ctx context.Context, k keys.Key) (r *edm.Reader, in edm.
 // viewed is what openRow returns for a row that is read otherwise than it is stored.
 func viewed(in edm.Entity, columns []edm.Column, exists bool) (*edm.Reader, edm.Entity, readResult, error) {
 	if !exists {
-		return nil, edm.Entity{}, readResult{gone: &Condition{ErrNotFound, errNoRow}}, nil
+		return nil, edm.Entity{}, readResult{gone: errs.With(errs.ErrNotFound, errNoRow)}, nil
 	}
 	in.JSON, in.Columns = edm.JSON{}, columns
 	return edm.ReadColumns(in, columns), in, readResult{}, nil
@@ -244,7 +245,7 @@ func withReadHint(err error, must bool) error {
 	if must || !errors.As(err, &re) || re.StatusCode != http.StatusForbidden {
 		return err
 	}
-	return &Condition{errMayNotRead, err}
+	return errs.With(errMayNotRead, err)
 }
 
 var errMayNotRead = errors.New("the row must be read before it is written, and this client may not read it; set Options.BlindWrites if the table's rows have no derived rows")
@@ -279,7 +280,7 @@ func (t *Table) openStored(ctx context.Context, k keys.Key) (*edm.Reader, edm.En
 	defer cancel()
 	var call wire.Call
 	if err := t.requestRow(ctx, &call, k); err != nil {
-		if known(err) == ErrNotFound {
+		if known(err) == errs.ErrNotFound {
 			return nil, edm.Entity{}, readResult{gone: t.conditioned(ctx, err), hidden: hidden(&call, k)}, nil
 		}
 		return fail(t.conditioned(ctx, err))
@@ -319,7 +320,7 @@ func checkKey(k keys.Key, in edm.Entity) error {
 	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
 		return nil
 	}
-	return &DecodeError{Reason: "it holds the row " + keys.Stored(in.PartitionKey, in.RowKey).String() + ", which was not asked for"}
+	return &errs.DecodeError{Reason: "it holds the row " + keys.Stored(in.PartitionKey, in.RowKey).String() + ", which was not asked for"}
 }
 
 // hidden reports whether a row could exist although the call has not found it, since the signature is for other rows.
@@ -341,7 +342,7 @@ func (t *Table) GetParts(ctx context.Context, k keys.Key, parts []uint8) (row *R
 			a, gone, err = t.readHead(ctx, k)
 		case parts[0] == 1:
 			if a, err = t.readRows(ctx, k, parts[len(parts)-1]); a == nil {
-				gone = &Condition{ErrNotFound, errNoRow}
+				gone = errs.With(errs.ErrNotFound, errNoRow)
 			}
 		default:
 			a, gone, err = t.readHeadAndParts(ctx, k, parts[0], parts[len(parts)-1])

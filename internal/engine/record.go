@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -94,7 +95,7 @@ func recordBody(k keys.Key, state RecordState, effects []Effect, named bool) (ed
 			return edm.Body{}, err
 		}
 		if len(b) > maxEffects {
-			return edm.Body{}, &LimitError{Limit: "bytes of the effects of a write", Got: len(b), Max: maxEffects}
+			return edm.Body{}, &errs.LimitError{Limit: "bytes of the effects of a write", Got: len(b), Max: maxEffects}
 		}
 		for i, part := range parts(string(b), maxEffectsPart) {
 			w.Put(partName(effectsProperty, i), edm.Value{Kind: edm.String, S: part})
@@ -139,7 +140,7 @@ func recordOf(r *Row) (*Record, error) {
 		}
 	}
 	if rec.State == 0 {
-		return nil, &DecodeError{Field: stateProperty, Reason: "is none of pending, done and aborted"}
+		return nil, &errs.DecodeError{Field: stateProperty, Reason: "is none of pending, done and aborted"}
 	}
 	text, err := longText(r, effectsProperty)
 	if err != nil {
@@ -150,7 +151,7 @@ func recordOf(r *Row) (*Record, error) {
 	}
 	var stored []storedEffect
 	if err := json.Unmarshal([]byte(text), &stored); err != nil {
-		return nil, &DecodeError{Field: effectsProperty, Reason: "is not the JSON of effects"}
+		return nil, &errs.DecodeError{Field: effectsProperty, Reason: "is not the JSON of effects"}
 	}
 	for _, e := range stored {
 		rec.Effects = append(rec.Effects, Effect{e.Kind, e.Version, e.Row, e.Payload, e.Table, e.Partition})
@@ -162,7 +163,7 @@ func recordOf(r *Row) (*Record, error) {
 func checkVersion(r *Row, format string, want int64) error {
 	n, whole := Find(r.Columns, reserved.Version).Whole()
 	if !whole || n != want {
-		return &VersionError{format, int(n), int(want)}
+		return &errs.VersionError{Type: format, Got: int(n), Want: int(want)}
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func longText(r *Row, property string) (string, error) {
 		case edm.String:
 			text.WriteString(part.S)
 		default:
-			return "", &DecodeError{Field: name, Reason: fmt.Sprintf("is %s, not %s: another program has stored it", part.Kind, edm.String)}
+			return "", &errs.DecodeError{Field: name, Reason: fmt.Sprintf("is %s, not %s: another program has stored it", part.Kind, edm.String)}
 		}
 	}
 }
@@ -198,7 +199,7 @@ func (t *Table) recordStep(partition, id string, state RecordState, effects []Ef
 func (t *Table) Record(ctx context.Context, partition, id string) (*Record, error) {
 	f, err := t.readStored(ctx, RecordKey(partition, id))
 	if err == nil && f.hidden {
-		err = ErrRanged
+		err = errs.ErrRanged
 	}
 	if err != nil || f.row == nil {
 		return nil, err
@@ -285,7 +286,7 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []R
 			return 0, true, old
 		}
 		return RecordAborted, true, nil
-	case verdict == wire.Refused && errors.Is(err, ErrExists):
+	case verdict == wire.Refused && errors.Is(err, errs.ErrExists):
 		rec, err := t.Record(ctx, partition, id)
 		if err != nil || rec == nil {
 			return 0, err == nil, firstError(err, errRecordLost)
@@ -306,9 +307,9 @@ func (t *Table) recent(id string) error {
 	case err != nil:
 		return err
 	case age > Retention:
-		return ErrExpired
+		return errs.ErrExpired
 	case age < -Retention:
-		return &ValueError{Field: "operation ID", Reason: "is of a time more than a day in the future; set the clock of its writer", Err: ErrAhead}
+		return &errs.ValueError{Field: "operation ID", Reason: "is of a time more than a day in the future; set the clock of its writer", Err: ErrAhead}
 	}
 	return nil
 }
@@ -346,7 +347,7 @@ func (t *Table) Pending(ctx context.Context, partition, after string, before tim
 		return f(id)
 	})
 	if err == nil && t.RangedRows() {
-		err = ErrRanged
+		err = errs.ErrRanged
 	}
 	return err
 }
@@ -389,7 +390,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 	}, BulkOptions{})
 	if be, is := err.(*BulkError); is {
 		cause := be.Err
-		if oe, is := cause.(*OpError); is {
+		if oe, is := cause.(*errs.OpError); is {
 			cause = oe.Err
 		}
 		err = t.OpError(method, be.Key, cause)
@@ -427,7 +428,7 @@ func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time)
 	w := edm.NewWriter(partition, op.Key.RowKey(), 0)
 	w.Reserve(UnassignedID)
 	op.Body, op.Err = w.Finish()
-	if err := op.Send(ctx); err != nil && !errors.Is(err, ErrExists) {
+	if err := op.Send(ctx); err != nil && !errors.Is(err, errs.ErrExists) {
 		return err
 	}
 	return nil
@@ -450,11 +451,11 @@ func (t *Table) MarkDone(ctx context.Context, rec *Record) (err error) {
 	w.Reserve(UnassignedID)
 	op := Op{Table: t.Plain(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: rec.ETag, StoresID: true}
 	op.Body, op.Err = w.Finish()
-	if err := op.Send(ctx); errors.Is(err, ErrChanged) {
+	if err := op.Send(ctx); errors.Is(err, errs.ErrChanged) {
 		if now, gerr := t.Record(ctx, rec.Partition, rec.OperationID); gerr != nil || now != nil && now.State == RecordPending {
 			return err
 		}
-	} else if err != nil && !errors.Is(err, ErrNotFound) {
+	} else if err != nil && !errors.Is(err, errs.ErrNotFound) {
 		return err
 	}
 	rec.State = RecordDone

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -130,9 +131,9 @@ func (r *remotes) planOf(of rowReader, partition string) (*Plan, error) {
 	case keys.Stored(partition, "r").Err() != nil:
 		return nil, keys.Stored(partition, "r").Err()
 	case !t.SameService(home):
-		return nil, &ValueError{Field: "table", Reason: "is of another service than " + home.Name + ", so that no commit record covers both; give a table of the same client"}
+		return nil, &errs.ValueError{Field: "table", Reason: "is of another service than " + home.Name + ", so that no commit record covers both; give a table of the same client"}
 	case reserves(partition):
-		return nil, &ValueError{Field: edm.PartitionKey, Reason: "begins with ~; such partitions belong to the library"}
+		return nil, &errs.ValueError{Field: edm.PartitionKey, Reason: "begins with ~; such partitions belong to the library"}
 	case partition == r.write.partition() && t.Same(home):
 		return r.home, nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -32,9 +33,9 @@ func (w *write) contended(out outcome, ended error) outcome {
 	if ended != nil {
 		cause = errors.Join(ended, re)
 	}
-	contended := &Condition{ErrContended, cause}
-	var de *DerivedError
-	var be *BatchError
+	contended := errs.With(errs.ErrContended, cause)
+	var de *errs.DerivedError
+	var be *errs.BatchError
 	switch s := &w.currentPlan.steps[out.failed]; {
 	case s.derived == nil && !s.replannable, s.derived != nil && (!s.derived.loaded || s.derived.ifExists != nil):
 	case errors.As(out.err, &de):
@@ -54,34 +55,34 @@ func (w *write) overtaken(ctx context.Context) {
 		return
 	}
 	refusal := w.out.err
-	var de *DerivedError
+	var de *errs.DerivedError
 	derived := errors.As(refusal, &de)
 	switch {
-	case !derived && errors.Is(refusal, ErrNotFound):
+	case !derived && errors.Is(refusal, errs.ErrNotFound):
 		w.out.err = movedAway(refusal)
 	case w.out.failed >= 0 && len(w.moved)+len(w.currentPlan.remotes) == 0: // the service has checked the old row in the same transaction
-	case derived && de.Key != (keys.Key{}), errors.Is(refusal, ErrExists), errors.Is(refusal, ErrGivenUp):
+	case derived && de.Key != (keys.Key{}), errors.Is(refusal, errs.ErrExists), errors.Is(refusal, errs.ErrGivenUp):
 		ctx, cancel := w.table.attempt(ctx)
 		defer cancel()
 		switch f, err := w.table.readRow(ctx, w.ops[0].Key); {
 		case err != nil || f.hidden || f.etag() == w.ops[0].Match:
 		case f.row == nil:
-			w.out.err = movedAway(&Condition{ErrNotFound, f.gone})
+			w.out.err = movedAway(errs.With(errs.ErrNotFound, f.gone))
 		default:
-			w.out.err = ErrChanged
+			w.out.err = errs.ErrChanged
 		}
 	}
 }
 
 // movedAway is the error of a move whose old row is gone.
 func movedAway(err error) error {
-	return &Explained{&Condition{ErrChanged, err}, "it is not under this key any more"}
+	return &errs.Explained{Err: errs.With(errs.ErrChanged, err), Explanation: "it is not under this key any more"}
 }
 
 // final reports whether a late duplicate of the request would be refused too: after a changed ETag it would, but a row that exists
 // may be deleted by then.
 func (w *write) final() bool {
-	if w.out.failed < 0 || errors.Is(w.out.err, ErrTableNotFound) {
+	if w.out.failed < 0 || errors.Is(w.out.err, errs.ErrTableNotFound) {
 		return true
 	}
 	match := w.currentPlan.steps[w.out.failed].Match
@@ -96,7 +97,7 @@ func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
 		return false, out.neverApplies
 	}
 	s := &w.currentPlan.steps[out.failed]
-	lost := errors.Is(out.err, ErrChanged) || errors.Is(out.err, ErrNotFound) || errors.Is(out.err, ErrExists)
+	lost := errors.Is(out.err, errs.ErrChanged) || errors.Is(out.err, errs.ErrNotFound) || errors.Is(out.err, errs.ErrExists)
 	d := s.derived
 	switch {
 	case !lost:
@@ -105,7 +106,7 @@ func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
 		return w.reservedOnly(ctx, s)
 	case d == nil:
 		return false, s.replannable
-	case d.ifExists != nil && errors.Is(out.err, ErrExists):
+	case d.ifExists != nil && errors.Is(out.err, errs.ErrExists):
 		return w.ownAfterAll(ctx, d, out.err)
 	case d.loaded:
 		return false, true
@@ -120,7 +121,7 @@ func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
 // reservedOnly reports whether the key of a refused insert is only reserved by another write, which has not committed: reading the
 // row ends that write. Tables without an outbox have no such writes.
 func (w *write) reservedOnly(ctx context.Context, s *step) (repaired, again bool) {
-	if s.Table.Mode.Outbox == nil || !errors.Is(w.out.err, ErrExists) {
+	if s.Table.Mode.Outbox == nil || !errors.Is(w.out.err, errs.ErrExists) {
 		return false, false
 	}
 	f, err := w.readRow(ctx, s.Key)
@@ -133,8 +134,8 @@ func (w *write) reservedOnly(ctx context.Context, s *step) (repaired, again bool
 // couldNotRead is for a row that is refused because it exists, and that may only be reserved by another write: whether it is, is not
 // known. The write is not applied.
 func (w *write) couldNotRead(err error) {
-	cause := error(&Condition{ErrGivenUp, fmt.Errorf("%s, and the row could not be read: %w", Brief(w.out.err), wire.Redact(err))})
-	var be *BatchError
+	cause := error(errs.With(errs.ErrGivenUp, fmt.Errorf("%s, and the row could not be read: %w", errs.Brief(w.out.err), wire.Redact(err))))
+	var be *errs.BatchError
 	if errors.As(w.out.err, &be) {
 		other := *be
 		other.Err = cause
@@ -170,7 +171,7 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 	case f.row == nil || sameOwner(f.row, d.after) || w.deletes(f.row):
 		return w.note(d, f), true
 	}
-	var de *DerivedError
+	var de *errs.DerivedError
 	if errors.As(refusal, &de) {
 		de.Owner, _ = f.row.Primary()
 	}
@@ -185,20 +186,20 @@ func (w *write) deletes(row *Row) bool {
 
 // inCallersTerms returns the refusal of a step as an error of the caller's operation.
 func (w *write) inCallersTerms(err error) error {
-	b, is := err.(*BatchError)
+	b, is := err.(*errs.BatchError)
 	if !is {
 		return err
 	}
-	b = &BatchError{Index: b.Index, Key: b.Key, Code: b.Code, Err: b.Err}
+	b = &errs.BatchError{Index: b.Index, Key: b.Key, Code: b.Code, Err: b.Err}
 	if b.Index >= 0 {
 		s := &w.currentPlan.steps[b.Index]
 		b.Index = s.opIndex
 		if d := s.derived; d != nil {
 			cause := b.Err
-			if d.ifExists != nil && errors.Is(cause, ErrExists) {
-				cause = &Condition{d.ifExists, cause}
+			if d.ifExists != nil && errors.Is(cause, errs.ErrExists) {
+				cause = errs.With(d.ifExists, cause)
 			}
-			b.Err = &DerivedError{Maintainer: d.by, Key: s.Key, Err: cause}
+			b.Err = &errs.DerivedError{Maintainer: d.by, Key: s.Key, Err: cause}
 		}
 	}
 	if !w.asTransaction {

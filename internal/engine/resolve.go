@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -43,10 +44,10 @@ const (
 
 // atHome returns the error of a request for the commit record of a write that has prepared a row.
 func atHome(ctx context.Context, row keys.Key, home Remote, err error) error {
-	if err = conditioned(ctx, err); !errors.Is(err, ErrTableNotFound) {
+	if err = conditioned(ctx, err); !errors.Is(err, errs.ErrTableNotFound) {
 		return err
 	}
-	return &HomeError{Row: row, Table: home.Table, Partition: home.Partition, Gone: true, Err: cause(err)} // not ErrTableNotFound: this table exists
+	return &errs.HomeError{Row: row, Table: home.Table, Partition: home.Partition, Gone: true, Err: errs.Cause(err)} // not ErrTableNotFound: this table exists
 }
 
 // FinishRemote ends what a write of a partition of this table has prepared, or may have, in a remote: by the commit record of the
@@ -86,8 +87,8 @@ func (t *Table) finishPrepared(ctx context.Context, partition, id string, by fin
 		case err == nil && !again:
 			return nil
 		case err == nil:
-			if more, err := conflicts.Wait(ctx, tries.log, ErrChanged); !more {
-				return firstError(err, &Condition{ErrContended, errPrepared})
+			if more, err := conflicts.Wait(ctx, tries.log, errs.ErrChanged); !more {
+				return firstError(err, errs.With(errs.ErrContended, errPrepared))
 			}
 		case !again || !tries.wait(ctx, err):
 			return err
@@ -102,7 +103,7 @@ func (t *Table) finishOnce(ctx context.Context, partition, id string, by finishe
 	case err != nil:
 		return outage(err), err
 	case f.hidden:
-		return false, ErrRanged
+		return false, errs.ErrRanged
 	case f.row == nil && by.exclude:
 		return t.excludePreparation(ctx, partition, id, *by.home)
 	case f.row == nil:
@@ -115,7 +116,7 @@ func (t *Table) finishOnce(ctx context.Context, partition, id string, by finishe
 	if !by.is(p.home) { // another program has written it
 		return false, nil
 	}
-	committed, err := false, error(&HomeError{Row: p.key, Table: p.home.Table, Partition: p.home.Partition})
+	committed, err := false, error(&errs.HomeError{Row: p.key, Table: p.home.Table, Partition: p.home.Partition})
 	if t.Knows(p.home.Table) {
 		committed, err = t.committed(ctx, p.home, id, partition, isOld(f.row, t.Options.Now()))
 		err = damaged(atHome(ctx, p.key, p.home, err))
@@ -158,7 +159,7 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step) (again b
 	switch {
 	case err == nil:
 		return false, nil
-	case errors.Is(err, ErrChanged), errors.Is(err, ErrNotFound), errors.Is(err, ErrExists):
+	case errors.Is(err, errs.ErrChanged), errors.Is(err, errs.ErrNotFound), errors.Is(err, errs.ErrExists):
 		return true, nil
 	}
 	return verdict != wire.Refused, err
@@ -170,7 +171,7 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step) (again b
 func (t *Table) committed(ctx context.Context, home Remote, id, partition string, old bool) (bool, error) {
 	at := t.sibling(home.Table)
 	rec, err := at.Resolve(ctx, home.Partition, id, Remote{t.Name, partition})
-	if errors.Is(err, ErrExpired) || old && errors.Is(err, ErrAhead) {
+	if errors.Is(err, errs.ErrExpired) || old && errors.Is(err, ErrAhead) {
 		// The time may have passed between the read and the look at the clock, and the write have committed: a read after it counts.
 		rec, err = at.Record(ctx, home.Partition, id)
 	}
@@ -239,7 +240,7 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 	case r.Fate == fateInsert && !committed, r.Fate == fateDelete && committed:
 		add(aztables.TransactionTypeDelete, k, f.row.ETag, nil)
 	case r.Fate == fateReplace && committed && image == nil:
-		return nil, &DecodeError{Field: k.RowKey(), Reason: "is prepared, and the row with its new content is missing"}
+		return nil, &errs.DecodeError{Field: k.RowKey(), Reason: "is prepared, and the row with its new content is missing"}
 	case r.Fate == fateReplace && committed:
 		add(aztables.TransactionTypeUpdateReplace, k, f.row.ETag, image.Columns)
 	case f.row.JSON.Len() > largeRow: // the old contents of all rows might not fit into one transaction

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -126,14 +127,14 @@ func (w *write) afterRefusal(ctx context.Context, failed int, refusal error) out
 		return out // a caller that may not read cannot find out; see account.Grant
 	case err != nil:
 		// Do not return the refusal: an earlier request of this write may have caused it.
-		w.sent.doubt = &Condition{ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", Brief(refusal), wire.Redact(err))}
+		w.sent.doubt = errs.With(errs.ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", errs.Brief(refusal), wire.Redact(err)))
 		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	}
-	if w.currentPlan.steps[failed].deletes() && errors.Is(out.err, ErrNotFound) {
-		if b, is := out.err.(*BatchError); is {
-			b.Err = &Explained{b.Err, repeatedDelete}
+	if w.currentPlan.steps[failed].deletes() && errors.Is(out.err, errs.ErrNotFound) {
+		if b, is := out.err.(*errs.BatchError); is {
+			b.Err = &errs.Explained{Err: b.Err, Explanation: repeatedDelete}
 		} else {
-			out.err = &Explained{out.err, repeatedDelete}
+			out.err = &errs.Explained{Err: out.err, Explanation: repeatedDelete}
 		}
 	}
 	return out
@@ -144,7 +145,7 @@ const repeatedDelete = "the network may have repeated the request of this delete
 // repairable reports whether a derived row was refused because it is not as the plan expected.
 func (w *write) repairable(failed int, refusal error) bool {
 	d := w.currentPlan.steps[failed].derived
-	return !(d.ifExists != nil && errors.Is(refusal, ErrExists))
+	return !(d.ifExists != nil && errors.Is(refusal, errs.ErrExists))
 }
 
 // repeated reports whether a step may have been refused because its request arrived twice, and the first was applied.
@@ -154,11 +155,11 @@ func (w *write) repeated(failed int, refusal error) bool {
 	}
 	switch s := &w.currentPlan.steps[failed]; {
 	case s.inserts():
-		return errors.Is(refusal, ErrExists)
+		return errors.Is(refusal, errs.ErrExists)
 	case s.deletes():
-		return errors.Is(refusal, ErrNotFound) || errors.Is(refusal, ErrChanged)
+		return errors.Is(refusal, errs.ErrNotFound) || errors.Is(refusal, errs.ErrChanged)
 	default:
-		return errors.Is(refusal, ErrChanged)
+		return errors.Is(refusal, errs.ErrChanged)
 	}
 }
 
@@ -296,7 +297,7 @@ func checkTogether(ops []*Op) error {
 	first := ops[0]
 	for i := range ops {
 		op := ops[i]
-		fail := func(err error) error { return &BatchError{Index: i, Key: readable(op.Key), Err: err} }
+		fail := func(err error) error { return &errs.BatchError{Index: i, Key: readable(op.Key), Err: err} }
 		if op.Table == nil {
 			return fail(errNoTable)
 		}
@@ -311,13 +312,13 @@ func checkTogether(ops []*Op) error {
 		}
 		switch {
 		case !op.Table.Same(first.Table):
-			return fail(&ValueError{Field: "table", Reason: "is not that of the first operation, " + first.Table.Name + ": a transaction writes one table of one service"})
+			return fail(&errs.ValueError{Field: "table", Reason: "is not that of the first operation, " + first.Table.Name + ": a transaction writes one table of one service"})
 		case op.Key.PartitionKey() != first.Key.PartitionKey():
-			return fail(fmt.Errorf("%w: %s, not %s", ErrOtherPartition, edm.Quote(op.Key.PartitionKey()), edm.Quote(first.Key.PartitionKey())))
+			return fail(fmt.Errorf("%w: %s, not %s", errs.ErrOtherPartition, edm.Quote(op.Key.PartitionKey()), edm.Quote(first.Key.PartitionKey())))
 		case rows[op.Key.RowKey()], i > 0 && op.Key.RowKey() == last:
-			return fail(ErrDuplicateRow)
+			return fail(errs.ErrDuplicateRow)
 		case op.Table.Mode.Outbox != nil && outbox != nil && !SameOutbox(op.Table.Mode.Outbox, outbox):
-			return fail(&ValueError{Field: "outbox", Reason: "is not that of an earlier operation: a transaction has one outbox"})
+			return fail(&errs.ValueError{Field: "outbox", Reason: "is not that of an earlier operation: a transaction has one outbox"})
 		}
 		if op.Table.Mode.Outbox != nil {
 			outbox = op.Table.Mode.Outbox
@@ -341,7 +342,7 @@ func sized(steps []step) error {
 	}
 	switch {
 	case len(steps) > maxOperations:
-		return &LimitError{Limit: "operations of a transaction, those of maintainers and the commit record included", Got: len(steps), Max: maxOperations}
+		return &errs.LimitError{Limit: "operations of a transaction, those of maintainers and the commit record included", Got: len(steps), Max: maxOperations}
 	case size > maxTransaction:
 		return tooLarge(size)
 	}
@@ -349,7 +350,7 @@ func sized(steps []step) error {
 }
 
 func tooLarge(size int) error {
-	return &LimitError{Limit: "bytes of a transaction's request", Got: size, Max: maxTransaction}
+	return &errs.LimitError{Limit: "bytes of a transaction's request", Got: size, Max: maxTransaction}
 }
 
 // transact sends a transaction once. failed is the step that was refused, -1 for none.
@@ -385,7 +386,7 @@ func (t *Table) transact(ctx context.Context, steps []step) (etags []azcore.ETag
 		}
 	}
 	if err != nil {
-		return nil, -1, wire.Unknown, &Condition{ErrUnknownOutcome, wire.Redact(err)}
+		return nil, -1, wire.Unknown, errs.With(errs.ErrUnknownOutcome, wire.Redact(err))
 	}
 	return etags, -1, wire.Done, nil
 }
@@ -410,7 +411,7 @@ func refusedAll(call *wire.Call, err error) (wire.Outcome, error) {
 	case errors.As(err, &large):
 		return wire.NotSent, tooLarge(large.Size)
 	case call.Status() == http.StatusRequestEntityTooLarge:
-		return wire.Refused, &Condition{tooLarge(int(call.RequestSize())), wire.Redact(err)}
+		return wire.Refused, errs.With(tooLarge(int(call.RequestSize())), wire.Redact(err))
 	case call.Status() == http.StatusAccepted:
 		return wire.Done, nil
 	case err == nil:
@@ -446,13 +447,13 @@ func (t *Table) refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wir
 	code := wire.RedactText(f.Code)
 	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: code, RawResponse: call.PartResponse(f.Status)}
 	if wire.StatusOutcome(f.Status) == wire.Unknown {
-		return wire.Unknown, &Condition{ErrUnknownOutcome, re}
+		return wire.Unknown, errs.With(errs.ErrUnknownOutcome, re)
 	}
 	var err error = re
 	if is := known(re); is != nil {
-		err = t.missing(&Condition{is, re})
+		err = t.missing(errs.With(is, re))
 	}
-	b := &BatchError{Index: f.Index, Code: code, Err: err}
+	b := &errs.BatchError{Index: f.Index, Code: code, Err: err}
 	if f.Index >= 0 {
 		b.Key = readable(steps[f.Index].Key)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -82,7 +83,7 @@ func (s *entityState) write(w *edm.Writer, rowKey string, merge, maintained bool
 		b = encodeState(s.after, rowKey)
 	}
 	if len(b) > maxState {
-		return &LimitError{Property: true, Field: reserved.MaintainerState, Limit: "bytes of maintainer state of an entity", Got: len(b), Max: maxState}
+		return &errs.LimitError{Property: true, Field: reserved.MaintainerState, Limit: "bytes of maintainer state of an entity", Got: len(b), Max: maxState}
 	}
 	if len(s.after) > 0 || s.stored && (merge || maintained) || s.isNew && maintained {
 		w.Put(reserved.MaintainerState, edm.Value{Kind: edm.Binary, B: b})
@@ -125,7 +126,7 @@ const (
 // maxState is the most bytes that the maintainer state of an entity may have.
 const maxState = 60 << 10
 
-var errState = &DecodeError{Field: reserved.MaintainerState, Reason: "is no maintainer state"}
+var errState = &errs.DecodeError{Field: reserved.MaintainerState, Reason: "is no maintainer state"}
 
 // encodeState returns the value of _ix for the state of each maintainer, by its name.
 func encodeState(all map[string][]string, rowKey string) []byte {

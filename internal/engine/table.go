@@ -19,6 +19,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -96,14 +97,14 @@ type shared struct {
 // CheckTableName returns an error for a name that no table can have. Errors: *LimitError, *ValueError.
 func CheckTableName(name string) error {
 	if n := len(name); n < 3 || n > 63 {
-		return &LimitError{Field: tableName(name), Limit: "characters; the service requires 3 to 63", Got: n, Max: 63}
+		return &errs.LimitError{Field: tableName(name), Limit: "characters; the service requires 3 to 63", Got: n, Max: 63}
 	}
 	if strings.EqualFold(name, "tables") {
-		return &ValueError{Field: tableName(name), Reason: "belongs to the service; choose another"}
+		return &errs.ValueError{Field: tableName(name), Reason: "belongs to the service; choose another"}
 	}
 	for i, c := range name {
 		if (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
-			return &ValueError{Field: tableName(name), Reason: fmt.Sprintf("contains %q at byte %d; the service requires the letters A-Z and a-z and digits, a letter first", c, i)}
+			return &errs.ValueError{Field: tableName(name), Reason: fmt.Sprintf("contains %q at byte %d; the service requires the letters A-Z and a-z and digits, a letter first", c, i)}
 		}
 	}
 	return nil
@@ -155,7 +156,7 @@ func (t *Table) NameOf() string {
 // CheckHandle returns an error for the handle of a nil or zero table, which is an argument of this name. Errors: *ValueError.
 func CheckHandle(argument string, t *Table) error {
 	if t == nil {
-		return &ValueError{Field: argument, Reason: "is nil or a zero Table; give a handle that table.New has returned"}
+		return &errs.ValueError{Field: argument, Reason: "is nil or a zero Table; give a handle that table.New has returned"}
 	}
 	return nil
 }
@@ -193,10 +194,10 @@ func (t *Table) OpError(method string, k keys.Key, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &OpError{Op: method, Table: t.NameOf(), Key: readable(k), Err: err} // the cause says what is wrong with a bad key
+	e := &errs.OpError{Op: method, Table: t.NameOf(), Key: readable(k), Err: err} // the cause says what is wrong with a bad key
 	var re *azcore.ResponseError
-	var theirs UserCodeError
-	if _, is := err.(*BatchError); !is && !errors.As(err, &theirs) && !isHomeError(err) && errors.As(err, &re) {
+	var theirs errs.UserCodeError
+	if _, is := err.(*errs.BatchError); !is && !errors.As(err, &theirs) && !isHomeError(err) && errors.As(err, &re) {
 		e.Code = re.ErrorCode
 	}
 	return e
@@ -217,11 +218,11 @@ func (t *Table) conditioned(ctx context.Context, err error) error {
 
 // missing makes ErrTableNotFound say which table is missing, and which call creates it.
 func (t *Table) missing(err error) error {
-	c, is := err.(*Condition)
-	if !is || c.Is != ErrTableNotFound || beingDeleted(c.Cause) {
+	c, is := err.(*errs.Condition)
+	if !is || c.Is != errs.ErrTableNotFound || errs.BeingDeleted(c.Cause) {
 		return err
 	}
-	return &Missing{c.Is, t.Name, cmp.Or(t.Made, "Table.Ensure"), c.Cause}
+	return &errs.Missing{Is: c.Is, Name: t.Name, Made: cmp.Or(t.Made, "Table.Ensure"), Err: c.Cause}
 }
 
 // Log returns the log of an operation.
@@ -306,14 +307,14 @@ func (o *Options) newOperationID() (string, error) {
 	return string(append(appendIDTime(make([]byte, 0, idLength), o.Now()), id...)), nil
 }
 
-var errNewID = &ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
+var errNewID = &errs.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
 
 // Ensure creates the table unless it exists.
 func (t *Table) Ensure(ctx context.Context) error {
 	return t.manage(ctx, "Ensure", func(ctx context.Context) error {
 		_, err := t.client.CreateTable(ctx, nil)
 		return err
-	}, ErrExists)
+	}, errs.ErrExists)
 }
 
 // Drop deletes the table if it exists.
@@ -321,7 +322,7 @@ func (t *Table) Drop(ctx context.Context) error {
 	return t.manage(ctx, "Drop", func(ctx context.Context) error {
 		_, err := t.client.Delete(ctx, nil)
 		return err
-	}, ErrNotFound, ErrTableNotFound) // the service says the first
+	}, errs.ErrNotFound, errs.ErrTableNotFound) // the service says the first
 }
 
 // manage sends a request that creates or deletes the table, and sends it again while its outcome is unknown. The errors done say
@@ -397,14 +398,14 @@ type Schema interface {
 // not tell its address, such as one of a test, is not checked. Errors: *ValueError.
 func CheckClient(argument, of string, client any, isNil bool) error {
 	if isNil {
-		return &ValueError{Field: argument, Reason: fmt.Sprintf("is nil; pass a client of the %s", of)}
+		return &errs.ValueError{Field: argument, Reason: fmt.Sprintf("is nil; pass a client of the %s", of)}
 	}
 	name, known := ClientName(client)
 	if !known {
 		return nil
 	}
 	if !isName(name) && !(of == "container" && (name == "$root" || name == "$web")) {
-		return &ValueError{Field: argument, Reason: fmt.Sprintf("has the name %.80q; the service requires 3 to 63 characters of a-z, 0-9 and single hyphens between them", name)}
+		return &errs.ValueError{Field: argument, Reason: fmt.Sprintf("has the name %.80q; the service requires 3 to 63 characters of a-z, 0-9 and single hyphens between them", name)}
 	}
 	return nil
 }

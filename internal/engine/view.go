@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -130,7 +131,7 @@ func (v *markView) isVoid(ctx context.Context, m marked) (void, again bool, err 
 	case err != nil:
 		return false, false, err
 	case f.hidden:
-		return false, false, ErrRanged
+		return false, false, errs.ErrRanged
 	case f.row != nil:
 		if p, err := preparationOf(f.row); err != nil || !p.over { // one that cannot be read has not ended
 			return false, false, nil
@@ -239,7 +240,7 @@ func (d *delivery) wants(in edm.Entity) bool {
 func (d *delivery) read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 	mine, err = d.lister.Read(r, in)
 	if err != nil && d.pager.q.Skip == nil {
-		err = &Explained{Err: err, Explanation: "the list ends at this row; Query.Skip can leave it out"}
+		err = &errs.Explained{Err: err, Explanation: "the list ends at this row; Query.Skip can leave it out"}
 	}
 	return mine, err
 }

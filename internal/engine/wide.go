@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -39,7 +40,7 @@ func (d directory) String() string {
 	return b.String()
 }
 
-var errDirectory = &DecodeError{Field: reserved.Parts, Reason: "is no directory of parts"}
+var errDirectory = &errs.DecodeError{Field: reserved.Parts, Reason: "is no directory of parts"}
 
 // directoryIn returns the directory of a head.
 func directoryIn(columns []edm.Column) (directory, error) {
@@ -163,14 +164,14 @@ func (a *assembly) add(rowKey string, columns []edm.Column) (isPart bool) {
 
 func (a *assembly) fail(reason string) {
 	if a.err == nil {
-		a.err = &DecodeError{Field: reserved.Parts, Reason: reason}
+		a.err = &errs.DecodeError{Field: reserved.Parts, Reason: reason}
 	}
 }
 
 // whole returns an error if the rows are not all of one version.
 func (a *assembly) whole() error {
 	if missing := len(a.directory) - len(a.found); a.err == nil && missing > 0 {
-		return &DecodeError{Field: reserved.Parts, Reason: fmt.Sprintf("lists %d parts of the entity, of which %d are missing", len(a.directory), missing)}
+		return &errs.DecodeError{Field: reserved.Parts, Reason: fmt.Sprintf("lists %d parts of the entity, of which %d are missing", len(a.directory), missing)}
 	}
 	return a.err
 }
@@ -196,7 +197,7 @@ const partsMaintainer = "parts"
 func (s *step) planParts(p *Plan) error {
 	if s.Table.Mode.Parts == 0 {
 		if hasParts(s.Before) {
-			return ErrUnknownParts
+			return errs.ErrUnknownParts
 		}
 		return nil
 	}
@@ -237,7 +238,7 @@ func (s *step) planParts(p *Plan) error {
 		case number == 0 || len(columns) == 0:
 			continue
 		case number > s.Table.Mode.Parts:
-			return &LimitError{Field: s.Key.RowKey(), Limit: fmt.Sprintf("parts of an entity (Schema.Parts); it has a property in part %d", number), Got: number, Max: s.Table.Mode.Parts}
+			return &errs.LimitError{Field: s.Key.RowKey(), Limit: fmt.Sprintf("parts of an entity (Schema.Parts); it has a property in part %d", number), Got: number, Max: s.Table.Mode.Parts}
 		case !s.merges() && stored && known && SameColumns(columns, oldParts.of(number)):
 			continue
 		}
@@ -345,7 +346,7 @@ func (p *Plan) putPart(s *step, number uint8, stored bool, whole, merge []edm.Co
 		return err
 	}
 	if merge != nil && d.read != nil && d.read.row == nil && whole == nil {
-		return &DecodeError{Field: reserved.Parts, Reason: fmt.Sprintf("lists part %d, which is missing", number)}
+		return &errs.DecodeError{Field: reserved.Parts, Reason: fmt.Sprintf("lists part %d, which is missing", number)}
 	}
 	if whole == nil {
 		whole = merge
@@ -372,7 +373,7 @@ func (p *Plan) rowOfPart(s *step, number uint8, stored bool) (*derivedRow, error
 		return nil, err
 	}
 	if d.read != nil && d.read.row != nil && !d.read.row.Has(reserved.Part) {
-		return nil, p.refuse(d.key, &Condition{ErrForeignRow, errNoPart})
+		return nil, p.refuse(d.key, errs.With(errs.ErrForeignRow, errNoPart))
 	}
 	d.owned = stored
 	return d, nil

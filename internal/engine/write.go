@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -304,7 +305,7 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 // fail ends the attempts with the error of a plan that was not sent.
 func (w *write) fail(failed int, err error) state {
 	if w.asTransaction && failed >= 0 {
-		err = &BatchError{Index: failed, Key: readable(w.ops[failed].Key), Err: err}
+		err = &errs.BatchError{Index: failed, Key: readable(w.ops[failed].Key), Err: err}
 	}
 	w.out = outcome{kind: wire.Refused, failed: -1, err: err}
 	return stateGivenUp
@@ -322,7 +323,7 @@ func (w *write) planAnew(ctx context.Context) state {
 	case err != nil && ctx.Err() != nil && w.lastConflict.err != nil:
 		w.out = w.contended(w.lastConflict, ctx.Err())
 		return stateGivenUp
-	case errors.Is(err, ErrNotFound) && errors.Is(w.lastConflict.err, ErrNotFound) && w.lastConflict.failed == failed:
+	case errors.Is(err, errs.ErrNotFound) && errors.Is(w.lastConflict.err, errs.ErrNotFound) && w.lastConflict.failed == failed:
 		w.out = w.lastConflict // the read says no more than the refusal, which may explain itself
 		return stateGivenUp
 	case err != nil:
@@ -417,7 +418,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 	size := 0
 	for _, m := range p.remotes {
 		if size += m.at.length(); size > mostOfMessage {
-			return transaction{}, -1, &LimitError{Limit: "bytes of the names of the other partitions of a write", Got: size, Max: mostOfMessage}
+			return transaction{}, -1, &errs.LimitError{Limit: "bytes of the names of the other partitions of a write", Got: size, Max: mostOfMessage}
 		}
 		if m.prepare, err = m.prepareSteps(w.id, w.place()); err != nil {
 			return transaction{}, -1, err
@@ -432,7 +433,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 		plan.lead = true
 		lead, err = w.completionStep(effects)
 	case plan.effects && w.outbox == nil:
-		return transaction{}, -1, &ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
+		return transaction{}, -1, &errs.ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
 	case w.completes != nil: // the write has a commit record and a notification of its own, for its remotes
 		plan.record, plan.lead = true, true
 		var completion step
@@ -469,7 +470,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 // Transact applies operations, all or none of them; see table.Transact.
 func Transact(ctx context.Context, ops []*Op) ([]azcore.ETag, error) {
 	if len(ops) == 0 || len(ops) > maxOperations {
-		return nil, &OpError{Op: "Transact", Err: &LimitError{Limit: "operations of a transaction; the service requires 1 to 100", Got: len(ops), Max: maxOperations}}
+		return nil, &errs.OpError{Op: "Transact", Err: &errs.LimitError{Limit: "operations of a transaction; the service requires 1 to 100", Got: len(ops), Max: maxOperations}}
 	}
 	if err := checkTogether(ops); err != nil {
 		return nil, ops[0].Table.OpError("Transact", keys.Key{}, err)

@@ -260,9 +260,9 @@ func (r *Row) store(ctx context.Context, want *table.Row) error {
 	row := *want.Engine()
 	row.Key = r.Key
 	if r.stored == nil {
-		return table.ErrorOf(r.Table.Engine().WriteRow(ctx, "Reconcile", &row, ""))
+		return r.Table.Engine().WriteRow(ctx, "Reconcile", &row, "")
 	}
-	return table.ErrorOf(r.Table.Engine().WriteRow(ctx, "Reconcile", &row, r.stored.ETag))
+	return r.Table.Engine().WriteRow(ctx, "Reconcile", &row, r.stored.ETag)
 }
 
 // Sweep deletes an old tombstone. 1 request.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -242,7 +243,7 @@ func (a *appender) store(ctx context.Context) error {
 		return false, nil
 	})
 	if err != nil && (a.state == stateDoubtful || a.late) {
-		err = &engine.Condition{Is: table.ErrUnknownOutcome, Cause: err}
+		err = errs.With(table.ErrUnknownOutcome, err)
 	}
 	return err
 }

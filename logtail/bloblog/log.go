@@ -17,6 +17,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -38,7 +39,7 @@ func New[T any](container *container.Client, o *Options[T]) (*Log[T], error) {
 		opt = *o
 	}
 	common, err := opt.setDefaults()
-	if err = cmp.Or(table.ErrorOf(engine.CheckClient("container", "container", container, container == nil)), err); err != nil {
+	if err = cmp.Or(engine.CheckClient("container", "container", container, container == nil), err); err != nil {
 		return nil, fmt.Errorf("bloblog: New: %w", err)
 	}
 	return &Log[T]{opt, client{container, common}}, nil
@@ -275,7 +276,7 @@ func refusal(call *wire.Call, err error) error {
 // passed.
 func ended(ctx context.Context) error {
 	if wire.Unreached(ctx, ctx.Err()) {
-		return &engine.Condition{Is: table.ErrUnreachable, Cause: context.Cause(ctx)}
+		return errs.With(table.ErrUnreachable, context.Cause(ctx))
 	}
 	return ctx.Err()
 }

@@ -50,12 +50,16 @@ func TestAPI(t *testing.T) {
 }
 
 // api returns a line for each exported name of a package, and for the exported fields and methods of its types, except those that name
-// an internal package: only packages of this module can use them.
+// an internal package: only packages of this module can use them. A type of package errs is listed as one of package table, which
+// names it again.
 func api(name string, pkg *types.Package) (lines []string) {
 	qualifier := func(p *types.Package) string {
 		own, is := strings.CutPrefix(p.Path(), module+"/")
+		if own == "internal/errs" {
+			own = "table"
+		}
 		switch {
-		case p == pkg:
+		case p == pkg, own == name:
 			return ""
 		case is:
 			return own
@@ -81,13 +85,13 @@ func api(name string, pkg *types.Package) (lines []string) {
 			}
 			add("%s", types.ObjectString(o, qualifier))
 			continue
-		case n.IsAlias():
+		case n.IsAlias() && !isErrs(n.Type()):
 			add("type %s = %s", id, types.TypeString(types.Unalias(n.Type()), qualifier))
 			continue
 		}
 		switch u := n.Type().Underlying().(type) {
 		case *types.Struct:
-			add("type %s struct", types.TypeString(n.Type(), qualifier))
+			add("type %s struct", types.TypeString(types.Unalias(n.Type()), qualifier))
 			for field := range u.Fields() {
 				if field.Exported() {
 					add("type %s struct, %s %s", id, field.Name(), types.TypeString(field.Type(), qualifier))
@@ -101,7 +105,7 @@ func api(name string, pkg *types.Package) (lines []string) {
 		default:
 			add("type %s %s", types.TypeString(n.Type(), qualifier), types.TypeString(u, qualifier))
 		}
-		if named, is := n.Type().(*types.Named); is {
+		if named, is := types.Unalias(n.Type()).(*types.Named); is {
 			for m := range named.Methods() {
 				if m.Exported() {
 					add("%s", types.ObjectString(m, qualifier))
@@ -110,4 +114,10 @@ func api(name string, pkg *types.Package) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// isErrs reports whether a type is declared in package errs.
+func isErrs(t types.Type) bool {
+	n, is := types.Unalias(t).(*types.Named)
+	return is && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == module+"/internal/errs"
 }

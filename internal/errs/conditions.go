@@ -1,0 +1,182 @@
+// Package errs declares the errors that the library returns. Package table names them again, for those who use it.
+package errs
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+)
+
+// The conditions that callers tell apart. Package table documents each.
+var (
+	ErrNotFound          = errors.New("no such row")
+	ErrExists            = errors.New("exists already")
+	ErrChanged           = errors.New("the row has changed since it was read")
+	ErrContended         = errors.New("concurrent writers changed the row at every attempt")
+	ErrTableNotFound     = errors.New("no such table")
+	ErrUnknownOutcome    = errors.New("the outcome of the write is unknown")
+	ErrCosmosDB          = wire.ErrCosmosDB
+	ErrUnreachable       = errors.New("the service could not be reached, or did not let the caller in")
+	ErrKeyChanged        = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it within its partition, and Move, which needs an outbox, to another")
+	ErrPartial           = errors.New("the entity is not the whole row")
+	ErrNoETag            = errors.New("the entity has no ETag of a stored row")
+	ErrGivenUp           = errors.New("the write was given up; nothing of it was applied, nor will be")
+	ErrExpired           = errors.New("the write is older than the retention of commit records, so a missing record proves nothing")
+	ErrOutbox            = errors.New("the outbox did not store the notification")
+	ErrUnknownParts      = errors.New("the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts")
+	ErrUnknownMaintainer = errors.New("the row has derived rows of a maintainer that this handle lacks")
+	ErrBudget            = errors.New("the budget of the query is used up")
+	ErrDuplicateRow      = errors.New("the transaction contains another operation on this row")
+	ErrOtherPartition    = errors.New("the row is in another partition than the transaction")
+	ErrForeignRow        = errors.New("the row belongs to another type, definition or program")
+	ErrTableScan         = errors.New("the query would scan the table; set Query.Partition, or Query.TableScan if that is meant")
+	ErrRanged            = errors.New("the signature is for a range of keys, so the rest of the table is not visible")
+)
+
+// Missing is the service's error about a table, a queue or a container that does not exist.
+type Missing struct {
+	Is   error  // the condition
+	Name string // of what is missing, "" if that is not known
+	Made string // the call that creates it
+	Err  error  // the service's
+}
+
+func (m *Missing) Error() string {
+	text := m.Is.Error()
+	if m.Name != "" {
+		text += " " + m.Name
+	}
+	return text + "; " + m.Made + " creates it"
+}
+
+func (m *Missing) Unwrap() []error { return []error{m.Is, m.Err} }
+
+// Condition is one of the conditions, and the error of the service or the transport behind it.
+type Condition struct{ Is, Cause error }
+
+// With returns a condition with its cause.
+func With(is, cause error) *Condition { return &Condition{is, cause} }
+
+func (c *Condition) Error() string {
+	if BeingDeleted(c.Cause) {
+		return "the table is being deleted; the service refuses its name for 40 s or more, so try again later"
+	}
+	switch c.Is {
+	case ErrUnknownOutcome, ErrUnreachable, ErrBudget, ErrGivenUp, ErrOutbox, ErrNoETag, ErrPartial:
+		return c.Is.Error() + " (" + Brief(c.Cause) + ")"
+	case ErrContended:
+		for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
+			if errors.Is(c.Cause, ended) {
+				return c.Is.Error() + " (" + ended.Error() + ")"
+			}
+		}
+	}
+	return c.Is.Error()
+}
+
+func (c *Condition) Unwrap() []error { return []error{c.Is, c.Cause} }
+
+// BeingDeleted reports whether an error is that of a table that was dropped, and that the service has not deleted yet.
+func BeingDeleted(err error) bool {
+	var re *azcore.ResponseError
+	return errors.As(err, &re) && re.ErrorCode == "TableBeingDeleted"
+}
+
+// Cause returns what is behind a condition.
+func Cause(err error) error {
+	switch e := err.(type) {
+	case *Condition:
+		return e.Cause
+	case *Missing:
+		return e.Err
+	}
+	return err
+}
+
+// Explained is an error with an explanation for its reader.
+type Explained struct {
+	Err         error
+	Explanation string
+}
+
+func (e *Explained) Error() string { return Brief(e.Err) + " (" + e.Explanation + ")" }
+func (e *Explained) Unwrap() error { return e.Err }
+
+// UserCodeError is an error of the code of a maintainer or an outbox. Such code may write on its own: if the error contains
+// ErrUnknownOutcome, that is about its write, and not about this one.
+type UserCodeError struct{ Err error }
+
+func (e UserCodeError) Error() string { return e.Err.Error() }
+
+// Is reports whether the error is target, but never ErrUnknownOutcome.
+func (e UserCodeError) Is(target error) bool {
+	return target != ErrUnknownOutcome && errors.Is(e.Err, target)
+}
+
+// As finds an error in the user's error, but no *UnknownError.
+func (e UserCodeError) As(target any) bool {
+	_, is := target.(**UnknownError)
+	return !is && errors.As(e.Err, target)
+}
+
+// IsUserCode reports whether an error comes from the code of a maintainer or an outbox.
+func IsUserCode(err error) bool {
+	var e UserCodeError
+	return errors.As(err, &e)
+}
+
+// The texts of these errors contain no response of the service.
+func (*Condition) brief()    {}
+func (*Missing) brief()      {}
+func (*HomeError) brief()    {}
+func (*Explained) brief()    {}
+func (*DerivedError) brief() {}
+func (*BatchError) brief()   {}
+func (*UnknownError) brief() {}
+func (UserCodeError) brief() {}
+
+// Brief returns an error's text. The service's error prints the whole response, so its own text is left out.
+func Brief(err error) string {
+	var re *azcore.ResponseError
+	var missing *Missing // which says it in the place of the response
+	if _, is := err.(interface{ brief() }); !is && !errors.As(err, &missing) && errors.As(err, &re) {
+		return fmt.Sprintf("the service answered %d", re.StatusCode) + said(re)
+	}
+	return err.Error()
+}
+
+// said is what the service says about a request that it does not allow. Its messages about other errors may contain data.
+func said(re *azcore.ResponseError) string {
+	if re.StatusCode != http.StatusForbidden && re.StatusCode != http.StatusUnauthorized || re.RawResponse == nil {
+		return ""
+	}
+	var body struct {
+		Error struct{ Message struct{ Value string } } `json:"odata.error"`
+	}
+	b, err := runtime.Payload(re.RawResponse)
+	if err == nil && json.Unmarshal(b, &body) != nil {
+		var asXML struct { // the form of a response to a wrong signature, whatever was requested
+			Message string `xml:"message"`
+		}
+		err = xml.Unmarshal(b, &asXML)
+		body.Error.Message.Value = asXML.Message
+	}
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(body.Error.Message.Value, "\n")
+	if first = strings.TrimSpace(first); first == "" || len(first) > 200 || strings.ContainsFunc(first, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return ""
+	}
+	return ": " + wire.Redact(errors.New(first)).Error()
+}
