@@ -162,7 +162,6 @@ func (w *write) sendNotification(ctx context.Context) state {
 		}
 	}
 	w.currentPlan, w.nextPlan = w.nextPlan, transaction{}
-	w.sent.withRecord = w.sent.withRecord || w.currentPlan.record
 	return stateNotified
 }
 
@@ -261,7 +260,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 		}
 	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
 	// have been applied.
-	case plan.effects || w.exact || w.sent.withRecord || w.notification != nil:
+	case plan.effects || w.exact || w.notification != nil:
 		plan.record, plan.lead = true, true
 		state := RecordDone
 		if plan.effects || w.notification != nil {

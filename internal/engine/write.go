@@ -81,7 +81,6 @@ type history struct {
 	doubt         error // the error of a request that may have been applied, or may be later
 	mayStillApply bool  // a request was refused, and its late duplicate could still be applied
 	recordLost    bool  // the commit record existed and is gone, so nothing can be said of the write
-	withRecord    bool  // a request had a commit record
 	withoutRecord bool  // a request in doubt had none
 }
 
