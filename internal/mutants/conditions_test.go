@@ -95,6 +95,16 @@ func TestConditions(t *testing.T) {
 			Old: "x.Kind != Int32 && x.Kind != Int64 || x.I < 0 || v.OverflowUint", New: "x.Kind != Int32 && x.Kind != Int64 || v.OverflowUint", Test: "TestDecodeRefuses"},
 	})
 	mutants.Run(t, "./internal/wire", []mutants.Mutant{
+		{Name: "the page of a proxy is a body", File: "internal/wire/call.go",
+			Old: "	if err := c.Check(nil); err != nil {\n		return nil, err", New: "	if err := c.Check(nil); err != nil && false {\n		return nil, err", Test: "TestCallBody"},
+		{Name: "a cut body is that of an earlier response", File: "internal/wire/call.go",
+			Old: "if err == nil && len(body) == 0 {", New: "if len(body) == 0 {", Test: "TestCallBody"},
+		{Name: "a body that a policy replaces is not read", File: "internal/wire/probe.go",
+			Old: "if _, err = runtime.Payload(resp); err != nil {\n			err = Redact(err)", New: "if false {\n			err = Redact(err)", Test: "TestExchangeReadsBody"},
+		{Name: "the error of a body contains a signature", File: "internal/wire/probe.go",
+			Old: "err != nil {\n			err = Redact(err)\n", New: "err != nil {\n			_ = err\n", Test: "TestExchangeReadsBody"},
+		{Name: "a cut body is read again", File: "internal/wire/probe.go",
+			Old: "	if err == nil && resp != nil {\n		if _, err = ", New: "	if resp != nil {\n		if _, err = ", Test: "TestExchangeReadsBody"},
 		{Name: "the caller has ended what the library has", File: "internal/wire/outcome.go",
 			Old: "ctx.Err() != nil && context.Cause(ctx) != ErrRequestTimeout", New: "ctx.Err() != nil", Test: "TestUnreached"},
 	})
