@@ -19,6 +19,16 @@ func TestConditions(t *testing.T) {
 			Old: "etag = etags[len(etags)-1]", New: "etag = etags[0]", Test: "TestCompletingRemotes"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "the value of an entity that the transaction deletes is taken", File: "internal/engine/replan.go",
+			Old: " || w.deletes(f.row):", New: ":", Test: "TestTakenValue$"},
+		{Name: "an entity that the transaction changes gives up its values", File: "internal/engine/replan.go",
+			Old: "op.needsPlanning && op.deletes() && op.Key == k", New: "op.needsPlanning && op.Key == k", Test: "TestTakenValue$"},
+		{Name: "a delete without its derived rows frees their values", File: "internal/engine/replan.go",
+			Old: "op.needsPlanning && op.deletes() && op.Key == k", New: "op.deletes() && op.Key == k", Test: "TestTakenValue$"},
+		{Name: "an entity's own value is taken", File: "internal/engine/plan.go",
+			Old: "sameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists", New: "p.deletes(d.read.row)); exists", Test: "TestTakenValue$"},
+		{Name: "a value that was read is free", File: "internal/engine/plan.go",
+			Old: "sameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists", New: "true); exists", Test: "TestTakenValueLooked"},
 		{Name: "an effect in another partition is one of the home", File: "internal/engine/remote.go",
 			Old: "e.Table, e.Partition = m.at.Table, m.at.Partition", New: "_ = m.at", Test: "TestRemoteEffect"},
 		{Name: "a suspended writer prepares", File: "internal/engine/prepare.go",
