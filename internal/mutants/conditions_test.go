@@ -19,6 +19,10 @@ func TestConditions(t *testing.T) {
 			Old: "etag = etags[len(etags)-1]", New: "etag = etags[0]", Test: "TestCompletingRemotes"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "a page is read once if its last write is pending", File: "internal/engine/view.go",
+			Old: "v.void[at], again = void, again || ended", New: "v.void[at], again = void, ended", Test: "TestMovePageOfMany"},
+		{Name: "a list contains the rows of an aborted write", File: "internal/engine/view.go",
+			Old: "			if rec != nil && rec.State != RecordAborted {\n				v.known", New: "			if rec != nil {\n				v.known", Test: "TestMovePageOfMany"},
 		{Name: "the value of an entity that the transaction deletes is taken", File: "internal/engine/replan.go",
 			Old: " || w.deletes(f.row):", New: ":", Test: "TestTakenValue$"},
 		{Name: "an entity that the transaction changes gives up its values", File: "internal/engine/replan.go",
@@ -103,6 +107,10 @@ func TestConditions(t *testing.T) {
 			Old: "for len(x.B) >= maxBinary {", New: "for len(x.B) > maxBinary {", Test: "TestChunksMissing"},
 		{Name: "a negative number is a large one", File: "internal/edm/scalar.go",
 			Old: "x.Kind != Int32 && x.Kind != Int64 || x.I < 0 || v.OverflowUint", New: "x.Kind != Int32 && x.Kind != Int64 || v.OverflowUint", Test: "TestDecodeRefuses"},
+	})
+	mutants.Run(t, "./internal/engine", []mutants.Mutant{
+		{Name: "the size is blamed for an unknown outcome", File: "internal/engine/bulksend.go",
+			Old: "if !errors.As(err, &oe) || isUnknown(err) {", New: "if !errors.As(err, &oe) {", Test: "TestBlamed"},
 	})
 	mutants.Run(t, "./internal/wire", []mutants.Mutant{
 		{Name: "the page of a proxy is a body", File: "internal/wire/call.go",
