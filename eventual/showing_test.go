@@ -182,6 +182,46 @@ func TestShownBesideMove(t *testing.T) {
 	}
 }
 
+// afar is a maintainer of rows in so many other partitions.
+type afar struct {
+	staff *table.Table[clerk]
+	n     int
+}
+
+func (afar) Name() string   { return "afar" }
+func (m afar) MaxRows() int { return 1 }
+func (m afar) Maintain(_ context.Context, p *maintain.Plan, _ *maintain.Change[clerk]) error {
+	for i := range m.n {
+		partition := keys.Raw(fmt.Sprint("far", i))
+		q, err := p.Remote(m.staff, partition)
+		if err == nil {
+			err = q.Insert(&table.Row{Key: keys.At(partition, keys.Raw("row"))}, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestShownAfterMany: if not all other partitions of a write are finished at once, the notification is shown after the last, so that no worker
+// is faster than the writer.
+func TestShownAfterMany(t *testing.T) {
+	t.Parallel()
+	for n, beside := range map[int]bool{engine.FanOut: true, engine.FanOut + 1: false} {
+		synctest.Test(t, func(t *testing.T) {
+			o, s := travellingOffice(t)
+			var err error
+			o.staff, err = maintain.With(o.staff, afar{o.staff, n})
+			noError(t, err)
+			o.insert(t, clerk{"S", 1, "Jones"})
+			pairs, _ := s.take(t)
+			testkit.Expect(t, fmt.Sprintf("%d partitions: shown beside a transaction", n), strings.Contains(pairs, "message-update beside transaction"), beside)
+			testkit.Expect(t, "all notifications visible", allVisible(s, 2), true)
+		})
+	}
+}
+
 // callsAfter is a maintainer whose plans have a call after the commit.
 type callsAfter struct{ call func(context.Context) }
 

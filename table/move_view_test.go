@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
@@ -134,8 +135,14 @@ func TestMovePageFinished(t *testing.T) {
 // crashedMove moves resident 1 to M by a program that crashes before one of its transactions, as of holdMove.
 func crashedMove(t testing.TB, s *storagetest.Service, at int) {
 	t.Helper()
+	crashedMoveOf(t, s, 1, at)
+}
+
+// crashedMoveOf is crashedMove of any resident.
+func crashedMoveOf(t testing.TB, s *storagetest.Service, id, at int) {
+	t.Helper()
 	people, own := townProgram(t, s, nil)
-	e, err := people.Get(context.Background(), residentAt(1))
+	e, err := people.Get(context.Background(), residentAt(id))
 	noError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -151,6 +158,41 @@ func crashedMove(t testing.TB, s *storagetest.Service, at int) {
 	if err := people.Move(ctx, e); ctx.Err() == nil {
 		t.Fatalf("the move ended with %v before its transaction %d", err, at)
 	}
+}
+
+// TestMovePageOfMany: a page contains the rows of moves whose programs crashed: one that has committed, one that has not, and one that was
+// aborted. A list contains the first alone.
+func TestMovePageOfMany(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	people, s, _ := movingTown(t)
+	insertAll(t, people, s, resident{"S", 4, "Smith", "d"}, resident{"S", 5, "Brown", "e"})
+	crashedMove(t, s.Service, 3)
+	crashedMoveOf(t, s.Service, 4, 2)
+	crashedMoveOf(t, s.Service, 5, 2)
+	var aborted string
+	for _, r := range s.Rows("people") {
+		if r.PartitionKey == "M" && r.RowKey == "p_000005" {
+			aborted = fmt.Sprint(r.Get("_op"))
+		}
+	}
+	record, err := commit.Of(people).Resolve(ctx, keys.Raw("S"), aborted)
+	noError(t, err)
+	testkit.Expect(t, "the third write", record.State, commit.Aborted)
+	reader, own := townProgram(t, s.Service, nil)
+	records := map[string]bool{}
+	own.BeforeRequest = func(r *http.Request) {
+		if _, id, is := strings.Cut(r.URL.Path, "RowKey='~i|"); is {
+			records[id] = true
+		}
+	}
+	var got []int
+	for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.Of("M")}) {
+		noError(t, err)
+		got = append(got, e.Value.ID)
+	}
+	testkit.Expect(t, "residents of M", got, []int{1, 3})
+	testkit.Expect(t, "commit records read", len(records), 3)
 }
 
 // muchLater returns options whose clock is ahead by more than commit records are kept.

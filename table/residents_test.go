@@ -42,12 +42,13 @@ func residentAt(id int) keys.Key { return keys.At(dept.Of("S"), residentID.Of(id
 
 var errTaken = errors.New("the e-mail address is taken")
 
-// byEmail keeps a full copy of each resident under the resident's unique e-mail address. One entity owns each row.
-type byEmail struct{}
+// byEmail keeps a full copy of each resident under the resident's unique e-mail address. One entity owns each row. With names, the row
+// names its owner, as those of package index do.
+type byEmail struct{ names bool }
 
 func (byEmail) Name() string { return "email" }
 func (byEmail) MaxRows() int { return 2 }
-func (byEmail) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (m byEmail) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
 	var was, is string
 	if r := c.State(); len(r) > 0 {
 		was = r[0]
@@ -68,7 +69,12 @@ func (byEmail) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[
 	if err != nil {
 		return err
 	}
-	row = row.At(keys.At(keys.Raw(c.Key.PartitionKey()), keys.Raw(is)))
+	at := keys.At(keys.Raw(c.Key.PartitionKey()), keys.Raw(is))
+	if m.names {
+		row = row.Copy(at)
+	} else {
+		row = row.At(at)
+	}
 	if was == is {
 		return p.Put(row)
 	}

@@ -276,6 +276,61 @@ func TestHeldRequest(t *testing.T) {
 	}
 }
 
+// TestNotifiedAgain: the machine of a writer is suspended while the request of a write travels. The writer sends the notification again, also
+// if only an earlier plan had effects: the commit record is pending, and nobody else may know of it. If that fails, the writer shows the
+// first notification.
+func TestNotifiedAgain(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	town := func() (*table.Table[resident], *testkit.Hooked, *memoryOutbox, func()) {
+		s, out, clock := &testkit.Hooked{Service: storagetest.New(nil)}, &memoryOutbox{}, &settableClock{}
+		o := noWaitOptions()
+		o.Now, o.Retry.Attempts = clock.Now, 4
+		people := peopleOf(t, s, o)
+		noError(t, people.Ensure(ctx))
+		people, err := maintain.WithOutbox(people, out, byEmail{}, letters{})
+		noError(t, err)
+		return people, s, out, func() { clock.advance(30 * time.Hour) }
+	}
+
+	people, s, out, suspend := town()
+	beforeBatch(s, func(int) {
+		suspend()
+		out.notifyErr = errors.New("no queue")
+	})
+	_, err := people.Insert(ctx, &resident{"S", 1, "Smith", "x"})
+	noError(t, err)
+	testkit.Expect(t, "calls, if the second notification fails", out.calls, []string{"notify", "notify", "show"})
+
+	// The first request, with an effect, is late. A rival makes the second one without effects, and both meet the first, which is applied.
+	people, s, out, suspend = town()
+	s.SetFaults(batchFault(1, storagetest.Late(1000)))
+	beforeBatch(s, func(n int) {
+		switch n {
+		case 2:
+			_, err := residentRows(t, s).Insert(ctx, residentRow(t, "p_000001", map[string]any{"Last": "Smith", "Email": ""}))
+			noError(t, err)
+		case 3:
+			noError(t, residentRows(t, s).DeleteAny(ctx, residentAt(1)))
+			s.Deliver()
+			suspend()
+		}
+	})
+	_, err = people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
+	noError(t, err)
+	testkit.Expect(t, "calls, if an earlier plan had effects", out.calls, []string{"notify", "notify", "show"})
+
+	// An exact write without effects has a commit record, and notifies nobody.
+	people, s, out, suspend = town()
+	beforeBatch(s, func(int) { suspend() })
+	e, err := people.Exact().Insert(ctx, &resident{"S", 1, "Smith", "x"})
+	noError(t, err)
+	out.calls = nil
+	err = people.Exact().Merge(ctx, e, eMail.Set("y"))
+	noError(t, err)
+	testkit.Expect(t, "calls for a write without effects", out.calls, []string(nil))
+}
+
 // TestSuspendedExact: the clock of an exact write without effects jumps during the write. The outcome is ErrGivenUp if the
 // write can still be aborted, else unknown.
 func TestSuspendedExact(t *testing.T) {

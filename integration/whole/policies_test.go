@@ -144,6 +144,38 @@ var policyPlaces = []struct {
 			}
 		})}
 	}},
+	{"redirects", func(_ *azcore.ClientOptions, t *transport, after func(*http.Response, error) (*http.Response, error)) {
+		t.between = func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			location := r.URL.RequestURI()
+			for _, status := range []int{http.StatusTemporaryRedirect, http.StatusPermanentRedirect} { // both keep the method and the body
+				var err error
+				if r, err = redirected(r, status, location); err != nil {
+					return after(nil, err)
+				}
+			}
+			return after(next(r))
+		}
+	}},
+}
+
+// redirected is the request that net/http sends after a response to r with such a status and location: the body of r has been read, and
+// the next request begins it anew. It does not name the redirect as its cause. The library believes no response to a request that does,
+// because it may be to another request; see TestRedirects of package table.
+func redirected(r *http.Request, status int, location string) (*http.Request, error) {
+	to := r.Clone(r.Context())
+	var err error
+	if to.URL, err = r.URL.Parse(location); err != nil || r.Body == nil || r.Body == http.NoBody {
+		return to, err
+	}
+	if _, err = io.Copy(io.Discard, r.Body); err != nil {
+		return nil, err
+	}
+	r.Body.Close()
+	if r.GetBody == nil {
+		return nil, fmt.Errorf("a redirect of status %d is not followed: the body of %s %s cannot begin anew", status, r.Method, r.URL.Path)
+	}
+	to.Body, err = r.GetBody()
+	return to, err
 }
 
 var errBroken = errors.New("connection broken")

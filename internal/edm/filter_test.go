@@ -3,6 +3,7 @@ package edm
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -63,5 +64,81 @@ func TestLiterals(t *testing.T) {
 		if got, err := Literal("X", v); err == nil {
 			t.Errorf("%v: got %s, want an error", bad, got)
 		}
+	}
+}
+
+// TestCompareDouble: a comparison with a double is also one with the whole numbers that a floating-point field reads, as far as each
+// integer type goes. Of a number behind all numbers of a type, a comparison matches all of them or none.
+func TestCompareDouble(t *testing.T) {
+	t.Parallel()
+	const long = " or (not (X le 0.0 or X gt 0.0)) and "
+	for _, c := range []struct {
+		op   string
+		f    float64
+		want string // behind the comparison of doubles
+	}{
+		{"lt", 2147483647, " or X lt 2147483647"},
+		{"lt", 2147483648, " or X le 2147483647" + long + "(X lt 2147483648L)"},
+		{"gt", 2147483648, long + "(X gt 2147483648L)"},
+		{"eq", 2147483648, long + "(X eq 2147483648L)"},
+		{"gt", -2147483648, " or X gt -2147483648"},
+		{"gt", -2147483649, " or X ge -2147483648" + long + "(X gt -2147483649L)"},
+		{"lt", -2147483649, long + "(X lt -2147483649L)"},
+		{"le", 1 << 62, " or X le 2147483647" + long + "(X le 4611686018427387904L)"},
+		{"lt", 1 << 63, " or X le 2147483647" + long + "(X le 9223372036854775807L)"}, // every Int64 is less
+		{"ge", 1 << 63, ""},
+		{"eq", 1 << 63, ""},
+		{"gt", -1 << 63, " or X ge -2147483648" + long + "(X gt -9223372036854775808L)"}, // one Int64 is not
+		{"le", -1 << 63, long + "(X le -9223372036854775808L)"},
+		{"ge", -1e19, " or X ge -2147483648" + long + "(X ge -9223372036854775808L)"}, // every Int64 is more
+		{"lt", -1e19, ""},
+	} {
+		literal, err := Literal("X", Value{Kind: Double, F: c.f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "X " + c.op + " " + literal + c.want
+		n := strings.Count(want, "X ")
+		if got, of, err := Compare("X", c.op, Value{Kind: Double, F: c.f}); got != want || of != n || err != nil {
+			t.Errorf("X %s %v: got %s, %d comparisons, error %v; want %s, %d comparisons", c.op, c.f, got, of, err, want, n)
+		}
+	}
+}
+
+// TestCompareInt32Field: a field with the option int32 is compared as an Int32, with one comparison. A number that fits no Int32 is compared
+// as an Int64, so that each stored number is less, and a nil is no number.
+func TestCompareInt32Field(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Narrow int64  `table:",int32"`
+		Absent *int64 `table:",int32"`
+		Long   int64
+	}
+	var v row
+	p, of := newPlan(t, v), reflect.ValueOf(&v).Elem()
+	for _, c := range []struct {
+		field any
+		n     int64
+		want  string
+	}{
+		{&v.Narrow, 5, "Narrow lt 5"},
+		{&v.Narrow, -1 << 31, "Narrow lt -2147483648"},
+		{&v.Narrow, 1 << 31, "Narrow le 2147483647 or Narrow lt 2147483648L"},
+		{&v.Long, 5, "Long lt 5 or Long lt 5L"},
+	} {
+		name, x, err := p.Operand(FieldPath(of, c.field), 0, reflect.ValueOf(&c.n).Elem())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := Compare(name, "lt", x); got != c.want || err != nil {
+			t.Errorf("%s < %d: got %s, error %v; want %s", name, c.n, got, err, c.want)
+		}
+	}
+	name, x, err := p.Operand(FieldPath(of, &v.Absent), 0, reflect.ValueOf(&v.Absent).Elem())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := Compare(name, "lt", x); err == nil {
+		t.Errorf("%s < nil: got %s; want an error", name, got)
 	}
 }

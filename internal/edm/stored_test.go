@@ -126,6 +126,24 @@ func TestOwn(t *testing.T) {
 	}
 }
 
+// TestQuotedKeys: a quote in a key does not end the key, so that it cannot begin a property.
+func TestQuotedKeys(t *testing.T) {
+	t.Parallel()
+	const quoted = `x","Admin":true,"y":"`
+	for _, keys := range [][2]string{{"p", "r"}, {quoted, "r"}, {"p", quoted}, {"p\x01", "r\\"}} {
+		body, err := NewWriter(keys[0], keys[1], 0).Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := NewReader(body.JSON(nil))
+		e, err := r.One()
+		columns, cerr := r.Columns()
+		if got := [2]string{e.PartitionKey, e.RowKey}; got != keys || len(columns) > 0 || err != nil || cerr != nil {
+			t.Errorf("got the keys %q, %d properties, errors %v and %v; want %q and no property", got, len(columns), err, cerr, keys)
+		}
+	}
+}
+
 // finish returns the JSON of what a writer has collected.
 func finish(w *Writer) (string, error) {
 	body, err := w.Finish()

@@ -89,13 +89,14 @@ func (w *write) notify(ctx context.Context) (err error) {
 }
 
 // notifyAgain stores another notification of a committed write that is stale by now. The machine was suspended while the write was
-// sent: meanwhile, a worker may have received the first notification, and its abort record may have been swept.
+// sent: meanwhile, a worker may have received the first notification, and its abort record may have been swept. The commit record is
+// pending, also if only an earlier plan had effects.
 func (w *write) notifyAgain(ctx context.Context) {
 	first := w.notification
 	if first == nil || !w.stale() {
 		return
 	}
-	if !w.currentPlan.effects || w.notify(ctx) != nil {
+	if w.notify(ctx) != nil {
 		w.notification = first
 	}
 }

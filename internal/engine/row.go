@@ -285,9 +285,6 @@ func (r *Row) isCopy() bool { _, is := r.Primary(); return is }
 
 // sameOwner reports whether two rows are copies of one entity.
 func sameOwner(a, b *Row) bool {
-	if b == nil {
-		return false
-	}
 	is, isCopy := a.Primary()
 	want, wanted := b.Primary()
 	return isCopy && wanted && is == want

@@ -84,7 +84,6 @@ type history struct {
 	doubt         error // the error of a request that may have been applied, or may be later
 	mayStillApply bool  // a request was refused, and its late duplicate could still be applied
 	recordLost    bool  // the commit record existed and is gone, so nothing can be said of the write
-	withRecord    bool  // a request had a commit record
 	withoutRecord bool  // a request in doubt had none
 }
 
@@ -344,7 +343,6 @@ func (w *write) sendNotification(ctx context.Context) state {
 		}
 	}
 	w.currentPlan, w.nextPlan = w.nextPlan, transaction{}
-	w.sent.withRecord = w.sent.withRecord || w.currentPlan.record
 	return stateNotified
 }
 
@@ -443,7 +441,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 		}
 	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
 	// have been applied.
-	case plan.effects || w.exact || w.sent.withRecord || w.notification != nil:
+	case plan.effects || w.exact || w.notification != nil:
 		plan.record, plan.lead = true, true
 		state := RecordDone
 		if plan.effects || w.notification != nil {

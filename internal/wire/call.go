@@ -69,7 +69,7 @@ func once(ctx context.Context, timeout time.Duration, shouldRetry func(*http.Res
 // policies. The SDK would name the span of a client that traces after the small call: hasSpan reports that the library has a span
 // around the call, so that the SDK begins none.
 func (c *Call) TakesRequests(hasSpan bool) bool {
-	return c.probe.request == nil && c.probe.entered.Load() && (hasSpan || !c.probe.changed.Load())
+	return c.probe.entered.Load() && (hasSpan || !c.probe.changed.Load())
 }
 
 // Client is what Exchange needs of a client of the SDK.

@@ -54,7 +54,7 @@ func TestLogtail(t *testing.T) {
 		{Name: "the state says dropped before the table is", File: "logtail/delete.go",
 			Old: "		e.Value.State = StateDropping\n", New: "		e.Value.State = StateDropped\n", Test: "TestDropEveryFault"},
 		{Name: "a table that does not exist is not dropped", File: "internal/engine/table.go",
-			Old: "}, ErrNotFound, ErrTableNotFound)", New: "})", Test: "TestDropEveryFault"},
+			Old: "}, errs.ErrNotFound, errs.ErrTableNotFound)", New: "})", Test: "TestDropEveryFault"},
 		{Name: "the name of a dropped table is used again", File: "logtail/periods.go",
 			Old: "	if known != \"\" && known != StateOpen {\n", New: "	if false {\n", Test: "TestCreate"},
 		{Name: "a table is made before its state", File: "logtail/periods.go",

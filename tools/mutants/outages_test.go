@@ -26,6 +26,8 @@ func TestAttempts(t *testing.T) {
 			Old: "case a.retry.Attempts > 0 || !bounded:", New: "case a.retry.Attempts > 0 || !bounded && a.failed > 50:", Test: "TestRepeatBounds"},
 	})
 	mutants.Run(t, "./integration/whole", []mutants.Mutant{
+		{Name: "the body of a transaction cannot begin anew", File: "internal/wire/probe.go",
+			Old: "		return r.SetBody(streaming.NopCloser(body), contentType)\n", New: "		err := r.SetBody(streaming.NopCloser(body), contentType)\n		r.Raw().GetBody = nil\n		return err\n", Test: "TestPolicies/.*/redirects", Args: []string{"-test.short"}},
 		{Name: "few attempts end a write", File: attempts,
 			Old: "	}\n	return a.lasting >= fewAttempts", New: "	}\n	return a.failed >= fewAttempts", Test: "TestOutages$"},
 		{Name: "a write reads once", File: attempts,
@@ -41,7 +43,7 @@ func TestAttempts(t *testing.T) {
 		{Name: "a container is created once", File: "internal/blobs/blobs.go",
 			Old: "return call.Outcome(err) != wire.Refused, refusal(&call, err)", New: "return false, refusal(&call, err)", Test: "TestOutages$"},
 		{Name: "an upload looks once at its blob", File: "largeentity/client.go",
-			Old: "return errors.Is(err, engine.ErrUnreachable), err", New: "return false, err", Test: "TestOutagesAfterLostResponses"},
+			Old: "return errors.Is(err, errs.ErrUnreachable), err", New: "return false, err", Test: "TestOutagesAfterLostResponses"},
 		{Name: "a log waits for a look at its blob that has no response", File: "logtail/bloblog/client.go",
 			Old: "engine.Bound(ctx, c.opt.Retry.AttemptTimeout)\n	defer cancel()\n	var call wire.Call\n	resp, err := c.blob(n).GetProperties", New: "engine.Bound(ctx, c.opt.ReadTimeout)\n	defer cancel()\n	var call wire.Call\n	resp, err := c.blob(n).GetProperties", Test: "TestOutages$"},
 		{Name: "a remote is prepared once", File: "internal/engine/prepare.go",

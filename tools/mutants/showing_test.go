@@ -19,6 +19,8 @@ func TestShowing(t *testing.T) {
 			Old: "	case len(w.currentPlan.remotes)+len(w.currentPlan.after) > 0:\n", New: "	case len(w.currentPlan.remotes) > 0:\n", Test: "TestShownBesideCalls"},
 		{Name: "effects are executed while the move is finished", File: "internal/engine/finish.go",
 			Old: "	return executes || len", New: "	return executes && false || len", Test: "TestShownBesideMove"},
+		{Name: "a notification is shown beside the finish of any number of partitions", File: "internal/engine/finish.go",
+			Old: "	return executes || len(w.currentPlan.remotes) > FanOut", New: "	return executes", Test: "TestShownAfterMany"},
 		{Name: "a write returns before its notification is shown", File: "internal/engine/write.go",
 			Old: "	defer w.awaitShow()\n", New: "", Test: "TestShownBesideMove|TestShownBesideCalls"},
 		{Name: "a transaction of bulk work waits for its notification", File: "internal/engine/bulk.go",
