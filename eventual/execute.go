@@ -132,7 +132,8 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 			}
 		}
 		e.env.stats.addKind(of.table.Name(), h.Kind, failed.count)
-		if out = out.merge(failed); record.Version() == before {
+		out = out.merge(failed)
+		if record.Version() == before {
 			n++
 		}
 	}
@@ -200,7 +201,8 @@ func (x *lease) finish(out outcome) {
 func (x *lease) limited(out outcome) outcome {
 	switch now := x.env.opt.Now(); {
 	case out.kind == retried && x.failures()+1 >= x.env.opt.Attempts:
-		if out.kind = poisoned; out.requested || out.unknown && now.Sub(x.unknownSince(now)) < x.env.opt.UnknownKindTimeout {
+		out.kind = poisoned
+		if out.requested || out.unknown && now.Sub(x.unknownSince(now)) < x.env.opt.UnknownKindTimeout {
 			out.kind = deferred // another effect is still due
 		}
 	case out.kind == deferred && out.unknown && !out.requested && now.Sub(x.unknownSince(now)) >= x.env.opt.UnknownKindTimeout:
@@ -228,14 +230,16 @@ func (x *lease) returnToQueue(ctx context.Context, out outcome) {
 	delay, counter, level := out.delay, func(s *Stats) { s.Retried++ }, slog.LevelWarn
 	switch {
 	case out.kind == retried:
-		if delay = x.backOff(x.failures()+1, x.env.opt.MaxWait); out.requested {
+		delay = x.backOff(x.failures()+1, x.env.opt.MaxWait)
+		if out.requested {
 			delay = max(delay, out.delay)
 		}
 		if !out.unknown {
 			h.UnknownSince = nil
 		}
 		h.Outages = 0
-		if h.Failed++; x.isolated {
+		h.Failed++
+		if x.isolated {
 			h.Uncounted, h.Isolated = h.Uncounted+x.unfinished(), 0 // other messages crashed the workers
 		}
 	default:
@@ -478,7 +482,8 @@ func (x *lease) isolate() (out outcome, ready bool) {
 		x.cancel(ErrLost)
 		return out, false
 	case errors.As(err, &re) && !isTransient(err):
-		if x.historyFull = true; !x.isDeadly() {
+		x.historyFull = true
+		if !x.isDeadly() {
 			return out, true
 		}
 		return outcome{kind: poisoned, class: ClassCrashes, reason: errDeadly}, false

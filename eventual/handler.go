@@ -325,7 +325,8 @@ type pace struct {
 
 // add adds an execution that ends now.
 func (p *pace) add(now time.Time, took time.Duration) {
-	if took = max(took, 1); !p.last.IsZero() {
+	took = max(took, 1)
+	if !p.last.IsZero() {
 		took = p.average + (took-p.average)/8
 	}
 	p.average, p.last = took, now

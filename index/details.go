@@ -287,7 +287,8 @@ func (m *detailsMaintainer[T]) setColumns(row *table.Row, owner string, from *ta
 			return err
 		}
 	}
-	if m.tag.set(row, from == nil); from == nil {
+	m.tag.set(row, from == nil)
+	if from == nil {
 		row.Delete(m.prefix + "RowKey")
 		return nil
 	}

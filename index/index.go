@@ -115,7 +115,8 @@ func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o
 // together, so most is 48 at most. Once entities are stored, most must not become smaller than the number of values of any of them.
 func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options[T]) *Index[T, K] {
 	ix := newIndex[T](name, layout, most, o)
-	if ix.key = key; key == nil {
+	ix.key = key
+	if key == nil {
 		ix.fail("key", "is nil")
 	}
 	if most < 1 {

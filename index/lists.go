@@ -327,7 +327,8 @@ func (l *listsMaintainer[T, K]) row(k keys.Key, before *table.Row, all []string)
 			chunk.WriteByte('/')
 		}
 		chunk.WriteString(member)
-		if inChunk += units; i == len(all)-1 {
+		inChunk += units
+		if i == len(all)-1 {
 			return r, r.Set(l.listProperty(n), chunk.String())
 		}
 	}

@@ -313,7 +313,8 @@ func (r *queryRun[T, K]) yieldPointed(ctx context.Context, rows iter.Seq2[*table
 			if !r.fetchBatch(ctx, all) {
 				return
 			}
-			if all, batch = nil, pointerBatch; r.limit > 0 {
+			all, batch = nil, pointerBatch
+			if r.limit > 0 {
 				batch = min(batch, r.limit)
 			}
 		}
@@ -355,7 +356,8 @@ func (r *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
 		if err == nil {
 			r.moveTo(all[i].position)
 		}
-		if i++; !r.yieldEntity(e, err) {
+		i++
+		if !r.yieldEntity(e, err) {
 			return false
 		}
 	}
@@ -387,7 +389,8 @@ func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *tab
 	}
 	// The limit counts entities, and rows whose entity has changed yield none.
 	if q.Limit > 0 && q.PageSize == 0 {
-		if q.PageSize = min(q.Limit, 1000); ix.readsEntity() {
+		q.PageSize = min(q.Limit, 1000)
+		if ix.readsEntity() {
 			q.PageSize = max(q.PageSize, pointerBatch)
 		}
 	}

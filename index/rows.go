@@ -296,7 +296,8 @@ type plainRow struct {
 }
 
 func plainRowOf[K any](m maker[K], k K, in bool, primary keys.Key) (r plainRow) {
-	if r.in = in; in {
+	r.in = in
+	if in {
 		r.key, r.err = m.Of(k, primary.Row()).Result()
 	}
 	return r

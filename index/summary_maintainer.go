@@ -174,7 +174,8 @@ func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *maintain.P
 		if err != nil {
 			return err
 		}
-		if t = (total{stats: make([]stat, len(m.measures))}); totals[group] != nil {
+		t = total{stats: make([]stat, len(m.measures))}
+		if totals[group] != nil {
 			t = *totals[group]
 		}
 		t.apply(nil, more, nil)
@@ -286,7 +287,8 @@ func (m *summaryMaintainer[T, K]) Totals(pk string, entities iter.Seq2[*table.Ro
 	all := derived.GroupTotals{Members: map[string]string{}, Failed: map[string]error{}}
 	recordedTotals, allRecorded := map[string]*total{}, true
 	totals, err := m.totalsOf(entities, "", func(row *table.Row, of contribution, recorded bool) {
-		if allRecorded = allRecorded && recorded; recorded {
+		allRecorded = allRecorded && recorded
+		if recorded {
 			all.Members[of.group] = row.Key.RowKey()
 			addContribution(recordedTotals, of, len(m.measures))
 		}
@@ -308,7 +310,8 @@ func (m *summaryMaintainer[T, K]) Totals(pk string, entities iter.Seq2[*table.Ro
 		}
 		return rows
 	}
-	if all.Rows = rowsOf(totals, all.Failed); !allRecorded {
+	all.Rows = rowsOf(totals, all.Failed)
+	if !allRecorded {
 		all.Recorded = rowsOf(recordedTotals, map[string]error{})
 	}
 	return all, nil

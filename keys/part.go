@@ -356,7 +356,8 @@ func (l suffixed[K]) Decode(s string) (k K, suffix string, err error) {
 		return k, "", err
 	}
 	r := l.layout.name.newReader(s)
-	if l.layout.read(&r, &k, true); r.err == nil && r.rest == "" {
+	l.layout.read(&r, &k, true)
+	if r.err == nil && r.rest == "" {
 		r.err = &KeyError{Value: s, Reason: "has no suffix"}
 	}
 	return k, r.rest, r.err

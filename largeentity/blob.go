@@ -108,7 +108,8 @@ func (b *Blob) SetPropertyValues(values []any) error {
 	}
 	read := Blob{set: true}
 	data, hasData := values[0].([]byte)
-	if read.data = string(data); values[0] != nil && !hasData {
+	read.data = string(data)
+	if values[0] != nil && !hasData {
 		return bad(`""`, "is not Edm.Binary")
 	}
 	for i, to := range map[int]*string{1: &read.name, 3: &read.sum, 4: &read.contentType} {

@@ -111,7 +111,8 @@ func readBlock(ctx context.Context, r io.Reader, buf []byte, most int) (_ []byte
 		}
 		n, err := r.Read(buf[len(buf):min(cap(buf), most)])
 		buf = buf[:len(buf)+n]
-		if empty++; n > 0 {
+		empty++
+		if n > 0 {
 			empty = 0
 		}
 		switch {
@@ -129,7 +130,8 @@ func readBlock(ctx context.Context, r io.Reader, buf []byte, most int) (_ []byte
 // peek reports whether r is at its end, so that a value of exactly one block takes one request. rest is r as it was before.
 func peek(ctx context.Context, r io.Reader) (rest io.Reader, ended bool, err error) {
 	next, last, err := readBlock(ctx, r, nil, 1)
-	if rest = bytes.NewReader(next); !last {
+	rest = bytes.NewReader(next)
+	if !last {
 		rest = io.MultiReader(rest, r)
 	}
 	return rest, err == nil && len(next) == 0, err

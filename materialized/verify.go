@@ -120,7 +120,8 @@ func eachEntity[T any](ctx context.Context, t *table.Table[T], partition keys.En
 		if err == nil && t.Engine().Ranged() {
 			err = table.ErrRanged
 		}
-		if listed = err; err != nil || ctx.Err() != nil {
+		listed = err
+		if err != nil || ctx.Err() != nil {
 			break
 		}
 		g.Go(func() error { return f(&e.Value) })
@@ -534,7 +535,8 @@ func (c *viewComparison[T, V]) repair(ctx context.Context, f Fault) error {
 	if err := c.run.pace.Spend(ctx, 4); err != nil {
 		return err
 	}
-	if f.Err = c.reconcile(ctx, f); ctx.Err() != nil {
+	f.Err = c.reconcile(ctx, f)
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	f.Repaired = f.Err == nil

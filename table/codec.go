@@ -199,7 +199,8 @@ func apply(value any, sets []set) {
 			row.put(s.name, x)
 			continue
 		}
-		if field := to.FieldByIndex(s.path); s.element > 0 {
+		field := to.FieldByIndex(s.path)
+		if s.element > 0 {
 			edm.SetElement(field, s.element-1, s.value)
 		} else {
 			field.Set(s.value)
@@ -315,7 +316,8 @@ func (s *shape) entityOf(row *Row) (entity, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Timestamp = row.Timestamp; !isCopy {
+	in.Timestamp = row.Timestamp
+	if !isCopy {
 		in.ETag = string(row.ETag)
 		e, _, err := s.decode(r, in, stored)
 		if err == nil {

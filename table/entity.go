@@ -197,7 +197,8 @@ func stamp(etag azcore.ETag) time.Time {
 	text := room[:0]
 	for {
 		plain, rest, escaped := strings.Cut(s, "%")
-		if text = append(text, plain...); !escaped {
+		text = append(text, plain...)
+		if !escaped {
 			break
 		}
 		if len(rest) < 2 {

@@ -44,7 +44,8 @@ func FieldOf[T, V any](at func(*T) *V) Field[T, V] {
 // outside the list is a *LimitError or *ValueError of the first use.
 func ElementOf[T, E any](at func(*T) *[]E, i int) Field[T, E] {
 	f := FieldOf(at).f
-	if f.element = i + 1; i < 0 && f.err == nil {
+	f.element = i + 1
+	if i < 0 && f.err == nil {
 		f.err = &ValueError{Field: "i", Reason: fmt.Sprintf("is %d; elements are counted from 0", i)}
 	}
 	return Field[T, E]{f}

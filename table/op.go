@@ -156,7 +156,8 @@ func (h handle) of(method string, kind aztables.TransactionType, e entity, use t
 	op.op.Err = either(op.op.Err, p.decodeCopy())
 	op.op.Key, op.op.Match = *p.key, *p.etag
 	op.op.Before, op.op.Copied, op.op.Upgraded, op.op.Edited = p.row, p.copied, p.upgraded, p.edited
-	if op.op.Known = p.row.Known(); p.part != nil {
+	op.op.Known = p.row.Known()
+	if p.part != nil {
 		op.op.Head = p.part.head
 	}
 	op.on(e, use)

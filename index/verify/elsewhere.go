@@ -297,7 +297,8 @@ func (r *elsewhere[T]) faultsOf(entity keys.Key, rows []rowElsewhere, s *entityE
 		case first != entity:
 			f.Kind, f.Owner = DuplicateValue, first
 		case wanted && !has:
-			if f.Kind = Missing; f.row != nil && !d.Owns(f.row) {
+			f.Kind = Missing
+			if f.row != nil && !d.Owns(f.row) {
 				f.Err = derived.ForeignRow(d.Name(), k.key)
 			}
 		case !wanted && has:

@@ -110,7 +110,8 @@ func (p *partition[T]) addUncounted(ctx context.Context, d derived.PerGroup[T]) 
 				again = again || mustReread(err)
 				g.noteConflict(err)
 			}
-			if open = open || err != nil && !mustReread(err); ctx.Err() != nil {
+			open = open || err != nil && !mustReread(err)
+			if ctx.Err() != nil {
 				return true, ctx.Err()
 			}
 		}
@@ -182,7 +183,8 @@ func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g
 		p.noteFault(f)
 		return 0, false, nil
 	case is == nil && want == nil, is != nil && want != nil && d.Equal(is, want):
-		if f.Repaired = true; known != 0 {
+		f.Repaired = true
+		if known != 0 {
 			p.noteFault(f) // an earlier attempt or a concurrent writer has repaired the group
 		}
 		return 0, false, nil

@@ -98,7 +98,8 @@ func (p *partition[T]) repairBatch(ctx context.Context, b *batch[T], candidates 
 		}
 	}
 	for i, a := range b.additions {
-		if rk := a.entity.Key.RowKey(); skipped[i] != nil && err == nil {
+		rk := a.entity.Key.RowKey()
+		if skipped[i] != nil && err == nil {
 			p.logConflict(ctx, rk, skipped[i])
 			err = p.confirmAndNote(ctx, rk, candidates[rk], nil)
 		}

@@ -194,7 +194,8 @@ func (e Entity) Stored() Stored { return Stored{JSON: e.JSON, Columns: e.Columns
 
 // Own notes whether all of the content is the plan's own. r has read it, and p has decoded it.
 func (s Stored) Own(p *Plan, r *Reader) Stored {
-	if s.own = nil; r.own == p {
+	s.own = nil
+	if r.own == p {
 		s.own = p
 	}
 	return s

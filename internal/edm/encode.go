@@ -173,7 +173,8 @@ func (f *field) encodeChunks(w *Writer, v reflect.Value) {
 // valueOf returns the stored value of a field or of an element, in the writer's memory.
 func (w *Writer) valueOf(f *field, v reflect.Value) (*Value, error) {
 	x := &w.value
-	if x.Kind, x.S, x.B = Absent, "", nil; w.body.kept {
+	x.Kind, x.S, x.B = Absent, "", nil
+	if w.body.kept {
 		*x = Value{} // all of it is kept
 	}
 	if err := f.storedValue(v, x); err != nil {
@@ -190,7 +191,8 @@ func (f *field) storedValue(v reflect.Value, x *Value) error {
 	if err := f.scalar.get(v, x); err != nil || !f.narrow || x.Kind != Int64 {
 		return err
 	}
-	if x.Kind = Int32; x.I != int64(int32(x.I)) {
+	x.Kind = Int32
+	if x.I != int64(int32(x.I)) {
 		return fmt.Errorf("the number %d does not fit an Int32, which the option int32 of the field's tag requires", x.I)
 	}
 	return nil
@@ -201,7 +203,8 @@ func (p *Plan) textHint(v reflect.Value) int {
 	n := p.hint
 	for _, i := range p.texts {
 		f := &p.fields[i]
-		switch fv := f.of(v); f.form {
+		fv := f.of(v)
+		switch f.form {
 		case elements:
 			for i := range fv.Len() {
 				n += textLength(fv.Index(i))

@@ -191,7 +191,8 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			p.extra, p.extraPart, p.parts = f.path, f.first, max(p.parts, f.first)
 			return alone(word)
 		case "chunks":
-			if pieces = defaultChunks; number != "" {
+			pieces = defaultChunks
+			if number != "" {
 				n, err := strconv.Atoi(number)
 				if err != nil || n < 1 || n > defaultChunks {
 					return fail("chunks=%s: the number of chunks must be 1 to %d", number, defaultChunks)
@@ -255,7 +256,8 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	if f.form == single {
 		f.names = []string{f.name}
 	}
-	if f.narrow = narrow; narrow && !f.scalar.int && f.scalar.kind != Int32 {
+	f.narrow = narrow
+	if narrow && !f.scalar.int && f.scalar.kind != Int32 {
 		return fail("the option int32 is for whole numbers")
 	}
 	if n := len(f.names); n > 0 {
@@ -278,7 +280,8 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 	}
 	for i, name := range f.names {
 		l := newLabel(name, f.storedKind())
-		if f.labels = append(f.labels, l); i == 0 || f.form == composite { // most lists have few elements
+		f.labels = append(f.labels, l)
+		if i == 0 || f.form == composite { // most lists have few elements
 			p.hint += len(l.json) + roomOf[f.storedKind()]
 		}
 	}

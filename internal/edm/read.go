@@ -406,7 +406,8 @@ func (r *Reader) parse(m *member, v *Value) error {
 			scratch := len(r.scratch)
 			var err error
 			text, err = r.unquoted(&m.tok)
-			if r.scratch = r.scratch[:scratch]; err != nil {
+			r.scratch = r.scratch[:scratch]
+			if err != nil {
 				return err
 			}
 		}
@@ -415,7 +416,8 @@ func (r *Reader) parse(m *member, v *Value) error {
 		return r.parseUntyped(&m.tok, text, v)
 	}
 	isText, ok := m.tok.kind == '"', false
-	switch v.Kind = m.kind; m.kind {
+	v.Kind = m.kind
+	switch m.kind {
 	case String:
 		if ok = isText; ok {
 			v.S = r.kept(&m.tok, text)

@@ -114,7 +114,8 @@ func (s *shape) teach() {
 	}
 	for i := range all {
 		m := &all[i]
-		if m.raw, m.name, m.text = own(m.raw), own(m.name), string(m.name); m.typ != nil {
+		m.raw, m.name, m.text = own(m.raw), own(m.name), string(m.name)
+		if m.typ != nil {
 			m.typ = own(m.typ)
 		}
 	}
@@ -263,7 +264,8 @@ var stringScalar = scalar{
 var boolScalar = scalar{
 	kind: Bool, direct: true,
 	get: func(v reflect.Value, x *Value) error {
-		if x.Kind, x.I = Bool, 0; v.Bool() {
+		x.Kind, x.I = Bool, 0
+		if v.Bool() {
 			x.I = 1
 		}
 		return nil

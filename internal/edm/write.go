@@ -196,7 +196,8 @@ func (w *Writer) put(part uint8, l *label, v *Value) {
 		json = append(json, l.json...)
 	} else {
 		json, units = appendName(json, l.name, v.Kind), utf16Units(l.name)
-		if more = surplus(l.name); v.Kind.annotated() {
+		more = surplus(l.name)
+		if v.Kind.annotated() {
 			more *= 2
 		}
 	}
@@ -212,7 +213,8 @@ func (w *Writer) put(part uint8, l *label, v *Value) {
 		if v.Kind == String {
 			more += surplus(v.S)
 		}
-		if size = storedSize(v); w.large && len(v.S)+len(v.B) > 0 {
+		size = storedSize(v)
+		if w.large && len(v.S)+len(v.B) > 0 {
 			w.length += lengthOf(v)
 		} else {
 			json = appendJSON(json, v)
@@ -224,7 +226,8 @@ func (w *Writer) put(part uint8, l *label, v *Value) {
 		w.body.json = json
 	}
 	size += 8 + 2*units
-	if w.add(part, size, more); w.body.kept {
+	w.add(part, size, more)
+	if w.body.kept {
 		w.keep(Column{Name: l.name, Part: part, Value: *v, size: int32(size), surplus: int32(more)})
 	}
 }
@@ -240,7 +243,8 @@ func (w *Writer) add(part uint8, size, surplus int) {
 
 // keep keeps the column that was added last.
 func (w *Writer) keep(c Column) {
-	if w.body.columns = append(w.body.columns, c); !w.large {
+	w.body.columns = append(w.body.columns, c)
+	if !w.large {
 		w.ends = append(w.ends, len(w.body.json))
 	}
 }
@@ -251,12 +255,14 @@ func (w *Writer) PutColumn(c Column) {
 		w.put(c.Part, &label{name: c.Name}, &c.Value)
 		return
 	}
-	if w.begin(); w.large {
+	w.begin()
+	if w.large {
 		w.length += len(c.json)
 	} else {
 		w.body.json = append(w.body.json, c.json...)
 	}
-	if w.add(c.Part, int(c.size), int(c.surplus)); w.body.kept {
+	w.add(c.Part, int(c.size), int(c.surplus))
+	if w.body.kept {
 		w.keep(c)
 	}
 }
@@ -409,7 +415,8 @@ func NewCopyWriter(partitionKey, rowKey string, columns []Column) *Writer {
 		if value > largeValue {
 			return NewWriter(partitionKey, rowKey, len(columns)+1)
 		}
-		if hint += len(c.json); c.json == nil {
+		hint += len(c.json)
+		if c.json == nil {
 			hint += len(c.Name) + value + 64
 		}
 	}

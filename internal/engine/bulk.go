@@ -17,7 +17,8 @@ func Bulk(ctx context.Context, ops iter.Seq2[*Op, error], o BulkOptions) (BulkRe
 	index := 0
 	var broken error
 	for op, err := range ops {
-		if broken = err; err != nil || !b.room() {
+		broken = err
+		if err != nil || !b.room() {
 			break
 		}
 		b.add(index, op)

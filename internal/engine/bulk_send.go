@@ -263,7 +263,8 @@ func (s *bulkSender) withoutExisting(batch []bulkOp, refusal error) (left []bulk
 func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few bool) (there map[string]bool, known func(rk string) bool) {
 	var from, to keys.Key
 	for _, i := range batch {
-		if k := i.op.Key; i.op.Kind == kind {
+		k := i.op.Key
+		if i.op.Kind == kind {
 			if from == (keys.Key{}) || keys.Compare(k.RowKey(), from.RowKey()) < 0 {
 				from = k
 			}

@@ -54,7 +54,8 @@ func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err
 		case d.err != nil:
 			return d.err
 		}
-		if p.turn(); q.OnePage && q.Limit == 0 {
+		p.turn()
+		if q.OnePage && q.Limit == 0 {
 			return nil
 		}
 	}

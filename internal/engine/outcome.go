@@ -99,7 +99,8 @@ func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.
 		if etag, ours, err = w.readBackRow(ctx, &w.currentPlan.steps[i]); err != nil {
 			return nil, false, err
 		}
-		if at = i; ours {
+		at = i
+		if ours {
 			break
 		}
 	}

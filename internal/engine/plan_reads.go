@@ -34,7 +34,8 @@ func (p *Plan) Load(ctx context.Context, rowKey string) (*Row, error) {
 		}
 		d.read, d.older = &f, p.ahead != nil && p.ahead.isOlder(rowKey)
 	}
-	if d.loaded = true; !d.planned {
+	d.loaded = true
+	if !d.planned {
 		d.after = d.read.row
 	}
 	return d.after, nil

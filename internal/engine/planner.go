@@ -318,7 +318,8 @@ func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 	if err := s.bindToRow(f); err != nil {
 		return err
 	}
-	if s.Before, s.Head = (edm.Stored{}), nil; f.row != nil && headOnly {
+	s.Before, s.Head = (edm.Stored{}), nil
+	if f.row != nil && headOnly {
 		s.Head = f.row
 	} else if f.row != nil {
 		s.Before = f.row.Stored()

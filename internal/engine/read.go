@@ -92,10 +92,12 @@ func (r *tornReads) policy(t *Table) Retry {
 
 // again returns the error of a read, nil for none, and whether to read again.
 func (r *tornReads) again(a *assembly, err error) (bool, error) {
-	if r.times++; err == nil || a.head.ETag == r.last {
+	r.times++
+	if err == nil || a.head.ETag == r.last {
 		return false, err
 	}
-	if r.last = a.head.ETag; r.times == mostTornReads {
+	r.last = a.head.ETag
+	if r.times == mostTornReads {
 		err = errs.With(errs.ErrContended, err)
 	}
 	return true, err
@@ -148,14 +150,16 @@ func (t *Table) eachEntity(ctx context.Context, filter string, f func(*Row) bool
 	var bad error
 	flush := func() (more bool) {
 		a := pending
-		if pending = nil; a == nil {
+		pending = nil
+		if a == nil {
 			return true
 		}
 		if a.whole() == nil {
 			return f(a.row())
 		}
 		again, err := t.readEntity(ctx, a.row().Key)
-		if bad = err; err != nil || again.row == nil {
+		bad = err
+		if err != nil || again.row == nil {
 			return err == nil
 		}
 		return f(again.row)

@@ -198,7 +198,8 @@ func (r *remotes) readUnread(ctx context.Context) (err error) {
 		return u.part.readRow(ctx, u.row.key)
 	}, func(f readResult, e error) bool {
 		d := all[i].row
-		if i++; e != nil {
+		i++
+		if e != nil {
 			err = e
 			return false
 		}

@@ -236,7 +236,8 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 	if m, _ := markIn(f.row.Columns); m.id != id { // a row without a mark has no ID either
 		return steps, err
 	}
-	switch columns := unmarked(f.row.Columns); {
+	columns := unmarked(f.row.Columns)
+	switch {
 	case r.Fate == fateInsert && !committed, r.Fate == fateDelete && committed:
 		add(aztables.TransactionTypeDelete, k, f.row.ETag, nil)
 	case r.Fate == fateReplace && committed && image == nil:

@@ -63,7 +63,8 @@ func (w *write) sendPlan(ctx context.Context) outcome {
 				return outcome{kind: wire.NotSent, failed: -1, err: err}
 			}
 		}
-		if last = err; !tries.wait(ctx, err) {
+		last = err
+		if !tries.wait(ctx, err) {
 			break
 		}
 		// A write without a condition could overwrite what concurrent writers have stored since. So read the row first.
@@ -323,7 +324,8 @@ func checkTogether(ops []*Op) error {
 		if op.Table.Mode.Outbox != nil {
 			outbox = op.Table.Mode.Outbox
 		}
-		if last = op.Key.RowKey(); rows != nil {
+		last = op.Key.RowKey()
+		if rows != nil {
 			rows[last] = true
 		}
 		size += op.Body.Length
@@ -505,7 +507,8 @@ func withID(steps []step, id string) {
 	var end *edm.Ending
 	for i := range steps {
 		s := &steps[i]
-		if s.id = nil; !s.StoresID {
+		s.id = nil
+		if !s.StoresID {
 			continue
 		}
 		if end == nil {

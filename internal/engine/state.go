@@ -153,7 +153,8 @@ func encodeState(all map[string][]string, rowKey string) []byte {
 					break
 				}
 			}
-			if b = escapeState(b, item); suffixed {
+			b = escapeState(b, item)
+			if suffixed {
 				b = append(b, '*')
 			}
 		}
@@ -238,7 +239,8 @@ func parseState(b []byte, rowKey string) (map[string][]string, error) {
 		case '/', '?':
 			sound = end()
 			item.Grow(min(len(text)+len(rowKey), 128)) // most have one item
-			if now = &item; c == '?' {
+			now = &item
+			if c == '?' {
 				now.WriteByte('/')
 			}
 		case '#':

@@ -264,7 +264,8 @@ func (d *delivery) give(in edm.Entity, mine bool, err error, last bool) (goOn bo
 		return false
 	}
 	d.left--
-	if p.at.deliver(in); last {
+	p.at.deliver(in)
+	if last {
 		p.turn()
 	}
 	d.stopped = !d.lister.Yield() || d.left == 0
@@ -287,7 +288,8 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 			}
 			return true
 		}
-		if pending = nil; !d.wants(in) {
+		pending = nil
+		if !d.wants(in) {
 			return d.err == nil && !d.pager.spent
 		}
 		if d.view != nil && err == nil {
@@ -297,7 +299,8 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 				return true
 			}
 		}
-		if pending = assemble(in, columns); err != nil {
+		pending = assemble(in, columns)
+		if err != nil {
 			pending.err = err
 		}
 		all = append(all, pending)
@@ -305,7 +308,8 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 	})
 	i, readToEnd := 0, broken == nil && d.err == nil && !d.pager.spent
 	InOrder(ctx, all, d.complete, func(a completed, err error) bool {
-		if i++; a.read {
+		i++
+		if a.read {
 			d.pager.stats.Requests++
 		}
 		in := all[i-1].head

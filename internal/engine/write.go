@@ -246,7 +246,8 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 	}
 	for i := range w.ops {
 		op := w.ops[i]
-		if w.exact = w.exact || op.Table.Mode.Exact; op.Table.Mode.Outbox != nil {
+		w.exact = w.exact || op.Table.Mode.Exact
+		if op.Table.Mode.Outbox != nil {
 			w.table, w.outbox = op.Table, op.Table.Mode.Outbox // With has seen the options of this handle
 		}
 		if err := w.setCompletion(op.Table.Mode.Completes); err != nil {

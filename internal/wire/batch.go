@@ -311,7 +311,8 @@ func (b *batchBody) ReadAt(p []byte, at int64) (n int, err error) {
 	next, _ := slices.BinarySearchFunc(b.entities, at, func(e batchEntity, at int64) int { return int(e.at - at) })
 	for n < len(p) {
 		copied := b.piece(p[n:], next, at+int64(n))
-		if n += copied; copied == 0 {
+		n += copied
+		if copied == 0 {
 			if next == len(b.entities) {
 				return n, io.EOF
 			}

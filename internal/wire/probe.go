@@ -182,7 +182,8 @@ func (q *Request) put(r *policy.Request) error {
 	if q.Method == http.MethodPut || q.Method == http.MethodPatch {
 		raw.Header.Set("Accept", "application/json")
 	}
-	if raw.Header.Set("If-Match", q.Match); q.Match == "" {
+	raw.Header.Set("If-Match", q.Match)
+	if q.Match == "" {
 		raw.Header.Del("If-Match")
 	}
 	if q.NoEcho {

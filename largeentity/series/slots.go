@@ -240,7 +240,8 @@ func (s Slots) parsePeriod(text string) (p time.Time, is bool) {
 
 // rowKey returns the RowKey of an entity of a period, without what the owner adds.
 func (s Slots) rowKey(p time.Time, entity int) string {
-	if text := p.Format(s.layout()); entity == 0 {
+	text := p.Format(s.layout())
+	if entity == 0 {
 		return text
 	} else {
 		return fmt.Sprintf("%s_%02d", text, entity)

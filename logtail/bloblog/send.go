@@ -385,7 +385,8 @@ func (s *stream) open() error {
 	stop := blobs.EndIfIdle(s.cancel, s.client.opt.ReadTimeout)
 	resp, err := s.client.blob(s.name).DownloadStream(s.call.Read(ctx), &o)
 	stop()
-	if err = s.call.Check(err); s.length < 0 {
+	err = s.call.Check(err)
+	if s.length < 0 {
 		err = blobs.CheckLength(&s.call, resp.ContentLength, err)
 	}
 	switch {

@@ -5,7 +5,7 @@
 // The program prints, of the product (all packages but those that only test and measure): files, their lines, the share of package
 // clauses and imports, and changes of state in the initializer of an if or switch whose condition is about something else. Then, of
 // each package, the files, lines and exported names, and of each method of program trace the files and functions of the product that
-// one call executes.
+// one call executes. With MEASURE_INITIALIZERS or MEASURE_FILES set, the program also prints where these are.
 package main
 
 import (
@@ -69,7 +69,7 @@ func run() error {
 		lines := bytes.Count(source, []byte("\n"))
 		lengths = append(lengths, lines)
 		headers += header(fset, f)
-		initializers += foreignInitializers(f)
+		initializers += foreignInitializers(fset, f)
 		p := packages[dir]
 		if p == nil {
 			p = &size{}
@@ -107,7 +107,7 @@ func header(fset *token.FileSet, f *ast.File) int {
 
 // foreignInitializers counts the if statements and switches whose initializer changes something, by a call, and defines nothing that
 // the condition uses.
-func foreignInitializers(f *ast.File) (n int) {
+func foreignInitializers(fset *token.FileSet, f *ast.File) (n int) {
 	ast.Inspect(f, func(node ast.Node) bool {
 		var init ast.Stmt
 		var conditions []ast.Node
@@ -148,6 +148,9 @@ func foreignInitializers(f *ast.File) (n int) {
 		}
 		if !used {
 			n++
+			if os.Getenv("MEASURE_INITIALIZERS") != "" {
+				fmt.Println(fset.Position(node.Pos()))
+			}
 		}
 		return true
 	})
@@ -233,7 +236,7 @@ func trace() error {
 				n++
 			}
 		}
-		if os.Getenv("HOUSE_FILES") != "" {
+		if os.Getenv("MEASURE_FILES") != "" {
 			for _, f := range slices.Sorted(maps.Keys(files)) {
 				fmt.Println("\t", strings.TrimPrefix(f, module+"/"))
 			}
