@@ -5,7 +5,7 @@
 // The program prints, of the product (all packages but those that only test and measure): files, their lines, the share of package
 // clauses and imports, and changes of state in the initializer of an if or switch whose condition is about something else. Then, of
 // each package, the files, lines and exported names, and of each method of program trace the files and functions of the product that
-// one call executes. With MEASURE_INITIALIZERS or MEASURE_FILES set, the program also prints where these are.
+// one call executes. With MEASURE_FILES set, the program also prints the names of these files.
 package main
 
 import (
@@ -42,52 +42,69 @@ func main() {
 	}
 }
 
-func run() error {
+// house is what is counted of the product.
+type house struct {
+	packages     map[string]*size
+	lengths      []int // of the files, in lines
+	headers      int   // lines of package clauses and imports
+	initializers []token.Position
+}
+
+// product counts the product in the working directory, which is the root of the project.
+func product() (*house, error) {
 	out, err := exec.Command("git", "ls-files", "-co", "--exclude-standard", "*.go").Output()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	packages := map[string]*size{}
-	var lengths []int
-	headers, initializers := 0, 0
+	h := &house{packages: map[string]*size{}}
 	for _, path := range strings.Fields(string(out)) {
-		source, err := os.ReadFile(path)
-		if os.IsNotExist(err) {
-			continue // deleted, and not yet committed
-		} else if err != nil {
-			return err
-		}
 		dir := filepath.Dir(path)
 		if strings.HasSuffix(path, "_test.go") || !isProduct(dir) {
 			continue
 		}
+		source, err := os.ReadFile(path)
+		if os.IsNotExist(err) {
+			continue // deleted, and not yet committed
+		} else if err != nil {
+			return nil, err
+		}
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, path, source, parser.SkipObjectResolution)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		lines := bytes.Count(source, []byte("\n"))
-		lengths = append(lengths, lines)
-		headers += header(fset, f)
-		initializers += foreignInitializers(fset, f)
-		p := packages[dir]
+		h.lengths = append(h.lengths, lines)
+		h.headers += header(fset, f)
+		for _, at := range foreignInitializers(f) {
+			h.initializers = append(h.initializers, fset.Position(at))
+		}
+		p := h.packages[dir]
 		if p == nil {
 			p = &size{}
-			packages[dir] = p
+			h.packages[dir] = p
 		}
 		p.files, p.lines, p.exported = p.files+1, p.lines+lines, p.exported+exported(f)
 	}
-	slices.Sort(lengths)
-	total := 0
-	for _, n := range lengths {
-		total += n
+	slices.Sort(h.lengths)
+	return h, nil
+}
+
+func run() error {
+	h, err := product()
+	if err != nil {
+		return err
 	}
-	fmt.Printf("files %d, lines %d; of a file: median %d, 90 %% %d, largest %d\n", len(lengths), total, lengths[len(lengths)/2], lengths[len(lengths)*9/10], lengths[len(lengths)-1])
-	fmt.Printf("package clauses and imports: %.1f %%\n", 100*float64(headers)/float64(total))
-	fmt.Printf("initializers whose condition is about something else: %d\n\n", initializers)
+	total, n := 0, len(h.lengths)
+	for _, lines := range h.lengths {
+		total += lines
+	}
+	fmt.Printf("files %d, lines %d; of a file: median %d, 90 %% %d, largest %d\n", n, total, h.lengths[n/2], h.lengths[n*9/10], h.lengths[n-1])
+	fmt.Printf("package clauses and imports: %.1f %%\n", 100*float64(h.headers)/float64(total))
+	fmt.Printf("initializers whose condition is about something else: %d\n\n", len(h.initializers))
 	fmt.Printf("%-24s %5s %6s %8s\n", "package", "files", "lines", "exported")
-	for _, dir := range slices.Sorted(maps.Keys(packages)) {
-		p := packages[dir]
+	for _, dir := range slices.Sorted(maps.Keys(h.packages)) {
+		p := h.packages[dir]
 		fmt.Printf("%-24s %5d %6d %8d\n", dir, p.files, p.lines, p.exported)
 	}
 	fmt.Println()
@@ -105,9 +122,9 @@ func header(fset *token.FileSet, f *ast.File) int {
 	return n
 }
 
-// foreignInitializers counts the if statements and switches whose initializer changes something, by a call, and defines nothing that
+// foreignInitializers finds the if statements and switches whose initializer changes something, by a call, and defines nothing that
 // the condition uses.
-func foreignInitializers(fset *token.FileSet, f *ast.File) (n int) {
+func foreignInitializers(f *ast.File) (found []token.Pos) {
 	ast.Inspect(f, func(node ast.Node) bool {
 		var init ast.Stmt
 		var conditions []ast.Node
@@ -147,14 +164,11 @@ func foreignInitializers(fset *token.FileSet, f *ast.File) (n int) {
 			})
 		}
 		if !used {
-			n++
-			if os.Getenv("MEASURE_INITIALIZERS") != "" {
-				fmt.Println(fset.Position(node.Pos()))
-			}
+			found = append(found, node.Pos())
 		}
 		return true
 	})
-	return n
+	return found
 }
 
 // text returns an identifier or a selector as text, "" of any other expression.
@@ -171,7 +185,7 @@ func text(e ast.Expr) string {
 	return ""
 }
 
-// exported counts the exported names: declarations, methods of exported types, and fields of exported structs.
+// exported counts the exported names of declarations, methods included.
 func exported(f *ast.File) (n int) {
 	count := func(id *ast.Ident) {
 		if id.IsExported() {

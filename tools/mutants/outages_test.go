@@ -26,7 +26,7 @@ func TestAttempts(t *testing.T) {
 			Old: "case a.retry.Attempts > 0 || !bounded:", New: "case a.retry.Attempts > 0 || !bounded && a.failed > 50:", Test: "TestRepeatBounds"},
 	})
 	mutants.Run(t, "./integration/whole", []mutants.Mutant{
-		{Name: "the body of a transaction cannot begin anew", File: "internal/wire/probe.go",
+		{Name: "the body of a transaction is not read again", File: "internal/wire/probe.go",
 			Old: "		return r.SetBody(streaming.NopCloser(body), contentType)\n", New: "		err := r.SetBody(streaming.NopCloser(body), contentType)\n		r.Raw().GetBody = nil\n		return err\n", Test: "TestPolicies/.*/redirects", Args: []string{"-test.short"}},
 		{Name: "few attempts end a write", File: attempts,
 			Old: "	}\n	return a.lasting >= fewAttempts", New: "	}\n	return a.failed >= fewAttempts", Test: "TestOutages$"},
