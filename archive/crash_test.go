@@ -28,7 +28,7 @@ func shortened(o crashtest.Options) *crashtest.Options {
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
-	return testkit.ForRace(o)
+	return testkit.Crash(o)
 }
 
 // opener opens the fixture of a process.

@@ -33,7 +33,7 @@ func crashOptions(t testing.TB, o crashtest.Options) *crashtest.Options {
 	if o.Runs = *schedules / len(definitionSets(t)) / max(o.Runs, 1); testing.Short() {
 		o.Runs, o.PairLimit, o.MaxLateness = 60, -1, 3
 	}
-	return testkit.ForRace(o)
+	return testkit.Crash(o)
 }
 
 // definitionSet is a set of definitions, with the check that must succeed at every instant.

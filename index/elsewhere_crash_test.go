@@ -146,7 +146,7 @@ func everyFaultElsewhere(t *testing.T, drain func(elsewhere) func(context.Contex
 				if testing.Short() {
 					o.MaxLateness, o.Sample = 3, max(o.Sample, 25)
 				}
-				r := crashtest.Enumerate(t, build, testkit.ForRace(o))
+				r := crashtest.Enumerate(t, build, testkit.Crash(o))
 				r.Require(t)
 				t.Log(r)
 			})
@@ -190,7 +190,7 @@ func TestElsewhereSchedules(t *testing.T) {
 	if testing.Short() {
 		o.Runs = 30
 	}
-	r := crashtest.Schedules(t, build, testkit.ForRace(o))
+	r := crashtest.Schedules(t, build, testkit.Crash(o))
 	r.Require(t)
 	t.Log(r)
 	if r.Distinct < r.Runs*9/10 {

@@ -357,7 +357,7 @@ func TestVerifyElsewhereConcurrent(t *testing.T) {
 	if testing.Short() {
 		o.Runs = 20
 	}
-	r := crashtest.Schedules(t, build, testkit.ForRace(o))
+	r := crashtest.Schedules(t, build, testkit.Crash(o))
 	r.Require(t)
 	t.Log(r)
 }

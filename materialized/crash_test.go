@@ -27,7 +27,7 @@ func shortened(o crashtest.Options) *crashtest.Options {
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
-	return testkit.ForRace(o)
+	return testkit.Crash(o)
 }
 
 // process is what one program of these tests does.
