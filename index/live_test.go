@@ -20,13 +20,15 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestLiveTable: a table of 100,000 entities that four programs write to gets two definitions, and ends exact; then 1,000 faults of
+var liveTable = testkit.Count("livetable", 10_000, "entities of the table of TestLiveTable")
+
+// TestLiveTable: a table of many entities that four programs write to gets two definitions, and ends exact; then 1,000 faults of
 // four kinds are planted, found and repaired, and nothing else is touched.
 func TestLiveTable(t *testing.T) {
 	t.Parallel()
-	n := 100_000
+	n := *liveTable
 	if testing.Short() {
-		n = 2_000
+		n = min(n, 2_000)
 	}
 	ctx := context.Background()
 	s := storagetest.New(nil)
