@@ -15,7 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var schedules = testkit.Count("schedules", 2000, "number of schedules to run")
+var schedules = testkit.Count("schedules", 400, "number of schedules to run")
 
 // shortened reduces the runs under -short.
 func shortened(o crashtest.Options) *crashtest.Options {
