@@ -9,9 +9,6 @@ import (
 // TestKernel: what the writes over several partitions rest on, taken away piece by piece.
 func TestKernel(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a move within a partition never looks at the old row", File: "internal/engine/replan.go",
 			Old: "len(w.moved)+len(w.currentPlan.remotes) == 0:", New: "len(w.moved) == 0:", Test: "TestOvertakenGlobal"},
