@@ -304,6 +304,7 @@ func TestForged(t *testing.T) {
 	if testing.Short() {
 		all = testkit.Some(all)
 	}
+	t.Logf("each method of the operator after each of %d forgeries", len(all))
 	honest := newForgedScene(t)
 	var want []map[string]int
 	for _, m := range honest.methods() {

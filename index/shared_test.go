@@ -313,6 +313,7 @@ func TestManyMembers(t *testing.T) {
 	ctx := context.Background()
 	staff, s := newStaff(t, byLast)
 	n := *manyMembers
+	t.Logf("inserting %d entities", n)
 	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
 			if !yield(staff.InsertOp(&worker{"S", i, "Jones", "", 1, nil}), nil) {
@@ -321,6 +322,7 @@ func TestManyMembers(t *testing.T) {
 		}
 	}, nil)
 	check(t, err)
+	t.Log("writing one of them, and listing all")
 	s.Count()
 	e, err := staff.Insert(ctx, &worker{"S", n, "Jones", "", 1, nil})
 	check(t, err)
