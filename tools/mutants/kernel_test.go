@@ -28,7 +28,7 @@ func TestKernel(t *testing.T) {
 		{Name: "a worker does not roll back", File: "eventual/execute.go",
 			Old: "for _, r := range x.message.Remotes {", New: "for _, r := range x.message.Remotes[:0] {", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a resolver rolls back without an abort record", File: "internal/engine/resolve.go",
-			Old: "rec, err := at.Resolve(ctx, home.Partition, id, Remote{t.Name, partition})", New: "rec, err := at.Record(ctx, home.Partition, id)", Test: "TestMoveLinearizable"},
+			Old: "rec, err := at.Resolve(ctx, home.Partition, id, Remote{t.Name, partition})", New: "rec, err := at.Record(ctx, home.Partition, id)", Test: "TestMoveLinearizable", Args: []string{"-schedules=2000"}},
 		{Name: "an abort record counts as committed", File: "internal/engine/resolve.go",
 			Old: "return err == nil && rec != nil && rec.State != RecordAborted, err", New: "return err == nil && rec != nil, err", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a row is prepared whatever its version", File: "internal/engine/remote.go",
