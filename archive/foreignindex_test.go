@@ -167,7 +167,7 @@ func setUpIndex(ctx context.Context, p *crashtest.Process) error {
 // TestEveryFaultForeignIndex: the index agrees with the table in the end, whatever request fails and whatever process crashes.
 func TestEveryFaultForeignIndex(t *testing.T) {
 	t.Parallel()
-	r := crashtest.Enumerate(t, indexWorkload(inSequence(indexArchiving, indexWorking), inSequence(indexRestoring, indexWorking)), shortened(crashtest.Options{PairLimit: -1, MaxLateness: 4}))
+	r := crashtest.Enumerate(t, indexWorkload(inSequence(indexArchiving, indexWorking), inSequence(indexRestoring, indexWorking)), shortened(crashtest.Options{PairLimit: -1, MaxLateness: 4, Sample: testkit.Sample(2)}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -182,7 +182,7 @@ func TestWideEveryFault(t *testing.T) {
 			},
 		}
 	}
-	r := crashtest.Enumerate(t, build, shortened(crashtest.Options{PairLimit: -1, MaxLateness: 4, Sample: 6}))
+	r := crashtest.Enumerate(t, build, shortened(crashtest.Options{PairLimit: -1, MaxLateness: 4, Sample: testkit.Sample(6)}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var schedules = testkit.Count("schedules", 2000, "number of schedules to run")
+var schedules = testkit.Count("schedules", 400, "number of schedules to run")
 
 // shortened reduces the runs under -short.
 func shortened(o crashtest.Options) *crashtest.Options {
@@ -28,7 +28,7 @@ func shortened(o crashtest.Options) *crashtest.Options {
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
-	return testkit.ForRace(o)
+	return testkit.Crash(o)
 }
 
 // officeOf returns the office of a process, with random IDs that repeat with the schedule.

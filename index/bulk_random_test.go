@@ -17,7 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var streams = testkit.Count("streams", 50, "how many streams TestBulkAnything executes")
+var streams = testkit.Count("streams", 12, "how many streams TestBulkAnything executes")
 
 // TestBulkAnything: a random stream of operations has the effect of the same operations one after another, with faults too.
 func TestBulkAnything(t *testing.T) {

@@ -98,7 +98,7 @@ func checkConverged(s *storagetest.Service) error {
 }
 
 // sampleElsewhere leaves out faults: 1 takes 10 minutes.
-var sampleElsewhere = testkit.Count("elsewheresample", 20, "of so many faults of rows elsewhere, one is tried")
+var sampleElsewhere = testkit.Count("elsewheresample", 150, "of so many faults of rows elsewhere, one is tried")
 
 // TestElsewhereEveryFault: each operation, with each fault at each of its requests and of the worker's: the rows are right when no
 // message is left.
@@ -146,7 +146,7 @@ func everyFaultElsewhere(t *testing.T, drain func(elsewhere) func(context.Contex
 				if testing.Short() {
 					o.MaxLateness, o.Sample = 3, max(o.Sample, 25)
 				}
-				r := crashtest.Enumerate(t, build, testkit.ForRace(o))
+				r := crashtest.Enumerate(t, build, testkit.Crash(o))
 				r.Require(t)
 				t.Log(r)
 			})
@@ -155,7 +155,7 @@ func everyFaultElsewhere(t *testing.T, drain func(elsewhere) func(context.Contex
 }
 
 // schedulesElsewhere is how many random schedules of rows elsewhere are run; 20,000 take half an hour.
-var schedulesElsewhere = testkit.Count("elsewhere", 300, "random schedules of writers and workers of rows elsewhere")
+var schedulesElsewhere = testkit.Count("elsewhere", 45, "random schedules of writers and workers of rows elsewhere")
 
 // TestElsewhereSchedules: three writers and three workers, five keys with few values, in random schedules with faults. Messages are
 // lost, doubled and late, workers stall, and entities are deleted and inserted again while messages are queued.
@@ -188,9 +188,9 @@ func TestElsewhereSchedules(t *testing.T) {
 	}
 	o := crashtest.Options{Runs: *schedulesElsewhere, FaultRate: 0.1}
 	if testing.Short() {
-		o.Runs = 30
+		o.Runs = min(o.Runs, 30)
 	}
-	r := crashtest.Schedules(t, build, testkit.ForRace(o))
+	r := crashtest.Schedules(t, build, testkit.Crash(o))
 	r.Require(t)
 	t.Log(r)
 	if r.Distinct < r.Runs*9/10 {

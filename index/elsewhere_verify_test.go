@@ -355,9 +355,9 @@ func TestVerifyElsewhereConcurrent(t *testing.T) {
 	}
 	o := crashtest.Options{Runs: *schedulesElsewhere / 3, FaultRate: 0.05}
 	if testing.Short() {
-		o.Runs = 20
+		o.Runs = min(o.Runs, 20)
 	}
-	r := crashtest.Schedules(t, build, testkit.ForRace(o))
+	r := crashtest.Schedules(t, build, testkit.Crash(o))
 	r.Require(t)
 	t.Log(r)
 }

@@ -20,18 +20,21 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestLiveTable: a table of 100,000 entities that four programs write to gets two definitions, and ends exact; then 1,000 faults of
+var liveTable = testkit.Count("livetable", 10_000, "entities of the table of TestLiveTable")
+
+// TestLiveTable: a table of many entities that four programs write to gets two definitions, and ends exact; then 1,000 faults of
 // four kinds are planted, found and repaired, and nothing else is touched.
 func TestLiveTable(t *testing.T) {
 	t.Parallel()
-	n := 100_000
+	n := *liveTable
 	if testing.Short() {
-		n = 2_000
+		n = min(n, 2_000)
 	}
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	plain := openAs(t, s.ConnectionString(), s, schema)
 	check(t, plain.Ensure(ctx))
+	t.Logf("inserting %d entities", n)
 	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
 			w := workerOf(i)
@@ -46,6 +49,7 @@ func TestLiveTable(t *testing.T) {
 	staff, err := index.Attach(plain, definitions...)
 	check(t, err)
 
+	t.Log("adding two definitions while four programs write")
 	// Each call of Progress gives 40 writes to four programs.
 	turns := make(chan bool, 4*n)
 	var wg sync.WaitGroup
@@ -81,6 +85,7 @@ func TestLiveTable(t *testing.T) {
 	some := ids(t, byLast.Query(ctx, next, table.Query[worker]{Partition: dept.Of("S1"), Limit: 5}))
 	testkit.Expect(t, "entities that the next release reads by the index last", len(some), 5)
 
+	t.Log("planting 1,000 faults, and repairing them")
 	// 1,000 faults of four kinds, of entities that are all different.
 	rows := rawTable(t, s)
 	planted := map[verify.FaultKind]int{}

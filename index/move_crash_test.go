@@ -116,13 +116,13 @@ func moveStories() map[string]moveStory {
 func sampled(t testing.TB, n int) *crashtest.Options {
 	o := crashOptions(t, crashtest.Options{PairLimit: *pairs, Sample: n})
 	if testing.Short() {
-		o.Sample = 4 * n
+		o.Sample = 2 * n
 	}
 	return o
 }
 
 // moveSample leaves out faults: 1 takes a minute.
-var moveSample = testkit.Count("movesample", 3, "of so many faults of moves, one is tried")
+var moveSample = testkit.Count("movesample", 14, "of so many faults of moves, one is tried")
 
 // TestMoveEveryFault: with each fault at each request of programs that move workers, each worker is in exactly one department at
 // each instant, with its derived rows, and nothing stays prepared.

@@ -18,7 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var damages = testkit.Count("damages", 200, "how many damaged partitions TestVerifyAnything repairs")
+var damages = testkit.Count("damages", 60, "how many damaged partitions TestVerifyAnything repairs")
 
 // damagedPartition is a partition with some of the definitions, in any order, in which another program has changed and deleted rows.
 type damagedPartition struct {

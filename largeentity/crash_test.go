@@ -34,7 +34,7 @@ func shortened(o crashtest.Options) *crashtest.Options {
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
-	return testkit.ForRace(o)
+	return testkit.Crash(o)
 }
 
 // program is a fixture with a mover.

@@ -138,7 +138,7 @@ func testAppendEveryFault(t *testing.T, open logOpener, o crashtest.Options) {
 	crashtest.Enumerate(t, func() crashtest.Workload {
 		a := &appended{acked: map[int]int{}}
 		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{a.appendClaimsBy(open, 0, 3)}, Check: a.check}
-	}, testkit.ForRace(o)).Require(t)
+	}, testkit.Crash(o)).Require(t)
 }
 
 // TestAppendSchedules: so it is in random orders of two writers, one of which has begun before the log was spread.
@@ -147,7 +147,7 @@ func TestAppendSchedules(t *testing.T) {
 	crashtest.Schedules(t, func() crashtest.Workload {
 		a := &appended{acked: map[int]int{}}
 		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{a.appendClaims(0, 1), a.appendClaims(100, 3)}, Check: a.check}
-	}, testkit.ForRace(crashtest.Options{Runs: *schedules})).Require(t)
+	}, testkit.Crash(crashtest.Options{Runs: *schedules})).Require(t)
 }
 
 var schedules = testkit.Count("schedules", 500, "random schedules of each test")

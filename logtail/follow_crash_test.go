@@ -87,7 +87,7 @@ func TestFollowEveryFault(t *testing.T) {
 			Drain:     follow,
 			Check:     f.check,
 		}
-	}, testkit.ForRace(crashtest.Options{})).Require(t)
+	}, testkit.Crash(crashtest.Options{})).Require(t)
 }
 
 // TestFollowSchedules: so it is in random orders of two writers and a follower.
@@ -101,7 +101,7 @@ func TestFollowSchedules(t *testing.T) {
 			Drain:     f.follow(3, 70*time.Second),
 			Check:     f.check,
 		}
-	}, testkit.ForRace(crashtest.Options{Runs: *schedules})).Require(t)
+	}, testkit.Crash(crashtest.Options{Runs: *schedules})).Require(t)
 }
 
 func newFollowed() *followed {

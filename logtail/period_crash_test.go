@@ -80,8 +80,8 @@ func TestDropEveryFault(t *testing.T) {
 	drops := func() crashtest.Workload {
 		return crashtest.Workload{Setup: makeDays, Processes: []func(context.Context, *crashtest.Process) error{dropDays, dropDays}, Drain: dropDays, Check: checkDays}
 	}
-	crashtest.Enumerate(t, drops, testkit.ForRace(crashtest.Options{})).Require(t)
-	crashtest.Schedules(t, drops, testkit.ForRace(crashtest.Options{Runs: *schedules})).Require(t)
+	crashtest.Enumerate(t, drops, testkit.Crash(crashtest.Options{})).Require(t)
+	crashtest.Schedules(t, drops, testkit.Crash(crashtest.Options{Runs: *schedules})).Require(t)
 }
 
 // TestCreateEveryFault: under each fault at each request of two jobs, a run of Create ends with the tables of the present day and the
@@ -118,6 +118,6 @@ func TestCreateEveryFault(t *testing.T) {
 			},
 		}
 	}
-	crashtest.Enumerate(t, creates, testkit.ForRace(crashtest.Options{})).Require(t)
-	crashtest.Schedules(t, creates, testkit.ForRace(crashtest.Options{Runs: *schedules})).Require(t)
+	crashtest.Enumerate(t, creates, testkit.Crash(crashtest.Options{})).Require(t)
+	crashtest.Schedules(t, creates, testkit.Crash(crashtest.Options{Runs: *schedules})).Require(t)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-var schedules = testkit.Count("schedules", 2000, "how many schedules are run in all")
+var schedules = testkit.Count("schedules", 600, "how many schedules are run in all")
 
 // shortened runs fewer schedules and fewer kinds of faults under -short.
 func shortened(o crashtest.Options) *crashtest.Options {
@@ -27,7 +27,7 @@ func shortened(o crashtest.Options) *crashtest.Options {
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
 		}
 	}
-	return testkit.ForRace(o)
+	return testkit.Crash(o)
 }
 
 // process is what one program of these tests does.

@@ -113,12 +113,14 @@ func faultedWrites() map[string]faultedWrite {
 	}
 }
 
-// crashOptions returns the options of a crash test, with fewer runs in short mode.
+var schedules = testkit.Count("schedules", 400, "random schedules of each test")
+
+// crashOptions returns the options of a crash test, with fewer runs in short mode. Runs is the divisor of the schedules.
 func crashOptions(o crashtest.Options) *crashtest.Options {
-	if testing.Short() {
+	if o.Runs = max(*schedules/max(o.Runs, 1), 1); testing.Short() {
 		o.Runs, o.PairLimit, o.MaxLateness = 100, -1, 3
 	}
-	return testkit.ForRace(o)
+	return testkit.Crash(o)
 }
 
 // workload returns a workload of one process that makes the write. check gets the returned error, unless the process has crashed.

@@ -278,7 +278,7 @@ func TestWideTornReads(t *testing.T) {
 			Check: func(*storagetest.Service) error { return violation },
 		}
 	}
-	r := crashtest.Schedules(t, build, crashOptions(crashtest.Options{Runs: 500, Faults: short, FaultRate: 0.8, CrashRate: -1, MaxLateness: -1}))
+	r := crashtest.Schedules(t, build, crashOptions(crashtest.Options{Runs: 4, Faults: short, FaultRate: 0.8, CrashRate: -1, MaxLateness: -1}))
 	r.Require(t)
 	t.Log(r)
 }

@@ -5,13 +5,26 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 )
 
-// ForRace returns the options of a crash test. Under the race detector, which is ten times slower, it leaves few runs and faults:
-// the detector finds data races, which need no rare schedule, and the same tests run in full without it.
-func ForRace(o crashtest.Options) *crashtest.Options {
+// faultSample leaves out faults: all of them take several times as long as all other tests.
+var faultSample = Count("faultsample", 4, "of so many faults that a test enumerates, one is tried")
+
+// Sample returns the sample of a test that tries one of n faults even if all others try each.
+func Sample(n int) int { return n * *faultSample }
+
+// Crash returns the options of a crash test. Enumerate tries one of so many faults as the flag faultsample says, unless the options name
+// a sample; each request has other kinds of faults than the one before. Under the race detector, which is ten times slower, Crash leaves
+// few runs and faults: the detector finds data races, which need no rare schedule, and the same tests run without it, too.
+func Crash(o crashtest.Options) *crashtest.Options {
+	if o.Sample == 0 {
+		o.Sample = *faultSample
+	}
 	if !Race {
 		return &o
 	}
-	o.Runs, o.PairLimit, o.MaxLateness, o.Sample = min(o.Runs, 10), -1, -1, 5
+	if o.Runs == 0 || o.Runs > 10 {
+		o.Runs = 10
+	}
+	o.PairLimit, o.MaxLateness, o.Sample = -1, -1, max(o.Sample, 5)
 	if o.Faults == nil {
 		o.Faults = func(storagetest.Request) []storagetest.Fault {
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}

@@ -157,7 +157,7 @@ func TestEveryFault(t *testing.T) {
 			if testing.Short() {
 				o.PairLimit = -1
 			}
-			r := crashtest.Enumerate(t, build(exact, 1), testkit.ForRace(o))
+			r := crashtest.Enumerate(t, build(exact, 1), testkit.Crash(o))
 			r.Require(t)
 			t.Log(r)
 		})
@@ -175,7 +175,7 @@ func TestSchedules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o.Runs, o.FaultRate = *schedules, 0.2
-			r := crashtest.Schedules(t, build(name == "exact", 2), testkit.ForRace(o))
+			r := crashtest.Schedules(t, build(name == "exact", 2), testkit.Crash(o))
 			r.Require(t)
 			t.Log(r)
 		})

@@ -145,7 +145,7 @@ func TestFlushEveryFault(t *testing.T) {
 	crashtest.Enumerate(t, func() crashtest.Workload {
 		f := &flushed{}
 		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{f.write(0, 1)}, Check: f.check}
-	}, testkit.ForRace(crashtest.Options{})).Require(t)
+	}, testkit.Crash(crashtest.Options{})).Require(t)
 }
 
 // TestFlushSchedules: so it is in random orders of two writers of one source.
@@ -154,7 +154,7 @@ func TestFlushSchedules(t *testing.T) {
 	crashtest.Schedules(t, func() crashtest.Workload {
 		f := &flushed{}
 		return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{f.write(0, 1), f.write(100, 2)}, Check: f.check}
-	}, testkit.ForRace(crashtest.Options{Runs: *schedules})).Require(t)
+	}, testkit.Crash(crashtest.Options{Runs: *schedules})).Require(t)
 }
 
 var schedules = testkit.Count("schedules", 500, "random schedules of each test")
@@ -209,7 +209,7 @@ func TestForeignEveryFault(t *testing.T) {
 					return w.Close(ctx)
 				}
 				return crashtest.Workload{Setup: ensureLog, Processes: []func(context.Context, *crashtest.Process) error{write}, Check: f.check}
-			}, testkit.ForRace(o)).Require(t)
+			}, testkit.Crash(o)).Require(t)
 		})
 	}
 }
@@ -248,5 +248,5 @@ func TestReadEveryFault(t *testing.T) {
 			return errors.Join(ensureLog(ctx, p), f.write(0, 2)(ctx, p))
 		}
 		return crashtest.Workload{Setup: setup, Processes: []func(context.Context, *crashtest.Process) error{read}, Check: check}
-	}, testkit.ForRace(crashtest.Options{})).Require(t)
+	}, testkit.Crash(crashtest.Options{})).Require(t)
 }

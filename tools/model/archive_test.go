@@ -1,11 +1,14 @@
 package model
 
 import (
-	"flag"
 	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
 )
 
-var large = flag.Bool("large", false, "also explore workloads that take more than ten seconds")
+// models says which workloads are explored. All but the largest take a minute and a half on two cores, and the largest some minutes and
+// gigabytes.
+var models = testkit.Count("models", 1, "size of the largest workloads that are explored: 1 to 3")
 
 func (a *archiveProtocol) model() Model[archiveState] {
 	start := archiveState{current: row{1, 1}}
@@ -149,14 +152,12 @@ type workload struct {
 }
 
 const (
-	long = iota + 1 // skipped with -short
-	huge            // run only with -large
+	long = iota + 1 // explored with -models=2
+	huge            // explored with -models=3
 )
 
 // included reports whether the flags include the workload.
-func (w workload) included() bool {
-	return !(w.size == long && testing.Short() || w.size == huge && !*large)
-}
+func (w workload) included() bool { return w.size < *models }
 
 func workloadNamed(t testing.TB, name string) workload {
 	t.Helper()
@@ -193,8 +194,9 @@ func TestArchive(t *testing.T) {
 // TestArchiveAlternatives explores alternative protocols without a fault.
 func TestArchiveAlternatives(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: the library does not use the alternatives")
+	if *models < 2 {
+		t.Log("the library does not use the alternatives, which are explored with -models=2")
+		return
 	}
 	for name, a := range map[string]archiveProtocol{
 		"a note of the move instead of a list of operations":   {movedNotes: true},
@@ -205,7 +207,7 @@ func TestArchiveAlternatives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, w := range workloads {
-				if !w.included() || w.size == long && !a.oneOperation && !*large {
+				if !w.included() || w.size == long && !a.oneOperation && *models < 3 {
 					continue
 				}
 				t.Run(w.name, func(t *testing.T) {

@@ -3,7 +3,7 @@
 // independent of the protocol. The tests contain these protocols, and mutants that each omit one part of a protocol:
 //
 //   - Archive: moves of entities to a destination and back. 28 workloads of up to three users, two workers and one late request at
-//     a time, with 54 to 2,000,000 states each and 7.5 million in all, and three workloads of 6 to 21 million states with -large.
+//     a time, with 54 to 2,000,000 states each and 7.5 million in all, and three workloads of 6 to 21 million states with -models=3.
 //     30 mutants. Some users are programs that do not know incarnations, write entities that they read long ago or forge
 //     incarnations, and clocks jump.
 //
@@ -15,14 +15,17 @@
 //
 //   - Reconcile: rows of other partitions that follow from an entity, with two writers, two workers, writers that apply their own
 //     writes, lists and sums of two entities, fills and repairs of live tables, sweeps of tombstones, and one late request at a time.
-//     30 workloads of 2,000 to 1,800,000 states, 8.2 million in all, and 4 more with -large. 29 mutants.
+//     30 workloads of 2,000 to 1,800,000 states, 8.2 million in all, and 4 more with -models=3. 29 mutants.
 //
 //   - Large entities: blobs that entities link, with two users that replace, delete, undo, move and restore, a collector, a reader
 //     and one late request at a time. 13 workloads of 10,000 to 1,700,000 states, 3.2 million in all. 17 mutants.
 //
 //   - Changes over several partitions: Move, unique values and summaries, with up to three users, two workers, readers that do not
 //     write, Verify and one late request at a time. 27 workloads of 300 to 870,000 states, 6.3 million in all, and two of 3.4 and 4.8
-//     million with -large. 22 mutants.
+//     million with -models=3. 22 mutants.
+//
+// The tests explore the small workloads of these. The flag -models=2 adds those of up to 2,000,000 states, and the alternatives of the
+// archive, which takes a minute and a half on two cores.
 //
 // The models assume that a request arrives within the retention or never, that clocks differ by less than the retention, and that a
 // suspended machine reads the current time when it checks the age of an operation right before it sends a request.

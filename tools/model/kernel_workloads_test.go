@@ -173,7 +173,7 @@ var kernelWorkloads = []kernelWorkload{
 		users: [][]kernelAction{{moveRow(0, 1, 0, 1, 1)}, {moveRow(1, 0, 1, 0, 2)}}, reader: kernelReading{rows: []uint8{1}}}, size: long},
 	{name: "move with two workers", k: kernelProtocol{party: truths{0, 1}, start: truths{1}, crashes: 3, holds: onePlace(0, 1), moreWorkers: 1,
 		users: [][]kernelAction{{moveRow(0, 1, 0, 1, 1)}, {moveRow(1, 0, 1, 0, 2)}}}},
-	{name: "move and change of a unique value", k: kernelProtocol{party: truths{0, 1, 2, 3}, start: truths{1, 1}, crashes: 3,
+	{name: "move and change of a unique value", size: long, k: kernelProtocol{party: truths{0, 1, 2, 3}, start: truths{1, 1}, crashes: 3,
 		holds: both(onePlace(0, 3), claimed(0, 3)),
 		users: [][]kernelAction{{moveClaimed(0, 3, 0, 3, 1)}, {changeValue(0, 0, 2, 3)}}}},
 	{name: "move and change of a unique value, in two attempts", k: kernelProtocol{party: truths{0, 1, 2, 3}, start: truths{1, 1}, crashes: 3,

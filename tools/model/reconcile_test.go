@@ -161,9 +161,7 @@ var reconcileWorkloads = []reconcileWorkload{
 	{name: "repair, retention", p: reconcileProtocol{oneWorker: true, fill: fillReconciles, damaged: true, sweeps: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)))}},
 }
 
-func (w reconcileWorkload) included() bool {
-	return !(w.size == long && testing.Short() || w.size == huge && !*large)
-}
+func (w reconcileWorkload) included() bool { return w.size < *models }
 
 // TestReconcile explores the protocol.
 func TestReconcile(t *testing.T) {

@@ -9,9 +9,6 @@ import (
 // TestArchive: the tests of package archive find each planted bug.
 func TestArchive(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	some := []string{"-test.short"}
 	mutants.Run(t, "./archive", []mutants.Mutant{
 		{Name: "the destination's key lacks the incarnation", File: "archive/destination.go",

@@ -9,9 +9,6 @@ import (
 // TestBlobarchive: removes what an archive in blobs depends on, piece by piece.
 func TestBlobarchive(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package anew")
-	}
 	const dir = "archive/blobarchive/"
 	mutants.Run(t, "./archive/blobarchive", []mutants.Mutant{
 		{Name: "a row replaces any version", File: dir + "client.go",

@@ -9,9 +9,6 @@ import (
 // TestBloblog: removes what a log in blobs depends on, piece by piece.
 func TestBloblog(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package anew")
-	}
 	mutants.Run(t, "./logtail/bloblog", []mutants.Mutant{
 		{Name: "a block is appended wherever the blob ends", File: "logtail/bloblog/client.go",
 			Old: "		AppendPositionAccessConditions: &appendblob.AppendPositionAccessConditions{AppendPosition: &position},\n		AccessConditions:               blobs.IfMatch(etag),\n",

@@ -9,9 +9,6 @@ import (
 // TestBlockBlobs: removes what block blobs in memory depend on, piece by piece.
 func TestBlockBlobs(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package anew")
-	}
 	const dir = "storagetest/internal/blobs/"
 	mutants.Run(t, "./storagetest", []mutants.Mutant{
 		{Name: "block IDs have any length", File: dir + "store.go",

@@ -9,9 +9,6 @@ import (
 // TestConditions: single conditions, bounds, clocks and second looks, each of which one test finds missing.
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles many packages anew")
-	}
 	mutants.Run(t, "./commit", []mutants.Mutant{
 		{Name: "another effect is completed", File: "internal/engine/plan.go",
 			Old: "c.Effect, c.Effect+1), effects...)", New: "0, 1), effects...)", Test: "TestCompletingOneOfSeveral"},

@@ -9,9 +9,6 @@ import (
 // TestCopies: what the decoding of full copies straight from a page rests on.
 func TestCopies(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	const copies, storable = "table/codec.go", "internal/edm/read.go"
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a row without an operation ID is a full copy", File: copies, Old: "err != nil || id.Kind == edm.Absent {", New: "err != nil && id.Kind == edm.Absent {", Test: "TestCopiesAsRows"},

@@ -9,9 +9,6 @@ import (
 // TestElsewhere: the tests of rows in other partitions and tables find each planted bug.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	mutants.Run(t, "./internal/reconcile", []mutants.Mutant{
 		{Name: "the targets are read after the entity", File: "internal/reconcile/reconcile.go",
 			Old: "		if err := each(ctx, targets, Target.Read); err != nil {\n			return false, err\n		}\n		row, err := rows.GetRow(ctx, entity)\n",

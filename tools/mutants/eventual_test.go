@@ -9,9 +9,6 @@ import (
 // TestEventual: removes what workers depend on, piece by piece.
 func TestEventual(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
 		{Name: "a move is an insert", File: "maintain/maintainer.go",

@@ -9,9 +9,6 @@ import (
 // TestGuards: more conditions, each dropped, that one test finds missing.
 func TestGuards(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles many packages anew")
-	}
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "an abort record does not name what was prepared", File: "internal/engine/record.go",
 			Old: "if len(remotes) > 0 {", New: "if false {", Test: "TestMoveRolledBackSwept"},

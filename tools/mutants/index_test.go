@@ -9,9 +9,6 @@ import (
 // TestIndex: a bug in any of the things that these protocols rest on is found.
 func TestIndex(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	some := []string{"-schedules=400"}
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "old rows stay", File: "index/index.go",

@@ -9,9 +9,6 @@ import (
 // TestKernel: what the writes over several partitions rest on, taken away piece by piece.
 func TestKernel(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a move within a partition never looks at the old row", File: "internal/engine/replan.go",
 			Old: "len(w.moved)+len(w.currentPlan.remotes) == 0:", New: "len(w.moved) == 0:", Test: "TestOvertakenGlobal"},
@@ -31,7 +28,7 @@ func TestKernel(t *testing.T) {
 		{Name: "a worker does not roll back", File: "eventual/execute.go",
 			Old: "for _, r := range x.message.Remotes {", New: "for _, r := range x.message.Remotes[:0] {", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a resolver rolls back without an abort record", File: "internal/engine/resolve.go",
-			Old: "rec, err := at.Resolve(ctx, home.Partition, id, Remote{t.Name, partition})", New: "rec, err := at.Record(ctx, home.Partition, id)", Test: "TestMoveLinearizable"},
+			Old: "rec, err := at.Resolve(ctx, home.Partition, id, Remote{t.Name, partition})", New: "rec, err := at.Record(ctx, home.Partition, id)", Test: "TestMoveLinearizable", Args: []string{"-schedules=2000"}},
 		{Name: "an abort record counts as committed", File: "internal/engine/resolve.go",
 			Old: "return err == nil && rec != nil && rec.State != RecordAborted, err", New: "return err == nil && rec != nil, err", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a row is prepared whatever its version", File: "internal/engine/remote.go",
@@ -53,15 +50,15 @@ func TestKernel(t *testing.T) {
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a mark may name any partition", File: "internal/engine/prepare.go",
-			Old: "err != nil || checkRemote(m.home) != nil {", New: "err != nil || CheckTableName(m.home.Table) != nil {", Test: "TestForged"},
+			Old: "err != nil || checkRemote(m.home) != nil {", New: "err != nil || CheckTableName(m.home.Table) != nil {", Test: "TestForged", Args: []string{"-forgedsample=1"}},
 		{Name: "an unreadable commit record ends a list", File: "internal/engine/view.go",
-			Old: "if err = damaged(err); err != nil", New: "if err != nil", Test: "TestForged"},
+			Old: "if err = damaged(err); err != nil", New: "if err != nil", Test: "TestForged", Args: []string{"-forgedsample=1"}},
 		{Name: "an unreadable preparation ends a list", File: "internal/engine/view.go",
-			Old: "return false, false, nil\n\t\t}\n\t}\n\tv.ended", New: "return false, false, err\n\t\t}\n\t}\n\tv.ended", Test: "TestForged"},
+			Old: "return false, false, nil\n\t\t}\n\t}\n\tv.ended", New: "return false, false, err\n\t\t}\n\t}\n\tv.ended", Test: "TestForged", Args: []string{"-forgedsample=1"}},
 		{Name: "a new content that is missing is looked for again and again", File: "internal/engine/view.go",
-			Old: "v.torn[at] = !v.void[at] && !again", New: "v.torn[at] = !v.void[at] && !again && false\n\t\t\tagain = again || !v.void[at]", Test: "TestForged"},
+			Old: "v.torn[at] = !v.void[at] && !again", New: "v.torn[at] = !v.void[at] && !again && false\n\t\t\tagain = again || !v.void[at]", Test: "TestForged", Args: []string{"-forgedsample=1"}},
 		{Name: "a preparation may name any number of rows", File: "internal/engine/prepare.go",
-			Old: "if len(p.rows) >= maxOperations {", New: "if len(p.rows) >= maxOperations && false {", Test: "TestForged"},
+			Old: "if len(p.rows) >= maxOperations {", New: "if len(p.rows) >= maxOperations && false {", Test: "TestForged", Args: []string{"-forgedsample=1"}},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a mark without a preparation needs the table of its home", File: "internal/engine/view.go",

@@ -9,9 +9,6 @@ import (
 // TestKeys: a bug in the order or the range of keys is found.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package anew")
-	}
 	mutants.Run(t, "./keys", []mutants.Mutant{
 		{Name: "a compound of two is inverted if one of its parts is", File: "keys/compound.go",
 			Old: "		desc:       l.a.desc && l.b.desc,\n", New: "		desc:       l.a.desc || l.b.desc,\n", Test: "TestMixedOrder"},
@@ -31,9 +28,6 @@ func TestKeys(t *testing.T) {
 // TestEDM: a bug in what is read and written is found.
 func TestEDM(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package anew")
-	}
 	mutants.Run(t, "./internal/edm", []mutants.Mutant{
 		{Name: "31 April is read as 1 May", File: "internal/edm/scan.go",
 			Old: "return t, day <= 28 || t.Day() == day", New: "return t, true", Test: "TestInvalidDates"},
@@ -69,9 +63,6 @@ func TestEDM(t *testing.T) {
 // TestNumbers: a bug in what finds rows is found.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package anew")
-	}
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a condition on an int does not find Int32", File: "internal/edm/filter.go",
 			Old: "	case n == int64(int32(n)) && op != \"ne\":\n		c.add(name, op, digits)\n", New: "	case n == int64(int32(n)) && op != \"ne\":\n", Test: "TestWhereFindsWhatIsRead"},

@@ -9,9 +9,6 @@ import (
 // TestLargeentity: removes what values in blobs depend on, piece by piece.
 func TestLargeentity(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package anew")
-	}
 	some := []string{"-test.short"}
 	mutants.Run(t, "./largeentity", []mutants.Mutant{
 		{Name: "a value is not copied", File: "largeentity/upload.go",

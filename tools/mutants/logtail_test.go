@@ -9,9 +9,6 @@ import (
 // TestLogtail: removes what a log depends on, piece by piece.
 func TestLogtail(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package anew")
-	}
 	mutants.Run(t, "./logtail", []mutants.Mutant{
 		{Name: "records of one tick have one time", File: "logtail/append.go",
 			Old: "		at = w.last.Add(tick)\n", New: "		at = w.last\n", Test: "TestTail"},

@@ -9,9 +9,6 @@ import (
 // TestMaintain: a bug in what maintainers rest on is found.
 func TestMaintain(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes half a minute")
-	}
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a stale entity is accepted at any version", File: "internal/engine/planner.go",
 			Old: "\tcase !s.replannable && s.Match != f.row.ETag:\n", New: "\tcase false && s.Match != f.row.ETag:\n", Test: "TestStaleVersions"},
@@ -25,9 +22,6 @@ func TestMaintain(t *testing.T) {
 // TestState: a bug in the text of maintainer state is found.
 func TestState(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package")
-	}
 	mutants.Run(t, "./internal/engine", []mutants.Mutant{
 		{Name: "the checksum of maintainer state is not checked", File: "internal/engine/state.go",
 			Old: "[stateHeaderLength]byte(b) != stateHeader(b[stateHeaderLength:], rowKey)", New: "string(b) == rowKey", Test: "TestMaintainerStateText"},

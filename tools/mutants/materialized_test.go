@@ -9,9 +9,6 @@ import (
 // TestMaterialized: the tests of package materialized find each planted bug.
 func TestMaterialized(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	mutants.Run(t, "./materialized", []mutants.Mutant{
 		{Name: "the note is written unconditionally", File: "materialized/target.go",
 			Old: "		op = rows.ReplaceOp(e)\n", New: "		op = rows.ReplaceAnyOp(e)\n", Test: "TestSlowWorker"},

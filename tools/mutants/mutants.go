@@ -16,11 +16,11 @@ import (
 	"testing"
 )
 
-var planted = flag.Bool("planted", false, "run the tests on each planted bug, which takes half an hour on two cores; without it, the bugs are planted and compiled only")
+var planted = flag.Bool("planted", false, "compile the bugs and run the tests on each, which takes half an hour on two cores; without it, the bugs are planted in the sources only")
 
 // Run plants each bug by itself and runs its test in a package of the module, which must fail, and not without a bug. All of the
 // bugs are compiled into one program, because compilation takes longer than most tests. Without the flag -planted, Run only
-// compiles the packages that have the bugs, and looks up the tests' names. A bug that cannot be planted any more fails, too.
+// plants and parses them, and looks up the tests' names. A bug that cannot be planted any more fails, too.
 func Run(t *testing.T, pkg string, all []Mutant) {
 	t.Helper()
 	root := root(t)
@@ -32,21 +32,14 @@ func Run(t *testing.T, pkg string, all []Mutant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(dir, "planted")
-	args := []string{"test", "-c", "-overlay=" + overlay, "-vet=off", "-o", program, pkg}
 	if !*planted {
-		args = []string{"build", "-overlay=" + overlay}
-		for file := range byFile(all) {
-			args = append(args, "./"+filepath.Dir(file))
-		}
+		return
 	}
-	build := exec.CommandContext(t.Context(), "go", args...)
+	program := filepath.Join(dir, "planted")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay="+overlay, "-vet=off", "-o", program, pkg)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
-	}
-	if !*planted {
-		return
 	}
 	slots := make(chan bool, max(1, runtime.GOMAXPROCS(0)/2))
 	run := func(t *testing.T, bug int, pattern string, more []string) (string, error) {

@@ -9,9 +9,6 @@ import (
 // TestAttempts: what ends the attempts of a request. The tests of the module's root call each method during outages.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles many packages anew")
-	}
 	const attempts = "internal/engine/attempts.go"
 	mutants.Run(t, "./internal/engine", []mutants.Mutant{
 		{Name: "a number ends attempts that have a deadline", File: attempts,
@@ -55,9 +52,6 @@ func TestAttempts(t *testing.T) {
 // policies.
 func TestResponses(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles many packages anew")
-	}
 	const call = "internal/wire/call.go"
 	mutants.Run(t, "./integration/whole", []mutants.Mutant{
 		{Name: "the body of a transaction is not kept", File: call,
@@ -82,9 +76,6 @@ func TestResponses(t *testing.T) {
 // TestRedaction: no error, log or span contains a signature.
 func TestRedaction(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles many packages anew")
-	}
 	const redact = "internal/wire/redact.go"
 	mutants.Run(t, "./internal/wire", []mutants.Mutant{
 		{Name: "a response that repeats its URL loses its code", File: redact,

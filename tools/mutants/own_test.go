@@ -9,9 +9,6 @@ import (
 // TestShortWays: the conditions on which the shorter ways of the codec and of writes depend.
 func TestShortWays(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	const decode, direct = "internal/edm/decode.go", "internal/edm/encode.go"
 	mutants.Run(t, "./internal/edm", []mutants.Mutant{
 		{Name: "a number of another type is the plan's own", File: decode, Old: "own = own && x.Kind == f.storedKind()", New: "_ = own", Test: "TestOwn"},

@@ -100,5 +100,8 @@ func withBugs(source string, all []Mutant, bugs []int) (planted, name string, er
 	if len(left) > 0 {
 		return "", "", fmt.Errorf("%s: not within the body of a function", all[left[0]].Name)
 	}
+	if _, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution); err != nil {
+		return "", "", fmt.Errorf("the source with bugs: %w", err)
+	}
 	return source, file.Name.Name, nil
 }

@@ -9,9 +9,6 @@ import (
 // TestReadAhead: what writes that read rows together rest on.
 func TestReadAhead(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a row with a mark counts as read", File: "internal/engine/pages.go",
 			Old: "if _, marked := markIn(columns); !marked {", New: "if _, marked := markIn(columns); !marked || marked {", Test: "TestReadTogetherMarks"},
@@ -53,9 +50,6 @@ func TestReadAhead(t *testing.T) {
 // TestPageAhead: what lists that read the next page ahead rest on.
 func TestPageAhead(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a page ahead ignores the limit", File: "internal/engine/list.go",
 			Old: "case p.q.Limit > 0 && (left-rows)*(1+p.parts()) < n, ", New: "case p.q.Limit < 0, ", Test: "TestReadAheadRequests"},
@@ -97,9 +91,6 @@ func TestPageAhead(t *testing.T) {
 // TestUpdateAgain: what the second attempt of Update rests on.
 func TestUpdateAgain(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "the row that was read is not used", File: "internal/engine/outcome.go",
 			Old: "	if s.Current != nil {", New: "	if s.Current != nil && f.row == nil {", Test: "TestUpdateConflicts"},

@@ -9,9 +9,6 @@ import (
 // TestSeries: removes what a data series depends on, piece by piece.
 func TestSeries(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package anew")
-	}
 	mutants.Run(t, "./largeentity/series", []mutants.Mutant{
 		{Name: "a day ends when the clock is set back over midnight", File: "largeentity/series/series.go",
 			Old: "	for !startOf(dayAfter(date), zone).After(t) {\n", New: "	for false {\n", Test: "TestNames|TestEveryTransition"},

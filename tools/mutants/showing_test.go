@@ -9,9 +9,6 @@ import (
 // TestShowing: what makes it safe to show notifications beside other work.
 func TestShowing(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
 		{Name: "a notification is shown before the move is finished, not beside it", File: "internal/engine/finish.go",
 			Old: "	case len(w.currentPlan.remotes)+len(w.currentPlan.after) > 0:\n", New: "	case len(w.currentPlan.after) > 0:\n", Test: "TestShownBesideMove"},

@@ -9,9 +9,6 @@ import (
 // TestStoragetest: removes what the Blob service in memory depends on, piece by piece.
 func TestStoragetest(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: compiles the package anew")
-	}
 	mutants.Run(t, "./storagetest", []mutants.Mutant{
 		{Name: "an append ignores its position", File: "storagetest/internal/blobs/blobs.go",
 			Old: "	case offset != position:\n", New: "	case offset < position:\n", Test: "TestBlobLimits|TestAppendRepeated"},

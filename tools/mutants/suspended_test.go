@@ -9,9 +9,6 @@ import (
 // TestSuspended: what exact writes and incarnations rest on where machines are suspended, clocks are set, and rows are forged.
 func TestSuspended(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a write with an old operation ID is sent", File: "internal/engine/send.go",
 			Old: "		if w.stale() {\n", New: "		if w.stale() && false {\n", Test: "TestSuspendedWriter|TestSuspendedExact"},

@@ -9,9 +9,6 @@ import (
 // TestTap: what the requests that take the place of the SDK's rest on.
 func TestTap(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	const request, probe, call = "internal/wire/probe.go", "internal/wire/probe.go", "internal/wire/call.go"
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a list loses the client's signature", File: request, Old: "maps.Copy(all, u.Query())", New: "_ = maps.Copy[url.Values, url.Values]", Test: "TestTapReadsAsSDK"},

@@ -9,9 +9,6 @@ import (
 // TestVerify: a bug in what Verify rests on is found.
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	many := []string{"-schedules=8000"}
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "an inconsistent read is trusted", File: "index/verify/partition.go",

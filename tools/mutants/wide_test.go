@@ -9,9 +9,6 @@ import (
 // TestWide: what the reads and writes of entities with parts rest on, taken away piece by piece.
 func TestWide(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes a minute")
-	}
 	mutants.Run(t, "./internal/edm", []mutants.Mutant{
 		{Name: "a value may end with a full chunk", File: "internal/edm/columns.go",
 			Old: "case full && isLast:", New: "case full && isLast && false:", Test: "TestChunksMissing"},
