@@ -8,10 +8,10 @@ import (
 // faultSample leaves out faults: all of them take several times as long as all other tests.
 var faultSample = Count("faultsample", 4, "of so many faults that a test enumerates, one is tried")
 
-// Sample returns the sample of a test that tries one of n faults even if all others try each.
+// Sample returns the sample of a test that runs one of n faults even if all others run each.
 func Sample(n int) int { return n * *faultSample }
 
-// Crash returns the options of a crash test. Enumerate tries one of so many faults as the flag faultsample says, unless the options name
+// Crash returns the options of a crash test. Enumerate runs one of so many faults as the flag faultsample says, unless the options name
 // a sample; each request has other kinds of faults than the one before. Under the race detector, which is ten times slower, Crash leaves
 // few runs and faults: the detector finds data races, which need no rare schedule, and the same tests run without it, too.
 func Crash(o crashtest.Options) *crashtest.Options {
