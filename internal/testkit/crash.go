@@ -8,8 +8,13 @@ import (
 // faultSample leaves out faults: all of them take several times as long as all other tests.
 var faultSample = Count("faultsample", 4, "of so many faults that a test enumerates, one is tried")
 
-// Sample returns the sample of a test that runs one of n faults even if all others run each.
-func Sample(n int) int { return n * *faultSample }
+// Sample returns the sample of a test with many runs: n times that of the others, unless each fault is to be tried.
+func Sample(n int) int {
+	if *faultSample == 1 {
+		return 1
+	}
+	return n * *faultSample
+}
 
 // Crash returns the options of a crash test. Enumerate runs one of so many faults as the flag faultsample says, unless the options name
 // a sample; each request has other kinds of faults than the one before. Under the race detector, which is ten times slower, Crash leaves
@@ -24,7 +29,7 @@ func Crash(o crashtest.Options) *crashtest.Options {
 	if o.Runs == 0 || o.Runs > 10 {
 		o.Runs = 10
 	}
-	o.PairLimit, o.MaxLateness, o.Sample = -1, -1, max(o.Sample, 5)
+	o.PairLimit, o.MaxLateness, o.Sample = -1, -1, 5
 	if o.Faults == nil {
 		o.Faults = func(storagetest.Request) []storagetest.Fault {
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}
