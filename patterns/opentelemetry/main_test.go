@@ -30,7 +30,7 @@ func Example() {
 	//         HTTP GET net.peer.name=storagetest.table.storagetest.test http.status_code=200
 	//         HTTP GET net.peer.name=storagetest.table.storagetest.test http.status_code=200
 	// get an employee that does not exist
-	//     aztablekit.Table.Get db.collection.name=staff db.response.status_code=ResourceNotFound ERROR *table.OpError
+	//     aztablekit.Table.Get db.collection.name=staff db.response.status_code=ResourceNotFound ERROR *errs.OpError
 	//         HTTP GET net.peer.name=storagetest.table.storagetest.test http.status_code=404 ERROR 404 Not Found
 	// insert an employee with an effect
 	//     aztablekit.Table.Insert db.collection.name=staff db.operation.batch.size=3
