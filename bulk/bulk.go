@@ -167,7 +167,7 @@ func (o *Options) engine() engine.BulkOptions {
 	return plain
 }
 
-// errorOf turns the errors of the engine into those of this package and of package table.
+// errorOf returns the engine's error of an operation as one of this package, and any other error as it is.
 func errorOf(err error) error {
 	if e, is := err.(*engine.BulkError); is {
 		return &Error{e.Index, e.Key, e.Err}

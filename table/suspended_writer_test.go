@@ -302,7 +302,8 @@ func TestNotifiedAgain(t *testing.T) {
 	noError(t, err)
 	testkit.Expect(t, "calls, if the second notification fails", out.calls, []string{"notify", "notify", "show"})
 
-	// The first request, with an effect, is late. A rival makes the second one without effects, and both meet the first, which is applied.
+	// The first request, with an effect, is late. A concurrent writer changes the row, so the second plan has no effects.
+	// Then the first request is applied.
 	people, s, out, suspend = town()
 	s.SetFaults(batchFault(1, storagetest.Late(1000)))
 	beforeBatch(s, func(n int) {

@@ -57,7 +57,7 @@ type (
 func (f policyFunc) Do(r *policy.Request) (*http.Response, error)  { return f(r) }
 func (f transportFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
-// closable is a body that tells whether it was closed.
+// closable is a body that reports whether it was closed.
 type closable struct {
 	io.Reader
 	closed bool
