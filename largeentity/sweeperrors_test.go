@@ -3,6 +3,7 @@ package largeentity_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,8 @@ func TestSweepErrorAtCap(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	c, err := newProgram(s, nil)
+	ids := 0
+	c, err := newProgram(s, func() string { ids++; return fmt.Sprintf("%016d", ids) }) // so that the unlinked row comes first
 	must(t, err)
 	w, err := c.worker()
 	must(t, err)
