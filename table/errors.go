@@ -35,11 +35,12 @@ var (
 	ErrUnreachable = errs.ErrUnreachable
 	// ErrCosmosDB: the service is Azure Cosmos DB, and the request was not sent. Only clients with [ClientOptions] find this out.
 	ErrCosmosDB = errs.ErrCosmosDB
-	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey, Move and UpdateAndMove move the row.
+	// ErrKeyChanged: fields that the key is made of were changed before Replace or in Update. Rekey, Move and UpdateAndMove move
+	// the row.
 	ErrKeyChanged = errs.ErrKeyChanged
-	// ErrPartial: only a part of the entity was read, so that Replace would delete the other properties. Get it first, or merge. An
-	// entity from a copy of some properties ([Entity.Partial]) has no ETag either, so that Merge and Delete are refused as well:
-	// Get it by its Key, or let the index read entities (index.Options.ReadEntities).
+	// ErrPartial: only some properties of the entity were read, so that Replace would delete the other properties. Get it first,
+	// or merge. An entity from a copy of some properties ([Entity.Partial]) has no ETag either, so that Merge and Delete are
+	// refused as well: Get it by its Key, or let the index read entities (index.Options.ReadEntities).
 	ErrPartial = errs.ErrPartial
 	// ErrNoETag: the entity was not read from the table or written to it, so it has no ETag.
 	ErrNoETag = errs.ErrNoETag
