@@ -55,9 +55,9 @@ func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) maintain
 	return &c
 }
 
-// Maintain subtracts the contribution in the entity's maintainer state, and adds the one that the entity should have. Every change
-// of a contribution writes the group's row, even if the total stays the same, so that a concurrent recount of the group fails by
-// the row's ETag. An entity without maintainer state may be counted or not; its groups are counted again.
+// Maintain subtracts the contribution in the entity's maintainer state, and adds the contribution that the entity should have.
+// Every change of a contribution writes the group's row, even if the total stays the same, so that a concurrent recount of the
+// group fails by the row's ETag. An entity without maintainer state may be counted or not; its groups are counted again.
 func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
 	had := m.contributionIn(c.State())
 	want, err := m.contributionOf(c.New, c.Key)
@@ -168,7 +168,7 @@ func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *maintain.P
 	if more != nil {
 		count++
 	}
-	// No entity's maintainer state records a group that has no row, so that such a group is known to be empty.
+	// A group without a row is empty: no entity's maintainer state contains the group.
 	if known := valid || row == nil && less == nil; !t.apply(less, more, m.approximate(count, m.mode.CountsGroups)) || !known || recount {
 		totals, err := m.totalsOf(p.Scan(ctx, m.schema.Rows()), group, nil)
 		if err != nil {
