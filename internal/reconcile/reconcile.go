@@ -52,9 +52,9 @@ const mostAge = commit.Retention / 2
 // errLate: the program was suspended between its reads and its writes.
 var errLate = fmt.Errorf("%w: the rows were read more than %v ago", table.ErrChanged, mostAge)
 
-// Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors: those of the targets and of the
-// read of the entity; after Retry.ConflictAttempts attempts the last conflict. Requests: 1 for the entity, and those of the targets'
-// Read and Write; again after each conflict.
+// Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors: table.ErrChanged, or another
+// conflict, after Retry.ConflictAttempts attempts; errors of a target; errors of a read (see package table). Requests: 1 for the
+// entity, and those of the targets' Read and Write; again after each conflict.
 func Reconcile(ctx context.Context, source commit.Table, entity keys.Key, targets ...Target) (err error) {
 	if len(targets) == 0 {
 		return nil
