@@ -17,9 +17,10 @@ type Options struct {
 	// that the SDK's transport keeps open. Up to as many notifications of an outbox are shown besides.
 	Concurrency int
 
-	// Window is the most operations that wait in memory, so that those of one partition can be sent together. Defaults to 10,000.
-	// If the stream mixes partitions, a larger window needs fewer transactions. WindowBytes is the most bytes of their rows, and the
-	// most bytes of rows of lists and summaries that are kept for the next transaction of their partition. Defaults to 32 MiB.
+	// Window is the most operations that wait in memory, so that the operations of one partition can be sent together. Defaults
+	// to 10,000. If the stream mixes partitions, a larger window needs fewer transactions. WindowBytes is the most bytes of their
+	// rows, and the most bytes of rows of lists and summaries that are kept for the next transaction of their partition. Defaults
+	// to 32 MiB.
 	Window, WindowBytes int
 
 	// Rate is the most rows that are written in a second, and PartitionRate the most in one partition, derived rows and commit
@@ -48,8 +49,8 @@ type Result struct {
 	ResumeAt int
 }
 
-// Error is the error that ended bulk work. Err is the error of the operation with this index. If no single operation is the cause,
-// as with table.ErrUnknownOutcome or a service that cannot be reached, Err is the error of the transaction that begins with it.
+// Error is why bulk work ended: the operation with this Index failed with Err. If no single operation is the cause, as with
+// table.ErrUnknownOutcome or a service that cannot be reached, the transaction that begins with the operation failed with Err.
 type Error struct {
 	Index int
 	Key   keys.Key
@@ -79,12 +80,12 @@ func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 //		}
 //	}, nil)
 //
-// Operations wait until those of their partition fill a transaction, until the window is full, or until the stream ends. An
-// error in the stream ends it: the operations before it are applied, and the error is returned.
+// Operations wait until the operations of their partition fill a transaction, until the window is full, or until the stream ends.
+// An error in the stream ends it: the operations before it are applied, and the error is returned.
 //
 // A delete of a row that does not exist is no error. A refused operation ends the work unless [Options].Skip leaves it out:
-// transactions in progress end, and no others begin. Upserts and deletes can be repeated: after an error, resume the stream at
-// Result.ResumeAt.
+// transactions in progress end, and no further ones begin. Upserts and deletes can be repeated: after an error, resume the stream
+// at Result.ResumeAt.
 //
 // Requests:
 //
@@ -101,8 +102,9 @@ func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 // A transaction that the service refuses because it is busy is sent again until the WriteTimeout of its table. The other partitions
 // go on, at the rates of [Options].
 //
-// Errors: *Error with the errors of [table.Transact] and of the single methods in it; *table.ValueError for options; the error of
-// the stream. The Result is right in each case.
+// Errors: *Error around the error that the operation's own method would return, such as table.ErrExists or table.ErrChanged, or
+// around table.ErrUnknownOutcome or another error of a write (see package table); *table.ValueError for a wrong option; the error
+// of the stream. The Result is right in each case.
 func Run(ctx context.Context, ops iter.Seq2[table.Op, error], o *Options) (Result, error) {
 	if err := o.check(); err != nil {
 		return Result{}, err
@@ -125,11 +127,14 @@ func Run(ctx context.Context, ops iter.Seq2[table.Op, error], o *Options) (Resul
 // does a row that a concurrent writer has deleted. ResumeAt counts rows in the order of the query. After an error, begin again: a
 // query with a Cursor is refused with a *table.ValueError, because a cursor follows what is read, and not what is deleted.
 //
-// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: those of List and
-// of Run, ⌈N / 1000⌉ and ⌈N / 100⌉ for N rows of one partition; 1 query and 1 transaction more for each row that has changed.
+// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: ⌈N / 1000⌉
+// queries and ⌈N / 100⌉ transactions for N rows of one partition, more as for List and Run; 1 query and 1 transaction more for
+// each row that has changed.
 //
-// Errors: those of List and Run, and table.ErrChanged for a row that has changed at each of Retry.ConflictAttempts attempts. After
-// an error of List, such as table.ErrBudget, the rows that it has yielded are deleted.
+// Errors: *Error around table.ErrChanged for a row that has changed at each of Retry.ConflictAttempts attempts, or around
+// table.ErrUnknownOutcome or another error of a write (see package table); table.ErrTableScan, table.ErrBudget and
+// *table.ValueError for the query; *table.DecodeError for a row that does not fit T; errors of a read. After an error of the
+// query, such as table.ErrBudget, the rows that it has yielded are deleted.
 func Delete[T any](ctx context.Context, t *table.Table[T], q table.Query[T], o *Options) (_ Result, err error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return Result{}, fmt.Errorf("bulk: Delete: %w", err)

@@ -34,9 +34,9 @@
 //
 // # Old records
 //
-// Commit records are kept for a day ([Retention]). [SweepAll] deletes the older ones of a table, and [Records.Sweep] those of a
-// partition. Call SweepAll about once a day for a table with exact writes. The workers of package eventual sweep the partitions of
-// their messages, if they have a queue for it.
+// Commit records are kept for a day ([Retention]). [SweepAll] deletes the older commit records of a table, and [Records.Sweep]
+// the older commit records of a partition. Call SweepAll about once a day for a table with exact writes. The workers of package
+// eventual sweep the partitions of their messages, if they have a queue for it.
 //
 // docs/writes.md describes the protocol.
 package commit

@@ -12,7 +12,7 @@ type Effect struct {
 	RowKey  string // of the entity whose change it follows from
 	Payload []byte
 
-	// Table and Partition are those of the entity, if it is in another partition than the commit record, as after table.Table.Move.
+	// Table and Partition are the entity's, if it is in another partition than the commit record, as after table.Table.Move.
 	// Otherwise they are empty.
 	Table, Partition string
 }

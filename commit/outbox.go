@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Outbox notifies workers of writes that have effects. Package eventual has one that is a queue. It must be safe for concurrent
-// use.
+// Outbox notifies workers of writes that have effects. Package eventual has an outbox that is a queue. An outbox must be safe for
+// concurrent use.
 type Outbox interface {
 	// Notify stores a notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
 	// Notification.Hidden has passed. If Notify fails, the write fails before anything is written.

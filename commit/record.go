@@ -14,7 +14,8 @@ import (
 // State is the state of a commit record.
 type State int
 
-// The states of a commit record. A write is committed if its record is pending or done; an aborted one is an abort record.
+// The states of a commit record. A write is committed if its commit record is pending or done. An aborted commit record is an
+// abort record.
 const (
 	Pending = State(engine.RecordPending) // effects are still to be executed
 	Done    = State(engine.RecordDone)    // there are no effects, or all were executed

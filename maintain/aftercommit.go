@@ -7,11 +7,11 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// AfterCommit plans a call of f for the time when the transaction is known to be committed, before the method that writes returns.
-// Meanwhile, the outbox may show the notification of the write.
-// It is for work whose loss does no harm, such as the deletion of what the entity does not refer to any more, and f reports its own
-// errors: f is not called after a crash, nor after a write whose outcome stayed unknown, nor if an earlier plan of the write may be the
-// one that was committed. Work that must be done is a [Plan.Effect]. A later call with the same name replaces f; a nil f removes it.
+// AfterCommit plans a call of f for the time when the transaction is known to be committed, before the method that writes
+// returns. Meanwhile, the outbox may show the notification of the write. It is for work whose loss does no harm, such as the
+// deletion of blobs that the entity does not refer to any more, and f reports its own errors: f is not called after a crash, nor
+// after a write whose outcome stayed unknown, nor if an earlier plan of the write may have been committed. Work that must be done
+// is a [Plan.Effect]. A later call with the same name replaces f; a nil f removes it.
 func (p *Plan) AfterCommit(name string, f func(context.Context)) { p.plan.AfterCommit(name, f) }
 
 // NotAfter lets the transaction not be sent after a time by the clock of the table's options, also if the program is suspended once

@@ -1,6 +1,6 @@
 // Package maintain attaches maintainers to a table: code that derives rows and effects from the entities, in the transaction of
-// each write. Package index consists of maintainers, and packages eventual and archive have some, too. This package is for those who
-// write their own.
+// each write. Package index consists of maintainers, and packages eventual and archive have some, too. This package is for
+// programmers who write their own.
 //
 // A maintainer adds what follows from the [Change] of an entity to the [Plan] of the transaction:
 //

@@ -23,8 +23,9 @@ type Maintainer[T any] interface {
 	Maintain(ctx context.Context, p *Plan, c *Change[T]) error
 }
 
-// RemoteWriter is what a Maintainer that changes rows of other tables by [Plan.Remote] also implements. A worker of package eventual that
-// has a handler of such a table then makes sure that a late request of a write that never commits changes nothing in the other tables.
+// RemoteWriter is implemented by a Maintainer that changes rows of other tables by [Plan.Remote]. A worker of package eventual
+// that has a handler of such a table then makes sure that a late request of a write that never commits changes nothing in the
+// other tables.
 type RemoteWriter interface {
 	// RemoteTables returns the names of the other tables.
 	RemoteTables() []string

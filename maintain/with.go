@@ -12,9 +12,9 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
-// maintainers and writes their rows in the same transaction, still 1 request. A write by key, and a write of an entity that was not
-// read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again,
+// With returns a handle of the same table with these maintainers, besides the maintainers of t. Every write by the handle calls
+// the maintainers and writes their rows in the same transaction, still 1 request. A write by key, and a write of an entity that
+// was not read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again,
 // Retry.ConflictAttempts times at most.
 //
 // All writers of a table must use handles with the same maintainers. A handle without one of them fails with
@@ -25,8 +25,8 @@ import (
 // error is table.ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's
 // next write; see [table.Table.Repaired].
 //
-// Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil or
-// has the name of another one.
+// Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil
+// or has the name of another maintainer.
 func With[T any](t *table.Table[T], maintainers ...Maintainer[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return nil, fmt.Errorf("maintain: With: %w", err)
@@ -46,7 +46,9 @@ func With[T any](t *table.Table[T], maintainers ...Maintainer[T]) (*table.Table[
 // Requests: a write with effects takes 2 more, to store its notification and to show it; a refused write stores an abort record and
 // withdraws the notification.
 //
-// Errors: those of With; *table.ValueError for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
+// Errors: *table.ValueError for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound, and for a
+// maintainer that is nil or has the name of another maintainer; *table.LimitError for maintainers that need more than 97 rows
+// together.
 func WithOutbox[T any](t *table.Table[T], outbox commit.Outbox, maintainers ...Maintainer[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return nil, fmt.Errorf("maintain: WithOutbox: %w", err)
@@ -58,7 +60,7 @@ func WithOutbox[T any](t *table.Table[T], outbox commit.Outbox, maintainers ...M
 	return t.InMode(change), nil
 }
 
-// plainOf returns maintainers as the engine calls them, nil for one that is nil.
+// plainOf returns maintainers as the engine calls them, nil for a nil maintainer.
 func plainOf[T any](maintainers []Maintainer[T]) []engine.Maintainer {
 	plain := make([]engine.Maintainer, len(maintainers))
 	for i, m := range maintainers {

@@ -73,7 +73,7 @@ func New(tables ...Table) (*Reader, error) {
 func (m *Reader) Rows() *table.Table[table.Row] { return m.rows }
 
 // Get returns one entity, of its own type: *table.Entity[Employee], *table.Entity[Review], … or *table.Entity[table.Row]. Errors:
-// those of [table.Table.Get]. Requests: 1.
+// table.ErrNotFound; *table.DecodeError if the row does not fit its type; errors of a read (see package table). Requests: 1.
 func (m *Reader) Get(ctx context.Context, k keys.Key) (any, error) {
 	t := m.rows.Engine()
 	fail := func(err error) (any, error) { return nil, t.OpError("Get", k, err) }
@@ -93,8 +93,10 @@ func (m *Reader) Get(ctx context.Context, k keys.Key) (any, error) {
 	return e, nil
 }
 
-// List yields the entities of a query in the order of their keys, each of its own type. One query can read an entity with the rows
-// below it ([keys.Family]). Conditions name properties ([table.PropertyOf]). Errors and requests: those of [table.Table.List].
+// List yields the entities of a query in the order of their keys, each of its own type. One query can read an entity with the
+// rows below it ([keys.Family]). Conditions name properties ([table.PropertyOf]). Errors: table.ErrTableScan for a query without
+// a partition; table.ErrBudget; *table.LimitError, *table.ValueError and *table.TokenError for the query; *table.DecodeError for
+// a row that does not fit its type; errors of a read (see package table). Requests are those of [table.Table.List].
 func (m *Reader) List(ctx context.Context, q table.Query[table.Row]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		t := m.rows.Engine()

@@ -19,7 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// The states. A write is committed if its record is pending or done; an aborted one is an abort record.
+// The states. A write is committed if its commit record is pending or done. An aborted commit record is an abort record.
 const (
 	RecordPending RecordState = iota + 1
 	RecordDone
