@@ -9,15 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -34,7 +32,7 @@ type Mover[T any] struct {
 // moves; it is the outbox of from, if from has one. New sends nothing. Errors: *table.ValueError for an empty kind, for a table,
 // destination or outbox that is nil, for another outbox than from's, for a destination in the table from, and if
 // Common.WriteTimeout is no bound; *table.LimitError if the maintainers of from need more than 96 rows.
-func New[T any](kind string, from *table.Table[T], to Destination, outbox commit.Outbox) (*Mover[T], error) {
+func New[T any](kind string, from *table.Table[T], to Destination, outbox extend.Outbox) (*Mover[T], error) {
 	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }
 	switch {
 	case kind == "":
@@ -53,15 +51,15 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox commit
 		}
 		to = d.withParts(from.Engine().Mode.Parts)
 	}
-	from, err := maintain.WithOutbox(from, outbox)
+	from, err := eventual.WithOutbox(from, outbox)
 	if err != nil {
 		return fail(err)
 	}
-	archiving, err := maintain.With(from, &archiveMaintainer[T]{kind, to})
+	archiving, err := extend.With(from, &archiveMaintainer[T]{kind, to})
 	if err != nil {
 		return fail(err)
 	}
-	if _, err := maintain.With(from, &restoreMaintainer[T]{kind: kind}); err != nil { // an entity that is archived must be able to come back
+	if _, err := extend.With(from, &restoreMaintainer[T]{kind: kind}); err != nil { // an entity that is archived must be able to come back
 		return fail(err)
 	}
 	return &Mover[T]{kind, from, archiving, to}, nil
@@ -92,7 +90,7 @@ type payload struct {
 }
 
 // addEffect adds an effect to the plan of a write.
-func addEffect(p *maintain.Plan, kind string, of payload) error {
+func addEffect(p *extend.Plan, kind string, of payload) error {
 	b, err := json.Marshal(of)
 	if err != nil {
 		return err
@@ -133,7 +131,7 @@ type archiveMaintainer[T any] struct {
 func (a *archiveMaintainer[T]) Name() string { return a.kind }
 func (a *archiveMaintainer[T]) MaxRows() int { return 0 }
 
-func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	if c.New == nil {
 		return nil
 	}
@@ -163,7 +161,7 @@ type restoreMaintainer[T any] struct{ kind, incarnation string }
 func (r *restoreMaintainer[T]) Name() string { return r.kind }
 func (r *restoreMaintainer[T]) MaxRows() int { return 1 }
 
-func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	c.Incarnation() // gives the entity a new incarnation
 	record, err := restoreRecord(ID{c.Key, r.incarnation}, r.kind)
 	if err != nil {
@@ -326,7 +324,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := maintain.With(m.as(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
+	t, err := extend.With(m.as(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
@@ -372,7 +370,7 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 		}
 	}
 	rows := table.RowsOf(m.from.Engine(), false)
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for row, err := range rowsWithPrefix(ctx, rows, partition, reserved.Restored) {
 			if err != nil {
 				yield(table.Op{}, err)

@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -67,7 +67,7 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 
 // Attach returns a handle of the same table with these definitions, besides the definitions of t. Every write by the handle
 // updates the rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see
-// [maintain.With]. A table with effects gets its outbox before or after, by [maintain.WithOutbox]; for definitions with rows
+// [extend.With]. A table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows
 // elsewhere, before. Attach sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until
@@ -118,7 +118,7 @@ func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Tabl
 			}
 		}
 		before = append(before, m)
-		if attached, err = maintain.With(attached, m); err != nil {
+		if attached, err = extend.With(attached, m); err != nil {
 			var limit *table.LimitError
 			if errors.As(err, &limit) {
 				reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)
@@ -284,11 +284,11 @@ func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 // unrecordedRows returns the rows that an entity may have although its maintainer state contains none: the rows that follow from
 // the stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and
 // has no rows.
-func unrecordedRows[T any](c *maintain.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
+func unrecordedRows[T any](c *extend.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
 	return unrecorded(c, len(had) > 0, rows)
 }
 
-func unrecorded[T, R any](c *maintain.Change[T], recorded bool, rows func(*T, keys.Key) ([]R, error)) []R {
+func unrecorded[T, R any](c *extend.Change[T], recorded bool, rows func(*T, keys.Key) ([]R, error)) []R {
 	if recorded || c.Old == nil {
 		return nil
 	}

@@ -355,15 +355,16 @@ func (h handle) replaceOrMove(ctx context.Context, method string, e entity) (cur
 	return current, err
 }
 
-// DeleteOps returns the operations that delete the rows of a query, by their ETags, for package bulk: bulk.Delete applies them,
-// and bulk.Run applies them together with other operations. A row that has changed since it was read is read again, and deleted
-// if the query still finds it. Otherwise it stays. A query with a Cursor is refused with a *ValueError, because a cursor follows
-// what is read, and not what is deleted. Each operation is for one use.
+// DeleteOps returns the operations that delete the rows of a query, by their ETags, for [Bulk]: [BulkDelete] applies them, and
+// Bulk applies them together with other operations. A row that has changed since it was read is read again, and deleted if the
+// query still finds it. Otherwise it stays. A query with a Cursor is refused with a *ValueError, because a cursor follows what is
+// read, and not what is deleted. Each operation is for one use.
 //
 // If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: as for List, and
 // 1 query more for each row that has changed. Errors: ErrTableScan for a query without a partition; *LimitError and *ValueError
 // for conditions, as in List; *DecodeError for a row that does not fit T, if rows are read; ErrBudget; errors of a read (see
-// package table). For each operation, bulk work reports the errors of [Table.Delete].
+// package table). For each operation, bulk work reports the errors of [Table.Delete]. For each operation, bulk work reports the
+// errors of [Table.Delete].
 func (t *Table[T]) DeleteOps(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
 	return t.h.deletes(ctx, q.engine())
 }
