@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -280,7 +281,7 @@ func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
 		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
 	p := batch[0].op.Table.pages(filter, edm.PartitionKey+","+edm.RowKey+","+markProperty)
-	body, err := p.page(s.ctx, maxPage)
+	body, err := p.page(s.ctx, query.MaxPage)
 	if err != nil {
 		return nil, nothing // they will tell themselves
 	}
