@@ -9,8 +9,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/commit"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
