@@ -128,7 +128,7 @@ func TestGuards(t *testing.T) {
 			Old: "return a.I == b.I && a.S == b.S && a.G == b.G", New: "return a.G == b.G", Test: "TestSame"},
 		{Name: "a RowKey of a part is too long", File: "internal/edm/write.go",
 			Old: "n > maxKeyUnits {", New: "n > maxKeyUnits+1 {", Test: "TestRowKeyOfPart"},
-		{Name: "the option part occurs twice", File: "internal/edm/columns.go",
+		{Name: "the option part occurs twice", File: "internal/edm/tag.go",
 			Old: "n > MaxPart || placed {", New: "n > MaxPart {", Test: "TestPartOption"},
 	})
 }
