@@ -401,46 +401,18 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	if s.Known && s.Upgraded {
 		c.before = rowOnce{}
 	}
-	head := s.Before
-	if s.Head != nil && !head.Known() {
-		head = edm.Stored{Columns: s.Head.Columns}
-	}
-	switch c.state, err = stateOf(head, s.Key); {
-	case err == nil || m.IgnoreCorruptState && c.state != nil:
-	case !maintained && c.state != nil:
-		return errs.With(errs.ErrUnknownMaintainer, err)
-	default:
+	c.state, err = s.stateBefore()
+	if err != nil {
 		return err
-	}
-	if c.state.incarnation == m.Move.Renewed {
-		c.state.incarnation = ""
-	}
-	for name := range c.state.before {
-		if !slices.ContainsFunc(m.Maintainers, func(m Maintainer) bool { return m.Name() == name }) {
-			return fmt.Errorf("%w: %q", errs.ErrUnknownMaintainer, name)
-		}
 	}
 	after, err := s.after(unassignedEnding)
 	if err != nil {
 		return err
 	}
-	if maintained {
-		if c.Old, err = s.decoded(s.Before); err != nil {
-			return err
-		}
-		if c.New, err = s.decoded(after); err != nil {
-			return err
-		}
-	}
 	c.after = rowOnce{key: s.Key, stored: after}
-	for _, maintainer := range m.Maintainers {
-		c.by = maintainer.Name()
-		p.beginMaintainer(s.opIndex, s.Key, c.by, maintainer.MaxRows())
-		if err := maintainer.Maintain(ctx, p, c); err != nil {
-			if own, is := err.(PlanError); is {
-				return own.Err
-			}
-			return &errs.DerivedError{Maintainer: c.by, Err: errs.UserCodeError{Err: wire.Redact(err)}}
+	if maintained {
+		if err := s.callMaintainers(ctx, p, c, after); err != nil {
+			return err
 		}
 	}
 	if c.state.newIncarnation && !IsID(c.state.incarnation) {
@@ -452,6 +424,55 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 		}
 	}
 	return s.planRows(p)
+}
+
+// stateBefore returns the state of the row before the operation. It must be readable, and of maintainers that the handle has.
+func (s *step) stateBefore() (*entityState, error) {
+	m := &s.Table.Mode
+	head := s.Before
+	if s.Head != nil && !head.Known() {
+		head = edm.Stored{Columns: s.Head.Columns}
+	}
+	state, err := stateOf(head, s.Key)
+	switch {
+	case err == nil || m.IgnoreCorruptState && state != nil:
+	case len(m.Maintainers) == 0 && state != nil:
+		return nil, errs.With(errs.ErrUnknownMaintainer, err)
+	default:
+		return nil, err
+	}
+	if state.incarnation == m.Move.Renewed {
+		state.incarnation = ""
+	}
+	for name := range state.before {
+		if m.Maintainer(name) == nil {
+			return nil, fmt.Errorf("%w: %q", errs.ErrUnknownMaintainer, name)
+		}
+	}
+	return state, nil
+}
+
+// callMaintainers lets the maintainers see the entity before and after the change.
+func (s *step) callMaintainers(ctx context.Context, p *Plan, c *Change, after edm.Stored) (err error) {
+	if c.Old, err = s.decoded(s.Before); err != nil {
+		return err
+	}
+	if c.New, err = s.decoded(after); err != nil {
+		return err
+	}
+	for _, m := range s.Table.Mode.Maintainers {
+		c.by = m.Name()
+		p.beginMaintainer(s.opIndex, s.Key, c.by, m.MaxRows())
+		err := m.Maintain(ctx, p, c)
+		if err == nil {
+			continue
+		}
+		if own, is := err.(PlanError); is {
+			return own.Err
+		}
+		return &errs.DerivedError{Maintainer: c.by, Err: errs.UserCodeError{Err: wire.Redact(err)}}
+	}
+	return nil
 }
 
 // planRows plans the rows of the parts, and notes what the entity will be.
