@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -66,8 +66,8 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 }
 
 // Attach returns a handle of the same table with these definitions, besides those that t has. Every write by the handle updates the
-// rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see [maintain.With]. A
-// table with effects gets its outbox before or after, by [maintain.WithOutbox]; for definitions with rows elsewhere, before. Attach
+// rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see [extend.With]. A
+// table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows elsewhere, before. Attach
 // sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until
@@ -76,7 +76,7 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 //
 // Errors: *DefinitionError for a wrong definition: its name, its layout, rows in the range of the table or of another definition,
 // more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not pure,
-// as far as sample entities show it; and those of [maintain.With]. If a key function panics, the write of that entity fails.
+// as far as sample entities show it; and those of [extend.With]. If a key function panics, the write of that entity fails.
 func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return nil, fmt.Errorf("index: Attach: %w", err)
@@ -111,7 +111,7 @@ func attachOne[T any](t, attached *table.Table[T], d Definition[T]) (*table.Tabl
 	if err := checkTargetProperties(m, others); err != nil {
 		return nil, err
 	}
-	with, err := maintain.With(attached, m)
+	with, err := extend.With(attached, m)
 	var limit *table.LimitError
 	switch {
 	case err == nil:
@@ -308,11 +308,11 @@ func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 // unrecordedRows returns the rows that an entity may have although its maintainer state records none: those that follow from the
 // stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and has no
 // rows.
-func unrecordedRows[T any](c *maintain.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
+func unrecordedRows[T any](c *extend.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
 	return unrecorded(c, len(had) > 0, rows)
 }
 
-func unrecorded[T, R any](c *maintain.Change[T], recorded bool, rows func(*T, keys.Key) ([]R, error)) []R {
+func unrecorded[T, R any](c *extend.Change[T], recorded bool, rows func(*T, keys.Key) ([]R, error)) []R {
 	if recorded || c.Old == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
@@ -326,7 +326,7 @@ func (m *maintainer[T, V]) compare(ctx context.Context, t *table.Table[T], r *ru
 
 // sweep deletes an old tombstone.
 func (c *viewComparison[T, V]) sweep(ctx context.Context, k keys.Key, row *table.Row) error {
-	before := c.from.Engine().Options.Now().Add(-commit.Retention - time.Hour)
+	before := c.from.Engine().Options.Now().Add(-extend.Retention - time.Hour)
 	if !c.run.options.Repair || !row.Timestamp.Before(before) {
 		return nil
 	}
@@ -501,8 +501,8 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (Fa
 // isPending reports whether a worker is about to execute a write of an entity.
 func (c *viewComparison[T, V]) isPending(ctx context.Context, entity keys.Key) (bool, error) {
 	now := c.from.Engine().Options.Now()
-	records := commit.Of(c.from)
-	for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*commit.Retention)) {
+	records := extend.RecordsOf(c.from)
+	for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*extend.Retention)) {
 		if err != nil {
 			return false, err
 		}
@@ -514,7 +514,7 @@ func (c *viewComparison[T, V]) isPending(ctx context.Context, entity keys.Key) (
 			continue
 		case err != nil:
 			return false, err
-		case record.State != commit.Pending || record.Time().Before(now.Add(-overdue)):
+		case record.State != extend.Pending || record.Time().Before(now.Add(-overdue)):
 			continue
 		}
 		for _, e := range record.Effects {

@@ -9,7 +9,6 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -58,7 +57,7 @@ var interPartitionIndex = recipe{
 		if err != nil {
 			return err
 		}
-		withOutbox, err := maintain.WithOutbox(plain, outbox)
+		withOutbox, err := eventual.WithOutbox(plain, outbox)
 		if err != nil {
 			return err
 		}

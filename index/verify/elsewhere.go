@@ -10,13 +10,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -49,7 +49,7 @@ func (r *elsewhere[T]) verify(ctx context.Context) error {
 
 // readRows reads the rows of all definitions. With Repair, it deletes old tombstones.
 func (r *elsewhere[T]) readRows(ctx context.Context) error {
-	before := r.table.Engine().Options.Now().Add(-commit.Retention - time.Hour)
+	before := r.table.Engine().Options.Now().Add(-extend.Retention - time.Hour)
 	for i, d := range r.elsewhere {
 		for row, err := range d.Rows(ctx, r.pacer.PageSize()) {
 			if err == nil {
@@ -465,14 +465,14 @@ func (r *elsewhere[T]) reconcile(ctx context.Context, entity keys.Key, row rowEl
 // writer returns a handle whose writes of entities also change the rows elsewhere before they return. Those of some definitions are
 // written even if nothing has changed.
 func (r *elsewhere[T]) writer(rewrite []string) (*table.Table[T], error) {
-	all := derived.MaintainersOf[maintain.Maintainer[T]](r.table.Engine())
+	all := derived.MaintainersOf[extend.Maintainer[T]](r.table.Engine())
 	for i, m := range all {
 		if d, is := m.(derived.Elsewhere[T]); is {
 			all[i] = d.InRepairMode(derived.RepairMode{Active: true, Rewrite: slices.Contains(rewrite, d.Name())})
 		}
 	}
 	out := r.table.Engine().Mode.Outbox
-	return maintain.With(r.table.InMode(func(m *engine.Mode) {
+	return extend.With(r.table.InMode(func(m *engine.Mode) {
 		m.Maintainers, m.Repairs, m.Outbox = nil, true, reconcile.Inline(out, index.Handler(r.table))
 	}), all...)
 }
@@ -491,8 +491,8 @@ func (r *elsewhere[T]) pending(ctx context.Context, entity keys.Key, faults []fa
 		return false, nil
 	}
 	now := r.table.Engine().Options.Now()
-	records := commit.Of(r.table)
-	for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*commit.Retention)) {
+	records := extend.RecordsOf(r.table)
+	for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*extend.Retention)) {
 		if err != nil {
 			return false, err
 		}
@@ -502,7 +502,7 @@ func (r *elsewhere[T]) pending(ctx context.Context, entity keys.Key, faults []fa
 		} else if err != nil {
 			return false, err
 		}
-		if record.State != commit.Pending || !slices.ContainsFunc(record.Effects, func(e commit.Effect) bool { return e.RowKey == entity.RowKey() && kinds[e.Kind] }) {
+		if record.State != extend.Pending || !slices.ContainsFunc(record.Effects, func(e extend.Effect) bool { return e.RowKey == entity.RowKey() && kinds[e.Kind] }) {
 			continue
 		}
 		is = true
@@ -525,7 +525,7 @@ func (r *elsewhere[T]) notify(ctx context.Context, partition, id string) error {
 		return nil
 	}
 	t := r.table.Engine()
-	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, engine.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
+	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, commit.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
 		return err
 	}
 	r.noteNotified()

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -198,8 +198,8 @@ type Options struct {
 	Repair bool
 
 	// Orphans says what Repair does with what a write over several partitions has prepared more than a day ago, if its commit record
-	// cannot be read; see commit.Records.FinishPrepared. By default Run reports it, with Repair, as Orphaned.
-	Orphans commit.Orphans
+	// cannot be read; see extend.Records.FinishPrepared. By default Run reports it, with Repair, as Orphaned.
+	Orphans extend.Orphans
 
 	// Token is the token of an earlier Report. Run resumes behind the partitions that were finished.
 	Token string

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -29,7 +30,7 @@ type planner struct {
 	// What planAll results in.
 	steps   []step
 	derived bool // maintainers were asked
-	effects []Effect
+	effects []commit.Effect
 	after   afterCommit
 	late    time.Time
 	remotes []*remote
@@ -415,7 +416,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 			return err
 		}
 	}
-	if c.state.newIncarnation && !IsID(c.state.incarnation) {
+	if c.state.newIncarnation && !commit.IsID(c.state.incarnation) {
 		return errNewID
 	}
 	if !s.deletes() {

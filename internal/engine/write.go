@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -32,12 +33,12 @@ type write struct {
 	ahead         *aheadRows // rows that were read ahead, for this write and those after it; nil for none
 	meanwhile     func()     // is called when the transaction is about to be sent; may be nil
 
-	outbox    Outbox
+	outbox    commit.Outbox
 	exact     bool
 	completes *Completion
 
 	id             string // the operation ID
-	notification   SentNotification
+	notification   commit.SentNotification
 	showing        *showing               // of the bulk work, or begun by show
 	awaitsShow     bool                   // show has begun it
 	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
@@ -112,7 +113,7 @@ type transaction struct {
 // remote is what a write does in another partition than its home: in another partition of the table, or in another table of the
 // service. It is prepared before the write commits, and finished afterwards.
 type remote struct {
-	at      Remote
+	at      commit.Remote
 	table   *Table
 	plan    *Plan
 	part    *write      // plans the operations of this partition, and finds out what a refusal means
@@ -130,7 +131,7 @@ type remotes struct {
 }
 
 // placesOf returns where remotes are.
-func placesOf(remotes []*remote) (all []Remote) {
+func placesOf(remotes []*remote) (all []commit.Remote) {
 	for _, m := range remotes {
 		all = append(all, m.at)
 	}
@@ -433,7 +434,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 func (w *write) prepareRemotes(all []*remote) (err error) {
 	size := 0
 	for _, m := range all {
-		size += m.at.length()
+		size += remoteLength(m.at)
 		if size > mostOfMessage {
 			return &errs.LimitError{Limit: "bytes of the names of the other partitions of a write", Got: size, Max: mostOfMessage}
 		}
@@ -446,7 +447,7 @@ func (w *write) prepareRemotes(all []*remote) (err error) {
 }
 
 // addLead adds the step that leads the plan, if it needs one: of the commit record of the write, or of the one that it completes.
-func (w *write) addLead(plan *transaction, effects []Effect) (err error) {
+func (w *write) addLead(plan *transaction, effects []commit.Effect) (err error) {
 	var lead step
 	switch {
 	case w.completes != nil && len(plan.remotes) == 0:
@@ -461,10 +462,10 @@ func (w *write) addLead(plan *transaction, effects []Effect) (err error) {
 	// have been applied.
 	case plan.effects || w.notification != nil:
 		plan.record = true
-		lead, err = w.table.recordStep(w.partition(), w.id, RecordPending, effects)
+		lead, err = w.table.recordStep(w.partition(), w.id, commit.Pending, effects)
 	case w.exact:
 		plan.record = true
-		lead, err = w.table.recordStep(w.partition(), w.id, RecordDone, effects)
+		lead, err = w.table.recordStep(w.partition(), w.id, commit.Done, effects)
 	default:
 		return nil
 	}
@@ -478,14 +479,14 @@ func (w *write) addLead(plan *transaction, effects []Effect) (err error) {
 
 // completeWithRemotes adds the completion to the plan, and returns the step of the commit record. The last effect is that of the
 // remotes.
-func (w *write) completeWithRemotes(plan *transaction, effects []Effect) (step, error) {
+func (w *write) completeWithRemotes(plan *transaction, effects []commit.Effect) (step, error) {
 	last := len(effects) - 1
 	completion, err := w.completionStep(effects[:last])
 	if err != nil {
 		return step{}, err
 	}
 	plan.steps = append(plan.steps, completion)
-	return w.table.recordStep(w.partition(), w.id, RecordPending, effects[last:])
+	return w.table.recordStep(w.partition(), w.id, commit.Pending, effects[last:])
 }
 
 // Transact applies operations, all or none of them; see table.Transact.

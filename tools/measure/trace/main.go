@@ -15,7 +15,6 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -52,7 +51,7 @@ func run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if staff, err = maintain.WithOutbox(staff, outbox); err != nil {
+	if staff, err = eventual.WithOutbox(staff, outbox); err != nil {
 		return err
 	}
 	if staff, err = index.Attach(staff, byName); err != nil {
