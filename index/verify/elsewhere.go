@@ -167,7 +167,7 @@ func (r *elsewhere[T]) confirm(ctx context.Context, entity keys.Key, rows []rowE
 func (r *elsewhere[T]) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	log := r.log
 	log.Key, log.Conflicts = entity, true
-	err := r.table.Engine().Options.Retry.OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err := engine.Retry(r.table.Engine().Options.Retry).OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		err = r.confirmOnce(ctx, entity, rows, evident)
 		return err == errChanging || mustReread(err), err
 	})

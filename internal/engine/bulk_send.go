@@ -120,7 +120,7 @@ func (s *bulkSender) sendOnce(batch []bulkOp) (next []bulkOp, err error) {
 		return batch[:fits], nil
 	case large != nil:
 		return nil, s.reportRefusal(batch[0], large)
-	case isUnknown(err) && onlyDeletes(batch) && s.ctx.Err() == nil && s.resent+1 < table.Options.Retry.few():
+	case isUnknown(err) && onlyDeletes(batch) && s.ctx.Err() == nil && s.resent+1 < Retry(table.Options.Retry).few():
 		s.resent++
 		s.leave(batch[taken:])
 		return s.afterUnknownDeletes(batch[:taken:taken]), nil
