@@ -6,7 +6,7 @@
 //   - view: reads of some properties, as a narrower type
 //   - mixed: reads of partitions that contain entities of several types
 //   - index: secondary indexes, lists, details and summaries in the partition of their entities
-//   - index/verify: comparison and repair of derived rows
+//   - verify: comparison and repair of derived rows and views
 //   - requests: the kinds of requests, and a counter of them
 //   - bulk: streams of operations in as few transactions as possible
 //   - commit: the records that prove writes, and contain their effects until they are executed

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"

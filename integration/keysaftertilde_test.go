@@ -7,9 +7,9 @@ import (
 
 	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // place is an entity under keys without a layout: towns of a country.

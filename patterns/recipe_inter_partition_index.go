@@ -7,10 +7,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 var interPartitionIndex = recipe{

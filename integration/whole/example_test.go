@@ -15,9 +15,9 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 	"github.com/aztablekit/aztablekit/view"
 )
 

@@ -25,13 +25,13 @@ import (
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 	"github.com/aztablekit/aztablekit/view"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // The functions opsX are the code of docs/operations.md; see TestOperationsPage.

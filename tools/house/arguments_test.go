@@ -20,7 +20,6 @@ import (
 	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -32,6 +31,7 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 	"github.com/aztablekit/aztablekit/view"
 )
 
@@ -398,6 +398,7 @@ func newCaller(t *testing.T) *caller {
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
 	c.valid[reflect.TypeFor[index.Definition[item]]()] = reflect.ValueOf(byName)
+	c.valid[reflect.TypeFor[verify.Definition]()] = reflect.ValueOf(byName)
 	c.valid[reflect.TypeFor[materialized.Definition[item]]()] = reflect.ValueOf(views)
 	c.valid[reflect.TypeFor[commit.Table]()] = reflect.ValueOf(items)
 	c.valid[reflect.TypeFor[commit.Outbox]()] = reflect.ValueOf(outbox)
@@ -417,7 +418,7 @@ func newCaller(t *testing.T) *caller {
 		"eventual.NewHandler": eventual.NewHandler[item], "eventual.NewOutbox": eventual.NewOutbox, "eventual.NewPoisonQueue": eventual.NewPoisonQueue,
 		"eventual.NewWorker": eventual.NewWorker, "eventual.OnChange": eventual.OnChange[item, item], "eventual.Poison": eventual.Poison,
 		"eventual.RetryAfter": eventual.RetryAfter, "eventual.Transactions": eventual.Transactions,
-		"index/verify.Run": verify.Run[item], "index.Attach": index.Attach[item], "index.Ensure": index.Ensure[item], "index.Handler": index.Handler[item],
+		"verify.Run": verify.Run[item], "index.Attach": index.Attach[item], "index.Ensure": index.Ensure[item], "index.Handler": index.Handler[item],
 		"index.NewDetails": index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
 		"index.NewSummary": index.NewSummary[item, string], "index.New": index.New[item, string],
 		"keys.At": keys.At, "keys.Bind1": keys.Bind1[item, string], "keys.Bind2": keys.Bind2[item, string, string], "keys.Bind3": keys.Bind3[item, string, string, string],
@@ -433,7 +434,7 @@ func newCaller(t *testing.T) *caller {
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
 		"logtail.NewPeriods": logtail.NewPeriods, "logtail.New": logtail.New[item],
 		"maintain.WithOutbox": maintain.WithOutbox[item], "maintain.With": maintain.With[item],
-		"materialized.Attach": materialized.Attach[item], "materialized.Handler": materialized.Handler[item], "materialized.New": materialized.New[item, item], "materialized.Verify": materialized.Verify[item],
+		"materialized.Attach": materialized.Attach[item], "materialized.Handler": materialized.Handler[item], "materialized.New": materialized.New[item, item],
 		"mixed.New": mixed.New, "requests.KindOf": requests.KindOf,
 		"table.And": table.And[item], "table.ClientOptions": table.ClientOptions, "table.Collect": table.Collect[item], "table.ElementOf": table.ElementOf[item, int64],
 		"table.FieldOf": table.FieldOf[item, int64], "table.GetIn": table.GetIn[item], "table.InPartition": table.InPartition, "table.ListIn": table.ListIn[item],

@@ -47,14 +47,14 @@ var arrows = map[string][]string{
 	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
 	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "table"},
 	"view":                     {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
-	"index":                    {"internal/errs", "eventual", "keys", "maintain", "table", "index/internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
-	"index/internal/derived":   {"keys", "maintain", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
+	"index":                    {"internal/errs", "eventual", "keys", "maintain", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
+	"internal/derived":         {"eventual", "keys", "maintain", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
 	"internal/stored":          {"internal/edm", "internal/engine", "table"},
-	"index/verify":             {"bulk", "commit", "keys", "maintain", "table", "index", "index/internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved"},
+	"verify":                   {"bulk", "commit", "keys", "maintain", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved"},
 	"eventual":                 {"internal/errs", "commit", "keys", "maintain", "table", "internal/engine", "internal/wire"},
 	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/stored", "internal/wire"},
 	"internal/reconcile":       {"commit", "eventual", "internal/engine", "internal/reserved", "keys", "maintain", "table"},
-	"materialized":             {"commit", "internal/edm", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved", "internal/stored", "keys", "maintain", "eventual", "table"},
+	"materialized":             {"commit", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "keys", "maintain", "eventual", "table", "verify"},
 	"archive/blobarchive":      {"internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
 	"logtail":                  {"bulk", "internal/pace", "internal/reserved", "keys", "table"},
 	"logtail/bloblog":          {"internal/errs", "internal/blobs", "internal/engine", "internal/wire", "table"},
@@ -78,7 +78,7 @@ var arrows = map[string][]string{
 	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
 	"patterns/hr":         {"account", "eventual", "index", "keys", "largeentity", "logtail", "maintain", "storagetest", "table"},
-	"patterns":            {"account", "archive", "bulk", "commit", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
+	"patterns":            {"account", "archive", "bulk", "commit", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
 }
 
 // programs are the folders of public programs and tests.
@@ -97,7 +97,7 @@ func isTool(name string) bool { return strings.HasPrefix(name, "tools/") }
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob, reserved.View}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series", "mixed", "view"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "internal/derived", "verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series", "mixed", "view"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -42,7 +42,7 @@ func (p *partition[T]) readEntities(ctx context.Context) error {
 			p.excluded[strings.Clone(row.Key.RowKey())] = true
 			p.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
 		}
-		p.count(0, 1, 0)
+		p.count(Report{Entities: 1})
 		if p.entitiesRead++; p.entitiesRead%1000 == 0 {
 			p.noteProgress()
 		}
@@ -229,7 +229,7 @@ func (p *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T])
 		if err != nil {
 			return err
 		}
-		p.count(0, 0, 1)
+		p.count(Report{Rows: 1})
 		s.add(row.Key.RowKey(), d.EntitiesIn(row), p.digest(d.Content(row)))
 	}
 	return nil
@@ -262,7 +262,7 @@ func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived
 				}
 				entities, digest = s.maintainer.EntitiesIn(row), p.digest(s.maintainer.Content(row))
 			}
-			p.count(0, 0, 1)
+			p.count(Report{Rows: 1})
 			s.add(row.Key.RowKey(), entities, digest)
 		}
 	}

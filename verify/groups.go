@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -67,7 +67,7 @@ func (p *partition[T]) groupRows(ctx context.Context, d derived.PerGroup[T], fir
 		all[row.Key.RowKey()] = row
 	}
 	if first {
-		p.count(0, 0, len(all))
+		p.count(Report{Rows: len(all)})
 	}
 	return all, nil
 }
@@ -160,7 +160,7 @@ func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], 
 	}
 	for rk, kind := range open {
 		if kind == 0 {
-			p.noteUnconfirmed()
+			p.count(Report{Unconfirmed: 1})
 			continue
 		}
 		p.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(p.pk, rk), Err: errChanging})
@@ -296,7 +296,7 @@ func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
 		a.conflict = f.Err
 	}
 	if mustReread(f.Err) {
-		p.noteUnconfirmed()
+		p.count(Report{Unconfirmed: 1})
 		return ctx.Err()
 	}
 	f.Repaired = f.Err == nil

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -51,6 +51,21 @@ type copies struct {
 	whole        bool // of all properties
 	properties   []string
 	projectionID string
+}
+
+// texts keeps copies of texts, many in one piece of memory.
+type texts struct{ piece strings.Builder }
+
+// keep returns a copy of s, which does not hold the page that s may be a part of.
+func (t *texts) keep(s string) string {
+	const size = 4 << 10
+	if t.piece.Cap()-t.piece.Len() < len(s) {
+		t.piece = strings.Builder{}
+		t.piece.Grow(max(size, len(s)))
+	}
+	from := t.piece.Len()
+	t.piece.WriteString(s)
+	return t.piece.String()[from:]
 }
 
 // rowEntity is a row and an entity that it names, by their RowKeys.
@@ -150,7 +165,7 @@ func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 			}
 		}
 	}
-	r.count(1, 0, 0)
+	r.count(Report{Partitions: 1})
 	return nil
 }
 
@@ -185,9 +200,9 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 // finishIn ends such writes in a table, and reports the orphans that are left.
 func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, partition string, before time.Time) error {
 	n, left, err := t.FinishPrepared(ctx, partition, before, engine.Orphans(r.opt.Orphans))
-	r.noteFinished(n)
+	r.count(Report{Finished: n})
 	for _, orphan := range left {
-		r.recorder.noteFault(Fault{Kind: Orphaned, Row: orphan.Row, Err: orphan})
+		r.recorder.noteFault(Fault{Kind: Unreadable, Row: orphan.Row, Err: orphan})
 	}
 	return err
 }

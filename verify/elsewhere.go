@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/commit"
-	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
@@ -56,14 +55,18 @@ func (r *elsewhere[T]) readRows(ctx context.Context) error {
 				err = r.pacer.Spend(ctx, 1)
 			}
 			if err == nil && r.opt.Repair && d.IsTombstone(row) && row.Timestamp.Before(before) {
-				if err = d.Delete(ctx, row); mustReread(err) {
+				err = d.Delete(ctx, row)
+				switch {
+				case mustReread(err):
 					err = nil // a worker has written it again
+				case err == nil:
+					r.count(Report{Tombstones: 1})
 				}
 			}
 			if err != nil {
 				return err
 			}
-			r.count(0, 0, 1)
+			r.count(Report{Rows: 1})
 			for _, entity := range d.EntitiesIn(row) {
 				if r.opt.Partition.IsSet() && entity.PartitionKey() != r.opt.Partition.String() {
 					continue
@@ -102,7 +105,7 @@ func (r *elsewhere[T]) readEntities(ctx context.Context) error {
 				r.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
 			}
 		}
-		r.count(0, 1, 0)
+		r.count(Report{Entities: 1})
 		if n++; n%1000 == 0 {
 			r.noteProgress()
 		}
@@ -167,16 +170,12 @@ func (r *elsewhere[T]) confirm(ctx context.Context, entity keys.Key, rows []rowE
 func (r *elsewhere[T]) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	log := r.log
 	log.Key, log.Conflicts = entity, true
-	err := r.table.Engine().Options.Retry.OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err := r.untilConfirmed(ctx, r.table.Engine().Options.Retry.OfConflicts(), log, func() (changed bool, err error) {
 		err = r.confirmOnce(ctx, entity, rows, evident)
 		return err == errChanging || mustReread(err), err
 	})
 	var unreadable *unreadableError
-	switch {
-	case err == errChanging, mustReread(err):
-		r.noteUnconfirmed()
-		return nil
-	case errors.As(err, &unreadable):
+	if errors.As(err, &unreadable) {
 		r.noteFault(Fault{Definition: unreadable.definition, Kind: Unreadable, Entity: entity, Err: err})
 		return nil
 	}
@@ -346,7 +345,7 @@ func (r *elsewhere[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []
 		case err != nil:
 			return err
 		case pending:
-			r.notePending()
+			r.count(Report{Pending: 1})
 			return nil
 		}
 		second, err := r.read(ctx, entity, rows)
@@ -435,7 +434,7 @@ func (r *elsewhere[T]) repair(ctx context.Context, s *entityElsewhere[T], faults
 // it confirms that row, and repairs it if its owner should not have it.
 func (r *elsewhere[T]) takenRow(ctx context.Context, written error, faults []faultElsewhere, confirm bool) (*Fault, error) {
 	var de *table.DerivedError
-	if !errors.Is(written, index.ErrTaken) || !errors.As(written, &de) {
+	if !errors.Is(written, derived.ErrTaken) || !errors.As(written, &de) {
 		return nil, nil
 	}
 	i := slices.IndexFunc(faults, func(f faultElsewhere) bool { return f.Definition == de.Maintainer && f.Row == de.Key })
@@ -473,7 +472,7 @@ func (r *elsewhere[T]) writer(rewrite []string) (*table.Table[T], error) {
 	}
 	out := r.table.Engine().Mode.Outbox
 	return maintain.With(r.table.InMode(func(m *engine.Mode) {
-		m.Maintainers, m.Repairs, m.Outbox = nil, true, reconcile.Inline(out, index.Handler(r.table))
+		m.Maintainers, m.Repairs, m.Outbox = nil, true, reconcile.Inline(out, derived.Handler(r.table))
 	}), all...)
 }
 
@@ -528,6 +527,6 @@ func (r *elsewhere[T]) notify(ctx context.Context, partition, id string) error {
 	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, engine.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
 		return err
 	}
-	r.noteNotified()
+	r.count(Report{Notified: 1})
 	return nil
 }
