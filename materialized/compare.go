@@ -173,13 +173,7 @@ const overdue = 10 * time.Minute
 
 // confirm reads an entity and a derived entity, and reports the fault that it finds.
 func (c *viewComparison[T, V]) confirm(ctx context.Context, entity, k keys.Key) error {
-	return c.session.Confirm(ctx, mostConfirmations, func() (changed bool, err error) {
-		changed, err = c.confirmOnce(ctx, entity, k)
-		if changed {
-			err = table.ErrChanged
-		}
-		return changed, err
-	})
+	return c.session.Confirm(ctx, mostConfirmations, func() (changed bool, err error) { return c.confirmOnce(ctx, entity, k) })
 }
 
 // confirmOnce is one attempt of confirm. changed reports that a concurrent writer has changed the note of the derived entity meanwhile.

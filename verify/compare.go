@@ -66,9 +66,12 @@ func (s *Session[T]) Fault(f Fault) { s.run.noteFault(f) }
 // Count adds the numbers of a report to those of Run. Faults are counted by Fault.
 func (s *Session[T]) Count(more Report) { s.run.count(more) }
 
-// Confirm calls attempt, which reads a suspected fault, until it reports that no concurrent writer has changed what it has read, or
-// returns an error that is not table.ErrChanged. After so many attempts, the fault counts as unconfirmed.
+// Confirm calls attempt, which confirms and repairs a suspected fault, until it reports that no concurrent writer has changed what it has
+// read, and returns its error. After so many attempts, the fault counts as unconfirmed (Report.Unconfirmed).
 func (s *Session[T]) Confirm(ctx context.Context, attempts int, attempt func() (changed bool, err error)) error {
+	if attempt == nil {
+		return &table.ValueError{Field: "attempt", Reason: "is nil"}
+	}
 	return s.run.untilConfirmed(ctx, engine.Retry{Attempts: attempts, Wait: -1}, engine.Log{}, attempt)
 }
 

@@ -72,10 +72,10 @@ type FaultKind int
 // The kinds of faults. The rows of an Unreadable entity are not compared. If the commit record of a write over several partitions
 // cannot be read, the fault has the row that the write has prepared, and no entity; see Options.Orphans.
 const (
-	Missing        FaultKind = iota + 1 // a row that should exist does not
-	Dangling                            // a row exists that should not
+	Missing        FaultKind = iota + 1 // a row that should exist does not, or the blob of a link
+	Dangling                            // a row or blob exists that should not
 	Stale                               // a row has other content than it should
-	StateMismatch                       // the entity's maintainer state (_ix) is lost, or lists other rows than the entity has
+	StateMismatch                       // what records the entity's rows (_ix) or the link to its blob (~b) is lost, or says something else
 	DuplicateValue                      // two entities have one unique value, one place for details, or one derived entity; not repaired
 	Unreadable                          // the entity, or the commit record of a prepared row, cannot be read, or a function of the definition fails
 )
@@ -88,13 +88,14 @@ func (k FaultKind) String() string {
 	return fmt.Sprintf("FaultKind(%d)", int(k))
 }
 
-// Fault is a fault of a derived row, or of an entity.
+// Fault is a fault of a derived row, of an entity, or of a link to a blob.
 type Fault struct {
-	Definition string // its name; "" if the entity cannot be read
+	Definition string // its name; "" if the entity cannot be read, and for a blob
 	Kind       FaultKind
 	Row        keys.Key // the derived row or derived entity; zero if the entity, or its maintainer state, cannot be read
 	Entity     keys.Key // the entity of the row; zero if the row of a summary has a wrong total
 	Owner      keys.Key // of a duplicate value, the other entity, which has the row
+	Blob       string   // the name of the blob, of a fault of largeentity.Sweep
 	Repaired   bool
 	Err        error // why the fault could not be repaired
 }
@@ -208,6 +209,9 @@ func (r *recorder) untilConfirmed(ctx context.Context, retry engine.Retry, log e
 	var changed bool
 	err := retry.Repeat(ctx, log, func() (_ bool, err error) {
 		changed, err = attempt()
+		if changed && err == nil {
+			err = errChanging
+		}
 		return changed, err
 	})
 	if changed {

@@ -459,6 +459,13 @@ func newCaller(t *testing.T) *caller {
 			}
 			return err
 		},
+		"verify.Session in a run": func(v *item) error {
+			watched, err := maintain.With(plain, maintain.Maintainer[item](planCaller{c}))
+			if err == nil {
+				_, err = verify.Run(ctx, watched, nil)
+			}
+			return err
+		},
 	}
 	b3, l2, l3 := keys.Bind1(text, func(v *item) *string { return &v.Group }), keys.Tuple2(keys.Text(), keys.Text()), keys.Tuple3(keys.Text(), keys.Text(), keys.Text())
 	c.receivers = []any{
@@ -479,4 +486,10 @@ func (m planCaller) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Ch
 	m.c.methods(p)
 	m.c.methods(c)
 	return nil
+}
+
+func (planCaller) Definition() any { return planCaller{} }
+func (m planCaller) Compare(_ context.Context, s *verify.Session[argumentsItem]) (verify.Comparison[argumentsItem], error) {
+	m.c.methods(s)
+	return nil, context.Canceled // ends Run
 }

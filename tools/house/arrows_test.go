@@ -59,7 +59,7 @@ var arrows = map[string][]string{
 	"logtail":                  {"bulk", "internal/pace", "internal/reserved", "keys", "table"},
 	"logtail/bloblog":          {"internal/errs", "internal/blobs", "internal/engine", "internal/wire", "table"},
 	"largeentity/series":       {"bulk", "keys", "table"},
-	"largeentity":              {"internal/errs", "bulk", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "maintain", "table"},
+	"largeentity":              {"internal/errs", "bulk", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "maintain", "table", "verify"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
