@@ -33,7 +33,7 @@ func TestMaterialized(t *testing.T) {
 		{Name: "an entity from before the view leaves its derived entity", File: "materialized/view.go",
 			Old: "			had = was.key\n", New: "			had, _ = was.key, p\n			had = keys.Key{}\n", Test: "TestFill"},
 		{Name: "Verify takes a late worker for a fault", File: "materialized/compare.go",
-			Old: "		case pending:\n", New: "		case pending && false:\n", Test: "TestPending"},
+			Old: "	case pending:\n", New: "	case pending && false:\n", Test: "TestPending"},
 		{Name: "Verify waits for a notification that is lost", File: "materialized/compare.go",
 			Old: " || record.Time().Before(now.Add(-overdue)):", New: ":", Test: "TestPending"},
 		{Name: "Verify trusts a list of a part of the view", File: "materialized/compare.go",

@@ -37,7 +37,7 @@ func TestVerify(t *testing.T) {
 			Old: "	case isCopy && owner != want:\n", New: "	case isCopy && owner == want && false:\n", Test: "TestTakenDuringRepair"},
 		{Name: "an entity that changes during an addition is not confirmed again", File: "verify/repair.go",
 			Old: "				p.addCandidates(a.entity.Key.RowKey(), candidate{j, f.Row.RowKey()})\n", New: "				_ = j\n", Test: "TestConcurrentBackfill"},
-		{Name: "the token resumes after unfinished partitions", File: "verify/verify.go",
+		{Name: "the token resumes after unfinished partitions", File: "verify/report.go",
 			Old: "	for r.finished[partitionKey] = true; len(r.pending) > 0 && r.finished[r.pending[0]]; r.pending = r.pending[1:] {\n", New: "	for r.finished[partitionKey] = true; len(r.pending) > 0; r.pending = r.pending[1:] {\n", Test: "TestTokenBehindFinished"},
 		{Name: "a conflict of details prevents other repairs", File: "verify/confirm.go",
 			Old: "		if _, is := d.(derived.Searched); !is {\n", New: "		if true {\n", Test: "TestConflictOfDetails"},
