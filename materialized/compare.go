@@ -37,53 +37,80 @@ func (m *maintainer[T, V]) Definition() any { return m.View }
 // it counts as a fault.
 func (m *maintainer[T, V]) Compare(ctx context.Context, s *verify.Session[T]) (verify.Comparison[T], error) {
 	c := &viewComparison[T, V]{maintainer: m, session: s, notes: map[keys.Key]note{}, digests: map[keys.Key]string{}}
-	ranged := func() error {
-		if m.to.Engine().Ranged() {
-			return table.ErrRanged
-		}
-		return nil
+	if err := c.readNotes(ctx); err != nil {
+		return nil, err
 	}
+	if err := c.readDerived(ctx); err != nil {
+		return nil, err
+	}
+	return c, c.ranged()
+}
+
+// ranged returns an error if the signature of the client shows a part of the view only.
+func (c *viewComparison[T, V]) ranged() error {
+	if c.to.Engine().Ranged() {
+		return table.ErrRanged
+	}
+	return nil
+}
+
+// pay pays for a row of the view that was read.
+func (c *viewComparison[T, V]) pay(ctx context.Context) error {
+	if err := c.ranged(); err != nil {
+		return err
+	}
+	return c.session.Spend(ctx, 1)
+}
+
+// readNotes reads the notes of the view. With Repair, it deletes old tombstones.
+func (c *viewComparison[T, V]) readNotes(ctx context.Context) error {
 	q := table.Query[table.Row]{Rows: keys.StoredBetween(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
-	for e, err := range notes(m.to.Engine()).List(ctx, q) {
+	for e, err := range notes(c.to.Engine()).List(ctx, q) {
 		if err == nil {
-			err = ranged()
+			err = c.pay(ctx)
 		}
 		if err == nil {
-			err = s.Spend(ctx, 1)
+			err = c.addNote(ctx, &e.Value)
 		}
 		if err != nil {
-			return nil, err
-		}
-		k := keys.Stored(e.Key.PartitionKey(), e.Key.RowKey()[len(reserved.View):])
-		n, mine, err := noteIn(&e.Value, m.owner())
-		switch {
-		case err != nil:
-			return nil, err
-		case !mine || k.Err() != nil:
-		case n.gone:
-			if err := c.sweep(ctx, k, &e.Value); err != nil {
-				return nil, err
-			}
-		default:
-			c.notes[k] = n
+			return err
 		}
 	}
-	for row, err := range m.plain.Rows(ctx, table.Query[V]{Rows: m.to.Engine().Mode.Schema.Rows(), TableScan: true}) {
+	return nil
+}
+
+// addNote adds a note, or deletes an old tombstone.
+func (c *viewComparison[T, V]) addNote(ctx context.Context, row *table.Row) error {
+	k := keys.Stored(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])
+	n, mine, err := noteIn(row, c.owner())
+	switch {
+	case err != nil:
+		return err
+	case !mine || k.Err() != nil:
+	case n.gone:
+		return c.sweep(ctx, k, row)
+	default:
+		c.notes[k] = n
+	}
+	return nil
+}
+
+// readDerived reads the derived entities.
+func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
+	schema := c.to.Engine().Mode.Schema
+	for row, err := range c.plain.Rows(ctx, table.Query[V]{Rows: schema.Rows(), TableScan: true}) {
 		if err == nil {
-			err = ranged()
-		}
-		if err == nil {
-			err = s.Spend(ctx, 1)
+			err = c.pay(ctx)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if m.to.Engine().Mode.Schema.Mine(row.Engine()) {
+		if schema.Mine(row.Engine()) {
 			c.digests[row.Key] = digestOf(contentOf(row.Engine().Columns))
-			s.Count(verify.Report{Rows: 1})
+			c.session.Count(verify.Report{Rows: 1})
 		}
 	}
-	return c, ranged()
+	return nil
 }
 
 // sweep deletes an old tombstone.

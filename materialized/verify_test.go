@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -388,4 +389,54 @@ func TestVerifyPace(t *testing.T) {
 			t.Errorf("got %v; want a *ValueError", err)
 		}
 	})
+}
+
+// TestVerifyEverything: one run verifies the index in the partition, the index elsewhere and the view of a handle, and reports an entity
+// that cannot be read once. With a definition, it verifies that one.
+func TestVerifyEverything(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{})
+	byID := index.New("ids", keys.Tuple1(keys.Digits[int](6)), func(e *employee) (int, bool) { return e.ID, true }, nil)
+	bySalary := index.New("salaries", keys.Tuple1(keys.Int[int64](6)), func(e *employee) (int64, bool) { return e.Salary, true },
+		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{}})
+	staff, err := index.Attach(s.staff, byID, bySalary)
+	testkit.NoError(t, err)
+	testkit.NoError(t, index.Ensure(ctx, staff))
+	for i := range 3 {
+		_, err := s.plain.Insert(ctx, &employee{Department: "Sales", ID: i + 1, Salary: 10})
+		testkit.NoError(t, err)
+	}
+	run := func(o verify.Options, want string, definitions ...verify.Definition) verify.Report {
+		t.Helper()
+		found := map[string]int{}
+		o.Fault = func(f verify.Fault) { found[fmt.Sprint(f.Definition, " ", f.Kind)]++ }
+		r, err := verify.Run(ctx, staff, &o, definitions...)
+		testkit.NoError(t, err)
+		testkit.Expect(t, "faults", fmt.Sprint(found), want)
+		return r
+	}
+	r := run(verify.Options{}, "map[company missing:3 ids missing:3 salaries missing:3]")
+	testkit.Expect(t, "entities and rows", []int{r.Entities, r.Rows}, []int{9, 0})
+	run(verify.Options{}, "map[company missing:3]", s.view, s.view)
+	run(verify.Options{}, "map[company missing:3 salaries missing:3]", s.view, bySalary)
+	r = run(verify.Options{Repair: true}, "map[ids missing:3]") // the repair of the entities notifies the workers
+	testkit.Expect(t, "repaired and pending", []int{r.Repaired, r.Pending}, []int{3, 6})
+	w, err := eventual.NewWorker(s.account.Queue("effects"), s.account.Queue("poison"), []eventual.Handler{materialized.Handler(staff), index.Handler(staff)},
+		&eventual.WorkerOptions{Common: s.options.Common})
+	testkit.NoError(t, err)
+	testkit.NoError(t, w.Drain(ctx))
+	r = run(verify.Options{}, "map[]")
+	testkit.Expect(t, "entities and rows", []int{r.Entities, r.Rows}, []int{9, 9})
+	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10 3:Sales:10")
+
+	k := employeeKey(2)
+	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"Salary":"none"}`, k.PartitionKey(), k.RowKey())
+	_, err = s.account.Tables().NewClient("staff").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+	testkit.NoError(t, err)
+	before := fmt.Sprint(s.Rows("staff"), s.Rows("company"))
+	for _, definitions := range [][]verify.Definition{nil, {s.view}, {bySalary}} {
+		run(verify.Options{Repair: true}, "map[ unreadable:1]", definitions...)
+	}
+	testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff"), s.Rows("company")), before)
 }

@@ -55,30 +55,41 @@ func (r *elsewhere[T]) readRows(ctx context.Context) error {
 				err = r.pacer.Spend(ctx, 1)
 			}
 			if err == nil && r.opt.Repair && d.IsTombstone(row) && row.Timestamp.Before(before) {
-				err = d.Delete(ctx, row)
-				switch {
-				case mustReread(err):
-					err = nil // a worker has written it again
-				case err == nil:
-					r.count(Report{Tombstones: 1})
-				}
+				err = r.sweep(ctx, d, row)
 			}
 			if err != nil {
 				return err
 			}
-			r.count(Report{Rows: 1})
-			for _, entity := range d.EntitiesIn(row) {
-				if r.opt.Partition.IsSet() && entity.PartitionKey() != r.opt.Partition.String() {
-					continue
-				}
-				r.digests[pairElsewhere{i, bothKeys(row.Key), bothKeys(entity)}] = r.digest(d.Content(row))
-			}
+			r.addRow(i, row)
 		}
 		if d.Ranged() {
 			return table.ErrRanged
 		}
 	}
 	return nil
+}
+
+// sweep deletes an old tombstone.
+func (r *elsewhere[T]) sweep(ctx context.Context, d derived.Elsewhere[T], row *table.Row) error {
+	err := d.Delete(ctx, row)
+	switch {
+	case mustReread(err):
+		return nil // a worker has written it again
+	case err == nil:
+		r.count(Report{Tombstones: 1})
+	}
+	return err
+}
+
+// addRow adds a row of a definition with the entities that it names.
+func (r *elsewhere[T]) addRow(definition int, row *table.Row) {
+	r.count(Report{Rows: 1})
+	d := r.elsewhere[definition]
+	for _, entity := range d.EntitiesIn(row) {
+		if !r.opt.Partition.IsSet() || entity.PartitionKey() == r.opt.Partition.String() {
+			r.digests[pairElsewhere{definition, bothKeys(row.Key), bothKeys(entity)}] = r.digest(d.Content(row))
+		}
+	}
 }
 
 // readEntities reads the entities and compares them with the rows.
@@ -368,65 +379,96 @@ func (r *elsewhere[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []
 // repair repairs rows of an entity: by a write of the entity if its maintainer state is wrong, or if its rows change together with it;
 // else as a worker does.
 func (r *elsewhere[T]) repair(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, evident bool) error {
-	var rewrite []string
-	for _, f := range faults {
-		if r.elsewhere[f.of.definition].Kind() == "" && f.Kind != Dangling && f.Kind != DuplicateValue {
-			rewrite = append(rewrite, f.Definition)
-		}
-	}
+	rewrite := r.rewritten(faults)
 	var written error
 	if evident || len(rewrite) > 0 {
-		if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
-			return err
-		}
-		writer, err := r.writer(rewrite)
-		if err != nil {
-			return err
-		}
-		written = writer.Touch(ctx, s.entity)
-		if taken, err := r.takenRow(ctx, written, faults, true); err != nil {
-			return err
-		} else if taken != nil {
-			written = writer.Touch(ctx, s.entity) // its row may have been one that should not exist
-		}
-		taken, err := r.takenRow(ctx, written, faults, false)
+		var taken *Fault
+		var err error
+		written, taken, err = r.writeEntity(ctx, s, faults, rewrite)
 		switch {
 		case err != nil:
 			return err
 		case taken != nil:
-			for i := range faults {
-				if f := &faults[i].Fault; f == taken {
-					f.Kind = DuplicateValue
-				} else {
-					f.Err = written // the entity cannot be written until it has another value
-				}
-			}
-			for _, f := range faults {
-				r.noteFault(f.Fault)
-			}
+			r.noteTaken(faults, taken, written)
 			return nil
 		case mustReread(written):
 			return written
 		}
 	}
 	for _, f := range faults {
-		switch d := r.elsewhere[f.of.definition]; {
-		case f.Kind == DuplicateValue || f.Err != nil:
-			r.noteFault(f.Fault)
-			continue
-		case evident, d.Kind() == "" && f.Kind != Dangling:
+		if err := r.repairRow(ctx, f, evident, written); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewritten returns the definitions whose rows a write of the entity repairs, because they change together with it.
+func (r *elsewhere[T]) rewritten(faults []faultElsewhere) (definitions []string) {
+	for _, f := range faults {
+		if r.elsewhere[f.of.definition].Kind() == "" && f.Kind != Dangling && f.Kind != DuplicateValue {
+			definitions = append(definitions, f.Definition)
+		}
+	}
+	return definitions
+}
+
+// writeEntity writes an entity with its rows. written is the error of the write, and taken the fault of the row that another entity
+// has, if that is this error.
+func (r *elsewhere[T]) writeEntity(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, rewrite []string) (written error, taken *Fault, err error) {
+	if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
+		return nil, nil, err
+	}
+	writer, err := r.writer(rewrite)
+	if err != nil {
+		return nil, nil, err
+	}
+	written = writer.Touch(ctx, s.entity)
+	taken, err = r.takenRow(ctx, written, faults, true)
+	if err != nil {
+		return written, nil, err
+	}
+	if taken != nil {
+		written = writer.Touch(ctx, s.entity) // its row may have been one that should not exist
+	}
+	taken, err = r.takenRow(ctx, written, faults, false)
+	return written, taken, err
+}
+
+// noteTaken notes the faults of an entity that cannot be written until it has another value than that of the row taken.
+func (r *elsewhere[T]) noteTaken(faults []faultElsewhere, taken *Fault, written error) {
+	for i := range faults {
+		if f := &faults[i].Fault; f == taken {
+			f.Kind = DuplicateValue
+		} else {
 			f.Err = written
-		case d.Kind() == "":
-			f.Err = d.Delete(ctx, f.row)
-		default:
-			f.Err = r.reconcile(ctx, f.Entity, f.of)
 		}
-		if mustReread(f.Err) {
-			return f.Err
-		}
-		f.Repaired = f.Err == nil
+	}
+	for _, f := range faults {
 		r.noteFault(f.Fault)
 	}
+}
+
+// repairRow repairs a row that the write of the entity has not repaired, and notes its fault. written is the error of that write. The
+// error is one after which the row must be read again.
+func (r *elsewhere[T]) repairRow(ctx context.Context, f faultElsewhere, evident bool, written error) error {
+	if f.Kind == DuplicateValue || f.Err != nil {
+		r.noteFault(f.Fault)
+		return nil
+	}
+	switch d := r.elsewhere[f.of.definition]; {
+	case evident, d.Kind() == "" && f.Kind != Dangling:
+		f.Err = written
+	case d.Kind() == "":
+		f.Err = d.Delete(ctx, f.row)
+	default:
+		f.Err = r.reconcile(ctx, f.Entity, f.of)
+	}
+	if mustReread(f.Err) {
+		return f.Err
+	}
+	f.Repaired = f.Err == nil
+	r.noteFault(f.Fault)
 	return nil
 }
 

@@ -118,8 +118,8 @@ type Report struct {
 	// such commit records that are older than 10 minutes: the queue may have lost the first one.
 	Pending, Notified int
 
-	// Finished counts the writes over several partitions, such as table.Table.Move, that Run has ended with Options.Repair: their
-	// programs have crashed, and their messages were lost. They began more than 10 minutes ago.
+	// Finished counts the writes over several partitions, such as table.Table.Move, that Run has ended with Options.Repair, unless it
+	// verifies only views: their programs have crashed, and their messages were lost. They began more than 10 minutes ago.
 	Finished int
 
 	// Unowned counts the rows in the range of a view's table that the view has not written. Run leaves them as they are.

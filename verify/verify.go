@@ -19,16 +19,20 @@ import (
 
 // Run compares derived rows with the entities of a table, and repairs them if Options.Repair is set: rows that other programs have
 // written or deleted, rows of an earlier key function, and the missing rows of a new definition. It is safe beside concurrent
-// writers and workers, and a second run does no harm: Run confirms each suspected fault by another consistent read, and repairs by a write of the entity by its ETag, or of
-// the row by its own. Sound entities and rows are not written, except summaries whose bounds Repair makes exact.
+// writers and workers, and a second run does no harm: Run confirms each suspected fault by another consistent read, and repairs by a
+// write of the entity by its ETag, or of the row by its own. Sound entities and rows are not written, except summaries whose bounds
+// Repair makes exact.
 //
 //	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byEmail)
 //
 // t must be a handle that the definitions, of package index or materialized, are attached to. Without definitions, all that are
-// attached to t are verified. First Run verifies the definitions whose rows are in the partitions of their entities. For each partition, Run reads the derived rows, and keeps about 150 bytes of each in memory. Then it reads the entities. For each summary,
-// it reads the entities again. It can be interrupted and resumed between partitions; an unfinished partition is begun again, and
-// repairs stay. Rows of other types, definitions and programs are left as they are. If such a row has the key of a missing row,
-// that fault cannot be repaired, and its Err is [table.ErrForeignRow].
+// attached to t are verified. Rows of other types, definitions and programs are left as they are. If such a row has the key of a missing
+// row, that fault cannot be repaired, and its Err is [table.ErrForeignRow].
+//
+// First Run verifies the definitions whose rows are in the partitions of their entities. For each partition, it reads the derived rows,
+// and keeps about 150 bytes of each in memory. Then it reads the entities. For each summary, it reads the entities again. It can be
+// interrupted and resumed between partitions; an unfinished partition is begun again, and repairs stay. A repair that writes an entity
+// also notifies the workers that keep its rows elsewhere and its views, so that these are pending afterwards.
 //
 // Errors: *DefinitionError for a definition that is not attached; *table.ValueError for wrong options, and if there are no
 // definitions; *table.TokenError for a damaged Options.Token; those of reading; [table.ErrRanged] if the client's signature is for a
