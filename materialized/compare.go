@@ -195,9 +195,6 @@ func (c *viewComparison[T, V]) Rest(ctx context.Context) error {
 // mostConfirmations is how often a suspected fault is read that concurrent writers change during each read.
 const mostConfirmations = 5
 
-// overdue is how long a write may be pending before its notification counts as lost.
-const overdue = 10 * time.Minute
-
 // confirm reads an entity and a derived entity, and reports the fault that it finds.
 func (c *viewComparison[T, V]) confirm(ctx context.Context, entity, k keys.Key) error {
 	return c.session.Confirm(ctx, mostConfirmations, func() (changed bool, err error) { return c.confirmOnce(ctx, entity, k) })
@@ -290,29 +287,18 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f 
 	return f, nil
 }
 
-// isPending reports whether a worker is about to execute a write of an entity.
+// isPending reports whether a worker is about to execute a write of an entity: its notification is not overdue. Commit records that
+// cannot be read do not count.
 func (c *viewComparison[T, V]) isPending(ctx context.Context, entity keys.Key) (bool, error) {
-	now := c.from.Engine().Options.Now()
-	records := commit.Of(c.from)
-	for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*commit.Retention)) {
-		if err != nil {
-			return false, err
-		}
-		record, err := records.Get(ctx, entity.Partition(), id)
+	for effect, err := range reconcile.PendingEffects(ctx, c.from, entity, []string{kindOf(c.from)}) {
 		var ve *table.VersionError
 		var de *table.DecodeError
 		switch {
-		case errors.As(err, &ve), errors.As(err, &de), errors.Is(err, table.ErrNotFound):
-			continue
+		case effect.OperationID != "" && (errors.As(err, &ve) || errors.As(err, &de)):
 		case err != nil:
 			return false, err
-		case record.State != commit.Pending || record.Time().Before(now.Add(-overdue)):
-			continue
-		}
-		for _, e := range record.Effects {
-			if e.Kind == kindOf(c.from) && e.RowKey == entity.RowKey() {
-				return true, nil
-			}
+		case !effect.Overdue:
+			return true, nil
 		}
 	}
 	return false, nil

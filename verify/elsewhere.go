@@ -518,40 +518,26 @@ func (r *elsewhere[T]) writer(rewrite []string) (*table.Table[T], error) {
 	}), all...)
 }
 
-// grace is how old a pending commit record is whose notification may be lost.
-const grace = 10 * time.Minute
-
 // pending reports whether a commit record is pending that will change rows of an entity. With Repair, it notifies the workers of
-// records that are old.
+// records that are overdue.
 func (r *elsewhere[T]) pending(ctx context.Context, entity keys.Key, faults []faultElsewhere) (is bool, err error) {
-	kinds := map[string]bool{}
+	var kinds []string
 	for _, f := range faults {
-		kinds[r.elsewhere[f.of.definition].Kind()] = true
+		if kind := r.elsewhere[f.of.definition].Kind(); kind != "" && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
 	}
-	if len(kinds) == 1 && kinds[""] {
+	if len(kinds) == 0 {
 		return false, nil
 	}
-	now := r.table.Engine().Options.Now()
-	records := commit.Of(r.table)
-	for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*commit.Retention)) {
+	for effect, err := range reconcile.PendingEffects(ctx, r.table, entity, kinds) {
+		if err == nil && r.opt.Repair && effect.Overdue {
+			err = r.notify(ctx, entity.PartitionKey(), effect.OperationID)
+		}
 		if err != nil {
 			return false, err
 		}
-		record, err := records.Get(ctx, entity.Partition(), id)
-		if errors.Is(err, table.ErrNotFound) {
-			continue
-		} else if err != nil {
-			return false, err
-		}
-		if record.State != commit.Pending || !slices.ContainsFunc(record.Effects, func(e commit.Effect) bool { return e.RowKey == entity.RowKey() && kinds[e.Kind] }) {
-			continue
-		}
 		is = true
-		if r.opt.Repair && now.Sub(record.Time()) > grace {
-			if err := r.notify(ctx, entity.PartitionKey(), id); err != nil {
-				return false, err
-			}
-		}
 	}
 	return is, nil
 }

@@ -186,7 +186,7 @@ type groupCheck[T any] struct {
 func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g *groupsRead, rk string, known FaultKind) (kind FaultKind, again bool, err error) {
 	c := groupCheck[T]{d: d, read: g, is: g.after[rk], want: g.totals.Rows[rk], fault: Fault{Definition: d.Name(), Kind: known, Row: keys.Stored(p.pk, rk)}}
 	switch {
-	case p.settle(&c):
+	case p.isDone(&c):
 		return 0, false, nil
 	case !g.unchanged(rk):
 		g.conflict = errChanging
@@ -212,9 +212,9 @@ func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g
 	return 0, false, nil
 }
 
-// settle reports whether nothing is to do about a group: its row is right, or cannot be repaired. It notes a fault that was known, or
+// isDone reports whether nothing is to do about a group: its row is right, or cannot be repaired. It notes a fault that was known, or
 // that cannot be repaired.
-func (p *partition[T]) settle(c *groupCheck[T]) bool {
+func (p *partition[T]) isDone(c *groupCheck[T]) bool {
 	rk := c.fault.Row.RowKey()
 	switch failed := c.read.totals.Failed[rk]; {
 	case failed != nil:

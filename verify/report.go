@@ -22,7 +22,7 @@ type Options struct {
 	// Concurrency is the number of partitions that are verified at the same time. Defaults to 1.
 	Concurrency int
 
-	// Repair repairs faults. Without it, Run only reports them.
+	// Repair repairs faults, and deletes old tombstones. Without it, Run only reports faults.
 	Repair bool
 
 	// Orphans says what Repair does with what a write over several partitions has prepared more than a day ago, if its commit record
@@ -109,13 +109,13 @@ type Report struct {
 	Repaired   int
 	Failed     int // faults that could not be repaired, without duplicate values
 
-	// Unconfirmed counts the entities, the groups of summaries and the derived entities of views of which a suspected fault could not be confirmed, or a fault of a
-	// contribution not repaired, because concurrent writers changed the rows at every attempt.
+	// Unconfirmed counts the entities, the groups of summaries and the derived entities of views of which a suspected fault could not be
+	// confirmed, or a fault of a contribution not repaired, because concurrent writers changed the rows at every attempt.
 	Unconfirmed int
 
 	// Pending counts the entities whose rows elsewhere (index.Elsewhere), or derived entities, are not compared, because a worker is
-	// still to change them: a commit record with their effect is pending. Notified counts the notifications that Run has sent again with Options.Repair, for
-	// such commit records that are older than 10 minutes: the queue may have lost the first one.
+	// still to change them: a commit record with their effect is pending. Notified counts the notifications that Run has sent again with
+	// Options.Repair, for such commit records of rows elsewhere that are older than 10 minutes: the queue may have lost the first one.
 	Pending, Notified int
 
 	// Finished counts the writes over several partitions, such as table.Table.Move, that Run has ended with Options.Repair, unless it
@@ -132,7 +132,7 @@ type Report struct {
 	Token string
 }
 
-// Sound reports whether all faults are repaired, and no entity or group is unconfirmed.
+// Sound reports whether all faults are repaired, and nothing is unconfirmed.
 func (r *Report) Sound() bool {
 	n := r.Unconfirmed
 	for _, of := range r.Faults {

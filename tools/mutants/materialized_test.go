@@ -35,7 +35,7 @@ func TestMaterialized(t *testing.T) {
 		{Name: "Verify takes a late worker for a fault", File: "materialized/compare.go",
 			Old: "	case pending:\n", New: "	case pending && false:\n", Test: "TestPending"},
 		{Name: "Verify waits for a notification that is lost", File: "materialized/compare.go",
-			Old: " || record.Time().Before(now.Add(-overdue)):", New: ":", Test: "TestPending"},
+			Old: "		case !effect.Overdue:\n", New: "		default:\n", Test: "TestPending"},
 		{Name: "Verify trusts a list of a part of the view", File: "materialized/compare.go",
 			Old: "		return table.ErrRanged\n", New: "		return nil\n", Test: "TestRanged"},
 	})
