@@ -2,15 +2,11 @@
 // SDK. It contains no code. Import the packages that you need:
 //
 //   - keys: layouts for PartitionKeys and RowKeys that sort like their values and can be parsed
-//   - table: typed entities, queries and writes in one table
-//   - view: reads of some properties, as a narrower type
-//   - mixed: reads of partitions that contain entities of several types
+//   - table: typed entities, queries, writes and streams of writes in one table
 //   - index: secondary indexes, lists, details and summaries in the partition of their entities
 //   - verify: comparison and repair of derived rows and views
 //   - requests: the kinds of requests, and a counter of them
-//   - bulk: streams of operations in as few transactions as possible
-//   - commit: the records that prove writes, and contain their effects until they are executed
-//   - maintain: for authors of maintainers: rows and effects that follow from entities, in the transaction of each write
+//   - extend: for authors of definitions: rows and effects that follow from entities, and the commit records of writes
 //   - eventual: effects of writes outside their partition, executed by workers on a queue
 //   - materialized: tables of entities that are derived from those of another table
 //   - archive: moves of entities to another table, and back

@@ -12,7 +12,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -87,7 +86,7 @@ type Destination interface {
 	// Put stores r if version is the version that is stored for r.ID, or "" if nothing ever was. Otherwise the error is
 	// table.ErrChanged. When Put returns, r must be durable: the mover deletes the row from its table next. An error that wraps a
 	// *table.LimitError, *table.ValueError or *keys.KeyError means that r can never be stored. A destination may delete a tombstone
-	// after commit.Retention and an hour (for clocks that differ).
+	// after extend.Retention and an hour (for clocks that differ).
 	Put(ctx context.Context, r *ArchivedRow, version string) error
 
 	// Incarnations yields what is stored under a key, of all kinds and in any order, without tombstones.
@@ -371,7 +370,7 @@ func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Se
 
 // Sweep deletes the tombstones from before a time. 1 request for each 1000 tombstones, and 1 for each 50 that it deletes.
 func (d *TableDestination) Sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for record, err := range rowsWithPrefix(ctx, d.rows, partition, reserved.Tombstone) {
 			if err != nil {
 				yield(table.Op{}, err)

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -29,11 +29,11 @@ func addIndex(fx *fixture) error {
 	if err != nil {
 		return err
 	}
-	due := eventual.OnChange("index", func(c *maintain.Change[clerk]) (struct{}, bool) {
+	due := eventual.OnChange("index", func(c *extend.Change[clerk]) (struct{}, bool) {
 		return struct{}{}, c.Old == nil || c.New == nil || c.Old.Last != c.New.Last
 	})
 	plain := fx.current
-	if fx.current, err = maintain.WithOutbox(plain, fx.outbox, due); err != nil {
+	if fx.current, err = eventual.WithOutbox(plain, fx.outbox, due); err != nil {
 		return err
 	}
 	fx.handlers = append(fx.handlers, eventual.NewHandler("index", fx.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {

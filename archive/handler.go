@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -109,14 +109,14 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	if err := m.put(ctx, next, version); err != nil {
 		return err
 	}
-	return m.written(ctx, j, commit.Completing(m.as(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e))
+	return m.written(ctx, j, extend.Completing(m.as(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e))
 }
 
 // renewing returns a handle for one write, which gives an entity that has this incarnation a new one. The write replaces the effect by
 // one that moves the new incarnation, which the worker executes next.
 func (m *Mover[T]) renewing(incarnation string, j eventual.Job) *table.Table[T] {
 	t := m.archiving.InMode(func(mode *engine.Mode) { mode.Move = engine.Move{Renewed: incarnation} })
-	return commit.Completing(t, j.CommitRecord, j.Index)
+	return extend.Completing(t, j.CommitRecord, j.Index)
 }
 
 // written returns the error of an attempt whose last write, which completes the effect, has returned err.
@@ -125,7 +125,7 @@ func (m *Mover[T]) written(ctx context.Context, j eventual.Job, err error) error
 		return err
 	}
 	// Either the row has changed, or the commit record.
-	switch now, err := commit.Of(m.from).Get(ctx, j.Partition, j.OperationID); {
+	switch now, err := extend.RecordsOf(m.from).Get(ctx, j.Partition, j.OperationID); {
 	case err != nil:
 		return err
 	case now.Version() != j.CommitRecord.Version():
@@ -169,7 +169,7 @@ func (m *Mover[T]) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j
 	if archived == nil {
 		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.OperationID}}, "")
 	}
-	own, err := commit.Of(m.from).Get(ctx, j.Partition, j.OperationID)
+	own, err := extend.RecordsOf(m.from).Get(ctx, j.Partition, j.OperationID)
 	switch {
 	case err != nil && !errors.Is(err, table.ErrNotFound):
 		return err
@@ -193,7 +193,7 @@ func (m *Mover[T]) moved(ctx context.Context, archived *ArchivedRow, except stri
 		if op == except {
 			continue
 		}
-		record, err := commit.Of(m.from).Get(ctx, archived.Key.Partition(), op)
+		record, err := extend.RecordsOf(m.from).Get(ctx, archived.Key.Partition(), op)
 		switch {
 		case errors.Is(err, table.ErrNotFound):
 			return true, nil
@@ -207,8 +207,8 @@ func (m *Mover[T]) moved(ctx context.Context, archived *ArchivedRow, except stri
 }
 
 // pending reports whether a commit record still contains the effect that moves an incarnation.
-func (m *Mover[T]) pending(record *commit.Record, id ID) bool {
-	return record.State == commit.Pending && slices.ContainsFunc(record.Effects, func(e commit.Effect) bool {
+func (m *Mover[T]) pending(record *extend.Record, id ID) bool {
+	return record.State == extend.Pending && slices.ContainsFunc(record.Effects, func(e extend.Effect) bool {
 		var p payload
 		return e.Kind == m.kind && e.RowKey == id.Key.RowKey() && json.Unmarshal(e.Payload, &p) == nil && p == payload{Incarnation: id.Incarnation}
 	})

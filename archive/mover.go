@@ -9,15 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -31,9 +29,9 @@ type Mover[T any] struct {
 
 // New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is the
 // table with its maintainers, so that indexes move with the entities, up to 96 rows for an entity. outbox notifies workers of
-// moves; it is the outbox of from, if from has one. New sends nothing. Errors are those of [maintain.WithOutbox], and
+// moves; it is the outbox of from, if from has one. New sends nothing. Errors are those of [eventual.WithOutbox], and
 // *table.ValueError.
-func New[T any](kind string, from *table.Table[T], to Destination, outbox commit.Outbox) (*Mover[T], error) {
+func New[T any](kind string, from *table.Table[T], to Destination, outbox extend.Outbox) (*Mover[T], error) {
 	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }
 	switch {
 	case kind == "":
@@ -52,15 +50,15 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox commit
 		}
 		to = d.withParts(from.Engine().Mode.Parts)
 	}
-	from, err := maintain.WithOutbox(from, outbox)
+	from, err := eventual.WithOutbox(from, outbox)
 	if err != nil {
 		return fail(err)
 	}
-	archiving, err := maintain.With(from, &archiveMaintainer[T]{kind, to})
+	archiving, err := extend.With(from, &archiveMaintainer[T]{kind, to})
 	if err != nil {
 		return fail(err)
 	}
-	if _, err := maintain.With(from, &restoreMaintainer[T]{kind: kind}); err != nil { // an entity that is archived must be able to come back
+	if _, err := extend.With(from, &restoreMaintainer[T]{kind: kind}); err != nil { // an entity that is archived must be able to come back
 		return fail(err)
 	}
 	return &Mover[T]{kind, from, archiving, to}, nil
@@ -90,7 +88,7 @@ type payload struct {
 }
 
 // addEffect adds an effect to the write that p plans.
-func addEffect(p *maintain.Plan, kind string, of payload) error {
+func addEffect(p *extend.Plan, kind string, of payload) error {
 	b, err := json.Marshal(of)
 	if err != nil {
 		return err
@@ -131,7 +129,7 @@ type archiveMaintainer[T any] struct {
 func (a *archiveMaintainer[T]) Name() string { return a.kind }
 func (a *archiveMaintainer[T]) MaxRows() int { return 0 }
 
-func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	if c.New == nil {
 		return nil
 	}
@@ -161,7 +159,7 @@ type restoreMaintainer[T any] struct{ kind, incarnation string }
 func (r *restoreMaintainer[T]) Name() string { return r.kind }
 func (r *restoreMaintainer[T]) MaxRows() int { return 1 }
 
-func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	c.Incarnation() // gives the entity a new incarnation
 	record, err := restoreRecord(ID{c.Key, r.incarnation}, r.kind)
 	if err != nil {
@@ -318,7 +316,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := maintain.With(m.as(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
+	t, err := extend.With(m.as(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
@@ -364,7 +362,7 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 		}
 	}
 	rows := table.RowsOf(m.from.Engine(), false)
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for row, err := range rowsWithPrefix(ctx, rows, partition, reserved.Restored) {
 			if err != nil {
 				yield(table.Op{}, err)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -129,16 +129,16 @@ func TestRowBeyondLimits(t *testing.T) {
 // manyRows is a maintainer of many rows.
 type manyRows struct{ rows int }
 
-func (manyRows) Name() string                                                            { return "many" }
-func (m manyRows) MaxRows() int                                                          { return m.rows }
-func (manyRows) Maintain(context.Context, *maintain.Plan, *maintain.Change[clerk]) error { return nil }
+func (manyRows) Name() string                                                        { return "many" }
+func (m manyRows) MaxRows() int                                                      { return m.rows }
+func (manyRows) Maintain(context.Context, *extend.Plan, *extend.Change[clerk]) error { return nil }
 
 // TestRoomForRestore: New refuses a table whose derived rows leave no room for the rows of a restore.
 func TestRoomForRestore(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, nil)
 	for rows, fits := range map[int]bool{96: true, 97: false} {
-		from, err := maintain.With(fx.current, manyRows{rows})
+		from, err := extend.With(fx.current, manyRows{rows})
 		must(t, err)
 		_, err = archive.New("k", from, fx.destination, fx.outbox)
 		var le *table.LimitError

@@ -11,9 +11,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
-	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -41,12 +40,12 @@ var staleWrites = map[string]func(context.Context, *staleWriter) error{
 		return err
 	},
 	"ReplaceAny, Bulk": func(ctx context.Context, w *staleWriter) error {
-		_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(w.clerks.ReplaceAnyOp(w.clerk), nil) }, nil)
+		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(w.clerks.ReplaceAnyOp(w.clerk), nil) }, nil)
 		return err
 	},
 	"ReplaceAny, of Entity": replaceDecoded,
 	"ReplaceAny, maintained": func(ctx context.Context, w *staleWriter) error {
-		maintained, err := maintain.With(w.clerks, manyRows{1})
+		maintained, err := extend.With(w.clerks, manyRows{1})
 		if err != nil {
 			return err
 		}

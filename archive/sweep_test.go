@@ -10,8 +10,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -32,7 +32,7 @@ func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int
 	common := noPauses()
 	common.Now = s.Now
 	fx := newFixtureOn(t, s, s, common, nil)
-	n, err := commit.Of(fx.current).Sweep(context.Background(), dept.Of("S"))
+	n, err := extend.RecordsOf(fx.current).Sweep(context.Background(), dept.Of("S"))
 	must(t, err)
 	testkit.Expect(t, "swept commit records", n, want)
 	return fx

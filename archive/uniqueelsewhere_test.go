@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -21,7 +21,7 @@ func TestMoveWithGlobalValue(t *testing.T) {
 	ctx := context.Background()
 	byLast := index.New("last", keys.Tuple1(keys.Text()), func(c *clerk) (string, bool) { return c.Last, true }, &index.Options[clerk]{Unique: index.Global})
 	fx, s := newFixture(t, func(fx *fixture) (err error) {
-		if fx.current, err = maintain.WithOutbox(fx.current, fx.outbox); err != nil {
+		if fx.current, err = eventual.WithOutbox(fx.current, fx.outbox); err != nil {
 			return err
 		}
 		if fx.current, err = index.Attach(fx.current, byLast); err != nil {

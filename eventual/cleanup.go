@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -54,7 +54,7 @@ func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hou
 	if err != nil || planned {
 		return err
 	}
-	due := hour.Add(time.Hour + commit.Retention + 2*time.Hour) // 2 h for the differences of clocks
+	due := hour.Add(time.Hour + extend.Retention + 2*time.Hour) // 2 h for the differences of clocks
 	text := message{Version: messageVersion, Table: m.Table, Partition: m.Partition, Hour: hour.Format(time.RFC3339)}.text()
 	if _, err := c.env.cleanUps.put(ctx, text, due.Sub(c.env.opt.Now())); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c *cleaner) execute(ctx context.Context, x *lease) outcome {
 		return outcome{kind: poisoned, class: ClassUndecodable, reason: errUndecodable}
 	}
 	partition := x.message.partition()
-	before := c.env.opt.Now().Add(-commit.Retention - time.Hour)
+	before := c.env.opt.Now().Add(-extend.Retention - time.Hour)
 	for _, h := range t.byKind {
 		if h.Sweep == nil {
 			continue
@@ -160,7 +160,7 @@ type NotifyResult struct {
 // *table.ValueError for a source that is nil and for a Token that is not from this method; table.ErrTableNotFound and those of any
 // read; table.ErrRanged if the table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition
 // of which it sees all rows; those of the queue.
-func (o *Outbox) NotifyPending(ctx context.Context, source commit.Table, opt *NotifyOptions) (NotifyResult, error) {
+func (o *Outbox) NotifyPending(ctx context.Context, source table.AnyTable, opt *NotifyOptions) (NotifyResult, error) {
 	if wire.IsNil(source) || source.Engine() == nil {
 		return NotifyResult{}, fmt.Errorf("eventual: NotifyPending: %w", engine.CheckHandle("source", nil))
 	}
@@ -172,7 +172,7 @@ func (o *Outbox) NotifyPending(ctx context.Context, source commit.Table, opt *No
 	def(&n.opt.Max, 10_000)
 	n.before = o.opt.Now().Add(-n.opt.Grace)
 	if n.opt.Grace < 0 {
-		n.before = o.opt.Now().Add(2 * commit.Retention) // also of writers whose clocks are ahead
+		n.before = o.opt.Now().Add(2 * extend.Retention) // also of writers whose clocks are ahead
 	}
 	if err := n.run(ctx); err != nil {
 		return n.result, fmt.Errorf("eventual: NotifyPending: %w", err)
@@ -183,7 +183,7 @@ func (o *Outbox) NotifyPending(ctx context.Context, source commit.Table, opt *No
 // notifier is one call of NotifyPending.
 type notifier struct {
 	outbox *Outbox
-	source commit.Table
+	source table.AnyTable
 	opt    NotifyOptions
 	start  position
 	before time.Time // only writes that are older are notified
@@ -255,14 +255,14 @@ func (n *notifier) notify(ctx context.Context, partition keys.Enc) error {
 		after = n.start.OperationID
 	}
 	n.result.Partitions++
-	for id, err := range commit.Of(n.source).Pending(ctx, partition, after, n.before) {
+	for id, err := range extend.RecordsOf(n.source).Pending(ctx, partition, after, n.before) {
 		if err != nil {
 			return err
 		}
 		if n.opt.Max >= 0 && n.result.Sent >= n.opt.Max {
 			return errMaxSent
 		}
-		if _, err := n.outbox.Notify(ctx, commit.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
+		if _, err := n.outbox.Notify(ctx, extend.Notification{Table: n.source.Name(), Partition: pk, OperationID: id}); err != nil {
 			return err
 		}
 		n.result.Sent++

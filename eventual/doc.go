@@ -6,9 +6,9 @@
 //
 //	type Reindex struct{ Last string } // the payload of the effect
 //
-//	onRename := eventual.OnChange("reindex", func(c *maintain.Change[Employee]) (Reindex, bool) { … })
+//	onRename := eventual.OnChange("reindex", func(c *extend.Change[Employee]) (Reindex, bool) { … })
 //	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
-//	staff, err := maintain.WithOutbox(plain, out, onRename) // all writes by this handle
+//	staff, err := eventual.WithOutbox(plain, out, onRename) // all writes by this handle
 //
 //	reindex := eventual.NewHandler("reindex", staff, func(ctx context.Context, j eventual.Job, r Reindex) error { … })
 //	poison := acc.Queue("staff-poison")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -21,7 +20,7 @@ func ExampleOutbox_NotifyPending() {
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
 	check(out.Ensure(ctx))
-	staff, err := maintain.WithOutbox(plain, out, badges)
+	staff, err := eventual.WithOutbox(plain, out, badges)
 	check(err)
 	for id := range 3 {
 		_, err = staff.Insert(ctx, &Employee{"Sales", id, "Jones"})

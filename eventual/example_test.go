@@ -9,10 +9,9 @@ import (
 	"net/http/httptest"
 	"os"
 
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -37,7 +36,7 @@ var (
 	}
 
 	// Each employee with a new name gets a badge.
-	badges = eventual.OnChange("badge", func(c *maintain.Change[Employee]) (Badge, bool) {
+	badges = eventual.OnChange("badge", func(c *extend.Change[Employee]) (Badge, bool) {
 		if c.New == nil || c.Old != nil && c.Old.LastName == c.New.LastName {
 			return Badge{}, false
 		}
@@ -55,7 +54,7 @@ func ExampleWorker() {
 	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	check(err)
 	check(out.Ensure(ctx))
-	staff, err := maintain.WithOutbox(plain, out, badges)
+	staff, err := eventual.WithOutbox(plain, out, badges)
 	check(err)
 
 	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
@@ -131,7 +130,7 @@ func ExamplePoisonQueue() {
 	queue, poison := acc.Queue("staff-notifications"), acc.Queue("staff-poison")
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
-	staff, err := maintain.WithOutbox(plain, out, badges)
+	staff, err := eventual.WithOutbox(plain, out, badges)
 	check(err)
 
 	ink := false
@@ -185,7 +184,7 @@ func ExampleOutbox() {
 	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	check(err)
 	check(out.Ensure(ctx))
-	sent, err := out.Notify(ctx, commit.Notification{Table: "staff", Partition: "Sales", OperationID: "01KAJ5ZVW0ABCDEFGHJKMNPQRS", Hidden: 60e9})
+	sent, err := out.Notify(ctx, extend.Notification{Table: "staff", Partition: "Sales", OperationID: "01KAJ5ZVW0ABCDEFGHJKMNPQRS", Hidden: 60e9})
 	check(err)
 	check(sent.Show(ctx))
 	fmt.Println(sent.Withdraw(ctx))

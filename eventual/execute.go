@@ -11,7 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -78,10 +78,10 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: err}, false
 	case err != nil:
 		return requestOutcome(ctx, err), false
-	case record.State == commit.Aborted:
+	case record.State == extend.Aborted:
 		return e.rollBack(ctx, t, x), false
 	}
-	if out, conflict = e.executeEffects(ctx, t, record, x); conflict || out.kind != completed || record.State != commit.Pending {
+	if out, conflict = e.executeEffects(ctx, t, record, x); conflict || out.kind != completed || record.State != extend.Pending {
 		return out, conflict
 	}
 	// The effects were executed, even if the worker stops: so this context does not end.
@@ -95,8 +95,8 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 }
 
 // executeEffects executes the effects of a commit record. If conflict is true, a concurrent worker has changed the record.
-func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record *commit.Record, x *lease) (out outcome, conflict bool) {
-	for n := 0; record.State == commit.Pending && n < len(record.Effects); {
+func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record *extend.Record, x *lease) (out outcome, conflict bool) {
+	for n := 0; record.State == extend.Pending && n < len(record.Effects); {
 		effect := record.Effects[n]
 		of, job := t, Job{Table: t.table.Name(), Partition: record.Partition, OperationID: record.OperationID, Effect: effect,
 			Attempt: x.attempt(), CommitRecord: record, Index: n}
@@ -141,7 +141,7 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 }
 
 // resolve is Records.Resolve for a message. An abort record also names the remotes, so that they are swept with it.
-func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (record *commit.Record, err error) {
+func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (record *extend.Record, err error) {
 	ctx, end := t.table.Engine().Span(ctx, "Resolve")
 	defer func() { end(err) }()
 	m := x.message

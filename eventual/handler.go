@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -35,7 +34,7 @@ import (
 // context ends when the worker loses the message.
 type Handler struct {
 	Kind   string
-	Table  commit.Table // the table whose writes have the effects: a *table.Table of any type, with its maintainers
+	Table  table.AnyTable // the table whose writes have the effects: a *table.Table of any type, with its maintainers
 	Handle func(ctx context.Context, j Job) error
 
 	// Version is the newest version of the payload that Handle supports; effects of later versions wait for another worker.
@@ -44,7 +43,7 @@ type Handler struct {
 
 	// Remotes are the names of other tables in which writes of Table change rows, such as the other table of table.Table.MoveTo. If a
 	// write to 8 other partitions or fewer never commits, the worker makes sure that a late request of the write changes nothing in
-	// these tables. The worker adds the tables of the maintainers of Table ([maintain.RemoteWriter]), such as those of an index with
+	// these tables. The worker adds the tables of the maintainers of Table ([extend.RemoteWriter]), such as those of an index with
 	// index.Global. Tables with handlers of their own need not be named.
 	Remotes []string
 
@@ -57,22 +56,22 @@ type Handler struct {
 type Job struct {
 	Table       string
 	Partition   keys.Enc
-	OperationID string // of the write; [commit.Record.Time] returns the write's time
-	Effect      commit.Effect
+	OperationID string // of the write; [extend.Record.Time] returns the write's time
+	Effect      extend.Effect
 
 	// Attempt is the number of times that a worker has begun to execute the message, including this time.
 	Attempt int
 
 	// CommitRecord is the write's commit record, and Index the position of the effect in it, for handlers that complete the effect
-	// by a write of their own; see [commit.Completing]. If that write fails with table.ErrChanged, the handler should return
+	// by a write of their own; see [extend.Completing]. If that write fails with table.ErrChanged, the handler should return
 	// that error; it is called again for the effects that the commit record contains then.
-	CommitRecord *commit.Record
+	CommitRecord *extend.Record
 	Index        int
 }
 
 // NewHandler returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes
 // poison at once.
-func NewHandler[P any](kind string, source commit.Table, handle func(ctx context.Context, j Job, payload P) error) Handler {
+func NewHandler[P any](kind string, source table.AnyTable, handle func(ctx context.Context, j Job, payload P) error) Handler {
 	return Handler{Kind: kind, Table: source, Handle: func(ctx context.Context, j Job) error {
 		var payload P
 		if err := json.Unmarshal(j.Effect.Payload, &payload); err != nil {
@@ -82,25 +81,25 @@ func NewHandler[P any](kind string, source commit.Table, handle func(ctx context
 	}}
 }
 
-// OnChange returns a maintainer for [maintain.WithOutbox] that adds an effect to a write for each entity that changes: f returns
+// OnChange returns a maintainer for [WithOutbox] that adds an effect to a write for each entity that changes: f returns
 // the payload, and whether an effect is due. f must be pure, because a write may be planned several times. [NewHandler] makes the
 // handler. OnChange adds no requests but those of any effect.
 //
 // An insert has no c.Old, and a delete no c.New. A move to another key (table.Table.Move, Rekey) calls f twice: for a delete, of which
 // c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old one.
-func OnChange[T, P any](kind string, f func(c *maintain.Change[T]) (payload P, due bool)) maintain.Maintainer[T] {
+func OnChange[T, P any](kind string, f func(c *extend.Change[T]) (payload P, due bool)) extend.Maintainer[T] {
 	return &onChange[T, P]{kind, f}
 }
 
 type onChange[T, P any] struct {
 	kind string
-	f    func(c *maintain.Change[T]) (P, bool)
+	f    func(c *extend.Change[T]) (P, bool)
 }
 
 func (o *onChange[T, P]) Name() string { return o.kind }
 func (o *onChange[T, P]) MaxRows() int { return 0 }
 
-func (o *onChange[T, P]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (o *onChange[T, P]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	payload, due := o.f(c)
 	if !due {
 		return nil
@@ -167,8 +166,8 @@ type registry map[string]*tableHandlers
 
 // tableHandlers are the handlers of one table by the kind of their effects.
 type tableHandlers struct {
-	table   commit.Table
-	records *commit.Records
+	table   table.AnyTable
+	records *extend.Records
 	byKind  map[string]Handler
 	remotes []string // the names of other tables, in lower case
 }
@@ -189,7 +188,7 @@ func newRegistry(handlers []Handler) (registry, error) {
 		}
 		t := all.of(h.Table.Name())
 		if t == nil {
-			t = &tableHandlers{table: h.Table, records: commit.Of(h.Table), byKind: map[string]Handler{}}
+			t = &tableHandlers{table: h.Table, records: extend.RecordsOf(h.Table), byKind: map[string]Handler{}}
 			all[strings.ToLower(h.Table.Name())] = t
 		}
 		if !t.table.Engine().Same(h.Table.Engine()) {
@@ -201,7 +200,7 @@ func newRegistry(handlers []Handler) (registry, error) {
 		def(&h.Version, 1)
 		t.byKind[h.Kind] = h
 		for _, m := range h.Table.Engine().Mode.Maintainers {
-			if w, is := m.Typed().(maintain.RemoteWriter); is {
+			if w, is := m.Typed().(extend.RemoteWriter); is {
 				h.Remotes = append(slices.Clip(h.Remotes), w.RemoteTables()...)
 			}
 		}
@@ -241,7 +240,7 @@ func (r registry) partitionName(m *receivedMessage) string {
 //	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{eventual.Transactions(staff)}, nil)
 //
 // Requests: 1 for each partition that is finished; otherwise 3 and 1 for each row, in each partition.
-func Transactions(t commit.Table) Handler {
+func Transactions(t table.AnyTable) Handler {
 	return Handler{Kind: engine.RemoteEffect, Version: 1, Table: t, Handle: func(ctx context.Context, j Job) error {
 		var work engine.RemoteWork
 		pk, err := j.Partition.Result()

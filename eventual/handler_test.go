@@ -10,10 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -124,7 +123,7 @@ func TestEffectInStages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, s := newOffice(t, noPauses())
-	steps, err := maintain.WithOutbox(o.plain, o.out, eventual.OnChange("step", func(c *maintain.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
+	steps, err := eventual.WithOutbox(o.plain, o.out, eventual.OnChange("step", func(c *extend.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
 	noError(t, err)
 	_, err = steps.Insert(ctx, &clerk{"S", 1, ""})
 	noError(t, err)
@@ -136,7 +135,7 @@ func TestEffectInStages(t *testing.T) {
 			return err
 		}
 		e.Value.Last += "x"
-		return commit.Completing(steps, j.CommitRecord, j.Index).Replace(ctx, e)
+		return extend.Completing(steps, j.CommitRecord, j.Index).Replace(ctx, e)
 	})
 	drain(t, o.worker(t, fastPolling(), h))
 	testkit.Expect(t, "handler calls", calls, 3)
@@ -153,7 +152,7 @@ func TestCompletedThenFailed(t *testing.T) {
 	h := o.handle(func(ctx context.Context, j eventual.Job) error {
 		e, err := o.plain.Get(ctx, at("S", 1))
 		if err == nil {
-			err = commit.Completing(o.plain, j.CommitRecord, j.Index).Touch(ctx, e)
+			err = extend.Completing(o.plain, j.CommitRecord, j.Index).Touch(ctx, e)
 		}
 		if err != nil {
 			return err

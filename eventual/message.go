@@ -10,7 +10,8 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -27,7 +28,7 @@ type message struct {
 	Op        string `json:"op,omitempty"`
 	Hour      string `json:"hour,omitempty"`
 
-	Remotes []engine.Remote `json:"remotes,omitempty"` // of a write over several partitions
+	Remotes []commit.Remote `json:"remotes,omitempty"` // of a write over several partitions
 
 	history
 }
@@ -72,7 +73,7 @@ func (m message) valid() bool {
 		_, err := time.Parse(time.RFC3339, m.Hour)
 		return m.Op == "" && err == nil
 	}
-	return engine.PossibleRemotes(engine.Remote{Table: m.Table, Partition: m.Partition}, m.Remotes) && !(&commit.Record{OperationID: m.Op}).Time().IsZero()
+	return engine.PossibleRemotes(commit.Remote{Table: m.Table, Partition: m.Partition}, m.Remotes) && !(&extend.Record{OperationID: m.Op}).Time().IsZero()
 }
 
 // tableName matches the table names that the service allows ('Understanding the Table service data model').

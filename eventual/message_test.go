@@ -9,11 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -205,7 +204,7 @@ func TestForgedHome(t *testing.T) {
 		testkit.Expect(t, "messages left", len(s.Messages("notifications")), 0)
 		time.Sleep(26 * time.Hour)
 		s.Count()
-		deleted, err := commit.Of(o.staff).Sweep(ctx, dept.Of("Z"))
+		deleted, err := extend.RecordsOf(o.staff).Sweep(ctx, dept.Of("Z"))
 		noError(t, err)
 		testkit.Expect(t, "records deleted", deleted, 1)
 		testkit.Expect(t, "prepared", storedStates(s, "~t|"), "M pending")
@@ -222,7 +221,7 @@ func TestEncodings(t *testing.T) {
 		o, s := newOffice(t, noPauses())
 		raw, err := table.New(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 		noError(t, err)
-		raw, err = maintain.WithOutbox(raw, o.out, eventual.OnChange("letter", func(c *maintain.Change[table.Row]) (letter, bool) { return letter{1, "Jones"}, true }))
+		raw, err = eventual.WithOutbox(raw, o.out, eventual.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "Jones"}, true }))
 		noError(t, err)
 		// A row of another client, with a key that this library does not make.
 		_, err = o.acc.Tables().NewClient("staff").AddEntity(ctx, []byte(fmt.Sprintf(`{"PartitionKey":%q,"RowKey":"r"}`, d)), nil)
@@ -254,7 +253,7 @@ func TestLongKeys(t *testing.T) {
 	o, _ := newOffice(t, noPauses())
 	rows, err := table.New(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
-	rows, err = maintain.WithOutbox(rows, o.out, eventual.OnChange("letter", func(c *maintain.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))
+	rows, err = eventual.WithOutbox(rows, o.out, eventual.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))
 	noError(t, err)
 	for _, k := range []string{"A" + strings.Repeat("中", 511), strings.Repeat("x", 512), "A" + strings.Repeat("😀", 255)} {
 		_, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.Raw(k), keys.Raw("r"))})

@@ -13,8 +13,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -127,7 +127,7 @@ func TestNotifyPendingArguments(t *testing.T) {
 	if _, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Token: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Token" {
 		t.Errorf("got %v, want a *ValueError for NotifyOptions.Token", err)
 	}
-	for _, err := range commit.Of(o.plain).Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
+	for _, err := range extend.RecordsOf(o.plain).Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
 		if !errors.As(err, &ve) {
 			t.Errorf("a forged operation ID: got %v, want a *ValueError", err)
 		}

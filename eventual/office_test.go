@@ -13,8 +13,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -47,8 +47,8 @@ type letter struct {
 }
 
 // lettersOnNewName adds an effect of kind letter to each write of a new last name.
-func lettersOnNewName() maintain.Maintainer[clerk] {
-	return eventual.OnChange("letter", func(c *maintain.Change[clerk]) (letter, bool) {
+func lettersOnNewName() extend.Maintainer[clerk] {
+	return eventual.OnChange("letter", func(c *extend.Change[clerk]) (letter, bool) {
 		if c.New == nil || c.Old != nil && c.Old.Last == c.New.Last {
 			return letter{}, false
 		}
@@ -90,7 +90,7 @@ func openOffice(connection string, tr policy.Transporter, c table.Common) (*offi
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	o.staff, err = maintain.WithOutbox(o.plain, o.out, lettersOnNewName())
+	o.staff, err = eventual.WithOutbox(o.plain, o.out, lettersOnNewName())
 	return o, err
 }
 
@@ -178,7 +178,7 @@ func (o *office) hire(t testing.TB, from, to, partitions int) {
 func (o *office) addParcels(t testing.TB) {
 	t.Helper()
 	var err error
-	o.staff, err = maintain.With(o.staff, eventual.OnChange("parcel", func(*maintain.Change[clerk]) (letter, bool) { return letter{}, true }))
+	o.staff, err = extend.With(o.staff, eventual.OnChange("parcel", func(*extend.Change[clerk]) (letter, bool) { return letter{}, true }))
 	noError(t, err)
 }
 

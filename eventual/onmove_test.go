@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -17,7 +17,7 @@ func TestOnMove(t *testing.T) {
 	ctx := context.Background()
 	c := noPauses()
 	o, _ := newOffice(t, c)
-	news := eventual.OnChange("news", func(c *maintain.Change[clerk]) (string, bool) {
+	news := eventual.OnChange("news", func(c *extend.Change[clerk]) (string, bool) {
 		if from, moved := c.MovedFrom(); moved {
 			return from.String() + " to " + c.Key.String(), true
 		}
@@ -34,12 +34,12 @@ func TestOnMove(t *testing.T) {
 	})
 	plain, err := table.New(o.acc.Tables(), "staff", schema, &table.Options{Common: c})
 	noError(t, err)
-	staff, err := maintain.WithOutbox(plain, o.out, news)
+	staff, err := eventual.WithOutbox(plain, o.out, news)
 	noError(t, err)
 	others, err := table.New(o.acc.Tables(), "others", schema, &table.Options{Common: c, MovedFrom: []string{"staff"}})
 	noError(t, err)
 	noError(t, others.Ensure(ctx))
-	others, err = maintain.WithOutbox(others, o.out, news)
+	others, err = eventual.WithOutbox(others, o.out, news)
 	noError(t, err)
 
 	e, err := staff.Insert(ctx, &clerk{"S", 1, "Jones"})

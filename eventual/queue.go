@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -262,7 +263,7 @@ func (r *readability) result() error {
 	return fmt.Errorf("%w since %s: %w", ErrNotReadable, r.since.UTC().Format(time.RFC3339), r.err)
 }
 
-// Outbox is a [commit.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for
+// Outbox is a [extend.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for
 // concurrent use.
 type Outbox struct {
 	queue queueClient
@@ -287,7 +288,47 @@ func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
 	return &Outbox{queueClient{queue, opt.Retry.AttemptTimeout, "Outbox.Ensure"}, opt}, nil
 }
 
-var _ commit.Outbox = (*Outbox)(nil)
+var _ extend.Outbox = (*Outbox)(nil)
+
+// WithOutbox is [extend.With] for writes that have effects: the handle also gets the outbox that notifies workers of them. A table
+// has one outbox, and the handles that are made of this one keep it.
+//
+//	staff, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("mail", isNew))
+//
+// Requests: a write with effects takes 2 more, to store its notification and to show it; a refused write stores an abort record and
+// withdraws the notification.
+//
+// Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil or
+// has the name of another one, for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
+func WithOutbox[T any](t *table.Table[T], outbox extend.Outbox, maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
+	err := engine.CheckHandle("t", t.Engine())
+	if err == nil {
+		err = checkOutbox(t.Engine(), outbox)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("eventual: WithOutbox %s: %w", t.Name(), err)
+	}
+	if t, err = extend.With(t, maintainers...); err != nil {
+		return nil, err
+	}
+	return t.InMode(func(m *engine.Mode) { m.Outbox = outbox }), nil
+}
+
+// checkOutbox fails for an outbox that the table cannot have.
+func checkOutbox(t *engine.Table, outbox extend.Outbox) error {
+	is := t.Mode.Outbox
+	switch {
+	case wire.IsNil(outbox):
+		return &table.ValueError{Field: "outbox", Reason: "is nil; give one, or use extend.With"}
+	case !reflect.ValueOf(outbox).Comparable():
+		return &table.ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
+	case is != nil && !engine.SameOutbox(is, outbox):
+		return &table.ValueError{Field: "outbox", Reason: "the table has another one"}
+	case t.Options.WriteTimeout < 0:
+		return &table.ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is hidden for twice this time"}
+	}
+	return nil
+}
 
 // Ensure creates the queue unless it exists. 1 request; idempotent.
 func (o *Outbox) Ensure(ctx context.Context) error {
@@ -300,13 +341,13 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 // Notify stores a notification that names a write, hidden for n.Hidden; by then the write has ended. A redundant notification does
 // no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message; those
 // of the queue. 1 request; during an outage of the queue more, until WriteTimeout or the context ends.
-func (o *Outbox) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
+func (o *Outbox) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}
 	}
 	m := message{Version: messageVersion, Table: n.Table, Partition: n.Partition, Op: n.OperationID}
 	for _, r := range n.Remotes {
-		m.Remotes = append(m.Remotes, engine.Remote(r))
+		m.Remotes = append(m.Remotes, r)
 	}
 	text := m.text()
 	var d delivery

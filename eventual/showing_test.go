@@ -12,12 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -96,9 +96,9 @@ func travellingOffice(t *testing.T) (*office, *travelling) {
 }
 
 // around is an outbox whose notifications may execute effects when they are shown.
-type around struct{ engine.Outbox }
+type around struct{ commit.Outbox }
 
-func (a around) Inner() engine.Outbox { return a.Outbox }
+func (a around) Inner() commit.Outbox { return a.Outbox }
 
 // allVisible reports whether the queue has n messages, all of them visible.
 func allVisible(s *travelling, n int) bool {
@@ -129,13 +129,13 @@ func TestShownBesideBulk(t *testing.T) {
 				o, s := travellingOffice(t)
 				s.showing = c.showing
 				began := time.Now()
-				r, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
+				r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 					for i := range c.clerks {
 						if !yield(o.staff.InsertOp(&clerk{fmt.Sprint("S", i%c.partitions), i, "Jones"}), nil) {
 							return
 						}
 					}
-				}, &bulk.Options{Concurrency: c.width})
+				}, &table.BulkOptions{Concurrency: c.width})
 				noError(t, err)
 				took := time.Since(began)
 				testkit.Expect(t, "done", r.Applied, c.clerks)
@@ -190,7 +190,7 @@ type afar struct {
 
 func (afar) Name() string   { return "afar" }
 func (m afar) MaxRows() int { return 1 }
-func (m afar) Maintain(_ context.Context, p *maintain.Plan, _ *maintain.Change[clerk]) error {
+func (m afar) Maintain(_ context.Context, p *extend.Plan, _ *extend.Change[clerk]) error {
 	for i := range m.n {
 		partition := keys.Raw(fmt.Sprint("far", i))
 		q, err := p.Remote(m.staff, partition)
@@ -212,7 +212,7 @@ func TestShownAfterMany(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o, s := travellingOffice(t)
 			var err error
-			o.staff, err = maintain.With(o.staff, afar{o.staff, n})
+			o.staff, err = extend.With(o.staff, afar{o.staff, n})
 			noError(t, err)
 			o.insert(t, clerk{"S", 1, "Jones"})
 			pairs, _ := s.take(t)
@@ -227,7 +227,7 @@ type callsAfter struct{ call func(context.Context) }
 
 func (callsAfter) Name() string { return "calls" }
 func (callsAfter) MaxRows() int { return 0 }
-func (c callsAfter) Maintain(_ context.Context, p *maintain.Plan, _ *maintain.Change[clerk]) error {
+func (c callsAfter) Maintain(_ context.Context, p *extend.Plan, _ *extend.Change[clerk]) error {
 	p.AfterCommit("call", c.call)
 	return nil
 }
@@ -240,7 +240,7 @@ func TestShownBesideCalls(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o, s := travellingOffice(t)
 			var err error
-			o.staff, err = maintain.With(o.staff, callsAfter{func(ctx context.Context) {
+			o.staff, err = extend.With(o.staff, callsAfter{func(ctx context.Context) {
 				if panics {
 					panic("in a call")
 				}
@@ -271,11 +271,11 @@ func panicOf(f func()) (text string) {
 }
 
 // panics is an outbox whose notifications panic when they are shown.
-type panics struct{ commit.Outbox }
+type panics struct{ extend.Outbox }
 
-type panicsWhenShown struct{ commit.SentNotification }
+type panicsWhenShown struct{ extend.SentNotification }
 
-func (p panics) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
+func (p panics) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
 	sent, err := p.Outbox.Notify(ctx, n)
 	return panicsWhenShown{sent}, err
 }
@@ -290,14 +290,14 @@ func TestShowPanics(t *testing.T) {
 		o, s := travellingOffice(t)
 		e, err := o.staff.Get(ctx, at("first", 0))
 		noError(t, err)
-		o.staff, err = maintain.WithOutbox(o.plain, panics{o.out}, lettersOnNewName())
+		o.staff, err = eventual.WithOutbox(o.plain, panics{o.out}, lettersOnNewName())
 		noError(t, err)
 		e.Value.Dept = "second"
 		for name, write := range map[string]func(){
 			"Insert": func() { o.insert(t, clerk{"S", 1, "Jones"}) },
 			"Move":   func() { _ = o.staff.Move(ctx, e) },
 			"Bulk": func() {
-				_, _ = bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(o.staff.InsertOp(&clerk{"S", 2, "Jones"}), nil) }, nil)
+				_, _ = table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(o.staff.InsertOp(&clerk{"S", 2, "Jones"}), nil) }, nil)
 			},
 		} {
 			testkit.Expect(t, name+": panic", panicOf(write), "in Show")
@@ -320,7 +320,7 @@ func TestResolvedAfterBulk(t *testing.T) {
 		})
 		stopped, stop := context.WithTimeout(ctx, 12*time.Millisecond)
 		defer stop()
-		_, err := bulk.Run(stopped, func(yield func(table.Op, error) bool) { yield(o.staff.InsertOp(&clerk{"S", 1, "Jones"}), nil) }, nil)
+		_, err := table.Bulk(stopped, func(yield func(table.Op, error) bool) { yield(o.staff.InsertOp(&clerk{"S", 1, "Jones"}), nil) }, nil)
 		var ue *table.UnknownError
 		if !errors.As(err, &ue) {
 			t.Fatalf("got error %v; want an *UnknownError", err)

@@ -255,7 +255,7 @@ type WorkerOptions struct {
 	table.Common
 
 	// CleanUp is a queue for clean-up messages: the commit records of a partition and hour are deleted a day later. Without a
-	// clean-up queue, call [commit.SweepAll] from time to time. It must not be the queue of the notifications.
+	// clean-up queue, call [extend.SweepAll] from time to time. It must not be the queue of the notifications.
 	CleanUp Queue
 
 	// Concurrency is how many messages the worker executes at a time. Defaults to 16.

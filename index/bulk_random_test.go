@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -165,20 +164,20 @@ func (x *streamed) faults() {
 }
 
 func (x *streamed) run() {
-	o := &bulk.Options{Concurrency: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
+	o := &table.BulkOptions{Concurrency: 1 + x.rnd.IntN(4), Window: 1 + x.rnd.IntN(300)}
 	if x.faults(); x.faulty {
 		o.Concurrency = 1 // for the faults are drawn in the order of requests
 	}
 	skipped := map[int]error{}
 	o.Skip = func(i int, err error) bool {
-		var be *bulk.Error
+		var be *table.BulkError
 		if !errors.As(err, &be) || be.Index != i || be.Key != x.steps[i].key || skipped[i] != nil {
-			x.t.Errorf("Skip of operation %d: got error %v; want one *bulk.Error with this index and the key %v", i, err, x.steps[i].key)
+			x.t.Errorf("Skip of operation %d: got error %v; want one *table.BulkError with this index and the key %v", i, err, x.steps[i].key)
 		}
 		skipped[i] = err
 		return true
 	}
-	result, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
+	result, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for _, st := range x.steps {
 			if !yield(st.op, nil) {
 				return
@@ -199,16 +198,16 @@ func (x *streamed) run() {
 		x.compare(result, skipped)
 		return
 	}
-	var be *bulk.Error
+	var be *table.BulkError
 	if !x.faulty || !errors.As(err, &be) || be.Index < result.ResumeAt {
-		x.t.Errorf("Run, with faults %v: got error %v, result %+v; want no error, or with faults a *bulk.Error whose Index is at least ResumeAt", x.faulty, err, result)
+		x.t.Errorf("Run, with faults %v: got error %v, result %+v; want no error, or with faults a *table.BulkError whose Index is at least ResumeAt", x.faulty, err, result)
 	}
 }
 
 // compare executes the steps one after another in the model.
-func (x *streamed) compare(result bulk.Result, skipped map[int]error) {
+func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
 	wrote := map[keys.Key]int{}
-	want := bulk.Result{ResumeAt: len(x.steps)}
+	want := table.BulkResult{ResumeAt: len(x.steps)}
 	for i, st := range x.steps {
 		old, there := x.model[st.key]
 		_, changed := wrote[st.key]

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -14,10 +13,10 @@ import (
 )
 
 // runOn applies operations in one partition at a time.
-func runOn(t *testing.T, ops []table.Op, o bulk.Options) {
+func runOn(t *testing.T, ops []table.Op, o table.BulkOptions) {
 	t.Helper()
 	o.Concurrency = 1
-	r, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
+	r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for _, op := range ops {
 			if !yield(op, nil) {
 				return
@@ -36,12 +35,12 @@ func TestBulkKeepsSharedRows(t *testing.T) {
 		what     string
 		depts    []string
 		n        int
-		options  bulk.Options
+		options  table.BulkOptions
 		requests string
 	}{
-		{"one partition", []string{"S"}, 900, bulk.Options{}, "8 get, 10 transaction"},
-		{"three partitions", []string{"S", "T", "U"}, 900, bulk.Options{}, "24 get, 12 transaction"},
-		{"no room", []string{"S"}, 900, bulk.Options{WindowBytes: 1}, "1800 get, 900 transaction"},
+		{"one partition", []string{"S"}, 900, table.BulkOptions{}, "8 get, 10 transaction"},
+		{"three partitions", []string{"S", "T", "U"}, 900, table.BulkOptions{}, "24 get, 12 transaction"},
+		{"no room", []string{"S"}, 900, table.BulkOptions{WindowBytes: 1}, "1800 get, 900 transaction"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +112,7 @@ func TestBulkKeptRowChanges(t *testing.T) {
 			}
 			ops = append(ops, other.UpsertOp(&c.last, table.ReplaceExisting))
 			s.Count()
-			runOn(t, ops, bulk.Options{})
+			runOn(t, ops, table.BulkOptions{})
 			testkit.Expect(t, "requests", s.Count().String(), c.requests)
 			testkit.Expect(t, "team a", members(t, staff, "S", "a"), c.a)
 			testkit.Expect(t, "team b", members(t, staff, "S", "b"), c.b)

@@ -14,7 +14,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -176,7 +175,7 @@ func operations() map[string]func(context.Context, *table.Table[worker]) error {
 			return err
 		},
 		"Bulk": func(ctx context.Context, staff *table.Table[worker]) error {
-			_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+			_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				_ = yield(staff.UpsertOp(&worker{"S", 1, "Smith", "c", 45, nil}, table.ReplaceExisting), nil) &&
 					yield(staff.UpsertOp(&worker{"S", 4, "Smith", "a", 45, nil}, table.ReplaceExisting), nil)
 			}, nil)

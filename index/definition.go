@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -66,8 +66,8 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 }
 
 // Attach returns a handle of the same table with these definitions, besides those that t has. Every write by the handle updates the
-// rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see [maintain.With]. A
-// table with effects gets its outbox before or after, by [maintain.WithOutbox]; for definitions with rows elsewhere, before. Attach
+// rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see [extend.With]. A
+// table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows elsewhere, before. Attach
 // sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package verify adds them, once, while other programs write. Until
@@ -76,7 +76,7 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 //
 // Errors: *DefinitionError for a wrong definition: its name, its layout, rows in the range of the table or of another definition,
 // more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not pure,
-// as far as sample entities show it; and those of [maintain.With]. If a key function panics, the write of that entity fails.
+// as far as sample entities show it; and those of [extend.With]. If a key function panics, the write of that entity fails.
 func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return nil, fmt.Errorf("index: Attach: %w", err)
@@ -116,7 +116,7 @@ func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Tabl
 			}
 		}
 		before = append(before, m)
-		if attached, err = maintain.With(attached, m); err != nil {
+		if attached, err = extend.With(attached, m); err != nil {
 			var limit *table.LimitError
 			if errors.As(err, &limit) {
 				reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)
@@ -274,11 +274,11 @@ func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 // unrecordedRows returns the rows that an entity may have although its maintainer state records none: those that follow from the
 // stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and has no
 // rows.
-func unrecordedRows[T any](c *maintain.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
+func unrecordedRows[T any](c *extend.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
 	return unrecorded(c, len(had) > 0, rows)
 }
 
-func unrecorded[T, R any](c *maintain.Change[T], recorded bool, rows func(*T, keys.Key) ([]R, error)) []R {
+func unrecorded[T, R any](c *extend.Change[T], recorded bool, rows func(*T, keys.Key) ([]R, error)) []R {
 	if recorded || c.Old == nil {
 		return nil
 	}

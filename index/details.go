@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -117,7 +117,7 @@ func (m *detailsMaintainer[T]) Definition() any { return m.Details }
 
 func (m *detailsMaintainer[T]) RowsPerWrite() int { return 0 }
 
-func (m *detailsMaintainer[T]) InRepairMode(mode derived.RepairMode) maintain.Maintainer[T] {
+func (m *detailsMaintainer[T]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
 	c := *m
 	c.mode = mode
 	return &c
@@ -156,7 +156,7 @@ func (m *detailsMaintainer[T]) targetsOf(v *T, _ keys.Key) ([]string, error) {
 	return []string{rk}, err
 }
 
-func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	want, err := m.targetOf(c.New)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (m *detailsMaintainer[T]) contentState(row *table.Row) string {
 }
 
 // setDetails writes an entity's details into a target, or deletes them there if from is nil.
-func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *maintain.Plan, entity keys.Key, target string, from *table.Row) error {
+func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, entity keys.Key, target string, from *table.Row) error {
 	k := keys.Stored(entity.PartitionKey(), target)
 	row, err := p.Load(ctx, k.Row())
 	switch {

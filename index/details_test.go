@@ -4,11 +4,10 @@ import (
 	"context"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -35,13 +34,13 @@ func TestHeadMoves(t *testing.T) {
 	checkAll(t, s)
 
 	// A department and its head are deleted together, and inserted together.
-	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(staff.DeleteOp(e), nil) && yield(d.DeleteAnyOp(keys.At(sales, keys.Raw("department"))), nil)
 	}, nil)
 	if err != nil || result.Applied != 2 {
 		t.Fatalf("delete of the head and the department: got %+v, error %v; want 2 done", result, err)
 	}
-	result, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		_ = yield(d.InsertOp(&department{Name: "S", Budget: 7}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Cao", "a", 1, nil}), nil)
 	}, nil)
 	if err != nil || result.Applied != 2 {
@@ -75,7 +74,7 @@ type living struct{}
 
 func (living) Name() string { return "living" }
 func (living) MaxRows() int { return 0 }
-func (living) Maintain(_ context.Context, _ *maintain.Plan, c *maintain.Change[department]) error {
+func (living) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change[department]) error {
 	c.Incarnation()
 	return nil
 }
@@ -91,7 +90,7 @@ func TestTargetKeepsItsLife(t *testing.T) {
 		plain, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", depts, o)
 		check(t, err)
 		check(t, plain.Ensure(ctx))
-		d, err := maintain.With(plain, living{})
+		d, err := extend.With(plain, living{})
 		check(t, err)
 		_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)

@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -24,7 +24,7 @@ import (
 //
 //	byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), email, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{}})
 //
-//	staff, err := maintain.WithOutbox(plain, outbox)
+//	staff, err := eventual.WithOutbox(plain, outbox)
 //	staff, err = index.Attach(staff, byEmail)
 //	err = index.Ensure(ctx, staff) // creates the table staffemail
 //
@@ -110,7 +110,7 @@ type elsewhereMaintainer[T any] struct {
 type rowForm[T any] interface {
 	// contentOf returns what the maintainer state contains behind the keys of the rows, and reports whether the change of an entity
 	// leaves the content of its rows as it was.
-	contentOf(c *maintain.Change[T], rows []keys.Key) (state []string, same bool, err error)
+	contentOf(c *extend.Change[T], rows []keys.Key) (state []string, same bool, err error)
 
 	// mayBe reports whether the definition can make a row of an entity under a key.
 	mayBe(entity, row keys.Key) bool
@@ -133,7 +133,7 @@ type rowForm[T any] interface {
 func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T], form rowForm[T]) (*elsewhereMaintainer[T], error) {
 	e := &elsewhereMaintainer[T]{name: ix.name, definition: m.Definition(), option: *ix.opt.Elsewhere, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
 	if t.Engine().Mode.Outbox == nil {
-		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere", Reason: "is set, but the table has no outbox: pass Attach a handle that maintain.WithOutbox has returned"}
+		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere", Reason: "is set, but the table has no outbox: pass Attach a handle that eventual.WithOutbox has returned"}
 	}
 	name := e.option.Table
 	if name == "" {
@@ -159,7 +159,7 @@ func (m *elsewhereMaintainer[T]) targetProperties() []string { return nil }
 func (m *elsewhereMaintainer[T]) RowsPerWrite() int          { return 0 }
 func (m *elsewhereMaintainer[T]) Owns(row *table.Row) bool   { return m.form.Owns(row) }
 
-func (m *elsewhereMaintainer[T]) InRepairMode(mode derived.RepairMode) maintain.Maintainer[T] {
+func (m *elsewhereMaintainer[T]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
 	c := *m
 	c.mode = mode
 	return &c
@@ -187,7 +187,7 @@ func (m *elsewhereMaintainer[T]) recorded(texts []string) (rows []keys.Key, cont
 }
 
 // Maintain compares the rows in the entity's maintainer state with those that the entity should have.
-func (m *elsewhereMaintainer[T]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (m *elsewhereMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	want, err := m.rowsOf(c.New, c.Key)
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func (m *elsewhereMaintainer[T]) has(e *table.Row, row keys.Key) (bool, error) {
 // copyForm makes the rows elsewhere of an Index.
 type copyForm[T, K any] struct{ *indexMaintainer[T, K] }
 
-func (f copyForm[T, K]) contentOf(c *maintain.Change[T], rows []keys.Key) (state []string, same bool, err error) {
+func (f copyForm[T, K]) contentOf(c *extend.Change[T], rows []keys.Key) (state []string, same bool, err error) {
 	row, same, err := f.contents(c)
 	if err != nil {
 		return nil, false, err
@@ -314,7 +314,7 @@ func (f copyForm[T, K]) comparable() bool { return true }
 // listForm makes the rows elsewhere of a Lists.
 type listForm[T, K any] struct{ *listsMaintainer[T, K] }
 
-func (f listForm[T, K]) contentOf(*maintain.Change[T], []keys.Key) (state []string, same bool, err error) {
+func (f listForm[T, K]) contentOf(*extend.Change[T], []keys.Key) (state []string, same bool, err error) {
 	return f.contentState(), true, nil
 }
 
@@ -373,18 +373,18 @@ type uniqueElsewhere[T any] struct {
 
 func (m *uniqueElsewhere[T]) MaxRows() int { return m.most }
 
-// RemoteTables implements maintain.RemoteWriter.
+// RemoteTables implements extend.RemoteWriter.
 func (m *uniqueElsewhere[T]) RemoteTables() []string { return []string{m.rows.Name()} }
 
 // Kind returns "": the rows change together with their entities.
 func (m *uniqueElsewhere[T]) Kind() string { return "" }
 
-func (m *uniqueElsewhere[T]) InRepairMode(mode derived.RepairMode) maintain.Maintainer[T] {
+func (m *uniqueElsewhere[T]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
 	return &uniqueElsewhere[T]{m.elsewhereMaintainer.InRepairMode(mode).(*elsewhereMaintainer[T]), m.most}
 }
 
 // Maintain gives up the values that the entity does not have any more, and takes those that it has now.
-func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	want, err := m.rowsOf(c.New, c.Key)
 	if err != nil {
 		return err

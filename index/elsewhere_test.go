@@ -14,7 +14,6 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -73,7 +72,7 @@ func openElsewhere(acc *account.Account, o *table.Options, definitions ...index.
 	if out, err = eventual.NewOutbox(acc.Queue("effects"), &eventual.OutboxOptions{Common: o.Common}); err != nil {
 		return nil, nil, nil, err
 	}
-	if staff, err = maintain.WithOutbox(plain, out); err != nil {
+	if staff, err = eventual.WithOutbox(plain, out); err != nil {
 		return nil, nil, nil, err
 	}
 	if staff, err = index.Attach(staff, definitions...); err != nil {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -190,13 +189,13 @@ func TestGlobalBulk(t *testing.T) {
 	s := newElsewhereScene(t, elsewhere{}, newLogin())
 	insertAll(t, s.staff, s.Service, worker{"M", 1, "A", "m3", 44, nil})
 	var skipped []int
-	done, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	done, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 30 {
 			if !yield(s.staff.InsertOp(&worker{"S", i, "B", fmt.Sprint("m", i%28), 44, nil}), nil) {
 				return
 			}
 		}
-	}, &bulk.Options{Skip: func(i int, err error) bool {
+	}, &table.BulkOptions{Skip: func(i int, err error) bool {
 		skipped = append(skipped, i)
 		return errors.Is(err, index.ErrTaken) || errors.Is(err, table.ErrDuplicateRow)
 	}})

@@ -10,7 +10,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -34,7 +33,7 @@ func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, s
 	effects, poison := name+"effects", name+"poison"
 	out, err := eventual.NewOutbox(acc.Queue(effects), &eventual.OutboxOptions{Common: o.Common})
 	check(t, err)
-	staff, err := maintain.WithOutbox(plain, out)
+	staff, err := eventual.WithOutbox(plain, out)
 	check(t, err)
 	staff, err = index.Attach(staff, definitions...)
 	check(t, err)

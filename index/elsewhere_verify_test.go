@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -289,7 +289,7 @@ func TestVerifyElsewhereRanged(t *testing.T) {
 	s := newElsewhereScene(t, d, d.age)
 	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, s.worker.Drain(ctx))
-	holder, err := maintain.WithOutbox(grantedOf(t, s.Service, account.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}), s.out)
+	holder, err := eventual.WithOutbox(grantedOf(t, s.Service, account.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}), s.out)
 	check(t, err)
 	holder, err = index.Attach(holder, d.age)
 	check(t, err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,7 +34,7 @@ func TestGlobalWorkers(t *testing.T) {
 		check(t, err)
 		o := quick()
 		o.Now = s.Now
-		staff, err := maintain.With(s.staff, eventual.OnChange("mail", func(*maintain.Change[worker]) (string, bool) { return "", false }))
+		staff, err := extend.With(s.staff, eventual.OnChange("mail", func(*extend.Change[worker]) (string, bool) { return "", false }))
 		check(t, err)
 		w, err := eventual.NewWorker(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{handlers(staff)},
 			&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups")})

@@ -8,7 +8,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -27,7 +26,7 @@ func wholeCompany(ctx context.Context, definitions ...index.Definition[Employee]
 	}
 	outbox, err := eventual.NewOutbox(s.Queue("index"), nil)
 	must(err)
-	staff, err := maintain.WithOutbox(plain, outbox)
+	staff, err := eventual.WithOutbox(plain, outbox)
 	must(err)
 	staff, err = index.Attach(staff, definitions...)
 	must(err)

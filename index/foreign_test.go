@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -371,13 +370,13 @@ func TestForeignAnything(t *testing.T) {
 					t.Errorf("seed %d: verify after %q: got report %+v and faults %v; want a sound report", seed, did, r, f)
 				}
 			case 3:
-				_, _ = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+				_, _ = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 					for range 5 {
 						if st := x.step(); !yield(st.op, nil) {
 							return
 						}
 					}
-				}, &bulk.Options{Skip: func(int, error) bool { return true }})
+				}, &table.BulkOptions{Skip: func(int, error) bool { return true }})
 				did = append(did, "bulk")
 			default:
 				st := x.step()

@@ -16,10 +16,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -44,7 +43,7 @@ type forgery struct {
 // forgeries are a value of each EDM type in each system property of an entity, rows under each reserved prefix, and marks with
 // preparations and commit records beside them.
 func forgeries(now time.Time) (all []forgery) {
-	op := engine.IDTime(now) + "0123456789ABCDEF"
+	op := commit.IDTime(now) + "0123456789ABCDEF"
 	values := map[string]map[string]any{
 		"empty":  {"P": ""},
 		"text":   {"P": "x"},
@@ -189,7 +188,7 @@ func (s *forgedScene) methods() []forgedMethod {
 		}
 		return nil
 	}
-	records := commit.Of(s.staff)
+	records := extend.RecordsOf(s.staff)
 	evil := dept.Of("evil")
 	get := func(ctx context.Context, k keys.Key) error { _, err := s.staff.Get(ctx, k); return err }
 	return []forgedMethod{
@@ -247,15 +246,15 @@ func (s *forgedScene) methods() []forgedMethod {
 		}},
 		{"verify", false, func(ctx context.Context) error { _, err := verify.Run(ctx, s.staff, nil); return err }},
 		{"Sweep", true, func(ctx context.Context) error { _, err := records.Sweep(ctx, evil); return err }},
-		{"SweepAll", false, func(ctx context.Context) error { _, err := commit.SweepAll(ctx, s.staff); return err }},
+		{"SweepAll", false, func(ctx context.Context) error { _, err := extend.SweepAll(ctx, s.staff); return err }},
 		{"a worker", false, func(ctx context.Context) error { return s.drain(ctx) }},
 		{"verify with Repair a day later", false, func(ctx context.Context) error {
 			s.Advance(26 * time.Hour)
-			_, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Orphans: commit.RollBackOrphans})
+			_, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Orphans: extend.RollBackOrphans})
 			return err
 		}},
-		{"bulk.Delete", false, func(ctx context.Context) error {
-			_, err := bulk.Delete(ctx, s.staff, table.Query[worker]{TableScan: true, Skip: skip}, &bulk.Options{Skip: func(int, error) bool { return true }})
+		{"table.BulkDelete", false, func(ctx context.Context) error {
+			_, err := table.BulkDelete(ctx, s.staff, table.Query[worker]{TableScan: true, Skip: skip}, &table.BulkOptions{Skip: func(int, error) bool { return true }})
 			return err
 		}},
 	}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/suffix"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -235,14 +235,14 @@ func (m *indexMaintainer[T, K]) RowsPerWrite() int {
 	return 0
 }
 
-func (m *indexMaintainer[T, K]) InRepairMode(mode derived.RepairMode) maintain.Maintainer[T] {
+func (m *indexMaintainer[T, K]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
 	c := *m
 	c.mode = mode
 	return &c
 }
 
 // Maintain compares the RowKeys in the entity's maintainer state with those that the entity should have.
-func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	want, err := m.rowKeys(c.New, c.Key)
 	if err != nil {
 		return err
@@ -304,7 +304,7 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *maintain.Plan, 
 //     written it into the maintainer state.
 //   - In a repair, the row is unique: another program may have deleted it, and another entity taken its value.
 //   - In a repair, the row is foreign or was not read.
-func (m *indexMaintainer[T, K]) removeRow(ctx context.Context, p *maintain.Plan, entity keys.Key, rk string, unproven bool) error {
+func (m *indexMaintainer[T, K]) removeRow(ctx context.Context, p *extend.Plan, entity keys.Key, rk string, unproven bool) error {
 	k := keys.Stored(entity.PartitionKey(), rk)
 	unread := m.mode.Active && (!m.mode.RowsRead || m.mode.Foreign[rk])
 	ambiguous := m.mode.Active
@@ -334,7 +334,7 @@ func entityOfCopy(row *table.Row) (k keys.Key, isCopy bool) {
 
 // putIfOwn puts a row, unless the stored row belongs to another entity or is foreign: another program may have deleted the row that
 // the entity's maintainer state records.
-func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *maintain.Plan, c *maintain.Change[T], copied *engine.Row) error {
+func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *extend.Plan, c *extend.Change[T], copied *engine.Row) error {
 	is, err := p.Load(ctx, copied.Key.Row())
 	if err != nil {
 		return err
@@ -378,7 +378,7 @@ func (m *indexMaintainer[T, K]) contentState(row *engine.Row) []string {
 }
 
 // contents returns what the rows of an entity should contain, and reports whether the entity's change leaves that as it was.
-func (m *indexMaintainer[T, K]) contents(c *maintain.Change[T]) (row *engine.Row, same bool, err error) {
+func (m *indexMaintainer[T, K]) contents(c *extend.Change[T]) (row *engine.Row, same bool, err error) {
 	if row, err = c.EngineRow(); err != nil || m.full() {
 		return row, false, err // full copies contain the operation ID, which changes with every write
 	}

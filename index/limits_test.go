@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -340,7 +339,7 @@ func TestBulkPacks(t *testing.T) {
 				s.SetFaults(storagetest.When(func(storagetest.Request) bool { return true }, storagetest.Slow(time.Millisecond)))
 				one := func(i int, last string) *worker { return &worker{"S", i, last, fmt.Sprint("e", i), 30, c.tags(i)} }
 				for _, step := range []struct{ what, want string }{{"insert", c.insert}, {"upsert", c.upsert}} {
-					r, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+					r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 						for i := range n {
 							op := staff.InsertOp(one(i, "Jones"))
 							if step.what == "upsert" {
@@ -356,7 +355,7 @@ func TestBulkPacks(t *testing.T) {
 					}
 					testkit.Expect(t, step.what, s.Count().String(), step.want)
 				}
-				r, err := bulk.Delete(ctx, staff, table.Query[worker]{Partition: sales}, nil)
+				r, err := table.BulkDelete(ctx, staff, table.Query[worker]{Partition: sales}, nil)
 				if err != nil || r.Applied != n || len(s.Rows("staff")) > 0 {
 					t.Errorf("remove: got %+v, error %v, and %d rows left; want Done %d, no error and no row", r, err, len(s.Rows("staff")), n)
 				}
@@ -372,10 +371,10 @@ func TestBulkTakenByRefused(t *testing.T) {
 	t.Parallel()
 	staff, s := newStaff(t, byEmail)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 1, nil})
-	r, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
+	r, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		_ = yield(staff.InsertOp(&worker{"S", 1, "X", "c", 1, nil}), nil) && yield(staff.InsertOp(&worker{"S", 2, "Y", "c", 1, nil}), nil)
-	}, &bulk.Options{Skip: func(i int, err error) bool { return i == 0 && errors.Is(err, table.ErrExists) }})
+	}, &table.BulkOptions{Skip: func(i int, err error) bool { return i == 0 && errors.Is(err, table.ErrExists) }})
 	if err != nil || r.Applied != 1 || r.Skipped != 1 {
-		t.Errorf("bulk.Run: got %+v, error %v; want Done 1, Skipped 1 and no error", r, err)
+		t.Errorf("table.Bulk: got %+v, error %v; want Done 1, Skipped 1 and no error", r, err)
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -211,14 +211,14 @@ func (m *listsMaintainer[T, K]) Definition() any { return m.Lists }
 
 func (m *listsMaintainer[T, K]) RowsPerWrite() int { return 0 }
 
-func (m *listsMaintainer[T, K]) InRepairMode(mode derived.RepairMode) maintain.Maintainer[T] {
+func (m *listsMaintainer[T, K]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
 	c := *m
 	c.mode = mode
 	return &c
 }
 
 // Maintain removes the entity from the list in its maintainer state, and adds it to the list that it should be in.
-func (m *listsMaintainer[T, K]) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (m *listsMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	want, err := m.ix.rowKeys(c.New, c.Key)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (m *listsMaintainer[T, K]) contentState() []string {
 }
 
 // setMember adds the entity to a list, or removes it.
-func (m *listsMaintainer[T, K]) setMember(ctx context.Context, p *maintain.Plan, entity keys.Key, list string, member bool) error {
+func (m *listsMaintainer[T, K]) setMember(ctx context.Context, p *extend.Plan, entity keys.Key, list string, member bool) error {
 	k := keys.Stored(entity.PartitionKey(), list)
 	row, err := p.Load(ctx, k.Row())
 	switch {

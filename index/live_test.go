@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -35,7 +34,7 @@ func TestLiveTable(t *testing.T) {
 	plain := openAs(t, s.ConnectionString(), s, schema)
 	check(t, plain.Ensure(ctx))
 	t.Logf("inserting %d entities", n)
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
 			w := workerOf(i)
 			if !yield(plain.InsertOp(&w), nil) {

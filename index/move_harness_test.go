@@ -13,7 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -49,7 +48,7 @@ func openMovers(p *crashtest.Process, definitions ...index.Definition[worker]) (
 		m.out, err = eventual.NewOutbox(acc.Queue("moves"), &eventual.OutboxOptions{Common: c})
 	}
 	if err == nil {
-		m.staff, err = maintain.WithOutbox(plain, m.out)
+		m.staff, err = eventual.WithOutbox(plain, m.out)
 	}
 	if err == nil {
 		m.staff, err = index.Attach(m.staff, definitions...)

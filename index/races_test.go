@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -141,7 +140,7 @@ func TestPace(t *testing.T) {
 		check(t, plain.Ensure(ctx))
 		staff, err := index.Attach(plain, byLast)
 		check(t, err)
-		_, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for i := range 1500 {
 				if !yield(staff.InsertOp(&worker{"S", i, "Jones", "", 1, nil}), nil) {
 					return

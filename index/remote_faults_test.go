@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -33,7 +32,7 @@ func TestRemoteGlobalLeftOver(t *testing.T) {
 	for range 3 {
 		s.Advance(30 * time.Hour)
 		check(t, s.worker.Drain(ctx))
-		_, err := commit.SweepAll(ctx, s.staff)
+		_, err := extend.SweepAll(ctx, s.staff)
 		check(t, err)
 	}
 	for _, name := range []string{"staff", "stafflogin"} {
@@ -58,12 +57,12 @@ func TestRemoteGlobalBulkMessage(t *testing.T) {
 			}
 		}
 	}
-	done, err := bulk.Run(ctx, ops, nil)
+	done, err := table.Bulk(ctx, ops, nil)
 	if err != nil || done.Applied != 98 {
 		t.Fatalf("got %+v, %v; want 98 inserts", done, err)
 	}
 	long += "y"
-	done, err = bulk.Run(ctx, ops, nil)
+	done, err = table.Bulk(ctx, ops, nil)
 	if err != nil || done.Applied != 98 {
 		t.Errorf("got %+v, %v; want 98 changes", done, err)
 	}
@@ -78,7 +77,7 @@ func TestRemoteScopeBulkCost(t *testing.T) {
 		Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.Enc { return keys.Raw("all") }},
 	})
 	s := newElsewhereScene(t, elsewhere{}, byLogin)
-	done, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	done, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 98 {
 			if !yield(s.staff.InsertOp(&worker{"S", i, "B", fmt.Sprint("m", i), 44, nil}), nil) {
 				return
@@ -93,7 +92,7 @@ func TestRemoteScopeBulkCost(t *testing.T) {
 		all = append(all, e)
 	}
 	s.Count()
-	done, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	done, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, e := range all {
 			e.Value.Email += "x"
 			if !yield(s.staff.ReplaceOp(e), nil) {

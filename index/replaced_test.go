@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
@@ -224,7 +223,7 @@ func TestStoredBefore(t *testing.T) {
 			testkit.Expect(t, verb, count("Jones"), int64(1))
 		case "bulk":
 			s.Count()
-			_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+			_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for id := 1; id <= 3; id++ {
 					if !yield(staff.MergeAnyOp(at(id), email.Set(fmt.Sprint("q", id))), nil) {
 						return

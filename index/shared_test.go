@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -314,7 +313,7 @@ func TestManyMembers(t *testing.T) {
 	staff, s := newStaff(t, byLast)
 	n := *manyMembers
 	t.Logf("inserting %d entities", n)
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
 			if !yield(staff.InsertOp(&worker{"S", i, "Jones", "", 1, nil}), nil) {
 				return

@@ -8,10 +8,10 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -49,7 +49,7 @@ func (m *summaryMaintainer[T, K]) Definition() any { return m.Summary }
 
 func (m *summaryMaintainer[T, K]) RowsPerWrite() int { return 0 }
 
-func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) maintain.Maintainer[T] {
+func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) extend.Maintainer[T] {
 	c := *m
 	c.mode = mode
 	return &c
@@ -58,7 +58,7 @@ func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) maintain
 // Maintain subtracts the contribution in the entity's maintainer state, and adds the one that the entity should have. Every change
 // of a contribution writes the group's row, even if the total stays the same, so that a concurrent recount of the group fails by
 // the row's ETag. An entity without maintainer state may be counted or not; its groups are counted again.
-func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	had := m.contributionIn(c.State())
 	want, err := m.contributionOf(c.New, c.Key)
 	if err != nil {
@@ -108,7 +108,7 @@ func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *maintain.Plan
 // changeUncounted changes the groups of an entity without maintainer state, which may be counted or not: in was, the group that the
 // stored entity is in, or in any group if it is in none. A repair has counted all entities before it writes one. Other writes count
 // each group once in a transaction; later operations of the transaction then find their entities counted.
-func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *maintain.Plan, entity keys.Key, was, want contribution) error {
+func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *extend.Plan, entity keys.Key, was, want contribution) error {
 	counted := m.mode.CountsGroups
 	switch {
 	case counted && m.mode.Foreign[want.group]:
@@ -138,7 +138,7 @@ func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *mainta
 
 // changeGroup subtracts a contribution from a group and adds another. recount counts all entities of the group, whatever its row
 // says.
-func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *maintain.Plan, entity keys.Key, group string, less, more *contribution, recount bool) error {
+func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *extend.Plan, entity keys.Key, group string, less, more *contribution, recount bool) error {
 	k := keys.Stored(entity.PartitionKey(), group)
 	row, err := p.Load(ctx, k.Row())
 	switch {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -67,7 +66,7 @@ func TestSummaryScans(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", 100 + i, "Same", "", 7, nil})
 	}
 	name := last.Eq("Same")
-	r, err := bulk.Delete(ctx, staff, table.Query[worker]{Partition: sales, Where: name}, nil)
+	r, err := table.BulkDelete(ctx, staff, table.Query[worker]{Partition: sales, Where: name}, nil)
 	if err != nil || r.Applied != 50 {
 		t.Fatalf("delete of all of one name: got %+v, error %v; want 50 done", r, err)
 	}

@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -26,7 +25,7 @@ import (
 // bulkInsert stores workers, many at a time.
 func bulkInsert(t *testing.T, staff *table.Table[worker], n int, of func(i int) worker) {
 	t.Helper()
-	_, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for i := range n {
 			w := of(i)
 			if !yield(staff.InsertOp(&w), nil) {

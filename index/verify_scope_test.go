@@ -9,7 +9,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -124,7 +123,7 @@ func TestVerifyLists(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, s := newStaff(t, teams)
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range 300 {
 			if !yield(staff.InsertOp(&worker{"S", i, "Jones", "", 1, nil}), nil) {
 				return

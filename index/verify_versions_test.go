@@ -15,7 +15,6 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -72,7 +71,7 @@ func TestRepairChangesOnlyDerivedRows(t *testing.T) {
 			check(t, err)
 			plain, err := table.New(acc.Tables(), "staff", renamed(), quick())
 			check(t, err)
-			staff, err := maintain.WithOutbox(plain, out)
+			staff, err := eventual.WithOutbox(plain, out)
 			check(t, err)
 			staff, err = index.Attach(staff, definitions...)
 			check(t, err)

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -51,7 +50,7 @@ func TestWaits(t *testing.T) {
 				check(t, staff.Ensure(ctx))
 				staff, err := index.Attach(staff, c.def)
 				check(t, err)
-				_, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+				_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 					for i := range c.before {
 						if !yield(staff.InsertOp(&worker{Dept: "S", ID: i, Age: i}), nil) {
 							return
@@ -73,8 +72,8 @@ func TestWaits(t *testing.T) {
 				if c.transact {
 					_, err = table.Transact(ctx, ops...)
 				} else {
-					var r bulk.Result
-					if r, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+					var r table.BulkResult
+					if r, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 						for _, op := range ops {
 							if !yield(op, nil) {
 								return

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -45,7 +44,7 @@ func TestWideIndex(t *testing.T) {
 	for i := range 60 {
 		ops = append(ops, docs.UpsertOp(&wideDoc{"s", i, fmt.Sprint("t", i%3), make([]int32, i*4), strings.Repeat("x", i), int64(i % 5)}, table.ReplaceExisting))
 	}
-	_, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, op := range ops {
 			if !yield(op, nil) {
 				return

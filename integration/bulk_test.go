@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -12,8 +11,8 @@ func bulkWrites(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())
 	e.counter.Take()
-	load := func(op func(i int) table.Op) bulk.Result {
-		r, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	load := func(op func(i int) table.Op) table.BulkResult {
+		r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for i := range 1000 {
 				if !yield(op(i), nil) {
 					return
@@ -27,17 +26,17 @@ func bulkWrites(e *env) {
 		return staff.UpsertOp(&employee{Department: []string{"Sales", "O'Neil"}[i%2], ID: i, Age: int32(i)}, table.ReplaceExisting)
 	})
 	e.wantRequests("10 transaction")
-	if r != (bulk.Result{Applied: 1000, ResumeAt: 1000}) {
+	if r != (table.BulkResult{Applied: 1000, ResumeAt: 1000}) {
 		e.Errorf("upserts: got %+v; want 1000 done", r)
 	}
-	deleted, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("O'Neil"), Where: age.Lt(500)}, nil)
+	deleted, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.Of("O'Neil"), Where: age.Lt(500)}, nil)
 	e.must(err)
 	if deleted.Applied != 250 {
 		e.Errorf("DeleteQuery: got %+v; want 250 done", deleted)
 	}
 	e.counter.Take()
 	r = load(func(i int) table.Op { return staff.DeleteAnyOp(at([]string{"Sales", "O'Neil"}[i%2], i)) })
-	if r != (bulk.Result{Applied: 750, Missing: 250, ResumeAt: 1000}) {
+	if r != (table.BulkResult{Applied: 750, Missing: 250, ResumeAt: 1000}) {
 		e.Errorf("deletes: got %+v; want 750 done and 250 missing", r)
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -26,7 +26,7 @@ func effects(e *env) {
 	notifications, poison := e.acc.Queue(plain.Name()+"h"), e.acc.Queue(plain.Name()+"p")
 	out, err := eventual.NewOutbox(notifications, nil)
 	e.must(err)
-	staff, err := maintain.WithOutbox(plain, out, eventual.OnChange("badge", func(c *maintain.Change[employee]) (badge, bool) {
+	staff, err := eventual.WithOutbox(plain, out, eventual.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {
 		if c.New == nil {
 			return badge{}, false
 		}
@@ -60,7 +60,7 @@ func effects(e *env) {
 			e.must(err)
 			raw, err := table.New(e.tables, plain.Name(), table.Schema[table.Row]{}, nil)
 			e.must(err)
-			raw, err = maintain.WithOutbox(raw, out, eventual.OnChange("badge", func(*maintain.Change[table.Row]) (badge, bool) { return badge{223, "Jones"}, true }))
+			raw, err = eventual.WithOutbox(raw, out, eventual.OnChange("badge", func(*extend.Change[table.Row]) (badge, bool) { return badge{223, "Jones"}, true }))
 			e.must(err)
 			x, err := raw.Get(ctx, k)
 			e.must(err)

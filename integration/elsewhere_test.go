@@ -7,7 +7,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -26,7 +25,7 @@ func elsewhere(e *env) {
 	queue := e.acc.Queue(plain.Name() + "q")
 	out, err := eventual.NewOutbox(queue, nil)
 	e.must(err)
-	staff, err := maintain.WithOutbox(plain, out)
+	staff, err := eventual.WithOutbox(plain, out)
 	e.must(err)
 	staff, err = index.Attach(staff, byMail, byLast, names)
 	e.must(err)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -26,27 +26,27 @@ func exactWrites(e *env) {
 	}
 	e.wantRequests("1 insert, 1 transaction")
 	e.must(staff.Delete(ctx, worker))
-	states := map[commit.State]int{}
+	states := map[extend.State]int{}
 	var op string
-	for i, err := range commit.Of(staff).List(ctx, dept.Of("Sales"), time.Now().Add(time.Hour)) {
+	for i, err := range extend.RecordsOf(staff).List(ctx, dept.Of("Sales"), time.Now().Add(time.Hour)) {
 		e.must(err)
-		if states[i.State]++; i.State == commit.Done {
+		if states[i.State]++; i.State == extend.Done {
 			op = i.OperationID
 		}
 	}
-	if states[commit.Done] != 3 || states[commit.Aborted] != 1 {
+	if states[extend.Done] != 3 || states[extend.Aborted] != 1 {
 		e.Errorf("states of commit records: got %v; want 3 done and 1 aborted", states)
 	}
 	e.counter.Take()
-	i, err := commit.Of(staff).Resolve(ctx, dept.Of("Sales"), op)
+	i, err := extend.RecordsOf(staff).Resolve(ctx, dept.Of("Sales"), op)
 	e.must(err)
 	e.wantRequests("1 get")
-	if i.State != commit.Done {
+	if i.State != extend.Done {
 		e.Errorf("Resolve of a committed write: got state %v; want done", i.State)
 	}
-	i, err = commit.Of(staff).Resolve(ctx, dept.Of("Sales"), op[:10]+"0123456789ABCDEF")
+	i, err = extend.RecordsOf(staff).Resolve(ctx, dept.Of("Sales"), op[:10]+"0123456789ABCDEF")
 	e.must(err)
-	if i.State != commit.Aborted {
+	if i.State != extend.Aborted {
 		e.Errorf("Resolve of an unknown write: got state %v; want aborted", i.State)
 	}
 	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})

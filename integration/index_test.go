@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -106,7 +105,7 @@ func indexes(e *env) {
 	}
 	found("Pat Al Jo", byAge.Between(ctx, staff, sales, 30, 50))
 	found("Pat Jo Al", names.List(ctx, staff, sales, "Jones"))
-	result, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: sales}, nil)
+	result, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: sales}, nil)
 	e.must(err)
 	n := 0
 	for _, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: sales, Rows: keys.StoredBetween("", "")}) {

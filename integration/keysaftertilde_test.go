@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -77,7 +76,7 @@ func keysAfterTilde(e *env) {
 			e.Errorf("Verify %d: got %+v; want %d repaired of 8 entities", i, r, want)
 		}
 	}
-	result, err := bulk.Delete(ctx, all, table.Query[place]{Partition: keys.Raw("Schweiz")}, nil)
+	result, err := table.BulkDelete(ctx, all, table.Query[place]{Partition: keys.Raw("Schweiz")}, nil)
 	if e.must(err); result.Applied != 1 {
 		e.Errorf("DeleteQuery: got %d done; want 1", result.Applied)
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -218,9 +218,9 @@ func checkAllArchived(e *env, mp *moverProcess, n int) {
 		groups[fmt.Sprint("g", id%20)], groups["more"] = true, true
 	}
 	for g := range groups {
-		for i, err := range commit.Of(mp.current).List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
+		for i, err := range extend.RecordsOf(mp.current).List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
 			e.must(err)
-			if i.State == commit.Pending {
+			if i.State == extend.Pending {
 				e.Errorf("commit record %s of partition %s: got state pending; want done", i.OperationID, g)
 			}
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -108,7 +107,7 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 	must(err)
 	out, err := eventual.NewOutbox(acc.Queue(name+"q"), nil)
 	must(err)
-	notifying, err := maintain.WithOutbox(plain, out)
+	notifying, err := eventual.WithOutbox(plain, out)
 	must(err)
 	must(plain.Ensure(ctx))
 	items, h, read, err := attach(ctx, acc, notifying, inline)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -154,7 +154,7 @@ func archivedLargeValues(e *env) {
 		}
 	}
 	records := func() (n int) {
-		for _, err := range commit.Of(portraits).List(ctx, keys.Raw("g"), time.Now().Add(time.Hour)) {
+		for _, err := range extend.RecordsOf(portraits).List(ctx, keys.Raw("g"), time.Now().Add(time.Hour)) {
 			e.must(err)
 			n++
 		}

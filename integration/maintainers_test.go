@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -18,7 +17,7 @@ var errTaken = errors.New("the address is taken")
 
 func (mailMaintainer) Name() string { return "mail" }
 func (mailMaintainer) MaxRows() int { return 2 }
-func (mailMaintainer) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+func (mailMaintainer) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	is := ""
 	if c.New != nil && c.New.Email != "" {
 		is = "mail_" + c.New.Email
@@ -50,7 +49,7 @@ func (mailMaintainer) Maintain(_ context.Context, p *maintain.Plan, c *maintain.
 func maintainedRows(e *env) {
 	ctx := context.Background()
 	plain := newTable(e, staffSchema, nil)
-	staff, err := maintain.With(plain, mailMaintainer{})
+	staff, err := extend.With(plain, mailMaintainer{})
 	e.must(err)
 	rows := sameTable(e, plain, table.Schema[table.Row]{})
 	stored := func(want ...string) {
@@ -102,7 +101,7 @@ func maintainedRows(e *env) {
 	if err := plain.Delete(ctx, one); !errors.Is(err, table.ErrUnknownMaintainer) {
 		e.Errorf("Delete without the maintainer: got error %v; want ErrUnknownMaintainer", err)
 	}
-	r, err := bulk.Delete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
+	r, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
 	e.must(err)
 	if r.Applied != 2 {
 		e.Errorf("DeleteQuery: got %+v; want 2 done", r)

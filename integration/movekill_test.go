@@ -23,12 +23,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -79,7 +78,7 @@ func (p *relocator) connect(more ...policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	if p.items, err = maintain.WithOutbox(plain, out); err != nil {
+	if p.items, err = eventual.WithOutbox(plain, out); err != nil {
 		return err
 	}
 	if p.items, err = index.Attach(p.items, itemText, itemLists, itemOwner); err != nil {
@@ -359,9 +358,9 @@ func checkRelocated(e *env, p *relocator) {
 		}
 	}
 	for _, g := range relocated {
-		for r, err := range commit.Of(p.items).List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
+		for r, err := range extend.RecordsOf(p.items).List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
 			e.must(err)
-			if r.State == commit.Pending {
+			if r.State == extend.Pending {
 				e.Errorf("commit record %s of %s: got state pending; want done or aborted", r.OperationID, g)
 			}
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 func ranges(e *env) {
@@ -179,7 +178,7 @@ func projection(e *env) {
 		Last  string `table:"LastName"`
 		Email string
 	}
-	names, err := view.Of[name](staff)
+	names, err := table.ViewOf[name](staff)
 	e.must(err)
 	q := table.Query[employee]{Partition: dept.Of("Sales"), Rows: empid.Between(2, 3)}
 	var got []string
@@ -211,10 +210,10 @@ func projection(e *env) {
 		}
 	}
 	var te *table.TypeError
-	if _, err := view.Of[struct{ Salary int }](staff); !errors.As(err, &te) || te.Field != "Salary" {
+	if _, err := table.ViewOf[struct{ Salary int }](staff); !errors.As(err, &te) || te.Field != "Salary" {
 		e.Errorf("As with an unknown field: got error %v; want a *TypeError of Salary", err)
 	}
-	if _, err := view.Of[struct{ Age string }](staff); !errors.As(err, &te) {
+	if _, err := table.ViewOf[struct{ Age string }](staff); !errors.As(err, &te) {
 		e.Errorf("As with a field of another type: got error %v; want a *TypeError", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -40,7 +39,7 @@ func dispatch(e *env) {
 		_, err := raw.AddEntity(ctx, []byte(body), nil)
 		e.must(err)
 	}
-	types, err := mixed.New(staff, reviews, managers)
+	types, err := table.NewMixed(staff, reviews, managers)
 	e.must(err)
 	e.counter.Take()
 	name := func(x any) string {

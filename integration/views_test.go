@@ -8,7 +8,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -41,7 +40,7 @@ func views(e *env) {
 	queue := e.acc.Queue(plain.Name() + "q")
 	out, err := eventual.NewOutbox(queue, nil)
 	e.must(err)
-	staff, err := maintain.WithOutbox(plain, out)
+	staff, err := eventual.WithOutbox(plain, out)
 	e.must(err)
 	view := materialized.New("company", company, colleagueOf, nil)
 	staff, err = materialized.Attach(staff, view)
@@ -97,7 +96,7 @@ func views(e *env) {
 	count("Sales", 2)
 
 	// The same with Inline: the view follows before the write returns.
-	fast, err := maintain.WithOutbox(plain, out)
+	fast, err := eventual.WithOutbox(plain, out)
 	e.must(err)
 	fast, err = materialized.Attach(fast, materialized.New("company", company, colleagueOf, &materialized.Options{Inline: true}))
 	e.must(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -91,7 +90,7 @@ func TestEveryMethod(t *testing.T) {
 	step("the same blob twice", fx.staff.Replace(ctx, e), "live unlinked unlinked unlinked unlinked unlinked, 1 blobs")
 	e.Value.Photo = largeentity.Blob{}
 	step("no value", fx.staff.Replace(ctx, e), "live unlinked unlinked unlinked unlinked unlinked, 1 blobs")
-	_, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(fx.staff.DeleteOp(e), nil) }, nil)
+	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(fx.staff.DeleteOp(e), nil) }, nil)
 	step("bulk delete", err, "unlinked unlinked unlinked unlinked unlinked unlinked, 0 blobs")
 
 	e, err = fx.staff.Insert(ctx, value(16))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -156,7 +157,7 @@ func (n name) String() string { return n.table + "/" + blobs.Escape(n.partition)
 
 // uploaded returns the time at which the upload began, by the clock of its program.
 func (n name) uploaded() time.Time {
-	t, _ := engine.TimeOf(n.id) // parseName has checked the ID
+	t, _ := commit.TimeOf(n.id) // parseName has checked the ID
 	return t
 }
 
@@ -170,17 +171,17 @@ func parseName(text string) (n name, ok bool) {
 	if n.partition, ok = blobs.Unescape(parts[1]); !ok || n.table != strings.ToLower(n.table) || engine.CheckTableName(n.table) != nil || n.String() != text {
 		return name{}, false
 	}
-	_, err := engine.TimeOf(n.id)
+	_, err := commit.TimeOf(n.id)
 	return n, err == nil
 }
 
 // newName returns a name for a blob that is uploaded now.
 func (o *Options) newName(tableName, partition string) (name, error) {
 	id := o.NewID()
-	if !engine.IsID(id) {
+	if !commit.IsID(id) {
 		return name{}, &table.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
 	}
-	n := name{tableName, partition, engine.IDTime(o.Now()) + id}
+	n := name{tableName, partition, commit.IDTime(o.Now()) + id}
 	if l := blobs.NameLength(n.String()); l > blobs.MaxName {
 		return name{}, &table.LimitError{Field: "PartitionKey", Limit: "characters of the name of a blob, with the table and the ID", Got: l, Max: blobs.MaxName}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,7 +24,7 @@ func (fx *fixture) movable(t testing.TB, transport account.Transport) {
 	out, err := eventual.NewOutbox(acc.Queue("moves"), nil)
 	must(t, err)
 	must(t, out.Ensure(context.Background()))
-	fx.staff, err = maintain.WithOutbox(fx.staff, out)
+	fx.staff, err = eventual.WithOutbox(fx.staff, out)
 	must(t, err)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/largeentity"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -174,7 +173,7 @@ func ExampleStore_Copy() {
 	outbox, err := eventual.NewOutbox(memory.Queue("moves"), nil) // Move needs it
 	check(err)
 	check(outbox.Ensure(ctx))
-	staff, err = maintain.WithOutbox(staff, outbox)
+	staff, err = eventual.WithOutbox(staff, outbox)
 	check(err)
 	photo, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
 	check(err)

@@ -6,10 +6,10 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -23,8 +23,8 @@ type links[T any] struct {
 func (l *links[T]) Name() string { return "largeentity" }
 func (l *links[T]) MaxRows() int { return 2 * len(l.fields) } // each blob before and after
 
-// Maintain implements maintain.Maintainer.
-func (l *links[T]) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+// Maintain implements extend.Maintainer.
+func (l *links[T]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	linked, err := l.linked(ctx, p, c)
 	if err != nil {
 		return err
@@ -81,9 +81,9 @@ func (l *links[T]) names(value *T) (names []name) {
 // written the row, its content may name others. The content is not trusted: the entity has such a blob only if the row of the blob
 // says so. A blob without a row is the entity's, stored by a program without this maintainer, and gets a row. At most 1 request for
 // each blob then.
-func (l *links[T]) linked(ctx context.Context, p *maintain.Plan, c *maintain.Change[T]) (ids []string, err error) {
+func (l *links[T]) linked(ctx context.Context, p *extend.Plan, c *extend.Change[T]) (ids []string, err error) {
 	for _, id := range c.State() {
-		if _, err := engine.TimeOf(id); err != nil {
+		if _, err := commit.TimeOf(id); err != nil {
 			return nil, &table.DecodeError{Field: reserved.MaintainerState, Reason: "names a blob that no program of this library has stored", Err: err}
 		}
 		ids = append(ids, id)
@@ -112,7 +112,7 @@ func (l *links[T]) linked(ctx context.Context, p *maintain.Plan, c *maintain.Cha
 }
 
 // drop plans that the entity does not link a blob any more.
-func (l *links[T]) drop(p *maintain.Plan, c *maintain.Change[T], b blobRow) error {
+func (l *links[T]) drop(p *extend.Plan, c *extend.Change[T], b blobRow) error {
 	if c.Archived() {
 		b.state, b.incarnation = moved, c.Incarnation()
 	}
@@ -129,7 +129,7 @@ func (l *links[T]) drop(p *maintain.Plan, c *maintain.Change[T], b blobRow) erro
 var errTaken = condition(ErrUploadAgain, "the blob was stored before, or is stored in another entity, or Sweep has deleted it")
 
 // link plans that the entity links a blob.
-func (l *links[T]) link(ctx context.Context, p *maintain.Plan, c *maintain.Change[T], b blobRow) error {
+func (l *links[T]) link(ctx context.Context, p *extend.Plan, c *extend.Change[T], b blobRow) error {
 	r, err := b.row()
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (l *links[T]) link(ctx context.Context, p *maintain.Plan, c *maintain.Chang
 
 // restore plans that an entity that comes back from the destination of a move links a blob again. The row of the blob has waited for
 // this incarnation.
-func (l *links[T]) restore(ctx context.Context, p *maintain.Plan, b blobRow, r *table.Row, incarnation string) error {
+func (l *links[T]) restore(ctx context.Context, p *extend.Plan, b blobRow, r *table.Row, incarnation string) error {
 	was, err := p.Load(ctx, r.Key.Row())
 	if err != nil {
 		return err

@@ -12,11 +12,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -135,7 +135,7 @@ func (o Options) withDefaults() (Options, engine.Options, error) {
 
 // Attach returns a handle of a table whose writes keep track of the blobs in the fields of type [Blob]: a write that stores a Blob
 // also stores a row for its blob, in the same transaction, and a write that replaces a Blob or deletes its entity marks the row, and
-// then deletes the blob. All writers of the table must use such handles; see [maintain.With]. Readers need not.
+// then deletes the blob. All writers of the table must use such handles; see [extend.With]. Readers need not.
 //
 // Writes fail with a *table.DerivedError that wraps ErrUploadAgain for a Blob that another entity has or had, that was replaced or
 // deleted before, or that was uploaded more than half of Options.Grace ago; and ErrForeignBlob for one of another table or
@@ -146,7 +146,7 @@ func (o Options) withDefaults() (Options, engine.Options, error) {
 // than Options.Grace, its row. A restore reads the row of each blob.
 //
 // Errors: *table.ValueError for a store of another table, and for a T without fields of type Blob; *table.TypeError for a T with a
-// Blob in a field of another type, such as a slice; those of maintain.With.
+// Blob in a field of another type, such as a slice; those of extend.With.
 func Attach[T any](t *table.Table[T], s *Store) (*table.Table[T], error) {
 	fail := func(err error) (*table.Table[T], error) { return nil, fmt.Errorf("largeentity: Attach: %w", err) }
 	switch {
@@ -161,7 +161,7 @@ func Attach[T any](t *table.Table[T], s *Store) (*table.Table[T], error) {
 	if err != nil {
 		return fail(err)
 	}
-	attached, err := maintain.With(t, &links[T]{store: s, rows: table.RowsOf(t.Engine(), false), fields: fields})
+	attached, err := extend.With(t, &links[T]{store: s, rows: table.RowsOf(t.Engine(), false), fields: fields})
 	if err != nil {
 		return fail(err)
 	}

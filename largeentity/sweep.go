@@ -10,7 +10,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -368,12 +367,12 @@ func (w *sweep) orphan(ctx context.Context, n name) error {
 // tombstones that are not needed any more, which it deletes in batches.
 func (w *sweep) sweepRows(ctx context.Context) error {
 	var failed error
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		failed = w.eachRow(ctx, func(n name) bool {
 			w.report.RowsGone++
 			return w.opt.DryRun || yield(w.rows.DeleteAnyOp(n.key()), nil)
 		})
-	}, &bulk.Options{Rate: w.opt.Rate})
+	}, &table.BulkOptions{Rate: w.opt.Rate})
 	if errors.Is(failed, errEnough) && err != nil { // the error counts
 		w.report.Incomplete, failed = true, nil
 	}

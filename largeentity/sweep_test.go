@@ -13,7 +13,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -62,7 +61,7 @@ func TestSweep(t *testing.T) {
 		}
 		linked = append(linked, employee{Department: fmt.Sprintf("D%02d.", i%40), ID: i, Photo: b})
 	}
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range linked {
 			if !yield(fx.staff.InsertOp(&linked[i]), nil) {
 				return

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -43,7 +42,7 @@ func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 // AppendAll returns the records that are stored. With an error, it also returns those of the last transactions, at most 100, which
 // may be stored: [Log.Resend] stores them after table.ErrUnknownOutcome. The values after the returned records were not sent.
 //
-// Errors: a *bulk.Error with the index of a value and the errors of Append. Requests: 1 for each transaction.
+// Errors: a *table.BulkError with the index of a value and the errors of Append. Requests: 1 for each transaction.
 func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T], err error) {
 	for chunk := range slices.Chunk(values, maxBatch) {
 		rs, err := l.prepare(chunk) // now, because followers wait for a record only for some time after its own
@@ -51,7 +50,7 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T],
 			return all, fmt.Errorf("logtail: AppendAll %s: %w", l.tables.name, err)
 		}
 		if err := l.storeAll(ctx, rs); err != nil {
-			var be *bulk.Error
+			var be *table.BulkError
 			if errors.As(err, &be) {
 				be.Index += len(all)
 			}
@@ -156,7 +155,7 @@ func (l *Log[T]) store(ctx context.Context, r *Record[T]) error {
 // storeAll stores records in transactions.
 func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 	refused := map[int]error{}
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range rs {
 			rows, err := l.tables.at(r.Time)
 			if err != nil {
@@ -167,7 +166,7 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 				return
 			}
 		}
-	}, &bulk.Options{Skip: func(i int, err error) bool {
+	}, &table.BulkOptions{Skip: func(i int, err error) bool {
 		exists := errors.Is(err, table.ErrExists)
 		if exists {
 			refused[i] = err
@@ -180,7 +179,7 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 	for i, r := range rs { // there are few: a transaction whose response was lost is recognized by itself
 		if refusal := refused[i]; refusal != nil {
 			if err := l.confirm(ctx, r, refusal); err != nil {
-				return &bulk.Error{Index: i, Key: r.Key, Err: err}
+				return &table.BulkError{Index: i, Key: r.Key, Err: err}
 			}
 		}
 	}
@@ -211,7 +210,7 @@ func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error
 //
 // Give each record of a source an ID of its own, and at each attempt the same ID and time. With another time, the record is stored again,
 // and [Log.Follow] may not yield it. The ID is the Writer of the record, and its Sequence is 0. Records of one time are in the order of
-// their IDs: commit.Record.Time has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
+// their IDs: extend.Record.Time has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
 // time is more than Options.Overlap before now; the other reads do. A record that is stored already stays as it is, also if v differs.
 //
 // Errors: table.ErrUnknownOutcome; table.ErrTableNotFound; *table.ValueError, *table.LimitError, *keys.KeyError and ErrPastRetention

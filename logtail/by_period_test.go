@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -317,7 +316,7 @@ func TestDelete(t *testing.T) {
 		noError(t, err)
 		s.Count()
 		calls := 0
-		result, err := claims.Delete(ctx, time.Time{}, noon.Add(time.Minute), &bulk.Options{Progress: func(bulk.Result) { calls++ }})
+		result, err := claims.Delete(ctx, time.Time{}, noon.Add(time.Minute), &table.BulkOptions{Progress: func(table.BulkResult) { calls++ }})
 		noError(t, err)
 		testkit.Expect(t, "deleted", result.Applied, 999)
 		if spread == 1 {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -318,7 +317,7 @@ func ExampleLog_Delete() {
 		_, err := claims.Append(ctx, &Claim{Employee: 223, Amount: int32(i)})
 		check(err)
 	}
-	result, err := claims.Delete(ctx, time.Time{}, time.Now(), &bulk.Options{Progress: func(r bulk.Result) { fmt.Println("so far:", r.Applied) }})
+	result, err := claims.Delete(ctx, time.Time{}, time.Now(), &table.BulkOptions{Progress: func(r table.BulkResult) { fmt.Println("so far:", r.Applied) }})
 	check(err)
 	fmt.Println(result.Applied)
 	// Output:

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -115,7 +115,7 @@ func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
 
 // sweep deletes an old tombstone.
 func (c *viewComparison[T, V]) sweep(ctx context.Context, k keys.Key, row *table.Row) error {
-	before := c.from.Engine().Options.Now().Add(-commit.Retention - time.Hour)
+	before := c.from.Engine().Options.Now().Add(-extend.Retention - time.Hour)
 	if !c.session.Repair() || !row.Timestamp.Before(before) {
 		return nil
 	}

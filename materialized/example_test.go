@@ -8,7 +8,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -40,7 +39,7 @@ func Example() {
 	queue := account.Queue("effects")
 	outbox, err := eventual.NewOutbox(queue, nil)
 	check(err)
-	staff, err := maintain.WithOutbox(plain, outbox)
+	staff, err := eventual.WithOutbox(plain, outbox)
 	check(err)
 	staff, err = materialized.Attach(staff, members)
 	check(err)

@@ -18,7 +18,6 @@ import (
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -108,7 +107,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 		return nil, err
 	}
 	p.view = materialized.New("company", p.company, is.derive, &materialized.Options{Inline: is.inline})
-	if p.staff, err = maintain.WithOutbox(p.plain, p.outbox); err != nil {
+	if p.staff, err = eventual.WithOutbox(p.plain, p.outbox); err != nil {
 		return nil, err
 	}
 	p.staff, err = materialized.Attach(p.staff, p.view)

@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -24,7 +23,7 @@ import (
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, setting{})
-	withOutbox, err := maintain.WithOutbox(s.plain, s.outbox)
+	withOutbox, err := eventual.WithOutbox(s.plain, s.outbox)
 	testkit.NoError(t, err)
 	wide := companySchema
 	wide.Parts = 2
@@ -132,7 +131,7 @@ func TestHostileEffects(t *testing.T) {
 	s.drain(t)
 	h := materialized.Handler(s.staff)
 	handle := func(row, payload string) error {
-		return h.Handle(ctx, eventual.Job{Table: "staff", Partition: keys.Raw("Sales"), Effect: commit.Effect{Kind: h.Kind, Version: 1, RowKey: row, Payload: []byte(payload)}})
+		return h.Handle(ctx, eventual.Job{Table: "staff", Partition: keys.Raw("Sales"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: row, Payload: []byte(payload)}})
 	}
 	names := func(keys ...string) string {
 		return `{"rows":{"view.company":[["` + strings.Join(keys, `"],["`) + `"]]}}`
@@ -246,7 +245,7 @@ func TestIndexOfView(t *testing.T) {
 	byDept := index.New("dept", keys.Tuple1(keys.Text()), func(m *member) (string, bool) { return m.Department, true }, nil)
 	company, err := index.Attach(s.company, byDept)
 	testkit.NoError(t, err)
-	staff, err := maintain.WithOutbox(s.plain, s.outbox)
+	staff, err := eventual.WithOutbox(s.plain, s.outbox)
 	testkit.NoError(t, err)
 	staff, err = materialized.Attach(staff, materialized.New("company", company, memberOf, nil))
 	testkit.NoError(t, err)

@@ -9,7 +9,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -37,7 +36,7 @@ func TestViewSameRows(t *testing.T) {
 	testkit.NoError(t, err)
 	out, err := eventual.NewOutbox(acc.Queue("effects"), nil)
 	testkit.NoError(t, err)
-	staff, err := maintain.WithOutbox(plain, out)
+	staff, err := eventual.WithOutbox(plain, out)
 	testkit.NoError(t, err)
 	staff, err = materialized.Attach(staff, materialized.New("short", shorts, func(e *employee, k keys.Key) (short, bool) {
 		return short{e.Department, e.ID, e.Salary}, true

@@ -13,11 +13,11 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -191,7 +191,7 @@ type note struct{}
 
 func (note) Name() string { return "note" }
 func (note) MaxRows() int { return 0 }
-func (note) Maintain(_ context.Context, p *maintain.Plan, _ *maintain.Change[employee]) error {
+func (note) Maintain(_ context.Context, p *extend.Plan, _ *extend.Change[employee]) error {
 	p.Effect("note", 1, nil)
 	return nil
 }
@@ -205,7 +205,7 @@ func TestNotPending(t *testing.T) {
 	s.insert(t, "Sales", 2, 10)
 	s.drain(t)
 	testkit.NoError(t, s.company.DeleteAny(ctx, s.company.Key(member{ID: 1})))
-	noted, err := maintain.With(s.staff, maintain.Maintainer[employee](note{}))
+	noted, err := extend.With(s.staff, extend.Maintainer[employee](note{}))
 	testkit.NoError(t, err)
 	e.Value.Notes = "new"
 	testkit.NoError(t, noted.Replace(ctx, e))
@@ -346,7 +346,7 @@ func TestRanged(t *testing.T) {
 		testkit.NoError(t, err)
 		company, err := table.New(granted("company", c.company), "company", companySchema, &s.options)
 		testkit.NoError(t, err)
-		staff, err := maintain.WithOutbox(plain, s.outbox)
+		staff, err := eventual.WithOutbox(plain, s.outbox)
 		testkit.NoError(t, err)
 		staff, err = materialized.Attach(staff, materialized.New("company", company, memberOf, nil))
 		testkit.NoError(t, err)

@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -138,7 +138,7 @@ type Definition[T any] interface {
 // attached is a view of one handle.
 type attached[T any] interface {
 	reconcile.Definition
-	maintain.Maintainer[T]
+	extend.Maintainer[T]
 	verify.Comparer[T]
 	inline() bool
 }
@@ -160,7 +160,7 @@ func (v *View[T, V]) check(from *table.Table[T]) error {
 	case v.to.Engine().Same(from.Engine()) && v.to.Engine().Mode.Schema.Rows().Overlaps(from.Engine().Mode.Schema.Rows()):
 		return fail("to", "has its rows in the range of the entities' own, and would overwrite them: give the layout another name, or another table")
 	case from.Engine().Mode.Outbox == nil:
-		return fail("Attach", "has a handle without an outbox; pass one that maintain.WithOutbox has returned")
+		return fail("Attach", "has a handle without an outbox; pass one that eventual.WithOutbox has returned")
 	}
 	return nil
 }
@@ -200,9 +200,9 @@ func isForeign(err error) bool {
 }
 
 // Attach returns a handle of the same table with these views, besides those that from has. from has an outbox, of
-// [maintain.WithOutbox]. All writers of the table must use such handles. Attach sends nothing.
+// [eventual.WithOutbox]. All writers of the table must use such handles. Attach sends nothing.
 //
-//	staff, err := maintain.WithOutbox(plain, outbox)
+//	staff, err := eventual.WithOutbox(plain, outbox)
 //	staff, err = materialized.Attach(staff, byCompany)
 //	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{materialized.Handler(staff)}, nil)
 //
@@ -211,7 +211,7 @@ func isForeign(err error) bool {
 //
 // A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived entity: one more if the derived
 // entity gets another key, and the requests of the maintainers of the view's table. A write that changes no view takes no more than
-// before. Errors: *DefinitionError for a wrong definition; those of [maintain.With].
+// before. Errors: *DefinitionError for a wrong definition; those of [extend.With].
 func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("from", from.Engine()); err != nil {
 		return nil, fmt.Errorf("materialized: Attach: %w", err)
@@ -231,7 +231,7 @@ func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T
 			return fail(&DefinitionError{View: v.Name(), Field: "name", Reason: "is the name of another view of the table"})
 		}
 		var err error
-		if t, err = maintain.With(t, maintain.Maintainer[T](v.maintainer(from))); err != nil {
+		if t, err = extend.With(t, extend.Maintainer[T](v.maintainer(from))); err != nil {
 			return fail(err)
 		}
 	}
@@ -263,7 +263,7 @@ type maintainer[T, V any] struct {
 	from *table.Table[T]
 }
 
-var _ maintain.Maintainer[struct{}] = (*maintainer[struct{}, struct{}])(nil)
+var _ extend.Maintainer[struct{}] = (*maintainer[struct{}, struct{}])(nil)
 
 func (v *View[T, V]) maintainer(from *table.Table[T]) attached[T] { return &maintainer[T, V]{v, from} }
 
@@ -276,7 +276,7 @@ func (m *maintainer[T, V]) inline() bool { return m.opt.Inline }
 
 // Maintain compares what the entity contributes with what its maintainer state records. A change names the derived entity that the
 // entity had, and the one that it will have.
-func (m *maintainer[T, V]) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[T]) error {
+func (m *maintainer[T, V]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	want, err := m.of(c.New, c.Key)
 	if err != nil {
 		return err

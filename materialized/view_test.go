@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
 )
 
@@ -118,7 +118,7 @@ func TestInlineWithIndex(t *testing.T) {
 	s := newScene(t, setting{})
 	byLast := index.New("last", keys.Tuple1(keys.Text()), func(e *employee) (string, bool) { return e.Last, e.Last != "" },
 		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{Inline: true}})
-	staff, err := maintain.WithOutbox(s.plain, s.outbox)
+	staff, err := eventual.WithOutbox(s.plain, s.outbox)
 	testkit.NoError(t, err)
 	staff, err = index.Attach(staff, byLast)
 	testkit.NoError(t, err)
@@ -131,8 +131,8 @@ func TestInlineWithIndex(t *testing.T) {
 	if e, err := byLast.Get(ctx, staff, keys.Enc{}, "Jones"); err != nil || e.Value.ID != 1 {
 		t.Errorf("look-up: got %v, error %v; want employee 1", e, err)
 	}
-	for r, err := range commit.Of(staff).List(ctx, dept.Of("Sales"), s.Now().Add(time.Hour)) {
+	for r, err := range extend.RecordsOf(staff).List(ctx, dept.Of("Sales"), s.Now().Add(time.Hour)) {
 		testkit.NoError(t, err)
-		testkit.Expect(t, "state of the commit record", r.State, commit.Done)
+		testkit.Expect(t, "state of the commit record", r.State, extend.Done)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -26,7 +25,7 @@ func TestPoison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	indexed, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("search", TitleChanged))
+	indexed, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("search", TitleChanged))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -16,9 +15,9 @@ var bulkWork = recipe{
 	related:     []string{"smooth-burst", "parallel", "table-by-day"},
 	consistency: "by part",
 	measured:    []string{"upsert 600"},
-	problem: `A transaction takes at most 100 operations of one partition, but input often is a stream in any order. Package bulk
+	problem: `A transaction takes at most 100 operations of one partition, but input often is a stream in any order. Bulk
 		reads ahead in the stream, groups the operations by partition, and sends several transactions at the same time. If the work stops early,
-		ResumeAt is the index at which to resume. bulk.Delete deletes the results of a query in the same way.`,
+		ResumeAt is the index at which to resume. table.BulkDelete deletes the results of a query in the same way.`,
 	run: func(ctx context.Context, r *Run) error {
 		type Employee struct {
 			Department string
@@ -47,11 +46,11 @@ var bulkWork = recipe{
 				}
 			}
 		}
-		show := func(b bulk.Result) {
+		show := func(b table.BulkResult) {
 			r.Answer("applied: %d; missing: %d; skipped: %d; resume at %d", b.Applied, b.Missing, b.Skipped, b.ResumeAt)
 		}
 		if err := r.Do("upsert 600 employees of three departments, in alternating order", func() error {
-			result, err := bulk.Run(ctx, employees, nil)
+			result, err := table.Bulk(ctx, employees, nil)
 			show(result)
 			return err
 		}); err != nil {
@@ -59,14 +58,14 @@ var bulkWork = recipe{
 		}
 		if err := r.Do("delete the employees of Sales aged 60 or over", func() error {
 			q := table.Query[Employee]{Partition: dept.Of("Sales"), Where: age.Ge(60)}
-			result, err := bulk.Delete(ctx, staff, q, nil)
+			result, err := table.BulkDelete(ctx, staff, q, nil)
 			show(result)
 			return err
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("delete employees 0 to 299, of whom some are deleted already", func() error {
-			result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+			result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for i := range 300 {
 					k := keys.At(dept.Of([]string{"Finance", "Marketing", "Sales"}[i%3]), empid.Of(i))
 					if !yield(staff.DeleteAnyOp(k), nil) {

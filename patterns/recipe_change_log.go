@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -25,7 +25,7 @@ type staffMember struct {
 type staffChange struct{ What string }
 
 // changeOf is the payload of the effect: what the log says of a write.
-func changeOf(c *maintain.Change[staffMember]) (staffChange, bool) {
+func changeOf(c *extend.Change[staffMember]) (staffChange, bool) {
 	if from, moved := c.MovedFrom(); moved {
 		return staffChange{fmt.Sprintf("%s moved from %v to %v", c.New.LastName, from, c.Key)}, true
 	}
@@ -66,7 +66,7 @@ var changeLog = recipe{
 		if err != nil {
 			return err
 		}
-		staff, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("change", changeOf))
+		staff, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("change", changeOf))
 		if err != nil {
 			return err
 		}

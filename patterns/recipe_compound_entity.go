@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -50,7 +49,7 @@ var compoundEntity = recipe{
 		if err != nil {
 			return err
 		}
-		reader, err := mixed.New(staff, reviews)
+		reader, err := table.NewMixed(staff, reviews)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -74,7 +73,7 @@ var entityTypes = recipe{
 		if err != nil {
 			return err
 		}
-		reader, err := mixed.New(staff, contractors)
+		reader, err := table.NewMixed(staff, contractors)
 		if err != nil {
 			return err
 		}

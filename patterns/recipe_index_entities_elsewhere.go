@@ -16,9 +16,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -33,7 +33,7 @@ type Colleague struct {
 type Renamed struct{ Names []string }
 
 // RenamedIn returns the last names that a write changes.
-func RenamedIn(c *maintain.Change[Colleague]) (p Renamed, due bool) {
+func RenamedIn(c *extend.Change[Colleague]) (p Renamed, due bool) {
 	if c.Old != nil {
 		p.Names = append(p.Names, c.Old.LastName)
 	}
@@ -159,7 +159,7 @@ var indexEntitiesElsewhere = recipe{
 		if err != nil {
 			return err
 		}
-		staff, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("names", RenamedIn))
+		staff, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("names", RenamedIn))
 		if err != nil {
 			return err
 		}

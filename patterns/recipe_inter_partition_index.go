@@ -8,7 +8,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -58,7 +57,7 @@ var interPartitionIndex = recipe{
 		if err != nil {
 			return err
 		}
-		withOutbox, err := maintain.WithOutbox(plain, outbox)
+		withOutbox, err := eventual.WithOutbox(plain, outbox)
 		if err != nil {
 			return err
 		}

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -23,12 +22,12 @@ var orders = table.Schema[Order]{
 }
 
 // IsNew reports whether a write inserts an order.
-func IsNew(c *maintain.Change[Order]) (struct{}, bool) { return struct{}{}, c.Old == nil }
+func IsNew(c *extend.Change[Order]) (struct{}, bool) { return struct{}{}, c.Old == nil }
 
 // NotifyAll sends a notification for each pending commit record of a table, and returns their number. It is a job that can be
 // stopped at any time: after each part it calls save with the position at which to resume, for NotifyOptions.Token. From here to
 // the recipe, the code is what a user writes.
-func NotifyAll(ctx context.Context, out *eventual.Outbox, source commit.Table, o eventual.NotifyOptions, save func(resume string) error) (sent int, err error) {
+func NotifyAll(ctx context.Context, out *eventual.Outbox, source table.AnyTable, o eventual.NotifyOptions, save func(resume string) error) (sent int, err error) {
 	for {
 		result, err := out.NotifyPending(ctx, source, &o)
 		sent += result.Sent
@@ -62,7 +61,7 @@ var lostNotifications = recipe{
 		if err != nil {
 			return err
 		}
-		mailed, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("mail", IsNew))
+		mailed, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("mail", IsNew))
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -65,7 +64,7 @@ var materializedView = recipe{
 		if err != nil {
 			return err
 		}
-		staff, err := maintain.WithOutbox(plain, outbox)
+		staff, err := eventual.WithOutbox(plain, outbox)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -55,7 +54,7 @@ var moveDepartment = recipe{
 			if err != nil {
 				return nil, err
 			}
-			return maintain.WithOutbox(indexed, outbox)
+			return eventual.WithOutbox(indexed, outbox)
 		}
 		staff, err := open(r.Account())
 		if err != nil {

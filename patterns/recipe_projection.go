@@ -6,7 +6,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 var projection = recipe{
@@ -49,7 +48,7 @@ var projection = recipe{
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		names, err := view.Of[Name](staff)
+		names, err := table.ViewOf[Name](staff)
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -52,7 +52,7 @@ func (x *SearchIndex) Titles() (map[string]string, error) {
 
 // TitleChanged reports whether a write needs an update of the index. The effect contains no data of the article, because the
 // article may have changed again before the worker executes the effect.
-func TitleChanged(c *maintain.Change[Article]) (struct{}, bool) {
+func TitleChanged(c *extend.Change[Article]) (struct{}, bool) {
 	return struct{}{}, c.Old == nil || c.New == nil || c.Old.Title != c.New.Title
 }
 
@@ -107,7 +107,7 @@ var searchIndex = recipe{
 		if err != nil {
 			return err
 		}
-		indexed, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("search", TitleChanged))
+		indexed, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("search", TitleChanged))
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ var searchIndex = recipe{
 			if err != nil {
 				return err
 			}
-			unnotified, err := maintain.WithOutbox(plain, down, eventual.OnChange("search", TitleChanged))
+			unnotified, err := eventual.WithOutbox(plain, down, eventual.OnChange("search", TitleChanged))
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -19,7 +18,7 @@ var smoothBurst = recipe{
 	consistency: "by part",
 	measured:    []string{"write 500 readings"},
 	problem: `The service takes about 2,000 rows a second in a partition and 20,000 in an account, and answers 503 to what is more. Each refused
-		request is sent for nothing, and the writes of all other programs are refused, too. Package bulk writes at most so many rows in a
+		request is sent for nothing, and the writes of all other programs are refused, too. Bulk writes at most so many rows in a
 		second: at Rate in all, and at PartitionRate in each partition. Without them, bulk keeps to 20,000 and 2,000 after the first 503. The
 		service of this recipe takes 200 rows in half a second, so that the recipe is short.`,
 	run: func(ctx context.Context, r *Run) error {
@@ -51,13 +50,13 @@ var smoothBurst = recipe{
 		}
 		if err := r.Do("write 500 readings of a meter, at most 300 in a second", func() error {
 			began := time.Now()
-			result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+			result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for i := range 500 {
 					if !yield(write(i), nil) {
 						return
 					}
 				}
-			}, &bulk.Options{PartitionRate: 300})
+			}, &table.BulkOptions{PartitionRate: 300})
 			r.Answer("written: %d; refused transactions: %d; it took more than a second: %v", result.Applied, refused(), time.Since(began) > time.Second)
 			return err
 		}); err != nil {

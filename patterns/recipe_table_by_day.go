@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -90,7 +89,7 @@ var tableByDay = recipe{
 		}
 		return r.Naive("delete one day by query", func() error {
 			day := today.Truncate(24 * time.Hour)
-			result, err := logins.Delete(ctx, day.AddDate(0, 0, -1), day, &bulk.Options{})
+			result, err := logins.Delete(ctx, day.AddDate(0, 0, -1), day, &table.BulkOptions{})
 			r.Answer("%d logins, 100 with each request", result.Applied)
 			return err
 		})

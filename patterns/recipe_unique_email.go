@@ -7,7 +7,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -42,7 +41,7 @@ var uniqueEmail = recipe{
 		if err != nil {
 			return err
 		}
-		withOutbox, err := maintain.WithOutbox(plain, outbox)
+		withOutbox, err := eventual.WithOutbox(plain, outbox)
 		if err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -38,13 +38,13 @@ func openParcels(acc *account.Account, names parcelNames) (*table.Table[parcel],
 	if err != nil {
 		return nil, err
 	}
-	newParcel := func(c *maintain.Change[parcel]) (parcel, bool) {
+	newParcel := func(c *extend.Change[parcel]) (parcel, bool) {
 		if c.Old != nil {
 			return parcel{}, false
 		}
 		return *c.New, true
 	}
-	return maintain.WithOutbox(plain, outbox, eventual.OnChange("mail", newParcel))
+	return eventual.WithOutbox(plain, outbox, eventual.OnChange("mail", newParcel))
 }
 
 // newMailWorker returns the worker that sends the mails.

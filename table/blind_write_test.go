@@ -11,7 +11,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -32,7 +31,7 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 	old := peopleOf(t, s, readsFirst())
 	anew := &resident{"S", 1, "Smith", "b"}
 	bulk := func(ctx context.Context, op table.Op) error {
-		_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(op, nil) }, nil)
+		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(op, nil) }, nil)
 		return err
 	}
 	made := func() *table.Entity[resident] {
@@ -124,7 +123,7 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 		noError(t, err)
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
 		noError(t, err)
-		if _, err := bulk.Delete(ctx, two, table.Query[resident]{Partition: dept.Of("T")}, nil); err != nil {
+		if _, err := table.BulkDelete(ctx, two, table.Query[resident]{Partition: dept.Of("T")}, nil); err != nil {
 			t.Errorf("%v: got %v; want no error", blind, err)
 		}
 		other := peopleSchema
@@ -158,12 +157,12 @@ func TestConcurrentReads(t *testing.T) {
 				people = people.Exact()
 			}
 			const others = 300 // between the first row and the second
-			_, err := bulk.Run(ctx, stream(others, func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "Cao", ""}) }), nil)
+			_, err := table.Bulk(ctx, stream(others, func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "Cao", ""}) }), nil)
 			noError(t, err)
 			s.Count()
 			s.SetFaults(storagetest.OfKind(requests.Get, storagetest.Slow(time.Second)))
 			start := time.Now()
-			r, err := bulk.Run(ctx, stream(200, func(i int) table.Op {
+			r, err := table.Bulk(ctx, stream(200, func(i int) table.Op {
 				return people.UpsertOp(&resident{"S", min(i, 1) * (others + i), "Jones", ""}, table.ReplaceExisting)
 			}), nil)
 			took, want := time.Since(start), 20*time.Second // ten at a time

@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -19,7 +18,7 @@ type sameRow struct{ twice bool }
 
 func (sameRow) Name() string { return "same" }
 func (sameRow) MaxRows() int { return 1 }
-func (m sameRow) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (m sameRow) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	if c.New == nil {
 		return nil
 	}
@@ -39,17 +38,17 @@ func TestBulkDuplicateRow(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, nil)
 	noError(t, plain.Ensure(ctx))
-	people, err := maintain.With(plain, sameRow{twice: true})
+	people, err := extend.With(plain, sameRow{twice: true})
 	noError(t, err)
 	for n := 1; n <= 3; n++ {
 		var refused []int
-		r, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for id := range n {
 				if !yield(people.InsertOp(&resident{"S", id, "Jones", "a"}), nil) {
 					return
 				}
 			}
-		}, &bulk.Options{Skip: func(i int, err error) bool {
+		}, &table.BulkOptions{Skip: func(i int, err error) bool {
 			if !errors.Is(err, table.ErrDuplicateRow) {
 				t.Errorf("operation %d: got error %v; want ErrDuplicateRow", i, err)
 			}
@@ -70,7 +69,7 @@ func TestBulkEntityInDoubt(t *testing.T) {
 	noError(t, people.Ensure(ctx))
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	var refused []int
-	r, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	r, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		if !yield(people.InsertOp(&resident{"S", 2, "Jones", "b"}), nil) || !yield(people.DeleteOp(e), nil) || !yield(people.InsertOp(&resident{"S", 3, "Jones", "c"}), nil) {
 			return
 		}
@@ -79,7 +78,7 @@ func TestBulkEntityInDoubt(t *testing.T) {
 			t.Errorf("Replace: got error %v; want ErrUnknownOutcome", err)
 		}
 		s.SetFaults(nil)
-	}, &bulk.Options{Skip: func(i int, err error) bool { refused = append(refused, i); return true }})
+	}, &table.BulkOptions{Skip: func(i int, err error) bool { refused = append(refused, i); return true }})
 	noError(t, err)
 	testkit.Expect(t, "refused operations", refused, []int{1})
 	testkit.Expect(t, "applied", r.Applied, 2)

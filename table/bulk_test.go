@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -35,16 +34,16 @@ func residentInserts(people *table.Table[resident], n int) (int, func(int) table
 func TestBulkSkip(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	never := &bulk.Options{Skip: func(i int, err error) bool {
+	never := &table.BulkOptions{Skip: func(i int, err error) bool {
 		t.Errorf("Skip was called for operation %d: %v; want no call", i, err)
 		return true
 	}}
 	ends := func(what string, people *table.Table[resident], want error) {
 		t.Helper()
-		r, err := bulk.Run(ctx, stream(residentInserts(people, 3)), never)
-		var be *bulk.Error
-		if !errors.Is(err, want) || !errors.As(err, &be) || r != (bulk.Result{}) {
-			t.Errorf("%s: got %+v %v; want %v and a *bulk.Error and r == bulk.Result{}", what, r, err, want)
+		r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
+		var be *table.BulkError
+		if !errors.Is(err, want) || !errors.As(err, &be) || r != (table.BulkResult{}) {
+			t.Errorf("%s: got %+v %v; want %v and a *table.BulkError and r == table.BulkResult{}", what, r, err, want)
 		}
 	}
 	// The outbox fails with an error of a transaction or a limit of its own.
@@ -55,9 +54,9 @@ func TestBulkSkip(t *testing.T) {
 	// A row that the plan needs cannot be read.
 	people, s := newTown(t, nil)
 	s.SetFaults(storagetest.OfKind(requests.Get, storagetest.Refuse(403, "AuthorizationFailure")))
-	r, err := bulk.Run(ctx, stream(residentInserts(people, 3)), never)
-	if err == nil || r != (bulk.Result{}) {
-		t.Errorf("got %+v, %v; want an error and r == bulk.Result{}", r, err)
+	r, err := table.Bulk(ctx, stream(residentInserts(people, 3)), never)
+	if err == nil || r != (table.BulkResult{}) {
+		t.Errorf("got %+v, %v; want an error and r == table.BulkResult{}", r, err)
 	}
 	// An exact write is refused for a reason that may pass, and its abort record cannot be stored.
 	people, s = newTown(t, nil)
@@ -82,14 +81,14 @@ func TestBulkRepeated(t *testing.T) {
 	} {
 		people, s := people(t)
 		one := func(i int) table.Op { return people.InsertOp(&resident{"S", i + 1, "L", ""}) }
-		_, err := bulk.Run(ctx, stream(90, func(i int) table.Op { return one(2 * i) }), nil)
+		_, err := table.Bulk(ctx, stream(90, func(i int) table.Op { return one(2 * i) }), nil)
 		noError(t, err)
 		s.Count()
 		var skipped []int
-		r, err := bulk.Run(ctx, stream(180, one), &bulk.Options{Skip: func(i int, err error) bool {
-			var be *bulk.Error
+		r, err := table.Bulk(ctx, stream(180, one), &table.BulkOptions{Skip: func(i int, err error) bool {
+			var be *table.BulkError
 			if !errors.Is(err, table.ErrExists) || !errors.As(err, &be) || be.Index != i || be.Key.PartitionKey() != "S" {
-				t.Errorf(`%s: got %d: %v; want ErrExists and a *bulk.Error and be.Index == %v and be.Key.PartitionKey() == "S"`, what, i, err, i)
+				t.Errorf(`%s: got %d: %v; want ErrExists and a *table.BulkError and be.Index == %v and be.Key.PartitionKey() == "S"`, what, i, err, i)
 			}
 			skipped = append(skipped, i)
 			return true
@@ -111,7 +110,7 @@ func TestBulkMaintained(t *testing.T) {
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	n := 300
-	_, err := bulk.Run(ctx, stream(n, func(i int) table.Op {
+	_, err := table.Bulk(ctx, stream(n, func(i int) table.Op {
 		return people.InsertOp(&resident{"S", i + 1, fmt.Sprint("L", i%5), fmt.Sprint("m", i)})
 	}), nil)
 	noError(t, err)
@@ -123,7 +122,7 @@ func TestBulkMaintained(t *testing.T) {
 	if got := s.Count().String(); got != "5 get, 7 transaction" {
 		t.Errorf("got %q; want %q", got, "5 get, 7 transaction")
 	}
-	r, err := bulk.Delete(ctx, people, table.Query[resident]{Partition: dept.Of("S"), Where: lastName.Eq("L3")}, nil)
+	r, err := table.BulkDelete(ctx, people, table.Query[resident]{Partition: dept.Of("S"), Where: lastName.Eq("L3")}, nil)
 	if err != nil || r.Applied != 60 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 60", r, err)
 	}
@@ -132,7 +131,7 @@ func TestBulkMaintained(t *testing.T) {
 	}
 	plain, err := table.New(serviceOf(t, s), "people", peopleSchema, nil)
 	noError(t, err)
-	if _, err := bulk.Delete(ctx, plain, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if _, err := table.BulkDelete(ctx, plain, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("got %v; want ErrUnknownMaintainer", err)
 	}
 }
@@ -142,10 +141,10 @@ func TestBulkMissingRequests(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
-	_, err := bulk.Run(ctx, stream(50, func(i int) table.Op { return people.InsertOp(&resident{"S", 2 * i, "L", ""}) }), nil)
+	_, err := table.Bulk(ctx, stream(50, func(i int) table.Op { return people.InsertOp(&resident{"S", 2 * i, "L", ""}) }), nil)
 	noError(t, err)
 	s.Count()
-	r, err := bulk.Run(ctx, stream(100, func(i int) table.Op { return people.DeleteAnyOp(residentAt(i)) }), nil)
+	r, err := table.Bulk(ctx, stream(100, func(i int) table.Op { return people.DeleteAnyOp(residentAt(i)) }), nil)
 	if err != nil || r.Applied != 50 || r.Missing != 50 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 50 and r.Missing == 50", r, err)
 	}

@@ -7,10 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -64,17 +63,17 @@ var everyCall = map[string]func(context.Context, *table.Table[resident]) error{
 		return err
 	},
 	"Bulk": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := bulk.Run(ctx, stream(20, func(i int) table.Op {
+		_, err := table.Bulk(ctx, stream(20, func(i int) table.Op {
 			return people.InsertOp(&resident{[]string{"S", "T"}[i%2], i + 10, "New", fmt.Sprint("m", i)})
 		}), nil)
 		return err
 	},
 	"DeleteQuery": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := bulk.Delete(ctx, people, table.Query[resident]{Partition: dept.Of("S")}, nil)
+		_, err := table.BulkDelete(ctx, people, table.Query[resident]{Partition: dept.Of("S")}, nil)
 		return err
 	},
 	"Sweep": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := commit.Of(people).Resolve(ctx, keys.Raw("S"), "01KBHK7N00AAAAAAAAAAAAAAAA")
+		_, err := extend.RecordsOf(people).Resolve(ctx, keys.Raw("S"), "01KBHK7N00AAAAAAAAAAAAAAAA")
 		return err
 	},
 }
@@ -99,7 +98,7 @@ func TestCallsEndWithContext(t *testing.T) {
 							out, err := newTableOutbox(serviceOf(t, s), blindOptions())
 							noError(t, err)
 							noError(t, out.rows.Ensure(context.Background()))
-							people, err = maintain.WithOutbox(people, out, letters{})
+							people, err = eventual.WithOutbox(people, out, letters{})
 							noError(t, err)
 							insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Cao", "b"})
 							if exact {

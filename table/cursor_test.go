@@ -16,7 +16,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // shortPages is a service with employees of Sales, whose pages have as many rows as draw returns, possibly none. Its tokens are
@@ -281,7 +280,7 @@ func TestForeignTokens(t *testing.T) {
 	type name struct {
 		Last string `table:"LastName"`
 	}
-	names, err := view.Of[name](staff)
+	names, err := table.ViewOf[name](staff)
 	noError(t, err)
 	q = inSales
 	q.Cursor = table.NewCursor(p.Token)

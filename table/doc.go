@@ -26,7 +26,7 @@
 //
 // [Table.Get] reads one entity. [Table.List] reads the entities of a [Query]: a partition, a range of rows, conditions on
 // properties. A query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores the position
-// of a list for another process. Package view reads some properties, package mixed entities of several types.
+// of a list for another process. A [View] reads some properties, and a [Mixed] reads entities of several types.
 //
 // # Writing
 //
@@ -41,12 +41,12 @@
 // # Several rows
 //
 // [Transact] applies all of its operations on entities of any types in one partition, or none. [InPartition] reads rows and writes
-// what follows from them. Package bulk applies a stream, and deletes what a query finds.
+// what follows from them. [Bulk] applies a stream of operations of any length, and [BulkDelete] deletes the rows of a query.
 //
 // # Derived rows and effects
 //
 // Package index derives rows from entities, such as secondary indexes, and changes them in the transaction of the entity. Package
-// eventual executes effects. Package maintain is for authors of other maintainers. All writers of a table must attach the same
+// eventual executes effects. Package extend is for authors of other maintainers. All writers of a table must attach the same
 // maintainers: a handle without them fails with [ErrUnknownMaintainer] if the row has derived rows, and reads the row before a
 // write by key (Upsert, methods with Any) to find out, unless [Options].BlindWrites is set.
 //
@@ -68,7 +68,7 @@
 //   - Derived row: a row that a maintainer has made from an entity.
 //   - Maintainer state: the keys of an entity's derived rows, stored with the entity (_ix).
 //   - Effect: work that is due outside the partition once a write is committed.
-//   - Commit record (package commit, RowKey ~i| and the operation ID): a row in the write's own transaction. It proves the commit, and contains
+//   - Commit record (package extend, RowKey ~i| and the operation ID): a row in the write's own transaction. It proves the commit, and contains
 //     the effects that are still to be done. It is the outbox of the transactional outbox pattern.
 //   - Abort record: a row in the commit record's place. The write can no longer commit.
 //   - Notification: a message that names a commit record.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -31,7 +31,7 @@ func processTown(open path, p *crashtest.Process) (people *table.Table[resident]
 	if people, err = openPeople(open, p, o); err != nil {
 		return nil, nil, nil, err
 	}
-	people, err = maintain.WithOutbox(people, out, byLast{}, byEmail{}, letters{})
+	people, err = eventual.WithOutbox(people, out, byLast{}, byEmail{}, letters{})
 	return people, out, sent, err
 }
 

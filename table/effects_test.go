@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -17,7 +16,7 @@ type namedEffect string
 
 func (namedEffect) Name() string { return "named" }
 func (namedEffect) MaxRows() int { return 0 }
-func (n namedEffect) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (n namedEffect) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	p.Effect(string(n), 1, []byte(n))
 	return nil
 }
@@ -31,12 +30,12 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 			d := &memoryOutbox{}
 			people, s := townWithEffects(t, d)
 			kind := strings.Repeat("x", lead) + strings.Repeat(c, 70_000/len(c))
-			long, err := maintain.With(people, namedEffect(kind))
+			long, err := extend.With(people, namedEffect(kind))
 			noError(t, err)
 			if _, err := long.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 				t.Fatal(err)
 			}
-			i, err := commit.Of(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
+			i, err := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
 			noError(t, err)
 			if got := i.Effects[len(i.Effects)-1]; got.Kind != kind || string(got.Payload) != kind {
 				t.Errorf("%d bytes before %s: got %d bytes of kind; want %d", lead, c, len(got.Kind), len(kind))
@@ -59,7 +58,7 @@ func (largeEffects) Name() string { return "heavy" }
 
 func (largeEffects) MaxRows() int { return 0 }
 
-func (h largeEffects) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (h largeEffects) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	for i := range h.n {
 		p.Effect("heavy", i, []byte(strings.Repeat("é", h.size/2)))
 	}
@@ -72,16 +71,16 @@ func TestLargeEffects(t *testing.T) {
 	ctx := context.Background()
 	d := &memoryOutbox{}
 	people, _ := townWithEffects(t, d)
-	many, err := maintain.With(people, largeEffects{3, 50_000})
+	many, err := extend.With(people, largeEffects{3, 50_000})
 	noError(t, err)
 	if _, err := many.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Fatal(err)
 	}
-	i, err := commit.Of(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
+	i, err := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
 	if err != nil || len(i.Effects) != 4 || string(i.Effects[3].Payload) != strings.Repeat("é", 25_000) || i.Effects[3].Version != 2 {
 		t.Errorf(`got %v; want no error and len(i.Effects) == 4 and string(i.Effects[3].Payload) == strings.Repeat("é", 25_000) and i.Effects[3].Version == 2`, err)
 	}
-	more, err := maintain.With(people, largeEffects{1, 200_000})
+	more, err := extend.With(people, largeEffects{1, 200_000})
 	noError(t, err)
 	var le *table.LimitError
 	d.calls = nil

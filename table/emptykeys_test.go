@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // lodger has any keys, as tables of other programs have them.
@@ -85,7 +84,7 @@ func TestEmptyRowKey(t *testing.T) {
 				return map[bool]string{true: "Jones"}[is], err
 			},
 			"Get of a view": func(l *table.Table[lodger]) (string, error) {
-				names, err := view.Of[struct{ Name string }](l)
+				names, err := table.ViewOf[struct{ Name string }](l)
 				testkit.NoError(t, err)
 				p, err := names.Get(ctx, k)
 				if err != nil {
@@ -114,8 +113,8 @@ func TestEmptyRowKey(t *testing.T) {
 				}
 				return l.Delete(ctx, e)
 			},
-			"bulk.Delete": func(l *table.Table[lodger]) error {
-				_, err := bulk.Delete(ctx, l, table.Query[lodger]{TableScan: true}, nil)
+			"table.BulkDelete": func(l *table.Table[lodger]) error {
+				_, err := table.BulkDelete(ctx, l, table.Query[lodger]{TableScan: true}, nil)
 				return err
 			},
 			"Rekey": func(l *table.Table[lodger]) error {
@@ -222,7 +221,7 @@ func TestEmptyPartitionKey(t *testing.T) {
 		"GetRow":    second(lodgers.GetRow(ctx, k)),
 		"Delete":    lodgers.Delete(ctx, listed[0]),
 		"DeleteAny": lodgers.DeleteAny(ctx, k),
-		"bulk":      second(bulk.Delete(ctx, lodgers, table.Query[lodger]{TableScan: true}, nil)),
+		"bulk":      second(table.BulkDelete(ctx, lodgers, table.Query[lodger]{TableScan: true}, nil)),
 	} {
 		var ke *keys.KeyError
 		if !errors.As(err, &ke) || !strings.Contains(err.Error(), want) {
@@ -230,9 +229,9 @@ func TestEmptyPartitionKey(t *testing.T) {
 		}
 	}
 	skipped := 0
-	result, err := bulk.Delete(ctx, lodgers, table.Query[lodger]{TableScan: true}, &bulk.Options{Skip: func(int, error) bool { skipped++; return true }})
+	result, err := table.BulkDelete(ctx, lodgers, table.Query[lodger]{TableScan: true}, &table.BulkOptions{Skip: func(int, error) bool { skipped++; return true }})
 	if err != nil || skipped != 1 || result.Skipped != 1 || len(s.Rows("lodgers")) != 1 {
-		t.Errorf("bulk.Delete with Skip: got %+v, error %v and %d rows left; want 1 skipped row, which is left", result, err, len(s.Rows("lodgers")))
+		t.Errorf("table.BulkDelete with Skip: got %+v, error %v and %d rows left; want 1 skipped row, which is left", result, err, len(s.Rows("lodgers")))
 	}
 }
 
@@ -242,7 +241,7 @@ func TestEmptyRowKeyMaintained(t *testing.T) {
 	ctx := context.Background()
 	k := keys.Stored("p", "")
 	plain, s := newLodgers(t, false, k)
-	lodgers, err := maintain.With(plain, &nothing{})
+	lodgers, err := extend.With(plain, &nothing{})
 	testkit.NoError(t, err)
 	e, err := lodgers.Get(ctx, k)
 	testkit.NoError(t, err)
@@ -261,7 +260,7 @@ func TestEmptyRowKeyMoved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	plain, s := newLodgers(t, false, keys.Stored("p", ""))
-	lodgers, err := maintain.WithOutbox(plain, &memoryOutbox{})
+	lodgers, err := eventual.WithOutbox(plain, &memoryOutbox{})
 	testkit.NoError(t, err)
 	e, err := lodgers.Get(ctx, keys.Stored("p", ""))
 	testkit.NoError(t, err)
@@ -276,6 +275,6 @@ func TestEmptyRowKeyMoved(t *testing.T) {
 // nothing is a maintainer without derived rows.
 type nothing struct{}
 
-func (*nothing) Name() string                                                             { return "nothing" }
-func (*nothing) MaxRows() int                                                             { return 0 }
-func (*nothing) Maintain(context.Context, *maintain.Plan, *maintain.Change[lodger]) error { return nil }
+func (*nothing) Name() string                                                         { return "nothing" }
+func (*nothing) MaxRows() int                                                         { return 0 }
+func (*nothing) Maintain(context.Context, *extend.Plan, *extend.Change[lodger]) error { return nil }

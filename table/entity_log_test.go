@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
@@ -88,8 +87,8 @@ func TestWhatIsLogged(t *testing.T) {
 	jones := &resident{"S", 1, "Jones", "a"}
 	receipt, err := table.Transact(ctx, people.InsertOp(jones))
 	noError(t, err)
-	records := commit.Of(people)
-	var record *commit.Record
+	records := extend.RecordsOf(people)
+	var record *extend.Record
 	for id, err := range records.Pending(ctx, keys.Raw("S"), "", time.Now().Add(time.Hour)) {
 		noError(t, err)
 		record, err = records.Get(ctx, keys.Raw("S"), id)
@@ -101,7 +100,7 @@ func TestWhatIsLogged(t *testing.T) {
 	noError(t, row.Set("GUID", [16]byte{0x12, 0x34, 15: 0xff}))
 	_, exists := people.Insert(ctx, jones)
 	_, refused := table.Transact(ctx, people.InsertOp(jones))
-	_, bulk := bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(people.InsertOp(jones), nil) }, nil)
+	_, bulk := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(people.InsertOp(jones), nil) }, nil)
 	_, taken := people.Insert(ctx, &resident{"S", 2, "Cao", "a"})
 	var derived *table.DerivedError
 	if !errors.As(taken, &derived) {
@@ -122,7 +121,7 @@ func TestWhatIsLogged(t *testing.T) {
 		{what: exists, want: "exists already"}, {what: refused, want: "exists already"}, {what: bulk, want: "exists already"}, {what: derived, want: "maintainer email"},
 		{what: struct{ Err error }{exists}, want: "exists already"},
 		{what: people.Engine().Mode.Schema.Rows(), want: "[p_, p`)"}, {what: keys.At(keys.Raw(""), keys.Raw("/")), want: "key is empty; keys: RowKey", json: "-"},
-		{what: (*table.Receipt)(nil), want: "<nil>", log: "null"}, {what: (*commit.Record)(nil), want: "<nil>", log: "null"},
+		{what: (*table.Receipt)(nil), want: "<nil>", log: "null"}, {what: (*extend.Record)(nil), want: "<nil>", log: "null"},
 	} {
 		for _, format := range []string{"%v", "%+v", "%s"} {
 			if got := fmt.Sprintf(format, c.what); !strings.Contains(got, c.want) || hasInternals(got) {

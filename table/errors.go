@@ -45,7 +45,7 @@ var (
 	ErrNoETag = errs.ErrNoETag
 	// ErrGivenUp: an exact write used up its attempts, or another process resolved it. Nothing was written, and nothing will be.
 	ErrGivenUp = errs.ErrGivenUp
-	// ErrExpired: the write is older than a day (commit.Retention) and has no commit record any more, so its outcome cannot be
+	// ErrExpired: the write is older than a day (extend.Retention) and has no commit record any more, so its outcome cannot be
 	// resolved.
 	ErrExpired = errs.ErrExpired
 	// ErrOutbox: the outbox did not store the notification of the write. Nothing was written.
@@ -55,7 +55,7 @@ var (
 	ErrUnknownParts = errs.ErrUnknownParts
 
 	// ErrUnknownMaintainer: the entity has maintainer state of a maintainer that this handle lacks, so a write would leave that
-	// maintainer's rows behind. Write by a handle that has the maintainer; see maintain.With and index.Attach.
+	// maintainer's rows behind. Write by a handle that has the maintainer; see extend.With and index.Attach.
 	ErrUnknownMaintainer = errs.ErrUnknownMaintainer
 	// ErrForeignRow: a derived row would take the place of a row of another type, definition or program. That row is neither
 	// replaced nor deleted. The *DerivedError around it contains the row's key.
@@ -90,12 +90,16 @@ type (
 	// Err is one of the errors of this package ([ErrExists], [ErrChanged] and so on), a typed error of a check, or the service's
 	// *azcore.ResponseError, whose Code stands beside.
 	BatchError = errs.BatchError
+	// BulkError is the error that ended bulk work: the Index of the operation in the stream, its Key, and its error Err. If no single
+	// operation is the cause, as with [ErrUnknownOutcome] or a service that cannot be reached, Err is the error of the transaction
+	// that begins with it.
+	BulkError = errs.BulkError
 	// DerivedError is the error of a write that failed because of a maintainer, with the Key of the derived row if there is one, and
 	// the Owner, the entity that has the row, if the row is taken and contains its owner. Err is the maintainer's own error, such as
 	// the one for a value that is taken, or one of the package's conditions.
 	DerivedError = errs.DerivedError
 	// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before
-	// the outcome was known. Another process can resolve it by Table, Partition and OperationID; see commit.Records.Resolve. Its own
+	// the outcome was known. Another process can resolve it by Table, Partition and OperationID; see extend.Records.Resolve. Its own
 	// method Resolve does it here.
 	UnknownError = errs.UnknownError
 	// LimitError is an entity, property or query beyond a limit: the Field (a property if Property is set, else an option or argument;
@@ -116,7 +120,7 @@ type (
 	// HomeError is returned if a Row is prepared by a write over several partitions, such as [Table.MoveTo], whose commit record cannot
 	// be read: its Table is gone (Gone), or is none of Options.MovedFrom. Err is the service's error, if there is one.
 	HomeError = errs.HomeError
-	// TypeError is a Go Type that cannot be stored, because of a Field or as a whole, with the Reason. New and view.Of return it.
+	// TypeError is a Go Type that cannot be stored, because of a Field or as a whole, with the Reason. New and table.ViewOf return it.
 	TypeError = errs.TypeError
 	// TokenError is a token that a query cannot use, with the Reason. No request was sent.
 	TokenError = errs.TokenError

@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -151,8 +151,8 @@ func TestExactHungService(t *testing.T) {
 			// Another process resolves the write by its partition and operation ID.
 			rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
 			noError(t, err)
-			i, err := commit.Of(rows).Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
-			if want := map[bool]commit.State{true: commit.Done, false: commit.Aborted}[c.done]; err != nil || i.State != want {
+			i, err := extend.RecordsOf(rows).Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
+			if want := map[bool]extend.State{true: extend.Done, false: extend.Aborted}[c.done]; err != nil || i.State != want {
 				t.Errorf("got %+v, %v; want no error and i.State == %v", i, err, want)
 			}
 			if err := staff.Merge(context.Background(), e, age.Set(51)); err != nil {
@@ -171,15 +171,15 @@ func TestAbortedByResolver(t *testing.T) {
 		o.Retry.ConflictAttempts = 8
 		staff, e, s := staffInMemory(t, o)
 		staff = staff.Exact()
-		in := commit.Of(staff)
+		in := extend.RecordsOf(staff)
 		n := 0
 		s.BeforeRequest = func(r *http.Request) {
 			if body := bodyOf(t, r); strings.Contains(r.URL.Path, "$batch") && n < times {
 				n++
 				_, name, _ := strings.Cut(body, "~i|")
 				i, err := in.Resolve(context.Background(), keys.Raw("Sales"), name[:26])
-				if err != nil || i.State != commit.Aborted {
-					t.Errorf("got %+v, %v; want no error and i.State == commit.Aborted", i, err)
+				if err != nil || i.State != extend.Aborted {
+					t.Errorf("got %+v, %v; want no error and i.State == extend.Aborted", i, err)
 				}
 			}
 		}
@@ -326,7 +326,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 	s.BeforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodPost {
 			s.BeforeRequest = nil
-			_, err := commit.SweepAll(ctx, staff)
+			_, err := extend.SweepAll(ctx, staff)
 			noError(t, err)
 		}
 	}
@@ -341,7 +341,7 @@ func TestExactWithoutTable(t *testing.T) {
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, nil)
-	lettered, err := maintain.WithOutbox(plain, &memoryOutbox{}, letters{})
+	lettered, err := eventual.WithOutbox(plain, &memoryOutbox{}, letters{})
 	noError(t, err)
 	for _, people := range []*table.Table[resident]{plain.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 )
 
 // byAgeCopy copies each employee to a row under the age.
@@ -14,7 +14,7 @@ type byAgeCopy struct{}
 func (byAgeCopy) Name() string { return "age" }
 func (byAgeCopy) MaxRows() int { return 2 }
 
-func (byAgeCopy) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+func (byAgeCopy) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	under := func(e *employee) keys.Enc { return keys.Raw(fmt.Sprint("age_", e.Age)) }
 	old, err := c.OldRow()
 	if err != nil {
@@ -35,7 +35,7 @@ func (byAgeCopy) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Chang
 // A copy can be written like the copied entity.
 func ExampleRow_Copy() {
 	ctx := context.Background()
-	staff, err := maintain.With(newTableWith(staffSchema, nil), byAgeCopy{}) // whose rows contain operation IDs
+	staff, err := extend.With(newTableWith(staffSchema, nil), byAgeCopy{}) // whose rows contain operation IDs
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -57,7 +57,7 @@ func ExampleRow_Copy() {
 // Another program deletes a derived row. The next write of the entity repairs the row.
 func ExampleTable_Repaired() {
 	ctx := context.Background()
-	staff, err := maintain.With(newTable(staffSchema), byAgeCopy{})
+	staff, err := extend.With(newTable(staffSchema), byAgeCopy{})
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -27,7 +27,7 @@ func ExampleTable_Exact() {
 		fmt.Println(row.RowKey[:3], row.Get("State"))
 	}
 	// Commit records are swept after 25 hours.
-	n, err := commit.SweepAll(ctx, staff)
+	n, err := extend.SweepAll(ctx, staff)
 	fmt.Println(n, err)
 	// Output:
 	// <nil>
@@ -55,7 +55,7 @@ func ExampleUnknownError() {
 	fmt.Println(done, err, jones.Value.Age) // the entity equals the stored row
 
 	// Another program needs only the partition and the operation ID.
-	record, err := commit.Of(staff).Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
+	record, err := extend.RecordsOf(staff).Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
 	fmt.Println(record.State, err)
 	// Output:
 	// true true

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/extend"
 )
 
 // incarnations is a maintainer that gives each employee an incarnation.
@@ -13,7 +13,7 @@ type incarnations struct{}
 func (incarnations) Name() string { return "incarnations" }
 func (incarnations) MaxRows() int { return 0 }
 
-func (incarnations) Maintain(_ context.Context, _ *maintain.Plan, c *maintain.Change[employee]) error {
+func (incarnations) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change[employee]) error {
 	c.Incarnation()
 	return nil
 }
@@ -21,7 +21,7 @@ func (incarnations) Maintain(_ context.Context, _ *maintain.Plan, c *maintain.Ch
 // An employee who is deleted and inserted again has another incarnation.
 func ExampleRow_Incarnation() {
 	ctx := context.Background()
-	staff, err := maintain.With(newTable(staffSchema), incarnations{})
+	staff, err := extend.With(newTable(staffSchema), incarnations{})
 	check(err)
 	first, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

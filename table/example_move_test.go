@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -13,7 +13,7 @@ import (
 // An employee changes department, which is the partition.
 func ExampleTable_Move() {
 	ctx := context.Background()
-	staff, err := maintain.WithOutbox(newTable(staffSchema), &exampleOutbox{}) // in a program, an *eventual.Outbox
+	staff, err := eventual.WithOutbox(newTable(staffSchema), &exampleOutbox{}) // in a program, an *eventual.Outbox
 	check(err)
 	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 44})
 	check(err)
@@ -29,7 +29,7 @@ func ExampleTable_Move() {
 // A request names an employee by the key, and the department to go to.
 func ExampleTable_UpdateAndMove() {
 	ctx := context.Background()
-	staff, err := maintain.WithOutbox(newTable(staffSchema), &exampleOutbox{}) // in a program, an *eventual.Outbox
+	staff, err := eventual.WithOutbox(newTable(staffSchema), &exampleOutbox{}) // in a program, an *eventual.Outbox
 	check(err)
 	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 44})
 	check(err)
@@ -52,7 +52,7 @@ func ExampleTable_MoveTo() {
 		plain, err := table.New(service, name, staffSchema, o)
 		check(err)
 		check(plain.Ensure(ctx))
-		t, err := maintain.WithOutbox(plain, exampleOutboxOfAll)
+		t, err := eventual.WithOutbox(plain, exampleOutboxOfAll)
 		check(err)
 		return t
 	}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/commit"
-	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // exampleOutbox is an outbox in memory. An outbox that survives its process is a queue.
-type exampleOutbox struct{ notes []commit.Notification }
+type exampleOutbox struct{ notes []extend.Notification }
 
-func (b *exampleOutbox) Notify(_ context.Context, n commit.Notification) (commit.SentNotification, error) {
+func (b *exampleOutbox) Notify(_ context.Context, n extend.Notification) (extend.SentNotification, error) {
 	b.notes = append(b.notes, n)
 	return exampleNotification{}, nil
 }
@@ -28,7 +28,7 @@ type farewells struct{}
 func (farewells) Name() string { return "farewells" }
 func (farewells) MaxRows() int { return 0 }
 
-func (farewells) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+func (farewells) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	p.Effect("farewell", 1, []byte(c.New.Last))
 	return nil
 }
@@ -40,7 +40,7 @@ func ExampleTable_Touch() {
 	staff := newTable(staffSchema)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	leaving, err := maintain.WithOutbox(staff, b, farewells{})
+	leaving, err := eventual.WithOutbox(staff, b, farewells{})
 	check(err)
 	check(leaving.Touch(ctx, e))
 

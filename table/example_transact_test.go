@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -154,7 +153,7 @@ func ExampleTable_Rekey() {
 func ExampleTable_DeleteOps() {
 	ctx := context.Background()
 	staff := sales(nil)
-	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, where := range []table.Cond[employee]{age.Ge(45), age.Lt(35)} {
 			for op, err := range staff.DeleteOps(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Where: where}) {
 				if !yield(op, err) {

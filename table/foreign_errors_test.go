@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -26,7 +26,7 @@ func TestForeignErrors(t *testing.T) {
 	}
 	d.notifyErr = nil
 	var fails error = unknown
-	asking, err := maintain.With(people, failsWith{&fails})
+	asking, err := extend.With(people, failsWith{&fails})
 	noError(t, err)
 	if err := asking.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !strings.Contains(err.Error(), "maintainer failing: ") {
 		t.Errorf(`got %v; want not ErrUnknownOutcome and "maintainer failing: " in the error`, err)
@@ -46,7 +46,7 @@ type failsWith struct{ err *error }
 
 func (failsWith) Name() string { return "failing" }
 func (failsWith) MaxRows() int { return 0 }
-func (a failsWith) Maintain(context.Context, *maintain.Plan, *maintain.Change[resident]) error {
+func (a failsWith) Maintain(context.Context, *extend.Plan, *extend.Change[resident]) error {
 	return *a.err
 }
 
@@ -58,7 +58,7 @@ func TestNestedForeignErrors(t *testing.T) {
 	plain := peopleOf(t, s, nil)
 	e := insertAll(t, plain, s, resident{"S", 1, "Jones", "a"})[0]
 	fails := errors.Join(&table.DerivedError{Maintainer: "another", Err: table.ErrChanged}, table.ErrUnknownOutcome)
-	people, err := maintain.With(plain, failsWith{&fails})
+	people, err := extend.With(plain, failsWith{&fails})
 	noError(t, err)
 	var de *table.DerivedError
 	if err := people.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !errors.As(err, &de) || de.Maintainer != "failing" {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -19,7 +19,7 @@ type readsIncarnation struct{}
 
 func (readsIncarnation) Name() string { return "living" }
 func (readsIncarnation) MaxRows() int { return 0 }
-func (readsIncarnation) Maintain(_ context.Context, _ *maintain.Plan, c *maintain.Change[resident]) error {
+func (readsIncarnation) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change[resident]) error {
 	c.Incarnation()
 	return nil
 }
@@ -68,7 +68,7 @@ func TestUnconditionalKeepsNoIncarnation(t *testing.T) {
 			return err
 		}, "1 transaction", nil},
 		"maintained": {func(people *table.Table[resident], _ *table.Table[table.Row], e *table.Entity[resident], _ *table.Entity[table.Row]) error {
-			with, err := maintain.With(people, readsIncarnation{})
+			with, err := extend.With(people, readsIncarnation{})
 			noError(t, err)
 			return with.ReplaceAny(ctx, e)
 		}, "1 get, 1 replace", newerIncarnation},
@@ -119,7 +119,7 @@ func TestForgedIncarnation(t *testing.T) {
 	ctx := context.Background()
 	for _, forged := range []string{"../../../etc/cron.d", "x~" + olderIncarnation, olderIncarnation + "~", olderIncarnation[1:], olderIncarnation + "0", "0123456789abcdef", "0123456789ABCDE\u0000", "０123456789ABC", ".", "  "} {
 		_, s := newTown(t, nil)
-		people, err := maintain.With(peopleOf(t, s, nil), readsIncarnation{})
+		people, err := extend.With(peopleOf(t, s, nil), readsIncarnation{})
 		noError(t, err)
 		text, err := json.Marshal(forged)
 		noError(t, err)
@@ -149,7 +149,7 @@ func TestNewIDLater(t *testing.T) {
 		}
 		return olderIncarnation
 	}
-	people, err := maintain.With(peopleOf(t, s, o), readsIncarnation{})
+	people, err := extend.With(peopleOf(t, s, o), readsIncarnation{})
 	noError(t, err)
 	var ve *table.ValueError
 	if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""}); !errors.As(err, &ve) || ve.Field != "Common.NewID" {

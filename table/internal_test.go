@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestRowsOf(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, err := maintain.With(newTable(staffSchema), byAgeCopy{})
+	staff, err := extend.With(newTable(staffSchema), byAgeCopy{})
 	noError(t, err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	noError(t, err)
@@ -48,11 +48,11 @@ func TestRowsOf(t *testing.T) {
 
 // logged notes the key of each entity whose derived rows are written.
 type logged struct {
-	maintain.Maintainer[employee]
+	extend.Maintainer[employee]
 	log *[]string
 }
 
-func (m logged) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+func (m logged) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	*m.log = append(*m.log, fmt.Sprint(m.Name(), c.Key))
 	return m.Maintainer.Maintain(ctx, p, c)
 }
@@ -61,16 +61,16 @@ func (m logged) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Chan
 func TestInMode(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, err := maintain.With(newTable(staffSchema), byAgeCopy{})
+	staff, err := extend.With(newTable(staffSchema), byAgeCopy{})
 	noError(t, err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
 	noError(t, err)
 	var log []string
-	var others []maintain.Maintainer[employee]
+	var others []extend.Maintainer[employee]
 	for _, m := range staff.Engine().Mode.Maintainers {
-		others = append(others, logged{m.Typed().(maintain.Maintainer[employee]), &log})
+		others = append(others, logged{m.Typed().(extend.Maintainer[employee]), &log})
 	}
-	loud, err := maintain.With(staff.InMode(func(m *engine.Mode) { m.Maintainers = nil }), others...)
+	loud, err := extend.With(staff.InMode(func(m *engine.Mode) { m.Maintainers = nil }), others...)
 	noError(t, err)
 	noError(t, loud.Replace(ctx, jones))
 	if got, want := fmt.Sprint(log), "[age('Sales','empid_000001')]"; got != want || loud.Engine().Mode.Maintainer("age") == nil {

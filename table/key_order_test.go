@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -250,7 +249,7 @@ func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to
 func (m keyOrderModel) checkDelete(ctx context.Context, r keys.Range, from, to string) {
 	q := table.Query[leaf]{TableScan: true, Rows: r}
 	want := m.wantKeys(q, from, to)
-	result, err := bulk.Delete(ctx, m.notes, q, nil)
+	result, err := table.BulkDelete(ctx, m.notes, q, nil)
 	noError(m, err)
 	if result.Applied != len(want) {
 		m.Fatalf("got %d deleted; want %d", result.Applied, len(want))

@@ -13,7 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // TestListSkip: a row that cannot be decoded ends a list, unless Query.Skip returns true. Then the row is counted, and the
@@ -48,7 +47,7 @@ func TestListSkip(t *testing.T) {
 		t.Errorf("without Skip: got error %v; want one that names the row, the property and Query.Skip", err)
 	}
 	_, pageErr := staff.Page(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 5}, "")
-	ages, err := view.Of[struct{ Age int32 }](staff)
+	ages, err := table.ViewOf[struct{ Age int32 }](staff)
 	noError(t, err)
 	_, viewErr := table.Collect(ages.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}))
 	for method, err := range map[string]error{"Page": pageErr, "List of a view": viewErr} {

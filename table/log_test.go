@@ -15,9 +15,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -201,7 +201,7 @@ func TestRepairIsLogged(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, o)
 	noError(t, plain.Ensure(ctx))
-	people, err := maintain.With(plain, byEmail{})
+	people, err := extend.With(plain, byEmail{})
 	noError(t, err)
 	jones, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	noError(t, err)

@@ -8,8 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -22,7 +21,7 @@ func processPeople(open path, p *crashtest.Process) (*table.Table[resident], err
 	if err != nil {
 		return nil, err
 	}
-	return maintain.With(people, byLast{}, byEmail{})
+	return extend.With(people, byLast{}, byEmail{})
 }
 
 // TestMaintainedEveryFault: each method keeps derived rows right at every moment and returns the outcome that happened, under
@@ -111,7 +110,7 @@ func testMaintainedEveryFault(t *testing.T, open path) {
 						if err := people.Ensure(ctx); err != nil {
 							return err
 						}
-						_, err = bulk.Run(ctx, stream(2, func(i int) table.Op {
+						_, err = table.Bulk(ctx, stream(2, func(i int) table.Op {
 							return people.InsertOp(&resident{"S", i + 1, "Jones", string(rune('a' + i))})
 						}), nil)
 						return err
@@ -164,7 +163,7 @@ func testBulkEveryFault(t *testing.T, by path) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			build := func() crashtest.Workload {
-				var result bulk.Result
+				var result table.BulkResult
 				var returned error
 				ended := false
 				open := func(p *crashtest.Process) (*table.Table[resident], error) {
@@ -200,7 +199,7 @@ func testBulkEveryFault(t *testing.T, by path) {
 							people.UpsertOp(&resident{"S", 1, "B", "b"}, table.ReplaceExisting), people.UpsertOp(&resident{"T", 1, "C", "c"}, table.ReplaceExisting),
 							people.DeleteAnyOp(residentAt(7)), people.DeleteAnyOp(residentAt(8)), people.DeleteAnyOp(residentAt(9)),
 						}
-						result, returned = bulk.Run(ctx, stream(len(ops), func(i int) table.Op { return ops[i] }), nil)
+						result, returned = table.Bulk(ctx, stream(len(ops), func(i int) table.Op { return ops[i] }), nil)
 						ended = ctx.Err() == nil
 						return returned
 					}},

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -128,7 +128,7 @@ func (keepsState) Name() string { return "reminds" }
 
 func (keepsState) MaxRows() int { return 0 }
 
-func (r keepsState) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (r keepsState) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	if c.Old != nil && !r.unchecked && !slices.Equal(c.State(), r.texts) {
 		return fmt.Errorf("got %d texts of state; want %d", len(c.State()), len(r.texts))
 	}
@@ -146,7 +146,7 @@ func TestMaintainerState(t *testing.T) {
 	noError(t, err)
 	long := strings.Repeat("é\n", 12_000) // 4 bytes each, as JSON
 	for _, texts := range [][]string{{"a"}, {"", "é", "a\x01\"\\\u2028"}, {long}, {"x" + strings.Repeat("é", 30_711) + "y"}, slices.Repeat([]string{"key"}, 5000)} {
-		keeps, err := maintain.With(plain, keepsState{texts: texts})
+		keeps, err := extend.With(plain, keepsState{texts: texts})
 		noError(t, err)
 		e, err := keeps.Insert(ctx, &resident{"S", 1, "same", ""})
 		noError(t, err)
@@ -155,20 +155,20 @@ func TestMaintainerState(t *testing.T) {
 				t.Errorf("%v: got %v; want no error", what, err)
 			}
 		}
-		shorter, err := maintain.With(plain, keepsState{[]string{"b"}, true})
+		shorter, err := extend.With(plain, keepsState{[]string{"b"}, true})
 		noError(t, err)
 		noError(t, shorter.MergeAny(ctx, e.Key, lastName.Set("other")))
-		strict, err := maintain.With(plain, keepsState{texts: []string{"b"}})
+		strict, err := extend.With(plain, keepsState{texts: []string{"b"}})
 		noError(t, err)
 		noError(t, strict.MergeAny(ctx, e.Key, lastName.Set("another")))
-		clears, err := maintain.With(plain, keepsState{nil, true})
+		clears, err := extend.With(plain, keepsState{nil, true})
 		noError(t, err)
 		noError(t, clears.MergeAny(ctx, e.Key, lastName.Set("third")))
 		if err := plain.DeleteAny(ctx, e.Key); err != nil { // no maintainer state is left
 			t.Error(err)
 		}
 	}
-	keeps, err := maintain.With(plain, keepsState{texts: []string{long, long}})
+	keeps, err := extend.With(plain, keepsState{texts: []string{long, long}})
 	noError(t, err)
 	s.Count()
 	var le *table.LimitError
@@ -206,7 +206,7 @@ func TestStateStaysWithEntity(t *testing.T) {
 	}
 
 	// Full copies of rows of any type.
-	all, err := maintain.With(rows, rowCopies{})
+	all, err := extend.With(rows, rowCopies{})
 	noError(t, err)
 	one, err := all.Insert(ctx, residentRow(t, "any", map[string]any{"X": 1}))
 	noError(t, err)
@@ -234,7 +234,7 @@ func (rowCopies) Name() string { return "copies" }
 
 func (rowCopies) MaxRows() int { return 1 }
 
-func (rowCopies) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[table.Row]) error {
+func (rowCopies) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[table.Row]) error {
 	k := keys.At(keys.Raw("S"), keys.Raw("copy_"+c.Key.RowKey()))
 	if c.New == nil {
 		return p.Remove(k.Row())

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -76,7 +76,7 @@ func TestMaintainedRequests(t *testing.T) {
 			_, s := newTown(t, nil)
 			people, err := table.New(serviceOf(t, s), "people", peopleSchema, blindOptions())
 			noError(t, err)
-			people, err = maintain.With(people, byEmail{}) // byLast would load a list
+			people, err = extend.With(people, byEmail{}) // byLast would load a list
 			noError(t, err)
 			e := insertAll(t, people, s, resident{"S", 1, "Jones", "j"})[0]
 			noError(t, c.do(people, e))
@@ -232,7 +232,7 @@ type manyRows struct {
 
 func (w manyRows) Name() string { return w.name }
 func (w manyRows) MaxRows() int { return w.declared }
-func (w manyRows) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (w manyRows) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	for i := range w.writes {
 		r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw(fmt.Sprint(w.name, "_", c.New.ID, "_", i)))}
 		if err := p.Insert(r, nil); err != nil {
@@ -248,10 +248,10 @@ func TestAttachLimits(t *testing.T) {
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	var le *table.LimitError
-	if _, err := maintain.With(people, manyRows{"w", 94, 94}); !errors.As(err, &le) || le.Got != 98 || le.Max != 97 {
+	if _, err := extend.With(people, manyRows{"w", 94, 94}); !errors.As(err, &le) || le.Got != 98 || le.Max != 97 {
 		t.Errorf("got %v; want a *LimitError and le.Got == 98 and le.Max == 97", err)
 	}
-	full, err := maintain.With(people, manyRows{"w", 93, 93})
+	full, err := extend.With(people, manyRows{"w", 93, 93})
 	noError(t, err)
 	if _, err := full.Exact().Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Error(err)
@@ -259,18 +259,18 @@ func TestAttachLimits(t *testing.T) {
 	if got := s.Count().String(); got != "1 get, 1 transaction" {
 		t.Errorf("got %q; want %q", got, "1 get, 1 transaction")
 	}
-	for what, m := range map[string]maintain.Maintainer[resident]{"nil": nil, "taken": byEmail{}, "nil pointer": (*pointerMaintainer)(nil)} {
+	for what, m := range map[string]extend.Maintainer[resident]{"nil": nil, "taken": byEmail{}, "nil pointer": (*pointerMaintainer)(nil)} {
 		var ve *table.ValueError
-		if _, err := maintain.With(people, m); !errors.As(err, &ve) {
+		if _, err := extend.With(people, m); !errors.As(err, &ve) {
 			t.Errorf("%v: got %v; want a *ValueError", what, err)
 		}
 	}
-	liar, err := maintain.With(people, manyRows{"w", 1, 2})
+	liar, err := extend.With(people, manyRows{"w", 1, 2})
 	noError(t, err)
 	if _, err := liar.Insert(ctx, &resident{"S", 2, "Jones", "b"}); !errors.As(err, &le) || le.Got != 2 {
 		t.Errorf("got %v; want a *LimitError and le.Got == 2", err)
 	}
-	many, err := maintain.With(people, manyRows{"w", 60, 60})
+	many, err := extend.With(people, manyRows{"w", 60, 60})
 	noError(t, err)
 	s.Count()
 	_, err = table.Transact(ctx, many.InsertOp(&resident{"S", 3, "Smith", "c"}), many.InsertOp(&resident{"S", 4, "Smith", "d"}))
@@ -286,7 +286,7 @@ type writesRow struct{ at keys.Key }
 
 func (writesRow) Name() string { return "writer" }
 func (writesRow) MaxRows() int { return 1 }
-func (s writesRow) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (s writesRow) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	return p.Insert(&table.Row{Key: s.at}, nil)
 }
 
@@ -304,7 +304,7 @@ func TestPlanRefuses(t *testing.T) {
 		{keys.At(keys.Raw("T"), keys.Raw("x")), table.ErrOtherPartition},
 		{residentAt(1), table.ErrDuplicateRow},
 	} {
-		people, err := maintain.With(plain, writesRow{c.at})
+		people, err := extend.With(plain, writesRow{c.at})
 		noError(t, err)
 		_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 		var de *table.DerivedError
@@ -331,7 +331,7 @@ func TestPlainHandle(t *testing.T) {
 			t.Errorf("got %v; want ErrUnknownMaintainer", err)
 		}
 	}
-	half, err := maintain.With(plain, byLast{})
+	half, err := extend.With(plain, byLast{})
 	noError(t, err)
 	if err := half.DeleteAny(ctx, e.Key); !errors.Is(err, table.ErrUnknownMaintainer) || s.Count().String() != "1 get" {
 		t.Errorf(`got %v; want ErrUnknownMaintainer and s.Count().String() == "1 get"`, err)

@@ -345,8 +345,8 @@ func (h handle) replaceOrMove(ctx context.Context, method string, e entity) (cur
 	return current, err
 }
 
-// DeleteOps returns the operations that delete the rows of a query, by their ETags, for package bulk: bulk.Delete applies them, and
-// bulk.Run applies them together with other operations. A row that has changed since it was read is read again, and deleted if the
+// DeleteOps returns the operations that delete the rows of a query, by their ETags, for [Bulk]: [BulkDelete] applies them, and
+// table.Bulk applies them together with other operations. A row that has changed since it was read is read again, and deleted if the
 // query still finds it. Otherwise it stays, as one that is missing. A query with a Cursor is refused with a *ValueError, because a
 // cursor follows what is read, and not what is deleted. Each operation is for one use.
 //

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -36,7 +35,7 @@ func TestUnregisteredType(t *testing.T) {
 		noError(t, err)
 		badges, err := table.New(s, "people", table.Schema[badge]{Partition: keys.Const[badge]("p"), Row: row, Type: c.typ}, singleAttempt())
 		noError(t, err)
-		types, err := mixed.New(persons, badges)
+		types, err := table.NewMixed(persons, badges)
 		noError(t, err)
 		x, err := types.Get(ctx, personKey)
 		if got := fmt.Sprintf("%T", x); err != nil || !strings.HasPrefix(got, c.want) {
@@ -55,7 +54,7 @@ func TestUnregisteredType(t *testing.T) {
 	}
 }
 
-// TestAmbiguousTypes: mixed.New refuses types that it cannot tell apart.
+// TestAmbiguousTypes: table.NewMixed refuses types that it cannot tell apart.
 func TestAmbiguousTypes(t *testing.T) {
 	t.Parallel()
 	s := sdkClient(t, noRequests(t))
@@ -66,20 +65,20 @@ func TestAmbiguousTypes(t *testing.T) {
 	}
 	digits, named := keys.Tuple1(keys.Digits[int](3)), keys.Tuple1(keys.Digits[int](3)).Named("emp")
 	for what, c := range map[string]struct {
-		tables []mixed.Table
+		tables []table.AnyTable
 		ok     bool
 	}{
 		"none":                      {nil, false},
-		"one":                       {[]mixed.Table{open("ttt", "", digits)}, true},
-		"two ranges":                {[]mixed.Table{open("ttt", "", digits), open("ttt", "", named)}, true},
-		"ranges that touch":         {[]mixed.Table{open("ttt", "", digits), open("ttt", "", keys.Tuple1(keys.Digits[int](4)))}, true},
-		"one range":                 {[]mixed.Table{open("ttt", "", digits), open("ttt", "", digits)}, false},
-		"one range, two types":      {[]mixed.Table{open("ttt", "a", digits), open("ttt", "b", digits)}, true},
-		"one range, the same type":  {[]mixed.Table{open("ttt", "a", digits), open("ttt", "a", digits)}, false},
-		"two ranges, the same type": {[]mixed.Table{open("ttt", "a", digits), open("ttt", "a", named)}, true},
-		"two tables":                {[]mixed.Table{open("ttt", "a", digits), open("uuu", "b", digits)}, false},
+		"one":                       {[]table.AnyTable{open("ttt", "", digits)}, true},
+		"two ranges":                {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", named)}, true},
+		"ranges that touch":         {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", keys.Tuple1(keys.Digits[int](4)))}, true},
+		"one range":                 {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", digits)}, false},
+		"one range, two types":      {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "b", digits)}, true},
+		"one range, the same type":  {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", digits)}, false},
+		"two ranges, the same type": {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", named)}, true},
+		"two tables":                {[]table.AnyTable{open("ttt", "a", digits), open("uuu", "b", digits)}, false},
 	} {
-		if _, err := mixed.New(c.tables...); (err == nil) != c.ok {
+		if _, err := table.NewMixed(c.tables...); (err == nil) != c.ok {
 			t.Errorf("%s: got %v; want no error: %v", what, err, c.ok)
 		}
 	}

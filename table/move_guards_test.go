@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
-	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -57,7 +57,7 @@ func TestMoveSuspended(t *testing.T) {
 	out := &memoryOutbox{}
 	own := &testkit.Hooked{Service: s.Service}
 	suspending := &suspendedOutbox{memoryOutbox: out, suspend: func() { late = 30 * time.Hour }}
-	people, err := maintain.WithOutbox(peopleOf(t, own, o), suspending, byLast{}, byEmail{})
+	people, err := eventual.WithOutbox(peopleOf(t, own, o), suspending, byLast{}, byEmail{})
 	noError(t, err)
 	e, err := people.Get(ctx, residentAt(1))
 	noError(t, err)
@@ -87,7 +87,7 @@ type suspendedOutbox struct {
 	first   string
 }
 
-func (o *suspendedOutbox) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
+func (o *suspendedOutbox) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
 	sent, err := o.memoryOutbox.Notify(ctx, n)
 	if o.first == "" {
 		o.first = n.OperationID
@@ -104,12 +104,12 @@ func TestMoveRolledBackBefore(t *testing.T) {
 	_, s, _ := movingTown(t)
 	own := &testkit.Hooked{Service: s.Service}
 	out := &memoryOutbox{}
-	people, err := maintain.WithOutbox(peopleOf(t, own, nil), out, byLast{}, byEmail{})
+	people, err := eventual.WithOutbox(peopleOf(t, own, nil), out, byLast{}, byEmail{})
 	noError(t, err)
 	other, _ := townProgram(t, s.Service, nil)
 	err = moveToM(ctx, t, people, own, 1, 1, func() {
 		id := out.last.OperationID
-		noError(t, other.Engine().FinishRemote(ctx, "S", id, engine.Remote{Table: "people", Partition: "M"}, true))
+		noError(t, other.Engine().FinishRemote(ctx, "S", id, commit.Remote{Table: "people", Partition: "M"}, true))
 		_, err := s.Tables().NewClient("people").DeleteEntity(ctx, "S", "~i|"+id, nil)
 		noError(t, err)
 	})
@@ -153,7 +153,7 @@ func TestMoveExecutedAgain(t *testing.T) {
 		noError(t, err)
 	}
 	before := len(s.Rows("people"))
-	noError(t, people.Engine().FinishRemote(ctx, "S", out.last.OperationID, engine.Remote{Table: "people", Partition: "M"}, true))
+	noError(t, people.Engine().FinishRemote(ctx, "S", out.last.OperationID, commit.Remote{Table: "people", Partition: "M"}, true))
 	testkit.Expect(t, "rows", len(s.Rows("people")), before)
 	testkit.Expect(t, "rows", stored(s), townAfter)
 }
@@ -189,7 +189,7 @@ func TestMoveBroughtBack(t *testing.T) {
 		noError(t, err)
 	}
 	before := stored(s)
-	noError(t, reader.Engine().FinishRemote(ctx, "S", first, engine.Remote{Table: "people", Partition: "M"}, false))
+	noError(t, reader.Engine().FinishRemote(ctx, "S", first, commit.Remote{Table: "people", Partition: "M"}, false))
 	testkit.Expect(t, "rows after the first move was finished again", stored(s), before)
 	for _, id := range []int{1, 2, 3} {
 		_, err := reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(id)))

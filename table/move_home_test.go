@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
-	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -40,7 +40,7 @@ func openLeaversTable(t testing.TB, service table.Service, now func() time.Time,
 	o.Now, o.MovedFrom = now, movedFrom
 	plain, err := table.New(service, name, peopleSchema, &o)
 	noError(t, err)
-	people, err := maintain.WithOutbox(plain, leaversOutbox)
+	people, err := eventual.WithOutbox(plain, leaversOutbox)
 	noError(t, err)
 	return people
 }
@@ -74,7 +74,7 @@ func leave(t testing.TB, s *storagetest.Service) {
 func TestMoveHomeGone(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for orphans, want := range map[commit.Orphans]int{commit.CommitOrphans: 1, commit.RollBackOrphans: 0} {
+	for orphans, want := range map[extend.Orphans]int{extend.CommitOrphans: 1, extend.RollBackOrphans: 0} {
 		s := storagetest.New(nil)
 		leave(t, s)
 		_, err := s.Tables().DeleteTable(ctx, "people", nil)
@@ -94,15 +94,15 @@ func TestMoveHomeGone(t *testing.T) {
 		gone("Get", err)
 		_, err = table.Collect(left.List(ctx, table.Query[resident]{Partition: dept.Of("S")}))
 		gone("List", err)
-		finish := func(o *commit.FinishOptions) (int, error) {
-			return commit.Of(left).FinishPrepared(ctx, dept.Of("S"), s.Now().Add(time.Minute), o)
+		finish := func(o *extend.FinishOptions) (int, error) {
+			return extend.RecordsOf(left).FinishPrepared(ctx, dept.Of("S"), s.Now().Add(time.Minute), o)
 		}
-		_, err = finish(&commit.FinishOptions{Orphans: orphans})
+		_, err = finish(&extend.FinishOptions{Orphans: orphans})
 		gone("FinishPrepared within the retention", err)
 		s.Advance(25 * time.Hour)
 		_, err = finish(nil)
 		gone("FinishPrepared without a decision", err)
-		if n, err := finish(&commit.FinishOptions{Orphans: orphans}); n != 1 || err != nil {
+		if n, err := finish(&extend.FinishOptions{Orphans: orphans}); n != 1 || err != nil {
 			t.Errorf("FinishPrepared: got %d, error %v; want 1 write ended", n, err)
 		}
 		n, err := left.Count(ctx, table.Query[resident]{Partition: dept.Of("S")})
@@ -163,7 +163,7 @@ func TestMoveHomeForged(t *testing.T) {
 			_, err := left.Insert(ctx, &resident{Dept: "S", ID: 2, Last: "Jones"})
 			noError(t, err)
 			if id == "" {
-				id = engine.IDTime(s.Now()) + "0123456789ABCDEF"
+				id = commit.IDTime(s.Now()) + "0123456789ABCDEF"
 			}
 			forge := func(row string) {
 				_, err := s.Tables().NewClient("leavers").AddEntity(ctx, []byte(row), nil)
@@ -174,7 +174,7 @@ func TestMoveHomeForged(t *testing.T) {
 				forge(fmt.Sprintf(`{"PartitionKey":"X","RowKey":"~t|%s","_v":1,"Home":"people/S","State":"prepared","Rows":"[{\"row\":\"p_000009\",\"fate\":\"insert\"}]"}`, id))
 			}
 			s.Advance(25 * time.Hour)
-			n, err := commit.Of(left).FinishPrepared(ctx, dept.Of("X"), s.Now(), &commit.FinishOptions{Orphans: commit.RollBackOrphans})
+			n, err := extend.RecordsOf(left).FinishPrepared(ctx, dept.Of("X"), s.Now(), &extend.FinishOptions{Orphans: extend.RollBackOrphans})
 			if want := map[bool]int{true: 1}[prepared]; n != want || err != nil {
 				t.Errorf("%s, prepared %v: FinishPrepared: got %d, error %v; want %d", what, prepared, n, err, want)
 			}

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -24,7 +24,7 @@ func movingTown(t testing.TB) (*table.Table[resident], *testkit.Hooked, *memoryO
 	out := &memoryOutbox{}
 	people := peopleOf(t, s, nil)
 	noError(t, people.Ensure(context.Background()))
-	people, err := maintain.WithOutbox(people, out, byLast{}, byEmail{})
+	people, err := eventual.WithOutbox(people, out, byLast{}, byEmail{})
 	noError(t, err)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Jones", "b"}, resident{"M", 3, "Jones", "c"})
 	return people, s, out
@@ -81,8 +81,8 @@ func TestMove(t *testing.T) {
 	if got, want := stored(s), strings.Replace(townAfter, "last_Jones=1 3", "last_Jones=3 M/last_Smith=1", 1); got != want {
 		t.Errorf("after a write: got %s; want %s", got, want)
 	}
-	record, err := commit.Of(people).Get(ctx, keys.Raw("S"), out.last.OperationID)
-	if err != nil || record.State != commit.Pending {
+	record, err := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), out.last.OperationID)
+	if err != nil || record.State != extend.Pending {
 		t.Errorf("got %+v, %v; want a pending record", record, err)
 	}
 }

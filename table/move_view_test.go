@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -21,7 +21,7 @@ import (
 func townProgram(t testing.TB, s *storagetest.Service, o *table.Options) (*table.Table[resident], *testkit.Hooked) {
 	t.Helper()
 	own := &testkit.Hooked{Service: s}
-	people, err := maintain.WithOutbox(peopleOf(t, own, o), &memoryOutbox{}, byLast{}, byEmail{})
+	people, err := eventual.WithOutbox(peopleOf(t, own, o), &memoryOutbox{}, byLast{}, byEmail{})
 	noError(t, err)
 	return people, own
 }
@@ -176,9 +176,9 @@ func TestMovePageOfMany(t *testing.T) {
 			aborted = fmt.Sprint(r.Get("_op"))
 		}
 	}
-	record, err := commit.Of(people).Resolve(ctx, keys.Raw("S"), aborted)
+	record, err := extend.RecordsOf(people).Resolve(ctx, keys.Raw("S"), aborted)
 	noError(t, err)
-	testkit.Expect(t, "the third write", record.State, commit.Aborted)
+	testkit.Expect(t, "the third write", record.State, extend.Aborted)
 	reader, own := townProgram(t, s.Service, nil)
 	records := map[string]bool{}
 	own.BeforeRequest = func(r *http.Request) {

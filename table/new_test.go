@@ -9,7 +9,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -150,7 +149,7 @@ func TestHandlesOfOneTable(t *testing.T) {
 		t.Error(err)
 	}
 	handles := []*table.Table[employee]{staff, staff.Exact()}
-	_, err = bulk.Run(context.Background(), stream(50, func(i int) table.Op {
+	_, err = table.Bulk(context.Background(), stream(50, func(i int) table.Op {
 		return handles[i%2].UpsertOp(&employee{"D", 1, "a", int32(i)}, table.ReplaceExisting)
 	}), nil)
 	if got := s.Rows("staff")[0].Get("Age"); err != nil || got != int32(49) {

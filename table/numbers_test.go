@@ -11,7 +11,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -246,7 +245,7 @@ func TestStoredTypesStay(t *testing.T) {
 
 	// DeleteQuery deletes the rows that the condition finds.
 	where := table.And(a.Ge(5), d.Le(7.5), table.FieldOf(func(v *tally) *int64 { return &v.Narrow }).Lt(5e9))
-	result, err := bulk.Delete(ctx, tab, table.Query[tally]{Where: where}, nil)
+	result, err := table.BulkDelete(ctx, tab, table.Query[tally]{Where: where}, nil)
 	if noError(t, err); result.Applied != 5 {
 		t.Errorf("got %d deleted; want 5", result.Applied)
 	}

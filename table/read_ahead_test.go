@@ -14,7 +14,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -314,7 +313,7 @@ func TestLimitRows(t *testing.T) {
 		people, s := mailTown(t, 1, 1200, 1)
 		if c.every > 0 {
 			rows := residentRows(t, s)
-			_, err := bulk.Run(context.Background(), stream(1200/c.every, func(i int) table.Op {
+			_, err := table.Bulk(context.Background(), stream(1200/c.every, func(i int) table.Op {
 				return rows.UpsertOp(residentRow(t, fmt.Sprintf("p_%06dx", (i+1)*c.every), nil), table.ReplaceExisting)
 			}), nil)
 			noError(t, err)

@@ -13,10 +13,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -29,7 +29,7 @@ func mailTown(t testing.TB, from, to, step int) (*table.Table[resident], *testki
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	noError(t, peopleOf(t, s, nil).Ensure(context.Background()))
 	people := mailProgram(t, s)
-	_, err := bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		for id := from; id <= to; id += step {
 			if !yield(people.InsertOp(&resident{"S", id, "old", ""}), nil) {
 				return
@@ -44,7 +44,7 @@ func mailTown(t testing.TB, from, to, step int) (*table.Table[resident], *testki
 // mailProgram returns the residents of a service for another program.
 func mailProgram(t testing.TB, a account.Transport) *table.Table[resident] {
 	t.Helper()
-	people, err := maintain.WithOutbox(peopleOf(t, a, nil), &memoryOutbox{}, byEmail{})
+	people, err := eventual.WithOutbox(peopleOf(t, a, nil), &memoryOutbox{}, byEmail{})
 	noError(t, err)
 	return people
 }
@@ -58,8 +58,8 @@ func upsertsOf(people *table.Table[resident], from, to int) (ops []table.Op) {
 }
 
 // runOf applies operations by bulk.
-func runOf(ops []table.Op, o *bulk.Options) (bulk.Result, error) {
-	return bulk.Run(context.Background(), stream(len(ops), func(i int) table.Op { return ops[i] }), o)
+func runOf(ops []table.Op, o *table.BulkOptions) (table.BulkResult, error) {
+	return table.Bulk(context.Background(), stream(len(ops), func(i int) table.Op { return ops[i] }), o)
 }
 
 // lastNames returns the last names of the stored residents of S as ranges, as in "1-3 new, 4 old*"; a star is a mark.
@@ -236,7 +236,7 @@ func TestReadTogetherGranted(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := mailTown(t, 1, 40, 2)
-	people, err := maintain.With(granted(t, s, residentID.All(), noWaitOptions()), byEmail{})
+	people, err := extend.With(granted(t, s, residentID.All(), noWaitOptions()), byEmail{})
 	noError(t, err)
 	// The first query shows that the signature is for a range.
 	for _, want := range []string{"20 get, 1 query, 1 transaction", "40 get, 1 transaction"} {
@@ -247,11 +247,11 @@ func TestReadTogetherGranted(t *testing.T) {
 	}
 	// The lists are outside of the signature.
 	_, s = mailTown(t, 1, 1, 1)
-	owner, err := maintain.With(peopleOf(t, s, nil), byLast{})
+	owner, err := extend.With(peopleOf(t, s, nil), byLast{})
 	noError(t, err)
 	_, err = owner.Insert(ctx, &resident{"S", 100, "L05", ""})
 	noError(t, err)
-	people, err = maintain.With(granted(t, s, residentID.All(), noWaitOptions()), byLast{})
+	people, err = extend.With(granted(t, s, residentID.All(), noWaitOptions()), byLast{})
 	noError(t, err)
 	s.Count()
 	before := storedPeople(s)

@@ -14,11 +14,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -46,7 +45,7 @@ func TestRemoteWideList(t *testing.T) {
 		own := &testkit.Hooked{Service: s}
 		plain, err := table.New(serviceOf(t, own), "pages", pageSchema(), readingOptions())
 		noError(t, err)
-		pages, err := maintain.WithOutbox(plain, &memoryOutbox{})
+		pages, err := eventual.WithOutbox(plain, &memoryOutbox{})
 		noError(t, err)
 		noError(t, pages.Ensure(context.Background()))
 		e, err := pages.Insert(context.Background(), &page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: "x", Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"})
@@ -144,13 +143,13 @@ func TestRemoteBulkReserved(t *testing.T) {
 	crashedMove(t, s.Service, 2) // M/1 is reserved
 	reader, _ := townProgram(t, s.Service, nil)
 	var skipped []int
-	_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, id := range []int{0, 4, 1, 5} {
 			if !yield(reader.InsertOp(&resident{"M", id, "New", fmt.Sprint("n", id)}), nil) {
 				return
 			}
 		}
-	}, &bulk.Options{Skip: func(i int, err error) bool { skipped = append(skipped, i); return true }})
+	}, &table.BulkOptions{Skip: func(i int, err error) bool { skipped = append(skipped, i); return true }})
 	noError(t, err)
 	slices.Sort(skipped)
 	testkit.Expect(t, "refused inserts", skipped, []int{0, 1, 3})
@@ -196,7 +195,7 @@ type remoteEffect struct{ people *table.Table[resident] }
 
 func (remoteEffect) Name() string { return "remote" }
 func (remoteEffect) MaxRows() int { return 1 }
-func (m remoteEffect) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (m remoteEffect) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	q, err := p.Remote(m.people, keys.Raw("X"))
 	if err != nil {
 		return err
@@ -212,14 +211,14 @@ func TestRemoteEffect(t *testing.T) {
 	plain := peopleOf(t, s, nil)
 	noError(t, plain.Ensure(context.Background()))
 	out := &memoryOutbox{}
-	people, err := maintain.WithOutbox(plain, out, remoteEffect{plain})
+	people, err := eventual.WithOutbox(plain, out, remoteEffect{plain})
 	noError(t, err)
 	_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 	noError(t, err)
 	if len(out.calls) == 0 {
 		t.Fatal("got no notification; want the effect")
 	}
-	record, err := commit.Of(people).Get(context.Background(), keys.Raw("S"), out.last.OperationID)
+	record, err := extend.RecordsOf(people).Get(context.Background(), keys.Raw("S"), out.last.OperationID)
 	noError(t, err)
 	var got []string
 	for _, e := range record.Effects {
@@ -233,7 +232,7 @@ type remoteEmail struct{ people *table.Table[resident] }
 
 func (remoteEmail) Name() string { return "email" }
 func (remoteEmail) MaxRows() int { return 1 }
-func (m remoteEmail) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (m remoteEmail) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	q, err := p.Remote(m.people, keys.Raw("X"))
 	if err != nil {
 		return err
@@ -253,7 +252,7 @@ func TestRemoteTakerIsRefused(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, nil)
 	noError(t, plain.Ensure(ctx))
-	people, err := maintain.WithOutbox(plain, &memoryOutbox{}, remoteEmail{plain})
+	people, err := eventual.WithOutbox(plain, &memoryOutbox{}, remoteEmail{plain})
 	noError(t, err)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	_, err = table.Transact(ctx, people.InsertOp(&resident{"S", 2, "Smith", "a"}), people.ReplaceOp(e))
@@ -279,7 +278,7 @@ type remoteLoad struct{ people *table.Table[resident] }
 
 func (remoteLoad) Name() string { return "load" }
 func (remoteLoad) MaxRows() int { return 1 }
-func (m remoteLoad) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (m remoteLoad) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	q, err := p.Remote(m.people, keys.Raw("X"))
 	if err != nil {
 		return err
@@ -294,16 +293,16 @@ func TestRemoteLoad(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, nil)
 	noError(t, plain.Ensure(context.Background()))
-	people, err := maintain.WithOutbox(plain, &memoryOutbox{}, remoteLoad{plain})
+	people, err := eventual.WithOutbox(plain, &memoryOutbox{}, remoteLoad{plain})
 	noError(t, err)
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return strings.Contains(r.RowKey, "shared") }, storagetest.Refuse(403, "AuthorizationFailure")))
 	if _, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"}); err == nil {
 		t.Error("got no error; want that of the read")
 	}
 	// In bulk work, it is no error of the operation.
-	_, err = bulk.Run(context.Background(), func(yield func(table.Op, error) bool) {
+	_, err = table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
 		yield(people.InsertOp(&resident{"S", 2, "Jones", "b"}), nil)
-	}, &bulk.Options{Skip: func(i int, err error) bool { t.Errorf("asked about operation %d: %v", i, err); return true }})
+	}, &table.BulkOptions{Skip: func(i int, err error) bool { t.Errorf("asked about operation %d: %v", i, err); return true }})
 	_ = err
 }
 
@@ -364,7 +363,7 @@ type inBoth []*table.Table[table.Row]
 
 func (inBoth) Name() string { return "both" }
 func (inBoth) MaxRows() int { return 1 }
-func (m inBoth) Maintain(ctx context.Context, p *maintain.Plan, _ *maintain.Change[resident]) error {
+func (m inBoth) Maintain(ctx context.Context, p *extend.Plan, _ *extend.Change[resident]) error {
 	for i, in := range m {
 		q, err := p.Remote(in, keys.Raw("X"))
 		if err != nil {
@@ -404,7 +403,7 @@ func TestRemoteTables(t *testing.T) {
 		noError(t, in.Ensure(ctx))
 		both = append(both, in)
 	}
-	people, err := maintain.WithOutbox(plain, &memoryOutbox{}, both)
+	people, err := eventual.WithOutbox(plain, &memoryOutbox{}, both)
 	noError(t, err)
 	counts := func() (all []string) {
 		for _, name := range []string{"first", "second"} {

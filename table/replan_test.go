@@ -7,10 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -79,9 +77,9 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 		}
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
-	i, ierr := commit.Of(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
-	if err != nil || ierr != nil || i.State != commit.Pending || strings.Join(d.calls, " ") != "notify show" {
-		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == commit.Pending and strings.Join(d.calls, " ") == "notify show"`, err, i, ierr, d.calls)
+	i, ierr := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
+	if err != nil || ierr != nil || i.State != extend.Pending || strings.Join(d.calls, " ") != "notify show" {
+		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == extend.Pending and strings.Join(d.calls, " ") == "notify show"`, err, i, ierr, d.calls)
 	}
 
 	// If a later request was applied, the first is refused whenever it arrives.
@@ -159,9 +157,9 @@ func TestTakerIsRefused(t *testing.T) {
 	if _, err := table.Transact(ctx, ops[1], ops[0]); !errors.As(err, &be) || be.Index != 1 {
 		t.Errorf("got %v; want a *BatchError and be.Index == 1", err)
 	}
-	r, err := bulk.Run(ctx, stream(2, func(i int) table.Op { return ops[i] }), &bulk.Options{Skip: func(int, error) bool { return true }})
-	if err != nil || r != (bulk.Result{Applied: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
-		t.Errorf(`got %+v, %v; want no error and r == bulk.Result{Done: 1, Skipped: 1, ResumeAt: 2} and es[0].Value.Last == "Good"`, r, err)
+	r, err := table.Bulk(ctx, stream(2, func(i int) table.Op { return ops[i] }), &table.BulkOptions{Skip: func(int, error) bool { return true }})
+	if err != nil || r != (table.BulkResult{Applied: 1, Skipped: 1, ResumeAt: 2}) || es[0].Value.Last != "Good" {
+		t.Errorf(`got %+v, %v; want no error and r == table.BulkResult{Done: 1, Skipped: 1, ResumeAt: 2} and es[0].Value.Last == "Good"`, r, err)
 	}
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
@@ -255,7 +253,7 @@ type insertsThenShares struct{}
 
 func (insertsThenShares) Name() string { return "mixed" }
 func (insertsThenShares) MaxRows() int { return 1 }
-func (insertsThenShares) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (insertsThenShares) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("mixed"))}
 	if c.Old == nil {
 		return p.Insert(r, nil)
@@ -272,7 +270,7 @@ func TestReadRowThenShared(t *testing.T) {
 	ctx := context.Background()
 	_, s := newTown(t, nil)
 	plain := peopleOf(t, s, nil)
-	people, err := maintain.With(plain, insertsThenShares{})
+	people, err := extend.With(plain, insertsThenShares{})
 	noError(t, err)
 	rows := residentRows(t, s)
 	_, err = rows.Insert(ctx, residentRow(t, "mixed", nil))
@@ -302,7 +300,7 @@ func TestReadRowsOfVersion(t *testing.T) {
 		people, s := newTown(t, nil)
 		insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 		noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
-		concurrent, err := maintain.With(people)
+		concurrent, err := extend.With(people)
 		noError(t, err)
 		beforeBatch(s, func(n int) {
 			if n == 2 {

@@ -10,10 +10,9 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -48,7 +47,7 @@ type byEmail struct{ names bool }
 
 func (byEmail) Name() string { return "email" }
 func (byEmail) MaxRows() int { return 2 }
-func (m byEmail) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (m byEmail) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	var was, is string
 	if r := c.State(); len(r) > 0 {
 		was = r[0]
@@ -86,7 +85,7 @@ type byLast struct{}
 
 func (byLast) Name() string { return "last" }
 func (byLast) MaxRows() int { return 2 }
-func (byLast) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (byLast) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	edit := func(last string, id int, add bool) error {
 		k := keys.At(keys.Raw(c.Key.PartitionKey()), keys.Raw("last_"+last))
 		r, err := p.Load(ctx, k.Row())
@@ -134,7 +133,7 @@ type letter struct {
 
 func (letters) Name() string { return "letters" }
 func (letters) MaxRows() int { return 0 }
-func (letters) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (letters) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	if c.New == nil || c.Old != nil && c.Old.Last == c.New.Last {
 		return nil
 	}
@@ -157,7 +156,7 @@ func newTableOutbox(s table.Service, o *table.Options) (*tableOutbox, error) {
 	return &tableOutbox{rows}, err
 }
 
-func (h *tableOutbox) Notify(ctx context.Context, a commit.Notification) (commit.SentNotification, error) {
+func (h *tableOutbox) Notify(ctx context.Context, a extend.Notification) (extend.SentNotification, error) {
 	r := &table.Row{Key: keys.At(keys.Raw(a.Partition), keys.Raw(a.OperationID))}
 	if err := r.Set("Visible", false); err != nil {
 		return nil, err
@@ -183,11 +182,11 @@ func (h *tableOutbox) drain(ctx context.Context, people *table.Table[resident], 
 		if err != nil {
 			return err
 		}
-		i, err := commit.Of(people).Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
+		i, err := extend.RecordsOf(people).Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
 		if err != nil {
 			return err
 		}
-		if i.State == commit.Pending {
+		if i.State == extend.Pending {
 			for _, f := range i.Effects {
 				var l letter
 				if err := json.Unmarshal(f.Payload, &l); err != nil {
@@ -201,7 +200,7 @@ func (h *tableOutbox) drain(ctx context.Context, people *table.Table[resident], 
 					return err
 				}
 			}
-			if err := commit.Of(people).MarkDone(ctx, i); err != nil {
+			if err := extend.RecordsOf(people).MarkDone(ctx, i); err != nil {
 				return err
 			}
 		}
@@ -259,7 +258,7 @@ func newTown(t testing.TB, o *table.Options) (people *table.Table[resident], s *
 	s = &testkit.Hooked{Service: storagetest.New(nil)}
 	people = peopleOf(t, s, o)
 	noError(t, people.Ensure(context.Background()))
-	people, err := maintain.With(people, byLast{}, byEmail{})
+	people, err := extend.With(people, byLast{}, byEmail{})
 	noError(t, err)
 	s.Count()
 	return people, s

@@ -12,6 +12,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
@@ -106,11 +107,11 @@ func (r *Row) Delete(name string) {
 	r.edited = true
 }
 
-// Incarnation returns the incarnation of the row's entity, "" for none; see Incarnation of maintain.Change. A text of another form
+// Incarnation returns the incarnation of the row's entity, "" for none; see Incarnation of extend.Change. A text of another form
 // than 16 of the characters 0-9 and A-Z is no incarnation, and the next write that needs one replaces it.
 func (r *Row) Incarnation() string {
 	v, _ := r.Get(reserved.Incarnation)
-	if s, _ := v.(string); engine.IsID(s) {
+	if s, _ := v.(string); commit.IsID(s) {
 		return s
 	}
 	return ""
@@ -172,10 +173,10 @@ func (r *Row) flat() *Row {
 	return &c
 }
 
-// At returns the row under another key, for Insert and Put of a maintain.Plan.
+// At returns the row under another key, for Insert and Put of a extend.Plan.
 func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
 
-// Copy returns a full copy of the row under another key of its partition, for Insert and Put of a maintain.Plan. The copy contains
+// Copy returns a full copy of the row under another key of its partition, for Insert and Put of a extend.Plan. The copy contains
 // the key of its entity, so that [Table.Entity] returns the copied entity.
 func (r *Row) Copy(k keys.Key) *Row { return rowOf(r.row().Copy(k, "")) }
 

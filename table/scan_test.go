@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestScan(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, err := maintain.With(newTable(staffSchema), byAgeCopy{})
+	staff, err := extend.With(newTable(staffSchema), byAgeCopy{})
 	noError(t, err)
 	for i := range 3 {
 		_, err = staff.Insert(ctx, &employee{"Sales", 1 + i, "Jones", int32(40 + i)})

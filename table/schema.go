@@ -33,7 +33,7 @@ type Schema[T any] struct {
 
 	// Upgrade has a function for each version whose rows must be changed to be rows of the next version. A read of a row of an
 	// older version applies them in order. The stored row changes when it is replaced; to change all rows, replace each entity by
-	// bulk.Run. A version that only adds properties needs no function. Conditions of a query apply to rows as they are stored.
+	// table.Bulk. A version that only adds properties needs no function. Conditions of a query apply to rows as they are stored.
 	Upgrade map[int]func(*Row) error
 
 	// Parts is the greatest number of parts of an entity, besides the head, at most 98. Defaults to what the tags of T ask for, so

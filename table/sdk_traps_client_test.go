@@ -15,15 +15,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // T14: Update and Delete write into the caller's options, Upsert ignores its ETag, nil options mean merge, and zero options are
@@ -109,7 +107,7 @@ func TestTrapT15(t *testing.T) {
 	type name struct {
 		Last string `table:"LastName"`
 	}
-	names, err := view.Of[name](staff)
+	names, err := table.ViewOf[name](staff)
 	noError(t, err)
 	w.sent = nil
 	got, err := names.Get(ctx, employeeKey("Sales", 1))
@@ -196,7 +194,7 @@ type scansPartition struct{}
 
 func (scansPartition) Name() string { return "scanning" }
 func (scansPartition) MaxRows() int { return 0 }
-func (scansPartition) Maintain(ctx context.Context, p *maintain.Plan, _ *maintain.Change[employee]) error {
+func (scansPartition) Maintain(ctx context.Context, p *extend.Plan, _ *extend.Change[employee]) error {
 	for _, err := range p.Scan(ctx, keys.RawBetween("", "")) {
 		if err != nil {
 			return err
@@ -237,9 +235,9 @@ func TestTrapT17(t *testing.T) {
 	}
 	_, errRow := staff.GetRow(ctx, employeeKey("Sales", 1))
 	var errRecords error
-	for _, errRecords = range commit.Of(staff).List(ctx, dept.Of("Sales"), time.Now()) {
+	for _, errRecords = range extend.RecordsOf(staff).List(ctx, dept.Of("Sales"), time.Now()) {
 	}
-	scanned, err := maintain.With(staff, scansPartition{})
+	scanned, err := extend.With(staff, scansPartition{})
 	noError(t, err)
 	_, errScan := scanned.Insert(ctx, &employee{"Sales", 6, "confidential", 1})
 	for what, err := range map[string]error{"get": errGet, "row": errRow, "commit records": errRecords, "scan": errScan, "insert": errInsert, "list": errList, "replace": staff.Replace(ctx, e), "ensure": staff.Ensure(ctx)} {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -96,7 +96,7 @@ func TestSpanAttributes(t *testing.T) {
 	o.Tracing = tracer.provider()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, o)
-	people, err := maintain.With(plain, byEmail{})
+	people, err := extend.With(plain, byEmail{})
 	noError(t, err)
 	q := table.Query[resident]{Partition: keys.Raw("S")}
 	base := func(method string) string {

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -64,9 +64,9 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	noError(t, err)
 	x.sent, err = table.New(service, "sent", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
-	x.people, err = maintain.WithOutbox(people, x.out, letters{})
+	x.people, err = eventual.WithOutbox(people, x.out, letters{})
 	noError(t, err)
-	x.others, err = maintain.WithOutbox(peopleOf(t, x.s.Service, others), x.out, letters{})
+	x.others, err = eventual.WithOutbox(peopleOf(t, x.s.Service, others), x.out, letters{})
 	noError(t, err)
 	noError(t, errors.Join(people.Ensure(ctx), x.out.rows.Ensure(ctx), x.sent.Ensure(ctx)))
 	_, err = x.others.Insert(ctx, &resident{"S", 1, "Jones", ""})
@@ -77,19 +77,19 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 
 // suspend suspends the writer for a time. Meanwhile the worker resolves all notifications and completes their effects, and
 // at the end the sweeper runs. suspend returns the resolved states by operation ID.
-func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]commit.State) {
+func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]extend.State) {
 	ctx := context.Background()
-	resolved = map[string]commit.State{}
+	resolved = map[string]extend.State{}
 	for e, err := range x.out.rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
 		noError(x, err)
-		i, err := commit.Of(x.others).Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
+		i, err := extend.RecordsOf(x.others).Resolve(ctx, e.Key.Partition(), e.Key.RowKey())
 		noError(x, err)
 		resolved[i.OperationID] = i.State
 	}
 	noError(x, x.out.drain(ctx, x.others, x.sent))
 	x.othersClock.advance(d)
 	x.s.Advance(d)
-	_, err := commit.SweepAll(ctx, x.others)
+	_, err := extend.SweepAll(ctx, x.others)
 	noError(x, err)
 	return resolved
 }
@@ -117,11 +117,11 @@ func (x *suspendableWriter) atTransaction(n int, f func()) {
 
 // checkEnd returns an error if an applied write was resolved as aborted, if the writer's result was wrong, or if a letter is
 // missing.
-func (x *suspendableWriter) checkEnd(returned error, resolved map[string]commit.State) error {
+func (x *suspendableWriter) checkEnd(returned error, resolved map[string]extend.State) error {
 	noError(x, x.out.drain(context.Background(), x.others, x.sent))
 	name, op := x.last()
 	switch applied := name == "Smith"; {
-	case applied && resolved[op] == commit.Aborted:
+	case applied && resolved[op] == extend.Aborted:
 		return fmt.Errorf("%s was applied, but resolved as aborted", op)
 	case applied && returned != nil && !errors.Is(returned, table.ErrUnknownOutcome), !applied && returned == nil:
 		return fmt.Errorf("applied: %v, but the write returned: %v", applied, returned)
@@ -142,7 +142,7 @@ type suspendingOutbox struct {
 	suspend func()
 }
 
-func (o *suspendingOutbox) Notify(ctx context.Context, a commit.Notification) (commit.SentNotification, error) {
+func (o *suspendingOutbox) Notify(ctx context.Context, a extend.Notification) (extend.SentNotification, error) {
 	h, err := o.tableOutbox.Notify(ctx, a)
 	if f := o.suspend; f != nil {
 		o.suspend = nil
@@ -163,11 +163,11 @@ func TestSuspendedWriter(t *testing.T) {
 					t.Parallel()
 					x := newSuspendableWriter(t)
 					x.clock.advance(before)
-					var resolved map[string]commit.State
+					var resolved map[string]extend.State
 					out := &suspendingOutbox{tableOutbox: x.out}
 					mine := noWaitOptions()
 					mine.Now = x.clock.Now
-					people, err := maintain.WithOutbox(peopleOf(t, x.s, mine), out, letters{})
+					people, err := eventual.WithOutbox(peopleOf(t, x.s, mine), out, letters{})
 					noError(t, err)
 					e, err := people.Get(ctx, residentAt(1))
 					noError(t, err)
@@ -212,7 +212,7 @@ func TestSuspendedBetweenAttempts(t *testing.T) {
 			x := newSuspendableWriter(t)
 			e, err := x.people.Get(ctx, residentAt(1))
 			noError(t, err)
-			var resolved map[string]commit.State
+			var resolved map[string]extend.State
 			first := true
 			x.s.SetFaults(func(q storagetest.Request) storagetest.Fault {
 				if q.Kind != requests.Transaction || !first {
@@ -250,7 +250,7 @@ func withClockHook(x *suspendableWriter, f func()) *table.Table[resident] {
 		f()
 		return x.clock.Now()
 	}
-	people, err := maintain.WithOutbox(peopleOf(x, x.s, o), x.out, letters{})
+	people, err := eventual.WithOutbox(peopleOf(x, x.s, o), x.out, letters{})
 	noError(x, err)
 	return people
 }
@@ -288,7 +288,7 @@ func TestNotifiedAgain(t *testing.T) {
 		o.Now, o.Retry.Attempts = clock.Now, 4
 		people := peopleOf(t, s, o)
 		noError(t, people.Ensure(ctx))
-		people, err := maintain.WithOutbox(people, out, byEmail{}, letters{})
+		people, err := eventual.WithOutbox(people, out, byEmail{}, letters{})
 		noError(t, err)
 		return people, s, out, func() { clock.advance(30 * time.Hour) }
 	}
@@ -373,7 +373,7 @@ func TestSuspendedResolver(t *testing.T) {
 	for _, lost := range []bool{false, true} { // the first abort record is lost, and another one follows
 		x := newSuspendableWriter(t)
 		out := &suspendingOutbox{tableOutbox: x.out}
-		people, err := maintain.WithOutbox(peopleOf(t, x.s, noWaitOptions()), out, letters{})
+		people, err := eventual.WithOutbox(peopleOf(t, x.s, noWaitOptions()), out, letters{})
 		noError(t, err)
 		e, err := people.Get(ctx, residentAt(1))
 		noError(t, err)
@@ -401,7 +401,7 @@ func TestSuspendedResolver(t *testing.T) {
 			}
 		}
 		op := x.s.Rows("notifications")[0].RowKey
-		i, err := commit.Of(peopleOf(t, s, o)).Resolve(ctx, dept.Of("S"), op)
+		i, err := extend.RecordsOf(peopleOf(t, s, o)).Resolve(ctx, dept.Of("S"), op)
 		if name, is := x.last(); name != "Smith" || is != op {
 			t.Fatalf("got %s, %s; want the write done as %s", name, is, op)
 		}
@@ -435,10 +435,10 @@ func TestClocksAhead(t *testing.T) {
 			}
 			s.SetFaults(nil)
 			clock.advance(-c.ahead) // the clock is right again
-			i, err := commit.Of(staff).Resolve(ctx, e.Key.Partition(), ue.OperationID)
+			i, err := extend.RecordsOf(staff).Resolve(ctx, e.Key.Partition(), ue.OperationID)
 			var ve *table.ValueError
 			switch {
-			case c.want == nil && (err != nil || i.State != commit.Aborted),
+			case c.want == nil && (err != nil || i.State != extend.Aborted),
 				c.want == table.ErrExpired && !errors.Is(err, c.want),
 				c.want == errors.ErrUnsupported && !errors.As(err, &ve):
 				t.Errorf("%v: got %+v, %v; want %v", c.ahead, i, err, c.want)

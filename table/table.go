@@ -205,7 +205,7 @@ func (t *Table[T]) Key(v T) keys.Key { return t.h.shape.keyOf(&v) }
 func (t *Table[T]) Ensure(ctx context.Context) error { return t.h.engine.Ensure(ctx) }
 
 // Repaired returns how many derived rows were missing or changed, and were repaired by a write of their entity. It counts for this
-// handle and the handles that maintain.With and Exact have made of it, and for the handle that it was made of.
+// handle and the handles that extend.With and Exact have made of it, and for the handle that it was made of.
 func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }
 
 // Common are the options that all packages of this library share. The zero value of each field is its default.

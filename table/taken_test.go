@@ -8,9 +8,9 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -55,7 +55,7 @@ func TestTakenValue(t *testing.T) {
 			s := &testkit.Hooked{Service: storagetest.New(nil)}
 			plain := peopleOf(t, s, nil)
 			noError(t, plain.Ensure(ctx))
-			people, err := maintain.With(plain, byEmail{names: true})
+			people, err := extend.With(plain, byEmail{names: true})
 			noError(t, err)
 			x := town{people, plain, insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})}
 			client := s.Service.Tables().NewClient("people")
@@ -85,7 +85,7 @@ func TestTakenValue(t *testing.T) {
 // looking is byEmail that looks at the row of the address after it has planned it.
 type looking struct{ byEmail }
 
-func (m looking) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[resident]) error {
+func (m looking) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	err := m.byEmail.Maintain(ctx, p, c)
 	if err == nil && c.New != nil {
 		_, err = p.Load(ctx, keys.Raw("email_"+c.New.Email))
@@ -100,11 +100,11 @@ func TestTakenValueLooked(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	plain := peopleOf(t, s, nil)
 	noError(t, plain.Ensure(ctx))
-	people, err := maintain.With(plain, byEmail{names: true})
+	people, err := extend.With(plain, byEmail{names: true})
 	noError(t, err)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 	before := storedPeople(s)
-	curious, err := maintain.With(plain, looking{byEmail{names: true}})
+	curious, err := extend.With(plain, looking{byEmail{names: true}})
 	noError(t, err)
 	if _, err := curious.Insert(ctx, &resident{"S", 2, "Smith", "a"}); !errors.Is(err, errTaken) {
 		t.Errorf("got error %v; want errTaken", err)

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,7 +33,7 @@ var everyWrite = map[string]func(context.Context, *table.Table[employee], *table
 		return err
 	},
 	"Bulk": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
-		r, err := bulk.Run(ctx, stream(300, func(i int) table.Op { return staff.InsertOp(&employee{"Sales", i + 10, "New", 50}) }), nil)
+		r, err := table.Bulk(ctx, stream(300, func(i int) table.Op { return staff.InsertOp(&employee{"Sales", i + 10, "New", 50}) }), nil)
 		if err == nil && r.Applied != 300 {
 			err = fmt.Errorf("got %d of 300 applied", r.Applied)
 		}
@@ -194,7 +193,7 @@ func TestThrottledReads(t *testing.T) {
 			return staff.DeleteAny(ctx, e.Key)
 		},
 		"Bulk": func(ctx context.Context, staff *table.Table[employee], _ *table.Entity[employee]) error {
-			r, err := bulk.Run(ctx, stream(300, func(i int) table.Op {
+			r, err := table.Bulk(ctx, stream(300, func(i int) table.Op {
 				return staff.UpsertOp(&employee{"Sales", i + 10, "New", 50}, table.ReplaceExisting)
 			}), nil)
 			if err == nil && r.Applied != 300 {

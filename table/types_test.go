@@ -13,7 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // person is the third version of a type: the first had Name, the second First and Last, the third calls Last Family.
@@ -156,7 +155,7 @@ func TestVersionsRefused(t *testing.T) {
 		t.Errorf(`got %v; want an error and "upgrade from version 0: a name without a space" in the error`, err)
 	}
 	type age struct{ Age int32 }
-	ages, err := view.Of[age](old)
+	ages, err := table.ViewOf[age](old)
 	noError(t, err)
 	if _, err := ages.Get(ctx, personKey); !errors.As(err, &ve) || ve.Got != 0 || ve.Want != 2 {
 		t.Errorf("got %v; want a *VersionError and ve.Got == 0 and ve.Want == 2", err)
@@ -251,7 +250,7 @@ func TestOtherType(t *testing.T) {
 		t.Errorf("got %+v; want stats.Foreign == 1", stats)
 	}
 	type age struct{ Age int32 }
-	ages, err := view.Of[age](tab)
+	ages, err := table.ViewOf[age](tab)
 	noError(t, err)
 	for e, err := range ages.List(ctx, table.Query[person]{}) {
 		t.Errorf("got %+v, %v; want no entity", e, err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -43,7 +43,7 @@ func TestUnreachable(t *testing.T) {
 			return nil
 		},
 		"CommitRecords.Get": func(ctx context.Context, rows *table.Table[table.Row]) error {
-			_, err := commit.Of(rows).Get(ctx, keys.Raw("p"), "01K00000000000000000000000")
+			_, err := extend.RecordsOf(rows).Get(ctx, keys.Raw("p"), "01K00000000000000000000000")
 			return err
 		},
 		"Insert": func(ctx context.Context, rows *table.Table[table.Row]) error {

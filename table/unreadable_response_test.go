@@ -7,12 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // TestUnreadableResponses: a response of status 200 that is not the requested entity or a page is a *DecodeError of every
@@ -22,11 +19,11 @@ func TestUnreadableResponses(t *testing.T) {
 	ctx := context.Background()
 	w := &fakeTransport{}
 	staff := newStaff(t, sdkClient(t, w))
-	names, err := view.Of[struct {
+	names, err := table.ViewOf[struct {
 		Last string `table:"LastName"`
 	}](staff)
 	noError(t, err)
-	types, err := mixed.New(staff)
+	types, err := table.NewMixed(staff)
 	noError(t, err)
 	k := employeeKey("Sales", 223)
 	one := table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.Point(empid.Of(223))}
@@ -40,7 +37,7 @@ func TestUnreadableResponses(t *testing.T) {
 		"Page":        func() error { _, err := staff.Page(ctx, one, ""); return err },
 		"View.Get":    func() error { _, err := names.Get(ctx, k); return err },
 		"Types.Get":   func() error { _, err := types.Get(ctx, k); return err },
-		"DeleteQuery": func() error { _, err := bulk.Delete(ctx, staff, one, nil); return err },
+		"DeleteQuery": func() error { _, err := table.BulkDelete(ctx, staff, one, nil); return err },
 		"GetMany": func() (err error) {
 			for _, err = range staff.GetMany(ctx, k) {
 			}
@@ -61,7 +58,7 @@ func TestUnreadableResponses(t *testing.T) {
 			}
 			return err
 		},
-		"CommitRecords": func() error { _, err := commit.Of(staff).Sweep(ctx, dept.Of("Sales")); return err },
+		"CommitRecords": func() error { _, err := extend.RecordsOf(staff).Sweep(ctx, dept.Of("Sales")); return err },
 	}
 	pages := "Exists Count Page View.Get DeleteQuery List Rows Partitions CommitRecords"
 	for what, body := range map[string]string{

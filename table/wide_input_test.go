@@ -8,12 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // TestWideSizes: values of every length at the borders of chunks are read as they were written, and a text is not cut inside a
@@ -193,7 +190,7 @@ func TestWideOtherHandles(t *testing.T) {
 	testkit.NoError(t, err)
 	big.Visits[300] = 9
 	expectPage(t, "replaced as a row", got.Value, big)
-	reader, err := mixed.New(pages, old)
+	reader, err := table.NewMixed(pages, old)
 	if err == nil {
 		_, err = reader.Get(ctx, bigKey)
 	}
@@ -276,7 +273,7 @@ func TestWideLists(t *testing.T) {
 		}
 		testkit.Expect(t, fmt.Sprintf("pages of %+v", q.Limit), strings.Join(got, " "), everything)
 	}
-	titles, err := view.Of[struct{ Title, Note string }](pages)
+	titles, err := table.ViewOf[struct{ Title, Note string }](pages)
 	testkit.NoError(t, err)
 	n := 0
 	for p, err := range titles.List(ctx, table.Query[page]{Partition: keys.Raw("s")}) {
@@ -302,11 +299,11 @@ func TestWideLists(t *testing.T) {
 		i++
 	}
 	counter.Take()
-	r, err := bulk.Delete(ctx, pages, table.Query[page]{Partition: keys.Raw("s"), Where: pageTitle.Eq("1")}, nil)
+	r, err := table.BulkDelete(ctx, pages, table.Query[page]{Partition: keys.Raw("s"), Where: pageTitle.Eq("1")}, nil)
 	testkit.NoError(t, err)
 	testkit.Expect(t, "deleted", r.Applied, 4)
 	testkit.Expect(t, "delete: requests", counter.Take().String(), "1 query, 1 transaction")
-	_, err = bulk.Delete(ctx, pages, table.Query[page]{Partition: keys.Raw("s")}, nil)
+	_, err = table.BulkDelete(ctx, pages, table.Query[page]{Partition: keys.Raw("s")}, nil)
 	testkit.NoError(t, err)
 	testkit.Expect(t, "rows", storedPages(s), "")
 }

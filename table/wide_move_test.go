@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -25,7 +25,7 @@ func TestWideMove(t *testing.T) {
 		s := &testkit.Hooked{Service: storagetest.New(nil)}
 		plain, err := table.New(serviceOf(t, s), "pages", pageSchema(), readingOptions())
 		noError(t, err)
-		pages, err := maintain.WithOutbox(plain, &memoryOutbox{})
+		pages, err := eventual.WithOutbox(plain, &memoryOutbox{})
 		noError(t, err)
 		noError(t, pages.Ensure(context.Background()))
 		want := page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: strings.Repeat("text ", 30_000), Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"}
@@ -91,7 +91,7 @@ func TestMoveLimits(t *testing.T) {
 	plain, err := table.New(serviceOf(t, s), "rows", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
 	noError(t, plain.Ensure(ctx))
-	rows, err := maintain.WithOutbox(plain, &memoryOutbox{})
+	rows, err := eventual.WithOutbox(plain, &memoryOutbox{})
 	noError(t, err)
 	full := &table.Row{Key: keys.At(keys.Raw("a"), keys.Raw("r"))}
 	for i := range 251 { // and _op

@@ -9,12 +9,10 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // TestWideBulkDelete: bulk work by a handle without parts leaves no parts behind.
@@ -29,19 +27,19 @@ func TestWideBulkDelete(t *testing.T) {
 		Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("page"), func(p *narrow) *string { return &p.Path }),
 	}, nil)
 	testkit.NoError(t, err)
-	if _, err := bulk.Delete(ctx, old, table.Query[narrow]{Partition: keys.Raw("s")}, nil); !errors.Is(err, table.ErrUnknownParts) {
+	if _, err := table.BulkDelete(ctx, old, table.Query[narrow]{Partition: keys.Raw("s")}, nil); !errors.Is(err, table.ErrUnknownParts) {
 		t.Errorf("got %v, want ErrUnknownParts", err)
 	}
 	testkit.Expect(t, "rows", storedPages(s), "page_big page_big!20")
 }
 
 type wideLoads struct {
-	do func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error
+	do func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error
 }
 
 func (wideLoads) Name() string { return "loads" }
 func (wideLoads) MaxRows() int { return 2 }
-func (m wideLoads) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+func (m wideLoads) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
 	return m.do(ctx, p, c)
 }
 
@@ -52,20 +50,20 @@ func TestWideLoadedRows(t *testing.T) {
 	pages, s, _ := newPages(t, nil)
 	_, err := pages.Insert(ctx, &page{Site: "s", Path: "big", Title: "T", Note: "n"})
 	testkit.NoError(t, err)
-	for what, do := range map[string]func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error{
-		"remove": func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+	for what, do := range map[string]func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error{
+		"remove": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
 			if _, err := p.Load(ctx, keys.Raw("page_big")); err != nil {
 				return err
 			}
 			return p.Remove(keys.Raw("page_big"))
 		},
-		"replace": func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+		"replace": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
 			if _, err := p.Load(ctx, keys.Raw("page_big")); err != nil {
 				return err
 			}
 			return p.Put(&table.Row{Key: bigKey})
 		},
-		"entity": func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+		"entity": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
 			r, err := p.Entity(ctx, keys.Raw("page_big"))
 			if err == nil {
 				if v, _ := r.Get("Note"); v != "n" {
@@ -74,14 +72,14 @@ func TestWideLoadedRows(t *testing.T) {
 			}
 			return err
 		},
-		"copy": func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+		"copy": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
 			r, err := p.Load(ctx, keys.Raw("page_big"))
 			if err != nil {
 				return err
 			}
 			return p.Put(r.At(keys.Stored("s", "copy")))
 		},
-		"change": func(ctx context.Context, p *maintain.Plan, c *maintain.Change[narrow]) error {
+		"change": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
 			r, err := p.Load(ctx, keys.Raw("page_big"))
 			if err != nil {
 				return err
@@ -97,7 +95,7 @@ func TestWideLoadedRows(t *testing.T) {
 			Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("narrow"), func(p *narrow) *string { return &p.Path }),
 		}, nil)
 		testkit.NoError(t, err)
-		with, err := maintain.With(old, wideLoads{do})
+		with, err := extend.With(old, wideLoads{do})
 		testkit.NoError(t, err)
 		_, err = with.Insert(ctx, &narrow{"s", what, "x"})
 		if ok := what == "change" || what == "copy"; ok != (err == nil) || !ok && !errors.Is(err, table.ErrUnknownParts) {
@@ -120,7 +118,7 @@ type scanning struct{ seen *int }
 
 func (scanning) Name() string { return "scan" }
 func (scanning) MaxRows() int { return 1 }
-func (m scanning) Maintain(ctx context.Context, p *maintain.Plan, c *maintain.Change[page]) error {
+func (m scanning) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[page]) error {
 	for r, err := range p.Scan(ctx, keys.StoredBetween("page_", "page_~")) {
 		if err != nil {
 			return err
@@ -145,7 +143,7 @@ func TestWideScan(t *testing.T) {
 		testkit.NoError(t, err)
 	}
 	seen := 0
-	pages, err := maintain.With(plain, scanning{&seen})
+	pages, err := extend.With(plain, scanning{&seen})
 	testkit.NoError(t, err)
 	old, err := table.New(tables, "pages", table.Schema[narrow]{
 		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *narrow) *string { return &p.Site }),
@@ -167,7 +165,7 @@ func TestWideView(t *testing.T) {
 	type flat struct{ Title, Note string }
 	flats, err := table.New(s.Tables(), "pages", table.Schema[flat]{}, nil)
 	testkit.NoError(t, err)
-	notes, err := view.Of[struct{ Note string }](flats)
+	notes, err := table.ViewOf[struct{ Note string }](flats)
 	testkit.NoError(t, err)
 	var de *table.DecodeError
 	if p, err := notes.Get(ctx, e.Key); !errors.As(err, &de) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -17,7 +17,7 @@ type byTitle struct{ seen *[]string }
 
 func (byTitle) Name() string { return "title" }
 func (byTitle) MaxRows() int { return 2 }
-func (m byTitle) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[page]) error {
+func (m byTitle) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[page]) error {
 	for _, old := range c.State() {
 		if err := p.Remove(keys.Raw(old)); err != nil {
 			return err
@@ -48,7 +48,7 @@ func TestWideMaintainers(t *testing.T) {
 	ctx := context.Background()
 	plain, s, counter := newPages(t, nil)
 	var seen []string
-	pages, err := maintain.With(plain, byTitle{&seen})
+	pages, err := extend.With(plain, byTitle{&seen})
 	testkit.NoError(t, err)
 	big := bigPage("big")
 	e, err := pages.Insert(ctx, &big)
@@ -86,7 +86,7 @@ func TestWideMaintainers(t *testing.T) {
 	testkit.Expect(t, "rows", storedPages(s), "")
 
 	var le *table.LimitError
-	if _, err := maintain.With(plain, manyTitles{}); !errors.As(err, &le) {
+	if _, err := extend.With(plain, manyTitles{}); !errors.As(err, &le) {
 		t.Errorf("got %v, want a *LimitError: 90 rows and 20 parts do not fit one transaction", err)
 	}
 }

@@ -10,12 +10,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -48,7 +48,7 @@ func (r *elsewhere[T]) verify(ctx context.Context) error {
 
 // readRows reads the rows of all definitions. With Repair, it deletes old tombstones.
 func (r *elsewhere[T]) readRows(ctx context.Context) error {
-	before := r.table.Engine().Options.Now().Add(-commit.Retention - time.Hour)
+	before := r.table.Engine().Options.Now().Add(-extend.Retention - time.Hour)
 	for i, d := range r.elsewhere {
 		for row, err := range d.Rows(ctx, r.pacer.PageSize()) {
 			if err == nil {
@@ -506,14 +506,14 @@ func (r *elsewhere[T]) reconcile(ctx context.Context, entity keys.Key, row rowEl
 // writer returns a handle whose writes of entities also change the rows elsewhere before they return. Those of some definitions are
 // written even if nothing has changed.
 func (r *elsewhere[T]) writer(rewrite []string) (*table.Table[T], error) {
-	all := derived.MaintainersOf[maintain.Maintainer[T]](r.table.Engine())
+	all := derived.MaintainersOf[extend.Maintainer[T]](r.table.Engine())
 	for i, m := range all {
 		if d, is := m.(derived.Elsewhere[T]); is {
 			all[i] = d.InRepairMode(derived.RepairMode{Active: true, Rewrite: slices.Contains(rewrite, d.Name())})
 		}
 	}
 	out := r.table.Engine().Mode.Outbox
-	return maintain.With(r.table.InMode(func(m *engine.Mode) {
+	return extend.With(r.table.InMode(func(m *engine.Mode) {
 		m.Maintainers, m.Repairs, m.Outbox = nil, true, reconcile.Inline(out, derived.Handler(r.table))
 	}), all...)
 }
@@ -552,7 +552,7 @@ func (r *elsewhere[T]) notify(ctx context.Context, partition, id string) error {
 		return nil
 	}
 	t := r.table.Engine()
-	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, engine.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
+	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, commit.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
 		return err
 	}
 	r.count(Report{Notified: 1})

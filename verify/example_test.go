@@ -7,9 +7,9 @@ import (
 	"log"
 	"sync"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -108,7 +108,7 @@ type badges struct{}
 func (badges) Name() string { return "badge" }
 func (badges) MaxRows() int { return 1 }
 
-func (badges) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[Employee]) error {
+func (badges) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[Employee]) error {
 	row, err := c.Row()
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (c *badgeComparison) Rest(context.Context) error {
 // A maintainer of the program's own compares its rows with the entities. Run reads the entities, and reports.
 func ExampleComparer() {
 	ctx := context.Background()
-	staff, err := maintain.With(newStaff(ctx), badges{})
+	staff, err := extend.With(newStaff(ctx), badges{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
@@ -228,7 +229,7 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 
 // finishIn ends such writes in a table, and reports the orphans that are left.
 func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, partition string, before time.Time) error {
-	n, left, err := t.FinishPrepared(ctx, partition, before, engine.Orphans(r.opt.Orphans))
+	n, left, err := t.FinishPrepared(ctx, partition, before, commit.Orphans(r.opt.Orphans))
 	r.count(Report{Finished: n})
 	for _, orphan := range left {
 		r.recorder.noteFault(Fault{Kind: Unreadable, Row: orphan.Row, Err: orphan})

@@ -10,12 +10,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/bulk"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -210,14 +209,14 @@ func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], def
 			n = 0
 		} else {
 			p.entitiesWritten.Store(true)
-			var result bulk.Result
-			result, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+			var result table.BulkResult
+			result, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 				for _, a := range all[done : done+n] {
 					if !yield(writer.TouchOp(a.entity), nil) {
 						return
 					}
 				}
-			}, &bulk.Options{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
+			}, &table.BulkOptions{Skip: func(i int, err error) bool { skipped[done+i] = err; return true }})
 			n = result.ResumeAt
 		}
 		if err != nil {
@@ -291,7 +290,7 @@ func (p *partition[T]) repairEntity(ctx context.Context, e *table.Entity[T], mod
 // version of the schema stay of that version. The mode holds for all definitions, but Rewrite and ReleaseOnly only for those that are
 // named.
 func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*table.Table[T], error) {
-	all := derived.MaintainersOf[maintain.Maintainer[T]](r.table.Engine())
+	all := derived.MaintainersOf[extend.Maintainer[T]](r.table.Engine())
 	for i, m := range all {
 		d, is := m.(derived.Maintainer[T])
 		if !is {
@@ -303,5 +302,5 @@ func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*t
 		mode.Active, mode.RowsRead, mode.CountsGroups = true, verified, perGroup && verified
 		all[i] = d.InRepairMode(mode)
 	}
-	return maintain.With(r.table.InMode(func(m *engine.Mode) { m.Maintainers, m.Repairs = nil, true }), all...)
+	return extend.With(r.table.InMode(func(m *engine.Mode) { m.Maintainers, m.Repairs = nil, true }), all...)
 }

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/aztablekit/aztablekit/commit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -26,8 +26,8 @@ type Options struct {
 	Repair bool
 
 	// Orphans says what Repair does with what a write over several partitions has prepared more than a day ago, if its commit record
-	// cannot be read; see commit.Records.FinishPrepared. By default Run reports it, with Repair, as Unreadable.
-	Orphans commit.Orphans
+	// cannot be read; see extend.Records.FinishPrepared. By default Run reports it, with Repair, as Unreadable.
+	Orphans extend.Orphans
 
 	// Token is the token of an earlier Report. Run resumes behind the partitions that were finished.
 	Token string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/internal/blobs"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -114,7 +115,7 @@ func (d *Destination) put(ctx context.Context, r *archive.ArchivedRow, version s
 	switch {
 	case err != nil:
 		return err
-	case !engine.IsID(id):
+	case !commit.IsID(id):
 		return &table.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}
 	case version != "" && !isETag(version): // such as *, which every blob has
 		return fmt.Errorf("%w: %.40q is no version of a blob", table.ErrChanged, version)

@@ -18,7 +18,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // This file contains the code of docs/aztables.md. Each block of the page is the body of a function here, or the part behind a
@@ -220,7 +219,7 @@ func sdkQuery(ctx context.Context, client *aztables.Client) (names []string, err
 }
 
 func kitQuery(ctx context.Context, staff *table.Table[Employee]) (names []string, err error) {
-	named, err := view.Of[struct{ Name string }](staff) // reads one property; staff.List reads whole entities
+	named, err := table.ViewOf[struct{ Name string }](staff) // reads one property; staff.List reads whole entities
 	if err != nil {
 		return nil, err
 	}

@@ -22,17 +22,15 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
-	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // transport is a service in memory behind a function, such as a proxy.
@@ -180,27 +178,27 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return firstError(x.lines.Between(ctx, hired, hired.AddDate(1000, 0, 0)))
 	},
 	"Records.Get": func(ctx context.Context, x *outage) error {
-		_, err := commit.Of(x.sending).Get(ctx, keys.Raw("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
+		_, err := extend.RecordsOf(x.sending).Get(ctx, keys.Raw("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
 		return err
 	},
 	"Records.List": func(ctx context.Context, x *outage) error {
-		return firstError(commit.Of(x.sending).List(ctx, keys.Raw("Sales"), hired.AddDate(1000, 0, 0)))
+		return firstError(extend.RecordsOf(x.sending).List(ctx, keys.Raw("Sales"), hired.AddDate(1000, 0, 0)))
 	},
-	"SweepAll": func(ctx context.Context, x *outage) error { _, err := commit.SweepAll(ctx, x.sending); return err },
+	"SweepAll": func(ctx context.Context, x *outage) error { _, err := extend.SweepAll(ctx, x.sending); return err },
 	"FinishPrepared": func(ctx context.Context, x *outage) error {
-		_, err := commit.Of(x.sending).FinishPrepared(ctx, keys.Raw("Sales"), hired.AddDate(1000, 0, 0), nil)
+		_, err := extend.RecordsOf(x.sending).FinishPrepared(ctx, keys.Raw("Sales"), hired.AddDate(1000, 0, 0), nil)
 		return err
 	},
 	"GetFields": func(ctx context.Context, x *outage) error { _, err := x.plain.GetFields(ctx, jones, age); return err },
-	"view.List": func(ctx context.Context, x *outage) error {
-		names, err := view.Of[struct{ Name string }](x.plain)
+	"View.List": func(ctx context.Context, x *outage) error {
+		names, err := table.ViewOf[struct{ Name string }](x.plain)
 		if err != nil {
 			return err
 		}
 		return firstError(names.List(ctx, table.Query[Employee]{TableScan: true}))
 	},
-	"mixed.List": func(ctx context.Context, x *outage) error {
-		all, err := mixed.New(x.plain)
+	"Mixed.List": func(ctx context.Context, x *outage) error {
+		all, err := table.NewMixed(x.plain)
 		if err != nil {
 			return err
 		}

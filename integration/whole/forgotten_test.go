@@ -10,7 +10,6 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -19,7 +18,6 @@ import (
 	"github.com/aztablekit/aztablekit/largeentity/series"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -67,12 +65,12 @@ func forgottenCalls(t *testing.T) []forgotten {
 
 	work, err := eventual.NewOutbox(s.Queue("work"), nil)
 	testkit.NoError(t, err)
-	quiet, err := maintain.WithOutbox(present, work)
+	quiet, err := eventual.WithOutbox(present, work)
 	testkit.NoError(t, err)
 	jobs, err := eventual.NewOutbox(s.Queue("jobs"), nil)
 	testkit.NoError(t, err)
 	testkit.NoError(t, jobs.Ensure(ctx))
-	heard, err := maintain.WithOutbox(present, jobs)
+	heard, err := eventual.WithOutbox(present, jobs)
 	testkit.NoError(t, err)
 
 	serial := func(d *device) (string, bool) { return d.Serial, true }
@@ -123,7 +121,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 		{"Insert", second(missing.Insert(ctx, d)), table.ErrTableNotFound, "table: Insert missing('A','d_1'): TableNotFound: " + byTable},
 		{"List", firstError(missing.List(ctx, q)), table.ErrTableNotFound, "table: List missing: TableNotFound: " + byTable},
 		{"Transact", second(table.Transact(ctx, missing.InsertOp(d), missing.InsertOp(&device{"A", "2", ""}))), table.ErrTableNotFound, "('A','d_1'): TableNotFound: " + byTable},
-		{"Delete", second(bulk.Delete(ctx, missing, q, nil)), table.ErrTableNotFound, "table: DeleteOps missing: TableNotFound: " + byTable},
+		{"Delete", second(table.BulkDelete(ctx, missing, q, nil)), table.ErrTableNotFound, "table: DeleteOps missing: TableNotFound: " + byTable},
 		{"write with effects", second(unheard.Insert(ctx, d)), table.ErrOutbox, "the outbox did not store the notification (eventual: no such queue work; Outbox.Ensure creates it)"},
 		{"the same", second(unheard.Insert(ctx, d)), eventual.ErrQueueNotFound, "(eventual: no such queue work; Outbox.Ensure creates it)"},
 		{"Run", worker.Run(ctx), eventual.ErrQueueNotFound, "eventual: no such queue none; Worker.Ensure creates it"},

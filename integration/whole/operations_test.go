@@ -12,7 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -69,8 +69,8 @@ func TestOperations(t *testing.T) {
 	fatal(t, err)
 	plain := openStaff(t, acc.Tables())
 	fatal(t, errors.Join(plain.Ensure(ctx), outbox.Ensure(ctx)))
-	hire := func(c *maintain.Change[Employee]) (string, bool) { return c.New.Name, c.Old == nil }
-	staff, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("hired", hire))
+	hire := func(c *extend.Change[Employee]) (string, bool) { return c.New.Name, c.Old == nil }
+	staff, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("hired", hire))
 	fatal(t, err)
 	fatal(t, kitInsert(ctx, staff))
 	hired := ""

@@ -18,14 +18,13 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -79,7 +78,7 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	var err error
 	x.out, err = eventual.NewOutbox(s.Queue("notifications"), &eventual.OutboxOptions{Common: common})
 	fatal(t, err)
-	x.sending, err = maintain.WithOutbox(x.plain, x.out, eventual.OnChange("badge", func(*maintain.Change[Employee]) (string, bool) { return "new", true }))
+	x.sending, err = eventual.WithOutbox(x.plain, x.out, eventual.OnChange("badge", func(*extend.Change[Employee]) (string, bool) { return "new", true }))
 	fatal(t, err)
 	unique := index.New("unique", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Unique: index.Global})
 	elsewhere := index.New("elsewhere", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{Inline: true}})
@@ -188,12 +187,12 @@ var outageMethods = []struct {
 		_, err := table.Transact(ctx, x.plain.InsertOp(smith), x.plain.DeleteOp(x.jones))
 		return err
 	}, sdkOutageTransaction},
-	{"bulk.Run", false, func(ctx context.Context, x *outage) error {
-		_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(x.indexed.InsertOp(smith), nil) }, nil)
+	{"table.Bulk", false, func(ctx context.Context, x *outage) error {
+		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(x.indexed.InsertOp(smith), nil) }, nil)
 		return err
 	}, sdkOutageTransaction},
-	{"bulk.Delete", true, func(ctx context.Context, x *outage) error {
-		_, err := bulk.Delete(ctx, x.plain, table.Query[Employee]{TableScan: true}, nil)
+	{"table.BulkDelete", true, func(ctx context.Context, x *outage) error {
+		_, err := table.BulkDelete(ctx, x.plain, table.Query[Employee]{TableScan: true}, nil)
 		return err
 	}, func(ctx context.Context, x *outage) error {
 		return errors.Join(sdkOutageList(ctx, x), sdkOutageDelete(ctx, x))

@@ -14,7 +14,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -229,7 +228,7 @@ func TestAztablesQueriesBesideIndexes(t *testing.T) {
 			}
 			out, err := eventual.NewOutbox(acc.Queue("effects"), nil)
 			fatal(t, err)
-			withOutbox, err := maintain.WithOutbox(plain, out)
+			withOutbox, err := eventual.WithOutbox(plain, out)
 			fatal(t, err)
 			staff, err := index.Attach(withOutbox, c.by)
 			fatal(t, err)

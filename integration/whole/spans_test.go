@@ -15,9 +15,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -25,7 +24,6 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // spans records the spans of the library.
@@ -77,19 +75,19 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		})
 		return err
 	},
-	"bulk.Run with Skip": func(ctx context.Context, x *outage) error {
-		_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	"table.Bulk with Skip": func(ctx context.Context, x *outage) error {
+		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			yield(x.plain.InsertOp(&x.jones.Value), nil)
 			yield(x.plain.InsertOp(smith), nil)
-		}, &bulk.Options{Skip: func(int, error) bool { return true }})
+		}, &table.BulkOptions{Skip: func(int, error) bool { return true }})
 		return err
 	},
-	"bulk.Run of a row that exists": func(ctx context.Context, x *outage) error {
-		_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) { yield(x.plain.InsertOp(&x.jones.Value), nil) }, nil)
+	"table.Bulk of a row that exists": func(ctx context.Context, x *outage) error {
+		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(x.plain.InsertOp(&x.jones.Value), nil) }, nil)
 		return err
 	},
-	"bulk.Run of rows that do not exist": func(ctx context.Context, x *outage) error {
-		_, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	"table.Bulk of rows that do not exist": func(ctx context.Context, x *outage) error {
+		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for _, id := range []string{"1", "2", "3"} {
 				yield(x.plain.DeleteAnyOp(keys.Stored("Sales", id)), nil)
 			}
@@ -138,8 +136,8 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		_, errGet := old.Get(ctx, archivedJones.ID)
 		return errors.Join(errEnsure, errGet)
 	},
-	"view.Get": func(ctx context.Context, x *outage) error {
-		names, err := view.Of[struct{ Name string }](x.plain)
+	"View.Get": func(ctx context.Context, x *outage) error {
+		names, err := table.ViewOf[struct{ Name string }](x.plain)
 		if err != nil {
 			return err
 		}
@@ -147,7 +145,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"Records.Resolve": func(ctx context.Context, x *outage) error {
-		_, err := commit.Of(x.sending).Resolve(ctx, keys.Raw("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
+		_, err := extend.RecordsOf(x.sending).Resolve(ctx, keys.Raw("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
 		return err
 	},
 	"Worker": func(ctx context.Context, x *outage) error {

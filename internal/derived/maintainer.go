@@ -7,16 +7,16 @@ import (
 	"iter"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // Maintainer writes the rows of one definition.
 type Maintainer[T any] interface {
-	maintain.Maintainer[T]
+	extend.Maintainer[T]
 
 	// Definition returns the definition as the program made it, such as an *index.Index.
 	Definition() any
@@ -32,7 +32,7 @@ type Maintainer[T any] interface {
 	RowsPerWrite() int
 
 	// InRepairMode returns the same maintainer in a mode for repairs.
-	InRepairMode(RepairMode) maintain.Maintainer[T]
+	InRepairMode(RepairMode) extend.Maintainer[T]
 }
 
 // PerEntity is a maintainer whose rows name the entities that they follow from. Its methods take and return RowKeys.

@@ -7,10 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/aztablekit/aztablekit/internal/errs"
-	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Bulk applies a stream of operations; see bulk.Run.
+// Bulk applies a stream of operations; see table.Bulk.
 func Bulk(ctx context.Context, ops iter.Seq2[*Op, error], o BulkOptions) (BulkResult, error) {
 	b := newBulk(ctx, o)
 	defer close(b.over)
@@ -216,7 +215,7 @@ func (b *bulk) take(r report) {
 	b.result.Missing += r.missing
 	b.result.Applied += len(r.done) - r.missing
 	if r.refused != nil {
-		err := &BulkError{Index: r.refused.index, Key: readable(r.refused.op.Key), Err: r.err}
+		err := &errs.BulkError{Index: r.refused.index, Key: readable(r.refused.op.Key), Err: r.err}
 		on := b.err == nil && b.opt.Skip != nil && b.opt.Skip(r.refused.index, err)
 		if on {
 			b.finished(*r.refused)
@@ -375,7 +374,7 @@ func (i bulkOp) goesWith(j bulkOp) bool {
 	return a.Exact == b.Exact && a.Completes == b.Completes && (a.Outbox == nil && b.Outbox == nil || SameOutbox(a.Outbox, b.Outbox))
 }
 
-// BulkOptions are bulk.Options.
+// BulkOptions are table.BulkOptions.
 type BulkOptions struct {
 	Concurrency         int
 	Window, WindowBytes int
@@ -384,24 +383,13 @@ type BulkOptions struct {
 	Progress            func(BulkResult)
 }
 
-// BulkResult is bulk.Result.
+// BulkResult is table.BulkResult.
 type BulkResult struct {
 	Applied  int
 	Missing  int
 	Skipped  int
 	ResumeAt int
 }
-
-// BulkError is bulk.Error.
-type BulkError struct {
-	Index int
-	Key   keys.Key
-	Err   error
-}
-
-func (e *BulkError) Error() string { return (&errs.BatchError{Index: e.Index, Err: e.Err}).Error() }
-
-func (e *BulkError) Unwrap() error { return e.Err }
 
 // report is what has become of operations of a batch.
 type report struct {

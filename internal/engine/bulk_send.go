@@ -107,7 +107,7 @@ func (s *bulkSender) send(batch []bulkOp) (err error) {
 		var gone []bulkOp // deletes that find nothing, by the plan
 		m, err := s.pace.wait(s.ctx, s.group.key)
 		if err != nil {
-			return &BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: ops[0].Table.OpError("Bulk", keys.Key{}, err)} // nothing was sent
+			return &errs.BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: ops[0].Table.OpError("Bulk", keys.Key{}, err)} // nothing was sent
 		}
 		taken, err := commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, s.showing, func(later []*Op) {
 			if s.more {
@@ -152,7 +152,7 @@ func (s *bulkSender) send(batch []bulkOp) (err error) {
 				}
 			}
 		default:
-			return &BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: err}
+			return &errs.BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: err}
 		}
 	}
 	return nil
@@ -215,7 +215,7 @@ func (s *bulkSender) without(batch []bulkOp, failed *errs.BatchError) ([]bulkOp,
 		op, there, err := item.op.Remake(s.ctx)
 		switch {
 		case err != nil:
-			return nil, &BulkError{Index: item.index, Key: readable(item.op.Key), Err: err}
+			return nil, &errs.BulkError{Index: item.index, Key: readable(item.op.Key), Err: err}
 		case !there:
 			s.report(report{done: []bulkOp{item}, missing: 1})
 			return rest, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -172,7 +173,7 @@ func (w *write) resolve(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, w.table.OpError("Resolve", RecordKey(w.partition(), w.id), err)
 	}
-	if state != RecordAborted {
+	if state != commit.Aborted {
 		w.state = stateCommitted
 		w.showing = nil // the bulk work of the write has ended
 		w.show(ctx)

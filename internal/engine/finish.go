@@ -7,12 +7,11 @@ import (
 	"reflect"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
@@ -77,7 +76,7 @@ func (w *write) keepLoaded(etags []azcore.ETag) {
 
 // notify stores the notification of a write with effects.
 func (w *write) notify(ctx context.Context) (err error) {
-	n := Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.table.Options.WriteTimeout, Remotes: placesOf(w.nextPlan.remotes)}
+	n := commit.Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.table.Options.WriteTimeout, Remotes: placesOf(w.nextPlan.remotes)}
 	if w.notification, err = w.outbox.Notify(ctx, n); err == nil && wire.IsNil(w.notification) {
 		err = errors.New("it returned no SentNotification")
 	}
@@ -165,7 +164,7 @@ func newShowing(ctx context.Context, most int) *showing {
 }
 
 // begin begins to show a notification, once fewer than the most are being shown.
-func (s *showing) begin(n SentNotification, o *Options) {
+func (s *showing) begin(n commit.SentNotification, o *Options) {
 	s.slots <- struct{}{}
 	go func() {
 		defer func() {
@@ -192,49 +191,20 @@ func (s *showing) end() {
 }
 
 // show makes a notification visible.
-func show(ctx context.Context, n SentNotification, o *Options) {
+func show(ctx context.Context, n commit.SentNotification, o *Options) {
 	ctx, cancel := Bound(ctx, o.Retry.AttemptTimeout)
 	defer cancel()
 	_ = n.Show(ctx)
 }
 
-// Outbox is commit.Outbox.
-type Outbox interface {
-	Notify(ctx context.Context, n Notification) (SentNotification, error)
-}
-
-// Notification is commit.Notification.
-type Notification struct {
-	Table       string
-	Partition   string
-	OperationID string
-	Hidden      time.Duration
-	Remotes     []Remote
-}
-
-// Remote is commit.Remote.
-type Remote struct {
-	Table     string `json:"table"`
-	Partition string `json:"partition"`
-}
-
-// folded is the remote in the form in which the same places are equal: the service ignores the case of a table's name.
-func (r Remote) folded() Remote { return Remote{strings.ToLower(r.Table), r.Partition} }
-
-// SentNotification is commit.SentNotification.
-type SentNotification interface {
-	Show(context.Context) error
-	Withdraw(context.Context) error
-}
-
 // AroundOutbox is an outbox that does something besides for the same queue.
 type AroundOutbox interface {
-	Outbox
-	Inner() Outbox
+	commit.Outbox
+	Inner() commit.Outbox
 }
 
 // InnerOutbox returns an outbox without what is around it.
-func InnerOutbox(o Outbox) Outbox {
+func InnerOutbox(o commit.Outbox) commit.Outbox {
 	if around, is := o.(AroundOutbox); is {
 		return around.Inner()
 	}
@@ -242,7 +212,7 @@ func InnerOutbox(o Outbox) Outbox {
 }
 
 // SameOutbox compares two outboxes, as far as they can be compared, without what is around them.
-func SameOutbox(a, b Outbox) bool {
+func SameOutbox(a, b commit.Outbox) bool {
 	a, b = InnerOutbox(a), InnerOutbox(b)
 	return reflect.ValueOf(a).Comparable() && a == b
 }

@@ -11,57 +11,19 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// An operation ID: 10 digits of time in milliseconds, so that IDs sort by time, and 16 random characters, both in the digits of
-// Crockford's base 32.
-const (
-	idDigits   = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	timeDigits = 10
-	idLength   = timeDigits + 16
-)
-
-// IsID reports whether a text has the form that Options.NewID makes, as every incarnation has.
-func IsID(s string) bool {
-	return len(s) == idLength-timeDigits && strings.Trim(s, idDigits+"ILOU") == ""
-}
-
-// IDTime returns the beginning of the operation IDs of a time.
-func IDTime(t time.Time) string { return string(appendIDTime(nil, t)) }
-
-func appendIDTime(b []byte, t time.Time) []byte {
-	ms := uint64(max(t.UnixMilli(), 0))
-	for i := timeDigits - 1; i >= 0; i-- {
-		b = append(b, idDigits[ms>>(5*i)&31])
-	}
-	return b
-}
-
-// TimeOf returns the time of an operation ID. Errors: *ValueError for a text that is none.
-func TimeOf(id string) (time.Time, error) {
-	var ms int64
-	bad := len(id) != idLength || strings.Trim(id, idDigits+"ILOU") != ""
-	for i := 0; i < timeDigits && !bad; i++ {
-		d := strings.IndexByte(idDigits, id[i])
-		bad = d < 0
-		ms = ms<<5 | int64(d)
-	}
-	if bad {
-		return time.Time{}, &errs.ValueError{Field: "operation ID", Reason: "is no operation ID"}
-	}
-	return time.UnixMilli(ms).UTC(), nil
-}
-
 // newID returns 80 random bits.
 func newID() string {
-	b := make([]byte, idLength-timeDigits)
+	b := make([]byte, commit.RandomLength)
 	rand.Read(b) // it never fails
 	for i := range b {
-		b[i] = idDigits[b[i]&31]
+		b[i] = commit.Digits[b[i]&31]
 	}
 	return string(b)
 }
@@ -75,7 +37,7 @@ func idColumn(id string) edm.Column {
 func idEnding(id string) *edm.Ending { return idColumn(id).Ending() }
 
 // UnassignedID stands for the operation ID in the columns of a row that has not been written yet.
-var UnassignedID = idColumn(strings.Repeat("?", idLength)).Encoded()
+var UnassignedID = idColumn(strings.Repeat("?", commit.IDLength)).Encoded()
 
 var unassignedEnding = UnassignedID.Ending()
 
@@ -171,7 +133,7 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 	case err != nil:
 		w.out.err = w.newUnknownError(errs.Cause(firstError(w.sent.doubt, out.err)))
 		return stateInDoubt
-	case record != RecordAborted:
+	case record != commit.Aborted:
 		return w.doneBySight(ctx, w.etags(ctx, -1, ""))
 	}
 	if w.rollBack(ctx) == nil {
@@ -196,7 +158,7 @@ func (w *write) afterRefusalWithRecord(ctx context.Context, out outcome) outcome
 		w.sent.recordLost = err == nil
 		w.sent.doubt = firstError(w.sent.doubt, errs.With(errs.ErrUnknownOutcome, firstError(err, errRecordLost)))
 		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
-	case rec.State == RecordAborted:
+	case rec.State == commit.Aborted:
 		w.sent.doubt = nil
 		out.neverApplies, out.err = true, errs.With(errs.ErrGivenUp, errors.New("another process has stored an abort record in the place of its commit record"))
 		return out
@@ -208,9 +170,9 @@ func (w *write) afterRefusalWithRecord(ctx context.Context, out outcome) outcome
 // its notification, and no more than half the retention of abort records.
 func (o *Options) mostAge() time.Duration {
 	if most := 2 * o.WriteTimeout; most > 0 {
-		return min(most, Retention/2)
+		return min(most, commit.Retention/2)
 	}
-	return Retention / 2
+	return commit.Retention / 2
 }
 
 // stale reports whether the operation ID of a write with a commit record is too old to be sent, or lies in the future, by the wall
@@ -229,7 +191,7 @@ func (w *write) stale() bool {
 	if !w.currentPlan.record {
 		return false
 	}
-	began, err := TimeOf(w.id)
+	began, err := commit.TimeOf(w.id)
 	age, most := w.table.Options.Now().Sub(began), w.table.Options.mostAge()
 	return err != nil || age > most || age < -most
 }

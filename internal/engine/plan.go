@@ -12,13 +12,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Plan is a transaction while it is planned; see maintain.Plan. All maintainers of all its entities, of any types, add their rows to
+// Plan is a transaction while it is planned; see extend.Plan. All maintainers of all its entities, of any types, add their rows to
 // it. It has one operation for each RowKey, so that two entities that change one row make one operation of it.
 type Plan struct {
 	table          rowReader
@@ -34,7 +35,7 @@ type Plan struct {
 
 	rows    map[string]*derivedRow
 	order   []string // of rows
-	effects []Effect
+	effects []commit.Effect
 	after   afterCommit
 	late    time.Time       // the plan is not sent after this time, unless it is zero
 	first   map[string]bool // the texts that First was asked about
@@ -175,12 +176,12 @@ func (d *derivedRow) has(property string) bool {
 
 // Effect adds work that is due outside the partition.
 func (p *Plan) Effect(kind string, version int, payload []byte) {
-	p.effects = append(p.effects, Effect{Kind: kind, Version: version, RowKey: p.key.RowKey(), Payload: slices.Clone(payload)})
+	p.effects = append(p.effects, commit.Effect{Kind: kind, Version: version, RowKey: p.key.RowKey(), Payload: slices.Clone(payload)})
 }
 
 // JoinEffect is Effect for what has one effect of a kind and entity: join returns the payload for the payload so far, nil at first.
 func (p *Plan) JoinEffect(kind string, version int, join func(payload []byte) []byte) {
-	i := slices.IndexFunc(p.effects, func(e Effect) bool { return e.Kind == kind && e.RowKey == p.key.RowKey() })
+	i := slices.IndexFunc(p.effects, func(e commit.Effect) bool { return e.Kind == kind && e.RowKey == p.key.RowKey() })
 	if i < 0 {
 		p.Effect(kind, version, join(nil))
 		return
@@ -197,12 +198,12 @@ func (p *Plan) First(text string) bool {
 	return true
 }
 
-// AfterCommit plans a call for the time when the write is known to be committed; see maintain.Plan.AfterCommit.
+// AfterCommit plans a call for the time when the write is known to be committed; see extend.Plan.AfterCommit.
 func (p *Plan) AfterCommit(name string, call func(context.Context)) {
 	p.after = p.after.with(name, call)
 }
 
-// NotAfter lets the transaction not be sent after a time; see maintain.Plan.NotAfter.
+// NotAfter lets the transaction not be sent after a time; see extend.Plan.NotAfter.
 func (p *Plan) NotAfter(t time.Time) {
 	if p.late.IsZero() || t.Before(p.late) {
 		p.late = t
@@ -448,23 +449,12 @@ func (c *Change) State() []string { return c.state.before[c.by] }
 // SetState stores the maintainer's state with the entity.
 func (c *Change) SetState(texts ...string) { c.state.after[c.by] = texts }
 
-// Maintainer derives rows and effects from the entities of a table; see maintain.Maintainer.
+// Maintainer derives rows and effects from the entities of a table; see extend.Maintainer.
 type Maintainer interface {
 	Name() string
 	MaxRows() int
 	Maintain(ctx context.Context, p *Plan, c *Change) error
-	Typed() any // the maintain.Maintainer[T]
-}
-
-// Effect is commit.Effect.
-type Effect struct {
-	Kind    string
-	Version int
-	RowKey  string
-	Payload []byte
-
-	// Of the entity, if it is not in the partition of the commit record; "" otherwise.
-	Table, Partition string
+	Typed() any // the extend.Maintainer[T]
 }
 
 // RemoteEffect is the kind of the effect of a write over several partitions, whose payload names its remotes: a worker finishes there
@@ -473,25 +463,23 @@ const RemoteEffect = reserved.Prepared
 
 // RemoteWork is the payload of a RemoteEffect.
 type RemoteWork struct {
-	Remotes []Remote `json:"remotes"`
+	Remotes []commit.Remote `json:"remotes"`
 }
 
 // remoteEffect is the effect of a write with remotes, for the workers.
-func remoteEffect(remotes []Remote) (Effect, error) {
+func remoteEffect(remotes []commit.Remote) (commit.Effect, error) {
 	b, err := json.Marshal(RemoteWork{remotes})
-	return Effect{Kind: RemoteEffect, Version: 1, Payload: b}, err
+	return commit.Effect{Kind: RemoteEffect, Version: 1, Payload: b}, err
 }
 
 // Completion is an effect of a commit record that a write completes in its own transaction.
 type Completion struct {
-	Record Record
+	Record commit.Record
 	Effect int
-	Valid  bool // the caller gave a record
-
-	Applied func(Record) // is told the record as it is stored then
+	Stored *commit.Record // the caller's, which becomes the record as it is stored then; nil if the caller gave none
 
 	done bool
-	left []Effect // what the record contains once the write is applied
+	left []commit.Effect // what the record contains once the write is applied
 }
 
 // complete adds what an operation completes to the write.
@@ -502,13 +490,14 @@ func (w *write) setCompletion(c *Completion) error {
 		return nil
 	case w.completes != nil:
 		return fail("a transaction can complete one effect")
-	case !c.Valid:
+	case c.Stored == nil:
 		return fail("the commit record is nil")
 	case c.done:
 		return fail("the handle has completed its effect; it serves one write")
-	case c.Record.State != RecordPending || c.Effect < 0 || c.Effect >= len(c.Record.Effects):
+	case c.Record.State != commit.Pending || c.Effect < 0 || c.Effect >= len(c.Record.Effects):
 		return fail("the commit record is not pending, or has no such effect")
-	case c.Record.Partition != w.partition():
+	}
+	if partition, err := c.Record.Partition.Result(); err != nil || partition != w.partition() {
 		return errs.ErrOtherPartition
 	}
 	w.completes = c
@@ -517,14 +506,14 @@ func (w *write) setCompletion(c *Completion) error {
 
 // completion is the first step of a write that completes an effect: the row of the commit record, by its ETag, so that the write
 // fails there when it arrives once more.
-func (w *write) completionStep(effects []Effect) (step, error) {
+func (w *write) completionStep(effects []commit.Effect) (step, error) {
 	c := w.completes
 	c.left = append(slices.Delete(slices.Clone(c.Record.Effects), c.Effect, c.Effect+1), effects...)
-	state := RecordPending
+	state := commit.Pending
 	if len(c.left) == 0 {
-		state = RecordDone
+		state = commit.Done
 	}
-	s := step{Op: &Op{Table: w.table, Kind: aztables.TransactionTypeUpdateReplace, Key: RecordKey(w.partition(), c.Record.OperationID), Match: c.Record.ETag, StoresID: true}, opIndex: -1}
+	s := step{Op: &Op{Table: w.table, Kind: aztables.TransactionTypeUpdateReplace, Key: RecordKey(w.partition(), c.Record.OperationID), Match: commit.ETagOf(&c.Record), StoresID: true}, opIndex: -1}
 	var err error
 	s.Body, err = recordBody(s.Key, state, c.left, true)
 	return s, err
@@ -541,9 +530,10 @@ func (w *write) updateCompleted(etags []azcore.ETag) {
 	if w.currentPlan.record { // the write's own comes first
 		etag = etags[len(etags)-1]
 	}
-	c.Record.Effects, c.Record.State, c.Record.ETag = c.left, RecordPending, cmp.Or(etag, superseded)
+	c.Record.Effects, c.Record.State = c.left, commit.Pending
+	commit.SetETag(&c.Record, cmp.Or(etag, superseded))
 	if len(c.left) == 0 {
-		c.Record.State = RecordDone
+		c.Record.State = commit.Done
 	}
-	c.Applied(c.Record)
+	*c.Stored = c.Record
 }

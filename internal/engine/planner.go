@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -42,7 +43,7 @@ func newPlanner(w *write) *planner {
 var errNothing = errors.New("all operations were passed over")
 
 // planAll adds the derived steps. failed is the caller's operation that cannot be planned, -1 for none.
-func (k *planner) planAll(ctx context.Context) (effects []Effect, derived bool, failed int, err error) {
+func (k *planner) planAll(ctx context.Context) (effects []commit.Effect, derived bool, failed int, err error) {
 	w := k.write
 	for i := range k.steps {
 		derived = derived || k.steps[i].needsPlanning
@@ -412,7 +413,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 			return &errs.DerivedError{Maintainer: c.by, Err: errs.UserCodeError{Err: wire.Redact(err)}}
 		}
 	}
-	if c.state.newIncarnation && !IsID(c.state.incarnation) {
+	if c.state.newIncarnation && !commit.IsID(c.state.incarnation) {
 		return errNewID
 	}
 	if !s.deletes() {

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -120,7 +121,7 @@ func (m *remote) refused(failed int, err error) outcome {
 // prepares, so that a late duplicate of that transaction fails there. So the row stays for the retention when the write is over.
 type preparation struct {
 	key  keys.Key
-	home Remote
+	home commit.Remote
 	over bool // the write is finished here, or rolled back
 	rows []preparedRow
 	etag azcore.ETag
@@ -222,12 +223,12 @@ func libraryStep(t *Table, kind aztables.TransactionType, k keys.Key, match azco
 
 // preparationFilter finds what writes over several partitions have prepared in a partition, or in all if it is "", before a time.
 func preparationFilter(partition string, before time.Time) string {
-	return filterIn(partition, fmt.Sprintf("%s ge '%s' and %s lt '%s'", edm.RowKey, reserved.Prepared, edm.RowKey, reserved.Prepared+IDTime(before)))
+	return filterIn(partition, fmt.Sprintf("%s ge '%s' and %s lt '%s'", edm.RowKey, reserved.Prepared, edm.RowKey, reserved.Prepared+commit.IDTime(before)))
 }
 
 // unendedFilter is preparationFilter that also finds what is of a time more than a day in the future: of writers whose clocks are ahead.
 func unendedFilter(partition string, before, now time.Time) string {
-	ahead, end := reserved.Prepared+IDTime(now.Add(Retention)), strings.TrimSuffix(reserved.Prepared, "|")+"}"
+	ahead, end := reserved.Prepared+commit.IDTime(now.Add(commit.Retention)), strings.TrimSuffix(reserved.Prepared, "|")+"}"
 	return filterIn(partition, fmt.Sprintf("(%s or (%s ge '%s' and %s lt '%s'))", preparationFilter("", before), edm.RowKey, ahead, edm.RowKey, end))
 }
 
@@ -254,7 +255,7 @@ func (t *Table) sweepRemotes(ctx context.Context, r *Row) error {
 			if checkRemote(at) != nil {
 				continue
 			}
-			err := t.sweepRemote(ctx, rec, at)
+			err := t.sweepRemote(ctx, rec, r.Key.PartitionKey(), at)
 			if err != nil && !errors.Is(err, errs.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound) {
 				return err
 			}
@@ -264,15 +265,15 @@ func (t *Table) sweepRemotes(ctx context.Context, r *Row) error {
 }
 
 // sweepRemote deletes what the write of a commit record has prepared in another partition.
-func (t *Table) sweepRemote(ctx context.Context, rec *Record, at Remote) error {
+func (t *Table) sweepRemote(ctx context.Context, rec *commit.Record, home string, at commit.Remote) error {
 	in, k, match := t.sibling(at.Table), preparationKey(at.Partition, rec.OperationID), azcore.ETagAny
-	if rec.State == RecordAborted {
+	if rec.State == commit.Aborted {
 		f, err := in.readStored(ctx, k)
 		if err != nil || f.row == nil {
 			return err
 		}
 		p, err := preparationOf(f.row)
-		if err != nil || p.home.folded() != (Remote{t.Name, rec.Partition}).folded() {
+		if err != nil || commit.Folded(p.home) != commit.Folded(commit.Remote{Table: t.Name, Partition: home}) {
 			return nil // it is another program's
 		}
 		match = f.row.ETag
@@ -285,16 +286,16 @@ func (t *Table) sweepRemote(ctx context.Context, rec *Record, at Remote) error {
 }
 
 // FinishPrepared ends the writes over several partitions that began before a time and have not ended in a partition, or in any if it
-// is "", which takes a scan of the table; see commit.Records.FinishPrepared.
+// is "", which takes a scan of the table; see extend.Records.FinishPrepared.
 // It goes on behind orphans, and returns those that are left.
-func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans Orphans) (finished int, left []*errs.HomeError, err error) {
+func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans commit.Orphans) (finished int, left []*errs.HomeError, err error) {
 	var all []keys.Key
 	plain, now := t.Plain(), t.Options.Now()
 	err = plain.each(ctx, unendedFilter(partition, before, now), "", func(r *Row) bool {
 		id := strings.TrimPrefix(r.Key.RowKey(), reserved.Prepared)
 		p, err := preparationOf(r)
 		switch {
-		case err != nil || p.over || len(id) != idLength: // it is a new content, or has ended
+		case err != nil || p.over || len(id) != commit.IDLength: // it is a new content, or has ended
 		case errors.Is(t.recent(id), ErrAhead) && !isOld(r, now):
 		default:
 			all = append(all, r.Key)
@@ -332,8 +333,8 @@ const markProperty = reserved.Mark
 // mark is the property of a row that a write over several partitions has prepared. What the row is depends on the commit record of
 // that write, until the write is finished or rolled back.
 type mark struct {
-	id    string // the operation ID of the write
-	home  Remote // of its commit record
+	id    string        // the operation ID of the write
+	home  commit.Remote // of its commit record
 	what  fate
 	image int         // of a row that is replaced: the number of the row that contains its new content
 	etag  azcore.ETag // of the row before the mark; "" for a row that is inserted
@@ -366,7 +367,7 @@ func markOf(v edm.Value) (m mark, marked bool) {
 	if len(parts) != 6 {
 		return mark{}, false
 	}
-	m = mark{id: parts[0], home: Remote{parts[1], parts[2]}, what: fate(parts[3]), etag: azcore.ETag(parts[5])}
+	m = mark{id: parts[0], home: commit.Remote{Table: parts[1], Partition: parts[2]}, what: fate(parts[3]), etag: azcore.ETag(parts[5])}
 	var err error
 	if m.image, err = strconv.Atoi(parts[4]); err != nil || checkRemote(m.home) != nil {
 		return mark{}, false
@@ -374,12 +375,12 @@ func markOf(v edm.Value) (m mark, marked bool) {
 	if m.what != fateInsert && m.what != fateReplace && m.what != fateDelete {
 		return mark{}, false
 	}
-	_, err = TimeOf(m.id)
+	_, err = commit.TimeOf(m.id)
 	return m, err == nil
 }
 
 // checkRemote returns the error of a place that no row can have.
-func checkRemote(r Remote) error {
+func checkRemote(r commit.Remote) error {
 	if err := CheckTableName(r.Table); err != nil {
 		return err
 	}

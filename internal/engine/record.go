@@ -12,44 +12,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
-
-// The states. A write is committed if its record is pending or done; an aborted one is an abort record.
-const (
-	RecordPending RecordState = iota + 1
-	RecordDone
-	RecordAborted
-)
-
-// Record is a commit record, or an abort record in its place.
-type Record struct {
-	Partition   string
-	OperationID string
-	State       RecordState
-	Effects     []Effect
-	ETag        azcore.ETag // of its row
-}
-
-// RecordState is the state of a commit record.
-type RecordState int
-
-var recordStates = [...]string{RecordPending: "pending", RecordDone: "done", RecordAborted: "aborted"}
-
-// String returns the state as it is stored, "" for none.
-func (s RecordState) String() string {
-	if s <= 0 || int(s) >= len(recordStates) {
-		return ""
-	}
-	return recordStates[s]
-}
-
-// Retention is the least time for which commit records are kept. The missing record of an older write proves nothing.
-const Retention = 24 * time.Hour
 
 // The properties of a commit record, besides its version.
 const (
@@ -81,7 +50,7 @@ func RecordKey(partition, id string) keys.Key {
 }
 
 // recordBody is the row of a commit record. named reports that it gets the operation ID of a write that changes it.
-func recordBody(k keys.Key, state RecordState, effects []Effect, named bool) (edm.Body, error) {
+func recordBody(k keys.Key, state commit.State, effects []commit.Effect, named bool) (edm.Body, error) {
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 3)
 	w.Put(reserved.Version, edm.Value{Kind: edm.Int32, I: recordVersion})
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: state.String()})
@@ -128,16 +97,15 @@ func parts(s string, most int) (all []string) {
 }
 
 // recordOf reads a commit record from its row.
-func recordOf(r *Row) (*Record, error) {
-	rec := &Record{Partition: r.Key.PartitionKey(), OperationID: strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord), ETag: r.ETag}
+func recordOf(r *Row) (*commit.Record, error) {
+	rec := &commit.Record{Partition: r.Key.Partition(), OperationID: strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord)}
+	commit.SetETag(rec, r.ETag)
 	if err := checkVersion(r, "commit record", recordVersion); err != nil {
 		return nil, err
 	}
 	state := Find(r.Columns, stateProperty)
-	for s := RecordPending; s <= RecordAborted; s++ {
-		if state.Kind == edm.String && state.S == s.String() {
-			rec.State = s
-		}
+	if state.Kind == edm.String {
+		rec.State = commit.ParseState(state.S)
 	}
 	if rec.State == 0 {
 		return nil, &errs.DecodeError{Field: stateProperty, Reason: "is none of pending, done and aborted"}
@@ -154,7 +122,7 @@ func recordOf(r *Row) (*Record, error) {
 		return nil, &errs.DecodeError{Field: effectsProperty, Reason: "is not the JSON of effects"}
 	}
 	for _, e := range stored {
-		rec.Effects = append(rec.Effects, Effect{e.Kind, e.Version, e.Row, e.Payload, e.Table, e.Partition})
+		rec.Effects = append(rec.Effects, commit.Effect{Kind: e.Kind, Version: e.Version, RowKey: e.Row, Payload: e.Payload, Table: e.Table, Partition: e.Partition})
 	}
 	return rec, nil
 }
@@ -188,7 +156,7 @@ var errRecordLost = errors.New("its commit record was there and is gone")
 
 // recordStep is the step that stores a commit record. It is the first of its transaction: if the transaction arrives once more, it
 // fails here, and not at a row where the refusal would read as that of a concurrent write.
-func (t *Table) recordStep(partition, id string, state RecordState, effects []Effect) (step, error) {
+func (t *Table) recordStep(partition, id string, state commit.State, effects []commit.Effect) (step, error) {
 	s := step{Op: &Op{Table: t, Kind: aztables.TransactionTypeAdd, Key: RecordKey(partition, id)}, opIndex: -1}
 	var err error
 	s.Body, err = recordBody(s.Key, state, effects, false)
@@ -196,7 +164,7 @@ func (t *Table) recordStep(partition, id string, state RecordState, effects []Ef
 }
 
 // Record reads a commit record, nil if there is none. 1 request.
-func (t *Table) Record(ctx context.Context, partition, id string) (*Record, error) {
+func (t *Table) Record(ctx context.Context, partition, id string) (*commit.Record, error) {
 	f, err := t.readStored(ctx, RecordKey(partition, id))
 	if err == nil && f.hidden {
 		err = errs.ErrRanged
@@ -207,8 +175,8 @@ func (t *Table) Record(ctx context.Context, partition, id string) (*Record, erro
 	return recordOf(f.row)
 }
 
-// Resolve reads a commit record, or stores an abort record if there is none; see commit.Records.Resolve.
-func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...Remote) (*Record, error) {
+// Resolve reads a commit record, or stores an abort record if there is none; see extend.Records.Resolve.
+func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...commit.Remote) (*commit.Record, error) {
 	rec, err := t.Record(ctx, partition, id)
 	if err != nil || rec != nil {
 		return rec, err
@@ -221,19 +189,19 @@ func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...Re
 	switch state, err := t.abort(ctx, partition, id, remotes...); {
 	case err != nil:
 		return nil, err
-	case state != RecordAborted:
+	case state != commit.Aborted:
 		if rec, err = t.Record(ctx, partition, id); err == nil && rec == nil {
 			err = errRecordLost
 		}
 		return rec, err
 	}
-	return &Record{Partition: partition, OperationID: id, State: RecordAborted}, nil
+	return &commit.Record{Partition: keys.Stored(partition, "").Partition(), OperationID: id, State: commit.Aborted}, nil
 }
 
 // abort stores an abort record in the place of a commit record, so that the write can never commit, or finds that it did. It
 // repeats this until the context ends, or for the default WriteTimeout if the context has no end. Errors: those of recent, if there
 // is no commit record.
-func (t *Table) abort(ctx context.Context, partition, id string, remotes ...Remote) (state RecordState, err error) {
+func (t *Table) abort(ctx context.Context, partition, id string, remotes ...commit.Remote) (state commit.State, err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, defaultWriteTimeout)
@@ -259,7 +227,7 @@ func (t *Table) abort(ctx context.Context, partition, id string, remotes ...Remo
 // abortOnce is one attempt of abort. final reports that another one would fail with the same error. The age of the write is
 // compared before each request, and again when the abort record is stored: this machine may have been suspended in between, and the
 // write's own commit record swept.
-func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []Remote) (state RecordState, final bool, err error) {
+func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []commit.Remote) (state commit.State, final bool, err error) {
 	if old := t.recent(id); old != nil {
 		rec, err := t.Record(ctx, partition, id)
 		if err != nil || rec == nil {
@@ -267,15 +235,15 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []R
 		}
 		return rec.State, true, nil
 	}
-	var effects []Effect
+	var effects []commit.Effect
 	if len(remotes) > 0 { // not to be executed: what the write has prepared there is swept with the abort record
 		e, err := remoteEffect(remotes)
 		if err != nil {
 			return 0, true, err
 		}
-		effects = []Effect{e}
+		effects = []commit.Effect{e}
 	}
-	s, err := t.recordStep(partition, id, RecordAborted, effects)
+	s, err := t.recordStep(partition, id, commit.Aborted, effects)
 	if err != nil {
 		return 0, true, err
 	}
@@ -285,7 +253,7 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []R
 		if old := t.recent(id); old != nil {
 			return 0, true, old
 		}
-		return RecordAborted, true, nil
+		return commit.Aborted, true, nil
 	case verdict == wire.Refused && errors.Is(err, errs.ErrExists):
 		rec, err := t.Record(ctx, partition, id)
 		if err != nil || rec == nil {
@@ -302,13 +270,13 @@ var ErrAhead = errors.New("the operation ID is of a time more than a day in the 
 // recent returns an error if the write is so old that a missing commit record does not prove that it was not applied, or if it lies in
 // the future. Errors: ErrExpired; a *ValueError, with ErrAhead for a time in the future.
 func (t *Table) recent(id string) error {
-	began, err := TimeOf(id)
+	began, err := commit.TimeOf(id)
 	switch age := t.Options.Now().Sub(began); {
 	case err != nil:
 		return err
-	case age > Retention:
+	case age > commit.Retention:
 		return errs.ErrExpired
-	case age < -Retention:
+	case age < -commit.Retention:
 		return &errs.ValueError{Field: "operation ID", Reason: "is of a time more than a day in the future; set the clock of its writer", Err: ErrAhead}
 	}
 	return nil
@@ -316,12 +284,12 @@ func (t *Table) recent(id string) error {
 
 // recordFilter finds the library's rows of a partition from one RowKey on, and below the commit records of a time.
 func recordFilter(partition, from string, before time.Time) string {
-	return fmt.Sprintf("%s eq %s and %s %s and %s lt '%s'", edm.PartitionKey, edm.Quote(partition), edm.RowKey, from, edm.RowKey, reserved.CommitRecord+IDTime(before))
+	return fmt.Sprintf("%s eq %s and %s %s and %s lt '%s'", edm.PartitionKey, edm.Quote(partition), edm.RowKey, from, edm.RowKey, reserved.CommitRecord+commit.IDTime(before))
 }
 
 // Records calls f for the commit and abort records of a partition that are older than a time, until f returns false; see
-// commit.Records.List. A record that cannot be read comes as an error, with its key.
-func (t *Table) Records(ctx context.Context, partition string, before time.Time, f func(*Record, keys.Key, error) bool) error {
+// extend.Records.List. A record that cannot be read comes as an error, with its key.
+func (t *Table) Records(ctx context.Context, partition string, before time.Time, f func(*commit.Record, keys.Key, error) bool) error {
 	return t.each(ctx, recordFilter(partition, "ge '"+reserved.CommitRecord+"'", before), "", func(r *Row) bool {
 		rec, err := recordOf(r)
 		return f(rec, r.Key, err)
@@ -329,19 +297,19 @@ func (t *Table) Records(ctx context.Context, partition string, before time.Time,
 }
 
 // Pending calls f for the operation IDs of the pending commit records of a partition, until f returns false; see
-// commit.Records.Pending.
+// extend.Records.Pending.
 func (t *Table) Pending(ctx context.Context, partition, after string, before time.Time, f func(id string) bool) error {
 	from := "ge '" + reserved.CommitRecord + "'"
 	if after != "" {
-		if _, err := TimeOf(after); err != nil {
+		if _, err := commit.TimeOf(after); err != nil {
 			return err
 		}
 		from = "gt '" + reserved.CommitRecord + after + "'"
 	}
-	filter := recordFilter(partition, from, before) + fmt.Sprintf(" and %s eq '%s'", stateProperty, RecordPending)
+	filter := recordFilter(partition, from, before) + fmt.Sprintf(" and %s eq '%s'", stateProperty, commit.Pending)
 	err := t.each(ctx, filter, edm.PartitionKey+","+edm.RowKey, func(r *Row) bool {
 		id := strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord)
-		if _, err := TimeOf(id); err != nil {
+		if _, err := commit.TimeOf(id); err != nil {
 			return true // no write has made it
 		}
 		return f(id)
@@ -352,11 +320,11 @@ func (t *Table) Pending(ctx context.Context, partition, after string, before tim
 	return err
 }
 
-// Sweep deletes old commit records of a partition; see commit.Records.Sweep.
+// Sweep deletes old commit records of a partition; see extend.Records.Sweep.
 func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err error) {
 	const method = "SweepCommitRecords"
 	plain := t.Plain()
-	before := t.Options.Now().Add(-Retention - time.Hour)
+	before := t.Options.Now().Add(-commit.Retention - time.Hour)
 	filters := []string{recordFilter(partition, "ge '"+reserved.PlannedSweep+"'", before)}
 	if t.Mode.Outbox != nil { // else no write prepares anything in the table
 		filters = append(filters, preparationFilter(partition, before))
@@ -388,7 +356,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 			}
 		}
 	}, BulkOptions{})
-	if be, is := err.(*BulkError); is {
+	if be, is := err.(*errs.BulkError); is {
 		cause := be.Err
 		if oe, is := cause.(*errs.OpError); is {
 			cause = oe.Err
@@ -411,7 +379,7 @@ func swept(r *Row, before time.Time) bool {
 	// A record whose effects were executed late is left to a later sweep: it names rows that were written then, and that must be swept
 	// with it.
 	rec, err := recordOf(r)
-	return err == nil && rec.State != RecordPending && (len(rec.Effects) == 0 || r.Timestamp.Before(before))
+	return err == nil && rec.State != commit.Pending && (len(rec.Effects) == 0 || r.Timestamp.Before(before))
 }
 
 func hourText(t time.Time) string { return t.UTC().Format("2006010215") }
@@ -441,23 +409,27 @@ func (t *Table) SweepPlanned(ctx context.Context, partition string, hour time.Ti
 	return f.row != nil, t.OpError("SweepPlanned", k, err)
 }
 
-// MarkDone marks a pending commit record as done; see commit.Records.MarkDone.
-func (t *Table) MarkDone(ctx context.Context, rec *Record) (err error) {
+// MarkDone marks a pending commit record as done; see extend.Records.MarkDone.
+func (t *Table) MarkDone(ctx context.Context, rec *commit.Record) (err error) {
 	ctx, end := t.Span(ctx, "MarkDone")
 	defer func() { end(err) }()
-	k := RecordKey(rec.Partition, rec.OperationID)
+	partition, err := rec.Partition.Result()
+	if err != nil {
+		return t.OpError("MarkDone", keys.Key{}, err)
+	}
+	k := RecordKey(partition, rec.OperationID)
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 1)
-	w.Put(stateProperty, edm.Value{Kind: edm.String, S: RecordDone.String()})
+	w.Put(stateProperty, edm.Value{Kind: edm.String, S: commit.Done.String()})
 	w.Reserve(UnassignedID)
-	op := Op{Table: t.Plain(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: rec.ETag, StoresID: true}
+	op := Op{Table: t.Plain(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: commit.ETagOf(rec), StoresID: true}
 	op.Body, op.Err = w.Finish()
 	if err := op.Send(ctx); errors.Is(err, errs.ErrChanged) {
-		if now, gerr := t.Record(ctx, rec.Partition, rec.OperationID); gerr != nil || now != nil && now.State == RecordPending {
+		if now, gerr := t.Record(ctx, partition, rec.OperationID); gerr != nil || now != nil && now.State == commit.Pending {
 			return err
 		}
 	} else if err != nil && !errors.Is(err, errs.ErrNotFound) {
 		return err
 	}
-	rec.State = RecordDone
+	rec.State = commit.Done
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -23,7 +24,7 @@ func (r *remotes) of(t *Table, partition string) *remote {
 		return r.all[i]
 	}
 	part := r.write.partOf(t, partition)
-	m := &remote{at: Remote{t.Name, partition}, table: t, part: part}
+	m := &remote{at: commit.Remote{Table: t.Name, Partition: partition}, table: t, part: part}
 	m.plan = newPlan(part)
 	m.plan.others = r
 	r.all = append(r.all, m)
@@ -81,7 +82,7 @@ const (
 func (r *remotes) over() bool {
 	size := 0
 	for _, m := range r.all {
-		size += m.at.length()
+		size += remoteLength(m.at)
 		rows := len(m.steps)
 		for _, d := range m.plan.rows {
 			if d.planned {
@@ -97,20 +98,20 @@ func (r *remotes) over() bool {
 
 // PossibleRemotes reports whether a write with a home can have these remotes: other places, each once, that rows can have, and no more
 // than a message may name.
-func PossibleRemotes(home Remote, all []Remote) bool {
-	size, seen := 0, map[Remote]bool{home.folded(): true}
+func PossibleRemotes(home commit.Remote, all []commit.Remote) bool {
+	size, seen := 0, map[commit.Remote]bool{commit.Folded(home): true}
 	for _, r := range all {
-		size += r.length()
-		if checkRemote(r) != nil || seen[r.folded()] {
+		size += remoteLength(r)
+		if checkRemote(r) != nil || seen[commit.Folded(r)] {
 			return false
 		}
-		seen[r.folded()] = true
+		seen[commit.Folded(r)] = true
 	}
 	return size <= mostOfMessage
 }
 
 // length is the most bytes that the remote takes in a message, whose characters may be escaped.
-func (r Remote) length() int { return 40 + len(r.Table) + 6*len([]rune(r.Partition)) }
+func remoteLength(r commit.Remote) int { return 40 + len(r.Table) + 6*len([]rune(r.Partition)) }
 
 // partOf returns the part of the write in another partition. It is the same one at each attempt, so that it keeps what it knows of
 // rows that were not as a plan expected.
@@ -215,7 +216,7 @@ func (r *remotes) readUnread(ctx context.Context) (err error) {
 }
 
 // effects returns the effects that follow from the remotes' entities.
-func (r *remotes) effects() (all []Effect) {
+func (r *remotes) effects() (all []commit.Effect) {
 	for _, m := range r.all {
 		for _, e := range m.plan.effects {
 			e.Table, e.Partition = m.at.Table, m.at.Partition
@@ -226,7 +227,7 @@ func (r *remotes) effects() (all []Effect) {
 }
 
 // prepareSteps makes the transaction that prepares: the preparation first, then each row, marked, then new contents.
-func (m *remote) prepareSteps(id string, home Remote) (transaction, error) {
+func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error) {
 	p := &preparation{key: preparationKey(m.at.Partition, id), home: home}
 	var rows, images []step
 	for i := range m.steps {
@@ -300,7 +301,7 @@ func withMark(b *edm.Body, m mark, storesID bool) (edm.Body, error) {
 }
 
 // finishTransaction makes the transaction that finishes, by the ETags of the preparation.
-func (m *remote) finishTransaction(id string, home Remote) (transaction, error) {
+func (m *remote) finishTransaction(id string, home commit.Remote) (transaction, error) {
 	p := &preparation{key: preparationKey(m.at.Partition, id), home: home, etag: m.etags[0]}
 	first, err := p.end(m.table)
 	if err != nil {
@@ -333,7 +334,7 @@ func (m *remote) finishTransaction(id string, home Remote) (transaction, error) 
 }
 
 // believing returns a handle that believes commit records in the home of a write.
-func (t *Table) believing(home Remote) *Table {
+func (t *Table) believing(home commit.Remote) *Table {
 	if t.Knows(home.Table) {
 		return t
 	}
@@ -341,7 +342,9 @@ func (t *Table) believing(home Remote) *Table {
 }
 
 // place is where the commit record of the write is.
-func (w *write) place() Remote { return Remote{w.table.Name, w.partition()} }
+func (w *write) place() commit.Remote {
+	return commit.Remote{Table: w.table.Name, Partition: w.partition()}
+}
 
 // rollBack rolls back what the write has prepared, or may have, so that it never commits. If it fails, programs that meet a prepared
 // row, or a worker, do that.
@@ -359,7 +362,7 @@ func (w *write) rollBack(ctx context.Context) (failed error) {
 // committed before.
 func (w *write) rollBackRefused(ctx context.Context) (committed bool, err error) {
 	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentPlan.remotes)...)
-	if err != nil || record != RecordAborted {
+	if err != nil || record != commit.Aborted {
 		return err == nil, err
 	}
 	if w.rollBack(ctx) != nil {

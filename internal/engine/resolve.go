@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -31,19 +32,8 @@ func (t *Table) sibling(name string) *Table {
 	return c
 }
 
-// Orphans says what becomes of an orphan: what a write has prepared whose commit record cannot be read, because its table is gone, or
-// is none that the handle knows.
-type Orphans int
-
-// The values of Orphans.
-const (
-	LeaveOrphans Orphans = iota
-	CommitOrphans
-	RollBackOrphans
-)
-
 // atHome returns the error of a request for the commit record of a write that has prepared a row.
-func atHome(ctx context.Context, row keys.Key, home Remote, err error) error {
+func atHome(ctx context.Context, row keys.Key, home commit.Remote, err error) error {
 	if err = conditioned(ctx, err); !errors.Is(err, errs.ErrTableNotFound) {
 		return err
 	}
@@ -55,23 +45,23 @@ func atHome(ctx context.Context, row keys.Key, home Remote, err error) error {
 // each new content, and 1. Idempotent.
 //
 // If exclude is set and the write has prepared nothing there yet, a request that prepares and is still under way will fail.
-func (t *Table) FinishRemote(ctx context.Context, partition, id string, r Remote, exclude bool) error {
+func (t *Table) FinishRemote(ctx context.Context, partition, id string, r commit.Remote, exclude bool) error {
 	if err := checkRemote(r); err != nil {
 		return err
 	}
-	return t.sibling(r.Table).finishPrepared(ctx, r.Partition, id, finisher{home: &Remote{t.Name, partition}, exclude: exclude})
+	return t.sibling(r.Table).finishPrepared(ctx, r.Partition, id, finisher{home: &commit.Remote{Table: t.Name, Partition: partition}, exclude: exclude})
 }
 
 // finisher is what a program that ends a write knows of it.
 type finisher struct {
-	home    *Remote // the place of its commit record; nil if only the preparation names it
-	exclude bool    // a request that prepares may still be under way
-	orphans Orphans
+	home    *commit.Remote // the place of its commit record; nil if only the preparation names it
+	exclude bool           // a request that prepares may still be under way
+	orphans commit.Orphans
 }
 
 // is reports whether the finisher is that of a write with a home.
-func (f finisher) is(home Remote) bool {
-	return f.home == nil || f.home.folded() == home.folded()
+func (f finisher) is(home commit.Remote) bool {
+	return f.home == nil || commit.Folded(*f.home) == commit.Folded(home)
 }
 
 // finishPrepared ends what a write has prepared in a partition. It starts again after a conflict. If the write has
@@ -121,8 +111,8 @@ func (t *Table) finishOnce(ctx context.Context, partition, id string, by finishe
 		committed, err = t.committed(ctx, p.home, id, partition, isOld(f.row, t.Options.Now()))
 		err = damaged(atHome(ctx, p.key, p.home, err))
 	}
-	if isHomeError(err) && by.orphans != LeaveOrphans {
-		committed, err = by.orphans == CommitOrphans, nil
+	if isHomeError(err) && by.orphans != commit.LeaveOrphans {
+		committed, err = by.orphans == commit.CommitOrphans, nil
 	}
 	if err != nil {
 		return outage(err), err
@@ -136,7 +126,7 @@ func (t *Table) finishOnce(ctx context.Context, partition, id string, by finishe
 
 // excludePreparation stores the preparation of a write that never commits as if it had been rolled back: a request that prepares and
 // is still under way then fails.
-func (t *Table) excludePreparation(ctx context.Context, partition, id string, home Remote) (again bool, err error) {
+func (t *Table) excludePreparation(ctx context.Context, partition, id string, home commit.Remote) (again bool, err error) {
 	if committed, err := t.committed(ctx, home, id, partition, false); err != nil || committed {
 		return outage(err), err
 	}
@@ -168,18 +158,18 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step) (again b
 // committed reports whether a write is committed. If it is not, it never will be: its home has an abort record then. A pending
 // commit record is never deleted, so that a missing one whose time is over is none of a committed write. If the writer's clock is ahead,
 // old reports whether it is over.
-func (t *Table) committed(ctx context.Context, home Remote, id, partition string, old bool) (bool, error) {
+func (t *Table) committed(ctx context.Context, home commit.Remote, id, partition string, old bool) (bool, error) {
 	at := t.sibling(home.Table)
-	rec, err := at.Resolve(ctx, home.Partition, id, Remote{t.Name, partition})
+	rec, err := at.Resolve(ctx, home.Partition, id, commit.Remote{Table: t.Name, Partition: partition})
 	if errors.Is(err, errs.ErrExpired) || old && errors.Is(err, ErrAhead) {
 		// The time may have passed between the read and the look at the clock, and the write have committed: a read after it counts.
 		rec, err = at.Record(ctx, home.Partition, id)
 	}
-	return err == nil && rec != nil && rec.State != RecordAborted, err
+	return err == nil && rec != nil && rec.State != commit.Aborted, err
 }
 
 // isOld reports whether the service stored a row so long ago that a write which began before cannot commit any more.
-func isOld(r *Row, now time.Time) bool { return now.Sub(r.Timestamp) > Retention }
+func isOld(r *Row, now time.Time) bool { return now.Sub(r.Timestamp) > commit.Retention }
 
 // finishSteps returns the steps that end a preparation. A row that does not have the mark any more is left as it is: another program
 // has written it.
@@ -255,7 +245,7 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 // resolve ends the write that has prepared a row, so that the row can be read and written. If the write began just now, resolve lets
 // it end itself, and only waits. If its preparation is missing, the write has ended before.
 func (t *Table) resolve(ctx context.Context, k keys.Key, m mark, attempt int) (ended bool, err error) {
-	began, err := TimeOf(m.id)
+	began, err := commit.TimeOf(m.id)
 	if err != nil {
 		return false, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -294,7 +295,7 @@ func (s *step) requestBySDK(ctx context.Context, call *wire.Call) (err error) {
 func checkTogether(ops []*Op) error {
 	var rows map[string]bool // nil as long as the RowKeys ascend
 	last, size := "", 0
-	var outbox Outbox
+	var outbox commit.Outbox
 	first := ops[0]
 	for i := range ops {
 		op := ops[i]

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -50,7 +51,7 @@ func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
 		return nil, err
 	}
 	s.stored = ix.Kind != edm.Absent
-	if IsID(incarnation.S) {
+	if commit.IsID(incarnation.S) {
 		s.incarnation = incarnation.S
 	}
 	if strings.HasPrefix(tags.S, "/") {

@@ -18,6 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -62,7 +63,7 @@ type Table struct {
 type Mode struct {
 	Maintainers []Maintainer
 	Schema      Schema // of the rows for the maintainers
-	Outbox      Outbox
+	Outbox      commit.Outbox
 	Completes   *Completion
 	Move        Move
 
@@ -301,10 +302,10 @@ func Bound(ctx context.Context, d time.Duration) (context.Context, context.Cance
 // newOperationID names a write that begins now.
 func (o *Options) newOperationID() (string, error) {
 	id := o.NewID()
-	if !IsID(id) {
+	if !commit.IsID(id) {
 		return "", errNewID
 	}
-	return string(append(appendIDTime(make([]byte, 0, idLength), o.Now()), id...)), nil
+	return string(append(commit.AppendIDTime(make([]byte, 0, commit.IDLength), o.Now()), id...)), nil
 }
 
 var errNewID = &errs.ValueError{Field: "Common.NewID", Reason: "must make 16 of the characters 0-9 and A-Z"}

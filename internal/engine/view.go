@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -31,7 +32,7 @@ type markView struct {
 
 // commitPlace is where the commit record of a write is.
 type commitPlace struct {
-	home Remote
+	home commit.Remote
 	id   string
 }
 
@@ -82,7 +83,7 @@ func (v *markView) look(ctx context.Context, body []byte) (again bool, err error
 					return false, gone
 				}
 			}
-			if rec != nil && rec.State != RecordAborted {
+			if rec != nil && rec.State != commit.Aborted {
 				v.known[at.commitPlace], again = true, true
 				continue
 			}

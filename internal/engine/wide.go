@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -226,7 +227,7 @@ func (s *step) planParts(p *Plan) error {
 		s.stayInPlace(old)
 	}
 	tag := p.preview.newID(s.Table.Options.NewID)()
-	if !IsID(tag) {
+	if !commit.IsID(tag) {
 		return errNewID
 	}
 	tag = tag[len(tag)-tagLength:]

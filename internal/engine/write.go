@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -32,12 +33,12 @@ type write struct {
 	ahead         *aheadRows // rows that were read ahead, for this write and those after it; nil for none
 	meanwhile     func()     // is called when the transaction is about to be sent; may be nil
 
-	outbox    Outbox
+	outbox    commit.Outbox
 	exact     bool
 	completes *Completion
 
 	id             string // the operation ID
-	notification   SentNotification
+	notification   commit.SentNotification
 	showing        *showing               // of the bulk work, or begun by show
 	awaitsShow     bool                   // show has begun it
 	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
@@ -112,7 +113,7 @@ type transaction struct {
 // remote is what a write does in another partition than its home: in another partition of the table, or in another table of the
 // service. It is prepared before the write commits, and finished afterwards.
 type remote struct {
-	at      Remote
+	at      commit.Remote
 	table   *Table
 	plan    *Plan
 	part    *write      // plans the operations of this partition, and finds out what a refusal means
@@ -130,7 +131,7 @@ type remotes struct {
 }
 
 // placesOf returns where remotes are.
-func placesOf(remotes []*remote) (all []Remote) {
+func placesOf(remotes []*remote) (all []commit.Remote) {
 	for _, m := range remotes {
 		all = append(all, m.at)
 	}
@@ -416,7 +417,7 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 	}
 	size := 0
 	for _, m := range p.remotes {
-		if size += m.at.length(); size > mostOfMessage {
+		if size += remoteLength(m.at); size > mostOfMessage {
 			return transaction{}, -1, &errs.LimitError{Limit: "bytes of the names of the other partitions of a write", Got: size, Max: mostOfMessage}
 		}
 		if m.prepare, err = m.prepareSteps(w.id, w.place()); err != nil {
@@ -438,15 +439,15 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 		var completion step
 		if completion, err = w.completionStep(effects[:len(effects)-1]); err == nil {
 			plan.steps = append(plan.steps, completion)
-			lead, err = w.table.recordStep(w.partition(), w.id, RecordPending, effects[len(effects)-1:])
+			lead, err = w.table.recordStep(w.partition(), w.id, commit.Pending, effects[len(effects)-1:])
 		}
 	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
 	// have been applied.
 	case plan.effects || w.exact || w.notification != nil:
 		plan.record, plan.lead = true, true
-		state := RecordDone
+		state := commit.Done
 		if plan.effects || w.notification != nil {
-			state = RecordPending
+			state = commit.Pending
 		}
 		lead, err = w.table.recordStep(w.partition(), w.id, state, effects)
 	}

@@ -170,7 +170,7 @@ func (e *HomeError) Error() string {
 	if e.Gone {
 		why = "does not exist any more"
 	}
-	return fmt.Sprintf("the row %v was prepared by a write whose commit record is in table %q, which %s; commit.Records.FinishPrepared ends such writes by FinishOptions.Orphans", e.Row, e.Table, why)
+	return fmt.Sprintf("the row %v was prepared by a write whose commit record is in table %q, which %s; extend.Records.FinishPrepared ends such writes by FinishOptions.Orphans", e.Row, e.Table, why)
 }
 
 // Unwrap returns Err.
@@ -202,6 +202,24 @@ func (e *BatchError) Error() string {
 
 // Unwrap returns Err.
 func (e *BatchError) Unwrap() error { return e.Err }
+
+// BulkError is the error that ended bulk work. Err is the error of the operation with this index. If no single operation is the
+// cause, as with [ErrUnknownOutcome] or a service that cannot be reached, Err is the error of the transaction that begins with it.
+type BulkError struct {
+	Index int // of the operation in the stream
+	Key   keys.Key
+	Err   error
+}
+
+func (e *BulkError) Error() string {
+	return (&BatchError{Index: e.Index, Key: e.Key, Err: e.Err}).Error()
+}
+
+// Unwrap returns Err.
+func (e *BulkError) Unwrap() error { return e.Err }
+
+// MarshalJSON returns the text of the error.
+func (e *BulkError) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 
 // DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the
 // maintainer's own error, such as the one for a value that is taken, or one of the package's conditions.
@@ -259,7 +277,7 @@ func (e *UnknownError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 // resolved before. Idempotent.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if e.resolve == nil {
-		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Resolve of commit.Records"}
+		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Resolve of extend.Records"}
 	}
 	return e.resolve(ctx)
 }

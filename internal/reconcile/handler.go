@@ -10,24 +10,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // Handler returns the handler of the effects of a kind: it reconciles the rows that an effect names, of these definitions. An effect
 // of another definition waits for a worker that has it. Requests of an effect: 1, and those of the targets.
-func Handler(kind string, source commit.Table, definitions ...Definition) eventual.Handler {
+func Handler(kind string, source table.AnyTable, definitions ...Definition) eventual.Handler {
 	h := &handler{kind, source, definitions}
 	return eventual.Handler{Kind: kind, Table: source, Version: payloadVersion, Handle: h.handle, Sweep: h.sweep}
 }
 
 type handler struct {
 	kind        string
-	source      commit.Table
+	source      table.AnyTable
 	definitions []Definition
 }
 
@@ -60,7 +59,7 @@ func (h *handler) failed(err error) error {
 }
 
 // rowsIn returns the entity of an effect, and the rows that it names. The effect is not trusted.
-func (h *handler) rowsIn(partition keys.Enc, e commit.Effect) (entity keys.Key, rows Rows, err error) {
+func (h *handler) rowsIn(partition keys.Enc, e extend.Effect) (entity keys.Key, rows Rows, err error) {
 	pk, err := partition.Result()
 	if err != nil {
 		return entity, nil, err
@@ -103,7 +102,7 @@ func (h *handler) targets(entity keys.Key, rows Rows) (all []Target, unknown, er
 func (h *handler) sweep(ctx context.Context, partition keys.Enc, before time.Time) (err error) {
 	ctx, end := h.source.Engine().Span(ctx, "Sweep")
 	defer func() { end(err) }()
-	for record, err := range commit.Of(h.source).List(ctx, partition, before) {
+	for record, err := range extend.RecordsOf(h.source).List(ctx, partition, before) {
 		var newer *table.VersionError
 		var de *table.DecodeError
 		switch {
@@ -111,7 +110,7 @@ func (h *handler) sweep(ctx context.Context, partition keys.Enc, before time.Tim
 			continue // the record stays, too
 		case err != nil:
 			return err
-		case record.State != commit.Done:
+		case record.State != extend.Done:
 			continue
 		}
 		for _, e := range record.Effects {
@@ -136,12 +135,12 @@ func (h *handler) sweep(ctx context.Context, partition keys.Enc, before time.Tim
 
 // isOf reports whether an effect follows from an entity of a table. The entity of a table.Table.Move may be in another table than the
 // commit record.
-func isOf(e commit.Effect, t commit.Table) bool {
+func isOf(e extend.Effect, t table.AnyTable) bool {
 	return e.Table == "" || strings.EqualFold(e.Table, t.Name())
 }
 
 // partitionOf returns the partition of the entity of an effect, for that of the commit record.
-func partitionOf(e commit.Effect, record keys.Enc) keys.Enc {
+func partitionOf(e extend.Effect, record keys.Enc) keys.Enc {
 	if e.Table == "" {
 		return record
 	}
@@ -173,7 +172,7 @@ type payload struct {
 
 // Plan lets the write that p plans have an effect for rows of a definition: those that the entity had, and those that it should
 // have. All definitions of a kind have one effect for each entity.
-func Plan(p *maintain.Plan, kind, definition string, rows ...keys.Key) {
+func Plan(p *extend.Plan, kind, definition string, rows ...keys.Key) {
 	p.JoinEffect(kind, payloadVersion, func(b []byte) []byte {
 		all, _ := decode(b) // what encode has made
 		if all == nil {
@@ -224,7 +223,7 @@ func (r Rows) names() []string { return slices.Sorted(maps.Keys(r)) }
 
 // Row is a [Target] that is one derived row. It takes 2 requests.
 type Row struct {
-	Table commit.Table // any handle of the table where the row is
+	Table table.AnyTable // any handle of the table where the row is
 	Key   keys.Key
 
 	// Follow returns what the row should be, never nil and under Key, for what is stored and for the entity, each nil if there is

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -43,7 +43,7 @@ func TestInlinePanic(t *testing.T) {
 	testkit.NoError(t, err)
 	broken := false
 	names := fragile{byLast{rows}, &broken}
-	staff, err := maintain.WithOutbox(plain, out, names)
+	staff, err := eventual.WithOutbox(plain, out, names)
 	testkit.NoError(t, err)
 	staff = staff.InMode(func(m *engine.Mode) { m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", plain, names)) })
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones"})
@@ -67,9 +67,9 @@ func TestInlinePanic(t *testing.T) {
 }
 
 // quiet is an outbox that breaks its contract: it returns neither a notification nor an error.
-type quiet struct{ engine.Outbox }
+type quiet struct{ commit.Outbox }
 
-func (quiet) Notify(context.Context, engine.Notification) (engine.SentNotification, error) {
+func (quiet) Notify(context.Context, commit.Notification) (commit.SentNotification, error) {
 	return nil, nil
 }
 

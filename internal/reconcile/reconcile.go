@@ -9,8 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -47,7 +48,7 @@ const maxInDoubt = 3
 
 // mostAge is how long after the targets were read a write of a target begins. A target that was absent may have been a tombstone
 // since that was swept, if the program was suspended meanwhile.
-const mostAge = commit.Retention / 2
+const mostAge = extend.Retention / 2
 
 // errLate: the program was suspended between its reads and its writes.
 var errLate = fmt.Errorf("%w: the rows were read more than %v ago", table.ErrChanged, mostAge)
@@ -55,7 +56,7 @@ var errLate = fmt.Errorf("%w: the rows were read more than %v ago", table.ErrCha
 // Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors: those of the targets and of the
 // read of the entity; after Retry.ConflictAttempts attempts the last conflict. Requests: 1 for the entity, and those of the targets'
 // Read and Write; again after each conflict.
-func Reconcile(ctx context.Context, source commit.Table, entity keys.Key, targets ...Target) (err error) {
+func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targets ...Target) (err error) {
 	if len(targets) == 0 {
 		return nil
 	}
@@ -142,7 +143,7 @@ func firstError(a, b error) error {
 // Of each hour and partition, one notification is shown all the same, so that a worker plans the clean-up of the commit records.
 //
 // Requests of a write: 1 to read the commit record, those of h, 1 to mark the commit record, besides those of the outbox.
-func Inline(outbox engine.Outbox, h eventual.Handler) engine.Outbox {
+func Inline(outbox commit.Outbox, h eventual.Handler) commit.Outbox {
 	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []eventual.Handler{h}, shown: map[partitionHour]bool{}}
 	if around, is := outbox.(*inline); is {
 		for _, other := range around.handlers {
@@ -155,7 +156,7 @@ func Inline(outbox engine.Outbox, h eventual.Handler) engine.Outbox {
 }
 
 type inline struct {
-	outbox   engine.Outbox
+	outbox   commit.Outbox
 	handlers []eventual.Handler // of one table
 
 	mu    sync.Mutex
@@ -169,10 +170,10 @@ type partitionHour struct {
 
 var _ engine.AroundOutbox = (*inline)(nil)
 
-func (o *inline) table() commit.Table { return o.handlers[0].Table }
+func (o *inline) table() table.AnyTable { return o.handlers[0].Table }
 
 // handlerOf returns the handler of an effect, if there is one.
-func (o *inline) handlerOf(e commit.Effect) (h eventual.Handler, known bool) {
+func (o *inline) handlerOf(e extend.Effect) (h eventual.Handler, known bool) {
 	for _, h := range o.handlers {
 		if e.Kind == h.Kind && e.Version <= h.Version && isOf(e, h.Table) {
 			return h, true
@@ -182,10 +183,10 @@ func (o *inline) handlerOf(e commit.Effect) (h eventual.Handler, known bool) {
 }
 
 // Inner returns the outbox itself.
-func (o *inline) Inner() engine.Outbox { return o.outbox }
+func (o *inline) Inner() commit.Outbox { return o.outbox }
 
 // Notify stores a notification.
-func (o *inline) Notify(ctx context.Context, n engine.Notification) (engine.SentNotification, error) {
+func (o *inline) Notify(ctx context.Context, n commit.Notification) (commit.SentNotification, error) {
 	sent, err := o.outbox.Notify(ctx, n)
 	if err != nil || sent == nil {
 		return nil, err
@@ -194,9 +195,9 @@ func (o *inline) Notify(ctx context.Context, n engine.Notification) (engine.Sent
 }
 
 type inlineNotification struct {
-	engine.SentNotification
+	commit.SentNotification
 	outbox *inline
-	of     engine.Notification
+	of     commit.Notification
 }
 
 // Show executes the effects, or shows the notification.
@@ -216,9 +217,9 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 			done = false
 		}
 	}()
-	records := commit.Of(n.outbox.table())
+	records := extend.RecordsOf(n.outbox.table())
 	record, err := records.Get(ctx, keys.Stored(n.of.Partition, "").Partition(), n.of.OperationID)
-	if err != nil || record.State == commit.Aborted {
+	if err != nil || record.State == extend.Aborted {
 		return false
 	}
 	others := false
@@ -229,7 +230,7 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 			continue
 		}
 		j := eventual.Job{Table: h.Table.Name(), Partition: partitionOf(e, record.Partition), OperationID: record.OperationID, Effect: e, Attempt: 1, CommitRecord: record, Index: i}
-		if record.State != commit.Pending || h.Handle(ctx, j) != nil {
+		if record.State != extend.Pending || h.Handle(ctx, j) != nil {
 			return false
 		}
 	}
@@ -240,7 +241,7 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 const maxShown = 10_000
 
 // mustShow reports whether the notification is the first of its hour and partition.
-func (o *inline) mustShow(n engine.Notification) bool {
+func (o *inline) mustShow(n commit.Notification) bool {
 	hour := o.table().Engine().Options.Now().Unix() / int64(time.Hour/time.Second)
 	o.mu.Lock()
 	defer o.mu.Unlock()

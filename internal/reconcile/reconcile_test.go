@@ -12,12 +12,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -47,7 +46,7 @@ func (byLast) row(entity keys.Key, name string) keys.Key {
 	return keys.Stored(name, entity.PartitionKey()+":"+entity.RowKey())
 }
 
-func (d byLast) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[employee]) error {
+func (d byLast) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	var all []keys.Key
 	for _, old := range c.State() {
 		all = append(all, d.row(c.Key, old))
@@ -111,7 +110,7 @@ func (s *scene) open(t testing.TB, transport policy.Transporter) *scene {
 	testkit.NoError(t, err)
 	p := &scene{Service: s.Service}
 	names := byLast{rows}
-	p.staff, err = maintain.WithOutbox(plain, out, names)
+	p.staff, err = eventual.WithOutbox(plain, out, names)
 	testkit.NoError(t, err)
 	p.worker, err = eventual.NewWorker(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{reconcile.Handler("names", p.staff, names)},
 		&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups")})
@@ -163,19 +162,19 @@ func TestHostileEffects(t *testing.T) {
 	s := newScene(t)
 	h := reconcile.Handler("names", s.staff, byLast{})
 	for _, payload := range []string{"", "{}", `{"rows":{}}`, `{"rows":{"last":[["Jones","other"]]}}`, `{"rows":{"last":[["","Sales:r"]]}}`, `{"rows":{"last":[["a/b","Sales:r"]]}}`, `[]`, "null", `{"rows":{"last":"x"}}`} {
-		err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: commit.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(payload)}})
+		err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(payload)}})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%s: got error %v; want poison", payload, err)
 		}
 	}
 	for _, row := range []string{"", "~i|1", "a/b"} {
-		err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: commit.Effect{Kind: "names", Version: 1, RowKey: row, Payload: []byte(`{"rows":{"last":[["Jones","Sales:` + row + `"]]}}`)}})
+		err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: row, Payload: []byte(`{"rows":{"last":[["Jones","Sales:` + row + `"]]}}`)}})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%s: got error %v; want poison", row, err)
 		}
 	}
 	var newer *table.VersionError
-	err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: commit.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(`{"rows":{"later":[["Jones","Sales:r"]]}}`)}})
+	err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(`{"rows":{"later":[["Jones","Sales:r"]]}}`)}})
 	if !errors.As(err, &newer) || newer.Got <= newer.Want {
 		t.Errorf("got error %v; want a VersionError, so that the message waits", err)
 	}

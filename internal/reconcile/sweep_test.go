@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
-
-	"github.com/aztablekit/aztablekit/commit"
-	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/internal/reconcile"
 )
 
 // cleanUp lets the worker clean up the commit records of the past.
@@ -106,7 +105,7 @@ func TestPoisonousRows(t *testing.T) {
 		{table.ErrTableNotFound, false},
 	} {
 		h := reconcile.Handler("names", s.staff, refused{c.err})
-		err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: commit.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(`{"rows":{"last":[["Jones","Sales:r"]]}}`)}})
+		err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(`{"rows":{"last":[["Jones","Sales:r"]]}}`)}})
 		if err == nil || strings.HasPrefix(err.Error(), "poison") != c.poison {
 			t.Errorf("a row that is refused with %v: got error %v; want poison: %v", c.err, err, c.poison)
 		}

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -34,7 +33,7 @@ func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 //	err := visits.SetAll(ctx, maps.All(map[time.Time]int64{monday: 17, tuesday: 9}))
 //
 // The values of one period are one entity, or a few ([Every]). Up to 100 entities are stored together, or none of them; with
-// [Series.Exact], 99. Errors: those of Set and of [bulk.Run]; *table.ValueError for two values of one slot. Requests: 1 for each
+// [Series.Exact], 99. Errors: those of Set and of [table.Bulk]; *table.ValueError for two values of one slot. Requests: 1 for each
 // 100 entities. Idempotent: after an error, call SetAll again.
 func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	entities, err := group(s, values, func(slot Slot, _, _ V) (V, error) {
@@ -43,7 +42,7 @@ func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) 
 	if err != nil {
 		return s.wrap("SetAll", err)
 	}
-	_, err = bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, e := range entities {
 			row, err := e.row()
 			if err != nil {
@@ -183,27 +182,27 @@ func (e entity[V]) write(rows *table.Table[table.Row], stored *table.Entity[tabl
 }
 
 // Delete deletes the entities of the periods that lie between from and to as a whole, with all of their slots and other properties;
-// see [bulk.Run]. A zero from is no bound.
+// see [table.Bulk]. A zero from is no bound.
 //
 //	result, err := visits.Delete(ctx, time.Time{}, time.Now().AddDate(-1, 0, 0), nil)
 //
-// A value that is stored later makes a new entity. Errors: those of [bulk.Run]; those of [Series.Between] about the times and keys.
+// A value that is stored later makes a new entity. Errors: those of [table.Bulk]; those of [Series.Between] about the times and keys.
 // Requests: 1 for each 1,000 entities to read their keys, and 1 for each 100. Idempotent: after an error, call Delete again.
-func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, o *bulk.Options) (bulk.Result, error) {
+func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOptions) (table.BulkResult, error) {
 	if from.IsZero() {
 		from = startOf(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), s.slots.zone)
 	}
 	if to.IsZero() {
-		return bulk.Result{}, s.wrap("Delete", noBound("to"))
+		return table.BulkResult{}, s.wrap("Delete", noBound("to"))
 	}
 	if !from.Before(to) {
-		return bulk.Result{}, nil
+		return table.BulkResult{}, nil
 	}
 	q, _, _, err := s.query(from, to)
 	if err != nil {
-		return bulk.Result{}, s.wrap("Delete", err)
+		return table.BulkResult{}, s.wrap("Delete", err)
 	}
-	return bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for op, err := range s.rows.DeleteOps(ctx, q) {
 			if err == nil && !s.isWithin(op.Engine().Key.RowKey(), from, to) {
 				continue

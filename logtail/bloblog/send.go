@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
@@ -53,7 +54,7 @@ var errNewID = &table.ValueError{Field: "Common.NewID", Reason: "must make 16 of
 
 func newSender(c client, source string, l limits) (*sender, error) {
 	id := c.opt.NewID()
-	if !engine.IsID(id) {
+	if !commit.IsID(id) {
 		return nil, errNewID
 	}
 	return &sender{client: c, source: source, id: id, limits: l, flushing: make(chan struct{}, 1), done: make(chan struct{}), appenders: map[time.Time]*appender{}}, nil

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/logtail"
-	"github.com/aztablekit/aztablekit/maintain"
 )
 
 // changeKind is the kind of the effect that appends a Change to the log.
@@ -21,7 +21,7 @@ type Change struct {
 }
 
 // changeOf returns the change that a write makes to an employee, and whether there is one to log. See eventual.OnChange.
-func changeOf(c *maintain.Change[Employee]) (Change, bool) {
+func changeOf(c *extend.Change[Employee]) (Change, bool) {
 	if c.New == nil {
 		return Change{}, false // the employee leaves a department; the insert in the new department is the change
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -41,7 +40,7 @@ func open(acc *account.Account, common table.Common) (*company, error) {
 	if err != nil {
 		return nil, err
 	}
-	if staff, err = maintain.WithOutbox(staff, outbox, eventual.OnChange(changeKind, changeOf)); err != nil {
+	if staff, err = eventual.WithOutbox(staff, outbox, eventual.OnChange(changeKind, changeOf)); err != nil {
 		return nil, err
 	}
 

@@ -13,9 +13,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -42,7 +42,7 @@ var (
 	byName = index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *employee) (string, bool) { return e.LastName, true }, nil)
 
 	// Each new employee gets a badge.
-	badges = eventual.OnChange("badge", func(c *maintain.Change[employee]) (badge, bool) {
+	badges = eventual.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {
 		if c.New == nil || c.Old != nil {
 			return badge{}, false
 		}
@@ -85,7 +85,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	hired, err := maintain.WithOutbox(indexed, outbox, badges)
+	hired, err := eventual.WithOutbox(indexed, outbox, badges)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -82,7 +81,7 @@ func (o *office) maintained(ctx context.Context, definitions ...index.Definition
 // remote returns the table with an index in another table, in which an order is stored, and the order. A worker has executed its
 // effects.
 func (o *office) remote(ctx context.Context, byEmail *index.Index[order, string]) (*table.Table[order], *table.Entity[order], error) {
-	notifying, err := maintain.WithOutbox(o.plain, o.outbox)
+	notifying, err := eventual.WithOutbox(o.plain, o.outbox)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -352,7 +351,7 @@ func countDeletes(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return o.requests(func() error {
-		result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+		result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for _, e := range all {
 				if !yield(o.plain.DeleteOp(e), nil) {
 					return

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -199,7 +198,7 @@ func (e *emulator) deletes(ctx context.Context, s settings) (spread, error) {
 	var ratios []float64
 	for range min(s.slices, 5) {
 		ours, err := timed(func() error {
-			_, err := bulk.Delete(ctx, t, table.Query[order]{Partition: keys.Raw(customer)}, nil)
+			_, err := table.BulkDelete(ctx, t, table.Query[order]{Partition: keys.Raw(customer)}, nil)
 			return err
 		})
 		theirs, baseErr := timed(func() error {

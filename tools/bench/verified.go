@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -77,7 +76,7 @@ func newVerified(ctx context.Context, n, partitions int) (*verified, error) {
 		return nil, err
 	}
 	each := n / partitions
-	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
 			o := newOrder(i)
 			if o.Customer = fmt.Sprintf("%s%04d", customer, i/each); !yield(stored.InsertOp(&o), nil) {

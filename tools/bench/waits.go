@@ -9,11 +9,10 @@ import (
 	"net/http/httptest"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/bulk"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -99,7 +98,7 @@ func indexedOrders(ctx context.Context, definitions ...index.Definition[order]) 
 // runBulk executes an operation for each order, and returns the seconds that it takes.
 func runBulk(ctx context.Context, all []order, op func(*order) table.Op) (float64, error) {
 	began := time.Now()
-	result, err := bulk.Run(ctx, func(yield func(table.Op, error) bool) {
+	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range all {
 			if !yield(op(&all[i]), nil) {
 				return

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/maintain"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -54,7 +54,7 @@ func work(ctx context.Context, n, partitions int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	t, err := maintain.WithOutbox(plain, outbox, eventual.OnChange("ship", func(c *maintain.Change[order]) (int, bool) { return c.New.Number, true }))
+	t, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("ship", func(c *extend.Change[order]) (int, bool) { return c.New.Number, true }))
 	if err != nil {
 		return 0, err
 	}

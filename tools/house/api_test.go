@@ -50,13 +50,13 @@ func TestAPI(t *testing.T) {
 }
 
 // api returns a line for each exported name of a package, and for the exported fields and methods of its types, except those that name
-// an internal package: only packages of this module can use them. A type of package errs is listed as one of package table, which
+// an internal package: only packages of this module can use them. A type of a package in namedAgain is listed as one of the package that
 // names it again.
 func api(name string, pkg *types.Package) (lines []string) {
 	qualifier := func(p *types.Package) string {
 		own, is := strings.CutPrefix(p.Path(), module+"/")
-		if own == "internal/errs" {
-			own = "table"
+		if face := namedAgain[own]; face != "" {
+			own = face
 		}
 		switch {
 		case p == pkg, own == name:
@@ -85,7 +85,7 @@ func api(name string, pkg *types.Package) (lines []string) {
 			}
 			add("%s", types.ObjectString(o, qualifier))
 			continue
-		case n.IsAlias() && !isErrs(n.Type()):
+		case n.IsAlias() && !isNamedAgain(n.Type()):
 			add("type %s = %s", id, types.TypeString(types.Unalias(n.Type()), qualifier))
 			continue
 		}
@@ -116,8 +116,11 @@ func api(name string, pkg *types.Package) (lines []string) {
 	return lines
 }
 
-// isErrs reports whether a type is declared in package errs.
-func isErrs(t types.Type) bool {
+// namedAgain are the internal packages whose types a public package names again, with that package.
+var namedAgain = map[string]string{"internal/errs": "table", "internal/commit": "extend"}
+
+// isNamedAgain reports whether a type is declared in a package of namedAgain.
+func isNamedAgain(t types.Type) bool {
 	n, is := types.Unalias(t).(*types.Named)
-	return is && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == module+"/internal/errs"
+	return is && n.Obj().Pkg() != nil && namedAgain[strings.TrimPrefix(n.Obj().Pkg().Path(), module+"/")] != ""
 }

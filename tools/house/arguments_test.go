@@ -16,23 +16,19 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/bulk"
-	"github.com/aztablekit/aztablekit/commit"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/materialized"
-	"github.com/aztablekit/aztablekit/mixed"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
-	"github.com/aztablekit/aztablekit/view"
 )
 
 // argumentsItem is the type of entities of TestArguments.
@@ -202,7 +198,7 @@ func (c *caller) try(name string, f reflect.Value, arguments []reflect.Value) {
 		if d := time.Since(began); d > 2*time.Second {
 			c.t.Errorf("%s(%s): got %v, want an end with the context", name, strings.Join(shown, ", "), d)
 		}
-		if p := recover(); p != nil && !(name == "commit.Of" || name == "commit.Completing" || name == "requests.Counter.Do") { // whose documentation says so, and what the SDK calls
+		if p := recover(); p != nil && !(name == "extend.RecordsOf" || name == "extend.Completing" || name == "requests.Counter.Do") { // whose documentation says so, and what the SDK calls
 			c.t.Errorf("%s(%s): got panic %v, want none\n%s", name, strings.Join(shown, ", "), p, ownLines(debug.Stack()))
 		}
 	}()
@@ -345,7 +341,7 @@ func newCaller(t *testing.T) *caller {
 	details := index.NewDetails("details", "Of", func(v *item) (keys.Enc, bool) { return keys.Enc{}, false }, table.AnyField[item](size))
 	items, err := index.Attach(plain, byName, lists, sums)
 	no(err)
-	items, err = maintain.WithOutbox(items, outbox)
+	items, err = eventual.WithOutbox(items, outbox)
 	no(err)
 	key := plain.Key(item{Group: "g", Name: "a"})
 	store, err := largeentity.NewStore(s.Container("blobs"), "items", nil)
@@ -371,7 +367,7 @@ func newCaller(t *testing.T) *caller {
 	no(err)
 	_, err = s.Queue("poison").Create(ctx, nil)
 	no(err)
-	records := commit.Of(items)
+	records := extend.RecordsOf(items)
 	slots := series.Hours(time.UTC)
 	numbers, err := series.New[int64](s.Tables(), "numbers", slots, nil)
 	no(err)
@@ -386,9 +382,9 @@ func newCaller(t *testing.T) *caller {
 	no(blobLog.Ensure(ctx))
 	lines, err := blobLog.Writer("source")
 	no(err)
-	reader, err := mixed.New(plain)
+	reader, err := table.NewMixed(plain)
 	no(err)
-	projection, err := view.Of[some](plain)
+	projection, err := table.ViewOf[some](plain)
 	no(err)
 	acc, err := account.FromTransport(s, nil)
 	no(err)
@@ -400,12 +396,12 @@ func newCaller(t *testing.T) *caller {
 	c.valid[reflect.TypeFor[index.Definition[item]]()] = reflect.ValueOf(byName)
 	c.valid[reflect.TypeFor[verify.Definition]()] = reflect.ValueOf(byName)
 	c.valid[reflect.TypeFor[materialized.Definition[item]]()] = reflect.ValueOf(views)
-	c.valid[reflect.TypeFor[commit.Table]()] = reflect.ValueOf(items)
-	c.valid[reflect.TypeFor[commit.Outbox]()] = reflect.ValueOf(outbox)
+	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(items)
+	c.valid[reflect.TypeFor[extend.Outbox]()] = reflect.ValueOf(outbox)
 	c.valid[reflect.TypeFor[archive.Destination]()] = reflect.ValueOf(destination)
 	c.valid[reflect.TypeFor[table.AnyField[item]]()] = reflect.ValueOf(size)
 	c.valid[reflect.TypeFor[eventual.Queue]()] = reflect.ValueOf(s.Queue("work"))
-	c.valid[reflect.TypeFor[mixed.Table]()] = reflect.ValueOf(plain)
+	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(plain)
 	c.valid[reflect.TypeFor[func(*item) error]()] = reflect.ValueOf(func(*item) error { return nil })
 	c.valid[reflect.TypeFor[func(*item) (string, bool)]()] = reflect.ValueOf(nameOf)
 
@@ -413,8 +409,8 @@ func newCaller(t *testing.T) *caller {
 		"account.FromConnectionString": account.FromConnectionString, "account.FromCredential": account.FromCredential,
 		"account.FromSAS": account.FromSAS, "account.FromTransport": account.FromTransport,
 		"archive/blobarchive.New": blobarchive.New, "archive.New": archive.New[item], "archive.ToTable": archive.ToTable,
-		"bulk.Delete": bulk.Delete[item], "bulk.Run": bulk.Run,
-		"commit.Completing": commit.Completing[item], "commit.Of": commit.Of, "commit.SweepAll": commit.SweepAll[item],
+		"table.BulkDelete": table.BulkDelete[item], "table.Bulk": table.Bulk,
+		"extend.Completing": extend.Completing[item], "extend.RecordsOf": extend.RecordsOf, "extend.SweepAll": extend.SweepAll[item],
 		"eventual.NewHandler": eventual.NewHandler[item], "eventual.NewOutbox": eventual.NewOutbox, "eventual.NewPoisonQueue": eventual.NewPoisonQueue,
 		"eventual.NewWorker": eventual.NewWorker, "eventual.OnChange": eventual.OnChange[item, item], "eventual.Poison": eventual.Poison,
 		"eventual.RetryAfter": eventual.RetryAfter, "eventual.Transactions": eventual.Transactions,
@@ -433,13 +429,13 @@ func newCaller(t *testing.T) *caller {
 		"largeentity.Attach": largeentity.Attach[item], "largeentity.NewStore": largeentity.NewStore, "largeentity.Open": largeentity.Open[item], "largeentity.Sweep": largeentity.Sweep[item],
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
 		"logtail.NewPeriods": logtail.NewPeriods, "logtail.New": logtail.New[item],
-		"maintain.WithOutbox": maintain.WithOutbox[item], "maintain.With": maintain.With[item],
+		"eventual.WithOutbox": eventual.WithOutbox[item], "extend.With": extend.With[item],
 		"materialized.Attach": materialized.Attach[item], "materialized.Handler": materialized.Handler[item], "materialized.New": materialized.New[item, item],
-		"mixed.New": mixed.New, "requests.KindOf": requests.KindOf,
+		"table.NewMixed": table.NewMixed, "requests.KindOf": requests.KindOf,
 		"table.And": table.And[item], "table.ClientOptions": table.ClientOptions, "table.Collect": table.Collect[item], "table.ElementOf": table.ElementOf[item, int64],
 		"table.FieldOf": table.FieldOf[item, int64], "table.GetIn": table.GetIn[item], "table.InPartition": table.InPartition, "table.ListIn": table.ListIn[item],
 		"table.NewCursor": table.NewCursor, "table.New": table.New[item], "table.Not": table.Not[item], "table.Or": table.Or[item], "table.PropertyOf": table.PropertyOf[string],
-		"table.Stored": table.Stored[item], "table.Transact": table.Transact, "view.Of": view.Of[some, item],
+		"table.Stored": table.Stored[item], "table.Transact": table.Transact, "table.ViewOf": table.ViewOf[some, item],
 		// Methods of the interface that fields implement, and of values that exist only inside a call.
 		"table.GetIn in a transaction": func(v *item) (err error) {
 			_, err = table.InPartition(ctx, text.Of("g"), func(tx *table.Tx) error {
@@ -452,15 +448,15 @@ func newCaller(t *testing.T) *caller {
 			})
 			return err
 		},
-		"maintain.Plan in a write": func(v *item) error {
-			watched, err := maintain.With(plain, maintain.Maintainer[item](planCaller{c}))
+		"extend.Plan in a write": func(v *item) error {
+			watched, err := extend.With(plain, extend.Maintainer[item](planCaller{c}))
 			if err == nil {
 				_, err = watched.Upsert(ctx, &item{Group: "g", Name: "watched"}, table.ReplaceExisting)
 			}
 			return err
 		},
 		"verify.Session in a run": func(v *item) error {
-			watched, err := maintain.With(plain, maintain.Maintainer[item](planCaller{c}))
+			watched, err := extend.With(plain, extend.Maintainer[item](planCaller{c}))
 			if err == nil {
 				_, err = verify.Run(ctx, watched, nil)
 			}
@@ -482,7 +478,7 @@ type planCaller struct{ c *caller }
 
 func (planCaller) Name() string { return "plans" }
 func (planCaller) MaxRows() int { return 5 }
-func (m planCaller) Maintain(_ context.Context, p *maintain.Plan, c *maintain.Change[argumentsItem]) error {
+func (m planCaller) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[argumentsItem]) error {
 	m.c.methods(p)
 	m.c.methods(c)
 	return nil

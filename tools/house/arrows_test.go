@@ -39,27 +39,24 @@ var arrows = map[string][]string{
 	"internal/blobs":           {"internal/errs", "internal/engine", "internal/wire"},
 	"internal/testkit":         {"storagetest", "storagetest/crashtest"},
 	"internal/azurite/install": {"internal/azurite"},
-	"internal/engine":          {"internal/errs", "keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire"},
-	"table":                    {"internal/errs", "keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
-	"bulk":                     {"internal/engine", "keys", "table"},
-	"commit":                   {"internal/errs", "internal/engine", "keys", "table"},
-	"maintain":                 {"commit", "internal/engine", "internal/wire", "keys", "table"},
+	"internal/commit":          {"internal/errs", "keys"},
+	"internal/engine":          {"internal/commit", "internal/errs", "keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire"},
+	"table":                    {"internal/commit", "internal/errs", "keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
+	"extend":                   {"internal/commit", "internal/errs", "internal/engine", "internal/wire", "keys", "table"},
 	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
-	"mixed":                    {"internal/edm", "internal/engine", "internal/reserved", "internal/wire", "keys", "table"},
-	"view":                     {"internal/edm", "internal/engine", "internal/reserved", "keys", "table"},
-	"index":                    {"internal/errs", "eventual", "keys", "maintain", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
-	"internal/derived":         {"eventual", "keys", "maintain", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
+	"index":                    {"extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
+	"internal/derived":         {"eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
 	"internal/stored":          {"internal/edm", "internal/engine", "table"},
-	"verify":                   {"bulk", "commit", "keys", "maintain", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved"},
-	"eventual":                 {"internal/errs", "commit", "keys", "maintain", "table", "internal/engine", "internal/wire"},
-	"archive":                  {"bulk", "commit", "eventual", "keys", "maintain", "table", "internal/engine", "internal/reserved", "internal/stored", "internal/wire"},
-	"internal/reconcile":       {"commit", "eventual", "internal/engine", "internal/reserved", "keys", "maintain", "table"},
-	"materialized":             {"commit", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "keys", "maintain", "eventual", "table", "verify"},
-	"archive/blobarchive":      {"internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
-	"logtail":                  {"bulk", "internal/pace", "internal/reserved", "keys", "table"},
-	"logtail/bloblog":          {"internal/errs", "internal/blobs", "internal/engine", "internal/wire", "table"},
-	"largeentity/series":       {"bulk", "keys", "table"},
-	"largeentity":              {"internal/errs", "bulk", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "maintain", "table", "verify"},
+	"verify":                   {"internal/commit", "extend", "keys", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved"},
+	"eventual":                 {"internal/commit", "extend", "internal/errs", "keys", "table", "internal/engine", "internal/wire"},
+	"archive":                  {"extend", "eventual", "keys", "table", "internal/engine", "internal/reserved", "internal/stored", "internal/wire"},
+	"internal/reconcile":       {"internal/commit", "extend", "eventual", "internal/engine", "internal/reserved", "keys", "table"},
+	"materialized":             {"extend", "verify", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "keys", "eventual", "table"},
+	"archive/blobarchive":      {"internal/commit", "internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
+	"logtail":                  {"internal/pace", "internal/reserved", "keys", "table"},
+	"logtail/bloblog":          {"internal/commit", "internal/errs", "internal/blobs", "internal/engine", "internal/wire", "table"},
+	"largeentity/series":       {"keys", "table"},
+	"largeentity":              {"internal/commit", "extend", "verify", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "table"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
@@ -77,8 +74,8 @@ var arrows = map[string][]string{
 	"integration": {}, "integration/peers": {}, "integration/whole": {},
 	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
-	"patterns/hr":         {"account", "eventual", "index", "keys", "largeentity", "logtail", "maintain", "storagetest", "table"},
-	"patterns":            {"account", "archive", "bulk", "commit", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "maintain", "materialized", "mixed", "requests", "table", "view", "storagetest", "internal/azurite"},
+	"patterns/hr":         {"extend", "account", "eventual", "index", "keys", "largeentity", "logtail", "storagetest", "table"},
+	"patterns":            {"extend", "account", "archive", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite"},
 }
 
 // programs are the folders of public programs and tests.
@@ -97,7 +94,7 @@ func isTool(name string) bool { return strings.HasPrefix(name, "tools/") }
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob, reserved.View}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "bulk", "commit", "maintain", "account", "eventual", "index", "internal/derived", "verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series", "mixed", "view"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "internal/commit", "extend", "account", "eventual", "index", "internal/derived", "verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

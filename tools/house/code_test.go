@@ -65,11 +65,13 @@ var readersCode = map[string]string{
 		var queue, poison *azqueue.QueueClient
 		var out, outbox *eventual.Outbox
 		var w *eventual.Worker`,
-	"bulk": `
-		var employees, rows chan Employee`,
-	"commit": `
+	"extend": `
+		var names keys.Layout1[string]
+		var errTaken error
 		var partition keys.Enc
 		var operationID string`,
+	"eventual WithOutbox": `
+		func isNew(*extend.Change[Employee]) (string, bool) { return "", false }`,
 	"index": `
 		var byLastName *index.Index[Employee, string]`,
 	"index NewDetails": `
@@ -105,19 +107,10 @@ var readersCode = map[string]string{
 		type Event struct { Order int; State string }
 		var from, to time.Time
 		var w *bloblog.Writer[Event]`,
-	"maintain": `
-		var names keys.Layout1[string]
-		var errTaken error
-		func isNew(*maintain.Change[Employee]) (string, bool) { return "", false }`,
 	"materialized": `
 		type Member struct{}
 		var byCompany *materialized.View[Employee, Member]
 		var company *table.Table[Member]`,
-	"mixed": `
-		type Review struct { Year, Rating int }
-		var service *aztables.ServiceClient
-		var employeeSchema table.Schema[Employee]
-		var reviewSchema table.Schema[Review]`,
 	"requests": `
 		func change(*Employee) error { return nil }`,
 	"storagetest/crashtest": `
@@ -127,6 +120,7 @@ var readersCode = map[string]string{
 		var service *aztables.ServiceClient
 		var reviews *table.Table[Review]
 		var r Review
+		var rows chan Employee
 		var saved string
 		func save(string) {}`,
 	"table ElementOf": `
@@ -185,8 +179,8 @@ func TestCodeIsChecked(t *testing.T) {
 	t.Parallel()
 	c := newCompiler(t)
 	for _, test := range []struct{ code, want string }{
-		{"result, err := bulk.Run(ctx, nil, &bulk.Options{\n\tProgress: func(r bulk.Result) { _ = r.Applied },\n})\n", ""},
-		{"result, err := bulk.Run(ctx, nil, &bulk.Options{\n\tProgress: func(r bulk.Result) { _ = r.Done },\n})\n", "r.Done undefined"},
+		{"result, err := table.Bulk(ctx, nil, &table.BulkOptions{\n\tProgress: func(r table.BulkResult) { _ = r.Applied },\n})\n", ""},
+		{"result, err := table.Bulk(ctx, nil, &table.BulkOptions{\n\tProgress: func(r table.BulkResult) { _ = r.Done },\n})\n", "r.Done undefined"},
 		{"type Employee struct{ Name string }\n\nvar name = table.FieldOf(func(e *Employee) *string { return &e.Name })\n", ""},
 		{"var name = table.FieldOf(func(e *Employee) *string { return &e.Name })\n", "e.Name undefined"},
 		{"type T struct{}\n\nfunc (T) M() error { … }\n\nerr := T{}.M()\n", ""},

@@ -9,7 +9,7 @@ import (
 // TestConditions: single conditions, bounds, clocks and second looks, each of which one test finds missing.
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	mutants.Run(t, "./commit", []mutants.Mutant{
+	mutants.Run(t, "./extend", []mutants.Mutant{
 		{Name: "another effect is completed", File: "internal/engine/plan.go",
 			Old: "c.Effect, c.Effect+1), effects...)", New: "0, 1), effects...)", Test: "TestCompletingOneOfSeveral"},
 		{Name: "a completed commit record has the ETag of another", File: "internal/engine/plan.go",
@@ -19,7 +19,7 @@ func TestConditions(t *testing.T) {
 		{Name: "a page is read once if its last write is pending", File: "internal/engine/view.go",
 			Old: "v.void[at], again = void, again || ended", New: "v.void[at], again = void, ended", Test: "TestMovePageOfMany"},
 		{Name: "a list contains the rows of an aborted write", File: "internal/engine/view.go",
-			Old: "			if rec != nil && rec.State != RecordAborted {\n				v.known", New: "			if rec != nil {\n				v.known", Test: "TestMovePageOfMany"},
+			Old: "			if rec != nil && rec.State != commit.Aborted {\n				v.known", New: "			if rec != nil {\n				v.known", Test: "TestMovePageOfMany"},
 		{Name: "the value of an entity that the transaction deletes is taken", File: "internal/engine/replan.go",
 			Old: " || w.deletes(f.row):", New: ":", Test: "TestTakenValue$"},
 		{Name: "an entity that the transaction changes gives up its values", File: "internal/engine/replan.go",
@@ -57,9 +57,9 @@ func TestConditions(t *testing.T) {
 	})
 	mutants.Run(t, "./materialized", []mutants.Mutant{
 		{Name: "a tombstone of an hour is swept", File: "materialized/compare.go",
-			Old: "Options.Now().Add(-commit.Retention - time.Hour)", New: "Options.Now().Add(-time.Hour)", Test: "TestDamage"},
+			Old: "Options.Now().Add(-extend.Retention - time.Hour)", New: "Options.Now().Add(-time.Hour)", Test: "TestDamage"},
 		{Name: "a tombstone of the retention is swept", File: "materialized/compare.go",
-			Old: "Options.Now().Add(-commit.Retention - time.Hour)", New: "Options.Now().Add(-commit.Retention)", Test: "TestDamage"},
+			Old: "Options.Now().Add(-extend.Retention - time.Hour)", New: "Options.Now().Add(-extend.Retention)", Test: "TestDamage"},
 	})
 	mutants.Run(t, "./largeentity", []mutants.Mutant{
 		{Name: "a refused last block is not noticed", File: "largeentity/upload.go",

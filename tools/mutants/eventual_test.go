@@ -11,10 +11,10 @@ func TestEventual(t *testing.T) {
 	t.Parallel()
 	some := []string{"-test.short"}
 	mutants.Run(t, "./eventual", []mutants.Mutant{
-		{Name: "a move is an insert", File: "maintain/maintainer.go",
+		{Name: "a move is an insert", File: "extend/maintainer.go",
 			Old: "	if k == nil || !this {\n", New: "	if k == nil || true {\n", Test: "TestOnMove"},
 		{Name: "the message of a write that may still commit is deleted", File: "internal/engine/record.go",
-			Old: "\tswitch state, err := t.abort(ctx, partition, id, remotes...); {\n", New: "\tswitch state, err := RecordAborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
+			Old: "\tswitch state, err := t.abort(ctx, partition, id, remotes...); {\n", New: "\tswitch state, err := commit.Aborted, error(nil); {\n", Test: "TestEveryFault/Insert"},
 		{Name: "notifications are not hidden", File: "eventual/queue.go",
 			Old: "o.queue.put(ctx, text, n.Hidden)", New: "o.queue.put(ctx, text, 0)", Test: "TestNotificationHidden"},
 		{Name: "notifications have an unknown version", File: "eventual/queue.go",
@@ -26,19 +26,19 @@ func TestEventual(t *testing.T) {
 		{Name: "a message of a clock that is ahead is poison at once", File: "eventual/execute.go",
 			Old: "		return outcome{kind: deferred, unknown: true, class: ClassAhead, reason: err}, false\n", New: "		return outcome{kind: poisoned, class: ClassAhead, reason: err}, false\n", Test: "TestClockAhead"},
 		{Name: "an abort record is stored for a clock that is ahead", File: "internal/engine/record.go",
-			Old: "	case age < -Retention:\n", New: "	case age < -Retention && false:\n", Test: "TestClockAhead"},
+			Old: "	case age < -commit.Retention:\n", New: "	case age < -commit.Retention && false:\n", Test: "TestClockAhead"},
 		{Name: "a message may name any number of partitions", File: "internal/engine/remote.go",
 			Old: "	return size <= mostOfMessage\n", New: "	return size >= 0\n", Test: "TestForgedRemotes"},
 		{Name: "a message may name a partition twice", File: "internal/engine/remote.go",
-			Old: "checkRemote(r) != nil || seen[r.folded()] {", New: "checkRemote(r) != nil {", Test: "TestForgedRemotes"},
+			Old: "checkRemote(r) != nil || seen[commit.Folded(r)] {", New: "checkRemote(r) != nil {", Test: "TestForgedRemotes"},
 		{Name: "a message may name places that no row has", File: "internal/engine/remote.go",
-			Old: "checkRemote(r) != nil || seen[r.folded()] {", New: "seen[r.folded()] {", Test: "TestForgedRemotes"},
+			Old: "checkRemote(r) != nil || seen[commit.Folded(r)] {", New: "seen[commit.Folded(r)] {", Test: "TestForgedRemotes"},
 		{Name: "a message that names many partitions stores a row in each", File: "eventual/execute.go",
 			Old: "r, registered && few)", New: "r, registered && (few || true))", Test: "TestForgedRemotes|TestManyRemotes"},
 		{Name: "a message that names many partitions rolls back nothing", File: "eventual/execute.go",
 			Old: "	for _, r := range x.message.Remotes {\n", New: "	for _, r := range x.message.Remotes[:min(len(x.message.Remotes), mostExcluded)] {\n", Test: "TestManyRemotes"},
 		{Name: "the clean-up of an abort record deletes what any write has prepared", File: "internal/engine/prepare.go",
-			Old: "	if rec.State == RecordAborted {\n", New: "	if rec.State == RecordAborted && false {\n", Test: "TestForgedHome"},
+			Old: "	if rec.State == commit.Aborted {\n", New: "	if rec.State == commit.Aborted && false {\n", Test: "TestForgedHome"},
 		{Name: "a worker whose queue is down is ready", File: "eventual/dispatcher.go",
 			Old: "			r.readable.failed(r.env.opt.Now(), err)\n", New: "", Test: "TestReady$"},
 		{Name: "a message that is not executed changes the span of its caller", File: "eventual/worker.go",
@@ -80,7 +80,7 @@ func TestEventual(t *testing.T) {
 		{Name: "a clean-up is recorded and not sent", File: "eventual/cleanup.go",
 			Old: "		return err\n	}\n	if !c.env.opt.Now()", New: "	}\n	if !c.env.opt.Now()", Test: "TestCleanUpLost"},
 		{Name: "a clean-up deletes pending commit records", File: "internal/engine/record.go",
-			Old: "\treturn err == nil && rec.State != RecordPending && (", New: "\treturn err == nil && rec.State != 0 && (", Test: "TestCleanUp$"},
+			Old: "\treturn err == nil && rec.State != commit.Pending && (", New: "\treturn err == nil && rec.State != 0 && (", Test: "TestCleanUp$"},
 		{Name: "messages of a busy partition are returned", File: "eventual/dispatcher.go",
 			Old: "len(p.waiting) > keeps; {\n", New: "len(p.waiting) > 0*keeps; {\n", Test: "TestBusyPartitionSlow|TestBusyPartitionOvertaken"},
 		{Name: "nothing is received while a partition is busy", File: "eventual/dispatcher.go",
@@ -106,7 +106,7 @@ func TestEventual(t *testing.T) {
 		{Name: "a wait for a partition counts as an outage", File: "eventual/execute.go",
 			Old: "x.backOff(int(h.Outages), ", New: "x.backOff(int(h.Uncounted), ", Test: "TestWaitThenOutage"},
 		{Name: "done commit records are notified", File: "internal/engine/record.go",
-			Old: "stateProperty, RecordPending)", New: "stateProperty, RecordDone)", Test: "TestNotifyPending$"},
+			Old: "stateProperty, commit.Pending)", New: "stateProperty, commit.Done)", Test: "TestNotifyPending$"},
 		{Name: "a partition is notified from its start", File: "eventual/cleanup.go",
 			Old: "		after = n.start.OperationID\n", New: "", Test: "TestNotifyPendingResumes"},
 		{Name: "any text is a table's name", File: "eventual/message.go",
@@ -116,7 +116,7 @@ func TestEventual(t *testing.T) {
 		{Name: "each of several poison messages with one text is replayed", File: "eventual/poison.go",
 			Old: " || replayed[m.Text] {\n", New: " {\n", Test: "TestReplayOnce"},
 		{Name: "an abort record is stored for an old operation ID", File: "internal/engine/record.go",
-			Old: "\tcase age > Retention:\n", New: "\tcase age > 1000*Retention:\n", Test: "TestUntrusted"},
+			Old: "\tcase age > commit.Retention:\n", New: "\tcase age > 1000*Retention:\n", Test: "TestUntrusted"},
 	})
 	mutants.Run(t, "./integration", []mutants.Mutant{
 		{Name: "the message of a killed worker is lost", File: "eventual/execute.go",
@@ -124,15 +124,15 @@ func TestEventual(t *testing.T) {
 		{Name: "the move of a killed worker is not continued", File: "archive/handler.go",
 			Old: "	tombstone := archived != nil && archived.Row == nil\n", New: "	tombstone := archived != nil && archived.Row == nil\n	if archived != nil {\n		return nil\n	}\n", Test: "TestKill", Args: []string{"-test.short"}},
 	})
-	mutants.Run(t, "./commit", []mutants.Mutant{
+	mutants.Run(t, "./extend", []mutants.Mutant{
 		{Name: "a commit record is marked as done unconditionally", File: "internal/engine/record.go",
-			Old: "Match: rec.ETag, StoresID: true", New: "Match: `*`, StoresID: true", Test: "TestCompletingRaces"},
+			Old: "Match: commit.ETagOf(rec), StoresID: true", New: "Match: `*`, StoresID: true", Test: "TestCompletingRaces"},
 		{Name: "a record whose effects have another type has none", File: "internal/engine/record.go",
 			Old: "		default:\n			return \"\", &errs.DecodeError{Field: name,", New: "		default:\n			return text.String(), nil\n			return \"\", &errs.DecodeError{Field: name,", Test: "TestStoredTypes"},
 		{Name: "a version that was imported as another type of numbers is not read", File: "internal/engine/record.go",
 			Old: "	if !whole || n != want {\n", New: "	if !whole || n != want || Find(r.Columns, reserved.Version).Kind != edm.Int32 {\n", Test: "TestStoredTypes"},
 		{Name: "an effect is completed unconditionally", File: "internal/engine/plan.go",
-			Old: "Match: c.Record.ETag", New: "Match: `*`", Test: "TestCompletingRaces"},
+			Old: "Match: commit.ETagOf(&c.Record)", New: "Match: `*`", Test: "TestCompletingRaces"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "effects are cut inside a character", File: "internal/engine/record.go",

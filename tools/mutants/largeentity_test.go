@@ -100,7 +100,7 @@ func TestLargeentity(t *testing.T) {
 		{Name: "no row is stored for a link", File: "largeentity/sweep.go",
 			Old: "			_, err = w.rows.InsertAt(ctx, r.Key, r)\n", New: "			_ = r\n", Test: "TestSweepWithoutRows"},
 	})
-	mutants.Run(t, "./maintain", []mutants.Mutant{
+	mutants.Run(t, "./extend", []mutants.Mutant{
 		{Name: "nothing is called after the commit", File: "internal/engine/write.go",
 			Old: "		w.currentPlan.after.run(ctx)\n", New: "", Test: "TestAfterCommit"},
 		{Name: "a call that is taken back is made", File: "internal/engine/finish.go",

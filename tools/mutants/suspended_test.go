@@ -25,10 +25,10 @@ func TestSuspended(t *testing.T) {
 		{Name: "an abort record that was stored too late is trusted", File: "internal/engine/record.go",
 			Old: "			return 0, true, old\n", New: "			_ = old\n", Test: "TestSuspendedResolver"},
 		{Name: "operation IDs of a clock that is slightly ahead are refused as too old", File: "internal/engine/record.go",
-			Old: "\tcase age > Retention:\n", New: "\tcase age > Retention, age < 0:\n", Test: "TestClocksAhead"},
+			Old: "\tcase age > commit.Retention:\n", New: "\tcase age > Retention, age < 0:\n", Test: "TestClocksAhead"},
 		{Name: "a row's text is an incarnation", File: "table/row.go",
-			Old: "\tif s, _ := v.(string); engine.IsID(s) {\n", New: "\tif s, _ := v.(string); s != \"\" {\n", Test: "TestForgedIncarnation"},
+			Old: "\tif s, _ := v.(string); commit.IsID(s) {\n", New: "\tif s, _ := v.(string); s != \"\" {\n", Test: "TestForgedIncarnation"},
 		{Name: "a new incarnation may have any form", File: "internal/engine/planner.go",
-			Old: "\tif c.state.newIncarnation && !IsID(c.state.incarnation) {\n", New: "\tif c.state.newIncarnation && c.state.incarnation == \"\" {\n", Test: "TestNewIDLater"},
+			Old: "\tif c.state.newIncarnation && !commit.IsID(c.state.incarnation) {\n", New: "\tif c.state.newIncarnation && c.state.incarnation == \"\" {\n", Test: "TestNewIDLater"},
 	})
 }

@@ -9,7 +9,7 @@ import (
 // TestTable: what writes rest on, taken away piece by piece.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	mutants.Run(t, "./bulk", []mutants.Mutant{
+	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "rows after a page count as missing", File: "internal/engine/bulk_send.go",
 			Old: "return !marked[rk] && (!p.more() || keys.Compare(rk, last) <= 0)", New: "return !marked[rk] && last == last", Test: "TestShortReadBack"},
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/maintain"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -52,7 +51,7 @@ func run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if staff, err = maintain.WithOutbox(staff, outbox); err != nil {
+	if staff, err = eventual.WithOutbox(staff, outbox); err != nil {
 		return err
 	}
 	if staff, err = index.Attach(staff, byName); err != nil {

@@ -1,0 +1,79 @@
+package extend_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// openStaffOn creates the table of employees in a service in memory. nil options make no pauses between attempts.
+func openStaffOn(s *storagetest.Service, o *table.Options) (*table.Table[employee], error) {
+	acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = &table.Options{BlindWrites: true}
+		o.Retry.Wait, o.Retry.ConflictWait = -1, -1
+	}
+	staff, err := table.New(acc.Tables(), "staff", staffSchema, o)
+	if err != nil {
+		return nil, err
+	}
+	return staff, staff.Ensure(context.Background())
+}
+
+// letters is a maintainer that adds an effect for each new last name.
+type letters struct{}
+
+func (letters) Name() string { return "letters" }
+func (letters) MaxRows() int { return 0 }
+
+func (letters) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
+	if c.New != nil && (c.Old == nil || c.Old.Last != c.New.Last) {
+		p.Effect("letter", 1, []byte("Dear "+c.New.Last))
+	}
+	return nil
+}
+
+// memoryOutbox is an outbox in memory, which keeps the notifications.
+type memoryOutbox struct{ notes []extend.Notification }
+
+func (o *memoryOutbox) Notify(_ context.Context, n extend.Notification) (extend.SentNotification, error) {
+	o.notes = append(o.notes, n)
+	return sent{}, nil
+}
+
+type sent struct{}
+
+func (sent) Show(context.Context) error     { return nil }
+func (sent) Withdraw(context.Context) error { return nil }
+
+// pendingEffect returns a table, an employee whose letter is still to be sent, and the commit record with that effect.
+func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.Service, out *memoryOutbox, e *table.Entity[employee], r *extend.Record) {
+	t.Helper()
+	ctx := context.Background()
+	s, out = storagetest.New(nil), &memoryOutbox{}
+	plain, err := openStaffOn(s, nil)
+	noError(t, err)
+	staff, err = eventual.WithOutbox(plain, out, letters{})
+	noError(t, err)
+	e, err = staff.Insert(ctx, &employee{"S", 1, "Jones", 44})
+	noError(t, err)
+	r, err = extend.RecordsOf(staff).Get(ctx, keys.Raw("S"), out.notes[0].OperationID)
+	noError(t, err)
+	s.Count()
+	out.notes = nil
+	return staff, s, out, e, r
+}
+
+var noError = testkit.NoError

@@ -1,0 +1,218 @@
+package extend
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync/atomic"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Records reads and resolves the commit records of a table, for workers that execute effects. It is safe for concurrent use.
+type Records struct{ engine *engine.Table }
+
+// RecordsOf returns the commit records of a table, whatever the type of t. A program that has no type for the rows makes the table by
+// table.New with a Schema[table.Row]. No requests. RecordsOf panics if t is nil.
+func RecordsOf(t table.AnyTable) *Records { return &Records{t.Engine()} }
+
+// Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still
+// commit, see Resolve; *table.VersionError for a record of a later version of this library. 1 request.
+func (in *Records) Get(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
+	return in.read(ctx, "Get", partition, operationID, func(ctx context.Context, pk, id string) (*Record, error) {
+		r, err := in.engine.Record(ctx, pk, id)
+		if err == nil && r == nil {
+			err = table.ErrNotFound
+		}
+		return r, err
+	})
+}
+
+// Resolve reads the commit record of a write. If there is none, Resolve stores an abort record in its place: the write was not
+// committed, and never will be, and the returned record has the state Aborted. Errors: table.ErrExpired if there is no record and
+// the write is older than Retention; *table.ValueError for a text that is not an operation ID, or of a time more than a day ahead;
+// *table.VersionError. 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
+func (in *Records) Resolve(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
+	return in.read(ctx, "Resolve", partition, operationID, func(ctx context.Context, pk, id string) (*Record, error) {
+		return in.engine.Resolve(ctx, pk, id)
+	})
+}
+
+func (in *Records) read(ctx context.Context, method string, partition keys.Enc, id string, f func(ctx context.Context, pk, id string) (*Record, error)) (_ *Record, err error) {
+	ctx, end := in.engine.Span(ctx, method)
+	defer func() { end(err) }()
+	pk, err := partition.Result()
+	if err == nil {
+		_, err = commit.TimeOf(id)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, in.engine.OpError(method, keys.Key{}, err)
+	}
+	r, err := f(ctx, pk, id)
+	if err != nil {
+		return nil, in.engine.OpError(method, engine.RecordKey(pk, id), err)
+	}
+	return r, nil
+}
+
+// MarkDone marks a pending commit record as done: all its effects, as it was read, are executed. If another worker has completed
+// some of them meanwhile and other effects came in their place ([Completing]), the error is table.ErrChanged: read the record again
+// and execute what it contains now. 1 request, 2 if the record has changed. Idempotent; nothing happens if the record is gone or
+// done.
+func (in *Records) MarkDone(ctx context.Context, r *Record) error {
+	if r == nil {
+		return in.engine.OpError("MarkDone", keys.Key{}, &table.ValueError{Field: "record", Reason: "is nil"})
+	}
+	pk, err := r.Partition.Result()
+	if err == nil && r.State == Aborted {
+		err = &table.ValueError{Field: "record", Reason: "was aborted, so it has no effects to be done"}
+	}
+	switch {
+	case err != nil:
+		return in.engine.OpError("MarkDone", keys.Key{}, err)
+	case r.State == Done:
+		return nil
+	case r.Version() == "":
+		return in.engine.OpError("MarkDone", engine.RecordKey(pk, r.OperationID), table.ErrNoETag)
+	}
+	return in.engine.MarkDone(ctx, r)
+}
+
+// List yields the commit and abort records of a partition that are older than a time, in the order of their writes. A record that
+// cannot be read yields a *table.VersionError or a *table.DecodeError, and the list goes on; any other error ends it. 1 request for
+// each 1,000 records.
+func (in *Records) List(ctx context.Context, partition keys.Enc, before time.Time) iter.Seq2[*Record, error] {
+	const method = "ListCommitRecords"
+	return func(yield func(*Record, error) bool) {
+		var err error
+		ctx, end := in.engine.Span(ctx, method)
+		defer func() { end(err) }()
+		stopped := false
+		pk, err := partition.Result()
+		if err == nil {
+			err = in.engine.Records(ctx, pk, before, func(r *Record, k keys.Key, err error) bool {
+				stopped = !yield(r, in.engine.OpError(method, k, err))
+				return !stopped
+			})
+		}
+		if err != nil && !stopped {
+			err = in.engine.OpError(method, keys.Key{}, err)
+			yield(nil, err)
+		}
+	}
+}
+
+// Pending yields the operation IDs of the writes of a partition that began before a time, by their writers' clocks, and whose
+// effects are still to be executed, in the order of the IDs; only those behind the ID after, unless that is "". The effects are not
+// read: see [Records.Get].
+//
+// Requests: 1 for each page of 1,000 rows or fewer. Errors: *table.ValueError for a text that is no operation ID;
+// table.ErrTableNotFound; table.ErrRanged if the client's signature is for a range of rows; those of any read.
+func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string, before time.Time) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		var err error
+		ctx, end := in.engine.Span(ctx, "Pending")
+		defer func() { end(err) }()
+		stopped := false
+		pk, err := partition.Result()
+		if err == nil {
+			err = in.engine.Pending(ctx, pk, after, before, func(id string) bool {
+				stopped = !yield(id, nil)
+				return !stopped
+			})
+		}
+		if err != nil && !stopped {
+			err = in.engine.OpError("Pending", keys.Key{}, err)
+			yield("", err)
+		}
+	}
+}
+
+// Sweep deletes the commit and abort records of a partition that are older than Retention and an hour (for clocks that differ),
+// except records whose effects are not executed yet, or that cannot be read. It also deletes what the workers of package eventual
+// have noted of those times, and what writes over several partitions have noted in the others. Requests: 1 for each 1,000 records, 2
+// for a handle with an outbox; 1 for each 100 that are deleted; and 1 or 2 for each other partition of such a write. Idempotent.
+func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
+	ctx, end := in.engine.Span(ctx, "SweepCommitRecords")
+	defer func() { end(err) }()
+	pk, err := partition.Result()
+	if err != nil {
+		return 0, in.engine.OpError("SweepCommitRecords", keys.Key{}, err)
+	}
+	deleted, err = in.engine.Sweep(ctx, pk)
+	return deleted, err
+}
+
+// FinishOptions are the options of [Records.FinishPrepared]. The zero value leaves orphans.
+type FinishOptions struct {
+	// Orphans says what becomes of orphans that are older than Retention.
+	Orphans Orphans
+}
+
+// FinishPrepared ends what writes over several partitions, such as [table.Table.Move], have left in a partition: those that began
+// before a time, by their writers' clocks. A committed write is finished there, any other is rolled back. Workers do that when they
+// receive the message of the write, and so does each program that reads such a row by its key; FinishPrepared is for messages that
+// were lost. Give a time at least a few minutes ago, or writes that are under way are rolled back. It returns how many it has ended.
+//
+// Errors: table.ErrRanged if the client's signature is for a range of rows; a *table.HomeError of the first orphan that is left, after
+// all others; those of reads and writes. Requests: 1 for each 1,000 rows, and for each write 3 and 1 for each of its rows. Idempotent.
+func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, before time.Time, o *FinishOptions) (finished int, err error) {
+	if o == nil {
+		o = &FinishOptions{}
+	}
+	const method = "FinishPrepared"
+	ctx, end := in.engine.Span(ctx, method)
+	defer func() { end(err) }()
+	pk, err := partition.Result()
+	if err == nil {
+		var left []*errs.HomeError
+		finished, left, err = in.engine.FinishPrepared(ctx, pk, before, o.Orphans)
+		if err == nil && len(left) > 0 {
+			err = left[0]
+		}
+	}
+	return finished, in.engine.OpError(method, keys.Key{}, err)
+}
+
+// SweepAll deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
+// not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does the
+// same. Do not call it for tables with index.Elsewhere or a view of package materialized: the clean-up of their workers finds tombstones by
+// these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and those of [Records.Sweep].
+func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err error) {
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return 0, fmt.Errorf("extend: SweepAll: %w", err)
+	}
+	records := RecordsOf(t)
+	var n atomic.Int64
+	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {
+		d, err := records.Sweep(ctx, partition)
+		n.Add(int64(d))
+		return err
+	})
+	return int(n.Load()), err
+}
+
+// Completing returns a handle of t for one write that executes the n-th effect of a commit record of the table, as it was read, and
+// completes the effect in the same transaction: the commit record loses that effect and gets those of the write instead, for the
+// same worker to execute, without another notification. If no effect is left, the record is done. So the effect is executed just
+// once, and no effect of the write is lost. The write must be in the record's partition. When it succeeds, r is the record as it is
+// stored then.
+//
+// Errors: those of the write; ErrChanged also if another worker has completed an effect of the record since it was read: read it
+// again; *table.ValueError for a record that is not pending, has no such effect, or was completed by this handle before;
+// ErrOtherPartition. Requests: the write's own. Completing panics if t is nil or a zero Table.
+func Completing[T any](t *table.Table[T], r *Record, n int) *table.Table[T] {
+	c := &engine.Completion{Stored: r, Effect: n}
+	if r != nil {
+		c.Record = *r
+	}
+	return t.InMode(func(m *engine.Mode) { m.Completes = c })
+}

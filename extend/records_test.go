@@ -1,0 +1,152 @@
+package extend_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// TestRecords: Records reads, resolves and sweeps commit records, and refuses invalid operation IDs.
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	o := &table.Options{BlindWrites: true}
+	o.Now = func() time.Time { return now }
+	s := storagetest.New(nil)
+	plain, err := openStaffOn(s, o)
+	noError(t, err)
+	e, err := plain.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	noError(t, err)
+	staff := plain.Exact()
+	in := extend.RecordsOf(staff)
+	pk := keys.Raw("Sales")
+	noError(t, staff.Merge(ctx, e, age.Set(50)))
+	var all []*extend.Record
+	list := func() int {
+		all = nil
+		for i, err := range in.List(ctx, pk, now.Add(time.Second)) {
+			noError(t, err)
+			all = append(all, i)
+		}
+		return len(all)
+	}
+	if list() != 1 || all[0].State != extend.Done || !all[0].Time().Equal(now) || all[0].Effects != nil {
+		t.Errorf("got %v; want list() == 1 and all[0].State == extend.Done and all[0].Time().Equal(now) and all[0].Effects == nil", all)
+	}
+	op := all[0].OperationID
+	if i, err := in.Get(ctx, pk, op); err != nil || i.State != extend.Done {
+		t.Errorf("got %+v, %v; want no error and i.State == extend.Done", i, err)
+	}
+	other := op[:25] + map[bool]string{true: "0", false: "1"}[op[25] != '0']
+	if _, err := in.Get(ctx, pk, other); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("got %v; want ErrNotFound", err)
+	}
+	s.Count()
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != extend.Aborted || s.Count().String() != "1 get, 1 insert" {
+		t.Errorf(`got %+v, %v; want no error and i.State == extend.Aborted and s.Count().String() == "1 get, 1 insert"`, i, err)
+	}
+	if i, err := in.Resolve(ctx, pk, other); err != nil || i.State != extend.Aborted || s.Count().String() != "1 get" {
+		t.Errorf(`got %+v, %v; want no error and i.State == extend.Aborted and s.Count().String() == "1 get"`, i, err)
+	}
+	if err := in.MarkDone(ctx, &extend.Record{Partition: pk, OperationID: other, State: extend.Aborted}); err == nil {
+		t.Error("got no error from MarkDone of an aborted record; want one")
+	}
+	var ve *table.ValueError
+	for _, bad := range []string{"", "x", op + "0", strings.Repeat("Z", 26), strings.Repeat("I", 26), op[:25] + "|"} {
+		if _, err := in.Resolve(ctx, pk, bad); !errors.As(err, &ve) {
+			t.Errorf("%v: got %v; want a *ValueError", bad, err)
+		}
+	}
+	// A day later, a missing commit record proves nothing. An hour after that, the commit records are swept.
+	third := op[:24] + "ZZ"
+	now = now.Add(24*time.Hour + time.Second)
+	if _, err := in.Resolve(ctx, pk, third); !errors.Is(err, table.ErrExpired) {
+		t.Errorf("got %v; want ErrExpired", err)
+	}
+	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != extend.Done {
+		t.Errorf("got %+v, %v; want no error and i.State == extend.Done", i, err)
+	}
+	if n, err := extend.SweepAll(ctx, staff); n != 0 || err != nil {
+		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
+	}
+	noError(t, staff.Merge(ctx, e, age.Set(51)))
+	now = now.Add(time.Hour)
+	s.Count()
+	if n, err := extend.SweepAll(ctx, staff); n != 2 || err != nil || s.Count().String() != "3 query, 1 transaction" || list() != 1 {
+		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count().String() == "3 query, 1 transaction" and list() == 1`, n, err, all)
+	}
+	// Lists of entities do not contain commit records.
+	n, err := staff.Count(ctx, table.Query[employee]{TableScan: true})
+	if n != 1 || err != nil {
+		t.Errorf("got %v, %v; want n == 1 and no error", n, err)
+	}
+}
+
+// TestPlannedSweep: a note in a partition says that an hour is planned, and a sweep does not delete it before its time.
+func TestPlannedSweep(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	staff, err := openStaffOn(storagetest.New(nil), nil)
+	noError(t, err)
+	hour := time.Now()
+	for _, want := range []bool{false, true} {
+		if planned, err := staff.Engine().SweepPlanned(ctx, "Sales", hour); err != nil || planned != want {
+			t.Errorf("got planned: %v, %v; want %v", planned, err, want)
+		}
+		noError(t, staff.Engine().PlanSweep(ctx, "Sales", hour))
+	}
+	if n, err := extend.RecordsOf(staff).Sweep(ctx, dept.Of("Sales")); err != nil || n != 0 {
+		t.Errorf("got %d deleted, %v; want none", n, err)
+	}
+}
+
+// TestStoredTypes stores each property of a commit record with each type: a read returns what it returned before, or an error. A record
+// without its effects would be done, and its effects lost.
+func TestStoredTypes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	staff, err := openStaffOn(s, &table.Options{BlindWrites: true})
+	noError(t, err)
+	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	noError(t, err)
+	n := 0
+	for property, own := range map[string]string{"_v": "Int32", "State": "text", "Effects": "text", "Effects1": "text"} {
+		for typ, column := range testkit.EachType(property, 1) {
+			if typ == own {
+				continue
+			}
+			op := fmt.Sprintf("%026d", n)
+			n++
+			for _, row := range []string{`"_v":1,"State":"pending","Effects":"[{\"kind\":\"k\",\"row\":\"r\"}]"`, column} {
+				body := fmt.Sprintf(`{"PartitionKey":"Sales","RowKey":"~i|%s",%s}`, op, row)
+				_, err := s.Tables().NewClient(staff.Name()).UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+				noError(t, err)
+			}
+			rec, err := extend.RecordsOf(staff).Get(ctx, keys.Raw("Sales"), op)
+			var de *table.DecodeError
+			var ve *table.VersionError
+			whole := typ == "Int32" || typ == "Int64" || typ == "whole Double"
+			switch {
+			case property == "_v" && whole:
+				if err != nil || rec.State != extend.Pending || len(rec.Effects) != 1 {
+					t.Errorf("%s as %s: got record %+v, error %v; want a pending record of 1 effect", property, typ, rec, err)
+				}
+			case !errors.As(err, &de) && !errors.As(err, &ve):
+				t.Errorf("%s as %s: got record %+v, error %v; want a *DecodeError or a *VersionError", property, typ, rec, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// Package commit declares commit records and what stands in them, operation IDs and notifications, for the packages that write and
+// read them. Package extend names its types again for authors of definitions. docs/writes.md describes the protocol.
+package commit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Retention is how long commit records are kept at least. The record of an older write may be deleted, so a missing record does not
+// prove that the write was not applied. Pending records are never deleted.
+const Retention = 24 * time.Hour
+
+// State is the state of a commit record.
+type State int
+
+// The states of a commit record. A write is committed if its record is pending or done; an aborted one is an abort record.
+const (
+	Pending State = iota + 1 // effects are still to be executed
+	Done                     // there are no effects, or all were executed
+	Aborted                  // the write was not committed and never will be
+)
+
+var states = [...]string{Pending: "pending", Done: "done", Aborted: "aborted"}
+
+// String returns the state as it is stored.
+func (s State) String() string {
+	if s <= 0 || int(s) >= len(states) {
+		return fmt.Sprintf("State(%d)", int(s))
+	}
+	return states[s]
+}
+
+// ParseState returns the state that is stored as a text, 0 for none.
+func ParseState(text string) State {
+	for s := Pending; s <= Aborted; s++ {
+		if text == states[s] {
+			return s
+		}
+	}
+	return 0
+}
+
+// Record is the commit record of an exact write or of a write with effects: a row in its partition, stored in the write's own
+// transaction. With the state Aborted it is the abort record, which stands in the place of a commit record.
+type Record struct {
+	Partition   keys.Enc
+	OperationID string
+	State       State
+	Effects     []Effect
+
+	etag azcore.ETag // of its row
+}
+
+// ETagOf returns the ETag of a record's row, and SetETag sets it. They are no methods, because programs have no use for them.
+func ETagOf(r *Record) azcore.ETag        { return r.etag }
+func SetETag(r *Record, etag azcore.ETag) { r.etag = etag }
+
+// Version changes with each change of the record.
+func (r *Record) Version() string { return string(r.etag) }
+
+// Time returns when the write began, in milliseconds, by the writer's clock. Writes of one millisecond are in no order.
+func (r *Record) Time() time.Time { t, _ := TimeOf(r.OperationID); return t }
+
+// String returns the partition, the operation ID, the state and the effects without their payloads, for programs that print a record.
+func (r Record) String() string {
+	return fmt.Sprintf("%s %s %s %v", r.Partition, r.OperationID, r.State, r.Effects)
+}
+
+// LogValue returns what String prints, for slog. It is on the pointer, which methods return and which may be nil after an error.
+func (r *Record) LogValue() slog.Value {
+	if r == nil {
+		return slog.Value{}
+	}
+	effects := make([]string, len(r.Effects))
+	for n, e := range r.Effects {
+		effects[n] = e.String()
+	}
+	return slog.GroupValue(slog.Any("partition", r.Partition), slog.String("operation", r.OperationID), slog.String("state", r.State.String()), slog.Any("effects", effects))
+}
+
+// Effect is work that is due outside the partition once a write is committed.
+type Effect struct {
+	Kind    string // of handler
+	Version int    // of the payload's form
+	RowKey  string // of the entity whose change it follows from
+	Payload []byte
+
+	// Table and Partition are those of the entity, if it is in another partition than the commit record, as after table.Table.Move.
+	// Otherwise they are empty.
+	Table, Partition string
+}
+
+// String returns the kind, the version, the RowKey and the length of the payload, for programs that print an effect. The payload
+// itself may be private.
+func (e Effect) String() string {
+	return fmt.Sprintf("%s version %d of %s, %d bytes", e.Kind, e.Version, e.RowKey, len(e.Payload))
+}
+
+// LogValue returns the attributes that String prints, for slog.
+func (e Effect) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("kind", e.Kind), slog.Int("version", e.Version), slog.String("row", e.RowKey), slog.Int("bytes", len(e.Payload)))
+}
+
+// Outbox notifies workers of writes that have effects. Package eventual has one that is a queue. It must be safe for concurrent
+// use.
+type Outbox interface {
+	// Notify stores a notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
+	// Notification.Hidden has passed. If Notify fails, the write fails before anything is written.
+	Notify(ctx context.Context, n Notification) (SentNotification, error)
+}
+
+// Notification names a write that has effects. It contains no effects: a worker reads them from the commit record, by
+// extend.Records.Resolve. If there is no commit record, Resolve makes sure that the write never commits.
+type Notification struct {
+	Table       string
+	Partition   string
+	OperationID string
+	Hidden      time.Duration // workers must not see it for that long, unless Show is called
+
+	// Remotes are the other partitions of a write over several, such as table.Table.Move: a worker finishes there what the write
+	// has prepared, or rolls it back.
+	Remotes []Remote
+}
+
+// Remote is a partition of a table, of the same service as the commit record.
+type Remote struct {
+	Table     string `json:"table"`
+	Partition string `json:"partition"`
+}
+
+// Folded returns the remote in the form in which the same places are equal: the service ignores the case of a table's name.
+func Folded(r Remote) Remote { return Remote{strings.ToLower(r.Table), r.Partition} }
+
+// SentNotification is a notification that an outbox has stored.
+type SentNotification interface {
+	// Show makes the notification visible to workers: the write is committed. If Show fails, they see it when Notification.Hidden
+	// has passed. Show may run in another goroutine than Notify, beside later calls of Notify, but never after the end of the method
+	// that writes.
+	Show(context.Context) error
+	// Withdraw deletes the notification: the write was refused. If Withdraw fails, a worker finds nothing to do.
+	Withdraw(context.Context) error
+}
+
+// Orphans says what becomes of an orphan: what a write over several partitions has prepared, and whose commit record cannot be read,
+// because its table is gone, or is none of the handle's Options.MovedFrom.
+type Orphans int
+
+// The values of Orphans.
+const (
+	LeaveOrphans    Orphans = iota // they stay
+	CommitOrphans                  // as if the write had committed: no entity of a move is lost
+	RollBackOrphans                // as if the write had been given up: forged rows are removed
+)

@@ -1,0 +1,147 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+)
+
+// BulkOptions are options of [Bulk] and [BulkDelete]. The zero value is ready for use.
+type BulkOptions struct {
+	// Concurrency is the most transactions in progress at a time, each in another partition. Defaults to 10, the number of connections
+	// that the SDK's transport keeps open. Up to as many notifications of an outbox are shown besides.
+	Concurrency int
+
+	// Window is the most operations that wait in memory, so that those of one partition can be sent together. Defaults to 10,000.
+	// If the stream mixes partitions, a larger window needs fewer transactions. WindowBytes is the most bytes of their rows, and the
+	// most bytes of rows of lists and summaries that are kept for the next transaction of their partition. Defaults to 32 MiB.
+	Window, WindowBytes int
+
+	// Rate is the most rows that are written in a second, and PartitionRate the most in one partition, derived rows and commit
+	// records included. 0 means no limit until the service answers that it is busy (503), and then 20,000 and 2,000, which is what
+	// it promises to take of an account and of a partition.
+	Rate, PartitionRate int
+
+	// Skip, if set, decides about each operation that a check or the service has refused. It receives the index in the stream and
+	// a *BulkError, which contains the key. If it returns true, the operation is left out. If it returns false, or is not set, the
+	// work ends. The goroutine of Bulk calls Skip and Progress between the operations of the stream: a stream must not wait for
+	// them.
+	Skip func(index int, err error) bool
+
+	// Progress is called after each transaction.
+	Progress func(BulkResult)
+}
+
+// BulkResult counts the operations so far.
+type BulkResult struct {
+	Applied int // operations that were applied, and deletes whose rows were gone after a lost response
+	Missing int // deletes of rows that did not exist, or that the query of BulkDelete no longer finds
+	Skipped int // operations that were refused, and that Skip has left out
+
+	// ResumeAt is the index of the operation with which to resume the same stream. All operations before it were applied, skipped
+	// or missing. Later operations may have been applied. If Bulk returns no error, ResumeAt is the number of all operations.
+	ResumeAt int
+}
+
+// Bulk applies a stream of operations, of any length, of any types, partitions, tables and accounts, in transactions that are as
+// large as possible: 100 rows, derived rows and the commit record included, or 4 MiB (exact to the byte for clients made with
+// [ClientOptions]). Operations of one partition are applied in their order, a transaction at a time; several partitions are
+// written at the same time. Each transaction is all or nothing, and the stream as a whole is not.
+//
+//	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+//		for row := range rows {
+//			if !yield(staff.UpsertOp(&row, table.ReplaceExisting), nil) {
+//				return
+//			}
+//		}
+//	}, nil)
+//
+// A stream that mixes many partitions makes smaller transactions: raise BulkOptions.Window. For several operations that belong
+// together, use [Transact].
+//
+// Operations wait until those of their partition fill a transaction, until the window is full, or until the stream ends. An
+// error in the stream ends it: the operations before it are applied, and the error is returned.
+//
+// A delete of a row that does not exist is no error. A refused operation ends the work unless [BulkOptions].Skip leaves it out:
+// transactions in progress end, and no others begin. Upserts and deletes can be repeated: after an error, resume the stream at
+// BulkResult.ResumeAt.
+//
+// Requests:
+//
+//   - 1 for each transaction: ⌈N / 100⌉ for N operations on one partition without maintainers and commit records, and ⌈2N / 100⌉ if
+//     each adds a row.
+//   - At most 1 for each row that must be read, 10 at a time. More than 10 rows that lie close together are read by 1 query. While a
+//     transaction travels, the rows of the next one are read; after an error, they were read in vain. With BlindWrites ([BulkOptions]), upserts of
+//     rows without derived rows read nothing, and take a hundredth of the requests.
+//   - 1 more for each operation that is refused or finds nothing to delete, and 1 for each row that a replanned transaction must read.
+//     If a row exists, or a value is taken, 1 more to find out whether this operation stored it, or which entity has it.
+//   - But at most 3 for all operations of a transaction that find nothing to delete, and 5 for all that insert rows which exist: 2
+//     refused transactions, a read after each, and 1 query for the existing rows.
+//
+// A transaction that the service refuses because it is busy is sent again until the WriteTimeout of its table. The other partitions
+// go on, at the rates of [BulkOptions].
+//
+// Errors: *BulkError with the errors of [Transact] and of the single methods in it; *ValueError for options; the error of
+// the stream. The BulkResult is right in each case.
+func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkResult, error) {
+	if err := o.check(); err != nil {
+		return BulkResult{}, err
+	}
+	if ops == nil {
+		return BulkResult{}, &ValueError{Field: "ops", Reason: "is nil; give a sequence of operations"}
+	}
+	r, err := engine.Bulk(ctx, func(yield func(*engine.Op, error) bool) {
+		for op, err := range ops {
+			if !yield(op.Engine(), err) {
+				return
+			}
+		}
+	}, o.engine())
+	return BulkResult(r), err
+}
+
+// BulkDelete deletes the rows of a query, by their ETags, in transactions; see [Bulk] and [Table.DeleteOps]. A row that has
+// changed since it was read is read again, and deleted if the query still finds it; otherwise it stays, and counts as missing, as
+// does a row that a concurrent writer has deleted. ResumeAt counts rows in the order of the query. After an error, begin again: a
+// query with a Cursor is refused with a *ValueError, because a cursor follows what is read, and not what is deleted.
+//
+// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: those of List and
+// of Bulk, ⌈N / 1000⌉ and ⌈N / 100⌉ for N rows of one partition; 1 query and 1 transaction more for each row that has changed.
+//
+// Errors: those of List and Bulk, and ErrChanged for a row that has changed at each of Retry.ConflictAttempts attempts. After
+// an error of List, such as ErrBudget, the rows that it has yielded are deleted.
+func BulkDelete[T any](ctx context.Context, t *Table[T], q Query[T], o *BulkOptions) (_ BulkResult, err error) {
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return BulkResult{}, fmt.Errorf("table: BulkDelete: %w", err)
+	}
+	ctx, end := t.Engine().Span(ctx, "BulkDelete")
+	defer func() { end(err) }()
+	return Bulk(ctx, t.DeleteOps(ctx, q), o)
+}
+
+// check fails for options that are wrong.
+func (o *BulkOptions) check() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Rate < 0:
+		return &ValueError{Field: "BulkOptions.Rate", Reason: "is negative; 0 means no limit until the service is busy"}
+	case o.PartitionRate < 0:
+		return &ValueError{Field: "BulkOptions.PartitionRate", Reason: "is negative; 0 means no limit until the service is busy"}
+	}
+	return nil
+}
+
+// engine returns the options as the engine takes them.
+func (o *BulkOptions) engine() engine.BulkOptions {
+	if o == nil {
+		return engine.BulkOptions{}
+	}
+	plain := engine.BulkOptions{Concurrency: o.Concurrency, Window: o.Window, WindowBytes: o.WindowBytes, Rate: o.Rate, PartitionRate: o.PartitionRate, Skip: o.Skip}
+	if o.Progress != nil {
+		plain.Progress = func(r engine.BulkResult) { o.Progress(BulkResult(r)) }
+	}
+	return plain
+}
