@@ -50,7 +50,7 @@ func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e en
 	o := &h.engine.Options
 	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
 	defer cancel()
-	err = o.Retry.RepeatRead(ctx, h.engine.Log(method, k), func(ctx context.Context) error {
+	err = engine.Retry(o.Retry).RepeatRead(ctx, h.engine.Log(method, k), func(ctx context.Context) error {
 		e, err = h.get(ctx, method, k)
 		return err
 	})

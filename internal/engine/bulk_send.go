@@ -142,7 +142,7 @@ func (s *bulkSender) send(batch []bulkOp) (err error) {
 			batch, s.left = batch[:fits], append(batch[fits:len(batch):len(batch)], s.left...)
 		case large != nil:
 			return s.reportRefusal(batch[0], large)
-		case isUnknown(err) && deletes && s.ctx.Err() == nil && attempt < ops[0].Table.Options.Retry.few():
+		case isUnknown(err) && deletes && s.ctx.Err() == nil && attempt < Retry(ops[0].Table.Options.Retry).few():
 			attempt++ // if a row is gone now, most likely this delete has deleted it
 			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
 			batch = s.withoutMissing(batch[:taken:taken], 0)

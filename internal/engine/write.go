@@ -155,7 +155,7 @@ func (w *write) partition() string {
 
 // readRow is Table.readRow for a write, whose time a repeated read may take.
 func (w *write) readRow(ctx context.Context, k keys.Key) (f readResult, err error) {
-	err = w.table.Options.Retry.RepeatRead(ctx, w.log(), func(ctx context.Context) error {
+	err = Retry(w.table.Options.Retry).RepeatRead(ctx, w.log(), func(ctx context.Context) error {
 		f, err = w.table.readRow(ctx, k)
 		return err
 	})
@@ -167,7 +167,7 @@ func (w *write) readStep(ctx context.Context, s *step) (f readResult, err error)
 	if s.derived != nil || s.Table.Mode.Parts == 0 {
 		return w.readRow(ctx, s.Key)
 	}
-	err = w.table.Options.Retry.RepeatRead(ctx, w.log(), func(ctx context.Context) error {
+	err = Retry(w.table.Options.Retry).RepeatRead(ctx, w.log(), func(ctx context.Context) error {
 		f, err = s.Table.readEntity(ctx, s.Key)
 		return err
 	})
@@ -316,7 +316,7 @@ func (w *write) fail(failed int, err error) state {
 func (w *write) planAnew(ctx context.Context) state {
 	var plan transaction
 	var failed int
-	err := w.table.Options.Retry.Repeat(ctx, w.log(), func() (again bool, err error) {
+	err := Retry(w.table.Options.Retry).Repeat(ctx, w.log(), func() (again bool, err error) {
 		plan, failed, err = w.makePlan(ctx)
 		return outage(err), err
 	})

@@ -30,6 +30,8 @@ var notGo = map[string]string{
 	"internal/derived RepairMode: ":            "a table of what a repair does",
 	"tools/conformance: case: ":                "a case of conformance",
 	"largeentity Blob: Photo ":                 "a table of properties",
+	"table Common: WriteTimeout ":              "a table of options",
+	"table Retry: AttemptTimeout ":             "a table of options",
 	"table Table: string ":                     "a table of types",
 	"table Table: omitempty ":                  "a table of options",
 }
