@@ -12,7 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
@@ -70,7 +70,7 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 // table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows elsewhere, before. Attach
 // sends nothing.
 //
-// Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until
+// Look-ups do not find entities that were stored before. Package verify adds them, once, while other programs write. Until
 // then, the first write of such an entity reads the index rows of its old values that it no longer has, 1 request each. A summary
 // counts the entity's groups again; see [Summary].
 //
@@ -209,14 +209,7 @@ func Handler[T any](t *table.Table[T]) eventual.Handler {
 	if t.Engine() == nil {
 		return eventual.Handler{} // which NewWorker refuses
 	}
-	return reconcile.Handler(kindOf(t), t, definitionsElsewhere(t)...)
-}
-
-func definitionsElsewhere[T any](t *table.Table[T]) (all []reconcile.Definition) {
-	for _, m := range derived.MaintainersOf[*elsewhereMaintainer[T]](t.Engine()) {
-		all = append(all, m)
-	}
-	return all
+	return derived.Handler(t)
 }
 
 // Ensure creates the tables of the definitions of t whose rows are in other tables, unless they exist. It does not create t itself.
@@ -250,7 +243,7 @@ func withInline[T any](t *table.Table[T]) *table.Table[T] {
 	return t
 }
 
-// Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and for package index/verify.
+// Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and for package verify.
 type Definition[T any] interface {
 	Name() string
 	maintainer(*table.Table[T]) (maintainer[T], error)
@@ -341,7 +334,7 @@ var (
 	// ErrTaken: another entity has the value of a unique index, or its details are in the target of this entity's details. The
 	// *table.DerivedError around it contains the owner of the value, unless both entities are in one transaction. Check for it before
 	// table.ErrExists, which the error also is if the service has found the row.
-	ErrTaken = errors.New("the value is taken")
+	ErrTaken = derived.ErrTaken
 	// ErrSeveral: several entities have the value that a look-up for one entity was given. Use List.
 	ErrSeveral = errors.New("several entities have the value; use List")
 	// ErrWriteOnly: the index is being filled, and look-ups are not allowed yet. See Options.WriteOnly.
