@@ -4,7 +4,7 @@
 //   - keys: layouts for PartitionKeys and RowKeys that sort like their values and can be parsed
 //   - table: typed entities, queries, writes and streams of writes in one table
 //   - index: secondary indexes, lists, details and summaries in the partition of their entities
-//   - index/verify: comparison and repair of derived rows
+//   - verify: comparison and repair of derived rows and views
 //   - requests: the kinds of requests, and a counter of them
 //   - extend: for authors of definitions: rows and effects that follow from entities, and the commit records of writes
 //   - eventual: effects of writes outside their partition, executed by workers on a queue

@@ -43,7 +43,7 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) (err error) {
 	n, movedBefore := 0, false
 	log := m.from.Engine().Log("Archive", id.Key)
 	log.Conflicts = true
-	err = m.from.Engine().Options.Retry.OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err = engine.Retry(m.from.Engine().Options.Retry).OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		n++
 		err = attempt(ctx, id, j)
 		if err == errMovedBefore && movedBefore {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -23,7 +24,7 @@ func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 	if o == nil {
 		o = &table.Common{}
 	}
-	return &PoisonQueue{queueClient{queue, o.Engine().Retry.AttemptTimeout, "Worker.Ensure"}}, nil
+	return &PoisonQueue{queueClient{queue, engine.Options(*o).WithDefaults().Retry.AttemptTimeout, "Worker.Ensure"}}, nil
 }
 
 // Backlog returns the approximate number of poison messages, including messages that List, Replay and Drop hide for a while.

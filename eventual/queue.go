@@ -152,7 +152,7 @@ func (q queueClient) delete(ctx context.Context, d delivery) error {
 func (q queueClient) ensure(ctx context.Context, o *engine.Options) error {
 	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
 	defer cancel()
-	return o.Retry.Repeat(ctx, engine.Log{Logger: o.Logger, Method: "Ensure"}, func() (again bool, err error) {
+	return engine.Retry(o.Retry).Repeat(ctx, engine.Log{Logger: o.Logger, Method: "Ensure"}, func() (again bool, err error) {
 		err = q.create(ctx)
 		return err != nil && isTransient(err), err
 	})
@@ -284,7 +284,7 @@ func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
 	if err := checkQueue("queue", queue); err != nil {
 		return nil, fmt.Errorf("eventual: NewOutbox: %w", err)
 	}
-	opt := o.Common.Engine()
+	opt := engine.Options(o.Common).WithDefaults()
 	return &Outbox{queueClient{queue, opt.Retry.AttemptTimeout, "Outbox.Ensure"}, opt}, nil
 }
 
@@ -355,7 +355,7 @@ func (o *Outbox) Notify(ctx context.Context, n extend.Notification) (extend.Sent
 	log := engine.Log{Logger: o.opt.Logger, Table: n.Table, Method: "Notify", Partition: n.Partition}
 	ctx, cancel := engine.Bound(ctx, o.opt.WriteTimeout)
 	defer cancel()
-	err := o.opt.Retry.Repeat(ctx, log, func() (again bool, err error) {
+	err := engine.Retry(o.opt.Retry).Repeat(ctx, log, func() (again bool, err error) {
 		d, err = o.queue.put(ctx, text, n.Hidden)
 		return err != nil && isTransient(err), err
 	})

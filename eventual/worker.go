@@ -320,7 +320,7 @@ func (o *WorkerOptions) withDefaults() settings {
 	if o != nil {
 		out.WorkerOptions = *o
 	}
-	out.Options = out.Common.Engine()
+	out.Options = engine.Options(out.Common).WithDefaults()
 	def(&out.Concurrency, 16)
 	def(&out.PerPartition, max(out.Concurrency/2, 1))
 	def(&out.Visibility, time.Minute)

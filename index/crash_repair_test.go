@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // The kinds of definitions that the other two sets lack.
@@ -135,7 +135,7 @@ func TestRepairSchedules(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				r, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, k.definitions...)
+				r, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, asDefinitions(k.definitions)...)
 				if err == nil && !r.Sound() {
 					return fmt.Errorf("verify with repair: got %+v; want a sound report", r)
 				}
@@ -165,7 +165,7 @@ func TestRepairSchedules(t *testing.T) {
 						if err != nil {
 							return err
 						}
-						_, err = verify.Run(ctx, staff, &verify.Options{Repair: true}, k.definitions...)
+						_, err = verify.Run(ctx, staff, &verify.Options{Repair: true}, asDefinitions(k.definitions)...)
 						return err
 					}},
 					Drain: repair,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
@@ -70,7 +70,7 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 // [extend.With]. A table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows
 // elsewhere, before. Attach sends nothing.
 //
-// Look-ups do not find entities that were stored before. Package index/verify adds them, once, while other programs write. Until
+// Look-ups do not find entities that were stored before. Package verify adds them, once, while other programs write. Until
 // then, the first write of such an entity reads the index rows of its old values that it no longer has, 1 request each. A summary
 // counts the entity's groups again; see [Summary].
 //
@@ -83,51 +83,78 @@ func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Tabl
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return nil, fmt.Errorf("index: Attach: %w", err)
 	}
-	fail := func(d Definition[T], field, reason string) error {
-		return fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: field, Reason: reason})
-	}
 	attached := t
-	before := derived.MaintainersOf[maintainer[T]](t.Engine())
 	for _, d := range definitions {
-		if isNil(d) {
-			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"})
-		}
-		if attached.Engine().Mode.Maintainer(d.Name()) != nil {
-			return nil, fail(d, "name", "is the name of another definition of the table; choose another one")
-		}
-		m, err := d.maintainer(t)
+		next, err := attachOne(t, attached, d)
 		if err != nil {
 			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
 		}
-		in := tableOf(m, t)
-		for _, r := range m.Ranges() {
-			if own := t.Engine().Mode.Schema.Rows(); in.Same(t.Engine()) && r.Overlaps(own) {
-				return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, own))
-			}
-			for _, other := range before {
-				if in.Same(tableOf(other, t)) && slices.ContainsFunc(other.Ranges(), r.Overlaps) {
-					return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of %s: give one of the two another name", r, other.Name()))
-				}
-			}
-		}
-		for _, other := range before {
-			for _, c := range other.targetProperties() {
-				if slices.Contains(m.targetProperties(), c) {
-					return nil, fail(d, "prefix", fmt.Sprintf("makes the property %s, as %s does; choose another prefix", c, other.Name()))
-				}
-			}
-		}
-		before = append(before, m)
-		if attached, err = extend.With(attached, m); err != nil {
-			var limit *table.LimitError
-			if errors.As(err, &limit) {
-				reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)
-				return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: "rows", Reason: reason, Err: err})
-			}
-			return nil, fmt.Errorf("index: Attach %s: definition %s: %w", t.Name(), d.Name(), err)
-		}
+		attached = next
 	}
 	return withInline(attached), nil
+}
+
+// attachOne returns attached with one more definition. t is the handle without the definitions.
+func attachOne[T any](t, attached *table.Table[T], d Definition[T]) (*table.Table[T], error) {
+	if isNil(d) {
+		return nil, &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"}
+	}
+	if attached.Engine().Mode.Maintainer(d.Name()) != nil {
+		return nil, &DefinitionError{Definition: d.Name(), Field: "name", Reason: "is the name of another definition of the table; choose another one"}
+	}
+	m, err := d.maintainer(t)
+	if err != nil {
+		return nil, err
+	}
+	others := derived.MaintainersOf[maintainer[T]](attached.Engine())
+	if err := checkRanges(t, m, others); err != nil {
+		return nil, err
+	}
+	if err := checkTargetProperties(m, others); err != nil {
+		return nil, err
+	}
+	with, err := extend.With(attached, m)
+	var limit *table.LimitError
+	switch {
+	case err == nil:
+		return with, nil
+	case errors.As(err, &limit):
+		reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)
+		return nil, &DefinitionError{Definition: d.Name(), Field: "rows", Reason: reason, Err: err}
+	}
+	return nil, fmt.Errorf("definition %s: %w", d.Name(), err)
+}
+
+// checkRanges returns the error of a definition whose rows are in the range of the table or of another definition.
+func checkRanges[T any](t *table.Table[T], m maintainer[T], others []maintainer[T]) error {
+	in := tableOf(m, t)
+	fail := func(format string, args ...any) error {
+		return &DefinitionError{Definition: m.Name(), Field: "layout", Reason: fmt.Sprintf(format, args...)}
+	}
+	for _, r := range m.Ranges() {
+		own := t.Engine().Mode.Schema.Rows()
+		if in.Same(t.Engine()) && r.Overlaps(own) {
+			return fail("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, own)
+		}
+		for _, other := range others {
+			if in.Same(tableOf(other, t)) && slices.ContainsFunc(other.Ranges(), r.Overlaps) {
+				return fail("has its rows in %v, which overlaps the range of %s: give one of the two another name", r, other.Name())
+			}
+		}
+	}
+	return nil
+}
+
+// checkTargetProperties returns the error of a definition that makes the same properties as another one.
+func checkTargetProperties[T any](m maintainer[T], others []maintainer[T]) error {
+	for _, other := range others {
+		for _, property := range other.targetProperties() {
+			if slices.Contains(m.targetProperties(), property) {
+				return &DefinitionError{Definition: m.Name(), Field: "prefix", Reason: fmt.Sprintf("makes the property %s, as %s does; choose another prefix", property, other.Name())}
+			}
+		}
+	}
+	return nil
 }
 
 // tableOf returns the table where the rows of a maintainer of t are.
@@ -184,14 +211,7 @@ func Handler[T any](t *table.Table[T]) eventual.Handler {
 	if t.Engine() == nil {
 		return eventual.Handler{} // which NewWorker refuses
 	}
-	return reconcile.Handler(kindOf(t), t, definitionsElsewhere(t)...)
-}
-
-func definitionsElsewhere[T any](t *table.Table[T]) (all []reconcile.Definition) {
-	for _, m := range derived.MaintainersOf[*elsewhereMaintainer[T]](t.Engine()) {
-		all = append(all, m)
-	}
-	return all
+	return derived.Handler(t)
 }
 
 // Ensure creates the tables of the definitions of t whose rows are in other tables, unless they exist. It does not create t
@@ -226,7 +246,7 @@ func withInline[T any](t *table.Table[T]) *table.Table[T] {
 	return t
 }
 
-// Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and for package index/verify.
+// Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and for package verify.
 type Definition[T any] interface {
 	Name() string
 	maintainer(*table.Table[T]) (maintainer[T], error)
@@ -317,7 +337,7 @@ var (
 	// ErrTaken: another entity has the value of a unique index, or its details are in the target of this entity's details. The
 	// *table.DerivedError around it contains the owner of the value, unless both entities are in one transaction. Check for it before
 	// table.ErrExists, which the error also is if the service has found the row.
-	ErrTaken = errors.New("the value is taken")
+	ErrTaken = derived.ErrTaken
 	// ErrSeveral: several entities have the value that a look-up for one entity was given. Use List.
 	ErrSeveral = errors.New("several entities have the value; use List")
 	// ErrWriteOnly: the index is being filled, and look-ups are not allowed yet. See Options.WriteOnly.

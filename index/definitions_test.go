@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // TestDefinitionsAreChecked: the error of a wrong definition is returned by Attach, contains its name, and takes no request.

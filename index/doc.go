@@ -33,7 +33,7 @@
 //
 // A query of several requests, or by pointers, may miss an entity that just got the value.
 //
-// A program that writes entities without this library leaves index rows as they are; package index/verify reports and repairs them.
+// A program that writes entities without this library leaves index rows as they are; package verify reports and repairs them.
 // A handle that lacks a definition fails with [ErrUnknownIndex] for an entity that has its rows; its inserts succeed without them. docs/indexes.md describes rows of other programs, and how to change an index in use.
 //
 // # Costs

@@ -11,7 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -217,13 +217,10 @@ func (m *elsewhereMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *
 		c.SetState(append(state, content...)...)
 	}
 	if len(changed) > 0 {
-		reconcile.Plan(p, kindOf(m.table), m.name, changed...)
+		reconcile.Plan(p, derived.EffectKind(m.table), m.name, changed...)
 	}
 	return nil
 }
-
-// kindOf returns the kind of the effects of all definitions elsewhere of a table's entities.
-func kindOf[T any](t *table.Table[T]) string { return "index " + t.Engine().Mode.Schema.Scope() }
 
 // Target returns a row for the execution of an effect, which is not trusted.
 func (m *elsewhereMaintainer[T]) Target(entity, row keys.Key) (reconcile.Target, error) {
@@ -437,7 +434,7 @@ func pointerTo(entity, row keys.Key) *table.Row {
 
 // The methods of derived.Elsewhere.
 
-func (m *elsewhereMaintainer[T]) Kind() string { return kindOf(m.table) }
+func (m *elsewhereMaintainer[T]) Kind() string { return derived.EffectKind(m.table) }
 
 func (m *elsewhereMaintainer[T]) Rows(ctx context.Context, pageSize int) iter.Seq2[*table.Row, error] {
 	return m.rows.Rows(ctx, table.Query[T]{TableScan: true, Rows: m.ranges[0], PageSize: pageSize})

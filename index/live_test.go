@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 var liveTable = testkit.Count("livetable", 10_000, "entities of the table of TestLiveTable")
@@ -68,7 +68,7 @@ func TestLiveTable(t *testing.T) {
 		for range 40 {
 			turns <- true
 		}
-	}}, definitions...)
+	}}, asDefinitions(definitions)...)
 	close(turns)
 	wg.Wait()
 	if err != nil || !r.Sound() || writes.Load() < int64(n/100) {
@@ -137,7 +137,7 @@ func TestLiveTable(t *testing.T) {
 		}
 	}
 	for _, repair := range []bool{false, true} {
-		r, err = verify.Run(ctx, staff, &verify.Options{Repair: repair, Concurrency: 8}, definitions...)
+		r, err = verify.Run(ctx, staff, &verify.Options{Repair: repair, Concurrency: 8}, asDefinitions(definitions)...)
 		check(t, err)
 		t.Logf("planted %v: %+v", planted, r)
 		want := maps.Clone(planted)

@@ -11,12 +11,12 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // TestVerifyRanged: rows outside of a signature's range of keys must not be taken for deleted: verify.Run fails with ErrRanged, and
@@ -45,7 +45,7 @@ func TestVerifyRanged(t *testing.T) {
 			c.verify.Repair = true
 			before := fmt.Sprint(s.Rows("staff"))
 			s.Count()
-			r, err := verify.Run(ctx, holder, &c.verify, copyDefinitions()...)
+			r, err := verify.Run(ctx, holder, &c.verify, asDefinitions(copyDefinitions())...)
 			if errors.Is(err, index.ErrRanged) != c.refused || !c.refused && (err != nil || !r.Sound() || r.Entities != 3) || len(r.Faults) > 0 {
 				t.Errorf("verify with repair: got %+v, error %v; want no fault, ErrRanged %v, and without ErrRanged a sound report of 3 entities and no error", r, err, c.refused)
 			}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // TestBackfillSchedules: verify.Run fills new definitions, with faults and crashes, while two programs write by handles with these
@@ -27,7 +27,7 @@ func TestBackfillSchedules(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				r, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, k.definitions...)
+				r, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, asDefinitions(k.definitions)...)
 				if err == nil && !r.Sound() {
 					return errors.New("it could not repair everything")
 				}
@@ -93,7 +93,7 @@ func TestReportSchedules(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					_, err = verify.Run(ctx, staff, &verify.Options{Fault: func(f verify.Fault) { faults = append(faults, f) }}, k.definitions...)
+					_, err = verify.Run(ctx, staff, &verify.Options{Fault: func(f verify.Fault) { faults = append(faults, f) }}, asDefinitions(k.definitions)...)
 					if len(faults) > 0 {
 						panic(fmt.Sprint("found ", faults)) // a violation
 					}

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // TestRepairTakesNothing: the repair of one definition takes no unique row of another definition from its new owner, whichever way
@@ -32,7 +32,7 @@ func TestRepairTakesNothing(t *testing.T) {
 				outcome = "taken"
 			}
 			got = append(got, fmt.Sprint(f.Definition, " ", f.Kind, " ", f.Row.RowKey(), " ", outcome))
-		}}, definitions...)
+		}}, asDefinitions(definitions)...)
 		check(t, err)
 		if len(got) != r.Repaired+r.Failed {
 			t.Errorf("verify with repair: got %+v and faults %q; want as many faults as repaired and failed", r, got)

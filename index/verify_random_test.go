@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 var damages = testkit.Count("damages", 60, "how many damaged partitions TestVerifyAnything repairs")
@@ -155,7 +155,7 @@ func (d *damagedPartition) verify(repair bool, concurrent ...int) (r verify.Repo
 	}}
 	t, err := index.Attach(openAs(d.t, d.s.ConnectionString(), b, schema), d.defs...)
 	check(d.t, err)
-	r, err = verify.Run(context.Background(), t, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { faults = append(faults, f) }}, d.defs...)
+	r, err = verify.Run(context.Background(), t, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { faults = append(faults, f) }}, asDefinitions(d.defs)...)
 	return r, faults, err
 }
 

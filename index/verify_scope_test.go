@@ -10,12 +10,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // TestVerifyScope: rows of definitions that are not verified, and of other types, stay as they are.
@@ -179,14 +179,14 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	// Another definition of the name is not the one that is attached.
 	staff, _ = newStaff(t, byEmail)
 	other := index.New("email", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToUpper(w.Email), true }, nil)
-	var de *index.DefinitionError
+	var de *verify.DefinitionError
 	if _, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, other); !errors.As(err, &de) {
-		t.Errorf("other definition of the same name: got error %v; want a *index.DefinitionError", err)
+		t.Errorf("other definition of the same name: got error %v; want a *verify.DefinitionError", err)
 	}
 	var untyped index.Definition[worker]
 	for _, d := range []index.Definition[worker]{untyped, (*index.Index[worker, string])(nil), &index.Index[worker, string]{}} {
 		if _, err := verify.Run(ctx, staff, nil, d); !errors.As(err, &de) || de.Field != "definitions" {
-			t.Errorf("definition %#v: got error %v; want a *index.DefinitionError about definitions", d, err)
+			t.Errorf("definition %#v: got error %v; want a *verify.DefinitionError about definitions", d, err)
 		}
 	}
 	var ve *table.ValueError

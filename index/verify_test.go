@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // rawTable returns the table as another program writes it.
@@ -23,6 +23,14 @@ func rawTable(t testing.TB, s *storagetest.Service) *table.Table[table.Row] {
 }
 
 func rowAt(s string) keys.Key { return keys.Stored("S", s) }
+
+// asDefinitions returns definitions as verify.Run takes them.
+func asDefinitions(all []index.Definition[worker]) (same []verify.Definition) {
+	for _, d := range all {
+		same = append(same, d)
+	}
+	return same
+}
 
 // mustVerify calls verify.Run, and returns the faults as texts.
 func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, definitions ...index.Definition[worker]) (verify.Report, map[string]bool) {
@@ -34,7 +42,7 @@ func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, defi
 			t.Log(f)
 		}
 	}
-	r, err := verify.Run(context.Background(), staff, &o, definitions...)
+	r, err := verify.Run(context.Background(), staff, &o, asDefinitions(definitions)...)
 	check(t, err)
 	return r, faults
 }
@@ -252,9 +260,9 @@ func TestResume(t *testing.T) {
 			}
 		}
 	}
-	var de *index.DefinitionError
+	var de *verify.DefinitionError
 	if _, err := verify.Run(ctx, staff, nil, byEmail); !errors.As(err, &de) || de.Definition != "email" {
-		t.Errorf("definition that is not attached: got error %v; want a *index.DefinitionError of %q", err, "email")
+		t.Errorf("definition that is not attached: got error %v; want a *verify.DefinitionError of %q", err, "email")
 	}
 }
 

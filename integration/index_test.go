@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // indexes: each write updates all kinds of index rows in its transaction, queries use them, and Verify finds and repairs damaged
@@ -91,7 +91,7 @@ func indexes(e *env) {
 		e.must(rows.DeleteAny(ctx, keys.Stored("Sales", rk)))
 	}
 	for i, repair := range []bool{false, true, false} {
-		r, err := verify.Run(ctx, staff, &verify.Options{Repair: repair}, all...)
+		r, err := verify.Run(ctx, staff, &verify.Options{Repair: repair})
 		e.must(err)
 		want := verify.Report{Faults: map[verify.FaultKind]int{verify.Missing: 7}}
 		if i == 2 {

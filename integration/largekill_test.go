@@ -235,7 +235,7 @@ func testUploadProcess(t *testing.T, b backend) {
 	report, err := largeentity.Sweep(ctx, all.plain, all.photos, nil)
 	e.must(err)
 	t.Logf("after ten killed processes: %+v", report)
-	if report.Dangling != 0 || report.Orphans+report.Replaced == 0 || report.Linked != 1 {
+	if report.Missing != 0 || report.Orphans+report.Replaced == 0 || report.Linked != 1 {
 		t.Errorf("got %+v; want 1 linked blob, none dangling, and some that are deleted", report)
 	}
 	report, err = largeentity.Sweep(ctx, all.plain, all.photos, nil)

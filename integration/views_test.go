@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // colleague is what an employee contributes to the view of the whole company.
@@ -52,7 +53,7 @@ func views(e *env) {
 	older.ID = 222
 	_, err = plain.Insert(ctx, &older) // before the view
 	e.must(err)
-	report, err := materialized.Verify(ctx, staff, &materialized.VerifyOptions{Repair: true})
+	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
 	if e.must(err); !report.Sound() || report.Repaired != 1 {
 		e.Errorf("fill: got %+v; want 1 repaired fault", report)
 	}
@@ -101,8 +102,8 @@ func views(e *env) {
 	e.must(err)
 	e.must(fast.Delete(ctx, back))
 	count("Sales", 1)
-	report, err = materialized.Verify(ctx, staff, nil)
-	if e.must(err); fmt.Sprint(report.Faults) != "map[]" || report.Derived != 1 {
+	report, err = verify.Run(ctx, staff, nil)
+	if e.must(err); fmt.Sprint(report.Faults) != "map[]" || report.Rows != 1 {
 		e.Errorf("Verify: got %+v; want no faults and 1 derived entity", report)
 	}
 }

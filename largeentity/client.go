@@ -34,7 +34,7 @@ type client struct {
 func (c client) repeat(ctx context.Context, f func(context.Context) (again bool, err error)) error {
 	ctx, cancel := engine.Bound(ctx, c.opt.WriteTimeout)
 	defer cancel()
-	return c.opt.Retry.Repeat(ctx, engine.Log{}, func() (bool, error) {
+	return engine.Retry(c.opt.Retry).Repeat(ctx, engine.Log{}, func() (bool, error) {
 		again, err := f(ctx)
 		return again && ctx.Err() == nil, err
 	})

@@ -262,7 +262,7 @@ func clean(s *storagetest.Service) error {
 		if err != nil {
 			return err
 		}
-		if r.Dangling > 0 {
+		if r.Missing > 0 {
 			return fmt.Errorf("got %+v; want no link without a blob", r)
 		}
 	}

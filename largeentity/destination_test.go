@@ -114,7 +114,7 @@ func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error
 	testkit.Expect(t, "deleted blobs", counts[requests.BlobDelete], 0)
 	expectStates("moved moved unlinked", 2)
 	r := fx.sweep(t, &largeentity.SweepOptions{Archived: mover.Contains})
-	testkit.Expect(t, "linked and deleted", fmt.Sprint(r.Linked, r.Replaced, r.Orphans, r.Dangling, r.Foreign), "2 0 0 0 0")
+	testkit.Expect(t, "linked and deleted", fmt.Sprint(r.Linked, r.Replaced, r.Orphans, r.Missing, r.Foreign), "2 0 0 0 0")
 
 	// The archived value cannot be stored in a new entity beside the archived one.
 	found, _, err := mover.Find(ctx, at(1))

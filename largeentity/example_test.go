@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 func check(err error) {
@@ -121,12 +122,12 @@ func ExampleSweep() {
 	check(err)
 	now = now.Add(25 * time.Hour)
 	report, err := largeentity.Sweep(ctx, staff, photos, &largeentity.SweepOptions{
-		Finding: func(f largeentity.Finding) { fmt.Println(f.Kind.String(), f.Blob[:12]) },
+		Fault: func(f verify.Fault) { fmt.Println(f.Kind, f.Blob[:12], f.Repaired) },
 	})
 	check(err)
 	fmt.Println(report.Orphans, "of", report.Blobs)
 	// Output:
-	// orphan staff/Sales/
+	// dangling staff/Sales/ true
 	// 1 of 1
 }
 

@@ -176,7 +176,7 @@ func (d *download) read(p []byte) (n int, err error) {
 	if err := d.ctx.Err(); err != nil || len(p) == 0 {
 		return 0, err
 	}
-	err = d.client.opt.Retry.Repeat(d.ctx, engine.Log{}, func() (again bool, err error) {
+	err = engine.Retry(d.client.opt.Retry).Repeat(d.ctx, engine.Log{}, func() (again bool, err error) {
 		if d.offset == d.end {
 			return false, d.finish()
 		}

@@ -71,7 +71,7 @@ func TestSizes(t *testing.T) {
 				}
 			}
 		}
-		testkit.Expect(t, "sweep", fx.sweep(t, nil).Dangling, 0)
+		testkit.Expect(t, "sweep", fx.sweep(t, nil).Missing, 0)
 		if len(s.StoredBlobs("photos")) == 0 {
 			t.Error("got no blobs")
 		}

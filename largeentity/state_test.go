@@ -214,7 +214,7 @@ func TestSweepConcurrent(t *testing.T) {
 			}
 		}
 	}
-	testkit.Expect(t, "dangling", fx.sweep(t, nil).Dangling, 0)
+	testkit.Expect(t, "links to missing blobs", fx.sweep(t, nil).Missing, 0)
 	testkit.Expect(t, "lists", lists, 2)
 	// A row without a blob, which is stored before it is looked for again.
 	e, err := fx.staff.Get(ctx, at(1))
@@ -226,7 +226,7 @@ func TestSweepConcurrent(t *testing.T) {
 			other.overwrite(t, e.Value.Photo.Name(), text(30))
 		}
 	}
-	testkit.Expect(t, "dangling", fx.sweep(t, nil).Dangling, 0)
+	testkit.Expect(t, "links to missing blobs", fx.sweep(t, nil).Missing, 0)
 }
 
 // TestLogged: an old blob that cannot be deleted is logged, and the write succeeds.

@@ -113,7 +113,7 @@ func (o Options) withDefaults() (Options, engine.Options, error) {
 			*v = d
 		}
 	}
-	common := o.Common.Engine()
+	common := engine.Options(o.Common).WithDefaults()
 	o.Now, o.NewID = common.Now, common.NewID
 	var err error
 	switch {

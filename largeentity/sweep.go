@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // Sweep deletes the blobs of a table that nothing refers to, and reports links to blobs that do not exist:
@@ -93,9 +94,13 @@ type SweepOptions struct {
 	// of archived entities are not known without their rows: see docs/operations.md before the next sweep.
 	Relink bool
 
-	// Finding is called for each blob that Sweep deletes, misses or relinks, and Progress after each 1,000 blobs. No two of these calls
-	// overlap.
-	Finding  func(Finding)
+	// Fault is called for each fault that Sweep finds, and Progress after each 1,000 blobs. No two of these calls overlap. The kinds:
+	//
+	//   - Dangling: nothing refers to the blob any more, and Sweep deletes it. The fault has the entity that has linked the blob; none if no
+	//     entity ever has.
+	//   - Missing: the entity links a blob that does not exist. It is not repaired.
+	//   - StateMismatch: the entity links the blob, and no row says so; see Relink.
+	Fault    func(verify.Fault)
 	Progress func(SweepReport)
 }
 
@@ -110,39 +115,6 @@ func (o *SweepOptions) check() error {
 	return nil
 }
 
-// Finding is a blob that Sweep deletes or relinks, or that is missing.
-type Finding struct {
-	Kind FindingKind
-	Blob string   // its name
-	Key  keys.Key // of the entity that links it or has linked it; zero for an orphan
-}
-
-// FindingKind is a kind of finding.
-type FindingKind int
-
-// The kinds of findings.
-const (
-	Orphan     FindingKind = iota + 1 // no entity has ever linked the blob, and it is older than Options.Grace: it is deleted
-	Replaced                          // the entity has another value, or is deleted, also from an archive: the blob is deleted
-	Dangling                          // the entity links the blob, which does not exist
-	Unrecorded                        // the entity links the blob, and no row said so: it has one now; see SweepOptions.Relink
-)
-
-// String returns the name of the kind.
-func (k FindingKind) String() string {
-	switch k {
-	case Orphan:
-		return "orphan"
-	case Replaced:
-		return "replaced"
-	case Dangling:
-		return "dangling"
-	case Unrecorded:
-		return "unrecorded"
-	}
-	return "unknown"
-}
-
 // SweepReport is what [Sweep] has done and seen.
 type SweepReport struct {
 	Blobs    int // that were listed
@@ -150,9 +122,9 @@ type SweepReport struct {
 	Young    int // blobs without an entity that are younger than Options.Grace
 	Foreign  int // blobs below the name of the table whose names are of another form, and rows of another form: they stay as they are
 	Rows     int // of blobs, that were listed
-	Orphans  int // blobs that were deleted, or would be, by the kinds of findings
-	Replaced int
-	Dangling int
+	Orphans  int // blobs that no entity has ever linked: they are older than Options.Grace, and were deleted, or would be
+	Replaced int // blobs that were deleted, or would be: their entity has another value, or is deleted, also from an archive
+	Missing  int // links to blobs that do not exist
 	Relinked int // blobs of entities that got their rows again, or would
 	RowsGone int // tombstones that were deleted, or would be
 	Kept     int // blobs without an entity that the service refuses to delete: leased, with snapshots, or under a policy
@@ -208,8 +180,8 @@ func (s *sweep) rowsFrom(ctx context.Context, partition keys.Enc, id string) ite
 	}
 }
 
-// delete deletes the blob of a tombstone.
-func (w *sweep) delete(ctx context.Context, f Finding, n name) error {
+// delete deletes the blob of a tombstone. The entity is the one that has linked the blob, the zero key if none has.
+func (w *sweep) delete(ctx context.Context, n name, entity keys.Key) error {
 	if w.enough() {
 		return errEnough
 	}
@@ -228,27 +200,22 @@ func (w *sweep) delete(ctx context.Context, f Finding, n name) error {
 		}
 	}
 	w.deleted++
-	w.found(f)
+	if entity == (keys.Key{}) {
+		w.report.Orphans++
+	} else {
+		w.report.Replaced++
+	}
+	w.fault(verify.Fault{Kind: verify.Dangling, Blob: n.String(), Entity: entity, Repaired: !w.opt.DryRun})
 	return nil
 }
 
 // enough reports whether the sweep may delete no more blobs.
 func (w *sweep) enough() bool { return w.opt.MaxDeletes > 0 && w.deleted == w.opt.MaxDeletes }
 
-// found counts a finding.
-func (w *sweep) found(f Finding) {
-	switch f.Kind {
-	case Orphan:
-		w.report.Orphans++
-	case Replaced:
-		w.report.Replaced++
-	case Dangling:
-		w.report.Dangling++
-	case Unrecorded:
-		w.report.Relinked++
-	}
-	if w.opt.Finding != nil {
-		w.opt.Finding(f)
+// fault reports a fault.
+func (w *sweep) fault(f verify.Fault) {
+	if w.opt.Fault != nil {
+		w.opt.Fault(f)
 	}
 }
 
@@ -306,9 +273,9 @@ func (w *sweep) blob(ctx context.Context, b listed, row *storedRow) error {
 		return w.unrecorded(ctx, b.name)
 	case w.opt.Relink && row.isTombstone():
 	case row.state == condemned:
-		return w.delete(ctx, Finding{Kind: Orphan, Blob: b.String()}, b.name)
+		return w.delete(ctx, b.name, keys.Key{})
 	case row.state == unlinked:
-		return w.delete(ctx, Finding{Replaced, b.String(), row.entityKey()}, b.name)
+		return w.delete(ctx, b.name, row.entityKey())
 	case row.state == live || row.state == moved:
 		w.report.Linked++
 	default:
@@ -357,7 +324,8 @@ func (w *sweep) unrecorded(ctx context.Context, n name) error {
 		}
 	}
 	w.report.Linked++
-	w.found(Finding{Unrecorded, n.String(), entity})
+	w.report.Relinked++
+	w.fault(verify.Fault{Kind: verify.StateMismatch, Row: n.key(), Blob: n.String(), Entity: entity, Repaired: !w.opt.DryRun})
 	return nil
 }
 
@@ -392,7 +360,7 @@ func (w *sweep) orphan(ctx context.Context, n name) error {
 			return err
 		}
 	}
-	return w.delete(ctx, Finding{Kind: Orphan, Blob: n.String()}, n)
+	return w.delete(ctx, n, keys.Key{})
 }
 
 // sweepRows sweeps by the list of the rows: it finds links without blobs, blobs of entities that are not archived any more, and
@@ -466,7 +434,8 @@ func (w *sweep) missing(ctx context.Context, r storedRow) error {
 		return err
 	}
 	if is, ok := decodeRow(now, w.store.table); ok && !is.isTombstone() {
-		w.found(Finding{Dangling, r.String(), r.entityKey()})
+		w.report.Missing++
+		w.fault(verify.Fault{Kind: verify.Missing, Blob: r.String(), Entity: r.entityKey()})
 	}
 	return nil
 }
@@ -514,7 +483,7 @@ func (w *sweep) notArchived(ctx context.Context, r storedRow) error {
 			return err
 		}
 	}
-	return w.delete(ctx, Finding{Replaced, r.String(), r.entityKey()}, r.name)
+	return w.delete(ctx, r.name, r.entityKey())
 }
 
 // UnrecordedLinkError: an entity links a blob, and no row of the blob says so. The rows of the table that begin with ~b were deleted, or

@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // sweep runs a sweep, and returns its report.
@@ -55,7 +56,7 @@ func TestSweep(t *testing.T) {
 		b, err := fx.store.Upload(ctx, owner, strings.NewReader(text(10+i%7)), nil)
 		must(t, err)
 		if i%20 == 7 {
-			want = append(want, "orphan "+b.Name())
+			want = append(want, "dangling, entity false: "+b.Name())
 			continue
 		}
 		linked = append(linked, employee{Department: fmt.Sprintf("D%02d.", i%40), ID: i, Photo: b})
@@ -73,7 +74,7 @@ func TestSweep(t *testing.T) {
 		if linked[i].ID%20 == 11 {
 			_, err := container.NewBlobClient(linked[i].Photo.Name()).Delete(ctx, nil)
 			must(t, err)
-			want = append(want, "dangling "+linked[i].Photo.Name())
+			want = append(want, "missing, entity true: "+linked[i].Photo.Name())
 		}
 	}
 	_, err = container.NewBlockBlobClient("staff/D00~2E/readme.txt").Upload(ctx, streaming.NopCloser(strings.NewReader("x")), nil)
@@ -86,19 +87,21 @@ func TestSweep(t *testing.T) {
 	s.Count()
 
 	var got []string
-	finding := func(f largeentity.Finding) { got = append(got, fmt.Sprintf("%v %s", f.Kind, f.Blob)) }
+	fault := func(f verify.Fault) {
+		got = append(got, fmt.Sprintf("%v, entity %v: %s", f.Kind, f.Entity != (keys.Key{}), f.Blob))
+	}
 	expect := func(what string, r, want largeentity.SweepReport) {
 		t.Helper()
 		testkit.Expect(t, what, fmt.Sprintf("%+v", r), fmt.Sprintf("%+v", want))
 	}
 	report := largeentity.SweepReport{
-		Blobs: n - faults + 4, Linked: n - 2*faults, Young: 3, Foreign: 1, Rows: n - faults, Orphans: faults, Dangling: faults,
+		Blobs: n - faults + 4, Linked: n - 2*faults, Young: 3, Foreign: 1, Rows: n - faults, Orphans: faults, Missing: faults,
 	}
-	expect("dry run", fx.sweep(t, &largeentity.SweepOptions{DryRun: true, Finding: finding}), report)
+	expect("dry run", fx.sweep(t, &largeentity.SweepOptions{DryRun: true, Fault: fault}), report)
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("got %d findings; want these %d", len(got), len(want))
+		t.Errorf("got %d faults; want these %d", len(got), len(want))
 	}
 	counts := s.Count()
 	for kind := range counts {
@@ -112,7 +115,7 @@ func TestSweep(t *testing.T) {
 	}
 	got = nil
 	pages := 0
-	r := fx.sweep(t, &largeentity.SweepOptions{MaxDeletes: faults / 2, Finding: finding, Progress: func(largeentity.SweepReport) { pages++ }})
+	r := fx.sweep(t, &largeentity.SweepOptions{MaxDeletes: faults / 2, Fault: fault, Progress: func(largeentity.SweepReport) { pages++ }})
 	if !r.Incomplete || r.Orphans != faults/2 || pages == 0 {
 		t.Errorf("MaxDeletes: got %+v after %d pages; want %d orphans", r, pages, faults/2)
 	}
@@ -120,10 +123,10 @@ func TestSweep(t *testing.T) {
 	report.Blobs -= faults / 2
 	report.Orphans -= faults / 2
 	report.Rows += faults
-	expect("the rest", fx.sweep(t, &largeentity.SweepOptions{Finding: finding}), report)
+	expect("the rest", fx.sweep(t, &largeentity.SweepOptions{Fault: fault}), report)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
-		t.Errorf("got %d findings, and %d at first; want these %d", len(got), before, len(want))
+		t.Errorf("got %d faults, and %d at first; want these %d", len(got), before, len(want))
 	}
 	c.ahead += 25 * time.Hour
 	r = fx.sweep(t, nil)

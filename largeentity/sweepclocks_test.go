@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // TestSweepClockBehind: a blob of a program whose clock is behind is young as long as it is young for the service.
@@ -53,11 +54,11 @@ func TestSweepWriterBetween(t *testing.T) {
 			must(t, err)
 		}
 	}
-	var found []largeentity.Finding
-	r := fx.sweep(t, &largeentity.SweepOptions{Finding: func(f largeentity.Finding) { found = append(found, f) }})
+	var found []verify.Fault
+	r := fx.sweep(t, &largeentity.SweepOptions{Fault: func(f verify.Fault) { found = append(found, f) }})
 	testkit.Expect(t, "the writer came between", stored, true)
 	testkit.Expect(t, "young and orphans", []int{r.Young, r.Orphans}, []int{1, 0})
-	testkit.Expect(t, "findings", len(found), 0)
+	testkit.Expect(t, "faults", len(found), 0)
 	testkit.Expect(t, "states", states(s), "live, 1 blobs")
 	fx.expectContent(t, "photo", b, text(20))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // loseRows deletes the library's rows, as a restore does that leaves out the rows that begin with ~.
@@ -71,14 +72,14 @@ func TestSweepWithoutRows(t *testing.T) {
 			must(t, err)
 			testkit.Expect(t, "dry run", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n})
 			testkit.Expect(t, "states after a dry run", states(s), ", 7 blobs")
-			var found []largeentity.Finding
-			r, err = sweep(&largeentity.SweepOptions{Relink: true, Finding: func(f largeentity.Finding) { found = append(found, f) }})
+			var found []verify.Fault
+			r, err = sweep(&largeentity.SweepOptions{Relink: true, Fault: func(f verify.Fault) { found = append(found, f) }})
 			must(t, err)
 			testkit.Expect(t, "with Relink", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n})
-			testkit.Expect(t, "findings", len(found), n)
+			testkit.Expect(t, "faults", len(found), n)
 			for _, f := range found {
-				if want := blobs[f.Key].Name(); f.Kind != largeentity.Unrecorded || f.Blob != want {
-					t.Errorf("got finding %+v; want blob %s", f, want)
+				if want := blobs[f.Entity].Name(); f.Kind != verify.StateMismatch || f.Blob != want || !f.Repaired {
+					t.Errorf("got fault %+v; want blob %s", f, want)
 				}
 			}
 			testkit.Expect(t, "states", states(s), "live live live live live live, 7 blobs")

@@ -49,7 +49,7 @@ func TestSweepRefused(t *testing.T) {
 		}
 		s.SetFaults(nil)
 		r := fx.sweep(t, nil)
-		if r.Incomplete || r.Dangling != 1 {
+		if r.Incomplete || r.Missing != 1 {
 			t.Errorf("the next sweep: got report %+v; want 1 dangling link", r)
 		}
 		fx.expectContent(t, "the linked blob", kept, text(30))

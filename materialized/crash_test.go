@@ -11,10 +11,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 var schedules = testkit.Count("schedules", 600, "how many schedules are run in all")
@@ -103,7 +103,7 @@ func works(p *program, ctx context.Context) error {
 }
 
 func verifies(p *program, ctx context.Context) error {
-	_, err := materialized.Verify(ctx, p.staff, &materialized.VerifyOptions{Repair: true})
+	_, err := verify.Run(ctx, p.staff, &verify.Options{Repair: true})
 	return err
 }
 

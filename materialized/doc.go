@@ -31,7 +31,7 @@
 // # Not guaranteed
 //
 // A reader of a view may see the entity as it was a moment ago. With Options.Inline, a write usually returns when the views have
-// followed. Only the view should write its table: [Verify] finds and repairs other changes.
+// followed. Only the view should write its table: [verify.Run] finds and repairs other changes.
 //
 // # Costs
 //
@@ -41,7 +41,7 @@
 //
 // # Changed functions
 //
-// If a release changes what derive returns, entities follow with their next write, and [Verify] with Repair follows for all. If the
+// If a release changes what derive returns, entities follow with their next write, and [verify.Run] with Repair follows for all. If the
 // derived entities get other keys, workers of each release leave the effects of the other release to its workers, for
 // eventual.WorkerOptions.UnknownKindTimeout. For longer roll-outs, give the view another name and table. docs/views.md describes
 // the protocol and all changes.

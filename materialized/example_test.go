@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // Employees are in a partition for each department. The view contains all of them in one partition, and a summary of the view
@@ -58,9 +59,9 @@ func Example() {
 		fmt.Println(g.Value, g.Count)
 	}
 
-	report, err := materialized.Verify(ctx, staff, &materialized.VerifyOptions{Repair: true}, members)
+	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, members)
 	check(err)
-	fmt.Println("view", members.Name(), "is sound:", report.Sound(), report.Faults[materialized.Missing], materialized.Missing)
+	fmt.Println("view", members.Name(), "is sound:", report.Sound(), report.Faults[verify.Missing], verify.Missing)
 	// Output:
 	// IT 1
 	// Sales 2

@@ -21,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // employee is an entity: departments are partitions.
@@ -246,7 +247,7 @@ func (s *scene) insert(t testing.TB, department string, id int, salary int64) *t
 }
 
 // faults returns the faults of a report as text.
-func faults(r materialized.Report) string {
+func faults(r verify.Report) string {
 	var all []string
 	for _, k := range slices.Sorted(maps.Keys(r.Faults)) {
 		all = append(all, fmt.Sprintf("%d %v", r.Faults[k], k))

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // TestDefinitions: Attach refuses wrong definitions, and names the argument.
@@ -57,16 +58,17 @@ func TestDefinitions(t *testing.T) {
 	if _, err := materialized.Attach(withOutbox, materialized.New("azAZ09-_", s.company, memberOf, nil)); err != nil {
 		t.Errorf("view azAZ09-_: got error %v; want none", err)
 	}
-	_, err = materialized.Verify(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf, nil))
-	var de *materialized.DefinitionError
-	if !errors.As(err, &de) || de.View != "other" {
-		t.Errorf("Verify of a view that is not attached: got error %v; want a DefinitionError", err)
+	_, err = verify.Run(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf, nil))
+	var de *verify.DefinitionError
+	if !errors.As(err, &de) || de.Definition != "other" {
+		t.Errorf("verify.Run of a view that is not attached: got error %v; want a verify.DefinitionError", err)
 	}
-	if _, err := materialized.Verify(context.Background(), s.plain, nil); !errors.As(err, &de) {
-		t.Errorf("Verify without views: got error %v; want a DefinitionError", err)
+	var ve *table.ValueError
+	if _, err := verify.Run(context.Background(), s.plain, nil); !errors.As(err, &ve) || ve.Field != "definitions" {
+		t.Errorf("verify.Run without views: got error %v; want a ValueError about definitions", err)
 	}
-	if _, err := materialized.Verify[employee](context.Background(), nil, nil); err == nil {
-		t.Error("Verify of nil: got no error; want one")
+	if _, err := verify.Run[employee](context.Background(), nil, nil); err == nil {
+		t.Error("verify.Run of nil: got no error; want one")
 	}
 	_, err = two.Insert(context.Background(), &employee{Department: "Sales", ID: 1, Salary: 1}) // two views of one key: the second is foreign
 	testkit.NoError(t, err)
@@ -115,7 +117,7 @@ func TestFunctions(t *testing.T) {
 	e := s.insert(t, "Sales", 1, 10)
 	s.drain(t)
 	testkit.NoError(t, s.plain.InMode(blind).MergeAny(ctx, e.Key, table.FieldOf(func(e *employee) *string { return &e.Last }).Set("panics")))
-	s.verify(t, materialized.VerifyOptions{Repair: true}, "1 unreadable")
+	s.verify(t, verify.Options{Repair: true}, "1 unreadable")
 	testkit.Expect(t, "members", s.members(), "1:Sales:10")
 }
 
@@ -172,7 +174,7 @@ func TestForeignNote(t *testing.T) {
 	s.expectConsistentAfter(t, w)
 	testkit.Expect(t, "members", s.members(), "1:Sales:10")
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 1)
-	r, err := materialized.Verify(ctx, s.staff, &materialized.VerifyOptions{Repair: true})
+	r, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true})
 	testkit.NoError(t, err)
 	testkit.Expect(t, "repaired", r.Repaired, 1)
 	s.expectConsistent(t)
@@ -217,7 +219,7 @@ func TestTables(t *testing.T) {
 	if _, err := s.account.Tables().DeleteTable(ctx, "company", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := materialized.Verify(ctx, s.staff, nil); !errors.Is(err, table.ErrTableNotFound) {
+	if _, err := verify.Run(ctx, s.staff, nil); !errors.Is(err, table.ErrTableNotFound) {
 		t.Errorf("Verify without the view's table: got error %v; want ErrTableNotFound", err)
 	}
 
@@ -230,7 +232,7 @@ func TestTables(t *testing.T) {
 			_, _ = s.account.Tables().DeleteTable(ctx, "company", nil)
 		}
 	}
-	if r, err := materialized.Verify(ctx, p.staff, nil); !errors.Is(err, table.ErrTableNotFound) {
+	if r, err := verify.Run(ctx, p.staff, nil); !errors.Is(err, table.ErrTableNotFound) {
 		t.Errorf("Verify of a view whose table is deleted meanwhile: got report %+v, error %v; want ErrTableNotFound", r, err)
 	}
 }

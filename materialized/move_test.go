@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
-	"github.com/aztablekit/aztablekit/materialized"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // TestMove: the view follows an entity that moves to another partition, with the same derived entity.
@@ -20,7 +20,7 @@ func TestMove(t *testing.T) {
 		e.Value.Department = "IT"
 		testkit.NoError(t, s.staff.Move(ctx, e))
 		if !is.inline { // the employee under the new key, and the derived entity of the old key
-			r := s.verify(t, materialized.VerifyOptions{Repair: true}, "")
+			r := s.verify(t, verify.Options{Repair: true}, "")
 			testkit.Expect(t, "pending", r.Pending, 2)
 		}
 		if is.inline {

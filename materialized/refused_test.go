@@ -10,8 +10,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // TestVerifyRefused: if the service refuses any one request, Verify returns the error, or a report that is not sound, or has done its
@@ -39,7 +39,7 @@ func TestVerifyRefused(t *testing.T) {
 		}
 		errs := testkit.EachRefused(t, s.Service, fmt.Sprint("Verify with repair ", repair), damage, func() error {
 			var re *azcore.ResponseError
-			r, err := materialized.Verify(ctx, s.staff, &materialized.VerifyOptions{Repair: repair})
+			r, err := verify.Run(ctx, s.staff, &verify.Options{Repair: repair})
 			switch {
 			case err != nil && (!errors.As(err, &re) || re.StatusCode != 403):
 				t.Errorf("repair %v: got error %v; want an *azcore.ResponseError with status 403", repair, err)
@@ -47,7 +47,7 @@ func TestVerifyRefused(t *testing.T) {
 				t.Errorf("repair %v: got a sound report %+v; want an error: %v", repair, r, consistent(s.Service))
 			}
 			s.SetFaults(nil)
-			r, again := materialized.Verify(ctx, s.staff, &materialized.VerifyOptions{Repair: true})
+			r, again := verify.Run(ctx, s.staff, &verify.Options{Repair: true})
 			if again != nil || !r.Sound() {
 				t.Errorf("repair %v: the next run: got report %+v, error %v; want a sound report", repair, r, again)
 			}

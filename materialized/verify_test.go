@@ -14,36 +14,38 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // verify calls Verify, and checks the faults that it finds.
-func (p *program) verify(t testing.TB, o materialized.VerifyOptions, want string) materialized.Report {
+func (p *program) verify(t testing.TB, o verify.Options, want string) verify.Report {
 	t.Helper()
-	o.Fault = func(f materialized.Fault) {
+	o.Fault = func(f verify.Fault) {
 		if f.Err != nil {
 			t.Log(f)
 		}
 	}
-	r, err := materialized.Verify(context.Background(), p.staff, &o)
+	r, err := verify.Run(context.Background(), p.staff, &o)
 	testkit.NoError(t, err)
 	testkit.Expect(t, "faults", faults(r), want)
 	return r
 }
 
 // repair is verify with Repair, and checks that a second run finds nothing.
-func (s *scene) repair(t testing.TB, want string) materialized.Report {
+func (s *scene) repair(t testing.TB, want string) verify.Report {
 	t.Helper()
-	r := s.verify(t, materialized.VerifyOptions{Repair: true}, want)
+	r := s.verify(t, verify.Options{Repair: true}, want)
 	if !r.Sound() {
 		t.Errorf("got report %+v; want all faults repaired", r)
 	}
 	s.expectConsistent(t)
-	s.verify(t, materialized.VerifyOptions{}, "")
+	s.verify(t, verify.Options{}, "")
 	return r
 }
 
@@ -56,7 +58,7 @@ func TestFill(t *testing.T) {
 		_, err := s.plain.Insert(ctx, &employee{Department: fmt.Sprint("D", i%3), ID: i + 1, Salary: int64(i)})
 		testkit.NoError(t, err)
 	}
-	r := s.verify(t, materialized.VerifyOptions{}, "29 missing")
+	r := s.verify(t, verify.Options{}, "29 missing")
 	testkit.Expect(t, "members", s.members(), "")
 	testkit.Expect(t, "sound", r.Sound(), false)
 	r = s.repair(t, "29 missing")
@@ -70,7 +72,7 @@ func TestFill(t *testing.T) {
 	s.drain(t)
 	s.expectConsistent(t)
 	s.Count()
-	s.verify(t, materialized.VerifyOptions{}, "")
+	s.verify(t, verify.Options{}, "")
 	testkit.Expect(t, "requests", s.Count().String(), "3 query")
 }
 
@@ -93,7 +95,7 @@ func TestDamage(t *testing.T) {
 	testkit.NoError(t, s.plain.InMode(blind).DeleteAny(ctx, employeeKey(4)))                                                    // the entity
 	_, err = s.company.Insert(ctx, &member{ID: 100, Department: "Sales", Salary: 1})                                            // a derived entity of its own
 	testkit.NoError(t, err)
-	r := s.verify(t, materialized.VerifyOptions{}, "2 missing, 1 dangling, 1 stale")
+	r := s.verify(t, verify.Options{}, "2 missing, 1 dangling, 1 stale")
 	testkit.Expect(t, "rows that the view has not written", r.Unowned, 1)
 	testkit.NoError(t, s.company.DeleteAny(ctx, derived(100)))
 	s.repair(t, "2 missing, 1 dangling, 1 stale")
@@ -103,7 +105,7 @@ func TestDamage(t *testing.T) {
 		want  int
 	}{{2 * time.Hour, 0}, {22*time.Hour + 30*time.Minute, 0}, {time.Hour, 1}} {
 		s.Advance(c.later) // 2, 24.5 and 25.5 hours in all
-		r = s.verify(t, materialized.VerifyOptions{Repair: true}, "")
+		r = s.verify(t, verify.Options{Repair: true}, "")
 		testkit.Expect(t, "old tombstones", r.Tombstones, c.want)
 	}
 	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10 3:Sales:10 5:Sales:10 6:Sales:10")
@@ -129,7 +131,7 @@ func TestStoredTypes(t *testing.T) {
 				_, err := s.account.Tables().NewClient("company").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
 				testkit.NoError(t, err)
 				var de *table.DecodeError
-				if r, err := materialized.Verify(ctx, s.staff, &materialized.VerifyOptions{Repair: true}); !errors.As(err, &de) || de.Field != property {
+				if r, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true}); !errors.As(err, &de) || de.Field != property {
 					t.Errorf("Verify: got report %+v, error %v; want a *DecodeError of %s", r, err, property)
 				}
 				testkit.NoError(t, s.staff.Merge(ctx, e, salary.Set(20)))
@@ -172,7 +174,7 @@ func TestPending(t *testing.T) {
 	s.drain(t)
 	s.insert(t, "Sales", 2, 10)
 	testkit.NoError(t, s.staff.DeleteAny(ctx, employeeKey(1)))
-	r := s.verify(t, materialized.VerifyOptions{Repair: true}, "")
+	r := s.verify(t, verify.Options{Repair: true}, "")
 	testkit.Expect(t, "pending", r.Pending, 2)
 	_, err := s.account.Queue("effects").ClearMessages(ctx, nil)
 	testkit.NoError(t, err)
@@ -207,14 +209,14 @@ func TestNotPending(t *testing.T) {
 	testkit.NoError(t, err)
 	e.Value.Notes = "new"
 	testkit.NoError(t, noted.Replace(ctx, e))
-	r := s.verify(t, materialized.VerifyOptions{}, "1 missing")
+	r := s.verify(t, verify.Options{}, "1 missing")
 	testkit.Expect(t, "pending", r.Pending, 0)
 
 	testkit.NoError(t, s.staff.MergeAny(ctx, employeeKey(2), salary.Set(20)))
 	next := materialized.New("next", s.company, func(e *employee, _ keys.Key) (member, bool) { return member{ID: e.ID + 1}, e.ID == 1 }, nil)
 	both, err := materialized.Attach(s.staff, next)
 	testkit.NoError(t, err)
-	r, err = materialized.Verify(ctx, both, nil, materialized.Definition[employee](next)) // employee 1 lacks the derived entity of employee 2
+	r, err = verify.Run(ctx, both, nil, materialized.Definition[employee](next)) // employee 1 lacks the derived entity of employee 2
 	testkit.NoError(t, err)
 	testkit.Expect(t, "faults", faults(r), "1 missing")
 	testkit.Expect(t, "pending", r.Pending, 0)
@@ -236,7 +238,7 @@ func TestTaken(t *testing.T) {
 	}
 	testkit.Expect(t, "members", s.members(), "1:Sales:10")
 	testkit.Expect(t, "poison messages", len(s.Messages("poison")), 1)
-	r := s.verify(t, materialized.VerifyOptions{Repair: true}, "1 taken")
+	r := s.verify(t, verify.Options{Repair: true}, "1 duplicate value")
 	testkit.Expect(t, "sound", r.Sound(), false)
 	testkit.NoError(t, s.staff.Delete(ctx, first))
 	testkit.NoError(t, w.Drain(ctx))
@@ -282,9 +284,9 @@ func TestChangedContent(t *testing.T) {
 	testkit.NoError(t, later.staff.Merge(ctx, e, salary.Set(20)))
 	s.drain(t)
 	testkit.Expect(t, "members", s.members(), "1:old:20")
-	later.verify(t, materialized.VerifyOptions{Repair: true}, "1 stale")
+	later.verify(t, verify.Options{Repair: true}, "1 stale")
 	s.expectConsistent(t)
-	later.verify(t, materialized.VerifyOptions{}, "")
+	later.verify(t, verify.Options{}, "")
 }
 
 // TestChangedKey: programs of two releases, of which one derives another key, run side by side. A worker of the other release
@@ -306,10 +308,10 @@ func TestChangedKey(t *testing.T) {
 	s.Advance(time.Minute)
 	later.drain(t)
 	testkit.Expect(t, "members", s.members(), "2:Sales:10 1001:Sales:20 gone:1")
-	later.verify(t, materialized.VerifyOptions{Repair: true}, "1 state mismatch")
+	later.verify(t, verify.Options{Repair: true}, "1 state mismatch")
 	testkit.Expect(t, "members", s.members(), "1001:Sales:20 1002:Sales:10 gone:1 gone:2")
 	later.drain(t)
-	later.verify(t, materialized.VerifyOptions{}, "")
+	later.verify(t, verify.Options{}, "")
 }
 
 // TestRanged: Verify refuses a client that sees a part of a table only, and writes nothing.
@@ -348,7 +350,7 @@ func TestRanged(t *testing.T) {
 		testkit.NoError(t, err)
 		staff, err = materialized.Attach(staff, materialized.New("company", company, memberOf, nil))
 		testkit.NoError(t, err)
-		r, err := materialized.Verify(ctx, staff, &materialized.VerifyOptions{Repair: true})
+		r, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
 		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil || len(r.Faults) > 0 {
 			t.Errorf("%s: got %+v, error %v; want ErrRanged %v, and no fault", c.name, r, err, c.refused)
 		}
@@ -378,13 +380,63 @@ func TestVerifyPace(t *testing.T) {
 			testkit.NoError(t, err)
 		}
 		began := time.Now()
-		r := s.verify(t, materialized.VerifyOptions{Repair: true, Rate: 10}, "19 missing")
+		r := s.verify(t, verify.Options{Repair: true, Rate: 10}, "19 missing")
 		if took := time.Since(began); !r.Sound() || took < 9*time.Second || took > 30*time.Second {
 			t.Errorf("got %v for %+v; want 10 to 30 s, and all repaired", took, r)
 		}
 		var ve *table.ValueError
-		if _, err := materialized.Verify(t.Context(), s.staff, &materialized.VerifyOptions{Rate: -1}); !errors.As(err, &ve) {
+		if _, err := verify.Run(t.Context(), s.staff, &verify.Options{Rate: -1}); !errors.As(err, &ve) {
 			t.Errorf("got %v; want a *ValueError", err)
 		}
 	})
+}
+
+// TestVerifyEverything: one run verifies the index in the partition, the index elsewhere and the view of a handle, and reports an entity
+// that cannot be read once. With a definition, it verifies that one.
+func TestVerifyEverything(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{})
+	byID := index.New("ids", keys.Tuple1(keys.Digits[int](6)), func(e *employee) (int, bool) { return e.ID, true }, nil)
+	bySalary := index.New("salaries", keys.Tuple1(keys.Int[int64](6)), func(e *employee) (int64, bool) { return e.Salary, true },
+		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{}})
+	staff, err := index.Attach(s.staff, byID, bySalary)
+	testkit.NoError(t, err)
+	testkit.NoError(t, index.Ensure(ctx, staff))
+	for i := range 3 {
+		_, err := s.plain.Insert(ctx, &employee{Department: "Sales", ID: i + 1, Salary: 10})
+		testkit.NoError(t, err)
+	}
+	run := func(o verify.Options, want string, definitions ...verify.Definition) verify.Report {
+		t.Helper()
+		found := map[string]int{}
+		o.Fault = func(f verify.Fault) { found[fmt.Sprint(f.Definition, " ", f.Kind)]++ }
+		r, err := verify.Run(ctx, staff, &o, definitions...)
+		testkit.NoError(t, err)
+		testkit.Expect(t, "faults", fmt.Sprint(found), want)
+		return r
+	}
+	r := run(verify.Options{}, "map[company missing:3 ids missing:3 salaries missing:3]")
+	testkit.Expect(t, "entities and rows", []int{r.Entities, r.Rows}, []int{9, 0})
+	run(verify.Options{}, "map[company missing:3]", s.view, s.view)
+	run(verify.Options{}, "map[company missing:3 salaries missing:3]", s.view, bySalary)
+	r = run(verify.Options{Repair: true}, "map[ids missing:3]") // the repair of the entities notifies the workers
+	testkit.Expect(t, "repaired and pending", []int{r.Repaired, r.Pending}, []int{3, 6})
+	w, err := eventual.NewWorker(s.account.Queue("effects"), s.account.Queue("poison"), []eventual.Handler{materialized.Handler(staff), index.Handler(staff)},
+		&eventual.WorkerOptions{Common: s.options.Common})
+	testkit.NoError(t, err)
+	testkit.NoError(t, w.Drain(ctx))
+	r = run(verify.Options{}, "map[]")
+	testkit.Expect(t, "entities and rows", []int{r.Entities, r.Rows}, []int{9, 9})
+	testkit.Expect(t, "members", s.members(), "1:Sales:10 2:Sales:10 3:Sales:10")
+
+	k := employeeKey(2)
+	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"Salary":"none"}`, k.PartitionKey(), k.RowKey())
+	_, err = s.account.Tables().NewClient("staff").UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+	testkit.NoError(t, err)
+	before := fmt.Sprint(s.Rows("staff"), s.Rows("company"))
+	for _, definitions := range [][]verify.Definition{nil, {s.view}, {bySalary}} {
+		run(verify.Options{Repair: true}, "map[ unreadable:1]", definitions...)
+	}
+	testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff"), s.Rows("company")), before)
 }

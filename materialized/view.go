@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // View is a table of entities of type V, each derived from one entity of type T.
@@ -37,7 +38,7 @@ type Options struct {
 }
 
 // New defines a view. derive returns what the entity under a key contributes to the view, and false if it contributes nothing. The
-// key of the derived entity follows from its fields, by the schema of to. derive must be pure, since workers and [Verify] call it
+// key of the derived entity follows from its fields, by the schema of to. derive must be pure, since workers and [verify.Run] call it
 // again; and two entities must not have one derived entity, for which see [ErrTaken].
 //
 // The table to may be a handle with maintainers of its own, such as an index or a summary of package index: they are written in the
@@ -138,7 +139,7 @@ type Definition[T any] interface {
 type attached[T any] interface {
 	reconcile.Definition
 	extend.Maintainer[T]
-	verifier[T]
+	verify.Comparer[T]
 	inline() bool
 }
 
@@ -173,23 +174,6 @@ func validName(name string) bool {
 	return name != "" && len(name) <= 63
 }
 
-// verifier is a view as Verify calls it.
-type verifier[T any] interface {
-	// is reports whether the view was attached by this definition.
-	is(Definition[T]) bool
-	// compare reads all derived entities of the view.
-	compare(ctx context.Context, t *table.Table[T], r *run) (comparison[T], error)
-}
-
-// comparison compares entities with the derived entities of one view.
-type comparison[T any] interface {
-	// entity compares an entity. It may be called for several entities at a time.
-	entity(ctx context.Context, e *table.Entity[T], row *table.Row) error
-	// rest reports the derived entities that no entity has.
-	rest(ctx context.Context) error
-	unreadable(row *table.Row, err error)
-}
-
 // isNil reports whether a definition is nil, a nil pointer, or one that no constructor has made.
 func isNil(d any) bool {
 	v := reflect.ValueOf(d)
@@ -222,7 +206,7 @@ func isForeign(err error) bool {
 //	staff, err = materialized.Attach(staff, byCompany)
 //	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{materialized.Handler(staff)}, nil)
 //
-// Entities that were stored before are not in the view; [Verify] with Repair adds them, while writers continue. An entity that is
+// Entities that were stored before are not in the view; [verify.Run] with Repair adds them, while writers continue. An entity that is
 // written first is added by that write.
 //
 // A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived entity: one more if the derived
@@ -299,7 +283,7 @@ func (m *maintainer[T, V]) Maintain(_ context.Context, p *extend.Plan, c *extend
 	}
 	had, digest := recorded(c.State())
 	if had == (keys.Key{}) && c.Old != nil {
-		// The entity is older than the view, which Verify may have filled since.
+		// The entity is older than the view, which verify.Run may have filled since.
 		if was, err := m.of(c.Old, c.Key); err == nil {
 			had = was.key
 		}
@@ -379,7 +363,7 @@ func noteIn(row *table.Row, owner string) (n note, mine bool, err error) {
 		n.maintainers = strings.Split(maintainers, "/")
 	}
 	if err = errors.Join(err1, err2, err3, err4); err != nil {
-		err = fmt.Errorf("%w; delete the row, and Verify with Repair writes it again", err)
+		err = fmt.Errorf("%w; delete the row, and verify.Run with Repair writes it again", err)
 	}
 	return n, row.Engine().Owner() == owner, err
 }
@@ -416,7 +400,7 @@ func recorded(state []string) (k keys.Key, digest string) {
 }
 
 // ErrTaken: two entities have one derived entity. The first keeps it. The message of the second becomes poison after
-// eventual.WorkerOptions.Attempts attempts, and [Verify] reports it, until one of the two changes.
+// eventual.WorkerOptions.Attempts attempts, and [verify.Run] reports it, until one of the two changes.
 var ErrTaken = errors.New("another entity has this derived entity")
 
 // DefinitionError is the error of a view that is defined or attached wrongly, or whose function cannot be called.

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 var materializedView = recipe{
@@ -113,8 +114,8 @@ var materializedView = recipe{
 			if _, err := plain.Insert(ctx, &Employee{"Sales", 300, "Kerr", "1111"}); err != nil {
 				return err
 			}
-			report, err := materialized.Verify(ctx, staff, &materialized.VerifyOptions{Repair: true})
-			r.Answer("missing: %d; repaired: %d", report.Faults[materialized.Missing], report.Repaired)
+			report, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
+			r.Answer("missing: %d; repaired: %d", report.Faults[verify.Missing], report.Repaired)
 			return err
 		}); err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -12,10 +11,10 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -166,7 +165,7 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 	if wire.IsNil(service) {
 		return fail(&ValueError{Field: "service", Reason: "is nil; give a client of the SDK, such as account.Account.Tables"})
 	}
-	t, err := engine.New(service, name, o.Common.engine())
+	t, err := engine.New(service, name, engine.Options(o.Common).WithDefaults())
 	if err != nil {
 		return fail(err)
 	}
@@ -209,78 +208,38 @@ func (t *Table[T]) Ensure(ctx context.Context) error { return t.h.engine.Ensure(
 // handle and the handles that extend.With and Exact have made of it, and for the handle that it was made of.
 func (t *Table[T]) Repaired() int { return t.h.engine.Repaired() }
 
-// Common are the options that all packages of this library share. The zero value of each field is its default.
-type Common struct {
-	// WriteTimeout bounds a write with all its attempts. Defaults to 30 s; negative means no bound.
-	WriteTimeout time.Duration
+// The options that all packages of this library share.
+type (
+	// Common are the options that all packages of this library share. The zero value of each field is its default.
+	//
+	//	WriteTimeout     time.Duration     // bounds a write with all its attempts; 30 s, and negative means no bound
+	//	ReadTimeout      time.Duration     // bounds a read request, or a page of a list; 1 min, and negative means no bound
+	//	Retry            Retry             // bounds attempts
+	//	OmitOperationID  bool              // leaves out _op; a write whose response is lost fails with ErrUnknownOutcome
+	//	Now              func() time.Time  // the clock; time.Now
+	//	NewID            func() string     // returns 16 random characters of 0-9 and A-Z; a source of 80 random bits
+	//	Tracing          tracing.Provider  // receives a span for each method call and each request; none
+	//	Logger           *slog.Logger      // receives a line for each event that an operator may want to know; none
+	//
+	// ReadTimeout includes the repeated attempts of the SDK's client; without a bound, the SDK alone waits for ever. See
+	// docs/observability.md for the spans and the lines.
+	Common = options.Common
 
-	// ReadTimeout bounds one read request, or one page of a list, with the repeated attempts of the SDK's client. Defaults to 1
-	// min; negative means no bound, and the SDK alone waits for ever.
-	ReadTimeout time.Duration
-
-	// Retry bounds attempts.
-	Retry Retry
-
-	// OmitOperationID leaves out the operation ID (_op), one of the 252 properties that an entity may have. Without it, each write
-	// whose response is lost fails with ErrUnknownOutcome.
-	OmitOperationID bool
-
-	// Now is the clock. Defaults to time.Now.
-	Now func() time.Time
-
-	// NewID returns 16 random characters of 0-9 and A-Z, for unique IDs. Defaults to a source of 80 random bits.
-	NewID func() string
-
-	// Tracing receives a span for each method call, with its requests as children. Use the provider that the SDK's clients have in
-	// azcore.ClientOptions. The spans of the SDK's own methods are then suppressed. The zero value traces nothing. A span has the
-	// attributes db.system.name, db.collection.name (the table) and db.operation.name (the method); db.operation.batch.size, the
-	// operations of a transaction, derived rows included; az.service_request_id, the service's ID of the last request; and
-	// db.response.status_code, the service's error code, if the method fails with one. It contains no properties. Workers of package
-	// eventual have a span for each message. See docs/observability.md.
-	Tracing tracing.Provider
-
-	// Logger receives one line for each event that an operator may want to know. At Debug: a conflict with a concurrent writer, and
-	// a request that failed, if another attempt follows. At Warn: a request that the service throttled, derived rows that were
-	// repaired, and work that was given up. The attributes are table, operation, key or partition, attempt, wait, code (the
-	// service's) and error. Properties and signatures are not logged. The SDK's client repeats reads on its own and does not log
-	// them here. Defaults to no logging.
-	Logger *slog.Logger
-}
-
-// Retry bounds attempts: of one request (Attempts), and of reading and writing again after a conflict (ConflictAttempts).
-type Retry struct {
-	// AttemptTimeout bounds one attempt of a write, and one of a read of a row that a write needs. Defaults to 10 s; negative means no
-	// bound but WriteTimeout.
-	AttemptTimeout time.Duration
-
-	// Attempts is how often a write is sent if its response is lost or the service could not be reached; 1, or less than 0, means
-	// once. By default, time ends the attempts: a write is sent again until WriteTimeout or the context ends. 4 attempts are the most
-	// without both, and if the response is that of another program, such as a proxy; 100 are the most without pauses. A busy service
-	// (503, 429) uses up no attempt of several, and no request is sent sooner than Retry-After asks. The reads of a write are repeated
-	// in the same way, besides the attempts of the SDK's client.
-	Attempts int
-
-	// Wait is the pause before the second attempt. It doubles with each attempt up to MaxWait, and each pause is shortened at
-	// random by up to a half. Defaults to 200 ms and 3 s; a negative Wait means no pause.
-	Wait, MaxWait time.Duration
-
-	// ConflictAttempts bounds how often a method begins again after a conflict: Update, InPartition, GetOrInsert, writes by key
-	// (Upsert, and methods with Any in their names), writes with derived rows, and bulk deletes; also index.Get and verify.Run.
-	// WriteTimeout usually ends first. Defaults to 100.
-	ConflictAttempts int
-
-	// ConflictWait is the pause after the first conflict. It doubles with each conflict up to MaxConflictWait, and each pause is
-	// shortened at random by up to a half. Defaults to 20 ms and 1 s; a negative ConflictWait means no pause.
-	ConflictWait, MaxConflictWait time.Duration
-}
-
-// engine returns the options as the engine takes them, with their defaults.
-func (o Common) engine() engine.Options {
-	return engine.Options{
-		WriteTimeout: o.WriteTimeout, ReadTimeout: o.ReadTimeout, Retry: engine.Retry(o.Retry), OmitOperationID: o.OmitOperationID,
-		Now: o.Now, NewID: o.NewID, Tracing: o.Tracing, Logger: o.Logger,
-	}.WithDefaults()
-}
+	// Retry bounds attempts: of one request (Attempts), and of reading and writing again after a conflict (ConflictAttempts).
+	//
+	//	AttemptTimeout    time.Duration  // bounds one attempt of a write, and a read of a row that a write needs; 10 s, negative: no bound
+	//	Attempts          int            // how often a write is sent if its response is lost; by default, WriteTimeout ends the attempts
+	//	Wait              time.Duration  // the pause before the second attempt, doubled with each attempt; 200 ms, negative: no pause
+	//	MaxWait           time.Duration  // the longest pause; 3 s
+	//	ConflictAttempts  int            // how often a method begins again after a conflict; 100
+	//	ConflictWait      time.Duration  // the pause after the first conflict, doubled with each conflict; 20 ms, negative: no pause
+	//	MaxConflictWait   time.Duration  // the longest pause after a conflict; 1 s
+	//
+	// 1 attempt, or less than 0, means once. A busy service (503, 429) uses up no attempt of several, and no request is sent sooner than
+	// Retry-After asks. Without WriteTimeout and an end of the context, 4 attempts are the most; 4 are also the most if the response is
+	// that of another program, such as a proxy, and 100 without pauses. Each pause is shortened at random by up to a half.
+	Retry = options.Retry
+)
 
 // ClientOptions returns a copy of base with what this library adds to a client of the SDK:
 //
@@ -386,6 +345,3 @@ func (r *Row) Engine() *engine.Row { return r.row() }
 
 // RowOf returns a row of the engine, nil for nil. It is for packages of this module.
 func RowOf(r *engine.Row) *Row { return rowOf(r) }
-
-// Engine returns the options with their defaults. It is for packages of this module.
-func (o Common) Engine() engine.Options { return o.engine() }

@@ -47,7 +47,7 @@ type stored struct {
 
 // read reads the blob for an ID. It returns nil if there is none. Errors: table.ErrForeignRow.
 func (c client) read(ctx context.Context, id archive.ID) (s *stored, err error) {
-	err = c.opt.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
+	err = engine.Retry(c.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		s, again, err = c.readOnce(ctx, id)
 		return again && ctx.Err() == nil, err
 	})
@@ -129,7 +129,7 @@ func isConflict(err error) bool {
 func (c client) delete(ctx context.Context, id archive.ID, version string) error {
 	ctx, cancel := engine.Bound(ctx, c.opt.WriteTimeout)
 	defer cancel()
-	return c.opt.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
+	return engine.Retry(c.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		var call wire.Call
 		_, err = c.container.NewBlockBlobClient(nameOf(id)).Delete(blobs.Write(ctx, &call, c.opt.Retry.AttemptTimeout), &blob.DeleteOptions{AccessConditions: blobs.IfMatch(azcore.ETag(version))})
 		err = call.Check(err)

@@ -46,7 +46,7 @@ func New(container *container.Client, o *Options) (*Destination, error) {
 	if err := engine.CheckClient("container", "container", container, container == nil); err != nil {
 		return nil, fmt.Errorf("blobarchive: New: %w", err)
 	}
-	return &Destination{client{container, opt.Common.Engine()}}, nil
+	return &Destination{client{container, engine.Options(opt.Common).WithDefaults()}}, nil
 }
 
 // Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
@@ -126,7 +126,7 @@ func (d *Destination) put(ctx context.Context, r *archive.ArchivedRow, version s
 	ctx, cancel := engine.Bound(ctx, d.client.opt.WriteTimeout)
 	defer cancel()
 	doubtful := false // an attempt whose outcome is unknown may have stored the row, or may still store it
-	err = d.client.opt.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
+	err = engine.Retry(d.client.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		call, err := d.client.put(ctx, r, body, version)
 		outcome := call.Outcome(err)
 		switch {

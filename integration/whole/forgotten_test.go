@@ -12,7 +12,6 @@ import (
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -22,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // forgotten is a method that needs what no program has created.
@@ -130,7 +130,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 		{"index elsewhere: Run", second(verify.Run(ctx, indexed, nil, bySerial)), table.ErrTableNotFound, byIndex},
 		{"index.Global: Get", second(unique.Get(ctx, one, keys.Enc{}, "s")), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
 		{"index.Global: Insert", second(one.Insert(ctx, d)), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
-		{"materialized.Verify", second(materialized.Verify(ctx, viewed, nil, views)), table.ErrTableNotFound, "no such table views; Table.Ensure creates it"},
+		{"view: Run", second(verify.Run(ctx, viewed, nil, views)), table.ErrTableNotFound, "no such table views; Table.Ensure creates it"},
 		{"Upload", second(photos.Upload(ctx, k, bytes.NewReader(make([]byte, 100_000)), nil)), largeentity.ErrContainerNotFound, "largeentity: Upload ('A','d_1'): no such container photos; Store.Ensure creates it"},
 		{"Log.Append", second(log.Append(ctx, d)), table.ErrTableNotFound, "no such table log; Log.Ensure creates it"},
 		{"Log.Tail", firstError(log.Tail(ctx, 1)), table.ErrTableNotFound, "no such table log; Log.Ensure creates it"},

@@ -13,9 +13,9 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // The functions opsX are the code of docs/operations.md; see TestOperationsPage.
@@ -42,7 +42,7 @@ func opsVerify(ctx context.Context, staff *table.Table[Employee], token string) 
 		Rate:   500,   // rows a second
 		Token:  token, // of the report of an interrupted run, or ""
 		Fault: func(f verify.Fault) {
-			slog.Warn("index fault", "definition", f.Definition, "kind", f.Kind, "row", f.Row, "entity", f.Entity, "repaired", f.Repaired, "error", f.Err)
+			slog.Warn("fault", "definition", f.Definition, "kind", f.Kind, "row", f.Row, "entity", f.Entity, "repaired", f.Repaired, "error", f.Err)
 		},
 	})
 }

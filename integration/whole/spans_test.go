@@ -23,6 +23,7 @@ import (
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // spans records the spans of the library.
@@ -194,7 +195,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		}
 		_, errInsert := staff.Insert(ctx, smith)
 		err = errors.Join(w.Ensure(ctx), people.Ensure(ctx), errInsert, w.Drain(ctx), staff.DeleteAny(ctx, keys.Stored("Sales", smith.ID)), w.Drain(ctx))
-		_, errVerify := materialized.Verify(ctx, staff, nil)
+		_, errVerify := verify.Run(ctx, staff, nil)
 		return errors.Join(err, errVerify)
 	},
 }

@@ -67,7 +67,7 @@ func Deref[V any](p *V) (v V) {
 func Ensure(ctx context.Context, c *container.Client, o *engine.Options, refusal func(*wire.Call, error) error) error {
 	ctx, cancel := engine.Bound(ctx, o.WriteTimeout)
 	defer cancel()
-	return o.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
+	return engine.Retry(o.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		var call wire.Call
 		_, err = c.Create(Write(ctx, &call, o.Retry.AttemptTimeout), nil)
 		if err = call.Check(err); err == nil || bloberror.HasCode(err, bloberror.ContainerAlreadyExists) {

@@ -184,7 +184,7 @@ type Conflicts struct {
 
 // Conflicts begins to count, and to measure the time, now.
 func (o *Options) Conflicts() Conflicts {
-	c := Conflicts{retry: o.Retry}
+	c := Conflicts{retry: Retry(o.Retry)}
 	if o.WriteTimeout > 0 {
 		c.end = time.Now().Add(o.WriteTimeout)
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
 // TestRepeat: Repeat calls a function as often as the policy says.
 func TestRepeat(t *testing.T) {
 	t.Parallel()
-	r := Options{Retry: Retry{Wait: -1}}.WithDefaults().Retry
+	r := Retry(Options{Retry: options.Retry{Wait: -1}}.WithDefaults().Retry)
 	n, want := 0, errors.New("no answer")
 	err := r.Repeat(context.Background(), Log{}, func() (again bool, err error) {
 		n++
@@ -80,7 +81,7 @@ func TestRepeatBounds(t *testing.T) {
 				defer cancel()
 			}
 			n := 0
-			err := Options{Retry: c.retry}.WithDefaults().Retry.Repeat(ctx, Log{}, func() (again bool, err error) {
+			err := Retry(Options{Retry: options.Retry(c.retry)}.WithDefaults().Retry).Repeat(ctx, Log{}, func() (again bool, err error) {
 				n++
 				return true, c.err
 			})

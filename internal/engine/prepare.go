@@ -73,7 +73,7 @@ func (w *write) prepareRemote(ctx context.Context, m *remote) outcome {
 	m.etags = nil
 	plan := m.prepare
 	withID(plan.steps, w.id)
-	tries := attempts{retry: w.table.Options.Retry, log: m.part.log()}
+	tries := attempts{retry: Retry(w.table.Options.Retry), log: m.part.log()}
 	for {
 		if w.stale() {
 			return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: errs.With(errs.ErrGivenUp, errStale)}

@@ -87,7 +87,7 @@ type tornReads struct {
 }
 
 func (r *tornReads) policy(t *Table) Retry {
-	policy := t.Options.Retry.OfConflicts()
+	policy := Retry(t.Options.Retry).OfConflicts()
 	policy.Attempts = mostTornReads
 	return policy
 }

@@ -70,7 +70,7 @@ func (f finisher) is(home commit.Remote) bool {
 func (t *Table) finishPrepared(ctx context.Context, partition, id string, by finisher) error {
 	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
 	defer cancel()
-	tries := attempts{retry: t.Options.Retry, log: t.Log("Resolve", preparationKey(partition, id))}
+	tries := attempts{retry: Retry(t.Options.Retry), log: t.Log("Resolve", preparationKey(partition, id))}
 	conflicts := t.Options.Conflicts()
 	for {
 		again, err := t.finishOnce(ctx, partition, id, by)

@@ -45,7 +45,7 @@ func (w *write) send(ctx context.Context) state {
 }
 
 func (w *write) sendPlan(ctx context.Context) outcome {
-	tries := attempts{retry: w.table.Options.Retry, log: w.log()}
+	tries := attempts{retry: Retry(w.table.Options.Retry), log: w.log()}
 	var last error
 	for {
 		if w.stale() {

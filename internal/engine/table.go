@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"reflect"
 	"slices"
@@ -21,6 +20,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/options"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -231,26 +232,11 @@ func (t *Table) Log(method string, k keys.Key) Log {
 	return Log{Logger: t.Options.Logger, Table: t.Name, Method: method, Key: k}
 }
 
-// Options are the options of table.Common, with their defaults filled in.
-type Options struct {
-	WriteTimeout    time.Duration
-	ReadTimeout     time.Duration
-	Retry           Retry
-	OmitOperationID bool
-	Now             func() time.Time
-	NewID           func() string
-	Tracing         tracing.Provider
-	Logger          *slog.Logger
-}
+// Options are the options of a handle, with their defaults filled in.
+type Options options.Common
 
-// Retry is table.Retry.
-type Retry struct {
-	AttemptTimeout                time.Duration
-	Attempts                      int
-	Wait, MaxWait                 time.Duration
-	ConflictAttempts              int
-	ConflictWait, MaxConflictWait time.Duration
-}
+// Retry bounds attempts.
+type Retry options.Retry
 
 // The defaults.
 const (
@@ -333,7 +319,7 @@ func (t *Table) manage(ctx context.Context, method string, send func(context.Con
 	defer func() { end(err) }()
 	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
 	defer cancel()
-	tries := attempts{retry: t.Options.Retry, log: t.Log(method, keys.Key{})}
+	tries := attempts{retry: Retry(t.Options.Retry), log: t.Log(method, keys.Key{})}
 	for {
 		err = t.manageOnce(ctx, method, send)
 		switch {
@@ -385,7 +371,7 @@ type Schema interface {
 	// Type returns T and Schema.Type.
 	Type() (reflect.Type, string)
 	// Query returns a query, a *table.Query[T], as List takes it for the entities of T.
-	Query(q any) *Query
+	Query(q any) *query.Query
 	// Select returns Query.Select for some properties of T: with the keys, and with the properties that Owns reads.
 	Select(properties ...string) string
 	// Owns reports, by its keys and its type, whether a row of which only some properties were read is one of T. Errors:

@@ -67,7 +67,7 @@ func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targ
 	log.Conflicts = true
 	n, inDoubt := 0, 0
 	conflict := false
-	err = source.Engine().Options.Retry.OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err = engine.Retry(source.Engine().Options.Retry).OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		n, conflict = n+1, false
 		began := source.Engine().Options.Now()
 		if err := each(ctx, targets, Target.Read); err != nil {

@@ -228,7 +228,7 @@ func (a *appender) store(ctx context.Context) error {
 	if a.state != stateOpen { // else the last of the blobs that did not take the block gets it again
 		a.abandoned = 0
 	}
-	err := a.client.opt.Retry.Repeat(ctx, engine.Log{}, func() (again bool, err error) {
+	err := engine.Retry(a.client.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		for len(a.pending) > 0 && a.pending[0] == b {
 			if ctx.Err() != nil {
 				return false, ended(ctx)

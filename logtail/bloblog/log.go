@@ -129,7 +129,7 @@ func (o *Options[T]) setDefaults() (common engine.Options, err error) {
 	if o.Decode == nil {
 		o.Decode = decodeJSON[T]
 	}
-	common = o.Common.Engine()
+	common = engine.Options(o.Common).WithDefaults()
 	switch {
 	case o.Buffer < 0:
 		err = &table.ValueError{Field: "Options.Buffer", Reason: "is negative"}

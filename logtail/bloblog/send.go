@@ -346,7 +346,7 @@ func newStream(ctx context.Context, c client, n name) *stream {
 
 // Read implements io.Reader.
 func (s *stream) Read(p []byte) (n int, err error) {
-	err = s.client.opt.Retry.Repeat(s.ctx, engine.Log{}, func() (again bool, err error) {
+	err = engine.Retry(s.client.opt.Retry).Repeat(s.ctx, engine.Log{}, func() (again bool, err error) {
 		if s.offset == s.length {
 			return false, io.EOF
 		}

@@ -28,7 +28,7 @@ import (
 )
 
 const module = "github.com/aztablekit/aztablekit/"
-const public = "keys table view mixed bulk requests account index index/verify commit maintain eventual materialized archive archive/blobarchive logtail logtail/bloblog largeentity largeentity/series storagetest storagetest/crashtest"
+const public = "keys table view mixed bulk requests account index verify commit maintain eventual materialized archive archive/blobarchive logtail logtail/bloblog largeentity largeentity/series storagetest storagetest/crashtest"
 
 // block is a block of statements in a profile.
 type block struct {

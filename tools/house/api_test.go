@@ -117,7 +117,7 @@ func api(name string, pkg *types.Package) (lines []string) {
 }
 
 // namedAgain are the internal packages whose types a public package names again, with that package.
-var namedAgain = map[string]string{"internal/errs": "table", "internal/commit": "extend"}
+var namedAgain = map[string]string{"internal/errs": "table", "internal/options": "table", "internal/commit": "extend"}
 
 // isNamedAgain reports whether a type is declared in a package of namedAgain.
 func isNamedAgain(t types.Type) bool {

@@ -19,7 +19,6 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/verify"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -29,6 +28,7 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
 )
 
 // argumentsItem is the type of entities of TestArguments.
@@ -394,6 +394,7 @@ func newCaller(t *testing.T) *caller {
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
 	c.valid[reflect.TypeFor[index.Definition[item]]()] = reflect.ValueOf(byName)
+	c.valid[reflect.TypeFor[verify.Definition]()] = reflect.ValueOf(byName)
 	c.valid[reflect.TypeFor[materialized.Definition[item]]()] = reflect.ValueOf(views)
 	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(items)
 	c.valid[reflect.TypeFor[extend.Outbox]()] = reflect.ValueOf(outbox)
@@ -413,7 +414,7 @@ func newCaller(t *testing.T) *caller {
 		"eventual.NewHandler": eventual.NewHandler[item], "eventual.NewOutbox": eventual.NewOutbox, "eventual.NewPoisonQueue": eventual.NewPoisonQueue,
 		"eventual.NewWorker": eventual.NewWorker, "eventual.OnChange": eventual.OnChange[item, item], "eventual.Poison": eventual.Poison,
 		"eventual.RetryAfter": eventual.RetryAfter, "eventual.Transactions": eventual.Transactions,
-		"index/verify.Run": verify.Run[item], "index.Attach": index.Attach[item], "index.Ensure": index.Ensure[item], "index.Handler": index.Handler[item],
+		"verify.Run": verify.Run[item], "index.Attach": index.Attach[item], "index.Ensure": index.Ensure[item], "index.Handler": index.Handler[item],
 		"index.NewDetails": index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
 		"index.NewSummary": index.NewSummary[item, string], "index.New": index.New[item, string],
 		"keys.At": keys.At, "keys.Bind1": keys.Bind1[item, string], "keys.Bind2": keys.Bind2[item, string, string], "keys.Bind3": keys.Bind3[item, string, string, string],
@@ -429,7 +430,7 @@ func newCaller(t *testing.T) *caller {
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
 		"logtail.NewPeriods": logtail.NewPeriods, "logtail.New": logtail.New[item],
 		"eventual.WithOutbox": eventual.WithOutbox[item], "extend.With": extend.With[item],
-		"materialized.Attach": materialized.Attach[item], "materialized.Handler": materialized.Handler[item], "materialized.New": materialized.New[item, item], "materialized.Verify": materialized.Verify[item],
+		"materialized.Attach": materialized.Attach[item], "materialized.Handler": materialized.Handler[item], "materialized.New": materialized.New[item, item],
 		"table.NewMixed": table.NewMixed, "requests.KindOf": requests.KindOf,
 		"table.And": table.And[item], "table.ClientOptions": table.ClientOptions, "table.Collect": table.Collect[item], "table.ElementOf": table.ElementOf[item, int64],
 		"table.FieldOf": table.FieldOf[item, int64], "table.GetIn": table.GetIn[item], "table.InPartition": table.InPartition, "table.ListIn": table.ListIn[item],
@@ -454,6 +455,13 @@ func newCaller(t *testing.T) *caller {
 			}
 			return err
 		},
+		"verify.Session in a run": func(v *item) error {
+			watched, err := extend.With(plain, extend.Maintainer[item](planCaller{c}))
+			if err == nil {
+				_, err = verify.Run(ctx, watched, nil)
+			}
+			return err
+		},
 	}
 	b3, l2, l3 := keys.Bind1(text, func(v *item) *string { return &v.Group }), keys.Tuple2(keys.Text(), keys.Text()), keys.Tuple3(keys.Text(), keys.Text(), keys.Text())
 	c.receivers = []any{
@@ -474,4 +482,10 @@ func (m planCaller) Maintain(_ context.Context, p *extend.Plan, c *extend.Change
 	m.c.methods(p)
 	m.c.methods(c)
 	return nil
+}
+
+func (planCaller) Definition() any { return planCaller{} }
+func (m planCaller) Compare(_ context.Context, s *verify.Session[argumentsItem]) (verify.Comparison[argumentsItem], error) {
+	m.c.methods(s)
+	return nil, context.Canceled // ends Run
 }

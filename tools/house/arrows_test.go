@@ -39,24 +39,26 @@ var arrows = map[string][]string{
 	"internal/blobs":           {"internal/errs", "internal/engine", "internal/wire"},
 	"internal/testkit":         {"storagetest", "storagetest/crashtest"},
 	"internal/azurite/install": {"internal/azurite"},
+	"internal/options":         {},
+	"internal/query":           {"internal/edm", "internal/errs", "internal/reserved", "keys"},
 	"internal/commit":          {"internal/errs", "keys"},
-	"internal/engine":          {"internal/commit", "internal/errs", "keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire"},
-	"table":                    {"internal/commit", "internal/errs", "keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
+	"internal/engine":          {"internal/query", "internal/commit", "internal/options", "internal/errs", "keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire"},
+	"table":                    {"internal/query", "internal/options", "internal/commit", "internal/errs", "keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
 	"extend":                   {"internal/commit", "internal/errs", "internal/engine", "internal/wire", "keys", "table"},
 	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
-	"index":                    {"extend", "internal/errs", "eventual", "keys", "table", "index/internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
-	"index/internal/derived":   {"extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
+	"index":                    {"extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
+	"internal/derived":         {"eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
 	"internal/stored":          {"internal/edm", "internal/engine", "table"},
-	"index/verify":             {"internal/commit", "extend", "keys", "table", "index", "index/internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved"},
+	"verify":                   {"internal/commit", "extend", "keys", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved"},
 	"eventual":                 {"internal/commit", "extend", "internal/errs", "keys", "table", "internal/engine", "internal/wire"},
 	"archive":                  {"extend", "eventual", "keys", "table", "internal/engine", "internal/reserved", "internal/stored", "internal/wire"},
 	"internal/reconcile":       {"internal/commit", "extend", "eventual", "internal/engine", "internal/reserved", "keys", "table"},
-	"materialized":             {"extend", "internal/edm", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved", "internal/stored", "keys", "eventual", "table"},
+	"materialized":             {"extend", "verify", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "keys", "eventual", "table"},
 	"archive/blobarchive":      {"internal/commit", "internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
 	"logtail":                  {"internal/pace", "internal/reserved", "keys", "table"},
 	"logtail/bloblog":          {"internal/commit", "internal/errs", "internal/blobs", "internal/engine", "internal/wire", "table"},
 	"largeentity/series":       {"keys", "table"},
-	"largeentity":              {"internal/commit", "extend", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "table"},
+	"largeentity":              {"internal/commit", "extend", "verify", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "table"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
@@ -75,7 +77,7 @@ var arrows = map[string][]string{
 	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
 	"patterns/hr":         {"extend", "account", "eventual", "index", "keys", "largeentity", "logtail", "storagetest", "table"},
-	"patterns":            {"extend", "account", "archive", "eventual", "index", "index/verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite"},
+	"patterns":            {"extend", "account", "archive", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite"},
 }
 
 // programs are the folders of public programs and tests.
@@ -94,7 +96,7 @@ func isTool(name string) bool { return strings.HasPrefix(name, "tools/") }
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob, reserved.View}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "internal/commit", "extend", "account", "eventual", "index", "index/internal/derived", "index/verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series"} {
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "internal/commit", "extend", "account", "eventual", "index", "internal/derived", "verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -27,9 +27,11 @@ import (
 var notGo = map[string]string{
 	"archive/blobarchive: Sales/empid_000456/": "the name of a blob",
 	`archive/blobarchive: {"format":1,`:        "JSON",
-	"index/internal/derived RepairMode: ":      "a table of what a repair does",
+	"internal/derived RepairMode: ":            "a table of what a repair does",
 	"tools/conformance: case: ":                "a case of conformance",
 	"largeentity Blob: Photo ":                 "a table of properties",
+	"table Common: WriteTimeout ":              "a table of options",
+	"table Retry: AttemptTimeout ":             "a table of options",
 	"table Table: string ":                     "a table of types",
 	"table Table: omitempty ":                  "a table of options",
 }

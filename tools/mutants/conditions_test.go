@@ -56,9 +56,9 @@ func TestConditions(t *testing.T) {
 			Old: "if recover() != nil {", New: "if done && recover() != nil {", Test: "TestInlinePanic"},
 	})
 	mutants.Run(t, "./materialized", []mutants.Mutant{
-		{Name: "a tombstone of an hour is swept", File: "materialized/verify.go",
+		{Name: "a tombstone of an hour is swept", File: "materialized/compare.go",
 			Old: "Options.Now().Add(-extend.Retention - time.Hour)", New: "Options.Now().Add(-time.Hour)", Test: "TestDamage"},
-		{Name: "a tombstone of the retention is swept", File: "materialized/verify.go",
+		{Name: "a tombstone of the retention is swept", File: "materialized/compare.go",
 			Old: "Options.Now().Add(-extend.Retention - time.Hour)", New: "Options.Now().Add(-extend.Retention)", Test: "TestDamage"},
 	})
 	mutants.Run(t, "./largeentity", []mutants.Mutant{

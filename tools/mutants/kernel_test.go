@@ -12,7 +12,7 @@ func TestKernel(t *testing.T) {
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a move within a partition never looks at the old row", File: "internal/engine/replan.go",
 			Old: "len(w.moved)+len(w.currentPlan.remotes) == 0:", New: "len(w.moved) == 0:", Test: "TestOvertakenGlobal"},
-		{Name: "a run over the whole table finishes no moves", File: "index/verify/partition.go",
+		{Name: "a run over the whole table finishes no moves", File: "verify/partition.go",
 			Old: "if r.opt.Partition.IsSet() {", New: "if true {", Test: "TestVerifyFinishesMoves"},
 		{Name: "the row of a unique value has the version of its entity", File: "index/elsewhere.go",
 			Old: "	return pointerTo(entity.Key, row)\n", New: "	return m.elsewhereMaintainer.WantedContent(entity, row)\n", Test: "TestVerifyGlobalVersions"},

@@ -32,12 +32,12 @@ func TestMaterialized(t *testing.T) {
 			Old: "	if had == want.key && digest == want.digest {\n", New: "	if had == want.key && len(digest) == len(want.digest) {\n", Test: "TestView"},
 		{Name: "an entity from before the view leaves its derived entity", File: "materialized/view.go",
 			Old: "			had = was.key\n", New: "			had, _ = was.key, p\n			had = keys.Key{}\n", Test: "TestFill"},
-		{Name: "Verify takes a late worker for a fault", File: "materialized/verify.go",
-			Old: "		case pending:\n", New: "		case pending && false:\n", Test: "TestPending"},
-		{Name: "Verify waits for a notification that is lost", File: "materialized/verify.go",
-			Old: " || record.Time().Before(now.Add(-overdue)):", New: ":", Test: "TestPending"},
-		{Name: "Verify trusts a list of a part of the view", File: "materialized/verify.go",
-			Old: "			return table.ErrRanged\n", New: "			return nil\n", Test: "TestRanged"},
+		{Name: "Verify takes a late worker for a fault", File: "materialized/compare.go",
+			Old: "	case pending:\n", New: "	case pending && false:\n", Test: "TestPending"},
+		{Name: "Verify waits for a notification that is lost", File: "materialized/compare.go",
+			Old: "		case !effect.Overdue:\n", New: "		default:\n", Test: "TestPending"},
+		{Name: "Verify trusts a list of a part of the view", File: "materialized/compare.go",
+			Old: "		return table.ErrRanged\n", New: "		return nil\n", Test: "TestRanged"},
 	})
 	mutants.Run(t, "./internal/reconcile", []mutants.Mutant{
 		{Name: "a suspended worker writes what it read a day ago", File: "internal/reconcile/reconcile.go",

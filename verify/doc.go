@@ -1,11 +1,11 @@
-// Package verify compares the rows that package index derives from entities with the entities, and repairs them (in other
-// databases: index scrubbing).
+// Package verify compares the rows that packages index and materialized derive from entities with the entities, and repairs them (in
+// other databases: index scrubbing).
 //
 // Derived rows are always right if all writers attach the same definitions with the same key functions. [Run] is for all other
-// cases: it fills a new index of a table in use, removes the rows of an earlier key function, and repairs rows that programs
+// cases: it fills a new index or view of a table in use, removes the rows of an earlier key function, and repairs rows that programs
 // without this library have written or deleted. Writers may continue meanwhile.
 //
-//	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}) // staff is a handle of index.Attach
+//	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}) // staff has definitions
 //	if err != nil {
 //		return err
 //	}
@@ -22,7 +22,7 @@
 // A fault that Run reports existed: Run confirms each fault that the entity alone does not show by a consistent read, so that a
 // concurrent write is not taken for a fault. Exception: without Options.Repair, a DuplicateValue of two missing rows is a
 // prediction of what a repair would find. A repair never overwrites a concurrent write, because each repair is a write by ETag.
-// Rows of other types, definitions and programs are left as they are.
+// Rows of other types, definitions and programs are left as they are. A row that a worker is still to change is no fault.
 //
 // A repair changes derived rows, and in an entity only _ix and _op, which record the derived rows. A row of an older version of the
 // schema stays of that version, so that an older program can still use it. See [table.Schema] for a way to upgrade rows.
@@ -30,7 +30,7 @@
 // # Not guaranteed
 //
 // A fault that comes into being while Run is in progress may be missed. Run does not repair a [DuplicateValue], two entities with
-// one unique value, because either may be right: give one of them another value.
+// one unique value or one derived entity, because either may be right: give one of them another value.
 //
 // # Costs
 //

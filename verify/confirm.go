@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -52,7 +52,7 @@ func (p *partition[T]) confirmAndNote(ctx context.Context, entity string, candid
 	faults, err := p.confirm(ctx, entity, candidates, b)
 	p.noteFaults(faults)
 	if err == errChanging {
-		p.noteUnconfirmed()
+		p.count(Report{Unconfirmed: 1})
 		err = nil
 	}
 	return err

@@ -95,6 +95,9 @@ func SameWrite(row, entity *table.Row) bool {
 	return has && a == b
 }
 
+// ErrTaken is index.ErrTaken.
+var ErrTaken = errors.New("the value is taken")
+
 var errForeignRow = fmt.Errorf("%w; if nothing else uses the row, delete it and run verify.Run with Repair; otherwise give the definition another name", table.ErrForeignRow)
 
 // ForeignRow returns the error for a foreign row that has the key of an index row, list or summary.

@@ -1,4 +1,4 @@
-// Package derived is the seam between package index, whose maintainers write derived rows, and package index/verify, which compares
+// Package derived is the seam between package index, whose maintainers write derived rows, and package verify, which compares
 // these rows with the entities and repairs them.
 package derived
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
@@ -105,6 +106,20 @@ type Elsewhere[T any] interface {
 	// nil if the row need only name the entity.
 	Content(row *table.Row) *table.Row
 	WantedContent(entity *table.Row, row keys.Key) *table.Row
+}
+
+// EffectKind returns the kind of the effects of all definitions elsewhere of a table's entities.
+func EffectKind[T any](t *table.Table[T]) string { return "index " + t.Engine().Mode.Schema.Scope() }
+
+// Handler returns the handler of these effects.
+func Handler[T any](t *table.Table[T]) eventual.Handler {
+	var all []reconcile.Definition
+	for _, m := range MaintainersOf[Elsewhere[T]](t.Engine()) {
+		if m.Kind() != "" {
+			all = append(all, m)
+		}
+	}
+	return reconcile.Handler(EffectKind(t), t, all...)
 }
 
 // PerGroup is a maintainer whose rows are totals of what all entities of a group contribute.

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -67,7 +67,7 @@ func (p *partition[T]) groupRows(ctx context.Context, d derived.PerGroup[T], fir
 		all[row.Key.RowKey()] = row
 	}
 	if first {
-		p.count(0, 0, len(all))
+		p.count(Report{Rows: len(all)})
 	}
 	return all, nil
 }
@@ -132,26 +132,9 @@ func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], 
 		if err != nil {
 			return err
 		}
-		groups := g.all()
-		for rk := range open {
-			groups[rk] = true
-		}
-		again := map[string]FaultKind{}
-		for _, rk := range slices.Sorted(maps.Keys(groups)) {
-			known, is := open[rk]
-			if open != nil && !is {
-				continue
-			}
-			kind, more, err := p.verifyGroup(ctx, d, &g, rk, known)
-			if err != nil {
-				return err
-			}
-			if more {
-				again[rk] = kind
-			}
-		}
-		if open = again; len(open) == 0 {
-			return nil
+		open, err = p.verifyOpenGroups(ctx, d, &g, open)
+		if err != nil || len(open) == 0 {
+			return err
 		}
 		a.conflict = g.conflict
 	}
@@ -160,7 +143,7 @@ func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], 
 	}
 	for rk, kind := range open {
 		if kind == 0 {
-			p.noteUnconfirmed()
+			p.count(Report{Unconfirmed: 1})
 			continue
 		}
 		p.noteFault(Fault{Definition: d.Name(), Kind: kind, Row: keys.Stored(p.pk, rk), Err: errChanging})
@@ -168,74 +151,119 @@ func (p *partition[T]) verifyGroups(ctx context.Context, d derived.PerGroup[T], 
 	return nil
 }
 
+// verifyOpenGroups compares the groups that are open, or all if open is nil. It returns those to read again.
+func (p *partition[T]) verifyOpenGroups(ctx context.Context, d derived.PerGroup[T], g *groupsRead, open map[string]FaultKind) (again map[string]FaultKind, err error) {
+	groups := open
+	if open == nil {
+		groups = map[string]FaultKind{}
+		for rk := range g.all() {
+			groups[rk] = 0
+		}
+	}
+	again = map[string]FaultKind{}
+	for _, rk := range slices.Sorted(maps.Keys(groups)) {
+		kind, more, err := p.verifyGroup(ctx, d, g, rk, groups[rk])
+		if err != nil {
+			return nil, err
+		}
+		if more {
+			again[rk] = kind
+		}
+	}
+	return again, nil
+}
+
+// groupCheck is the comparison of the row of a group with its total.
+type groupCheck[T any] struct {
+	d        derived.PerGroup[T]
+	read     *groupsRead
+	is, want *table.Row // nil if the group has no row, and should have none
+	fault    Fault      // without a kind as long as none is known
+}
+
 // verifyGroup compares the row of a group with its total, and repairs it. known is the fault that an earlier attempt found, 0 for
 // none. If again is set, the group must be read again, with kind as the fault that is known.
 func (p *partition[T]) verifyGroup(ctx context.Context, d derived.PerGroup[T], g *groupsRead, rk string, known FaultKind) (kind FaultKind, again bool, err error) {
-	is, want := g.after[rk], g.totals.Rows[rk]
-	f := Fault{Definition: d.Name(), Kind: known, Row: keys.Stored(p.pk, rk)}
+	c := groupCheck[T]{d: d, read: g, is: g.after[rk], want: g.totals.Rows[rk], fault: Fault{Definition: d.Name(), Kind: known, Row: keys.Stored(p.pk, rk)}}
 	switch {
-	case g.totals.Failed[rk] != nil:
-		f.Kind, f.Err = Stale, g.totals.Failed[rk]
-		p.noteFault(f)
-		return 0, false, nil
-	case want != nil && p.foreign[rk]:
-		f.Kind, f.Err = Missing, derived.ForeignRow(d.Name(), f.Row)
-		p.noteFault(f)
-		return 0, false, nil
-	case is == nil && want == nil, is != nil && want != nil && d.Equal(is, want):
-		f.Repaired = true
-		if known != 0 {
-			p.noteFault(f) // an earlier attempt or a concurrent writer has repaired the group
-		}
+	case p.isDone(&c):
 		return 0, false, nil
 	case !g.unchanged(rk):
 		g.conflict = errChanging
 		return known, true, nil
-	}
-	// Approximate bounds of measures that allow them are no fault. A repair makes all bounds exact, without a fault.
-	noFault := is != nil && want != nil && known == 0 && d.Matches(is, want, p.opt.Repair)
-	switch {
-	case known == 0 && !p.opt.Repair && lacksUncountedOnly(d, g.totals, is, rk):
+	case known == 0 && !p.opt.Repair && lacksUncountedOnly(d, g.totals, c.is, rk):
 		return 0, false, nil
-	case known != 0:
-	case is == nil:
-		f.Kind = Missing
-	case want == nil:
-		f.Kind = Dangling
-	default:
-		f.Kind = Stale
+	case known == 0:
+		c.fault.Kind = c.kind(p.opt.Repair)
 	}
-	switch {
-	case is == nil && known == 0:
+	if c.is == nil && known == 0 {
 		missing, err := p.groupIsMissing(ctx, d, rk, g.totals.Members[rk])
 		if err != nil || !missing {
 			g.conflict = errChanging
 			return 0, true, err
 		}
-	case noFault && !p.opt.Repair:
-		return 0, false, nil
 	}
-	if p.opt.Repair {
-		if is == nil {
-			f.Err = p.insertEmptyGroup(ctx, d, f.Row)
-		} else {
-			f.Err = p.writeRow(ctx, is, want)
-		}
-		g.noteConflict(f.Err)
-		switch {
-		case mustReread(f.Err) && noFault && d.Matches(is, want, false):
-			return 0, false, nil // the row was right before a concurrent writer changed it
-		case mustReread(f.Err) && noFault:
-			return 0, true, nil
-		case mustReread(f.Err), is == nil && f.Err == nil:
-			return f.Kind, true, nil
-		}
-		f.Repaired = f.Err == nil
+	if p.opt.Repair && p.repairGroup(ctx, &c) {
+		return c.fault.Kind, true, nil
 	}
-	if !noFault && !(want == nil && d.IsEmptyGroup(is)) { // the row of an empty group counts no entity, which is right
-		p.noteFault(f)
+	if c.fault.Kind != 0 && !(c.want == nil && d.IsEmptyGroup(c.is)) { // the row of an empty group counts no entity, which is right
+		p.noteFault(c.fault)
 	}
 	return 0, false, nil
+}
+
+// isDone reports whether nothing is to do about a group: its row is right, or cannot be repaired. It notes a fault that was known, or
+// that cannot be repaired.
+func (p *partition[T]) isDone(c *groupCheck[T]) bool {
+	rk := c.fault.Row.RowKey()
+	switch failed := c.read.totals.Failed[rk]; {
+	case failed != nil:
+		c.fault.Kind, c.fault.Err = Stale, failed
+	case c.want != nil && p.foreign[rk]:
+		c.fault.Kind, c.fault.Err = Missing, derived.ForeignRow(c.d.Name(), c.fault.Row)
+	case c.is == nil && c.want == nil, c.is != nil && c.want != nil && c.d.Equal(c.is, c.want):
+		c.fault.Repaired = true // by an earlier attempt or a concurrent writer, if a fault was known
+	default:
+		return false
+	}
+	if c.fault.Kind != 0 {
+		p.noteFault(c.fault)
+	}
+	return true
+}
+
+// kind returns the kind of the fault of a row that differs from its total, 0 for none: approximate bounds of measures that allow them are
+// no fault. For a repair, which makes all bounds exact, no bounds are.
+func (c *groupCheck[T]) kind(repair bool) FaultKind {
+	switch {
+	case c.is == nil:
+		return Missing
+	case c.want == nil:
+		return Dangling
+	case c.d.Matches(c.is, c.want, repair):
+		return 0
+	}
+	return Stale
+}
+
+// repairGroup writes the row of a group as it should be. again reports that the group must be read again: a concurrent writer has
+// changed the row, or it was missing and is now that of an empty group.
+func (p *partition[T]) repairGroup(ctx context.Context, c *groupCheck[T]) (again bool) {
+	f := &c.fault
+	if c.is == nil {
+		f.Err = p.insertEmptyGroup(ctx, c.d, f.Row)
+	} else {
+		f.Err = p.writeRow(ctx, c.is, c.want)
+	}
+	c.read.noteConflict(f.Err)
+	switch {
+	case mustReread(f.Err) && f.Kind == 0 && c.d.Matches(c.is, c.want, false):
+		return false // the row was right before a concurrent writer changed it
+	case mustReread(f.Err), c.is == nil && f.Err == nil:
+		return true
+	}
+	f.Repaired = f.Err == nil
+	return false
 }
 
 // insertEmptyGroup inserts the row of a group that counts no entity yet.
@@ -296,7 +324,7 @@ func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
 		a.conflict = f.Err
 	}
 	if mustReread(f.Err) {
-		p.noteUnconfirmed()
+		p.count(Report{Unconfirmed: 1})
 		return ctx.Err()
 	}
 	f.Repaired = f.Err == nil

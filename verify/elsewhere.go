@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
@@ -56,26 +55,41 @@ func (r *elsewhere[T]) readRows(ctx context.Context) error {
 				err = r.pacer.Spend(ctx, 1)
 			}
 			if err == nil && r.opt.Repair && d.IsTombstone(row) && row.Timestamp.Before(before) {
-				if err = d.Delete(ctx, row); mustReread(err) {
-					err = nil // a worker has written it again
-				}
+				err = r.sweep(ctx, d, row)
 			}
 			if err != nil {
 				return err
 			}
-			r.count(0, 0, 1)
-			for _, entity := range d.EntitiesIn(row) {
-				if r.opt.Partition.IsSet() && entity.PartitionKey() != r.opt.Partition.String() {
-					continue
-				}
-				r.digests[pairElsewhere{i, bothKeys(row.Key), bothKeys(entity)}] = r.digest(d.Content(row))
-			}
+			r.addRow(i, row)
 		}
 		if d.Ranged() {
 			return table.ErrRanged
 		}
 	}
 	return nil
+}
+
+// sweep deletes an old tombstone.
+func (r *elsewhere[T]) sweep(ctx context.Context, d derived.Elsewhere[T], row *table.Row) error {
+	err := d.Delete(ctx, row)
+	switch {
+	case mustReread(err):
+		return nil // a worker has written it again
+	case err == nil:
+		r.count(Report{Tombstones: 1})
+	}
+	return err
+}
+
+// addRow adds a row of a definition with the entities that it names.
+func (r *elsewhere[T]) addRow(definition int, row *table.Row) {
+	r.count(Report{Rows: 1})
+	d := r.elsewhere[definition]
+	for _, entity := range d.EntitiesIn(row) {
+		if !r.opt.Partition.IsSet() || entity.PartitionKey() == r.opt.Partition.String() {
+			r.digests[pairElsewhere{definition, bothKeys(row.Key), bothKeys(entity)}] = r.digest(d.Content(row))
+		}
+	}
 }
 
 // readEntities reads the entities and compares them with the rows.
@@ -102,7 +116,7 @@ func (r *elsewhere[T]) readEntities(ctx context.Context) error {
 				r.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
 			}
 		}
-		r.count(0, 1, 0)
+		r.count(Report{Entities: 1})
 		if n++; n%1000 == 0 {
 			r.noteProgress()
 		}
@@ -167,16 +181,12 @@ func (r *elsewhere[T]) confirm(ctx context.Context, entity keys.Key, rows []rowE
 func (r *elsewhere[T]) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	log := r.log
 	log.Key, log.Conflicts = entity, true
-	err := r.table.Engine().Options.Retry.OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err := r.untilConfirmed(ctx, engine.Retry(r.table.Engine().Options.Retry).OfConflicts(), log, func() (changed bool, err error) {
 		err = r.confirmOnce(ctx, entity, rows, evident)
 		return err == errChanging || mustReread(err), err
 	})
 	var unreadable *unreadableError
-	switch {
-	case err == errChanging, mustReread(err):
-		r.noteUnconfirmed()
-		return nil
-	case errors.As(err, &unreadable):
+	if errors.As(err, &unreadable) {
 		r.noteFault(Fault{Definition: unreadable.definition, Kind: Unreadable, Entity: entity, Err: err})
 		return nil
 	}
@@ -346,7 +356,7 @@ func (r *elsewhere[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []
 		case err != nil:
 			return err
 		case pending:
-			r.notePending()
+			r.count(Report{Pending: 1})
 			return nil
 		}
 		second, err := r.read(ctx, entity, rows)
@@ -369,65 +379,96 @@ func (r *elsewhere[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []
 // repair repairs rows of an entity: by a write of the entity if its maintainer state is wrong, or if its rows change together with it;
 // else as a worker does.
 func (r *elsewhere[T]) repair(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, evident bool) error {
-	var rewrite []string
-	for _, f := range faults {
-		if r.elsewhere[f.of.definition].Kind() == "" && f.Kind != Dangling && f.Kind != DuplicateValue {
-			rewrite = append(rewrite, f.Definition)
-		}
-	}
+	rewrite := r.rewritten(faults)
 	var written error
 	if evident || len(rewrite) > 0 {
-		if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
-			return err
-		}
-		writer, err := r.writer(rewrite)
-		if err != nil {
-			return err
-		}
-		written = writer.Touch(ctx, s.entity)
-		if taken, err := r.takenRow(ctx, written, faults, true); err != nil {
-			return err
-		} else if taken != nil {
-			written = writer.Touch(ctx, s.entity) // its row may have been one that should not exist
-		}
-		taken, err := r.takenRow(ctx, written, faults, false)
+		var taken *Fault
+		var err error
+		written, taken, err = r.writeEntity(ctx, s, faults, rewrite)
 		switch {
 		case err != nil:
 			return err
 		case taken != nil:
-			for i := range faults {
-				if f := &faults[i].Fault; f == taken {
-					f.Kind = DuplicateValue
-				} else {
-					f.Err = written // the entity cannot be written until it has another value
-				}
-			}
-			for _, f := range faults {
-				r.noteFault(f.Fault)
-			}
+			r.noteTaken(faults, taken, written)
 			return nil
 		case mustReread(written):
 			return written
 		}
 	}
 	for _, f := range faults {
-		switch d := r.elsewhere[f.of.definition]; {
-		case f.Kind == DuplicateValue || f.Err != nil:
-			r.noteFault(f.Fault)
-			continue
-		case evident, d.Kind() == "" && f.Kind != Dangling:
+		if err := r.repairRow(ctx, f, evident, written); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewritten returns the definitions whose rows a write of the entity repairs, because they change together with it.
+func (r *elsewhere[T]) rewritten(faults []faultElsewhere) (definitions []string) {
+	for _, f := range faults {
+		if r.elsewhere[f.of.definition].Kind() == "" && f.Kind != Dangling && f.Kind != DuplicateValue {
+			definitions = append(definitions, f.Definition)
+		}
+	}
+	return definitions
+}
+
+// writeEntity writes an entity with its rows. written is the error of the write, and taken the fault of the row that another entity
+// has, if that is this error.
+func (r *elsewhere[T]) writeEntity(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, rewrite []string) (written error, taken *Fault, err error) {
+	if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
+		return nil, nil, err
+	}
+	writer, err := r.writer(rewrite)
+	if err != nil {
+		return nil, nil, err
+	}
+	written = writer.Touch(ctx, s.entity)
+	taken, err = r.takenRow(ctx, written, faults, true)
+	if err != nil {
+		return written, nil, err
+	}
+	if taken != nil {
+		written = writer.Touch(ctx, s.entity) // its row may have been one that should not exist
+	}
+	taken, err = r.takenRow(ctx, written, faults, false)
+	return written, taken, err
+}
+
+// noteTaken notes the faults of an entity that cannot be written until it has another value than that of the row taken.
+func (r *elsewhere[T]) noteTaken(faults []faultElsewhere, taken *Fault, written error) {
+	for i := range faults {
+		if f := &faults[i].Fault; f == taken {
+			f.Kind = DuplicateValue
+		} else {
 			f.Err = written
-		case d.Kind() == "":
-			f.Err = d.Delete(ctx, f.row)
-		default:
-			f.Err = r.reconcile(ctx, f.Entity, f.of)
 		}
-		if mustReread(f.Err) {
-			return f.Err
-		}
-		f.Repaired = f.Err == nil
+	}
+	for _, f := range faults {
 		r.noteFault(f.Fault)
 	}
+}
+
+// repairRow repairs a row that the write of the entity has not repaired, and notes its fault. written is the error of that write. The
+// error is one after which the row must be read again.
+func (r *elsewhere[T]) repairRow(ctx context.Context, f faultElsewhere, evident bool, written error) error {
+	if f.Kind == DuplicateValue || f.Err != nil {
+		r.noteFault(f.Fault)
+		return nil
+	}
+	switch d := r.elsewhere[f.of.definition]; {
+	case evident, d.Kind() == "" && f.Kind != Dangling:
+		f.Err = written
+	case d.Kind() == "":
+		f.Err = d.Delete(ctx, f.row)
+	default:
+		f.Err = r.reconcile(ctx, f.Entity, f.of)
+	}
+	if mustReread(f.Err) {
+		return f.Err
+	}
+	f.Repaired = f.Err == nil
+	r.noteFault(f.Fault)
 	return nil
 }
 
@@ -435,7 +476,7 @@ func (r *elsewhere[T]) repair(ctx context.Context, s *entityElsewhere[T], faults
 // it confirms that row, and repairs it if its owner should not have it.
 func (r *elsewhere[T]) takenRow(ctx context.Context, written error, faults []faultElsewhere, confirm bool) (*Fault, error) {
 	var de *table.DerivedError
-	if !errors.Is(written, index.ErrTaken) || !errors.As(written, &de) {
+	if !errors.Is(written, derived.ErrTaken) || !errors.As(written, &de) {
 		return nil, nil
 	}
 	i := slices.IndexFunc(faults, func(f faultElsewhere) bool { return f.Definition == de.Maintainer && f.Row == de.Key })
@@ -473,44 +514,30 @@ func (r *elsewhere[T]) writer(rewrite []string) (*table.Table[T], error) {
 	}
 	out := r.table.Engine().Mode.Outbox
 	return extend.With(r.table.InMode(func(m *engine.Mode) {
-		m.Maintainers, m.Repairs, m.Outbox = nil, true, reconcile.Inline(out, index.Handler(r.table))
+		m.Maintainers, m.Repairs, m.Outbox = nil, true, reconcile.Inline(out, derived.Handler(r.table))
 	}), all...)
 }
 
-// grace is how old a pending commit record is whose notification may be lost.
-const grace = 10 * time.Minute
-
 // pending reports whether a commit record is pending that will change rows of an entity. With Repair, it notifies the workers of
-// records that are old.
+// records that are overdue.
 func (r *elsewhere[T]) pending(ctx context.Context, entity keys.Key, faults []faultElsewhere) (is bool, err error) {
-	kinds := map[string]bool{}
+	var kinds []string
 	for _, f := range faults {
-		kinds[r.elsewhere[f.of.definition].Kind()] = true
+		if kind := r.elsewhere[f.of.definition].Kind(); kind != "" && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
 	}
-	if len(kinds) == 1 && kinds[""] {
+	if len(kinds) == 0 {
 		return false, nil
 	}
-	now := r.table.Engine().Options.Now()
-	records := extend.RecordsOf(r.table)
-	for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*extend.Retention)) {
+	for effect, err := range reconcile.PendingEffects(ctx, r.table, entity, kinds) {
+		if err == nil && r.opt.Repair && effect.Overdue {
+			err = r.notify(ctx, entity.PartitionKey(), effect.OperationID)
+		}
 		if err != nil {
 			return false, err
 		}
-		record, err := records.Get(ctx, entity.Partition(), id)
-		if errors.Is(err, table.ErrNotFound) {
-			continue
-		} else if err != nil {
-			return false, err
-		}
-		if record.State != extend.Pending || !slices.ContainsFunc(record.Effects, func(e extend.Effect) bool { return e.RowKey == entity.RowKey() && kinds[e.Kind] }) {
-			continue
-		}
 		is = true
-		if r.opt.Repair && now.Sub(record.Time()) > grace {
-			if err := r.notify(ctx, entity.PartitionKey(), id); err != nil {
-				return false, err
-			}
-		}
 	}
 	return is, nil
 }
@@ -528,6 +555,6 @@ func (r *elsewhere[T]) notify(ctx context.Context, partition, id string) error {
 	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, commit.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
 		return err
 	}
-	r.noteNotified()
+	r.count(Report{Notified: 1})
 	return nil
 }

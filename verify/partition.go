@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aztablekit/aztablekit/index/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -54,6 +54,21 @@ type copies struct {
 	projectionID string
 }
 
+// texts keeps copies of texts, many in one piece of memory.
+type texts struct{ piece strings.Builder }
+
+// keep returns a copy of s, which does not hold the page that s may be a part of.
+func (t *texts) keep(s string) string {
+	const size = 4 << 10
+	if t.piece.Cap()-t.piece.Len() < len(s) {
+		t.piece = strings.Builder{}
+		t.piece.Grow(max(size, len(s)))
+	}
+	from := t.piece.Len()
+	t.piece.WriteString(s)
+	return t.piece.String()[from:]
+}
+
 // rowEntity is a row and an entity that it names, by their RowKeys.
 type rowEntity struct{ row, entity string }
 
@@ -95,7 +110,38 @@ func (p *partition[T]) addCandidates(entity string, all ...candidate) {
 // verifyPartition verifies one partition.
 func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 	p := newPartition(r, pk)
-	for _, d := range r.maintainers {
+	if err := p.readDerivedRows(ctx); err != nil {
+		return err
+	}
+	uncounted, err := p.addAllUncounted(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.readEntities(ctx); err != nil {
+		return err
+	}
+	for _, candidates := range p.passes() {
+		if err := p.confirmAll(ctx, candidates); err != nil {
+			return err
+		}
+	}
+	for _, f := range p.miscounted {
+		if err := p.repairMiscounted(ctx, f); err != nil {
+			return err
+		}
+	}
+	if uncounted || p.entitiesWritten.Load() {
+		if err := p.verifySummaries(ctx); err != nil {
+			return err
+		}
+	}
+	r.count(Report{Partitions: 1})
+	return nil
+}
+
+// readDerivedRows takes the snapshots of the definitions whose rows name entities. Summaries are read later.
+func (p *partition[T]) readDerivedRows(ctx context.Context) error {
+	for _, d := range p.maintainers {
 		switch d := d.(type) {
 		case derived.PerEntity[T]:
 			if err := p.takeSnapshot(ctx, d); err != nil {
@@ -105,20 +151,27 @@ func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 			p.summaries = append(p.summaries, d)
 		}
 	}
-	recount := !p.opt.Repair
-	if p.opt.Repair {
-		for _, sum := range p.summaries {
-			open, err := p.addUncounted(ctx, sum)
-			if err != nil {
-				return err
-			}
-			recount = recount || open
+	return nil
+}
+
+// addAllUncounted is addUncounted for all summaries, with Repair. open reports whether the summaries must be compared.
+func (p *partition[T]) addAllUncounted(ctx context.Context) (open bool, err error) {
+	if !p.opt.Repair {
+		return true, nil
+	}
+	for _, sum := range p.summaries {
+		left, err := p.addUncounted(ctx, sum)
+		if err != nil {
+			return true, err
 		}
+		open = open || left
 	}
-	if err := p.readEntities(ctx); err != nil {
-		return err
-	}
-	// First the rows that should not exist: they may hold a unique value that another entity must get.
+	return open, nil
+}
+
+// passes returns the candidates in the order in which they are confirmed: first the rows that should not exist, since they may hold a
+// unique value that another entity must get.
+func (p *partition[T]) passes() []map[string][]candidate {
 	fromEntities := p.candidates
 	p.candidates = map[string][]candidate{}
 	// The digests that are left are of rows whose entity was not read, or neither should have the row nor records it.
@@ -134,24 +187,15 @@ func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 		// The entity that an ownerless row should name may have been deleted meanwhile.
 		passes = append(passes, map[string][]candidate{derived.NoEntity: p.ownerless})
 	}
-	for _, candidates := range passes {
-		if err := p.confirmAll(ctx, candidates); err != nil {
+	return passes
+}
+
+func (p *partition[T]) verifySummaries(ctx context.Context) error {
+	for _, sum := range p.summaries {
+		if err := p.verifyGroups(ctx, sum, !p.opt.Repair); err != nil {
 			return err
 		}
 	}
-	for _, f := range p.miscounted {
-		if err := p.repairMiscounted(ctx, f); err != nil {
-			return err
-		}
-	}
-	if recount || p.entitiesWritten.Load() {
-		for _, sum := range p.summaries {
-			if err := p.verifyGroups(ctx, sum, !p.opt.Repair); err != nil {
-				return err
-			}
-		}
-	}
-	r.count(1, 0, 0)
 	return nil
 }
 
@@ -162,8 +206,8 @@ const leastAge = 10 * time.Minute
 // elsewhere. Until then, the rows of such a write are as its commit record says, so that nothing is wrong without that.
 func (r *run[T]) finishPrepared(ctx context.Context) error {
 	e := r.table.Engine()
-	if !r.opt.Repair || e.Mode.Outbox == nil { // without an outbox there are no such writes
-		return nil
+	if !r.opt.Repair || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
+		return nil // without an outbox there are no such writes, and views follow what the commit record says
 	}
 	before := e.Options.Now().Add(-leastAge)
 	partition := "" // all
@@ -186,9 +230,9 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 // finishIn ends such writes in a table, and reports the orphans that are left.
 func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, partition string, before time.Time) error {
 	n, left, err := t.FinishPrepared(ctx, partition, before, commit.Orphans(r.opt.Orphans))
-	r.noteFinished(n)
+	r.count(Report{Finished: n})
 	for _, orphan := range left {
-		r.recorder.noteFault(Fault{Kind: Orphaned, Row: orphan.Row, Err: orphan})
+		r.recorder.noteFault(Fault{Kind: Unreadable, Row: orphan.Row, Err: orphan})
 	}
 	return err
 }

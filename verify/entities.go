@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/index/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -42,7 +42,7 @@ func (p *partition[T]) readEntities(ctx context.Context) error {
 			p.excluded[strings.Clone(row.Key.RowKey())] = true
 			p.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
 		}
-		p.count(0, 1, 0)
+		p.count(Report{Entities: 1})
 		if p.entitiesRead++; p.entitiesRead%1000 == 0 {
 			p.noteProgress()
 		}
@@ -71,18 +71,9 @@ func (c *comparison) add(f Fault, of candidate) {
 // compareEntity compares an entity with the snapshots, and deletes from them what it has compared. An error is one of the
 // definitions' functions, or errRequest.
 func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], row *engine.Scanned) error {
-	wanted := make([][]string, len(p.snapshots))
-	states := make([][]string, len(p.summaries))
-	var err error
-	for i, s := range p.snapshots {
-		if wanted[i], err = s.maintainer.WantedRows(e); err != nil {
-			return err
-		}
-	}
-	for i, sum := range p.summaries {
-		if states[i], err = sum.StateOf(e); err != nil {
-			return err
-		}
+	wanted, groups, err := p.wantedOf(e)
+	if err != nil {
+		return err
 	}
 	state, corrupt := row.State()
 	var c comparison
@@ -97,8 +88,8 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 	var miscounted []Fault
 	for i, sum := range p.summaries {
 		recorded := groupOf(state[sum.Name()])
-		if !slices.Equal(states[i], recorded) {
-			group := append(slices.Clone(states[i]), recorded...)[0]
+		if !slices.Equal(groups[i], recorded) {
+			group := append(slices.Clone(groups[i]), recorded...)[0]
 			miscounted = append(miscounted, Fault{Definition: sum.Name(), Kind: StateMismatch, Row: keys.Stored(p.pk, group), Entity: e.Key})
 		}
 	}
@@ -109,6 +100,27 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 		}
 		c.add(Fault{Definition: name, Kind: StateMismatch, Entity: e.Key}, candidate{row: stateOnly})
 	}
+	return p.noteComparison(ctx, e, &c, miscounted)
+}
+
+// wantedOf returns the rows that an entity should have, for each snapshot, and its maintainer state, for each summary.
+func (p *partition[T]) wantedOf(e *table.Entity[T]) (rows, groups [][]string, err error) {
+	rows, groups = make([][]string, len(p.snapshots)), make([][]string, len(p.summaries))
+	for i, s := range p.snapshots {
+		if rows[i], err = s.maintainer.WantedRows(e); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i, sum := range p.summaries {
+		if groups[i], err = sum.StateOf(e); err != nil {
+			return nil, nil, err
+		}
+	}
+	return rows, groups, nil
+}
+
+// noteComparison notes the faults of an entity, or leaves them to a confirmation or repair. miscounted are the faults of its groups.
+func (p *partition[T]) noteComparison(ctx context.Context, e *table.Entity[T], c *comparison, miscounted []Fault) error {
 	switch {
 	case len(c.faults)+len(miscounted) == 0:
 	case c.unsure && p.opt.Repair:
@@ -119,10 +131,12 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 		p.addCandidates(e.Key.RowKey(), c.candidates...)
 	case p.opt.Repair:
 		p.additions = append(p.additions, addition[T]{e, append(c.faults, miscounted...)})
-		if len(p.additions) == 1000 {
-			if p.requestErr = p.writeAdditions(ctx); p.requestErr != nil {
-				return errRequest
-			}
+		if len(p.additions) < 1000 {
+			return nil
+		}
+		p.requestErr = p.writeAdditions(ctx)
+		if p.requestErr != nil {
+			return errRequest
 		}
 	default:
 		for i, f := range c.faults {
@@ -229,7 +243,7 @@ func (p *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T])
 		if err != nil {
 			return err
 		}
-		p.count(0, 0, 1)
+		p.count(Report{Rows: 1})
 		s.add(row.Key.RowKey(), d.EntitiesIn(row), p.digest(d.Content(row)))
 	}
 	return nil
@@ -262,7 +276,7 @@ func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived
 				}
 				entities, digest = s.maintainer.EntitiesIn(row), p.digest(s.maintainer.Content(row))
 			}
-			p.count(0, 0, 1)
+			p.count(Report{Rows: 1})
 			s.add(row.Key.RowKey(), entities, digest)
 		}
 	}

@@ -1,0 +1,369 @@
+package materialized
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
+)
+
+// viewComparison compares entities with the derived entities of a view, as they were read at its beginning.
+type viewComparison[T, V any] struct {
+	*maintainer[T, V]
+	session *verify.Session[T]
+
+	mu      sync.Mutex
+	notes   map[keys.Key]note   // of the view, by the derived entity; without those that an entity has
+	digests map[keys.Key]string // of the stored derived entities; without those that a note names
+}
+
+// Definition implements verify.Comparer.
+func (m *maintainer[T, V]) Definition() any { return m.View }
+
+// Compare implements verify.Comparer. It reads the notes before the derived entities. Whatever changes meanwhile is read again before
+// it counts as a fault.
+func (m *maintainer[T, V]) Compare(ctx context.Context, s *verify.Session[T]) (verify.Comparison[T], error) {
+	c := &viewComparison[T, V]{maintainer: m, session: s, notes: map[keys.Key]note{}, digests: map[keys.Key]string{}}
+	if err := c.readNotes(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.readDerived(ctx); err != nil {
+		return nil, err
+	}
+	return c, c.ranged()
+}
+
+// ranged returns an error if the signature of the client shows a part of the view only.
+func (c *viewComparison[T, V]) ranged() error {
+	if c.to.Engine().Ranged() {
+		return table.ErrRanged
+	}
+	return nil
+}
+
+// pay pays for a row of the view that was read.
+func (c *viewComparison[T, V]) pay(ctx context.Context) error {
+	if err := c.ranged(); err != nil {
+		return err
+	}
+	return c.session.Spend(ctx, 1)
+}
+
+// readNotes reads the notes of the view. With Repair, it deletes old tombstones.
+func (c *viewComparison[T, V]) readNotes(ctx context.Context) error {
+	q := table.Query[table.Row]{Rows: keys.StoredBetween(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
+	for e, err := range notes(c.to.Engine()).List(ctx, q) {
+		if err == nil {
+			err = c.pay(ctx)
+		}
+		if err == nil {
+			err = c.addNote(ctx, &e.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addNote adds a note, or deletes an old tombstone.
+func (c *viewComparison[T, V]) addNote(ctx context.Context, row *table.Row) error {
+	k := keys.Stored(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])
+	n, mine, err := noteIn(row, c.owner())
+	switch {
+	case err != nil:
+		return err
+	case !mine || k.Err() != nil:
+	case n.gone:
+		return c.sweep(ctx, k, row)
+	default:
+		c.notes[k] = n
+	}
+	return nil
+}
+
+// readDerived reads the derived entities.
+func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
+	schema := c.to.Engine().Mode.Schema
+	for row, err := range c.plain.Rows(ctx, table.Query[V]{Rows: schema.Rows(), TableScan: true}) {
+		if err == nil {
+			err = c.pay(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if schema.Mine(row.Engine()) {
+			c.digests[row.Key] = digestOf(contentOf(row.Engine().Columns))
+			c.session.Count(verify.Report{Rows: 1})
+		}
+	}
+	return nil
+}
+
+// sweep deletes an old tombstone.
+func (c *viewComparison[T, V]) sweep(ctx context.Context, k keys.Key, row *table.Row) error {
+	before := c.from.Engine().Options.Now().Add(-extend.Retention - time.Hour)
+	if !c.session.Repair() || !row.Timestamp.Before(before) {
+		return nil
+	}
+	t := &target[T, V]{maintainer: c.maintainer, key: k, stored: row}
+	switch err := t.Sweep(ctx, before); {
+	case errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotFound):
+		return nil // it is no old tombstone any more
+	case err != nil:
+		return err
+	}
+	c.session.Count(verify.Report{Tombstones: 1})
+	return nil
+}
+
+// Unreadable implements verify.Comparison: the derived entity stays until the entity can be read.
+func (c *viewComparison[T, V]) Unreadable(entity keys.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, n := range c.notes {
+		if n.entity == entity {
+			c.take(k)
+		}
+	}
+}
+
+// take removes a derived entity from those that no entity has. c.mu is locked.
+func (c *viewComparison[T, V]) take(k keys.Key) {
+	delete(c.notes, k)
+	delete(c.digests, k)
+}
+
+// Entity implements verify.Comparison.
+func (c *viewComparison[T, V]) Entity(ctx context.Context, e *table.Entity[T], row *table.Row) error {
+	d, err := c.of(&e.Value, e.Key)
+	if err != nil {
+		c.session.Fault(verify.Fault{Definition: c.name, Kind: verify.Unreadable, Entity: row.Key, Err: err})
+		c.Unreadable(row.Key)
+		return nil
+	}
+	has, _ := recorded(c.stateIn(row.Engine()))
+	if has == (keys.Key{}) && d.value == nil {
+		return nil
+	}
+	if d.value != nil && (has == (keys.Key{}) || has == d.key) {
+		c.mu.Lock()
+		n, digest := c.notes[d.key], c.digests[d.key]
+		sound := n.entity == e.Key && digest == d.digest
+		if n.entity == e.Key || n.entity == (keys.Key{}) {
+			c.take(d.key)
+		}
+		c.mu.Unlock()
+		if sound {
+			return nil
+		}
+		if never := has == (keys.Key{}) && n.entity == (keys.Key{}); never && c.session.Repair() {
+			return c.repair(ctx, verify.Fault{Definition: c.name, Kind: verify.Missing, Entity: e.Key, Row: d.key})
+		}
+		return c.confirm(ctx, e.Key, d.key)
+	}
+	return c.confirm(ctx, e.Key, has)
+}
+
+// Rest implements verify.Comparison: it confirms the derived entities whose entity does not have them any more.
+func (c *viewComparison[T, V]) Rest(ctx context.Context) error {
+	for k, n := range c.notes {
+		if c.session.Contains(n.entity) && n.entity.Err() == nil {
+			if err := c.confirm(ctx, n.entity, k); err != nil {
+				return err
+			}
+		}
+		delete(c.digests, k)
+	}
+	c.session.Count(verify.Report{Unowned: len(c.digests)})
+	return nil
+}
+
+// mostConfirmations is how often a suspected fault is read that concurrent writers change during each read.
+const mostConfirmations = 5
+
+// confirm reads an entity and a derived entity, and reports the fault that it finds.
+func (c *viewComparison[T, V]) confirm(ctx context.Context, entity, k keys.Key) error {
+	return c.session.Confirm(ctx, mostConfirmations, func() (changed bool, err error) { return c.confirmOnce(ctx, entity, k) })
+}
+
+// confirmOnce is one attempt of confirm. changed reports that a concurrent writer has changed the note of the derived entity meanwhile.
+func (c *viewComparison[T, V]) confirmOnce(ctx context.Context, entity, k keys.Key) (changed bool, err error) {
+	if err := c.session.Spend(ctx, 5); err != nil { // the entity, the derived entity, its note twice, and commit records
+		return false, err
+	}
+	t := &target[T, V]{maintainer: c.maintainer, entity: entity, key: k}
+	if err := t.Read(ctx); err != nil {
+		return false, err
+	}
+	first := t.stored
+	f, err := c.faultOf(ctx, t)
+	if err != nil || f.Kind == 0 {
+		return false, err
+	}
+	pending, err := c.isPending(ctx, entity)
+	if err == nil && !pending && first != nil { // table.Table.Move stores its effects in the partition that the entity leaves
+		n, mine, damaged := noteIn(first, c.owner())
+		if damaged == nil && mine && n.entity != entity && n.entity.Err() == nil {
+			pending, err = c.isPending(ctx, n.entity)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := t.Read(ctx); err != nil {
+		return false, err
+	}
+	switch {
+	case (first == nil) != (t.stored == nil) || first != nil && first.ETag != t.stored.ETag:
+		return true, nil
+	case pending:
+		c.session.Count(verify.Report{Pending: 1})
+		return false, nil
+	}
+	return false, c.repair(ctx, f)
+}
+
+// faultOf returns the fault of a derived entity whose note was read, one without a kind for none. 2 requests.
+func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f verify.Fault, err error) {
+	f = verify.Fault{Definition: c.name, Entity: t.entity, Row: t.key}
+	stored, err := c.plain.GetRow(ctx, t.key)
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		return f, err
+	}
+	digest := ""
+	if stored != nil {
+		digest = digestOf(contentOf(stored.Engine().Columns))
+	}
+	var n note
+	mine := false
+	if t.stored != nil {
+		if n, mine, err = noteIn(t.stored, c.owner()); err != nil {
+			return f, err
+		}
+	}
+	has := mine && !n.gone && n.entity == t.entity
+	row, err := table.RowsOf(c.from.Engine(), true).GetRow(ctx, t.entity)
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		return f, err
+	}
+	want, err := c.wanted(row, t.key)
+	var ve *table.VersionError
+	switch {
+	case errors.As(err, &ve) && ve.Got > ve.Want:
+		f.Kind = verify.StateMismatch
+	case err != nil:
+		f.Kind, f.Err = verify.Unreadable, err
+	case want.value == nil && has:
+		f.Kind = verify.Dangling
+	case want.value == nil:
+	case mine && !n.gone && !has:
+		taken, err := t.isWanted(ctx, n.entity)
+		if err != nil {
+			return f, err
+		}
+		f.Kind = verify.Missing
+		if taken {
+			f.Kind, f.Owner = verify.DuplicateValue, n.entity
+		}
+	case !has || stored == nil:
+		f.Kind = verify.Missing
+	case digest != want.digest:
+		f.Kind = verify.Stale
+	}
+	return f, nil
+}
+
+// isPending reports whether a worker is about to execute a write of an entity: its notification is not overdue. Commit records that
+// cannot be read do not count.
+func (c *viewComparison[T, V]) isPending(ctx context.Context, entity keys.Key) (bool, error) {
+	for effect, err := range reconcile.PendingEffects(ctx, c.from, entity, []string{kindOf(c.from)}) {
+		var ve *table.VersionError
+		var de *table.DecodeError
+		switch {
+		case effect.OperationID != "" && (errors.As(err, &ve) || errors.As(err, &de)):
+		case err != nil:
+			return false, err
+		case !effect.Overdue:
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// repair repairs a fault, if that is asked for, and reports it.
+func (c *viewComparison[T, V]) repair(ctx context.Context, f verify.Fault) error {
+	if f.Kind == verify.Unreadable || f.Kind == verify.DuplicateValue || !c.session.Repair() {
+		c.session.Fault(f)
+		return nil
+	}
+	if err := c.session.Spend(ctx, 4); err != nil {
+		return err
+	}
+	f.Err = c.reconcile(ctx, f)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	f.Repaired = f.Err == nil
+	c.session.Fault(f)
+	return nil
+}
+
+// reconcile executes what an effect for a derived entity would.
+func (c *viewComparison[T, V]) reconcile(ctx context.Context, f verify.Fault) error {
+	all := []reconcile.Target{&target[T, V]{maintainer: c.maintainer, entity: f.Entity, key: f.Row}}
+	if f.Kind == verify.StateMismatch {
+		e, err := c.session.Table().Get(ctx, f.Entity)
+		if err == nil {
+			err = c.session.Table().Touch(ctx, e) // records what derive returns now
+		}
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			return err
+		}
+		if e != nil {
+			d, err := c.of(&e.Value, e.Key)
+			if err != nil {
+				return err
+			}
+			if d.value != nil && d.key != f.Row {
+				all = append(all, &target[T, V]{maintainer: c.maintainer, entity: f.Entity, key: d.key})
+			}
+		}
+	}
+	return reconcile.Reconcile(ctx, c.from, f.Entity, all...)
+}
+
+// contentOf returns the properties of a derived entity that follow from the entity: not those that a write or a maintainer adds.
+func contentOf(columns []edm.Column) []edm.Column {
+	own := slices.Clone(columns)
+	return slices.DeleteFunc(own, func(c edm.Column) bool {
+		return slices.Contains([]string{reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner}, c.Name) || c.Value.Kind == edm.Absent
+	})
+}
+
+// digestOf returns a digest of properties, which does not depend on their order.
+func digestOf(columns []edm.Column) string {
+	sorted := slices.SortedFunc(slices.Values(columns), func(a, b edm.Column) int { return strings.Compare(a.Name, b.Name) })
+	h := sha256.New()
+	for _, c := range sorted {
+		v := c.Value.Any()
+		if t, is := v.(time.Time); is {
+			v = t.UTC().Format(time.RFC3339Nano)
+		}
+		fmt.Fprintf(h, "%q %d %q\n", c.Name, c.Value.Kind, fmt.Sprint(v))
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:12])
+}

@@ -1,0 +1,255 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"sync"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Options are the options of [Run]. The zero value compares the whole table and changes nothing.
+type Options struct {
+	// Partition is the only partition to verify. Unset means all.
+	Partition keys.Enc
+
+	// Concurrency is the number of partitions that are verified at the same time. Defaults to 1.
+	Concurrency int
+
+	// Repair repairs faults, and deletes old tombstones. Without it, Run only reports faults.
+	Repair bool
+
+	// Orphans says what Repair does with what a write over several partitions has prepared more than a day ago, if its commit record
+	// cannot be read; see extend.Records.FinishPrepared. By default Run reports it, with Repair, as Unreadable.
+	Orphans extend.Orphans
+
+	// Token is the token of an earlier Report. Run resumes behind the partitions that were finished.
+	Token string
+
+	// Rate is the most rows that are read and written in a second, repairs included; 0 means no limit.
+	Rate int
+
+	// Fault is called for each fault. Progress is called after each 1,000 entities of a partition and after each partition. No two of
+	// these calls overlap.
+	Fault    func(Fault)
+	Progress func(Report)
+}
+
+// check fails for options that are wrong. It returns the PartitionKey in the token, nil if there is no token.
+func (o *Options) check() (after *string, err error) {
+	switch {
+	case o.Rate < 0:
+		return nil, &table.ValueError{Field: "Options.Rate", Reason: "is negative; 0 means no limit"}
+	case o.Concurrency < 0:
+		return nil, &table.ValueError{Field: "Options.Concurrency", Reason: "is negative; 0 means 1"}
+	case o.Partition.IsSet() && o.Token != "":
+		return nil, &table.ValueError{Field: "Options.Token", Reason: "is set together with Options.Partition, but resumes with all later partitions; leave one of the two out"}
+	case o.Token == "":
+		return nil, nil
+	}
+	if start := len(tokenOf("")); len(o.Token) >= start {
+		if pk := o.Token[start:]; tokenOf(pk) == o.Token {
+			return &pk, nil
+		}
+	}
+	return nil, &table.TokenError{Reason: "is damaged or was made by something else; use Report.Token of an earlier call"}
+}
+
+// tokenOf returns the token behind a partition: a version, a checksum, and the PartitionKey.
+func tokenOf(partitionKey string) string {
+	return fmt.Sprintf("2:%08x:%s", crc32.ChecksumIEEE([]byte(partitionKey)), partitionKey)
+}
+
+// FaultKind is the kind of a fault.
+type FaultKind int
+
+// The kinds of faults. The rows of an Unreadable entity are not compared. If the commit record of a write over several partitions
+// cannot be read, the fault has the row that the write has prepared, and no entity; see Options.Orphans.
+const (
+	Missing        FaultKind = iota + 1 // a row that should exist does not, or the blob of a link
+	Dangling                            // a row or blob exists that should not
+	Stale                               // a row has other content than it should
+	StateMismatch                       // what records the entity's rows (_ix) or the link to its blob (~b) is lost, or says something else
+	DuplicateValue                      // two entities have one unique value, one place for details, or one derived entity; not repaired
+	Unreadable                          // the entity, or the commit record of a prepared row, cannot be read, or a function of the definition fails
+)
+
+// String returns the kind in words.
+func (k FaultKind) String() string {
+	if names := [...]string{"no fault", "missing", "dangling", "stale", "state mismatch", "duplicate value", "unreadable"}; k >= 0 && int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("FaultKind(%d)", int(k))
+}
+
+// Fault is a fault of a derived row, of an entity, or of a link to a blob.
+type Fault struct {
+	Definition string // its name; "" if the entity cannot be read, and for a blob
+	Kind       FaultKind
+	Row        keys.Key // the derived row or derived entity; zero if the entity, or its maintainer state, cannot be read
+	Entity     keys.Key // the entity of the row; zero if the row of a summary has a wrong total
+	Owner      keys.Key // of a duplicate value, the other entity, which has the row
+	Blob       string   // the name of the blob, of a fault of largeentity.Sweep
+	Repaired   bool
+	Err        error // why the fault could not be repaired
+}
+
+// Report counts the work of Run so far.
+type Report struct {
+	Partitions int // partitions that are finished
+	Entities   int // entities that were read; the rows in the partition, the rows elsewhere and the views each read all of them
+	Rows       int // derived rows that were read, and derived entities of views
+	Faults     map[FaultKind]int
+	Repaired   int
+	Failed     int // faults that could not be repaired, without duplicate values
+
+	// Unconfirmed counts the entities, the groups of summaries and the derived entities of views of which a suspected fault could not be
+	// confirmed, or a fault of a contribution not repaired, because concurrent writers changed the rows at every attempt.
+	Unconfirmed int
+
+	// Pending counts the entities whose rows elsewhere (index.Elsewhere), or derived entities, are not compared, because a worker is
+	// still to change them: a commit record with their effect is pending. Notified counts the notifications that Run has sent again with
+	// Options.Repair, for such commit records of rows elsewhere that are older than 10 minutes: the queue may have lost the first one.
+	Pending, Notified int
+
+	// Finished counts the writes over several partitions, such as table.Table.Move, that Run has ended with Options.Repair, unless it
+	// verifies only views: their programs have crashed, and their messages were lost. They began more than 10 minutes ago.
+	Finished int
+
+	// Unowned counts the rows in the range of a view's table that the view has not written. Run leaves them as they are.
+	Unowned int
+
+	// Tombstones counts the old tombstones of rows elsewhere and of derived entities that Run has deleted, with Options.Repair.
+	Tombstones int
+
+	// Token is the position behind the last finished partition, for Options.Token.
+	Token string
+}
+
+// Sound reports whether all faults are repaired, and nothing is unconfirmed.
+func (r *Report) Sound() bool {
+	n := r.Unconfirmed
+	for _, of := range r.Faults {
+		n += of
+	}
+	return n == r.Repaired
+}
+
+// recorder writes the report, and calls the functions of the options.
+type recorder struct {
+	fault    func(Fault)
+	progress func(Report)
+	log      engine.Log
+
+	mu       sync.Mutex
+	report   Report
+	pending  []string        // PartitionKeys in order, from the first that is not finished
+	finished map[string]bool // of these
+	repaired map[string]int  // faults, by the PartitionKeys of partitions that are not finished
+}
+
+func newRecorder(o *Options, log engine.Log) *recorder {
+	return &recorder{
+		log:      log,
+		fault:    o.Fault,
+		progress: o.Progress,
+		report:   Report{Faults: map[FaultKind]int{}, Token: o.Token},
+		finished: map[string]bool{},
+		repaired: map[string]int{},
+	}
+}
+
+// begin notes that a partition is begun. Partitions are begun in order.
+func (r *recorder) begin(partitionKey string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pending = append(r.pending, partitionKey)
+}
+
+// finish notes that a partition is finished, and logs how many rows were repaired. The token is behind the partition only if all
+// partitions before it are finished, too.
+func (r *recorder) finish(ctx context.Context, partitionKey string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.repaired[partitionKey]; n > 0 {
+		log := r.log
+		log.Partition = partitionKey
+		log.Repaired(ctx, n)
+		delete(r.repaired, partitionKey)
+	}
+	for r.finished[partitionKey] = true; len(r.pending) > 0 && r.finished[r.pending[0]]; r.pending = r.pending[1:] {
+		r.report.Token = tokenOf(r.pending[0])
+		delete(r.finished, r.pending[0])
+	}
+}
+
+// count adds the numbers of more to those of the report.
+func (r *recorder) count(more Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Partitions += more.Partitions
+	r.report.Entities += more.Entities
+	r.report.Rows += more.Rows
+	r.report.Unconfirmed += more.Unconfirmed
+	r.report.Pending += more.Pending
+	r.report.Notified += more.Notified
+	r.report.Finished += more.Finished
+	r.report.Unowned += more.Unowned
+	r.report.Tombstones += more.Tombstones
+}
+
+// untilConfirmed repeats an attempt to confirm faults while it reports that concurrent writers have changed what it has read.
+func (r *recorder) untilConfirmed(ctx context.Context, retry engine.Retry, log engine.Log, attempt func() (changed bool, err error)) error {
+	var changed bool
+	err := retry.Repeat(ctx, log, func() (_ bool, err error) {
+		changed, err = attempt()
+		if changed && err == nil {
+			err = errChanging
+		}
+		return changed, err
+	})
+	if changed {
+		r.count(Report{Unconfirmed: 1})
+		return nil
+	}
+	return err
+}
+
+func (r *recorder) noteFault(f Fault) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Faults[f.Kind]++
+	switch {
+	case f.Repaired:
+		r.report.Repaired++
+		r.repaired[cmp.Or(f.Row.PartitionKey(), f.Entity.PartitionKey())]++
+	case f.Err != nil:
+		r.report.Failed++
+	}
+	if r.fault != nil {
+		r.fault(f)
+	}
+}
+
+func (r *recorder) noteFaults(all []Fault) {
+	for _, f := range all {
+		r.noteFault(f)
+	}
+}
+
+func (r *recorder) noteProgress() {
+	if r.progress == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	report := r.report
+	report.Faults = maps.Clone(report.Faults)
+	r.progress(report)
+}

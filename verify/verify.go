@@ -1,0 +1,284 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"reflect"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Run compares derived rows with the entities of a table, and repairs them if Options.Repair is set: rows that other programs have
+// written or deleted, rows of an earlier key function, and the missing rows of a new definition. It is safe beside concurrent
+// writers and workers, and a second run does no harm: Run confirms each suspected fault by another consistent read, and repairs by a
+// write of the entity by its ETag, or of the row by its own. Sound entities and rows are not written, except summaries whose bounds
+// Repair makes exact.
+//
+//	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, byEmail)
+//
+// t must be a handle that the definitions, of package index or materialized, are attached to. Without definitions, all that are
+// attached to t are verified. Rows of other types, definitions and programs are left as they are. If such a row has the key of a missing
+// row, that fault cannot be repaired, and its Err is [table.ErrForeignRow].
+//
+// First Run verifies the definitions whose rows are in the partitions of their entities. For each partition, it reads the derived rows,
+// and keeps about 150 bytes of each in memory. Then it reads the entities. For each summary, it reads the entities again. It can be
+// interrupted and resumed between partitions; an unfinished partition is begun again, and repairs stay. A repair that writes an entity
+// also notifies the workers that keep its rows elsewhere and its views, so that these are pending afterwards.
+//
+// Errors: *DefinitionError for a definition that is not attached; *table.ValueError for wrong options, and if there are no
+// definitions; *table.TokenError for a damaged Options.Token; those of reading; [table.ErrRanged] if the client's signature is for a
+// range of keys, because Run would see a part of the table only. The report counts what was done, also beside an error.
+//
+// Requests: those of [table.Table.Partitions], and for each partition:
+//
+//   - 1 for each 1,000 rows of each definition, and for each 1,000 entities; more if Rate is below 1,000.
+//   - For details, 1 for each 1,000 rows of the partition.
+//   - For a summary, its rows twice and the entities once. With Repair, the same again if an entity was written or the summary is
+//     wrong, until it is right.
+//   - To confirm the faults of an entity, 2, and 1 for each row in question, or 2 for each row if the entity is gone. A row that
+//     names no entity takes 1. If a row names another entity, that entity is confirmed, too.
+//   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique index of full copies that is not
+//     verified with the others, each written entity costs 1 more.
+//
+// Definitions with rows elsewhere (index.Elsewhere) follow after all partitions, as one part that begins again if it is interrupted: 1
+// request for each 1,000 of their rows, of which about 200 bytes each stay in memory, and 1 for each 1,000 entities. To confirm an
+// entity, 3, and 2 for each row. A row that a worker is still to change is no fault (Report.Pending). A repair takes 3 for a row, and 6
+// more to write the entity if it does not record the row. The table of the rows must exist; see index.Ensure.
+//
+// Materialized views follow last, as one part, too: 1 request for each 1,000 derived entities, notes and entities. Of each derived
+// entity, about 200 bytes stay in memory. To confirm a fault, 5, and 3 to repair it. Commit records that have been pending for more
+// than 10 minutes do not excuse a fault of a view, because their notifications may be lost; eventual.Outbox.NotifyPending sends those
+// again.
+//
+// An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of a new definition, or records
+// rows of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change
+// what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
+func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (Report, error) {
+	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+		return Report{}, fmt.Errorf("verify: Run: %w", err)
+	}
+	r := newRun(t, o)
+	ctx, end := t.Engine().Span(ctx, "Verify")
+	err := r.verifyTable(ctx, definitions)
+	end(err)
+	if err != nil {
+		return r.recorder.report, fmt.Errorf("verify: Run %s: %w", t.Name(), err)
+	}
+	return r.recorder.report, nil
+}
+
+// Definition is what describes derived rows, and is attached to a handle: an index, lists, details or a summary of package index, or a
+// view of package materialized.
+type Definition interface {
+	Name() string
+}
+
+// DefinitionError is the error of a definition that [Run] cannot verify.
+type DefinitionError struct {
+	Definition string // its name
+	Field      string // the argument of Run
+	Reason     string
+}
+
+func (e *DefinitionError) Error() string {
+	if e.Definition == "" {
+		return e.Field + " " + e.Reason
+	}
+	return fmt.Sprintf("definition %s: %s %s", e.Definition, e.Field, e.Reason)
+}
+
+// run is a call of Run in progress.
+type run[T any] struct {
+	*recorder
+	pacer       *pace.Limit
+	handle      *table.Table[T] // as the program has given it
+	table       *table.Table[T] // reads entities whose maintainer state is corrupt, too
+	schema      engine.Schema   // of the table
+	opt         Options
+	maintainers []derived.Maintainer[T] // of the definitions whose rows are in the partitions of their entities
+	elsewhere   []derived.Elsewhere[T]  // of those whose rows are elsewhere
+	comparers   []Comparer[T]           // of those that compare their rows themselves
+	seed        maphash.Seed
+}
+
+func newRun[T any](t *table.Table[T], o *Options) *run[T] {
+	if o == nil {
+		o = &Options{}
+	}
+	return &run[T]{
+		recorder: newRecorder(o, t.Engine().Log("verify.Run", keys.Key{})),
+		pacer:    pace.New(o.Rate),
+		handle:   t,
+		table:    t.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true }),
+		schema:   t.Engine().Mode.Schema,
+		opt:      *o,
+		seed:     maphash.MakeSeed(),
+	}
+}
+
+func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) error {
+	if err := r.choose(definitions); err != nil {
+		return err
+	}
+	after, err := r.opt.check()
+	if err != nil {
+		return err
+	}
+	if err := r.finishPrepared(ctx); err != nil {
+		return err
+	}
+	if len(r.maintainers) > 0 {
+		if err := r.verifyPartitions(ctx, after); err != nil {
+			return err
+		}
+	}
+	if len(r.elsewhere) > 0 {
+		if err := newElsewhere(r).verify(ctx); err != nil {
+			return err
+		}
+	}
+	if len(r.comparers) > 0 {
+		return newSession(r).verify(ctx)
+	}
+	return nil
+}
+
+// defined is a maintainer that Run can verify.
+type defined interface {
+	// Definition returns the definition as the program made it, such as an *index.Index.
+	Definition() any
+}
+
+// choose sets the maintainers of the definitions, or of all definitions if there are none.
+func (r *run[T]) choose(definitions []Definition) error {
+	var attached []defined
+	for _, m := range r.table.Engine().Mode.Maintainers {
+		switch m := m.Typed().(type) {
+		case derived.Maintainer[T]:
+			attached = append(attached, m)
+		case Comparer[T]:
+			attached = append(attached, m)
+		}
+	}
+	if len(definitions) == 0 {
+		if len(attached) == 0 {
+			return &table.ValueError{Field: "definitions", Reason: "are empty, and the table has none; give the handle that index.Attach or materialized.Attach has returned"}
+		}
+		for _, m := range attached {
+			r.add(m)
+		}
+		return nil
+	}
+	for _, d := range definitions {
+		m, err := maintainerOf(attached, d)
+		if err != nil {
+			return err
+		}
+		r.add(m)
+	}
+	return nil
+}
+
+// maintainerOf returns the maintainer of a definition.
+func maintainerOf(attached []defined, d Definition) (defined, error) {
+	if x := reflect.ValueOf(d); d == nil || x.Kind() == reflect.Pointer && (x.IsNil() || x.Elem().IsZero()) {
+		return nil, &DefinitionError{Field: "definitions", Reason: "contain nil or a zero definition"}
+	}
+	for _, m := range attached {
+		if m.Definition() == any(d) {
+			return m, nil
+		}
+	}
+	return nil, &DefinitionError{Definition: d.Name(), Field: "table", Reason: "does not have the definition attached: use the handle that Attach has returned, and the same definition"}
+}
+
+// add adds the maintainer of a definition to those that are verified, once.
+func (r *run[T]) add(m defined) {
+	switch m := m.(type) {
+	case derived.Elsewhere[T]:
+		r.elsewhere = addOnce(r.elsewhere, m)
+	case derived.Maintainer[T]:
+		r.maintainers = addOnce(r.maintainers, m)
+	case Comparer[T]:
+		r.comparers = addOnce(r.comparers, m)
+	}
+}
+
+func addOnce[M defined](all []M, m M) []M {
+	if slices.ContainsFunc(all, func(other M) bool { return other.Definition() == m.Definition() }) {
+		return all
+	}
+	return append(all, m)
+}
+
+// verifyPartitions verifies the definitions whose rows are in the partitions of their entities, from behind a PartitionKey, unless
+// that is nil.
+func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
+	if r.opt.Partition.IsSet() {
+		pk, err := r.opt.Partition.Result()
+		if err != nil {
+			return err
+		}
+		r.begin(pk)
+		return r.verifyAndFinish(ctx, pk)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(r.opt.Concurrency, 1))
+	position := keys.Enc{}
+	if after != nil {
+		position = keys.Stored(*after, "").Partition()
+	}
+	for pk, err := range r.table.PartitionsAfter(ctx, position) {
+		if err != nil {
+			return cmp.Or(g.Wait(), err) // a failed partition cancels ctx, and so this list
+		}
+		if r.table.Engine().Ranged() {
+			return cmp.Or(g.Wait(), table.ErrRanged)
+		}
+		s := pk.String()
+		r.begin(s)
+		g.Go(func() error { return r.verifyAndFinish(ctx, s) })
+	}
+	if r.table.Engine().Ranged() { // also if the list was empty
+		return cmp.Or(g.Wait(), table.ErrRanged)
+	}
+	return g.Wait()
+}
+
+func (r *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
+	if err := r.verifyPartition(ctx, pk); err != nil {
+		return err
+	}
+	r.finish(ctx, pk)
+	r.noteProgress()
+	return nil
+}
+
+// verifies reports whether a definition is one of those that are verified.
+func (r *run[T]) verifies(definition string) bool {
+	return slices.ContainsFunc(r.maintainers, func(d derived.Maintainer[T]) bool { return d.Name() == definition })
+}
+
+// rowsPerWrite returns how many derived rows each write of an entity writes, whatever is repaired.
+func (r *run[T]) rowsPerWrite() (n int) {
+	for _, d := range derived.MaintainersOf[derived.Maintainer[T]](r.table.Engine()) {
+		n += d.RowsPerWrite()
+	}
+	return n
+}
+
+// unverifiedUnique reports whether each write of an entity writes unique rows that are not verified, and so not known.
+func (r *run[T]) unverifiedUnique() bool {
+	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity[T]](r.table.Engine()), func(d derived.PerEntity[T]) bool {
+		return d.RowsPerWrite() > 0 && d.Unique() && !r.verifies(d.Name())
+	})
+}
