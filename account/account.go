@@ -48,8 +48,8 @@ type Endpoints struct {
 	Table, Queue, Blob string
 }
 
-// FromCredential opens an account with a token credential, such as one of azidentity. Errors: no credential, no endpoint, or an
-// invalid endpoint.
+// FromCredential opens an account with a token credential, such as one of azidentity. Errors: *table.ValueError for a nil
+// credential, and if all endpoints are empty; an error without a type for an endpoint that is no URL.
 func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Account, error) {
 	if cred == nil {
 		return nil, wrong("cred", "is nil; use a token credential, such as one of azidentity")
@@ -67,8 +67,8 @@ func FromCredential(e Endpoints, cred azcore.TokenCredential, o *Options) (*Acco
 	})
 }
 
-// FromSAS opens an account with endpoints that contain shared access signatures, one for each service. Errors: no endpoint, or an
-// invalid endpoint.
+// FromSAS opens an account with endpoints that contain shared access signatures, one for each service. Errors: *table.ValueError
+// if all endpoints are empty; an error without a type for an endpoint that is no URL.
 func FromSAS(e Endpoints, o *Options) (*Account, error) { return openAll(e, o, withoutCredential) }
 
 // withoutCredential makes clients that add no credential to their requests.
@@ -117,7 +117,8 @@ func openAll(e Endpoints, o *Options, with clients) (*Account, error) {
 }
 
 // TableSAS returns a URL of the Table service with a shared access signature for a grant, for FromSAS and for other SDKs. Errors:
-// ErrNoKey, ErrNoEndpoint, and the errors of [Grant.Sign]. Requests: none.
+// ErrNoKey; ErrNoEndpoint; *table.ValueError for a grant without an operation or a period, and for an invalid table name;
+// *table.LimitError for the length of the table name; *keys.KeyError for a range that no signature can have. Requests: none.
 func (a *Account) TableSAS(g Grant) (string, error) {
 	switch {
 	case a.endpoint == "":
@@ -187,7 +188,8 @@ type Transport interface {
 }
 
 // FromTransport opens an account in the program's own process, for tests. The clients send all requests to t, which replaces
-// o.Client.Transport. Errors: t is nil, and those of [FromConnectionString].
+// o.Client.Transport. Errors: *table.ValueError if t is nil; an error without a type for an invalid setting of t's connection
+// string.
 func FromTransport(t Transport, o *Options) (*Account, error) {
 	if t == nil {
 		return nil, wrong("t", "is nil; use a *storagetest.Service")
@@ -206,7 +208,7 @@ var ErrNoEndpoint = errors.New("account: the account was opened without an endpo
 // ErrNoKey means that the account was opened without its key, which a shared access signature requires.
 var ErrNoKey = errors.New("account: the account was opened without its key and cannot sign; use FromConnectionString with AccountKey")
 
-// wrong is the error of an argument.
+// wrong returns a *table.ValueError about an argument.
 func wrong(argument, reason string) error {
 	return fmt.Errorf("account: %w", &table.ValueError{Field: argument, Reason: reason})
 }

@@ -26,7 +26,7 @@ const emulator = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
 	"AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
 	"BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
 
-// parseConnection parses a connection string ('Configure Azure Storage connection strings'). Its errors contain no part of the
+// parseConnection parses a connection string ('Configure Azure Storage connection strings'). Its errors contain nothing of the
 // string.
 func parseConnection(cs string) (connection, error) {
 	settings, err := parseSettings(cs)

@@ -17,7 +17,7 @@
 //   - 100 idle connections to each host are kept, and not 10, so that a burst of requests opens no connections if one as large came
 //     before it. The clients of an account share one transport, unless Options.Client contains the program's own, which stays as it
 //     is.
-//   - No error text contains a signature. By default the error of a failed request contains its URL.
+//   - No error text contains a signature. By default the error text of a failed request contains the URL.
 //   - Requests can be counted.
 //
 // [Account.TableSAS] returns a URL with a shared access signature for a [Grant]: some operations on the rows of one table, or of a

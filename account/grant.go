@@ -14,8 +14,8 @@ import (
 )
 
 // Grant defines a shared access signature for one table: the allowed operations, the range of keys and the period. With a grant,
-// each user can access her own entities and no others (service documentation: 'Create a service SAS'). [Account.TableSAS] returns
-// the URL of a grant.
+// each user can access only her own entities (service documentation: 'Create a service SAS'). [Account.TableSAS] returns the URL
+// of a grant.
 //
 // A range has these effects:
 //

@@ -26,8 +26,8 @@ type ID struct {
 	Incarnation string
 }
 
-// Err returns the error of the key, or a *table.ValueError if the incarnation is not 16 characters of 0-9 and A-Z. A destination
-// that makes paths, keys or addresses of IDs should call Err first. The IDs of a [Mover] have no error.
+// Err checks the ID. Errors: *keys.KeyError for an invalid key; *table.ValueError if the incarnation is not 16 characters of 0-9
+// and A-Z. A destination that makes paths, keys or addresses of IDs should call Err first. The IDs of a [Mover] have no error.
 func (id ID) Err() error {
 	if err := id.Key.Err(); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (id ID) Err() error {
 	return nil
 }
 
-// The form of incarnations is that of [table.Common].NewID.
+// An incarnation has the form of the texts of [table.Common].NewID.
 const (
 	incarnationDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	incarnationLength = 16
@@ -62,12 +62,12 @@ type ArchivedRow struct {
 	// Version changes with each Put.
 	Version string
 
-	// Time is when the row was last written in the table that it comes from, by that table's clock. The newest incarnation of a key
-	// is the one with the latest time. Put stores the time and Get returns it.
+	// Time is when the row was last written in the table that it comes from, by that table's clock. The newest incarnation of a
+	// key has the latest time. Put stores the time and Get returns it.
 	Time time.Time
 }
 
-// tombstone returns what remains of the row after its deletion.
+// tombstone returns the tombstone that replaces the row.
 func (r *ArchivedRow) tombstone() *ArchivedRow {
 	return &ArchivedRow{ID: r.ID, Kind: r.Kind, Moves: r.Moves, Time: r.Time}
 }
@@ -79,21 +79,21 @@ func (r *ArchivedRow) tombstone() *ArchivedRow {
 // the move until the destination can be used. Any other error counts as one of WorkerOptions.Attempts, after which the message is
 // poison.
 type Destination interface {
-	// Get returns what is stored for an ID, or nil if nothing ever was. For a row that no move has stored, the error is
+	// Get returns the row or tombstone of an ID, or nil if none was stored. For a row that no move has stored, the error is
 	// table.ErrForeignRow.
 	Get(ctx context.Context, id ID) (*ArchivedRow, error)
 
-	// Put stores r if version is the version that is stored for r.ID, or "" if nothing ever was. Otherwise the error is
+	// Put stores r if version is the version that is stored for r.ID, or "" if none was stored. Otherwise the error is
 	// table.ErrChanged. When Put returns, r must be durable: the mover deletes the row from its table next. An error that wraps a
 	// *table.LimitError, *table.ValueError or *keys.KeyError means that r can never be stored. A destination may delete a tombstone
 	// after extend.Retention and an hour (for clocks that differ).
 	Put(ctx context.Context, r *ArchivedRow, version string) error
 
-	// Incarnations yields what is stored under a key, of all kinds and in any order, without tombstones.
+	// Incarnations yields the stored rows of a key, of all kinds and in any order, without tombstones.
 	Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error]
 }
 
-// Checker is a destination that can tell, before a move, which rows it can never store.
+// Checker is a destination that can report, before a move, that it can never store a row.
 type Checker interface {
 	// Check returns the error that Put will return for r, if it is known without a request.
 	Check(r *ArchivedRow) error
@@ -101,8 +101,8 @@ type Checker interface {
 
 // Lister is a destination that can list what it stores.
 type Lister interface {
-	// List yields what is stored of a partition's entities, of all kinds, without tombstones. For a row that no move has stored, it
-	// yields table.ErrForeignRow and goes on.
+	// List yields the stored rows of a partition's entities, of all kinds, without tombstones. For a row that no move has stored,
+	// it yields table.ErrForeignRow and goes on.
 	List(ctx context.Context, partition keys.Enc) iter.Seq2[*ArchivedRow, error]
 }
 
@@ -165,17 +165,17 @@ func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
 	return r, nil
 }
 
-// tombstoneProperty of a tombstone record contains the RowKey of the tombstone.
+// tombstoneProperty of a tombstone's note contains the RowKey of the tombstone.
 const tombstoneProperty = "Gone"
 
-// tombstoneRecord returns the row by which Sweep finds a tombstone.
+// tombstoneRecord returns the note by which Sweep finds a tombstone.
 func tombstoneRecord(id ID) (*table.Row, error) {
 	record := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), reserved.Tombstone+id.Incarnation)}
 	return record, record.Set(tombstoneProperty, id.storedKey().RowKey())
 }
 
-// decodeTombstoneRecord returns the key of the tombstone that a record names. ok reports whether the record can be that of an
-// archived row of an entity; otherwise another program wrote it.
+// decodeTombstoneRecord returns the key of the tombstone that a note names. ok reports whether an archived entity can have this
+// tombstone; otherwise another program wrote the note.
 func decodeTombstoneRecord(record *table.Row) (tombstone keys.Key, ok bool) {
 	rowKey, err := stored.Text(record, tombstoneProperty)
 	primary, ok := strings.CutSuffix(rowKey, separator+strings.TrimPrefix(record.Key.RowKey(), reserved.Tombstone))
@@ -200,7 +200,8 @@ var (
 	_ Sweeper     = (*TableDestination)(nil)
 )
 
-// ToTable returns a destination in a table, of the same service or another. It sends nothing. Errors are those of [table.New].
+// ToTable returns a destination in a table, of the same service or another. It sends nothing. Errors: *table.ValueError or
+// *table.LimitError for a nil service, a name that no table can have, or a wrong option.
 func ToTable(service table.Service, name string, o *table.Options) (*TableDestination, error) {
 	t, err := table.New(service, name, table.Schema[table.Row]{}, o)
 	if err != nil {
@@ -210,7 +211,7 @@ func ToTable(service table.Service, name string, o *table.Options) (*TableDestin
 	return &TableDestination{table.RowsOf(t.Engine(), true)}, nil
 }
 
-// withParts returns the destination for entities with parts, as of table.Schema.Parts.
+// withParts returns the destination for entities with so many parts (table.Schema.Parts).
 func (d *TableDestination) withParts(parts int) *TableDestination {
 	if parts <= d.rows.Engine().Mode.Parts {
 		return d
@@ -221,8 +222,9 @@ func (d *TableDestination) withParts(parts int) *TableDestination {
 // Ensure creates the table unless it exists. 1 request; idempotent.
 func (d *TableDestination) Ensure(ctx context.Context) error { return d.rows.Ensure(ctx) }
 
-// Get returns what is stored for an incarnation, or nil if nothing ever was. 1 request. Errors: table.ErrForeignRow;
-// *table.DecodeError for a row that another program has stored again with other types; those of [ID.Err].
+// Get returns the row or tombstone of an incarnation, or nil if none was stored. 1 request. Errors: table.ErrForeignRow;
+// table.ErrUnknownParts if the handle of the mover has no parts; *table.DecodeError for a row that another program has stored
+// again with other types; *keys.KeyError or *table.ValueError for an invalid ID; errors of a read (see package table).
 func (d *TableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow, err error) {
 	if err := id.Err(); err != nil {
 		return nil, fmt.Errorf("archive: Get: %w", err)
@@ -247,7 +249,7 @@ func (d *TableDestination) decode(row *table.Row) (*ArchivedRow, error) {
 	return decodeArchivedRow(row)
 }
 
-// checkParts returns the error of a row of which the parts were not read.
+// checkParts returns an error for a row of which the parts were not read.
 func (d *TableDestination) checkParts(row *table.Row) error {
 	if d.rows.Engine().Mode.Parts == 0 && row.Type(reserved.Parts) != "" {
 		return fmt.Errorf("destination: %w: %v", table.ErrUnknownParts, row.Key)
@@ -263,8 +265,8 @@ const maxKey = 512
 
 var errNilRow = &table.ValueError{Field: "r", Reason: "is nil"}
 
-// Check returns the error of a row that cannot be stored: the stored RowKey is 17 characters longer than the entity's, and the
-// stored row has one property more. Errors: *table.LimitError. No request.
+// Check returns an error for a row that cannot be stored: the stored RowKey is 17 characters longer than the entity's, and the
+// stored row has one property more. Errors: *table.LimitError; *table.ValueError if r is nil. No request.
 func (d *TableDestination) Check(r *ArchivedRow) error {
 	if r == nil {
 		return errNilRow
@@ -276,7 +278,9 @@ func (d *TableDestination) Check(r *ArchivedRow) error {
 	return d.rows.InsertAtOp(row.Key, row).Err()
 }
 
-// Put stores a row or a tombstone. 1 request. Errors: those of [ID.Err] and of [Destination].
+// Put stores a row or a tombstone. 1 request. Errors: table.ErrChanged if another version is stored; *table.LimitError for a row
+// that is too large; *keys.KeyError or *table.ValueError for an invalid ID, and *table.ValueError if r is nil;
+// table.ErrUnknownOutcome, table.ErrUnreachable and the other errors of a write (see package table).
 func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version string) error {
 	if r == nil {
 		return fmt.Errorf("archive: Put: %w", errNilRow)
@@ -311,8 +315,8 @@ func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version stri
 	return err
 }
 
-// Incarnations yields what is stored under a key, without tombstones. 1 request. Errors: table.ErrUnknownParts; *table.DecodeError for
-// a row that another program has stored again with other types.
+// Incarnations yields the stored rows of a key, without tombstones. 1 request. Errors: table.ErrUnknownParts; *table.DecodeError
+// for a row that another program has stored again with other types; errors of a read (see package table).
 func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
 		for row, err := range rowsWithPrefix(ctx, d.rows, k.Partition(), k.RowKey()+separator) {
@@ -345,8 +349,9 @@ func (d *TableDestination) Incarnations(ctx context.Context, k keys.Key) iter.Se
 // greatest, and characters beyond it sort before U+E000.
 var lastRowKey = strings.Repeat("\uFFFF", 16)
 
-// List yields what is stored of a partition's entities, in the order of their RowKeys, without tombstones. 1 request for each 1000
-// rows.
+// List yields the stored rows of a partition's entities, in the order of their RowKeys, without tombstones. 1 request for each
+// 1000 rows. Errors: table.ErrForeignRow, table.ErrUnknownParts or *table.DecodeError for a row that cannot be read, after which
+// the list continues; errors of a read (see package table).
 func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
 		for row, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween("", lastRowKey)}) {
@@ -355,7 +360,7 @@ func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Se
 				return
 			}
 			if strings.HasPrefix(row.Key.RowKey(), reserved.First) || isPart(row) {
-				continue // a tombstone record
+				continue // the note of a tombstone
 			}
 			r, err := d.decode(row)
 			if err == nil && r.Row == nil {
@@ -368,7 +373,8 @@ func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Se
 	}
 }
 
-// Sweep deletes the tombstones from before a time. 1 request for each 1000 tombstones, and 1 for each 50 that it deletes.
+// Sweep deletes the tombstones from before a time. 1 request for each 1000 tombstones, and 1 for each 50 that it deletes. Errors:
+// *table.BulkError around an error of a write; errors of a read (see package table).
 func (d *TableDestination) Sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for record, err := range rowsWithPrefix(ctx, d.rows, partition, reserved.Tombstone) {
@@ -380,7 +386,7 @@ func (d *TableDestination) Sweep(ctx context.Context, partition keys.Enc, before
 			if !ok || !record.Timestamp.Before(before) {
 				continue
 			}
-			// The record is deleted last: without it no sweep finds the tombstone.
+			// The note is deleted last: without it no sweep finds the tombstone.
 			if !yield(d.rows.DeleteAnyOp(tombstone), nil) || !yield(d.rows.DeleteAnyOp(record.Key), nil) {
 				return
 			}

@@ -18,8 +18,8 @@
 //     move, the entity stays deleted.
 //   - An entity that is inserted again under its key, or restored, is another incarnation. No late request or message of an earlier
 //     incarnation changes it.
-//   - Rows move whole, with the columns that T does not contain. Derived rows are deleted and inserted with their entity: those of
-//     its partition in the same transaction, others through the same commit record.
+//   - Rows move whole, with the columns that T does not contain. Derived rows are deleted and inserted with their entity: in its
+//     partition in the same transaction, elsewhere through the same commit record.
 //
 // # Not guaranteed
 //
@@ -36,6 +36,6 @@
 // 3 requests to request a move, 7 to move, 2 to find a moved entity, 6 to restore it, and 6 to delete it from the destination then.
 // A concurrent writer costs another attempt; Retry.ConflictAttempts of the table's options bounds them.
 //
-// A [Destination] may be anything that can store a row only if its stored version is still a known one. docs/archive.md describes
-// the protocol and how it is tested.
+// A [Destination] may be anything that can store a row on condition of the version that is stored. docs/archive.md describes the
+// protocol and how it is tested.
 package archive

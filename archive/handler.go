@@ -112,14 +112,14 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	return m.written(ctx, j, extend.Completing(m.as(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e))
 }
 
-// renewing returns a handle for one write, which gives an entity that has this incarnation a new one. The write replaces the effect by
-// one that moves the new incarnation, which the worker executes next.
+// renewing returns a handle for one write, which gives an entity that has this incarnation a new one. The write replaces the
+// effect by an effect that moves the new incarnation, which the worker executes next.
 func (m *Mover[T]) renewing(incarnation string, j eventual.Job) *table.Table[T] {
 	t := m.archiving.InMode(func(mode *engine.Mode) { mode.Move = engine.Move{Renewed: incarnation} })
 	return extend.Completing(t, j.CommitRecord, j.Index)
 }
 
-// written returns the error of an attempt whose last write, which completes the effect, has returned err.
+// written returns what an attempt returns whose last write, which completes the effect, has returned err.
 func (m *Mover[T]) written(ctx context.Context, j eventual.Job, err error) error {
 	if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrChanged) {
 		return err
@@ -134,7 +134,8 @@ func (m *Mover[T]) written(ctx context.Context, j eventual.Job, err error) error
 	return errConflict
 }
 
-// get reads what the destination stores for an incarnation. A row of another incarnation makes the message poison.
+// get reads the row or tombstone that the destination stores for an incarnation. A row of another incarnation makes the message
+// poison.
 func (m *Mover[T]) get(ctx context.Context, id ID) (*ArchivedRow, error) {
 	archived, err := m.to.Get(ctx, id)
 	if err == nil && archived != nil && archived.ID != id {
@@ -162,9 +163,9 @@ func (m *Mover[T]) put(ctx context.Context, r *ArchivedRow, version string) erro
 }
 
 // withdraw ends the move of an incarnation that the table does not contain any more. Either another worker or another move has
-// moved it, or a program has deleted it. Only the commit records tell: a move completes its effect in the transaction that deletes
-// the entity. If no move has, the entity was deleted, and withdraw replaces its archived row by a tombstone. It stores a tombstone
-// even if the destination contains nothing, since an earlier Put may still arrive.
+// moved it, or a program has deleted it. Only the commit records show which: a move completes its effect in the transaction that
+// deletes the entity. If no move has, the entity was deleted, and withdraw replaces its archived row by a tombstone. It stores a
+// tombstone even if the destination contains nothing, since an earlier Put may still arrive.
 func (m *Mover[T]) withdraw(ctx context.Context, id ID, archived *ArchivedRow, j eventual.Job) error {
 	if archived == nil {
 		return m.put(ctx, &ArchivedRow{ID: id, Kind: m.kind, Moves: []string{j.OperationID}}, "")

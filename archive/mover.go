@@ -27,10 +27,11 @@ type Mover[T any] struct {
 	to        Destination
 }
 
-// New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is the
-// table with its maintainers, so that indexes move with the entities, up to 96 rows for an entity. outbox notifies workers of
-// moves; it is the outbox of from, if from has one. New sends nothing. Errors are those of [eventual.WithOutbox], and
-// *table.ValueError.
+// New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is
+// the table with its maintainers, so that indexes move with the entities, up to 96 rows for an entity. outbox notifies workers of
+// moves; it is the outbox of from, if from has one. New sends nothing. Errors: *table.ValueError for an empty kind, for a table,
+// destination or outbox that is nil, for another outbox than from's, for a destination in the table from, and if
+// Common.WriteTimeout is no bound; *table.LimitError if the maintainers of from need more than 96 rows.
 func New[T any](kind string, from *table.Table[T], to Destination, outbox extend.Outbox) (*Mover[T], error) {
 	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }
 	switch {
@@ -69,10 +70,11 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 // moment, and always in at least one. If a concurrent writer deletes the entity meanwhile, the destination does not contain it in
 // the end either. If Rekey or Move gives it another key meanwhile, the request may end without an archived row.
 //
-// Errors: those of [table.Table.Touch], such as table.ErrChanged, table.ErrNotFound and, for a row of an older version,
-// table.ErrOldVersion; table.ErrOutbox if the queue does not store the notification, and then nothing was written;
-// *table.LimitError for a row that the destination can never store, if it is a [Checker]. Requests: 3, and 1 more if e is not the
-// whole row; the worker's are 7. A second request for the same move does no harm.
+// Errors: table.ErrChanged; table.ErrNotFound if the row is gone; table.ErrOldVersion for a row of an older version;
+// table.ErrNoETag; table.ErrOutbox if the queue does not store the notification, and then nothing was written; *table.LimitError
+// for a row that the destination can never store, if it is a [Checker]; table.ErrUnknownOutcome and the other errors of a write
+// (see package table). Requests: 3, and 1 more if e is not the whole row; the worker's are 7. A second request for the same move
+// does no harm.
 func (m *Mover[T]) Archive(ctx context.Context, e *table.Entity[T]) error {
 	if err := m.archiving.Touch(ctx, e); err != nil {
 		return fmt.Errorf("archive: Archive: %w", err)
@@ -87,7 +89,7 @@ type payload struct {
 	Discard     bool   `json:"forget,omitempty"`
 }
 
-// addEffect adds an effect to the write that p plans.
+// addEffect adds an effect to the plan of a write.
 func addEffect(p *extend.Plan, kind string, of payload) error {
 	b, err := json.Marshal(of)
 	if err != nil {
@@ -146,14 +148,14 @@ func (a *archiveMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *ex
 	return addEffect(p, a.kind, payload{Incarnation: id.Incarnation})
 }
 
-// The operation ID and the time of the coming move are not known when the destination checks the row. These are as long.
+// When the destination checks the row, the move has no operation ID and no time yet. These texts are as long.
 var (
 	longestOperationID = strings.Repeat("0", 26)
 	longestTime        = time.Date(2000, 1, 1, 0, 0, 0, 1, time.UTC)
 )
 
-// restoreMaintainer adds a restore record to the insertion of a restored entity, and the effect that deletes the old incarnation
-// from the destination. A second restore of the incarnation, however late, fails at the record.
+// restoreMaintainer adds a note to the insertion of a restored entity, and the effect that deletes the old incarnation from the
+// destination. A second restore of the incarnation, however late, fails because the note exists.
 type restoreMaintainer[T any] struct{ kind, incarnation string }
 
 func (r *restoreMaintainer[T]) Name() string { return r.kind }
@@ -171,29 +173,30 @@ func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *ex
 	return addEffect(p, r.kind, payload{Incarnation: r.incarnation, Discard: true})
 }
 
-// Properties of restore records.
+// Properties of the notes of restored incarnations.
 const (
 	restoredProperty = "Restored" // the RowKey of the entity
 	kindProperty     = "Kind"     // the kind of the mover
 )
 
-// restoreRecord returns the row that says, in the entity's partition, that an incarnation was restored.
+// restoreRecord returns the note, in the entity's partition, that an incarnation was restored.
 func restoreRecord(id ID, kind string) (*table.Row, error) {
 	record := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), reserved.Restored+id.Incarnation)}
 	return record, errors.Join(record.Set(restoredProperty, id.Key.RowKey()), record.Set(kindProperty, kind))
 }
 
-// decodeRestoreRecord returns the ID and the kind of a restore record. The ID has an error if another program wrote the row. Errors:
-// *table.DecodeError.
+// decodeRestoreRecord returns the ID and the kind of the note of a restored incarnation. The ID is invalid if another program
+// wrote the note. Errors: *table.DecodeError.
 func decodeRestoreRecord(record *table.Row) (id ID, kind string, err error) {
 	rowKey, err1 := stored.Text(record, restoredProperty)
 	kind, err2 := stored.Text(record, kindProperty)
 	return ID{keys.Stored(record.Key.PartitionKey(), rowKey), strings.TrimPrefix(record.Key.RowKey(), reserved.Restored)}, kind, errors.Join(err1, err2)
 }
 
-// Contains reports whether the destination contains an incarnation of a key: it was moved there, and has been neither restored nor
-// deleted since. Package largeentity asks so whether the blobs of a moved entity are still needed. Requests are the destination's.
-// Errors: those of [ID.Err] and of the destination, such as table.ErrForeignRow.
+// Contains reports whether the destination contains an incarnation of a key: it was moved there, and has been neither restored
+// nor deleted since. By it, package largeentity finds out whether the blobs of a moved entity are still needed. Requests are the
+// destination's. Errors: table.ErrForeignRow if another row is stored for the ID; *keys.KeyError or *table.ValueError for an
+// invalid ID; other errors of the destination's Get, such as table.ErrUnreachable.
 func (m *Mover[T]) Contains(ctx context.Context, k keys.Key, incarnation string) (bool, error) {
 	id := ID{k, incarnation}
 	err := id.Err()
@@ -210,7 +213,7 @@ func (m *Mover[T]) Contains(ctx context.Context, k keys.Key, incarnation string)
 	return archived != nil && archived.Row != nil, nil
 }
 
-// as returns the table as the writes of a move use it, which tell the maintainers of the move.
+// as returns a handle for the writes of a move: its maintainers see the keys of the move.
 func (m *Mover[T]) as(move engine.Move) *table.Table[T] {
 	return m.from.InMode(func(mode *engine.Mode) { mode.Move = move })
 }
@@ -218,10 +221,12 @@ func (m *Mover[T]) as(move engine.Move) *table.Table[T] {
 // ErrCannotList: the destination cannot list its rows. See [Lister].
 var ErrCannotList = errors.New("archive: the destination cannot list its rows: it has no method List")
 
-// Find reads an entity from the table or from the destination. archived reports whether it comes from the destination: then it has
-// no ETag and cannot be written; see Restore. If the destination has several incarnations, Find returns the newest. Find may miss
-// an entity that is restored and archived again at the same time. An entity from the destination may have a pending move, or may
-// have been deleted meanwhile. Errors: table.ErrNotFound; those of Get about the row. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
+// Find reads an entity from the table or from the destination. archived reports whether it comes from the destination: then it
+// has no ETag and cannot be written; see Restore. If the destination has several incarnations, Find returns the newest. Find may
+// miss an entity that is restored and archived again at the same time. An entity from the destination may have a pending move, or
+// may have been deleted meanwhile. Errors: table.ErrNotFound; table.ErrForeignRow for a row of the destination that no move has
+// stored; table.ErrOtherType, *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; errors
+// of a read (see package table) and of the destination. 1 request if the entity was not moved, 2 if it was moved, 3 if it is in
 // neither place.
 func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], archived bool, err error) {
 	fail := func(err error) (*table.Entity[T], bool, error) {
@@ -266,9 +271,11 @@ func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow,
 	return newest, nil
 }
 
-// Archived yields the entities of a partition that movers of this kind have stored in the destination, all incarnations. After an
-// entity that cannot be read, which yields an error, the list continues. Errors: ErrCannotList; those of Get about the row.
-// Requests are the destination's.
+// Archived yields the entities of a partition that movers of this kind have stored in the destination, all incarnations. For an
+// entity that cannot be read, it yields an error and continues. Errors: ErrCannotList; table.ErrForeignRow or
+// table.ErrUnknownParts for a stored row that no move has stored, or whose parts were not read; table.ErrOtherType,
+// *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; other errors of the destination,
+// which end the list. Requests are the destination's.
 func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		l, is := m.to.(Lister)
@@ -308,9 +315,10 @@ var ErrUnderway = errors.New("archive: the entity's move is not complete; restor
 // Restore returns, the entity is in its table, with all its columns and derived rows; a worker deletes it from the destination.
 //
 // Errors: table.ErrNotFound if the destination does not contain the key; ErrUnderway if the move is not complete; table.ErrExists
-// if the table contains another entity under that key by now; ErrRestored if a concurrent Restore was first; those of
-// [table.Table.Insert], and about the row those of [table.Table.Get]. Requests: 6, and 1 more for each move that has stored the row
-// and not moved the entity; and the worker's 6.
+// if the table contains another entity under that key by now; ErrRestored if a concurrent Restore was first; table.ErrForeignRow
+// for a row of the destination that no move has stored; table.ErrOtherType, *keys.KeyError, *table.VersionError or
+// *table.DecodeError for a row that is no entity of T; table.ErrUnknownOutcome and the other errors of a write (see package
+// table). Requests: 6, and 1 more for each move that has stored the row and not moved the entity; and the worker's 6.
 func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], error) {
 	archived, err := m.newestMoved(ctx, k)
 	if err != nil {
@@ -352,9 +360,9 @@ func (m *Mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, e
 	return archived, err
 }
 
-// sweep deletes tombstones and restore records that are older than any late request. A record that cannot be read stays, since without
-// it the incarnation might be restored again. 1 request for each old restore record, besides those of the destination's sweep and of one
-// list.
+// sweep deletes tombstones, and notes of restored incarnations, that are older than any late request. A note that cannot be read
+// stays, because without it the incarnation might be restored again. 1 request for each old note, besides the requests of the
+// destination's sweep and of one list.
 func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
 	if s, is := m.to.(Sweeper); is {
 		if err := s.Sweep(ctx, partition, before); err != nil {
@@ -388,11 +396,11 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 	return err
 }
 
-// stored reports whether the destination still contains a restored incarnation, which no worker could delete. Its restore record
-// must stay until then, so that the incarnation is not restored again.
+// stored reports whether the destination still contains a restored incarnation, which no worker could delete. The note must stay
+// until then, so that the incarnation is not restored again.
 func (m *Mover[T]) stored(ctx context.Context, id ID) (bool, error) {
 	if id.Err() != nil {
-		return false, nil // no restore has written the record
+		return false, nil // no restore has written the note
 	}
 	archived, err := m.to.Get(ctx, id)
 	if errors.Is(err, table.ErrForeignRow) {

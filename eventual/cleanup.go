@@ -19,8 +19,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// cleaner plans and executes the clean-up of commit records: one clean-up message for each partition and hour, and a note in the
-// partition that the message was sent.
+// cleaner schedules and executes the clean-up of commit records: one clean-up message for each partition and hour, and a note in
+// the partition that the message was sent.
 type cleaner struct {
 	env     *environment
 	planned hourSet
@@ -46,7 +46,7 @@ func (c *cleaner) plan(ctx context.Context, t *tableHandlers, m message) {
 	}
 }
 
-// errHourOver: the hour ended before its clean-up was planned, so the next hour has to be planned.
+// errHourOver: the hour ended before its clean-up was scheduled, so the clean-up of the next hour has to be scheduled.
 var errHourOver = errors.New("eventual: the hour is over")
 
 func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hour time.Time) error {
@@ -92,7 +92,7 @@ func (c *cleaner) execute(ctx context.Context, x *lease) outcome {
 	return outcome{}
 }
 
-// hourSet contains the hours of partitions whose clean-ups are planned, to save requests.
+// hourSet contains the hours of partitions whose clean-ups are scheduled, to save requests.
 type hourSet struct {
 	mu     sync.Mutex
 	names  map[string]bool
@@ -156,10 +156,10 @@ type NotifyResult struct {
 // commit records before it were notified.
 //
 // Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's
-// commit records, at least 1; 1 for each notification, and more during an outage of the queue. Errors:
-// *table.ValueError for a source that is nil and for a Token that is not from this method; table.ErrTableNotFound and those of any
-// read; table.ErrRanged if the table's client has a signature for a range of keys, unless NotifyOptions.Partition names a partition
-// of which it sees all rows; those of the queue.
+// commit records, at least 1; 1 for each notification, and more during an outage of the queue. Errors: *table.ValueError for a
+// nil source and for a Token that is not from this method; table.ErrRanged if the table's client has a signature for a range of
+// keys, unless NotifyOptions.Partition names a partition of which it sees all rows; ErrQueueNotFound, or the
+// *azcore.ResponseError of the queue; table.ErrTableNotFound and the other errors of a read (see package table).
 func (o *Outbox) NotifyPending(ctx context.Context, source table.AnyTable, opt *NotifyOptions) (NotifyResult, error) {
 	if wire.IsNil(source) || source.Engine() == nil {
 		return NotifyResult{}, fmt.Errorf("eventual: NotifyPending: %w", engine.CheckHandle("source", nil))

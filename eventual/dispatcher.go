@@ -139,7 +139,7 @@ func (p *pool) keeps(now time.Time, untilRenewal time.Duration) int {
 	return max(p.size, p.pace.expect(now, p.dispatcher.perPartition, untilRenewal, p.mostWaiting()))
 }
 
-// trim returns to the queue the latest of the waiting messages that the pool does not keep, and returns the number of the others.
+// trim returns the latest of the waiting messages to the queue, and returns the number of the messages that the pool keeps.
 func (p *pool) trim(untilRenewal time.Duration) int {
 	p.dispatcher.mu.Lock()
 	defer p.dispatcher.mu.Unlock()
@@ -300,7 +300,7 @@ type receiver struct {
 	lastRequest time.Time // when the queue responded last
 	lastShort   time.Time // when the queue responded last with fewer messages than requested
 	more        bool      // the last response contained as many messages as requested
-	overtaking  bool      // requests messages behind those of a busy partition
+	overtaking  bool      // requests messages behind the messages of a busy partition
 	kept        int       // messages that waited in the pool after that
 }
 

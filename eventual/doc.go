@@ -32,9 +32,10 @@
 //
 // # Costs
 //
-// A write with effects takes 3 requests instead of 1: the notification, the transaction, and the update that makes the notification
-// visible; 1 more if the write is refused. For each message, a worker takes 4 requests besides those of its handlers: receive the
-// message, read the commit record, mark the commit record as done, and delete the message. One request receives up to 32 messages.
+// A write with effects takes 3 requests instead of 1: the notification, the transaction, and the update that makes the
+// notification visible; 1 more if the write is refused. For each message, a worker takes 4 requests besides the requests of its
+// handlers: receive the message, read the commit record, mark the commit record as done, and delete the message. One request
+// receives up to 32 messages.
 //
 // # Operation
 //

@@ -398,7 +398,8 @@ func (out outcome) count(s *KindStats) {
 // errStopped is the cause of the end of a handler's context if the worker stops.
 var errStopped = errors.New("eventual: the worker stops")
 
-// requestOutcome returns the outcome for a failed request of the worker. Without a fault of the message, the message is deferred.
+// requestOutcome returns the outcome for a failed request of the worker. If the message is not the cause, the message is
+// deferred.
 func requestOutcome(ctx context.Context, err error) outcome {
 	var re *azcore.ResponseError
 	var de *table.DecodeError
@@ -462,7 +463,7 @@ func isOutage(err error) bool {
 
 var errDeadly = errors.New("workers crashed while they executed the message in isolation")
 
-// isolate prepares the execution of a message, and stores an execution in isolation in the message. If the handler must not run,
+// isolate begins the execution of a message, and stores an execution in isolation in the message. If the handler must not run,
 // ready is false and the outcome applies. If the queue refuses the longer text, the count of deliveries alone decides.
 func (x *lease) isolate() (out outcome, ready bool) {
 	switch {

@@ -41,14 +41,14 @@ type Handler struct {
 	// Defaults to 1.
 	Version int
 
-	// Remotes are the names of other tables in which writes of Table change rows, such as the other table of table.Table.MoveTo. If a
-	// write to 8 other partitions or fewer never commits, the worker makes sure that a late request of the write changes nothing in
-	// these tables. The worker adds the tables of the maintainers of Table ([extend.RemoteWriter]), such as those of an index with
-	// index.Global. Tables with handlers of their own need not be named.
+	// Remotes are the names of other tables in which writes of Table change rows, such as the other table of table.Table.MoveTo.
+	// If a write to 8 other partitions or fewer never commits, the worker makes sure that a late request of the write changes
+	// nothing in these tables. The worker adds the tables of the maintainers of Table ([extend.RemoteWriter]), such as the tables
+	// of an index with index.Global. Tables with handlers of their own need not be named.
 	Remotes []string
 
-	// Sweep deletes the handler's own rows in a partition that are older than a time, as a part of the partition's clean-up. The
-	// commit records from before that time are deleted afterwards, with the effects that they contained. May be nil.
+	// Sweep deletes the handler's own rows in a partition that are older than a time, in the partition's clean-up. The commit
+	// records from before that time are deleted afterwards, with the effects that they contained. May be nil.
 	Sweep func(ctx context.Context, partition keys.Enc, before time.Time) error
 }
 
@@ -83,7 +83,7 @@ func NewHandler[P any](kind string, source table.AnyTable, handle func(ctx conte
 
 // OnChange returns a maintainer for [WithOutbox] that adds an effect to a write for each entity that changes: f returns
 // the payload, and whether an effect is due. f must be pure, because a write may be planned several times. [NewHandler] makes the
-// handler. OnChange adds no requests but those of any effect.
+// handler. OnChange adds no requests to the requests that each effect takes.
 //
 // An insert has no c.Old, and a delete no c.New. A move to another key (table.Table.Move, Rekey) calls f twice: for a delete, of which
 // c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old one.
@@ -112,7 +112,7 @@ func (o *onChange[T, P]) Maintain(_ context.Context, p *extend.Plan, c *extend.C
 	return nil
 }
 
-// poisonError is the error of a handler that moves the message to the poison queue.
+// poisonError is a handler's error that moves the message to the poison queue.
 type poisonError struct{ err error }
 
 func (p *poisonError) Error() string { return "poison: " + p.err.Error() }
@@ -126,7 +126,7 @@ func Poison(err error) error {
 	return &poisonError{err}
 }
 
-// retryError is the error of a handler that defers the message.
+// retryError is a handler's error that defers the message.
 type retryError struct {
 	delay time.Duration
 	err   error

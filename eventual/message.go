@@ -58,7 +58,7 @@ func parse(text string) (m message, err error) {
 		return m, errNewer
 	}
 	if json.Unmarshal(b, &m) != nil || !m.valid() {
-		return message{}, errUndecodable // no part of an invalid message is used
+		return message{}, errUndecodable // nothing of an invalid message is used
 	}
 	return m, nil
 }
@@ -144,7 +144,7 @@ type receivedMessage struct {
 	delivery
 	message message
 	err     error   // why the text cannot be decoded
-	history history // the plausible part of the message's history
+	history history // the plausible entries of the message's history
 
 	maxAttempts int64 // WorkerOptions.Attempts
 	historyFull bool  // the message has no room for a longer history

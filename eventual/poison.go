@@ -15,7 +15,8 @@ import (
 // PoisonQueue lists, replays and drops poison messages. It is safe for concurrent use.
 type PoisonQueue struct{ queue queueClient }
 
-// NewPoisonQueue returns the poison messages of a queue. It sends nothing. Errors: *table.ValueError, as for [NewOutbox].
+// NewPoisonQueue returns the poison messages of a queue. It sends nothing. Errors: *table.ValueError for a queue that is nil, or
+// has a name that the service refuses.
 func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 	if err := checkQueue("queue", queue); err != nil {
 		return nil, fmt.Errorf("eventual: NewPoisonQueue: %w", err)
@@ -26,8 +27,8 @@ func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 	return &PoisonQueue{queueClient{queue, engine.Options(*o).WithDefaults().Retry.AttemptTimeout, "Worker.Ensure"}}, nil
 }
 
-// Backlog returns the approximate number of poison messages, those included that List, Replay and Drop hide for a while. Errors:
-// ErrQueueNotFound. 1 request.
+// Backlog returns the approximate number of poison messages, including messages that List, Replay and Drop hide for a while.
+// Errors: ErrQueueNotFound; *azcore.ResponseError. 1 request.
 func (q *PoisonQueue) Backlog(ctx context.Context) (int, error) {
 	n, err := q.queue.length(ctx)
 	if err != nil {
@@ -43,8 +44,8 @@ const poisonVisibility = 5 * time.Minute
 var ErrIncomplete = errors.New("eventual: some messages of the poison queue may be missing")
 
 // List yields each message of the poison queue once, and keeps the messages in the queue. While List runs, for 5 minutes at most,
-// the messages are hidden from other programs. Errors: ErrQueueNotFound, ErrIncomplete. 1 request for each 32 messages, and 1 for
-// each message.
+// the messages are hidden from other programs. Errors: ErrQueueNotFound; ErrIncomplete; *azcore.ResponseError. 1 request for each
+// 32 messages, and 1 for each message.
 func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] {
 	return func(yield func(PoisonMessage, error) bool) {
 		stopped := false
@@ -60,10 +61,11 @@ func (q *PoisonQueue) List(ctx context.Context) iter.Seq2[PoisonMessage, error] 
 	}
 }
 
-// Replay puts the messages that match, or all if match is nil, into the queue of a worker, deletes them from the poison queue, and
-// returns their number. Messages that become poison again during the call stay, and so do further copies of one message. If Replay
-// is interrupted, a message may be in both queues, which does no harm. Errors: those of List; *table.ValueError, as for
-// [NewOutbox]. 2 requests for each message, besides those of List.
+// Replay puts the messages that match, or all if match is nil, into the queue of a worker, deletes them from the poison queue,
+// and returns their number. Messages that become poison again during the call stay, and so do further copies of one message. If
+// Replay is interrupted, a message may be in both queues, which does no harm. Errors: ErrQueueNotFound; ErrIncomplete;
+// *azcore.ResponseError; *table.ValueError for a queue that is nil, or has a name that the service refuses. 2 requests for each
+// message, besides the requests of List.
 func (q *PoisonQueue) Replay(ctx context.Context, queue Queue, match func(PoisonMessage) bool) (n int, err error) {
 	if err := checkQueue("queue", queue); err != nil {
 		return 0, fmt.Errorf("eventual: Replay: %w", err)
@@ -83,9 +85,9 @@ func (q *PoisonQueue) Replay(ctx context.Context, queue Queue, match func(Poison
 	return n, err
 }
 
-// Drop deletes the messages that match, or all if match is nil, and returns their number. Their effects are not executed, and their
-// commit records stay pending: [Outbox.NotifyPending] notifies workers again. Errors: those of List. 1 request for each message,
-// besides those of List.
+// Drop deletes the messages that match, or all if match is nil, and returns their number. Their effects are not executed, and
+// their commit records stay pending: [Outbox.NotifyPending] notifies workers again. Errors: ErrQueueNotFound; ErrIncomplete;
+// *azcore.ResponseError. 1 request for each message, besides the requests of List.
 func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)
 	return n, err

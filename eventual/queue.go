@@ -338,9 +338,10 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// Notify stores a notification that names a write, hidden for n.Hidden; by then the write has ended. A redundant notification does
-// no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message; those
-// of the queue. 1 request; during an outage of the queue more, until WriteTimeout or the context ends.
+// Notify stores a notification that names a write, hidden for n.Hidden; by then the write has ended. A redundant notification
+// does no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message;
+// ErrQueueNotFound; table.ErrUnreachable if another server has responded; *azcore.ResponseError if the queue refused the message.
+// 1 request; during an outage of the queue more, until WriteTimeout or the context ends.
 func (o *Outbox) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}

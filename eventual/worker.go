@@ -94,16 +94,17 @@ var ErrRunning = errors.New("eventual: the worker is already running")
 // waits for running handlers, WorkerOptions.StopTimeout at most, ends the contexts of the others, and returns nil. No effect is
 // lost, however Run ends. If a queue or table cannot be reached, Run logs the error and repeats the request, less and less often.
 //
-// Errors: ErrQueueNotFound, ErrRunning. Requests: 1 to receive up to 32 messages (see WorkerOptions.Concurrency); for each message 1
-// to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers' own; 1 for each
-// renewal or return of a message; if the queue is empty, 1 every WorkerOptions.Idle; with a clean-up queue 1 a
-// minute, and for each hour of a partition 3 to plan its clean-up, 1 for each other worker to see that it is planned, and 4 or more
-// to clean up.
+// Errors: ErrQueueNotFound, ErrRunning. Requests: 1 to receive up to 32 messages (see WorkerOptions.Concurrency); for each
+// message 1 to read its commit record, 1 to mark the commit record as done, and 1 to delete the message, besides the handlers'
+// own; 1 for each renewal or return of a message; if the queue is empty, 1 every WorkerOptions.Idle; with a clean-up queue 1 a
+// minute, and for each hour of a partition 3 to schedule its clean-up, 1 for each other worker to see that it is scheduled, and 4
+// or more to clean up.
 func (w *Worker) Run(ctx context.Context) error { return w.run(ctx, false) }
 
 // Drain runs until no more messages are visible and all received messages are completed: for tests, and for programs that are
 // started from time to time. It does not wait for hidden messages. It keeps the messages of a busy partition until they are
-// executed. Requests and errors are those of Run, the first error of the queue, and that of ctx if it ends before.
+// executed. Errors: ErrQueueNotFound; ErrRunning; the first error of a queue, such as *azcore.ResponseError; the error of ctx if
+// ctx ends before. Requests are those of Run.
 func (w *Worker) Drain(ctx context.Context) error { return w.run(ctx, true) }
 
 func (w *Worker) run(ctx context.Context, drain bool) error {
@@ -231,7 +232,8 @@ func (w *Worker) Stats() Stats { return w.env.stats.read() }
 // Stats.Poisoned count their messages. Requests: none.
 func (w *Worker) StatsByKind() []KindStats { return w.env.stats.readKinds() }
 
-// Backlog returns the approximate number of messages in the queue, including hidden messages. Errors: ErrQueueNotFound. 1 request.
+// Backlog returns the approximate number of messages in the queue, including hidden messages. Errors: ErrQueueNotFound;
+// *azcore.ResponseError. 1 request.
 func (w *Worker) Backlog(ctx context.Context) (int, error) {
 	n, err := w.env.notifications.length(ctx)
 	if err != nil {
@@ -307,7 +309,7 @@ type WorkerOptions struct {
 	StopTimeout time.Duration
 }
 
-// settings are the options of a worker with their defaults: those of Common are the engine's.
+// settings are the options of a worker with their defaults. The engine's options contain Common.
 type settings struct {
 	engine.Options
 	WorkerOptions
@@ -459,7 +461,7 @@ type environment struct {
 // untilRenewal returns the time between two renewals of a message.
 func (e *environment) untilRenewal() time.Duration { return e.opt.Visibility / 3 }
 
-// The attributes of spans: those of OpenTelemetry's conventions for messages and databases, and own names.
+// The attributes of spans, by OpenTelemetry's conventions for messages and databases, and own names.
 const (
 	attrSystem     = "messaging.system"
 	attrOperation  = "messaging.operation.type"

@@ -26,8 +26,9 @@ type Maintainer[T any] interface {
 	Maintain(ctx context.Context, p *Plan, c *Change[T]) error
 }
 
-// RemoteWriter is what a Maintainer that changes rows of other tables by [Plan.Remote] also implements. A worker of package eventual that
-// has a handler of such a table then makes sure that a late request of a write that never commits changes nothing in the other tables.
+// RemoteWriter is implemented by a Maintainer that changes rows of other tables by [Plan.Remote]. A worker of package eventual
+// that has a handler of such a table then makes sure that a late request of a write that never commits changes nothing in the
+// other tables.
 type RemoteWriter interface {
 	// RemoteTables returns the names of the other tables.
 	RemoteTables() []string
@@ -112,9 +113,9 @@ func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine
 	return call.plan.result(m.Name(), m.Maintainer.Maintain(ctx, &call.plan, &call.change))
 }
 
-// With returns a handle of the same table with these maintainers, besides those that t has. Every write by the handle calls the
-// maintainers and writes their rows in the same transaction, still 1 request. A write by key, and a write of an entity that was not
-// read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again,
+// With returns a handle of the same table with these maintainers, besides the maintainers of t. Every write by the handle calls
+// the maintainers and writes their rows in the same transaction, still 1 request. A write by key, and a write of an entity that
+// was not read whole, reads the row first and writes by its ETag, 1 request more. After a conflict it reads and writes again,
 // Retry.ConflictAttempts times at most.
 //
 // All writers of a table must use handles with the same maintainers. A handle without one of them fails with
@@ -125,8 +126,8 @@ func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine
 // error is table.ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's
 // next write; see [table.Table.Repaired].
 //
-// Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil or
-// has the name of another one.
+// Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil
+// or has the name of another maintainer.
 func With[T any](t *table.Table[T], maintainers ...Maintainer[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return nil, fmt.Errorf("extend: With: %w", err)
@@ -138,7 +139,7 @@ func With[T any](t *table.Table[T], maintainers ...Maintainer[T]) (*table.Table[
 	return t.InMode(change), nil
 }
 
-// plainOf returns maintainers as the engine calls them, nil for one that is nil.
+// plainOf returns maintainers as the engine calls them, nil for a nil maintainer.
 func plainOf[T any](maintainers []Maintainer[T]) []engine.Maintainer {
 	plain := make([]engine.Maintainer, len(maintainers))
 	for i, m := range maintainers {

@@ -66,11 +66,12 @@ func (p *Plan) Remove(row keys.Enc) error {
 	return p.refused(p.plan.Remove(s))
 }
 
-// Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if there
-// is none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot be
-// written here (table.ErrUnknownMaintainer), and one with parts, of which Load reads the head, keeps them. If the row cannot be read, the write fails. A row that is loaded and not written is
-// not protected against concurrent writers. 1 request for each row of a transaction. Bulk work keeps rows that it has loaded and
-// written for its next transactions of the partition: such a row takes a request only if it was not written this time, or has changed.
+// Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if
+// there is none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot
+// be written here (table.ErrUnknownMaintainer), and a row with parts, of which Load reads the head, keeps them. If the row cannot
+// be read, the write fails. A row that is loaded and not written is not protected against concurrent writers. 1 request for each
+// row of a transaction. Bulk work keeps rows that it has loaded and written for its next transactions of the partition: such a
+// row takes a request only if it was not written this time, or has changed.
 func (p *Plan) Load(ctx context.Context, row keys.Enc) (*table.Row, error) {
 	return p.read(ctx, row, p.plan.Load)
 }
@@ -94,8 +95,8 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 // Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row
 // of the changing entity, in no order. Use Scan to recompute a shared row, such as a minimum after its entity was deleted.
 // Concurrent writers may change the scanned rows before the transaction commits. To exclude that, Load and Put one row that every
-// writer of this range also writes. Errors end the write; table.ErrRanged if the client's signature is for a range of rows, because
-// the scan would leave out other rows. 1 request for each 1,000 rows.
+// writer of this range also writes. An error ends the write. Errors: table.ErrRanged if the client's signature is for a range of
+// rows, because the scan would leave out other rows. 1 request for each 1,000 rows.
 func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		if err := p.plan.Scan(ctx, rows, func(r *engine.Row) bool { return yield(table.RowOf(r), nil) }); err != nil {
@@ -158,11 +159,11 @@ func (p *Plan) Remote(t table.AnyTable, partition keys.Enc) (*Plan, error) {
 	return &Plan{plan: remote, parent: parent}, nil
 }
 
-// AfterCommit plans a call of f for the time when the transaction is known to be committed, before the method that writes returns.
-// Meanwhile, the outbox may show the notification of the write.
-// It is for work whose loss does no harm, such as the deletion of what the entity does not refer to any more, and f reports its own
-// errors: f is not called after a crash, nor after a write whose outcome stayed unknown, nor if an earlier plan of the write may be the
-// one that was committed. Work that must be done is a [Plan.Effect]. A later call with the same name replaces f; a nil f removes it.
+// AfterCommit plans a call of f for the time when the transaction is known to be committed, before the method that writes
+// returns. Meanwhile, the outbox may show the notification of the write. It is for work whose loss does no harm, such as the
+// deletion of blobs that the entity does not refer to any more, and f reports its own errors: f is not called after a crash, nor
+// after a write whose outcome stayed unknown, nor if an earlier plan of the write may have been committed. Work that must be done
+// is a [Plan.Effect]. A later call with the same name replaces f; a nil f removes it.
 func (p *Plan) AfterCommit(name string, f func(context.Context)) { p.plan.AfterCommit(name, f) }
 
 // NotAfter lets the transaction not be sent after a time by the clock of the table's options, also if the program is suspended once

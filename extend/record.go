@@ -15,16 +15,16 @@ type (
 	// State is the state of a commit record.
 	State = commit.State
 
-	// Effect is work that is due outside the partition once a write is committed: the Kind of its handler, the Payload, the Version of
-	// the payload's form, and the RowKey of the entity whose change it follows from. Table and Partition are those of the entity, if
-	// it is in another partition than the commit record, as after table.Table.Move; otherwise they are empty. String and LogValue
-	// leave out the payload, which may be private.
+	// Effect is work that is due outside the partition once a write is committed: the Kind of its handler, the Payload, the
+	// Version of the payload's form, and the RowKey of the entity whose change it follows from. Table and Partition are the
+	// entity's, if it is in another partition than the commit record, as after table.Table.Move; otherwise they are empty. String
+	// and LogValue leave out the payload, which may be private.
 	Effect = commit.Effect
 
-	// Outbox notifies workers of writes that have effects. Package eventual has one that is a queue. It must be safe for concurrent
-	// use. Its only method, Notify(context.Context, Notification) (SentNotification, error), stores a notification, before the write is
-	// sent, so that it is not lost if the writer crashes. Workers find it when Notification.Hidden has passed. If Notify fails, the
-	// write fails before anything is written.
+	// Outbox notifies workers of writes that have effects. Package eventual has an outbox that is a queue. An outbox must be safe
+	// for concurrent use. Its only method, Notify(context.Context, Notification) (SentNotification, error), stores a
+	// notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
+	// Notification.Hidden has passed. If Notify fails, the write fails before anything is written.
 	Outbox = commit.Outbox
 
 	// Notification names a write that has effects, by its Table, Partition and OperationID. Workers must not see it for the time
@@ -44,12 +44,13 @@ type (
 	// Withdraw(context.Context) error deletes the notification: the write was refused. If Withdraw fails, a worker finds nothing to do.
 	SentNotification = commit.SentNotification
 
-	// Orphans says what becomes of an orphan: what a write over several partitions has prepared, and whose commit record cannot be
-	// read, because its table is gone, or is none of the handle's Options.MovedFrom.
+	// Orphans says what becomes of an orphan: rows that a write over several partitions has prepared, and whose commit record
+	// cannot be read, because its table is gone, or is none of the handle's Options.MovedFrom.
 	Orphans = commit.Orphans
 )
 
-// The states of a commit record. A write is committed if its record is pending or done; an aborted one is an abort record.
+// The states of a commit record. A write is committed if its commit record is pending or done. An aborted commit record is an
+// abort record.
 const (
 	Pending = commit.Pending // effects are still to be executed
 	Done    = commit.Done    // there are no effects, or all were executed

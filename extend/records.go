@@ -22,7 +22,8 @@ type Records struct{ engine *engine.Table }
 func RecordsOf(t table.AnyTable) *Records { return &Records{t.Engine()} }
 
 // Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still
-// commit, see Resolve; *table.VersionError for a record of a later version of this library. 1 request.
+// commit, see Resolve; *table.VersionError for a commit record of a later version of this library; errors of a read (see package
+// table). 1 request.
 func (in *Records) Get(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
 	return in.read(ctx, "Get", partition, operationID, func(ctx context.Context, pk, id string) (*Record, error) {
 		r, err := in.engine.Record(ctx, pk, id)
@@ -111,11 +112,12 @@ func (in *Records) List(ctx context.Context, partition keys.Enc, before time.Tim
 }
 
 // Pending yields the operation IDs of the writes of a partition that began before a time, by their writers' clocks, and whose
-// effects are still to be executed, in the order of the IDs; only those behind the ID after, unless that is "". The effects are not
+// effects are still to be executed, in the order of the IDs; only IDs behind the ID after, unless that is "". The effects are not
 // read: see [Records.Get].
 //
 // Requests: 1 for each page of 1,000 rows or fewer. Errors: *table.ValueError for a text that is no operation ID;
-// table.ErrTableNotFound; table.ErrRanged if the client's signature is for a range of rows; those of any read.
+// table.ErrTableNotFound; table.ErrRanged if the client's signature is for a range of rows; the other errors of a read (see
+// package table).
 func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		var err error
@@ -137,9 +139,10 @@ func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string
 }
 
 // Sweep deletes the commit and abort records of a partition that are older than Retention and an hour (for clocks that differ),
-// except records whose effects are not executed yet, or that cannot be read. It also deletes what the workers of package eventual
-// have noted of those times, and what writes over several partitions have noted in the others. Requests: 1 for each 1,000 records, 2
-// for a handle with an outbox; 1 for each 100 that are deleted; and 1 or 2 for each other partition of such a write. Idempotent.
+// except records whose effects are not executed yet, or that cannot be read. It also deletes the notes of the workers of package
+// eventual about these times, and the preparations of writes over several partitions in the other partitions. Requests: 1 for
+// each 1,000 records, 2 for a handle with an outbox; 1 for each 100 that are deleted; and 1 or 2 for each other partition of such
+// a write. Idempotent.
 func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
 	ctx, end := in.engine.Span(ctx, "SweepCommitRecords")
 	defer func() { end(err) }()
@@ -157,13 +160,15 @@ type FinishOptions struct {
 	Orphans Orphans
 }
 
-// FinishPrepared ends what writes over several partitions, such as [table.Table.Move], have left in a partition: those that began
-// before a time, by their writers' clocks. A committed write is finished there, any other is rolled back. Workers do that when they
-// receive the message of the write, and so does each program that reads such a row by its key; FinishPrepared is for messages that
-// were lost. Give a time at least a few minutes ago, or writes that are under way are rolled back. It returns how many it has ended.
+// FinishPrepared ends writes over several partitions, such as [table.Table.Move], that have prepared rows in a partition and
+// began before a time, by their writers' clocks. A committed write is finished there, any other is rolled back. Workers do that
+// when they receive the message of the write, and so does each program that reads such a row by its key; FinishPrepared is for
+// messages that were lost. Give a time at least a few minutes ago, or writes that are under way are rolled back. It returns how
+// many writes it has ended.
 //
-// Errors: table.ErrRanged if the client's signature is for a range of rows; a *table.HomeError of the first orphan that is left, after
-// all others; those of reads and writes. Requests: 1 for each 1,000 rows, and for each write 3 and 1 for each of its rows. Idempotent.
+// Errors: table.ErrRanged if the client's signature is for a range of rows; *table.HomeError about the first orphan, after all
+// other writes were ended; errors of a read and of a write (see package table). Requests: 1 for each 1,000 rows, and for each
+// write 3 and 1 for each of its rows. Idempotent.
 func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, before time.Time, o *FinishOptions) (finished int, err error) {
 	if o == nil {
 		o = &FinishOptions{}
@@ -183,9 +188,10 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, befor
 }
 
 // SweepAll deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
-// not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does the
-// same. Do not call it for tables with index.Elsewhere or a view of package materialized: the clean-up of their workers finds tombstones by
-// these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and those of [Records.Sweep].
+// not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does
+// the same. Do not call it for tables with index.Elsewhere or a view of package materialized: the clean-up of their workers finds
+// tombstones by these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and the requests of
+// [Records.Sweep]. Errors: errors of a read and of a write (see package table).
 func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return 0, fmt.Errorf("extend: SweepAll: %w", err)
@@ -200,15 +206,16 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err e
 	return int(n.Load()), err
 }
 
-// Completing returns a handle of t for one write that executes the n-th effect of a commit record of the table, as it was read, and
-// completes the effect in the same transaction: the commit record loses that effect and gets those of the write instead, for the
-// same worker to execute, without another notification. If no effect is left, the record is done. So the effect is executed just
-// once, and no effect of the write is lost. The write must be in the record's partition. When it succeeds, r is the record as it is
-// stored then.
+// Completing returns a handle of t for one write that executes the n-th effect of a commit record of the table, as it was read,
+// and completes the effect in the same transaction: the commit record loses that effect and gets the effects of the write
+// instead, for the same worker to execute, without another notification. If no effect is left, the record is done. So the effect
+// is executed just once, and no effect of the write is lost. The write must be in the record's partition. When it succeeds, r is
+// the record as it is stored then.
 //
-// Errors: those of the write; ErrChanged also if another worker has completed an effect of the record since it was read: read it
-// again; *table.ValueError for a record that is not pending, has no such effect, or was completed by this handle before;
-// ErrOtherPartition. Requests: the write's own. Completing panics if t is nil or a zero Table.
+// Errors of the write: table.ErrChanged also if another worker has completed an effect of the commit record since it was read:
+// read it again; *table.ValueError for a commit record that is not pending, has no such effect, or was completed by this handle
+// before; table.ErrOtherPartition; and the other errors of the write's method. Requests: the write's own. Completing panics if t
+// is nil or a zero Table.
 func Completing[T any](t *table.Table[T], r *Record, n int) *table.Table[T] {
 	c := &engine.Completion{Stored: r, Effect: n}
 	if r != nil {

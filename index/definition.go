@@ -42,7 +42,7 @@ func withDefinition(definition string, err error) error {
 	return fmt.Errorf("index %s: %w", definition, err)
 }
 
-// checkName returns the error of a definition's name.
+// checkName returns a *DefinitionError for a name that a definition cannot have.
 func checkName(name string) error {
 	if name == "" {
 		return &DefinitionError{Field: "name", Reason: "is empty"}
@@ -65,18 +65,20 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 	return f(v), nil
 }
 
-// Attach returns a handle of the same table with these definitions, besides those that t has. Every write by the handle updates the
-// rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see [extend.With]. A
-// table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows elsewhere, before. Attach
-// sends nothing.
+// Attach returns a handle of the same table with these definitions, besides the definitions of t. Every write by the handle
+// updates the rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see
+// [extend.With]. A table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows
+// elsewhere, before. Attach sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package verify adds them, once, while other programs write. Until
 // then, the first write of such an entity reads the index rows of its old values that it no longer has, 1 request each. A summary
 // counts the entity's groups again; see [Summary].
 //
 // Errors: *DefinitionError for a wrong definition: its name, its layout, rows in the range of the table or of another definition,
-// more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not pure,
-// as far as sample entities show it; and those of [extend.With]. If a key function panics, the write of that entity fails.
+// more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not
+// pure, as far as sample entities show it; *table.LimitError for definitions and other maintainers that need more than 97 rows of
+// an entity together; *table.ValueError for a nil table or a name that another maintainer has. If a key function panics, the
+// write of that entity fails.
 func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return nil, fmt.Errorf("index: Attach: %w", err)
@@ -163,7 +165,7 @@ func tableOf[T any](m maintainer[T], t *table.Table[T]) *engine.Table {
 	return t.Engine()
 }
 
-// isNil reports whether a definition is nil, a nil pointer, or one that no constructor has made.
+// isNil reports whether a definition is nil, a nil pointer, or a value that no constructor has made.
 func isNil(d any) bool {
 	v := reflect.ValueOf(d)
 	return d == nil || v.Kind() == reflect.Pointer && (v.IsNil() || v.Elem().IsZero())
@@ -172,8 +174,8 @@ func isNil(d any) bool {
 // readsEntity reports whether a look-up reads the entity that an index row names.
 func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
 
-// readable returns the handle of the table where the rows of a definition are: of ix itself, or of the Lists or Summary that ix is a
-// part of. It fails if the definition cannot be read through t.
+// readable returns the handle of the table where the rows of a definition are: of ix itself, or of the Lists or Summary that
+// contains ix. Errors: ErrWriteOnly; *DefinitionError if the definition is wrong, or is not attached to t.
 func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.Table[T], err error) {
 	switch {
 	case t.Engine() == nil:
@@ -212,8 +214,9 @@ func Handler[T any](t *table.Table[T]) eventual.Handler {
 	return derived.Handler(t)
 }
 
-// Ensure creates the tables of the definitions of t whose rows are in other tables, unless they exist. It does not create t itself.
-// 1 request for each table; idempotent. Errors are those of table.Table.Ensure.
+// Ensure creates the tables of the definitions of t whose rows are in other tables, unless they exist. It does not create t
+// itself. 1 request for each table; idempotent. Errors: table.ErrTableNotFound while a table of the name is being deleted;
+// table.ErrUnreachable; *table.ValueError for a nil table.
 func Ensure[T any](ctx context.Context, t *table.Table[T]) error {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return fmt.Errorf("index: Ensure: %w", err)
@@ -298,9 +301,9 @@ func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	return newElsewhere(t, l.ix, m, listForm[T, K]{m})
 }
 
-// unrecordedRows returns the rows that an entity may have although its maintainer state records none: those that follow from the
-// stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and has no
-// rows.
+// unrecordedRows returns the rows that an entity may have although its maintainer state contains none: the rows that follow from
+// the stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and
+// has no rows.
 func unrecordedRows[T any](c *extend.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
 	return unrecorded(c, len(had) > 0, rows)
 }
@@ -316,8 +319,8 @@ func unrecorded[T, R any](c *extend.Change[T], recorded bool, rows func(*T, keys
 	return all
 }
 
-// digestOf returns a short text that differs if contents differ. The maintainer state contains the digest of the entity's rows, so
-// that a later write can tell whether they are up to date, also if another program has changed the entity since.
+// digestOf returns a short text that differs if contents differ. The maintainer state contains the digest of the entity's rows.
+// By it, a later write finds out whether they are up to date, also if another program has changed the entity since.
 func digestOf(form string, content *table.Row) string {
 	var all []string
 	for name, v := range content.All() {
@@ -339,8 +342,8 @@ var (
 	ErrSeveral = errors.New("several entities have the value; use List")
 	// ErrWriteOnly: the index is being filled, and look-ups are not allowed yet. See Options.WriteOnly.
 	ErrWriteOnly = errors.New("the index is being filled (Options.WriteOnly); look-ups are not allowed yet")
-	// ErrRanged: the client's signature is for a range of keys. A write fails with ErrRanged if it has to read the other entities of a
-	// partition, or to know that a row does not exist, and the signature is for a range of rows.
+	// ErrRanged: the client's signature is for a range of keys. A write fails with ErrRanged if it has to read the other entities
+	// of a partition, or to find out that a row does not exist, and the signature is for a range of rows.
 	ErrRanged = table.ErrRanged
 	// ErrForeignRow: a row of another type, definition or program has the key of an index row, list or summary. The row is neither
 	// replaced nor deleted. A write that would need the key fails with this error (of a unique index with ErrTaken), and so does a
@@ -355,7 +358,7 @@ var (
 	ErrOverflow = errors.New("a sum has more than 64 bits")
 )
 
-// repairable adds the way out to the error of a row that cannot be read.
+// repairable adds the way out to an error about a row that cannot be read.
 func repairable(err error) error {
 	return fmt.Errorf("%w; verify.Run with Repair writes the row again", err)
 }

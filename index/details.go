@@ -255,8 +255,8 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 	return nil // the target has derived rows by now, so that it cannot be written here; verify.Run reports the details
 }
 
-// foreignDetails returns the error of a target that holds foreign details. Its advice is not that of a foreign row, because the
-// target is an entity, which must not be deleted.
+// foreignDetails returns the error for a target that holds foreign details. Its advice differs from the advice about a foreign
+// row, because the target is an entity, which must not be deleted.
 func (m *detailsMaintainer[T]) foreignDetails(k keys.Key) error {
 	err := fmt.Errorf("%w: the target holds details of another definition under the prefix %q; choose another prefix", ErrForeignRow, m.prefix)
 	return &table.DerivedError{Maintainer: m.name, Key: k, Err: err}

@@ -50,10 +50,10 @@ import (
 // projected copy, a pointer and a list only if the value or a copied field changes. A write that changes rows takes 2 more, for its
 // notification. The worker takes 5, and 2 for each row: a value that changes has two.
 type Elsewhere[T any] struct {
-	// Table is the name of the table of the rows. Several definitions of one table of entities may share it, but not those of two
-	// tables: the rows do not tell which table their entities are in. It may also be the entities' own; [table.Table.Partitions] then
-	// lists the partitions of the rows, too.
-	// Defaults to a table of its own: the name of the entities' table, followed by the name of the definition.
+	// Table is the name of the table of the rows. Several definitions of one table of entities may share it, but not definitions
+	// of two tables: the rows do not contain the names of the tables of their entities. It may also be the entities' own;
+	// [table.Table.Partitions] then lists the partitions of the rows, too. Defaults to a table of its own: the name of the
+	// entities' table, followed by the name of the definition.
 	Table string
 
 	// Partition returns the partition of the rows of an entity, and must be pure. Defaults to a partition for each value, which is
@@ -82,7 +82,7 @@ var (
 	unescapeMember = strings.NewReplacer(";0", ";", ";1", memberSeparator)
 )
 
-// memberText returns the keys of an entity as one text, which can be a part of a key.
+// memberText returns the keys of an entity as one text, which can be a component of a key.
 func memberText(entity keys.Key) string {
 	return escapeMember.Replace(entity.PartitionKey()) + memberSeparator + entity.RowKey()
 }
@@ -186,7 +186,7 @@ func (m *elsewhereMaintainer[T]) recorded(texts []string) (rows []keys.Key, cont
 	return rows, nil, nil
 }
 
-// Maintain compares the rows in the entity's maintainer state with those that the entity should have.
+// Maintain compares the rows in the entity's maintainer state with the rows that the entity should have.
 func (m *elsewhereMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	want, err := m.rowsOf(c.New, c.Key)
 	if err != nil {
@@ -383,7 +383,7 @@ func (m *uniqueElsewhere[T]) InRepairMode(mode derived.RepairMode) extend.Mainta
 	return &uniqueElsewhere[T]{m.elsewhereMaintainer.InRepairMode(mode).(*elsewhereMaintainer[T]), m.most}
 }
 
-// Maintain gives up the values that the entity does not have any more, and takes those that it has now.
+// Maintain gives up the values that the entity does not have any more, and takes the values that it has now.
 func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	want, err := m.rowsOf(c.New, c.Key)
 	if err != nil {

@@ -42,10 +42,10 @@ type Options[T any] struct {
 	// value takes more requests: 2 transactions for each partition of the values, and 2 for the message. The table needs an outbox.
 	Unique Scope
 
-	// Only is the list of the copied fields; empty means all. A look-up then returns an entity with these fields and those of the key,
-	// to be read only: to write the entity, Get it by its key. The fields must include all that the key function uses. If a copy is of
-	// an older version than the schema, or of another kind, look-ups read the entity itself, 1 request more, until the entity is
-	// written again or verify.Run repairs the copy.
+	// Only is the list of the copied fields; empty means all. A look-up then returns an entity with these fields and the fields
+	// of the key, to be read only: to write the entity, Get it by its key. The fields must include all that the key function
+	// uses. If a copy is of an older version than the schema, or of another kind, look-ups read the entity itself, 1 request
+	// more, until the entity is written again or verify.Run repairs the copy.
 	Only []table.AnyField[T]
 
 	// Pointer stores only the entity's key: one small row for each value and entity. A write that does not change the value does not
@@ -61,8 +61,8 @@ type Options[T any] struct {
 	// that is to be unique, verify.Run reports a DuplicateValue, and the second entity cannot be written until it has another value.
 	WriteOnly bool
 
-	// Elsewhere stores the rows of the index in other partitions or in another table: those of unique values together with their
-	// entities, all others eventually. Defaults to the entity's own partition and transaction.
+	// Elsewhere stores the rows of the index in other partitions or in another table: rows of unique values together with their
+	// entities, all other rows eventually. Defaults to the entity's own partition and transaction.
 	Elsewhere *Elsewhere[T]
 
 	// Reserved stores the rows of the index among the library's own, which begin with ~x| and which lists of the partition leave out:
@@ -241,7 +241,7 @@ func (m *indexMaintainer[T, K]) InRepairMode(mode derived.RepairMode) extend.Mai
 	return &c
 }
 
-// Maintain compares the RowKeys in the entity's maintainer state with those that the entity should have.
+// Maintain compares the RowKeys in the entity's maintainer state with the RowKeys that the entity should have.
 func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	want, err := m.rowKeys(c.New, c.Key)
 	if err != nil {

@@ -67,7 +67,7 @@ const defaultListProperty = "Members"
 // Name returns the name of the definition.
 func (l *Lists[T, K]) Name() string { return l.ix.name }
 
-// ListFullError is the error of a list without room for another member. Nothing was written.
+// ListFullError: a list has no room for another member. Nothing was written.
 type ListFullError struct {
 	Definition string
 	Row        keys.Key // of the list
@@ -79,8 +79,9 @@ func (e *ListFullError) Error() string {
 }
 
 // Keys returns the keys of the entities that have the value k in a partition, in their order. Errors: ErrWriteOnly; ErrForeignRow
-// if a foreign row has the list's key; *table.DecodeError for a list that another program has stored with other types; *keys.KeyError;
-// *DefinitionError for a handle that the definition is not attached to; those of table.Table.GetRow. 1 request.
+// if a foreign row has the list's key; *table.DecodeError for a list that another program has stored with other types;
+// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; errors of a read (see
+// package table). 1 request.
 func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, k)
 	if err != nil {
@@ -129,8 +130,10 @@ func (l *Lists[T, K]) memberKey(list keys.Key, member string) keys.Key {
 }
 
 // List yields the entities that have the value k in a partition, in the order of their keys. It reads each entity, and leaves out
-// entities that have another value by then. Errors are those of Keys and of table.Table.Get. 1 request, and 1 for each entity, 10
-// at a time.
+// entities that have another value by then. Errors: ErrWriteOnly; ErrForeignRow if a foreign row has the list's key;
+// *table.DecodeError for a list that another program has stored with other types, or an entity that does not fit T;
+// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; errors of a read (see
+// package table). 1 request, and 1 for each entity, 10 at a time.
 func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(l.ix.name, err)) }

@@ -14,8 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// errNotFound is the error of a look-up that finds no entity. It also says why a program that has just attached the index finds
-// none.
+// errNotFound: a look-up found no entity. The text also says why a program that has just attached the index finds none.
 var errNotFound = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after verify.Run with Repair)", table.ErrNotFound)
 
 // Get returns the entity that has the value k in a partition. A full copy has the entity's key, fields and other columns as they
@@ -23,10 +22,11 @@ var errNotFound = fmt.Errorf("%w with this value in the index (an entity that wa
 // copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written. With
 // Pointer or ReadEntities, Get reads the entity itself.
 //
-// Entities that were stored before the index was attached, or by handles without it, are not found until they are written again or
-// verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index that
-// is not unique; table.ErrChanged if a unique value went from one entity to another at each of Retry.ConflictAttempts attempts;
-// ErrWriteOnly; *keys.KeyError; *DefinitionError, also for a handle that the index is not attached to; those of table.Table.Get.
+// Entities that were stored before the index was attached, or by handles without it, are not found until they are written again
+// or verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index
+// that is not unique; table.ErrChanged if a unique value went from one entity to another at each of Retry.ConflictAttempts
+// attempts; ErrWriteOnly; *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to;
+// *table.DecodeError for a row that does not fit T; errors of a read (see package table).
 //
 // Requests: 1; 2 with Pointer or ReadEntities. If the row's entity no longer has the value, 1 more: Get reads the row again. If
 // several entities have the value of an index that is not unique, up to 2 of them are read.
@@ -113,8 +113,10 @@ func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (ke
 	return keys.Stored(pk, rk), errors.Join(err1, err2)
 }
 
-// List yields the entities that have the value k in a partition, in the order of their keys. Errors are those of [Index.Query].
-// Requests: 1 for each 1,000; with Pointer or ReadEntities 1 more for each entity, 10 at a time.
+// List yields the entities that have the value k in a partition, in the order of their keys. Errors: ErrWriteOnly;
+// *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; *table.DecodeError for a
+// row that does not fit T; errors of a read (see package table). Requests: 1 for each 1,000; with Pointer or ReadEntities 1 more
+// for each entity, 10 at a time.
 func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		of, err := ix.partitionForValue(partition, k)
@@ -126,27 +128,31 @@ func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition ke
 	}
 }
 
-// Between yields the entities that have values from lo to hi, both included, in the order of the values (newest first if
-// [keys.Desc] inverts them) and, if the index is not unique, of their keys. If some of several fields are inverted, lo is the value
-// that sorts first; see [keys.Compound.Between]. keys.Text can be used in a unique index only; [keys.Ordered] in any. Requests are
-// those of List.
+// Between is [Index.Query] for a range of values: it yields the entities that have values from lo to hi, both included, in the
+// order of the values (newest first if [keys.Desc] inverts them) and, if the index is not unique, of their keys. If some of
+// several fields are inverted, lo is the value that sorts first; see [keys.Compound.Between]. keys.Text can be used in a unique
+// index only; [keys.Ordered] in any.
 func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.Enc, lo, hi K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
 }
 
-// Prefix yields the entities whose values begin with k, which is text or bytes, in the order of the values. For an index over
-// several fields, Query with [Index.Under] yields the entities whose first field has a value. Requests are those of List.
+// Prefix is [Index.Query] for the beginning of values: it yields the entities whose values begin with k, which is text or bytes,
+// in the order of the values. For an index over several fields, Query with [Index.Under] yields the entities whose first field
+// has a value.
 func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
 }
 
-// Query is [table.Table.List] by the index. The query's Rows are a range of the index ([Index.Value], [Index.Range], …), and all of
-// it if unset. Limits, pages, cursors and budgets are as in List; a budget also counts the requests for entities, and lets at least
-// one be read. Conditions need a full copy without ReadEntities. With Pointer or ReadEntities, entities are read 10 at a time, up
-// to 40 ahead of the loop.
+// Query is [table.Table.List] by the index. The query's Rows are a range of the index ([Index.Value], [Index.Range], …), and all
+// of it if unset. Limits, pages, cursors and budgets are as in List; a budget also counts the requests for entities, and lets at
+// least one be read. Conditions need a full copy without ReadEntities. Requests: 1 for each 1,000; with Pointer or ReadEntities 1
+// more for each entity, 10 at a time and up to 40 ahead of the loop.
 //
-// Errors: *DefinitionError if t is not a handle with this definition, ErrWriteOnly, *keys.KeyError for Rows of another range,
-// *table.DecodeError for an index row whose `_sys` another program has stored with another type, and those of [table.Table.List].
+// Errors: ErrWriteOnly; table.ErrTableScan for a query without a partition; table.ErrBudget; *keys.KeyError for Rows of another
+// range; *table.ValueError for conditions that the index rows cannot answer, and if values in partitions of their own are queried
+// without a partition; *table.LimitError for too many conditions; *DefinitionError for a wrong definition, and for a handle that
+// it is not attached to; *table.DecodeError for a row that does not fit T, or whose `_sys` another program has stored with
+// another type; *table.TokenError for a Cursor of another query; errors of a read (see package table).
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		for e, err := range ix.query(ctx, t, q) {
@@ -161,7 +167,10 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 }
 
 // Keys yields the keys of the entities that a query finds, from the index rows alone: 1 request for each 1,000, also with Pointer
-// and ReadEntities. It does not compare the index rows with the entities. Errors are those of Query.
+// and ReadEntities. It does not compare the index rows with the entities. Errors: ErrWriteOnly; table.ErrTableScan;
+// table.ErrBudget; *keys.KeyError, *table.ValueError, *table.LimitError and *table.TokenError for the query, as in Query;
+// *DefinitionError for a wrong definition, and for a handle that it is not attached to; *table.DecodeError for a row whose `_sys`
+// another program has stored with another type; errors of a read (see package table).
 func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[keys.Key, error] {
 	return func(yield func(keys.Key, error) bool) {
 		limit := q.Limit
@@ -399,20 +408,23 @@ func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *tab
 	return from, q, nil
 }
 
-// Page is [table.Table.Page] by the index: it reads the part of a query that begins at a token, "" for the first part. The token
-// can be stored, and used by another process. It is behind the last entity of the page, although index rows and entities beyond it
-// may have been read.
+// Page is [table.Table.Page] by the index: it reads entities of a query from the position of a token on, "" for the beginning.
+// The token can be stored, and used by another process. It is behind the last entity of the page, although index rows and
+// entities beyond it may have been read.
 //
 //	q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: byName.Value("Jones"), Limit: 20}
 //	page, err := byName.Page(ctx, staff, q, token)
 //
-// A page has Query.Limit entities, 1,000 if it is 0, unless the query ends. Token is "" after the last page; the page before it may
-// be full, so that the last one is empty.
+// A page has Query.Limit entities, 1,000 if it is 0, unless the query ends. Token is "" after the last page. The last page is
+// empty if the page before it contains all remaining entities.
 //
-// Errors: those of [Index.Query]; *table.TokenError for a token of another table, index, query or version, or a corrupt one;
-// *table.ValueError for a query with a Cursor. With table.ErrBudget, the page is returned as far as it was read, with its Token.
-// Requests are those of Query: 1 for each 1,000, with Pointer or ReadEntities 1 more for each entity; and 1 more if the token is in
-// the middle of one of the service's pages, or if entities of index rows have changed.
+// Errors: *table.TokenError for a corrupt token, and for a token of another table, index, query or version; *table.ValueError for
+// a query with a Cursor; ErrWriteOnly; table.ErrTableScan; table.ErrBudget; *keys.KeyError, *table.ValueError and
+// *table.LimitError for the query, as in Query; *DefinitionError for a wrong definition, and for a handle that it is not attached
+// to; *table.DecodeError for a row that cannot be read; errors of a read (see package table). With table.ErrBudget, the page is
+// returned as far as it was read, with its Token. Requests are those of Query: 1 for each 1,000, with Pointer or ReadEntities 1
+// more for each entity; and 1 more if the token is in the middle of one of the service's pages, or if entities of index rows have
+// changed.
 func (ix *Index[T, K]) Page(ctx context.Context, t *table.Table[T], q table.Query[T], token string) (*table.Page[T], error) {
 	if q.Cursor != nil {
 		return nil, withDefinition(ix.name, errPageCursor)
@@ -469,7 +481,7 @@ func (ix *Index[T, K]) Starting(k K) keys.Range {
 
 // Under returns the range of the rows whose values are in r, a range of the layout that was given to New. For an index by
 // department and date, Under of the layout's Prefix("Sales") selects one department. If the index is not unique, queries refuse
-// ranges with a last value, such as those of Between; use [Index.Range] or [Index.AtMost].
+// ranges with a last value, such as the ranges of keys.Compound.Between; use [Index.Range] or [Index.AtMost].
 func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
 	all := ix.byValueAndKey.All()
 	if !r.IsSet() || r.Err() != nil || within(r, all) {

@@ -192,8 +192,8 @@ func namedBy(row *table.Row) (k keys.Key, is bool, err error) {
 	return k, is && k.Err() == nil && !reconcile.IsTombstone(row), ownerError(row)
 }
 
-// ownerError returns the error of a row whose owner another program has stored with another type. Without it, the row would be taken
-// for a foreign one, and left out. Errors: *table.DecodeError.
+// ownerError returns a *table.DecodeError for a row whose owner another program has stored with another type. Without the check,
+// the row would count as foreign, and be left out.
 func ownerError(row *table.Row) error {
 	_, err := stored.Text(row, reserved.Owner)
 	if err != nil {
@@ -303,7 +303,7 @@ func plainRowOf[K any](m maker[K], k K, in bool, primary keys.Key) (r plainRow) 
 	return r
 }
 
-// plainRowKey is rowKeys for a plain index.
+// plainRowKey is rowKeys for an index in which an entity has one value and one row.
 func (ix *Index[T, K]) plainRowKey(v *T, primary keys.Key) ([]string, error) {
 	m := ix.byValueAndKey.Maker()
 	r, err := callUser(ix.name, "key", func(v *T) plainRow {

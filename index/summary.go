@@ -142,9 +142,9 @@ type Group[K any] struct {
 }
 
 // Get returns the summary of the entities that have the value k in a partition. If there are none, its Count is 0. Errors:
-// ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a handle that the
-// summary is not attached to; *table.DecodeError for a row that another program has stored with other types; those of
-// table.Table.GetRow. 1 request.
+// ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a wrong definition, and
+// for a handle that it is not attached to; *table.DecodeError for a row that another program has stored with other types; errors
+// of a read (see package table). 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (g *Group[K], err error) {
 	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
 	if _, err := s.ix.readable(t, s); err != nil {
@@ -171,9 +171,10 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	return g, nil
 }
 
-// All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request for
-// each 1,000. Errors are those of table.Table.List, a *keys.KeyError if the layout cannot decode a value, and a *table.DecodeError for
-// a row that another program has stored with other types.
+// All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request
+// for each 1,000. Errors: ErrWriteOnly; table.ErrTableScan for an unset partition; *keys.KeyError if the layout cannot decode a
+// value; *table.DecodeError for a row that another program has stored with other types; *DefinitionError for a wrong definition,
+// and for a handle that it is not attached to; errors of a read (see package table).
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
@@ -225,8 +226,8 @@ func (s *Summary[T, K]) group(row *table.Row, k K) (*Group[K], error) {
 // maxExactGroup is the most entities of a group with exact bounds, unless a measure says otherwise: one page of a list.
 const maxExactGroup = 1000
 
-// approximate reports for each measure whether its bounds may be approximate in a group of so many entities. In a repair all may
-// be.
+// approximate reports whether the bounds of each measure may be approximate in a group of so many entities. In a repair, all
+// bounds may be.
 func (s *Summary[T, K]) approximate(count int64, repairing bool) []bool {
 	all := make([]bool, len(s.measures))
 	for i, m := range s.measures {
@@ -280,9 +281,9 @@ type stat struct {
 	approximate        bool    // min and max are bounds
 }
 
-// apply subtracts a former contribution of an entity and adds its new one; nil for none. It reports whether the total is known
-// afterwards: it is not if the last entity with an extreme has left, unless bounds may be approximate, or if the total was wrong
-// before.
+// apply subtracts a former contribution of an entity and adds its new contribution; nil for none. It reports whether the total is
+// right afterwards. It is unknown if the last entity with an extreme has left, unless bounds may be approximate, and if the total
+// was wrong before.
 func (t *total) apply(less, more *contribution, approximate []bool) (known bool) {
 	known = true
 	if less != nil {
@@ -335,8 +336,8 @@ func (s *stat) add(v int64) {
 	}
 }
 
-// remove reports whether the total is known afterwards: it is not if it was wrong before. If perhaps no entity has an extreme any
-// more, the bounds become approximate.
+// remove reports whether the total is right afterwards. It is unknown if it was wrong before. If perhaps no entity has an extreme
+// any more, the bounds become approximate.
 func (s *stat) remove(v int64) (known bool) {
 	if s.count < 1 || v < s.min || v > s.max {
 		return false

@@ -55,9 +55,9 @@ func (m *summaryMaintainer[T, K]) InRepairMode(mode derived.RepairMode) extend.M
 	return &c
 }
 
-// Maintain subtracts the contribution in the entity's maintainer state, and adds the one that the entity should have. Every change
-// of a contribution writes the group's row, even if the total stays the same, so that a concurrent recount of the group fails by
-// the row's ETag. An entity without maintainer state may be counted or not; its groups are counted again.
+// Maintain subtracts the contribution in the entity's maintainer state, and adds the contribution that the entity should have.
+// Every change of a contribution writes the group's row, even if the total stays the same, so that a concurrent recount of the
+// group fails by the row's ETag. An entity without maintainer state may be counted or not; its groups are counted again.
 func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	had := m.contributionIn(c.State())
 	want, err := m.contributionOf(c.New, c.Key)

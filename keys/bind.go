@@ -24,7 +24,7 @@ type bind[T any] struct {
 // Functions that return functions are not inlined, in this package: a program compiles them once for each type, and not at each
 // use.
 
-// Bind1 binds a layout of one part to the field that at returns:
+// Bind1 binds a layout of one component to the field that at returns:
 //
 //	keys.Bind1(empid, func(e *Employee) *int { return &e.ID })
 //
@@ -45,7 +45,7 @@ func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 	}}
 }
 
-// Bind2 binds a layout of two parts to two fields.
+// Bind2 binds a layout of two components to two fields.
 //
 //go:noinline
 func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
@@ -65,7 +65,7 @@ func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 	}}
 }
 
-// Bind3 binds a layout of three parts to three fields.
+// Bind3 binds a layout of three components to three fields.
 //
 //go:noinline
 func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T] {
@@ -148,7 +148,7 @@ func checkTwoWay(unset bool, lossy ...string) error {
 // IsSet reports whether b binds a key.
 func (b Bind[T]) IsSet() bool { return b.bind != nil }
 
-// Err returns the *KeyError of an invalid binding.
+// Err returns a *KeyError for an invalid binding.
 func (b Bind[T]) Err() error {
 	switch {
 	case b.bind == nil:

@@ -2,8 +2,8 @@ package keys
 
 import "errors"
 
-// Layout is a layout of one Go value: a [Layout1], or a layout of several parts that [Struct2] or [Struct3] binds to the fields of
-// a struct. Indexes use it.
+// Layout is a layout of one Go value: a [Layout1], or a layout of several components that [Struct2] or [Struct3] binds to the
+// fields of a struct. Indexes use it.
 type Layout[K any] interface {
 	Of(K) Enc
 	Decode(string) (K, error)
@@ -16,20 +16,20 @@ type Layout[K any] interface {
 	valueLayout() valueLayout[K]
 }
 
-// valueLayout is a layout of any number of parts as the layout of one value.
+// valueLayout is a layout of any number of components as the layout of one value.
 type valueLayout[K any] struct {
 	name       name
 	write      func(w *writer, k K, more bool)
 	read       func(r *reader, k *K, more bool)
 	parts      int
-	desc       bool  // every part is inverted, so that larger values sort first
-	prefixes   bool  // of the part; see Part
-	innerOrder error // keys do not sort by values, since a part before the last does not
-	fullOrder  error // keys with a suffix do not sort by values, since one of the parts does not
+	desc       bool  // every component is inverted, so that larger values sort first
+	prefixes   bool  // of the component; see Part
+	innerOrder error // keys do not sort by values, since a component before the last does not
+	fullOrder  error // keys with a suffix do not sort by values, since one of the components does not
 	err        error
 }
 
-// orderLost returns an error if the order of the n-th part is lost before another part.
+// orderLost returns an error if the order of the n-th component is lost before another component.
 func orderLost[A any](n int, p *Part[A]) error {
 	if p.width > 0 || p.end != "" {
 		return nil
@@ -50,10 +50,10 @@ func (l Layout1[A]) valueLayout() valueLayout[A] {
 	}
 }
 
-// Compound is a layout of several parts for one struct.
+// Compound is a layout of several components for one struct.
 type Compound[K any] struct{ layout valueLayout[K] }
 
-// Struct2 binds a layout of two parts to two fields of a struct:
+// Struct2 binds a layout of two components to two fields of a struct:
 //
 //	keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Date()), func(h *hired) (*string, *time.Time) { return &h.Title, &h.On })
 func Struct2[K, A, B any](l Layout2[A, B], at func(*K) (*A, *B)) Compound[K] {
@@ -77,7 +77,7 @@ func Struct2[K, A, B any](l Layout2[A, B], at func(*K) (*A, *B)) Compound[K] {
 	}}
 }
 
-// Struct3 binds a layout of three parts to three fields of a struct.
+// Struct3 binds a layout of three components to three fields of a struct.
 func Struct3[K, A, B, C any](l Layout3[A, B, C], at func(*K) (*A, *B, *C)) Compound[K] {
 	return Compound[K]{valueLayout[K]{
 		name: l.name,
@@ -151,9 +151,9 @@ func (l Compound[K]) Decode(s string) (k K, err error) {
 // All returns the range of all keys of the layout, or of all keys except the library's if the layout has no name.
 func (l Compound[K]) All() Range { return l.layout.allRange() }
 
-// Between returns the range of the keys from lo to hi, both included. Swapped bounds are a *KeyError. Values are compared part by
-// part in the order of their keys: if Desc inverts only some parts, lo is the value that sorts first. A part that does not sort by
-// its values before another part, such as [Text], is a *KeyError.
+// Between returns the range of the keys from lo to hi, both included. Swapped bounds are a *KeyError. Values are compared
+// component by component in the order of their keys: if Desc inverts only some components, lo is the value that sorts first. A
+// component that does not sort by its values before another component, such as [Text], is a *KeyError.
 func (l Compound[K]) Between(lo, hi K) Range {
 	return closedBetween(l.layout.orderedAll(l.layout.innerOrder), l.layout.desc, l.Of(lo), l.Of(hi))
 }
@@ -168,10 +168,10 @@ func (l Compound[K]) AtMost(hi K) Range {
 	return halfOpen(l.layout.orderedAll(l.layout.innerOrder), l.layout.desc, l.Of(hi))
 }
 
-// Starting is [Layout1.Starting]. A layout of several parts is a *KeyError.
+// Starting is [Layout1.Starting]. A layout of several components is a *KeyError.
 func (l Compound[K]) Starting(k K) Range { return l.layout.startingWith(k) }
 
-// check returns the error of an invalid layout. The zero layout is invalid, too.
+// check returns a *KeyError for an invalid layout. The zero layout is invalid, too.
 func (f valueLayout[K]) check() error {
 	if f.err == nil && f.write == nil {
 		return &KeyError{Reason: "has the zero layout; make the layout by Struct2, Struct3 or NamedAs"}
@@ -179,7 +179,7 @@ func (f valueLayout[K]) check() error {
 	return f.err
 }
 
-// newWriter returns a writer with all parts of a value. more reports whether another part follows.
+// newWriter returns a writer with all components of a value. more reports whether another component follows.
 func (f valueLayout[K]) newWriter(k K, more bool) (*writer, error) {
 	if err := f.check(); err != nil {
 		return nil, err

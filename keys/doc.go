@@ -1,8 +1,8 @@
 // Package keys builds and parses PartitionKeys and RowKeys.
 //
 // Table storage sorts entities by PartitionKey and, within a partition, by RowKey. Both are strings. A layout makes such strings
-// from values: it pads numbers so that they sort (000123), separates the parts of a compound key, inverts times so that the newest
-// entity comes first, and reads keys back.
+// from values: it pads numbers so that they sort (000123), separates the components of a compound key, inverts times so that the
+// newest entity comes first, and reads keys back.
 //
 //	empid   := keys.Tuple1(keys.Digits[int](6)).Named("empid")             // empid_000223
 //	reviews := keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))       // 000123_2012
@@ -17,10 +17,10 @@
 //
 //   - Different values have different keys, and Decode returns the values that Of encoded. Decode accepts only keys that Of makes,
 //     so rows of other layouts are recognised.
-//   - The separator "_" does not occur inside an encoded part, so parts cannot run into each other.
-//   - A prefix range contains exactly the keys that begin with the given parts.
-//   - Keys sort as their values do, part by part. [Text], [Enum] and parts that wrap them are exceptions; their comments say how
-//     they sort.
+//   - The separator "_" does not occur inside an encoded component, so components cannot run into each other.
+//   - A prefix range contains exactly the keys that begin with the given components.
+//   - Keys sort as their values do, component by component. [Text], [Enum] and components that wrap them are exceptions; their
+//     comments say how they sort.
 //   - Keys are ASCII, without the characters that the service refuses and without ' and %, which break URLs. They never
 //     begin with "~", which is reserved for the library's own rows.
 //

@@ -20,7 +20,7 @@ const reservedFirst = '~'
 // empty key.
 type Enc struct {
 	text string
-	end  string // the terminator of its last part, written only before another part
+	end  string // the terminator of its last component, written only before another component
 	set  bool
 	err  error
 }
@@ -36,7 +36,7 @@ func (e Enc) Result() (string, error) {
 // IsSet reports whether a layout or Raw made e, with or without an error.
 func (e Enc) IsSet() bool { return e.set || e.err != nil }
 
-// Err returns the error of Result.
+// Err returns a *KeyError if the key could not be encoded, as Result does.
 func (e Enc) Err() error { _, err := e.Result(); return err }
 
 // String returns the encoded key, or the text of the error in parentheses.
@@ -51,7 +51,7 @@ func (e Enc) String() string {
 // LogValue returns the text of String, for slog.
 func (e Enc) LogValue() slog.Value { return slog.StringValue(e.String()) }
 
-// MarshalJSON returns the encoded key as a JSON string. It fails with the error of Result.
+// MarshalJSON returns the encoded key as a JSON string. Errors: *KeyError if the key could not be encoded.
 func (e Enc) MarshalJSON() ([]byte, error) {
 	s, err := e.Result()
 	if err != nil {
@@ -148,8 +148,8 @@ func At(partition, row Enc) Key {
 	return Key{err: errors.Join(ofKey("PartitionKey", partition.Err()), ofKey("RowKey", row.Err()))}
 }
 
-// Stored returns the key of a row that was read from the service. It may be a key that the library does not write, such as one with an
-// empty RowKey. It is checked when it is used, and only against the rules of the service.
+// Stored returns the key of a row that was read from the service. It may be a key that the library does not write, such as one
+// with an empty RowKey. It is checked when it is used, and only against the rules of the service.
 func Stored(partitionKey, rowKey string) Key { return Key{pk: partitionKey, rk: rowKey} }
 
 // PartitionKey returns the PartitionKey, or "" if the key contains an error.
@@ -166,7 +166,7 @@ func (k Key) Row() Enc { return encOf(k.rk, k.err) }
 
 func encOf(s string, err error) Enc { return Enc{text: s, set: err == nil, err: err} }
 
-// Err returns the errors of the key: one *KeyError for the PartitionKey and one for the RowKey.
+// Err returns a *KeyError for an invalid PartitionKey, and a *KeyError for an invalid RowKey, joined.
 func (k Key) Err() error {
 	if k.err != nil {
 		return k.err
@@ -190,8 +190,8 @@ func checkAddress(s, empty string) error {
 // LogValue returns the text of String, for slog.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalJSON returns the key in the form {"PartitionKey":"Sales","RowKey":"empid_000223"}. It fails with the error of a key that
-// could not be encoded.
+// MarshalJSON returns the key in the form {"PartitionKey":"Sales","RowKey":"empid_000223"}. Errors: *KeyError if a key could not
+// be encoded.
 func (k Key) MarshalJSON() ([]byte, error) {
 	if k.err != nil {
 		return nil, k.err
@@ -250,7 +250,7 @@ func Spread[A any](p Part[A], n int) Part[A] {
 // KeyError reports a value that cannot be encoded as a key, or a key that cannot be decoded. No request is sent with such a key.
 type KeyError struct {
 	Key    string // PartitionKey or RowKey; empty if unknown
-	Part   string // the part of the layout, such as "part 2, digits(4)"; empty for a key without a layout
+	Part   string // the component of the layout, such as "part 2, digits(4)"; empty for a key without a layout
 	Value  string // the value or the key; Error truncates it to 64 bytes
 	Reason string // the violated rule, as a predicate such as "is negative"
 	Length int    // the length, if Limit is set

@@ -7,26 +7,26 @@ import (
 	"unsafe"
 )
 
-// The separator between parts, and the next character, with which the range of a prefix ends.
+// The separator between components, and the next character, with which the range of a prefix ends.
 const (
 	separator      = "_"
 	afterSeparator = "`"
 )
 
-// Layout1 is the layout of keys of one part.
+// Layout1 is the layout of keys of one component.
 type Layout1[A any] struct {
 	name name
 	a    Part[A]
 }
 
-// Layout2 is the layout of keys of two parts, joined by _.
+// Layout2 is the layout of keys of two components, joined by _.
 type Layout2[A, B any] struct {
 	name name
 	a    Part[A]
 	b    Part[B]
 }
 
-// Layout3 is the layout of keys of three parts, joined by _.
+// Layout3 is the layout of keys of three components, joined by _.
 type Layout3[A, B, C any] struct {
 	name name
 	a    Part[A]
@@ -34,13 +34,13 @@ type Layout3[A, B, C any] struct {
 	c    Part[C]
 }
 
-// Tuple1 returns a layout of one part.
+// Tuple1 returns a layout of one component.
 func Tuple1[A any](a Part[A]) Layout1[A] { return Layout1[A]{a: a} }
 
-// Tuple2 returns a layout of two parts.
+// Tuple2 returns a layout of two components.
 func Tuple2[A, B any](a Part[A], b Part[B]) Layout2[A, B] { return Layout2[A, B]{a: a, b: b} }
 
-// Tuple3 returns a layout of three parts.
+// Tuple3 returns a layout of three components.
 func Tuple3[A, B, C any](a Part[A], b Part[B], c Part[C]) Layout3[A, B, C] {
 	return Layout3[A, B, C]{a: a, b: b, c: c}
 }
@@ -138,15 +138,15 @@ func newName(prefix string) name {
 	return name{prefix: prefix + separator}
 }
 
-// writer builds a key part by part and keeps the first error.
+// writer builds a key from its components and keeps the first error.
 type writer struct {
 	b   []byte
 	n   int
-	end string // the terminator of the last part
+	end string // the terminator of the last component
 	err error
 }
 
-// newWriter begins a key whose parts have so many bytes, 0 if that is not known.
+// newWriter begins a key whose components have so many bytes, 0 if the number is unknown.
 func (n name) newWriter(width int) writer {
 	if width == 0 {
 		width = 40
@@ -154,7 +154,7 @@ func (n name) newWriter(width int) writer {
 	return writer{b: append(make([]byte, 0, len(n.prefix)+width), n.prefix...), err: n.err}
 }
 
-// writePart writes a part. more reports whether another part follows.
+// writePart writes a component. more reports whether another component follows.
 func writePart[A any](w *writer, p *Part[A], a A, more bool) {
 	w.n++
 	if w.err != nil {
@@ -189,7 +189,7 @@ func ofText(s, end string) Enc {
 	return Enc{text: s, end: end, set: true}
 }
 
-// reader decodes a key part by part and keeps the first error.
+// reader decodes the components of a key and keeps the first error.
 type reader struct {
 	whole, rest string
 	n           int
@@ -209,7 +209,7 @@ func (n name) newReader(s string) reader {
 	return r
 }
 
-// readPart decodes a part into to. more reports whether another part follows.
+// readPart decodes a component into to. more reports whether another component follows.
 func readPart[A any](r *reader, p *Part[A], to *A, more bool) {
 	r.n++
 	if r.err != nil {
@@ -245,7 +245,7 @@ func readPart[A any](r *reader, p *Part[A], to *A, more bool) {
 	*to = v
 }
 
-// checkPart returns the error of the n-th part of a layout, if the part is invalid.
+// checkPart returns a *KeyError if the n-th component of a layout is invalid.
 func checkPart[A any](n int, p *Part[A]) error {
 	if err := p.check(); err != nil {
 		return ofPart(n, p, err)
@@ -253,7 +253,7 @@ func checkPart[A any](n int, p *Part[A]) error {
 	return nil
 }
 
-// ofPart adds the name of the part to a KeyError.
+// ofPart adds the name of the component to a KeyError.
 func ofPart[A any](n int, p *Part[A], err error) error {
 	ke, ok := err.(*KeyError)
 	if !ok {
@@ -310,7 +310,7 @@ func prefixRange(s string) Range {
 	return Range{from: s, to: strings.TrimSuffix(s, separator) + afterSeparator, set: true}
 }
 
-// prefix returns the range of the keys that begin with the written parts. rest are the errors of the other parts.
+// prefix returns the range of the keys that begin with the written components. rest are errors about the other components.
 func (w *writer) prefix(rest ...error) Range {
 	if err := errors.Join(append(rest, w.err)...); err != nil {
 		return Range{err: err}
@@ -318,21 +318,21 @@ func (w *writer) prefix(rest ...error) Range {
 	return prefixRange(string(w.b))
 }
 
-// Prefix returns the range of all keys whose first part is a, and of no other keys.
+// Prefix returns the range of all keys whose first component is a, and of no other keys.
 func (l Layout2[A, B]) Prefix(a A) Range {
 	w := l.name.newWriter(0)
 	writePart(&w, &l.a, a, true)
 	return w.prefix(checkPart(2, &l.b))
 }
 
-// Prefix1 returns the range of all keys whose first part is a, and of no other keys.
+// Prefix1 returns the range of all keys whose first component is a, and of no other keys.
 func (l Layout3[A, B, C]) Prefix1(a A) Range {
 	w := l.name.newWriter(0)
 	writePart(&w, &l.a, a, true)
 	return w.prefix(checkPart(2, &l.b), checkPart(3, &l.c))
 }
 
-// Prefix2 returns the range of all keys whose first two parts are a and b, and of no other keys.
+// Prefix2 returns the range of all keys whose first two components are a and b, and of no other keys.
 func (l Layout3[A, B, C]) Prefix2(a A, b B) Range {
 	w := l.name.newWriter(0)
 	writePart(&w, &l.a, a, true)
@@ -340,8 +340,8 @@ func (l Layout3[A, B, C]) Prefix2(a A, b B) Range {
 	return w.prefix(checkPart(3, &l.c))
 }
 
-// Between returns the range of the keys of all values from lo to hi, both included. Swapped bounds are a *KeyError. The order of a
-// text is that of its part; see [Text].
+// Between returns the range of the keys of all values from lo to hi, both included. Swapped bounds are a *KeyError. Texts sort as
+// their component says; see [Text].
 func (l Layout1[A]) Between(lo, hi A) Range {
 	return closedBetween(l.All(), l.a.desc, l.lowerBound(lo), l.Of(hi))
 }
@@ -362,35 +362,35 @@ func (l Layout1[A]) lowerBound(a A) Enc {
 // AtMost returns the range of hi and all smaller values.
 func (l Layout1[A]) AtMost(hi A) Range { return halfOpen(l.All(), l.a.desc, l.Of(hi)) }
 
-// Between returns the range of the keys with first part a and second part from lo to hi, both included.
+// Between returns the range of the keys with first component a and second component from lo to hi, both included.
 func (l Layout2[A, B]) Between(a A, lo, hi B) Range {
 	return closedBetween(l.Prefix(a), l.b.desc, l.Of(a, lo), l.Of(a, hi))
 }
 
-// AtLeast returns the range of the keys with first part a and second part lo or greater.
+// AtLeast returns the range of the keys with first component a and second component lo or greater.
 func (l Layout2[A, B]) AtLeast(a A, lo B) Range { return halfOpen(l.Prefix(a), !l.b.desc, l.Of(a, lo)) }
 
-// AtMost returns the range of the keys with first part a and second part hi or smaller.
+// AtMost returns the range of the keys with first component a and second component hi or smaller.
 func (l Layout2[A, B]) AtMost(a A, hi B) Range { return halfOpen(l.Prefix(a), l.b.desc, l.Of(a, hi)) }
 
-// Between returns the range of the keys with first parts a and b and third part from lo to hi, both included.
+// Between returns the range of the keys with first components a and b and third component from lo to hi, both included.
 func (l Layout3[A, B, C]) Between(a A, b B, lo, hi C) Range {
 	return closedBetween(l.Prefix2(a, b), l.c.desc, l.Of(a, b, lo), l.Of(a, b, hi))
 }
 
-// AtLeast returns the range of the keys with first parts a and b and third part lo or greater.
+// AtLeast returns the range of the keys with first components a and b and third component lo or greater.
 func (l Layout3[A, B, C]) AtLeast(a A, b B, lo C) Range {
 	return halfOpen(l.Prefix2(a, b), !l.c.desc, l.Of(a, b, lo))
 }
 
-// AtMost returns the range of the keys with first parts a and b and third part hi or smaller.
+// AtMost returns the range of the keys with first components a and b and third component hi or smaller.
 func (l Layout3[A, B, C]) AtMost(a A, b B, hi C) Range {
 	return halfOpen(l.Prefix2(a, b), l.c.desc, l.Of(a, b, hi))
 }
 
 // Starting returns the range of all texts that begin with a: email_a to email_b contains every address that begins with an a. A
-// part other than Text, Ordered, Bytes and their folded forms is a *KeyError. For folded text, a must begin with whole characters:
-// é does not begin with e.
+// component other than Text, Ordered, Bytes and their folded forms is a *KeyError. For folded text, a must begin with whole
+// characters: é does not begin with e.
 func (l Layout1[A]) Starting(a A) Range {
 	if !l.a.prefixes {
 		return Range{err: ofPart(1, &l.a, &KeyError{Reason: "has no prefixes; Starting requires text or bytes"})}
@@ -432,7 +432,7 @@ func closedBetween(whole Range, desc bool, lo, hi Enc) Range {
 	return Range{from: from, to: to, closed: true, set: true}
 }
 
-// halfOpen returns the part of a range from a key on, or up to the key.
+// halfOpen returns the range of the keys of whole from a key on, or up to the key.
 func halfOpen(whole Range, lower bool, at Enc) Range {
 	s, err := at.Result()
 	switch {

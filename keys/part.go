@@ -12,32 +12,32 @@ import (
 	"github.com/aztablekit/aztablekit/internal/suffix"
 )
 
-// Part encodes one value of a key. The functions of this package make parts, and layouts consist of parts.
+// Part encodes one component of a key. The functions of this package make Parts, and layouts consist of Parts.
 type Part[A any] struct {
 	name   string
 	append func(dst []byte, a A) ([]byte, error) // errors are *KeyError without Part
 	plain  func(a A) (s string, ok bool)         // the encoding, if it is the value's own text; may be nil
-	parse  func(s string) (A, error)             // s is the encoded part without end; only encodings of append are valid
+	parse  func(s string) (A, error)             // s is the encoded component without end; only encodings of append are valid
 
 	// width is the length of the encoding, 0 if it depends on the value. alphabet returns the valid characters at a position, in
 	// ascending order. Bounds and Desc use it.
 	width    int
 	alphabet func(i int) string
 
-	end      string         // the terminator, written only before another part, so that shorter values sort first
+	end      string         // the terminator, written only before another component, so that shorter values sort first
 	prefixes bool           // the encoding of a prefix of a value is a prefix of the encoding of the value
 	desc     bool           // larger values sort first
 	inverse  func() Part[A] // for Desc
 	lossy    string         // why the value cannot be decoded, "" if it can
-	err      error          // of making the part
+	err      error          // of making the component
 }
 
-// brokenPart returns a part whose methods fail.
+// brokenPart returns a Part whose methods fail.
 func brokenPart[A any](name, reason string) Part[A] {
 	return Part[A]{name: name, err: &KeyError{Part: name, Reason: reason}}
 }
 
-// check returns the error of an invalid part. The zero part is invalid, too.
+// check returns a *KeyError for an invalid component. The zero Part is invalid, too.
 func (p *Part[A]) check() error {
 	if p.err == nil && p.append == nil {
 		return &KeyError{Reason: "is the zero Part; make it by a function of package keys, such as Digits"}
@@ -45,8 +45,8 @@ func (p *Part[A]) check() error {
 	return p.err
 }
 
-// Desc inverts the order of a part: larger values sort first. The part must have a fixed width, as numbers, times, dates, booleans
-// and UUIDs have. Desc(Time()) are the inverted ticks of the design guide's log tail pattern.
+// Desc inverts the order of a component: larger values sort first. The component must have a fixed width, as numbers, times,
+// dates, booleans and UUIDs have. Desc(Time()) are the inverted ticks of the design guide's log tail pattern.
 func Desc[A any](p Part[A]) Part[A] {
 	switch {
 	case p.err != nil:
@@ -87,7 +87,7 @@ func Desc[A any](p Part[A]) Part[A] {
 	return d
 }
 
-// Map makes a part for B from a part for A. to and from must be inverse to each other. The part sorts by the result of to.
+// Map makes a Part for B from a Part for A. to and from must be inverse to each other. The component sorts by the result of to.
 func Map[A, B any](p Part[A], to func(B) A, from func(A) (B, error)) Part[B] {
 	if to == nil || from == nil {
 		return brokenPart[B](p.name, "is made by Map with a nil function")
@@ -112,7 +112,7 @@ func Map[A, B any](p Part[A], to func(B) A, from func(A) (B, error)) Part[B] {
 	return m
 }
 
-// low returns the first encoding of a part of fixed width, and high the last.
+// low returns the first encoding of a component of fixed width, and high the last.
 func (p Part[A]) low() string  { return p.extreme(func(abc string) byte { return abc[0] }) }
 func (p Part[A]) high() string { return p.extreme(func(abc string) byte { return abc[len(abc)-1] }) }
 
@@ -137,9 +137,9 @@ func alnum(c byte) bool {
 // Text encodes text readably: letters, digits and @ . - + are unchanged (jonesj@contoso.com), and every other byte of the UTF-8
 // becomes = and two hexadecimal digits. Any string can be encoded, including invalid UTF-8.
 //
-// Text sorts by its bytes only if it contains no other characters and is the last part of its layout. Before another part the order
-// is lost if one text is a prefix of another, because the separator _ sorts above digits and capitals. If the order matters, use
-// [Ordered].
+// Text sorts by its bytes only if it contains no other characters and is the last component of its layout. Before another
+// component the order is lost if one text is a prefix of another, because the separator _ sorts above digits and capitals. If the
+// order matters, use [Ordered].
 //
 //go:noinline
 func Text() Part[string] { return TextOf[string]() }
@@ -149,9 +149,9 @@ func TextOf[S ~string]() Part[S] {
 	return escapedPart[S]("text", "", func(c byte) (byte, bool) { return '=', !alnum(c) && strings.IndexByte("@.-+", c) < 0 })
 }
 
-// Ordered encodes text that sorts by its bytes, and so by its code points, whatever it contains and also before other parts.
-// Letters and digits are unchanged. Every other byte becomes one of - : ^ | and two hexadecimal digits. Before another part, ! ends
-// the text.
+// Ordered encodes text that sorts by its bytes, and so by its code points, whatever it contains and also before other components.
+// Letters and digits are unchanged. Every other byte becomes one of - : ^ | and two hexadecimal digits. Before another component,
+// ! ends the text.
 //
 //go:noinline
 func Ordered() Part[string] { return OrderedOf[string]() }
@@ -175,7 +175,7 @@ func OrderedOf[S ~string]() Part[S] {
 	})
 }
 
-// escapedPart returns a text part. rule returns the escape character of a byte, and whether the byte needs one.
+// escapedPart returns a text component. rule returns the escape character of a byte, and whether the byte needs one.
 func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part[S] {
 	escapes := new([256]byte) // of the bytes, 0 for none
 	for c := range escapes {
@@ -270,9 +270,9 @@ func Enum[S ~string](values ...S) Part[S] {
 	return p
 }
 
-// Fold makes a text part ignore case and the different forms of a character in Unicode (full case folding, NFC), so that a look-up
-// of jonesj@contoso.com finds JonesJ@Contoso.com. Decode returns the folded text, not the original, so that a two-way binding is an
-// error.
+// Fold makes a text component ignore case and the different forms of a character in Unicode (full case folding, NFC), so that a
+// look-up of jonesj@contoso.com finds JonesJ@Contoso.com. Decode returns the folded text, not the original, so that a two-way
+// binding is an error.
 func Fold[S ~string](p Part[S]) Part[S] {
 	write := p.append
 	p.err = p.check()

@@ -11,7 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// Range is an interval of encoded keys, from a first key up to a last key or up to a bound that is not part of the interval. Its
+// Range is an interval of encoded keys, from a first key up to a last key or up to a bound outside the interval. Its
 // zero value is an unset range.
 type Range struct {
 	from, to string // to is "" if there is no upper bound
@@ -94,7 +94,7 @@ func (r Range) interval() (first, last string, err error) {
 // IsSet reports whether a layout or a function of this package made r, with or without an error.
 func (r Range) IsSet() bool { return r.set || r.err != nil }
 
-// Err returns the *KeyError of an invalid range.
+// Err returns a *KeyError for an invalid range.
 func (r Range) Err() error { return r.err }
 
 // IsPoint reports whether r contains exactly one key.
@@ -145,7 +145,7 @@ func Point(e Enc) Range {
 	return Range{from: s, to: s, closed: true, set: true}
 }
 
-// Family returns the range of a key and of all keys that extend it by further parts: an employee and all her reviews, 000123 and
+// Family returns the range of a key and of all keys that extend it by further components: an employee and all her reviews, 000123 and
 // 000123_2012. It does not contain other keys with the same prefix, such as 0001234. Those that sort before the separator are read
 // by a query, which then drops them.
 func Family(e Enc) Range {
@@ -182,7 +182,7 @@ func RawBetween(from, to string) Range {
 	return Range{from: from, to: to, set: true, raw: true}
 }
 
-// swappedBounds returns the error of a range whose lower bound sorts after the upper bound.
+// swappedBounds returns a *KeyError for a range whose lower bound sorts after the upper bound.
 func swappedBounds(from, to string) error {
 	return &KeyError{Value: from, Reason: fmt.Sprintf("sorts after %q: the bounds are swapped", to)}
 }

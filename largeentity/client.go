@@ -52,7 +52,7 @@ func mayRepeat(call *wire.Call, err error) bool {
 
 func (c client) blob(n string) *blockblob.Client { return c.container.NewBlockBlobClient(n) }
 
-// stage stores a block that is not part of the blob yet. A repeated block replaces itself.
+// stage stores a block that the blob does not contain yet. A repeated block replaces itself.
 func (c client) stage(ctx context.Context, n, id string, data []byte) error {
 	return c.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
@@ -62,7 +62,7 @@ func (c client) stage(ctx context.Context, n, id string, data []byte) error {
 	})
 }
 
-// facts are what is known of a blob: of one that is to be stored, or of a stored one.
+// facts are the properties of a blob that is stored, or is to be stored.
 type facts struct {
 	size        int64
 	sum         string // the hash in hexadecimal digits
@@ -94,8 +94,8 @@ func (c client) commit(ctx context.Context, n string, ids []string, f facts) err
 	})
 }
 
-// create sends a request that creates a blob. After a lost response, the repeated request finds the blob: then its properties tell
-// whether it is the one that was sent.
+// create sends a request that creates a blob. After a lost response, the repeated request finds the blob. Its properties then
+// show whether the first request stored it.
 func (c client) create(ctx context.Context, n string, f facts, send func(context.Context) (*azcore.ETag, error)) error {
 	return c.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
@@ -116,7 +116,7 @@ func exists(err error) bool {
 	return bloberror.HasCode(err, bloberror.BlobAlreadyExists, bloberror.ConditionNotMet)
 }
 
-// properties reads what the service says of a blob. Errors: ErrBlobNotFound.
+// properties reads the properties of a blob. Errors: ErrBlobNotFound.
 func (c client) properties(ctx context.Context, n string) (facts, error) {
 	ctx, cancel := engine.Bound(ctx, c.opt.ReadTimeout)
 	defer cancel()
@@ -179,8 +179,8 @@ func (c client) list(ctx context.Context, prefix string) iter.Seq2[listed, error
 	}
 }
 
-// merged reads two lists side by side, which are both in the order of the IDs of a partition. It finds the items of the second list by
-// those of the first.
+// merged reads two lists side by side, which are both in the order of the IDs of a partition. It finds the items of the second
+// list by the items of the first.
 type merged[V any] struct {
 	open   func(partition, id string) iter.Seq2[V, error]
 	nameOf func(V) (n name, ok bool)

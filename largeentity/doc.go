@@ -38,7 +38,8 @@
 //
 // # Costs
 //
-// 2 requests to write a large value, 2 more to replace one, 2 to read one, and none beside those of the entity for a small value.
+// 2 requests to write a large value, 2 more to replace one, 2 to read one. A small value adds no request to the requests of the
+// entity.
 //
 // docs/largeentities.md describes the protocol.
 package largeentity

@@ -77,9 +77,9 @@ func (l *links[T]) names(value *T) (names []name) {
 	return names
 }
 
-// linked returns the IDs of the blobs that the entity links now, which are those of the maintainer state. If another program has
-// written the row, its content may name others. The content is not trusted: the entity has such a blob only if the row of the blob
-// says so. A blob without a row is the entity's, stored by a program without this maintainer, and gets a row. At most 1 request for
+// linked returns the IDs of the blobs that the entity links now, from the maintainer state. If another program has written the
+// row, its content may name other blobs. The content is not trusted: the entity has such a blob only if the row of the blob says
+// so. A blob without a row is the entity's, stored by a program without this maintainer, and gets a row. At most 1 request for
 // each blob then.
 func (l *links[T]) linked(ctx context.Context, p *extend.Plan, c *extend.Change[T]) (ids []string, err error) {
 	for _, id := range c.State() {

@@ -25,12 +25,13 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Open returns a reader of a value. The reader compares the length and the SHA-256 hash of a blob before it returns io.EOF: if they
-// are not those of the upload, its last Read fails with ErrAltered. What was read before that must not be used. If a response
-// breaks off, the reader continues with another request. Close the reader.
+// Open returns a reader of a value. The reader compares the length and the SHA-256 hash of a blob with the upload's before it
+// returns io.EOF: if they differ, its last Read fails with ErrAltered. Bytes that were read before must not be used. If a
+// response breaks off, the reader continues with another request. Close the reader.
 //
-// Errors, also of the reader: ErrNoValue for the zero Blob; ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another table;
-// ErrContainerNotFound; table.ErrUnreachable; the service's own error. Requests: none for a value in the entity itself, else 1.
+// Errors, also of the reader: ErrNoValue for the zero Blob; ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another
+// table; ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError. Requests: none for a value in the entity itself, else
+// 1.
 func (s *Store) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
 	r, err := s.open(ctx, b, 0, b.size, true)
 	if err != nil {
@@ -39,8 +40,10 @@ func (s *Store) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// OpenRange is Open for count bytes from an offset on. The reader checks the length of the blob, but not its hash, for which it would
-// have to read the whole blob. Errors: those of Open; *table.ValueError for a range that is not within the value.
+// OpenRange is Open for count bytes from an offset on. The reader checks the length of the blob, but not its hash, for which it
+// would have to read the whole blob. Errors: *table.ValueError for a range that is not within the value; ErrNoValue;
+// ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another table; ErrContainerNotFound; table.ErrUnreachable;
+// *azcore.ResponseError.
 func (s *Store) OpenRange(ctx context.Context, b Blob, offset, count int64) (io.ReadCloser, error) {
 	r, err := s.open(ctx, b, offset, count, false)
 	if err != nil {
@@ -49,7 +52,9 @@ func (s *Store) OpenRange(ctx context.Context, b Blob, offset, count int64) (io.
 	return r, nil
 }
 
-// ReadAll returns a value whose length is at most limit bytes, once it is checked. Errors: those of Open; *table.LimitError.
+// ReadAll returns a value whose length is at most limit bytes, once it is checked. Errors: *table.LimitError for a longer value;
+// ErrNoValue; ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another table; ErrContainerNotFound;
+// table.ErrUnreachable; *azcore.ResponseError.
 func (s *Store) ReadAll(ctx context.Context, b Blob, limit int64) ([]byte, error) {
 	if b.size > limit {
 		return nil, fmt.Errorf("largeentity: ReadAll: %w", &table.LimitError{Field: "limit", Limit: "bytes of the value", Got: int(b.size), Max: int(limit)})
@@ -98,8 +103,9 @@ const maxReads = 4
 // If the blob does not exist because a concurrent writer has replaced the value since the entity was read, Open reads the entity
 // again, 3 times at most. The entity is also returned if only the value cannot be opened.
 //
-// Errors: those of [table.Table.Get] and of [Store.Open]; ErrForeignBlob also for a blob of another partition. 2 requests, and 2
-// more after each such replacement.
+// Errors: table.ErrNotFound if there is no entity; ErrNoValue if it has no value; ErrBlobNotFound; ErrAltered; ErrForeignBlob for
+// a blob of another table or partition; ErrContainerNotFound; *table.ValueError for a nil argument; *table.DecodeError if the row
+// does not fit T; errors of a read (see package table). 2 requests, and 2 more after each such replacement.
 func Open[T any](ctx context.Context, t *table.Table[T], s *Store, k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
 	var err error
 	switch {
@@ -239,7 +245,8 @@ func (d *download) open() error {
 	return nil
 }
 
-// check returns the error of a response. The SDK takes any status below 400 for a success, such as 304 without a body.
+// check returns an error for a response that cannot be used. The SDK takes any status below 400 for a success, such as 304
+// without a body.
 func (d *download) check(resp *blob.DownloadStreamResponse, all bool, err error) error {
 	altered := func(format string, args ...any) error {
 		return condition(ErrAltered, "blob %s: "+format, append([]any{d.blob.name}, args...)...)

@@ -137,16 +137,17 @@ func (o Options) withDefaults() (Options, engine.Options, error) {
 // also stores a row for its blob, in the same transaction, and a write that replaces a Blob or deletes its entity marks the row, and
 // then deletes the blob. All writers of the table must use such handles; see [extend.With]. Readers need not.
 //
-// Writes fail with a *table.DerivedError that wraps ErrUploadAgain for a Blob that another entity has or had, that was replaced or
-// deleted before, or that was uploaded more than half of Options.Grace ago; and ErrForeignBlob for one of another table or
-// partition. An entity can be rekeyed, and a Blob can pass from one entity to another in one transaction, in which the first gives
-// it up before the second takes it. A restored entity of package archive has its Blobs again.
+// Writes fail with a *table.DerivedError that wraps ErrUploadAgain for a Blob that another entity has or had, that was replaced
+// or deleted before, or that was uploaded more than half of Options.Grace ago; and ErrForeignBlob for a Blob of another table or
+// partition. An entity can be rekeyed, and a Blob can pass from one entity to another in one transaction, in which the first
+// gives it up before the second takes it. A restored entity of package archive has its Blobs again.
 //
 // Requests: a write still takes 1; 1 or 2 more for each blob that it replaces: to delete the blob and, if it was uploaded longer ago
 // than Options.Grace, its row. A restore reads the row of each blob.
 //
-// Errors: *table.ValueError for a store of another table, and for a T without fields of type Blob; *table.TypeError for a T with a
-// Blob in a field of another type, such as a slice; those of extend.With.
+// Errors: *table.ValueError for a store of another table, and for a T without fields of type Blob; *table.TypeError for a T with
+// a Blob in a field of another type, such as a slice; *table.LimitError if T has more Blobs, with other maintainers, than an
+// entity can have rows.
 func Attach[T any](t *table.Table[T], s *Store) (*table.Table[T], error) {
 	fail := func(err error) (*table.Table[T], error) { return nil, fmt.Errorf("largeentity: Attach: %w", err) }
 	switch {

@@ -31,13 +31,14 @@ type UploadOptions struct {
 // The value can be stored for half of Options.Grace, in an entity of the same partition. A value that no entity gets is deleted by
 // [Sweep]. Blobs never change: another value is another blob.
 //
-// Errors: that of r; io.ErrNoProgress for an r that returns neither bytes nor an error 100 times; those of the key; *table.LimitError
-// for more than 50,000 blocks, and for a PartitionKey that is too long for the name of a blob; *table.ValueError for a content type
-// that no header can have; ErrContainerNotFound; table.ErrUnreachable; the service's own error. After an error, nothing is stored
-// that Sweep does not find, but for blocks that the service itself deletes within a week.
+// Errors: the error of r; io.ErrNoProgress for an r that returns neither bytes nor an error 100 times; *keys.KeyError for an
+// invalid owner; *table.LimitError for more than 50,000 blocks, and for a PartitionKey that is too long for the name of a blob;
+// *table.ValueError for a nil r, and for a content type that no header can have; ErrContainerNotFound; table.ErrUnreachable;
+// *azcore.ResponseError. After an error, nothing is stored that Sweep does not find, but for blocks that the service itself
+// deletes within a week.
 //
-// Requests: none for a value of at most Options.InlineUpTo bytes, 1 for one of at most Options.BlockSize, else 1 for each block and 1
-// to commit them. Memory: see Options.BlocksInFlight.
+// Requests: none for a value of at most Options.InlineUpTo bytes, 1 for a value of at most Options.BlockSize, else 1 for each
+// block and 1 to commit them. Memory: see Options.BlocksInFlight.
 func (s *Store) Upload(ctx context.Context, owner keys.Key, r io.Reader, o *UploadOptions) (Blob, error) {
 	b, err := s.upload(ctx, owner, r, o)
 	if err != nil {
@@ -147,7 +148,7 @@ type upload struct {
 	cancel context.CancelCauseFunc
 	sent   sync.WaitGroup
 	slots  chan struct{} // has an element for each block that is being sent
-	free   chan []byte   // the buffers that are not in use, nil for one that is not made yet
+	free   chan []byte   // the buffers that are not in use, nil for a buffer that is not made yet
 }
 
 // add counts data.
@@ -236,8 +237,10 @@ func (u *upload) send(ctx context.Context, block []byte) error {
 // The copy is like the result of [Store.Upload]: the entity gets it by a write, and [Sweep] deletes it if no entity gets it. The write
 // that moves the entity gives the old blob up. The zero Blob and a value in the entity itself are returned as they are.
 //
-// Errors: those of Open and Upload; Copy then returns b, so that the field of an entity keeps its value. Requests: none for a value in the entity itself, else those of Open and Upload. The value passes
-// through the program, in blocks; see Options.BlocksInFlight.
+// Errors, after which Copy returns b, so that the field of an entity keeps its value: ErrBlobNotFound; ErrAltered; ErrForeignBlob
+// for a blob of another table; *keys.KeyError for an invalid owner; *table.LimitError for a PartitionKey that is too long for the
+// name of a blob; ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError. Requests: none for a value in the entity
+// itself, else the requests of Open and Upload. The value passes through the program, in blocks; see Options.BlocksInFlight.
 func (s *Store) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, error) {
 	if b.name == "" {
 		return b, nil

@@ -22,9 +22,9 @@ var ErrTooLate = errors.New("the record is too old to be stored: followers might
 //
 //	r, err := claims.Append(ctx, &Claim{Employee: 223, Amount: 17})
 //
-// Errors: table.ErrUnknownOutcome with the record, for [Log.Resend]; table.ErrExists if the service reports a row that does not
-// exist; table.ErrTableNotFound; *table.LimitError, *table.ValueError, *keys.KeyError and ErrPastRetention before any request. 1
-// request.
+// Errors: table.ErrUnknownOutcome with the record, for [Log.Resend]; table.ErrTableNotFound; ErrPastRetention if the record's
+// period is not kept; table.ErrExists if the service reports a row that does not exist; the other errors of a write (see package
+// table). 1 request.
 func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 	rs, err := l.prepare([]*T{v})
 	if err != nil {
@@ -39,10 +39,13 @@ func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 // AppendAll stores values as the newest records of the writer, in their order, in transactions of 100, or as many as have 4 MiB,
 // one after another. Each transaction is all or nothing.
 //
-// AppendAll returns the records that are stored. With an error, it also returns those of the last transactions, at most 100, which
-// may be stored: [Log.Resend] stores them after table.ErrUnknownOutcome. The values after the returned records were not sent.
+// AppendAll returns the records that are stored. With an error, it also returns the records of the last transactions, at most
+// 100, which may be stored: [Log.Resend] stores them after table.ErrUnknownOutcome. The values after the returned records were
+// not sent.
 //
-// Errors: a *table.BulkError with the index of a value and the errors of Append. Requests: 1 for each transaction.
+// Errors: *table.BulkError with the index of a value, around table.ErrUnknownOutcome, table.ErrTableNotFound or another error of
+// a write (see package table); ErrPastRetention; *table.ValueError for a nil value; *keys.KeyError for a wrong source. Requests:
+// 1 for each transaction.
 func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T], err error) {
 	for chunk := range slices.Chunk(values, maxBatch) {
 		rs, err := l.prepare(chunk) // now, because followers wait for a record only for some time after its own
@@ -64,8 +67,10 @@ func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T],
 // Resend stores records that Append or AppendAll has returned with an error, under their keys. A record that is stored already
 // stays as it is, also if its Value has changed since.
 //
-// Errors: those of AppendAll; ErrTooLate after Options.Overlap; *table.ValueError for a record of another source. Requests: those
-// of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each record. Idempotent.
+// Errors: table.ErrUnknownOutcome; ErrTooLate after Options.Overlap; ErrPastRetention; table.ErrTableNotFound and the other
+// errors of a write (see package table), of several records in a *bulk.Error; *table.ValueError for a nil record, or a record of
+// another source. Requests: those of AppendAll; for records that are stored, up to 5 more for each transaction and 1 for each
+// record. Idempotent.
 func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
 	fail := func(err error) error { return fmt.Errorf("logtail: Resend %s: %w", l.tables.name, err) }
 	if l.err != nil {
@@ -127,7 +132,7 @@ func (l *Log[T]) prepare(values []*T) ([]*Record[T], error) {
 	return rs, nil
 }
 
-// bucket returns the number of the partition in which a record, and those that are stored with it, are stored.
+// bucket returns the number of the partition in which a record is stored, together with the other records of its transaction.
 func (l *Log[T]) bucket(p position) int {
 	if len(l.partitions) == 1 {
 		return 0
@@ -202,8 +207,8 @@ func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error
 	return nil
 }
 
-// AppendOnce stores a value as the record with an ID and a time, unless the record is stored already. It is for records that several
-// attempts may append, such as those of a handler of package eventual:
+// AppendOnce stores a value as the record with an ID and a time, unless the record is stored already. It is for records that
+// several attempts may append, such as the attempts of a handler of package eventual:
 //
 //	id := j.OperationID + "-" + j.Effect.RowKey // a write of several entities has one operation ID
 //	_, err := changes.AppendOnce(ctx, id, j.CommitRecord.Time(), &change)
@@ -213,8 +218,8 @@ func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error
 // their IDs: extend.Record.Time has milliseconds, so two writes of one millisecond may change places. Follow does not yield a record whose
 // time is more than Options.Overlap before now; the other reads do. A record that is stored already stays as it is, also if v differs.
 //
-// Errors: table.ErrUnknownOutcome; table.ErrTableNotFound; *table.ValueError, *table.LimitError, *keys.KeyError and ErrPastRetention
-// before any request. 1 request, and 1 more if the record is stored already. Idempotent.
+// Errors: table.ErrUnknownOutcome; table.ErrTableNotFound; ErrPastRetention; *table.ValueError for an ID that no key can contain;
+// the other errors of a write (see package table). 1 request, and 1 more if the record is stored already. Idempotent.
 func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) (r *Record[T], err error) {
 	r, err = l.identified(id, at, v)
 	if err != nil {
@@ -272,8 +277,8 @@ type writer struct {
 // maxSources is the most sources of a writer. Then another writer begins, so that memory has a bound.
 const maxSources = 100_000
 
-// positions returns the position of the first of n records of a source. The others follow, a tick later each, in one period. Errors:
-// *keys.KeyError for a time that no key can contain; *table.ValueError for an ID that no key can contain.
+// positions returns the position of the first of n records of a source. The other records follow, a tick later each, in one
+// period. Errors: *keys.KeyError for a time that no key can contain; *table.ValueError for an ID that no key can contain.
 func (w *writer) positions(source string, n int) (position, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,9 +18,10 @@ import (
 //		Progress: func(r table.BulkResult) { log.Print(r.Applied) },
 //	})
 //
-// A zero to is no bound. Rows of other types are left out; those with a Type that is not the log's, too. The source's partitions
-// are deleted at the same time. Errors: those of [table.BulkDelete]; *keys.KeyError for a time outside the years 1 to 9999. Requests: 1
-// for each 1,000 records to read their keys, and 1 for each 100. Idempotent: after an error, call it again.
+// A zero to is no bound. Rows of other types, or with another Type than the log's, are left out. The source's partitions are
+// deleted at the same time. Errors: *keys.KeyError for a time outside the years 1 to 9999; *table.ValueError for a wrong option;
+// *table.BulkError around table.ErrUnknownOutcome, table.ErrChanged or another error of a write (see package table); errors of a
+// read. Requests: 1 for each 1,000 records to read their keys, and 1 for each 100. Idempotent: after an error, call it again.
 func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOptions) (table.BulkResult, error) {
 	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
 		return table.BulkResult{}, nil
@@ -93,16 +94,17 @@ type DropOptions struct {
 	Progress func(Period)
 }
 
-// Drop deletes the tables of the periods past the retention, the oldest first, and returns their periods; with an error, those that
-// are dropped. Look at a dry run first:
+// Drop deletes the tables of the periods past the retention, the oldest first, and returns their periods; with an error, it
+// returns the periods whose tables are dropped. Look at a dry run first:
 //
 //	old, err := days.Drop(ctx, &logtail.DropOptions{DryRun: true})
 //
-// Drop deletes no table that [Periods.Create] has not made. A run that has stopped half-way is finished by the next one. Tables are
+// Drop deletes no table that [Periods.Create] has not made. The next run finishes a run that has stopped half-way. Tables are
 // dropped once: a name is never used again. Drop trusts PeriodOptions.Now: a clock that is far ahead drops what is still needed.
-// Drop may run while others append, read and follow: for them, the table is empty.
+// Drop may run while other programs append, read and follow: for them, the table is empty.
 //
-// Errors: table.ErrUnknownOutcome, after which Drop can be called again; those of [table.Table.List] and [table.Table.Replace].
+// Errors: table.ErrUnknownOutcome, after which Drop can be called again; table.ErrChanged if another Drop runs at the same time;
+// table.ErrTableNotFound if Create has not made the table of the states; errors of a read and of a write (see package table).
 // Requests: 1 query for each 1,000 periods that ever were; for each table 1 to delete it, and 2 to write its state. Idempotent.
 func (p *Periods) Drop(ctx context.Context, o *DropOptions) (dropped []Period, err error) {
 	if o == nil {

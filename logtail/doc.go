@@ -42,7 +42,7 @@
 // # Old records
 //
 // A log by [NewByPeriod] has a table for each day, month or hour. [Periods.Create] makes them ahead, and [Periods.Drop] deletes
-// those past the retention, 3 requests each. [Log.Delete] takes 1 for each 100 records.
+// the tables past the retention, 3 requests each. [Log.Delete] takes 1 for each 100 records.
 //
 // # Rows of other programs
 //

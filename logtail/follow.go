@@ -29,12 +29,13 @@ import (
 // A record that becomes visible more than Options.Overlap after its time may be missed. Appends of this library end before that,
 // unless the clocks of writer and follower differ too much.
 //
-// Errors: *table.TokenError; ErrPastRetention if tables after the cursor may be dropped: begin again with a nil cursor, which is at
-// the oldest table; those of [Log.Tail]; the error of ctx at its end. After an error, the cursor can be used again.
-// Requests: to catch up, about 2 for each 1,000 records of a partition, and some more where the records become much denser or
-// rarer. Then, after each pause of Options.Poll, 1 for each partition and each 1,000 records of Options.Overlap; for a source with
-// several partitions twice as many if a record is missing between others. Memory: the new records of one pause, and at first those
-// of Overlap.
+// Errors: *table.TokenError; ErrPastRetention if tables after the cursor may be dropped: begin again with a nil cursor, which is
+// at the oldest table; *table.DecodeError for a record that does not fit T, unless Options.Skip leaves it out; *keys.KeyError for
+// a wrong source; table.ErrTableNotFound and the other errors of a read (see package table); the error of ctx at its end. After
+// an error, the cursor can be used again. Requests: to catch up, about 2 for each 1,000 records of a partition, and some more
+// where the records become much denser or rarer. Then, after each pause of Options.Poll, 1 for each partition and each 1,000
+// records of Options.Overlap; for a source with several partitions twice as many if a record is missing between other records.
+// Memory: the new records of one pause, and at first the records of Overlap.
 func (l *Log[T]) Follow(ctx context.Context, c *Cursor) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
 		if err := l.follow(ctx, c, func(r *Record[T]) bool { return yield(r, nil) }); err != nil {
@@ -220,8 +221,8 @@ func (l *Log[T]) collect(ctx context.Context, c *Cursor, in []*table.Table[T], r
 	return slices.Concat(found...), slices.Max(counts), nil
 }
 
-// gaps reports whether a record of a writer with a lower number than another new one is missing. One partition is read in the order
-// of the records, so that a record is not read without those before it; of several partitions, each is read at another instant.
+// gaps reports whether a record of a writer is missing, with a lower number than a new record. One partition is read in the order
+// of the records, so that a record is not read without the records before it. Several partitions are read at different instants.
 func gaps[T any](s *seen, all []*Record[T]) bool {
 	newest, count := map[string]int64{}, map[string]int64{}
 	for _, r := range all {
@@ -238,8 +239,8 @@ func gaps[T any](s *seen, all []*Record[T]) bool {
 	return false
 }
 
-// complete reads the range again, and adds the records that are older than those of the same writer in all. They were stored before
-// these were read.
+// complete reads the range again, and adds the records that are older than the same writer's records in all. They were stored
+// before the first read.
 func (l *Log[T]) complete(ctx context.Context, c *Cursor, in []*table.Table[T], rows keys.Range, all []*Record[T]) ([]*Record[T], error) {
 	again, _, err := l.collect(ctx, c, in, rows, 0)
 	if err != nil {

@@ -63,8 +63,8 @@ type Log[T any] struct {
 }
 
 // New returns a log in a table. Its records are in the source "log" unless [Log.In] names another one. A Log is a writer: use one
-// Log for the life of the program. New sends nothing. Errors: those of [table.New]; *table.ValueError and *table.LimitError for an
-// option out of range.
+// Log for the life of the program. New sends nothing. Errors: *table.TypeError for a T that cannot be stored; *table.ValueError
+// or *table.LimitError for a nil service, a name that no table can have, or an option out of range.
 func New[T any](service table.Service, name string, o *Options) (*Log[T], error) {
 	return newLog[T](service, name, nil, o)
 }
@@ -75,9 +75,10 @@ func New[T any](service table.Service, name string, o *Options) (*Log[T], error)
 //   - records past the retention are neither stored nor read, and [Periods.Drop] deletes them with their tables,
 //   - a read leaves out the tables of periods that begin more than Options.Overlap in the future.
 //
-// Errors: those of [New]; *table.ValueError for an Options.Overlap longer than the periods that are kept. Requests: a read of one
-// period takes those of a log of one table. If a read needs older periods, it takes 1 more to look up which tables exist, and those
-// of each table. Tables that begin within Options.Overlap are read with the present one. Follow takes 1 more each time that it
+// Errors: *table.TypeError for a T that cannot be stored; *table.ValueError or *table.LimitError for nil periods, for an option
+// out of range, and for an Options.Overlap longer than the periods that are kept. Requests: a read of one period takes as many as
+// a read of a log of one table. If a read needs older periods, it takes 1 more to look up which tables exist, and the requests
+// for each table. Tables that begin within Options.Overlap are read with the present one. Follow takes 1 more each time that it
 // catches up, and reads at each pause the tables of Options.Overlap before and after the present.
 func NewByPeriod[T any](p *Periods, o *Options) (*Log[T], error) {
 	if p == nil {
@@ -154,16 +155,16 @@ func (o *Options) setDefaults(writeTimeout time.Duration) error {
 	return nil
 }
 
-// Ensure creates the table unless it exists. Requests and errors are those of [table.Table.Ensure], and by period those of
-// [Periods.Create].
+// Ensure creates the table unless it exists; by period, it calls [Periods.Create]. Errors: table.ErrTableNotFound while a table
+// of this name is being deleted; table.ErrUnreachable; by period also ErrPastRetention. 1 request, by period more; idempotent.
 func (l *Log[T]) Ensure(ctx context.Context) error { return l.tables.ensure(ctx) }
 
-// In returns the log of one source: the records of one partition, or of Options.Spread partitions. The writer is that of l.
+// In returns the log of one source: the records of one partition, or of Options.Spread partitions. The writer is l.
 //
 //	_, err := claims.In(dept.Of("Sales")).Append(ctx, &claim)
 //
-// The methods of the returned log fail with a *keys.KeyError for a source that is no PartitionKey, and for one that ends like the
-// partition of a spread source: with ~ and 3 digits.
+// The methods of the returned log fail with a *keys.KeyError if the source is no PartitionKey, or ends like the partition of a
+// spread source: with ~ and 3 digits.
 func (l *Log[T]) In(source keys.Enc) *Log[T] {
 	in := *l
 	in.partitions = []keys.Enc{source}
@@ -183,7 +184,7 @@ var spreadPartition = regexp.MustCompile(regexp.QuoteMeta(reserved.SpreadPartiti
 // Record is a value with its place in a log.
 type Record[T any] struct {
 	Value T
-	Key   keys.Key // of the row, which is unique and newer than those of all earlier records of the writer
+	Key   keys.Key // of the row, which is unique and newer than the keys of all earlier records of the writer
 
 	// Time is when the record was appended, by the clock of its writer, to 100 ns.
 	Time time.Time
@@ -200,7 +201,7 @@ func newRecord[T any](partition keys.Enc, p position, v *T) *Record[T] {
 	return &Record[T]{*v, keys.At(partition, recordLayout.Of(p.time, p.writer, p.sequence)), p.time, p.writer, p.sequence}
 }
 
-// recordOf returns the record that an entity is, nil if its key is that of another type.
+// recordOf returns the record of an entity, nil if its key is not the key of a record.
 func recordOf[T any](e *table.Entity[T]) *Record[T] {
 	p, is := positionOf(e.Key.RowKey())
 	if !is {
@@ -217,7 +218,7 @@ var (
 	plainLayout  = keys.Tuple1(keys.Desc(keys.Time()))
 )
 
-// position is what the RowKey of a record says.
+// position is the content of the RowKey of a record.
 type position struct {
 	time     time.Time
 	writer   string // "" for a record of a program without this library
@@ -229,7 +230,7 @@ func (p position) after(i int) position {
 	return position{p.time.Add(time.Duration(i) * tick), p.writer, p.sequence + int64(i)}
 }
 
-// positionOf returns what a RowKey says, and whether it is that of a record.
+// positionOf returns the content of a RowKey, and whether it is the RowKey of a record.
 func positionOf(rowKey string) (p position, is bool) {
 	var err error
 	if p.time, p.writer, p.sequence, err = recordLayout.Decode(rowKey); err == nil {

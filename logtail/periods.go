@@ -57,8 +57,8 @@ type Periods struct {
 //
 //	days, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{Keep: 30})
 //
-// Errors: those of [table.New] for the table with the prefix as its name; *table.ValueError for a prefix that ends with a digit;
-// *table.ValueError and *table.LimitError for an option out of range, or a name that becomes longer than 63 characters.
+// Errors: *table.ValueError or *table.LimitError for a nil service, for a prefix that is no name of a table or ends with a digit,
+// for an option out of range, and for a name that becomes longer than 63 characters.
 func NewPeriods(service table.Service, prefix string, o *PeriodOptions) (*Periods, error) {
 	p := &Periods{service: service, prefix: prefix}
 	if o != nil {
@@ -130,8 +130,9 @@ func (p *Periods) Horizon() time.Time {
 	return time.Time{}
 }
 
-// List yields the periods that Create has made, the oldest first, also those whose tables are dropped. Errors: those of
-// [table.Table.List]. Requests: 1 for each 1,000 periods.
+// List yields the periods that Create has made, the oldest first, also periods whose tables are dropped. Errors:
+// table.ErrTableNotFound if Create has not made the table of the states; the other errors of a read (see package table).
+// Requests: 1 for each 1,000 periods.
 func (p *Periods) List(ctx context.Context) iter.Seq2[Period, error] {
 	return func(yield func(Period, error) bool) {
 		for e, err := range p.rows(ctx, time.Time{}, time.Time{}) {
@@ -146,8 +147,8 @@ func (p *Periods) List(ctx context.Context) iter.Seq2[Period, error] {
 	}
 }
 
-// open returns the beginnings of the periods with tables that overlap from ≤ time < to, the oldest first, and whether others
-// of that time are dropped. A zero time is no bound.
+// open returns the beginnings of the periods with tables that overlap from ≤ time < to, the oldest first, and whether other
+// tables of that time are dropped. A zero time is no bound.
 func (p *Periods) open(ctx context.Context, from, to time.Time) (all []time.Time, dropped bool, err error) {
 	for e, err := range p.rows(ctx, from, to) {
 		if err != nil {
@@ -172,8 +173,8 @@ func (p *Periods) newRow(t time.Time, s State) *periodRow {
 	return &periodRow{p.opt.Unit.String(), p.opt.Unit.digits(t), s, p.opt.Unit.start(t)}
 }
 
-// rows yields the rows of the periods that overlap from ≤ time < to, the oldest first. A zero time is no bound. Rows whose keys are
-// not those of periods are left out.
+// rows yields the rows of the periods that overlap from ≤ time < to, the oldest first. A zero time is no bound. Rows whose keys
+// are not keys of periods are left out.
 func (p *Periods) rows(ctx context.Context, from, to time.Time) iter.Seq2[*table.Entity[periodRow], error] {
 	first, last := "0", ":" // the character after 9
 	if !from.IsZero() {
@@ -244,7 +245,7 @@ func (u Unit) start(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// add returns the beginning of the period n periods after the one that begins at start.
+// add returns the beginning of the period n periods after the period that begins at start.
 func (u Unit) add(start time.Time, n int) time.Time {
 	switch u {
 	case Monthly:
@@ -313,8 +314,9 @@ var (
 // Create makes the tables of the present period and of the next ones, as many as PeriodOptions.Ahead says, and returns the periods.
 // Call it from a job, at least once for each period: an append does not make a table. Create also makes the table of the states.
 //
-// Errors: ErrPastRetention if one of the tables was dropped, because a clock is wrong; those of [table.Table.Ensure] and
-// [table.Table.Insert]. Requests: 1 query; 1 for each table, at the same time, and before it 1 insert for a new one. Idempotent.
+// Errors: ErrPastRetention if one of the tables was dropped, because a clock is wrong; table.ErrTableNotFound while a table of
+// this name is being deleted; errors of a read and of a write (see package table). Requests: 1 query; 1 for each table, at the
+// same time, and before it 1 insert for a new one. Idempotent.
 func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
 	ctx, end := p.states.Engine().Span(ctx, "Create")
 	defer func() { end(err) }()
@@ -460,9 +462,10 @@ func (s *tables[T]) add(all []*table.Table[T], period time.Time) ([]*table.Table
 	return append(all, t), err
 }
 
-// groups yields the tables with the records of a range, the newest first. The tables of a group are to be read at the same time. A
-// log of one table has one group. By period, the first group has the newest tables: the present one, and those that begin before
-// soon. Older tables are looked up when they are needed, and then more of them come with each group, at most so many.
+// groups yields the tables with the records of a range, the newest first. The tables of a group are to be read at the same time.
+// A log of one table has one group. By period, the first group has the newest tables: the table of the present, and tables that
+// begin before soon. Older tables are looked up when they are needed, and then more of them come with each group, at most so
+// many.
 func (s *tables[T]) groups(ctx context.Context, from, to, now, soon time.Time, most int) iter.Seq2[[]*table.Table[T], error] {
 	return func(yield func([]*table.Table[T], error) bool) {
 		if s.periods == nil {

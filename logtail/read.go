@@ -17,8 +17,9 @@ import (
 //
 //	for r, err := range claims.Tail(ctx, 10) { … }
 //
-// Rows of other types are left out; those whose RowKeys begin with a digit are read. Errors: *table.ValueError for an n below 1;
-// *table.DecodeError for a record that does not fit T, unless Options.Skip leaves it out; those of [table.Table.List].
+// Rows of other types are left out, although rows whose RowKeys begin with a digit are read. Errors: *table.ValueError for an n
+// below 1; *table.DecodeError for a record that does not fit T, unless Options.Skip leaves it out; *keys.KeyError for a wrong
+// source; table.ErrTableNotFound and the other errors of a read (see package table).
 //
 // Requests: ⌈n / 1000⌉. If the source has several partitions, 1 for each of them, 32 at the same time, and more for a partition
 // that has many of the n records.
@@ -29,9 +30,10 @@ func (l *Log[T]) Tail(ctx context.Context, n int) iter.Seq2[*Record[T], error] {
 	return l.read(ctx, time.Time{}, time.Time{}, n)
 }
 
-// Between yields the records with from ≤ time < to, the newest first. A zero to is no bound: records with a time in the future are
-// yielded, too. Errors are those of [Log.Tail], and *keys.KeyError for a time outside the years 1 to 9999. Requests: 1 for each
-// 1,000 records of a partition, and at least 1 for each partition.
+// Between yields the records with from ≤ time < to, the newest first. A zero to is no bound: records with a time in the future
+// are yielded, too. Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong source; *table.DecodeError for a
+// record that does not fit T, unless Options.Skip leaves it out; table.ErrTableNotFound and the other errors of a read (see
+// package table). Requests: 1 for each 1,000 records of a partition, and at least 1 for each partition.
 func (l *Log[T]) Between(ctx context.Context, from, to time.Time) iter.Seq2[*Record[T], error] {
 	if l.err == nil && !to.IsZero() && !nextTick(from).Before(nextTick(to)) {
 		return func(func(*Record[T], error) bool) {}
@@ -93,8 +95,8 @@ func (l *Log[T]) lists(ctx context.Context, in []*table.Table[T], rows keys.Rang
 	return all
 }
 
-// list yields the records of a range of one partition, at most limit unless that is 0. The first request is for share records, the
-// others for all that are left.
+// list yields the records of a range of one partition, at most limit unless that is 0. The first request is for share records,
+// each further request for all that are left.
 func (l *Log[T]) list(ctx context.Context, in *table.Table[T], partition keys.Enc, rows keys.Range, share, limit int) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
 		left := limit
@@ -158,7 +160,8 @@ type Cursor struct {
 // a *table.TokenError.
 func NewCursor(token string) *Cursor { return &Cursor{token: token} }
 
-// NewCursorAt returns a cursor that begins with the records of a time: those that are appended from now on, for example.
+// NewCursorAt returns a cursor that begins with the records of a time, for example with the records that are appended from now
+// on.
 func NewCursorAt(from time.Time) *Cursor { return &Cursor{from: from.UTC().Truncate(tick)} }
 
 // token is the text of a cursor.
@@ -172,8 +175,8 @@ type token struct {
 const tokenVersion = 1
 
 // Token returns the position as a text to be stored. It names the log, and another log refuses it. It has some 50 bytes for each
-// writer whose records are read again, which are those of up to twice Options.Overlap, and for each record of AppendOnce or without a
-// writer.
+// writer, and for each record of AppendOnce or without a writer, whose records are read again: the records of up to twice
+// Options.Overlap.
 func (c *Cursor) Token() string {
 	if !c.opened && c.from.IsZero() {
 		return c.token

@@ -13,8 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 )
 
-// LimitedAccount returns the account as one that takes so many rows of transactions in half a second, and answers 503 to all others.
-// refused returns how many transactions were refused since it was called last.
+// LimitedAccount returns an account that takes so many rows of transactions in half a second, and answers 503 to all further
+// ones. refused returns how many transactions were refused since it was called last.
 func (r *Run) LimitedAccount(rows int) (acc *account.Account, refused func() int, err error) {
 	l := &limit{most: rows}
 	acc, err = r.service.open(l)

@@ -13,7 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 )
 
-// poison lists, replays or drops poison messages: all messages of a queue, or those of the writes whose operation IDs are given.
+// poison lists, replays or drops poison messages: all messages of a queue, or the messages of the writes whose operation IDs are
+// given.
 func poison(ctx context.Context, s *service, words []string, out io.Writer) error {
 	if len(words) < 2 {
 		return errPoisonUsage

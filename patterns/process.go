@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Environment variables by which the catalogue tells a child process what to run.
+// Environment variables that name what a child process of the catalogue runs.
 const (
 	childEnv      = "AZTABLEKIT_PATTERNS_CHILD"
 	connectionEnv = "AZTABLEKIT_PATTERNS_CONNECTION"

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// intro tells readers of the catalogue how to read the rows.
+// intro says how to read the rows of the catalogue.
 const intro = `The recipes show rows as they are stored, except that
 - the property _op is left out: it contains the operation ID of the write;
 - random IDs are shown as OP1, LIFE1 and so on, and the times that the library stores as TIME.
@@ -37,7 +37,7 @@ var consistencies = []struct{ word, meaning string }{
 	{"buffered", "records are stored when the buffer is flushed; a crash loses what is in it"},
 }
 
-// printTable prints the requests of each recipe beside those without the pattern.
+// printTable prints the requests of each recipe beside the requests without the pattern.
 func printTable(out io.Writer, reports []report) {
 	const line = "%-24s  %-62s  %4s  %-21s  %s\n"
 	fmt.Fprintf(out, line, "REQUESTS OF THE PATTERN", "for this step", "here", "without the pattern", "consistency")

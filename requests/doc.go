@@ -12,7 +12,7 @@
 //
 // Package account and table.ClientOptions take a Counter. The clients of a program without them take it in PerRetryPolicies.
 //
-// [KindOf] returns the kind of a request, for policies of a program's own, such as one that exports metrics.
+// [KindOf] returns the kind of a request, for policies of a program's own, such as a policy that exports metrics.
 //
 // Package storagetest uses the same kinds to choose faults and to list requests:
 //

@@ -11,7 +11,7 @@ import (
 type Kind int
 
 // The kinds of requests. Conditional and unconditional writes are different kinds, as the service distinguishes them. The request
-// of the SDK's UpdateEntity is a Merge or a Replace, and that of UpsertEntity an InsertOrMerge or an InsertOrReplace.
+// of the SDK's UpdateEntity is a Merge or a Replace, and the request of UpsertEntity an InsertOrMerge or an InsertOrReplace.
 const (
 	Other Kind = iota // all other requests
 
@@ -102,7 +102,8 @@ func (k Kind) String() string {
 	return names[k]
 }
 
-// MarshalText returns the name of the kind, so that a kind is its name in JSON. Errors: a number that is no kind.
+// MarshalText returns the name of the kind, so that a kind is its name in JSON. It returns an error without a type for a number
+// that is no kind.
 func (k Kind) MarshalText() ([]byte, error) {
 	if !k.known() {
 		return nil, fmt.Errorf("requests: %v is no kind of request; use the constants of this package", k)
@@ -110,7 +111,7 @@ func (k Kind) MarshalText() ([]byte, error) {
 	return []byte(names[k]), nil
 }
 
-// UnmarshalText sets k to the kind with a name. Errors: no kind has the name.
+// UnmarshalText sets k to the kind with a name. It returns an error without a type if no kind has the name.
 func (k *Kind) UnmarshalText(name []byte) error {
 	i := slices.Index(names[:], string(name))
 	if i < 0 {
@@ -198,7 +199,7 @@ func messageKind(r *http.Request, path string) Kind {
 }
 
 // isForBlobs reports whether a request is for the Blob service, by its host name or by the name of the SDK in its header. The URL
-// alone does not tell if it has an IP address or a domain of the account's own.
+// alone does not show it if it has an IP address or a domain of the account's own.
 func isForBlobs(r *http.Request) bool {
 	host := r.URL.Hostname()
 	for _, service := range []string{"blob", "queue", "table"} {

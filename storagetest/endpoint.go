@@ -138,7 +138,7 @@ func remoteAddress(r *http.Request) string {
 	return host
 }
 
-// Describe returns the record of a request, and a request that can still be sent. The request is not executed.
+// Describe returns the description of a request, and a request that can still be sent. The request is not executed.
 func (s *Service) Describe(r *http.Request) (Request, *http.Request, error) {
 	var body []byte
 	if r.Body != nil {
@@ -258,7 +258,7 @@ type change struct {
 	in      protocol.Injection
 }
 
-// record keeps a request that may have changed something.
+// record keeps a request that may have changed rows, messages or blobs.
 func (x *replica) record(r *received, in protocol.Injection, now time.Time) {
 	if x.services == nil || r.reads() {
 		return
@@ -281,8 +281,8 @@ func (x *replica) synchronize(now time.Time) time.Time {
 	return x.synced
 }
 
-// SetLag sets how far the second location is behind: it has the changes that are older. The lag is 0 first, so that reads of the second
-// location see all changes. A longer lag takes no change away. See [Options.GeoRedundant].
+// SetLag sets how far the second location is behind: it has the changes that are older. The lag is 0 first, so that reads of the
+// second location see all changes. A longer lag takes no change away. See [Options.GeoRedundant].
 func (s *Service) SetLag(lag time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,13 +14,14 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
-// Fault is a fault of one request, such as a lost response. The zero Fault is no fault. Faults are comparable.
+// Fault is a fault that a test injects into one request, such as a lost response. The zero Fault is no fault. Faults are
+// comparable.
 type Fault struct {
 	kind      faultKind
 	n         int // bytes, rows, requests or a status, as the kind defines
 	code      string
 	delay     time.Duration
-	unknown   requests.Kind // the kind of request in an invalid plan
+	unknown   requests.Kind // the kind of request in an invalid Plan
 	remaining *atomic.Int64 // the number of requests that the fault still affects; nil: all
 }
 
@@ -55,7 +56,7 @@ var faultNames = [...]string{
 // NotSent fails the connection. The client knows that the service did not receive the request.
 func NotSent() Fault { return Fault{kind: notSent} }
 
-// LostRequest breaks the connection before the service receives the request. The client cannot tell LostRequest from
+// LostRequest breaks the connection before the service receives the request. The client cannot distinguish LostRequest from
 // [LostResponse].
 func LostRequest() Fault { return Fault{kind: lostRequest} }
 
@@ -113,7 +114,7 @@ func ShortPage(n int) Fault { return Fault{kind: shortPage, n: n} }
 // follows, and no row, as the service may do at any time. For another request, PartitionPage is no fault.
 func PartitionPage() Fault { return Fault{kind: partitionPage} }
 
-// Times limits f to the first n requests for which a plan chooses f. Repeated attempts count as requests. The returned Fault holds
+// Times limits f to the first n requests for which a Plan chooses f. Repeated attempts count as requests. The returned Fault holds
 // the count, wherever it is used. Another call of Times starts another count.
 func Times(n int, f Fault) Fault {
 	f.remaining = &atomic.Int64{}
@@ -169,7 +170,7 @@ func (f Fault) failure() protocol.Failure {
 	return protocol.Failure{Status: f.n, Code: f.code, Text: text}
 }
 
-// injection returns the part of the fault that takes effect inside a service.
+// injection returns the effect of the fault inside a service.
 func (f Fault) injection() (in protocol.Injection) {
 	switch {
 	case f.kind == shortPage && f.n >= 0:
@@ -184,20 +185,20 @@ func (f Fault) injection() (in protocol.Injection) {
 }
 
 // Plan chooses the fault of each request, before the request is executed. Plans are called for one request at a time, in the order
-// of the numbers of the requests. A plan may call the methods of the [Service] and must not send requests.
+// of the numbers of the requests. A Plan may call the methods of the [Service] and must not send requests.
 type Plan func(Request) Fault
 
-// AtRequest returns a plan for the request with a number.
+// AtRequest returns a Plan for the request with a number.
 func AtRequest(number int, f Fault) Plan {
 	return When(func(r Request) bool { return r.Number == number }, f)
 }
 
-// OfKind returns a plan for all requests of a kind, such as requests.Insert. With [Once], the plan affects only the first of these
+// OfKind returns a Plan for all requests of a kind, such as requests.Insert. With [Once], the Plan affects only the first of these
 // requests:
 //
 //	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
 //
-// If kind is not one of requests.Kinds, the plan refuses every request with 400 UnknownRequestKind, because the test contains a
+// If kind is not one of requests.Kinds, the Plan refuses every request with 400 UnknownRequestKind, because the test contains a
 // mistake.
 func OfKind(kind requests.Kind, f Fault) Plan {
 	if !slices.Contains(requests.Kinds(), kind) {
@@ -208,7 +209,7 @@ func OfKind(kind requests.Kind, f Fault) Plan {
 	return When(func(r Request) bool { return r.Kind == kind }, f)
 }
 
-// When returns a plan for the requests for which matches returns true.
+// When returns a Plan for the requests for which matches returns true.
 func When(matches func(Request) bool, f Fault) Plan {
 	return func(r Request) Fault {
 		if matches(r) {
@@ -218,7 +219,7 @@ func When(matches func(Request) bool, f Fault) Plan {
 	}
 }
 
-// First returns a plan that asks plans in order. The first fault counts.
+// First returns a Plan that asks Plans in order. The first fault counts.
 func First(plans ...Plan) Plan {
 	return func(r Request) Fault {
 		for _, p := range plans {
@@ -235,9 +236,9 @@ type Adversity struct {
 	// Seed chooses the faults. The same requests in the same order have the same faults.
 	Seed uint64
 
-	// PartitionRate and AccountRate are how many entities of a partition and of the account the service reads and writes in a second of
-	// its clock, in requests for single entities and in transactions. Further requests are refused with 503 ServerBusy. Default to 2,000
-	// and 20,000, as in the live service. Negative rates are no limits.
+	// PartitionRate and AccountRate are how many entities of a partition and of the account the service reads and writes in a
+	// second of its clock, in requests for single entities and in transactions. Further requests are refused with 503 ServerBusy.
+	// Default to 2,000 and 20,000, as in the live service. Negative rates are no limits.
 	PartitionRate, AccountRate int
 
 	// Move is how long requests to a partition fail with 500 OperationTimedOut when the service moves it. It does not move again
@@ -259,9 +260,9 @@ const (
 // rest is how long a partition does not move again, in times of a move.
 const rest = 20
 
-// Adverse returns a plan that makes the service as unpleasant as the live service may be at any time: short and empty pages, tokens
-// without a row, throttled partitions, partitions that move, late responses. No request and no response is lost, so a program that
-// repeats what is refused, and reads all pages, works as without the plan.
+// Adverse returns a Plan that makes the service as unpleasant as the live service may be at any time: short and empty pages,
+// tokens without a row, throttled partitions, partitions that move, late responses. No request and no response is lost, so a
+// program that repeats refused requests, and reads all pages, works as without the Plan.
 //
 //	s.SetFaults(storagetest.Adverse(storagetest.Adversity{Seed: 1}))
 func Adverse(a Adversity) Plan {
@@ -271,7 +272,7 @@ func Adverse(a Adversity) Plan {
 	return p.plan
 }
 
-// adverse is the state of a plan.
+// adverse is the state of a Plan.
 type adverse struct {
 	Adversity
 	used   map[string]*bucket   // of each partition, and of the account under ""
@@ -284,7 +285,7 @@ type bucket struct {
 	at         time.Time
 }
 
-// plan is the plan. It is called for one request at a time.
+// plan is the Plan. It is called for one request at a time.
 func (a *adverse) plan(r Request) Fault {
 	random := rand.New(rand.NewPCG(a.Seed, uint64(r.Number)))
 	oneIn := func(n int) bool { return random.IntN(n) == 0 }
@@ -410,7 +411,7 @@ type lateRequest struct {
 // lateRequests are the requests that have not arrived yet, in the order in which they were sent.
 type lateRequests []lateRequest
 
-// add adds a request. The request arrives after others further requests, or if others is 0, only when delivered.
+// add adds a request. The request arrives after so many other requests, or if others is 0, only when delivered.
 func (l *lateRequests) add(r Request, received *received, others int) {
 	late := lateRequest{request: r, received: received}
 	if others > 0 {
@@ -431,7 +432,7 @@ func (l *lateRequests) take(i int) lateRequest {
 	return r
 }
 
-// list returns the records of the requests.
+// list returns the descriptions of the requests.
 func (l lateRequests) list() []Request {
 	var all []Request
 	for _, r := range l {

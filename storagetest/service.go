@@ -41,7 +41,7 @@ type Options struct {
 	// Now must not call the methods of the Service.
 	Now func() time.Time
 
-	// Faults is the first plan of faults. Defaults to no faults. See SetFaults.
+	// Faults is the first Plan. Defaults to no faults. See SetFaults.
 	Faults Plan
 
 	// AfterRequest is called for each request, after its execution and before its response. AfterRequest is also called for
@@ -49,12 +49,12 @@ type Options struct {
 	// may call the methods of the Service and must not send requests.
 	AfterRequest func(Request)
 
-	// GeoRedundant adds a second location from which clients can read, as accounts with read-access geo-redundant replication have. See
-	// [Service.SecondaryConnectionString] and [Service.SetLag]. Each change is then executed twice.
+	// GeoRedundant adds a second location from which clients can read, as accounts with read-access geo-redundant replication
+	// have. See [Service.SecondaryConnectionString] and [Service.SetLag]. Each change is then executed twice.
 	GeoRedundant bool
 
-	// NameReuseDelay is the time before the name of a deleted table, queue or container can be used again. Defaults to 40 seconds. A negative
-	// delay allows reuse at once.
+	// NameReuseDelay is the time before the name of a deleted table, queue or container can be used again. Defaults to 40
+	// seconds. A negative delay allows reuse at once.
 	NameReuseDelay time.Duration
 
 	// ShuffleSeed is the seed of a random order of messages, because the service does not guarantee an order. Defaults to oldest
@@ -70,8 +70,8 @@ type Options struct {
 	// refusing them.
 	Lenient bool
 
-	// MaxSkew is the most time between the date of a request and the account's time, 15 minutes in the live service. A request that is
-	// signed with the key and has another date fails with AuthenticationFailed. Defaults to any date.
+	// MaxSkew is the most time between the date of a request and the account's time, 15 minutes in the live service. A request
+	// that is signed with the key and has another date fails with AuthenticationFailed. Defaults to any date.
 	MaxSkew time.Duration
 
 	// RequestLogSize is the number of requests that Requests returns. Each operation of a transaction counts as a request. Defaults
@@ -177,7 +177,7 @@ func (s *Service) Advance(d time.Duration) {
 	s.ahead += d
 }
 
-// SetFaults replaces the plan of faults. A nil plan has no faults.
+// SetFaults replaces the Plan. A nil Plan has no faults.
 func (s *Service) SetFaults(p Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -400,7 +400,7 @@ func (s *Service) clientOptions() azcore.ClientOptions {
 	return o
 }
 
-// mustAccept panics if the SDK refuses the account, whose name is the only part that a program chooses.
+// mustAccept panics if the SDK refuses the account, of which a program chooses only the name.
 func (s *Service) mustAccept(err error) {
 	if err != nil {
 		panic(fmt.Sprintf("storagetest: the SDK refuses the account %q of Options.Account: %v", s.account.Name, err))

@@ -100,7 +100,7 @@ type Request struct {
 	Code   string // the error code of the response
 }
 
-// newRequest returns the record of what a request addresses.
+// newRequest returns the description of a request.
 func newRequest(d protocol.Description) Request {
 	r := Request{Kind: d.Kind, Table: d.Table, PartitionKey: d.PartitionKey, RowKey: d.RowKey, Queue: d.Queue, Message: d.Message,
 		Container: d.Container, Blob: d.Blob}
@@ -260,7 +260,7 @@ type outcome struct {
 	delay    time.Duration
 }
 
-// The errors of a refused and of a broken connection.
+// The connection is refused, or breaks.
 var (
 	errConnectionRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	errConnectionReset   = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
@@ -364,7 +364,7 @@ func (s *Service) handle(r *http.Request, body []byte) *outcome {
 	return o
 }
 
-// admit numbers a request, delivers the late requests that arrive before it, and asks the plan for the fault. The plan may call the
+// admit numbers a request, delivers the late requests that arrive before it, and asks the Plan for the fault. The Plan may call the
 // methods of the Service, so the lock is not held then.
 func (s *Service) admit(r *http.Request, req *received) Request {
 	s.planning.Lock()
@@ -372,7 +372,7 @@ func (s *Service) admit(r *http.Request, req *received) Request {
 	s.mu.Lock()
 	s.number++
 	number, plan := s.number, s.plan
-	// The keys of operations are only for plans, functions and logs.
+	// The keys of operations are only for Plans, functions and logs.
 	withBody := req.call.Accepted() && (plan != nil || s.afterRequest != nil || s.log.size > 0)
 	req.ID = requestID(number)
 	record := newRequest(req.call.Describe(withBody))

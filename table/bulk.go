@@ -14,9 +14,10 @@ type BulkOptions struct {
 	// that the SDK's transport keeps open. Up to as many notifications of an outbox are shown besides.
 	Concurrency int
 
-	// Window is the most operations that wait in memory, so that those of one partition can be sent together. Defaults to 10,000.
-	// If the stream mixes partitions, a larger window needs fewer transactions. WindowBytes is the most bytes of their rows, and the
-	// most bytes of rows of lists and summaries that are kept for the next transaction of their partition. Defaults to 32 MiB.
+	// Window is the most operations that wait in memory, so that the operations of one partition can be sent together. Defaults
+	// to 10,000. If the stream mixes partitions, a larger window needs fewer transactions. WindowBytes is the most bytes of their
+	// rows, and the most bytes of rows of lists and summaries that are kept for the next transaction of their partition. Defaults
+	// to 32 MiB.
 	Window, WindowBytes int
 
 	// Rate is the most rows that are written in a second, and PartitionRate the most in one partition, derived rows and commit
@@ -61,20 +62,20 @@ type BulkResult struct {
 // A stream that mixes many partitions makes smaller transactions: raise BulkOptions.Window. For several operations that belong
 // together, use [Transact].
 //
-// Operations wait until those of their partition fill a transaction, until the window is full, or until the stream ends. An
-// error in the stream ends it: the operations before it are applied, and the error is returned.
+// Operations wait until the operations of their partition fill a transaction, until the window is full, or until the stream ends.
+// An error in the stream ends it: the operations before it are applied, and the error is returned.
 //
 // A delete of a row that does not exist is no error. A refused operation ends the work unless [BulkOptions].Skip leaves it out:
-// transactions in progress end, and no others begin. Upserts and deletes can be repeated: after an error, resume the stream at
-// BulkResult.ResumeAt.
+// transactions in progress end, and no further ones begin. Upserts and deletes can be repeated: after an error, resume the stream
+// at BulkResult.ResumeAt.
 //
 // Requests:
 //
 //   - 1 for each transaction: ⌈N / 100⌉ for N operations on one partition without maintainers and commit records, and ⌈2N / 100⌉ if
 //     each adds a row.
-//   - At most 1 for each row that must be read, 10 at a time. More than 10 rows that lie close together are read by 1 query. While a
-//     transaction travels, the rows of the next one are read; after an error, they were read in vain. With BlindWrites ([BulkOptions]), upserts of
-//     rows without derived rows read nothing, and take a hundredth of the requests.
+//   - At most 1 for each row that must be read, 10 at a time. More than 10 rows that lie close together are read by 1 query.
+//     While a transaction travels, the rows of the next one are read; after an error, they were read in vain. With
+//     [Options].BlindWrites, upserts of rows without derived rows read nothing, and take a hundredth of the requests.
 //   - 1 more for each operation that is refused or finds nothing to delete, and 1 for each row that a replanned transaction must read.
 //     If a row exists, or a value is taken, 1 more to find out whether this operation stored it, or which entity has it.
 //   - But at most 3 for all operations of a transaction that find nothing to delete, and 5 for all that insert rows which exist: 2
@@ -83,8 +84,9 @@ type BulkResult struct {
 // A transaction that the service refuses because it is busy is sent again until the WriteTimeout of its table. The other partitions
 // go on, at the rates of [BulkOptions].
 //
-// Errors: *BulkError with the errors of [Transact] and of the single methods in it; *ValueError for options; the error of
-// the stream. The BulkResult is right in each case.
+// Errors: *BulkError around the error that the operation's own method would return, such as ErrExists or ErrChanged, or around
+// ErrUnknownOutcome or another error of a write (see package table); *ValueError for a wrong option; the error of the stream. The
+// BulkResult is right in each case.
 func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkResult, error) {
 	if err := o.check(); err != nil {
 		return BulkResult{}, err
@@ -107,11 +109,14 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkRe
 // does a row that a concurrent writer has deleted. ResumeAt counts rows in the order of the query. After an error, begin again: a
 // query with a Cursor is refused with a *ValueError, because a cursor follows what is read, and not what is deleted.
 //
-// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: those of List and
-// of Bulk, ⌈N / 1000⌉ and ⌈N / 100⌉ for N rows of one partition; 1 query and 1 transaction more for each row that has changed.
+// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: ⌈N / 1000⌉
+// queries and ⌈N / 100⌉ transactions for N rows of one partition, more as for List and Bulk; 1 query and 1 transaction more for
+// each row that has changed.
 //
-// Errors: those of List and Bulk, and ErrChanged for a row that has changed at each of Retry.ConflictAttempts attempts. After
-// an error of List, such as ErrBudget, the rows that it has yielded are deleted.
+// Errors: *BulkError around ErrChanged for a row that has changed at each of Retry.ConflictAttempts attempts, or around
+// ErrUnknownOutcome or another error of a write (see package table); ErrTableScan, ErrBudget, *LimitError and *ValueError for the
+// query; *DecodeError for a row that does not fit T; errors of a read. After an error of the query, such as ErrBudget, the rows
+// that it has yielded are deleted.
 func BulkDelete[T any](ctx context.Context, t *Table[T], q Query[T], o *BulkOptions) (_ BulkResult, err error) {
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return BulkResult{}, fmt.Errorf("table: BulkDelete: %w", err)

@@ -17,8 +17,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// create is encode for a row that may not exist yet. Lists must show its key. The key of a row that was read ([keys.Stored]) may be
-// one that lists do not show.
+// create is encode for a row that may not exist yet. Lists must show its key. Lists may not show the key of a row that was read
+// ([keys.Stored]).
 func (h handle) create(to *edm.Body, k keys.Key, value any, stored edm.Stored, except ...string) error {
 	if k.Err() == nil && !h.engine.Mode.LibraryRows {
 		if err := keys.At(keys.Raw(k.PartitionKey()), keys.Raw(k.RowKey())).Err(); err != nil {
@@ -41,7 +41,7 @@ func (h handle) createNew(to *edm.Body, k keys.Key, value any, agrees bool) erro
 	return h.create(to, k, value, edm.Stored{})
 }
 
-// agree returns the error of a key that is invalid, or not that of the value.
+// agree returns an error if a key is invalid or is not the key of the value.
 func (h handle) agree(k keys.Key, value any) error {
 	if err := k.Err(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (h handle) encode(to *edm.Body, k keys.Key, value any, stored edm.Stored, e
 		own = slices.Concat(own, except)
 	}
 	if isRow && !stored.Known() {
-		own = append(own, engine.StateProperties()...) // a new row has none of another's
+		own = append(own, engine.StateProperties()...) // a new row has no state of another row
 		if !h.engine.Mode.LibraryRows {
 			own = append(own, reserved.Owner)
 		}
@@ -336,7 +336,7 @@ func (s *shape) entityOf(row *Row) (entity, error) {
 	return s.partial(r, in, &part{plan: s.plan, columns: body.Columns()})
 }
 
-// partial decodes a row of which only part is known.
+// partial decodes a row of which only some properties are known.
 func (s *shape) partial(r *edm.Reader, in edm.Entity, part *part) (entity, error) {
 	if _, err := s.current(r); err != nil {
 		return nil, err

@@ -72,4 +72,36 @@
 //     the effects that are still to be done. It is the outbox of the transactional outbox pattern.
 //   - Abort record: a row in the commit record's place. The write can no longer commit.
 //   - Notification: a message that names a commit record.
+//
+// # Errors of a read
+//
+// A method that reads rows returns an *[OpError] around one of these errors, besides the errors that its comment names:
+//
+//   - [ErrUnreachable]: the service was not reached, could not answer, or denied access.
+//   - [ErrTableNotFound]: the table does not exist.
+//   - *[keys.KeyError]: the key, or the range of a query, is invalid. Nothing was sent.
+//   - *[DecodeError]: a response cannot be read.
+//   - *[VersionError]: the row is of a version that the schema does not know.
+//   - [ErrContended]: the entity has parts, and concurrent writers changed them during each of 5 reads.
+//   - context.Canceled or context.DeadlineExceeded: the caller's context has ended.
+//   - [ErrCosmosDB]: the service is Azure Cosmos DB.
+//   - *azcore.ResponseError alone: the service refused the request for another reason.
+//
+// If a write over several partitions, such as [Table.Move], has prepared the row, a read by key ends that write first. This can fail
+// with *[HomeError], [ErrRanged], [ErrContended] or [ErrUnknownOutcome], and a list with *[HomeError] or [ErrRanged].
+//
+// # Errors of a write
+//
+// A method that writes returns an *[OpError] around one of these errors, besides the errors that its comment names:
+//
+//   - [ErrUnknownOutcome]: the write may be applied or not. After an exact write, the error is an *[UnknownError].
+//   - *[LimitError], *[ValueError], *[keys.KeyError]: the entity cannot be stored, or an argument is wrong.
+//   - [ErrUnreachable], [ErrTableNotFound], [ErrCosmosDB]: as above. Nothing was written.
+//   - context.Canceled or context.DeadlineExceeded: the caller's context ended before the write was sent.
+//   - [ErrContended]: concurrent writers changed a row that the write reads first, at each attempt.
+//   - [ErrUnknownMaintainer], [ErrUnknownParts]: the row has derived rows or parts that this handle does not maintain.
+//   - *[DerivedError]: a maintainer refused the write, for example with [ErrForeignRow], or with index.ErrTaken for a unique value.
+//   - [ErrOutbox], [ErrGivenUp]: the handle has an outbox or is exact, and the write was given up. Nothing was written.
+//   - Errors of a read, if the write reads rows first.
+//   - *azcore.ResponseError alone: the service refused the request for another reason.
 package table

@@ -55,7 +55,7 @@ type known struct {
 	rowIsCopy bool // row is the JSON of the copy that the entity was read from; see decodeCopy
 }
 
-// part is what was read of an entity, from a copy or by GetFields.
+// part is what is known of a partial entity, from a copy or from GetFields.
 type part struct {
 	plan    *edm.Plan
 	columns []edm.Column
@@ -100,13 +100,13 @@ func (e parts) at(k keys.Key) parts {
 	return e
 }
 
-// Partial reports whether only some of the entity's properties were read: from a copy, such as those of an index with Options.Only,
-// or by [Table.GetFields]. [Entity.Has] reports which. All other fields of Value are zero, whatever is stored. Replace of such an
+// Partial reports whether only some of the entity's properties were read: from a copy, such as an index row with Options.Only, or
+// by [Table.GetFields]. [Entity.Has] reports which. All other fields of Value are zero, whatever is stored. Replace of such an
 // entity fails with ErrPartial: Get it by its Key first. Merge and Delete accept an entity that GetFields has read.
 func (e *Entity[T]) Partial() bool { return e != nil && e.known.part != nil }
 
-// Row returns the row as it was read or written last, with the columns that T does not know and those of the library. It
-// is nil if the whole row is not known, as after an Upsert that merged.
+// Row returns the row as it was read or written last, with the columns that T does not know and the library's. It is nil if the
+// whole row is not known, as after an Upsert that merged.
 func (e *Entity[T]) Row() (*Row, error) { return e.parts().asRow() }
 
 func (e parts) asRow() (*Row, error) {

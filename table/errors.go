@@ -35,11 +35,12 @@ var (
 	ErrUnreachable = errs.ErrUnreachable
 	// ErrCosmosDB: the service is Azure Cosmos DB, and the request was not sent. Only clients with [ClientOptions] find this out.
 	ErrCosmosDB = errs.ErrCosmosDB
-	// ErrKeyChanged: fields that are part of the key were changed before Replace or in Update. Rekey, Move and UpdateAndMove move the row.
+	// ErrKeyChanged: fields that the key is made of were changed before Replace or in Update. Rekey, Move and UpdateAndMove move
+	// the row.
 	ErrKeyChanged = errs.ErrKeyChanged
-	// ErrPartial: only a part of the entity was read, so that Replace would delete the other properties. Get it first, or merge. An
-	// entity from a copy of some properties ([Entity.Partial]) has no ETag either, so that Merge and Delete are refused as well:
-	// Get it by its Key, or let the index read entities (index.Options.ReadEntities).
+	// ErrPartial: only some properties of the entity were read, so that Replace would delete the other properties. Get it first,
+	// or merge. An entity from a copy of some properties ([Entity.Partial]) has no ETag either, so that Merge and Delete are
+	// refused as well: Get it by its Key, or let the index read entities (index.Options.ReadEntities).
 	ErrPartial = errs.ErrPartial
 	// ErrNoETag: the entity was not read from the table or written to it, so it has no ETag.
 	ErrNoETag = errs.ErrNoETag
@@ -120,7 +121,7 @@ type (
 	// HomeError is returned if a Row is prepared by a write over several partitions, such as [Table.MoveTo], whose commit record cannot
 	// be read: its Table is gone (Gone), or is none of Options.MovedFrom. Err is the service's error, if there is one.
 	HomeError = errs.HomeError
-	// TypeError is a Go Type that cannot be stored, because of a Field or as a whole, with the Reason. New and table.ViewOf return it.
+	// TypeError is a Go Type that cannot be stored, because of a Field or as a whole, with the Reason. New and ViewOf return it.
 	TypeError = errs.TypeError
 	// TokenError is a token that a query cannot use, with the Reason. No request was sent.
 	TokenError = errs.TokenError

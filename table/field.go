@@ -93,43 +93,43 @@ func (f Field[T, V]) Set(v V) Set[T] {
 	return Set[T]{set{f.f, reflect.ValueOf(&v).Elem()}}
 }
 
-// Cond is a condition on the properties of T. Every row meets the zero condition. Conditions on keys are the query's Partition and
-// Rows.
+// Cond is a condition on the properties of T. The zero condition selects every row. Conditions on keys are the query's Partition
+// and Rows.
 type Cond[T any] struct{ c query.Cond }
 
 func (f Field[T, V]) compare(op string, v V) Cond[T] {
 	return Cond[T]{query.Cond{Op: op, Path: f.f.path, Element: f.f.element, Name: f.f.name, Value: reflect.ValueOf(&v).Elem(), Err: f.f.err}}
 }
 
-// Eq is met by rows whose property equals v. A row without the property meets no comparison.
+// Eq selects the rows whose property equals v. A comparison selects no row without the property.
 //
 // The service compares a number only with a literal of the property's type, so numbers are compared with one literal for each
 // type that the field reads. All count towards the 15 of a filter ([Explanation]): an int, int64, uint, uint32 or uint64
 // takes 2 comparisons, 4 with Ne; a float32 or float64 2, 3 with Ne, and up to 8 beyond 32 bits; every other type 1.
 func (f Field[T, V]) Eq(v V) Cond[T] { return f.compare("eq", v) }
 
-// Ne is met by rows whose property differs from v.
+// Ne selects the rows whose property differs from v.
 func (f Field[T, V]) Ne(v V) Cond[T] { return f.compare("ne", v) }
 
-// Lt is met by rows whose property is less than v.
+// Lt selects the rows whose property is less than v.
 func (f Field[T, V]) Lt(v V) Cond[T] { return f.compare("lt", v) }
 
-// Le is met by rows whose property is less than v or equal.
+// Le selects the rows whose property is less than v or equal.
 func (f Field[T, V]) Le(v V) Cond[T] { return f.compare("le", v) }
 
-// Gt is met by rows whose property is greater than v.
+// Gt selects the rows whose property is greater than v.
 func (f Field[T, V]) Gt(v V) Cond[T] { return f.compare("gt", v) }
 
-// Ge is met by rows whose property is greater than v or equal.
+// Ge selects the rows whose property is greater than v or equal.
 func (f Field[T, V]) Ge(v V) Cond[T] { return f.compare("ge", v) }
 
-// And is met by rows that meet all of the conditions.
+// And selects the rows that all of the conditions select.
 func And[T any](c ...Cond[T]) Cond[T] { return joined("and", c) }
 
-// Or is met by rows that meet at least one of the conditions.
+// Or selects the rows that at least one of the conditions selects.
 func Or[T any](c ...Cond[T]) Cond[T] { return joined("or", c) }
 
-// Not is met by rows that do not meet c. The service decides whether a row without the property is one of them.
+// Not selects the rows that c does not select. The service decides whether it selects a row without the property.
 func Not[T any](c Cond[T]) Cond[T] { return joined("not", []Cond[T]{c}) }
 
 func joined[T any](op string, all []Cond[T]) Cond[T] {

@@ -17,7 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Query says which entities to read, and how the service finds them. It is a plain value: copy and change it.
+// Query says which entities to read, and how the service finds them. It is an ordinary value: copy and change it.
 type Query[T any] struct {
 	// Partition is the PartitionKey. If it is unset, the query reads every partition, which is a table scan; but if the schema
 	// binds the partition to a constant, the query reads that one.
@@ -158,9 +158,9 @@ func (s *shape) query(q query.Query, own bool) *query.Query {
 // unless the query has a [Cursor]. Rows whose key belongs to another layout are left out, and counted in Query.Stats.
 //
 // Errors: ErrTableScan for a query without a partition; *LimitError for more than 15 comparisons; *ValueError for values that
-// cannot be compared; *keys.KeyError; *DecodeError for a row that does not fit T; ErrBudget; ErrTableNotFound. Requests: 1 for each
-// page, which is 1,000 rows or Query.PageSize. The service may return shorter pages, also empty ones. With
-// Query.ReadAhead, the next page travels while the loop works on one.
+// cannot be compared; *DecodeError for a row that does not fit T; ErrBudget; *TokenError for a Cursor of another query; errors of
+// a read (see package table). Requests: 1 for each page, which is 1,000 rows or Query.PageSize. The service may return shorter
+// pages, also empty ones. With Query.ReadAhead, the next page travels while the loop works on one.
 func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], error] {
 	plain := q.engine()
 	return func(yield func(*Entity[T], error) bool) {
@@ -208,8 +208,10 @@ func (l *rowLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 
 func (l *rowLister) Yield() bool { return l.yield(l.last, nil) }
 
-// Rows yields the rows of a query as they are stored, whatever their type, in the order of their keys. Without Query.Rows, it reads
-// the whole partition except the library's own rows. Requests and errors are those of List.
+// Rows yields the rows of a query as they are stored, whatever their type, in the order of their keys. Without Query.Rows, it
+// reads the whole partition except the library's own rows. Requests are those of List. Errors: ErrTableScan for a query without a
+// partition; *LimitError and *ValueError for conditions, as in List; ErrBudget; *TokenError; errors of a read (see package
+// table).
 func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] {
 	return t.h.listRows(ctx, q.engine())
 }
@@ -223,21 +225,23 @@ func (h handle) listRows(ctx context.Context, q query.Query) iter.Seq2[*Row, err
 	}
 }
 
-// Page is a part of a list.
+// Page contains some entities of a list, in their order.
 type Page[T any] struct {
 	Entities []*Entity[T]
 	Token    string // of the next page, "" if there is none
 }
 
-// Page reads the part of a list that begins at a token, "" for the first part. It is for programs that show a page and keep no
-// state: the token can be stored, and used by another process; see [Cursor].
+// Page reads entities of a list from the position of a token on, "" for the beginning. It is for programs that show a page and
+// keep no state: the token can be stored, and used by another process; see [Cursor].
 //
 // If the query has a limit, a page has that many entities unless the list ends. Without a limit, a page is what the service returns
 // for 1 request, which may be empty although more follows. With ErrBudget, Page returns the entities that were read, and the Token
 // behind them.
 //
-// Errors: those of List; *TokenError for a corrupt token, and for a token of another table, query or version. Requests: 1, and more
-// if pages are short or contain rows of other types.
+// Errors: *TokenError for a corrupt token, and for a token of another table, query or version; *ValueError for a query with a
+// Cursor; ErrTableScan for a query without a partition; *LimitError and *ValueError for conditions, as in List; *DecodeError for
+// a row that does not fit T; ErrBudget; errors of a read (see package table). Requests: 1, and more if pages are short or contain
+// rows of other types.
 func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T], error) {
 	p := &Page[T]{}
 	var err error
@@ -260,8 +264,8 @@ func (h handle) page(ctx context.Context, q query.Query, token string, yield fun
 	return q.Cursor.Token(), err
 }
 
-// Exists reports whether there is a row under k, of any type. Errors: ErrTableNotFound; *keys.KeyError. 1 request, a point query
-// whose response contains only the keys.
+// Exists reports whether there is a row under k, of any type. Errors: *keys.KeyError, ErrTableNotFound and the other errors of a
+// read (see package table). 1 request, a point query whose response contains only the keys.
 func (t *Table[T]) Exists(ctx context.Context, k keys.Key) (bool, error) {
 	return t.h.exists(ctx, k)
 }
@@ -275,9 +279,10 @@ func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 	return n > 0, err
 }
 
-// Count returns the number of entities of a query, up to the query's limit. The service sends keys only, but reads and bills every
-// row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.BindFunc]), every row in
-// the range of keys counts as T's. Errors are those of List. 1 request for each 1,000 rows.
+// Count returns the number of entities of a query, up to the query's limit. The service sends keys only, but reads and bills
+// every row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.BindFunc]), every
+// row in the range of keys counts as T's. Errors: ErrTableScan for a query without a partition; *LimitError and *ValueError for
+// conditions, as in List; ErrBudget; *TokenError; errors of a read (see package table). 1 request for each 1,000 rows.
 func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
 	return t.h.countAll(ctx, q.engine())
 }
@@ -304,9 +309,11 @@ type counted struct {
 func (c *counted) Read(r *edm.Reader, in edm.Entity) (bool, error) { return c.mine(r, in) }
 func (c *counted) Yield() bool                                     { c.n++; return true }
 
-// GetOrInsert returns the entity under the key that the schema makes of v, and inserts v if there is none; inserted reports which.
-// Errors are those of Get and Insert; after ErrUnknownOutcome it may be called again. 1 request if the row exists, 2 if it does
-// not, and 3 more for each concurrent writer that inserts and deletes it in between, Retry.ConflictAttempts times at most.
+// GetOrInsert returns the entity under the key that the schema makes of v, and inserts v if there is none; inserted reports
+// which. Errors: ErrUnknownOutcome, after which it may be called again; ErrExists if concurrent writers inserted and deleted the
+// row at each attempt; ErrOtherType, *keys.KeyError and *DecodeError about the row, as in Get; errors of a read and of a write
+// (see package table). 1 request if the row exists, 2 if it does not, and 3 more for each concurrent writer that inserts and
+// deletes it in between, Retry.ConflictAttempts times at most.
 func (t *Table[T]) GetOrInsert(ctx context.Context, v *T) (e *Entity[T], inserted bool, err error) {
 	insert := t.InsertOp(v)
 	got, inserted, err := t.h.getOrInsert(ctx, insert)
@@ -396,14 +403,15 @@ func (c *Cursor) Done() bool { return c.c.Done() }
 // It contains keys of the table: keep it from people who may not see these.
 func (c *Cursor) Token() string { return c.c.Token() }
 
-// Partitions yields the distinct PartitionKeys of the table in the range of the schema's layout, in their order, whatever types of
-// rows they contain. It jumps from one partition to the next without reading the rows between. Errors: ErrTableNotFound; those of
-// any read. 1 request for each partition, and 1 to find that there are no more.
+// Partitions yields the distinct PartitionKeys of the table in the range of the schema's layout, in their order, whatever types
+// of rows they contain. It jumps from one partition to the next without reading the rows between. Errors: ErrTableNotFound and
+// the other errors of a read (see package table). 1 request for each partition, and 1 to find that there are no more.
 func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 	return t.h.partitionsAfter(ctx, keys.Enc{})
 }
 
-// PartitionsAfter is Partitions for the PartitionKeys behind one, to continue work on a table. An unset key is before all others.
+// PartitionsAfter is Partitions for the PartitionKeys behind after, to continue work on a table. An unset key is before all
+// others.
 func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
 	return t.h.partitionsAfter(ctx, after)
 }
@@ -437,7 +445,8 @@ func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[k
 // work on a whole table gets faster with the number of partitions. At most width calls run at the same time, 10 if width is 0. The
 // first error cancels the contexts of the other calls, and is returned when they have ended.
 //
-// Requests: those of [Table.Partitions], and of f.
+// Errors: the first error of f; *ValueError if f is nil; errors of a read (see package table). Requests: 1 for each partition, 1
+// to find that there are no more, and the requests of f.
 func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {
 	return t.h.eachPartition(ctx, width, f)
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Get reads one entity by its key: a point query, the cheapest query. Errors: ErrNotFound; ErrTableNotFound; *keys.KeyError;
-// ErrOtherType or *keys.KeyError for a row of another type; *DecodeError if the row does not fit T. 1 request.
+// Get reads one entity by its key: a point query, the cheapest query. Errors: ErrNotFound; ErrOtherType or *keys.KeyError for a
+// row of another type; *DecodeError if the row does not fit T; errors of a read (see package table). 1 request.
 func (t *Table[T]) Get(ctx context.Context, k keys.Key) (*Entity[T], error) {
 	return typed[T](t.h.spannedGet(ctx, k))
 }
@@ -60,10 +60,10 @@ func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e en
 
 // Insert stores a new entity under the key that the schema makes of its fields.
 //
-// Errors: ErrExists, also if an earlier Insert with an unknown outcome was applied after all; ErrUnknownOutcome; ErrTableNotFound;
-// *LimitError, *ValueError and *keys.KeyError before any request. 1 request. If the row exists, 1 more: Insert reads the row,
-// because the network may have delivered its request twice, or, with a commit record, stores an abort record. An insert of one row
-// alone does not send the headers of the context (policy.WithHTTPHeader).
+// Errors: ErrExists, also if an earlier Insert with an unknown outcome was applied after all; ErrUnknownOutcome, ErrTableNotFound
+// and the other errors of a write (see package table). 1 request. If the row exists, 1 more: Insert reads the row, because the
+// network may have delivered its request twice, or, with a commit record, stores an abort record. An insert of one row alone does
+// not send the headers of the context (policy.WithHTTPHeader).
 func (t *Table[T]) Insert(ctx context.Context, v *T) (*Entity[T], error) {
 	return storing[T](ctx, t.InsertOp(v))
 }
@@ -76,8 +76,9 @@ func (t *Table[T]) InsertAt(ctx context.Context, k keys.Key, v *T) (*Entity[T], 
 // Upsert stores an entity whether its row exists or not: the last writer wins. It reads the row first and writes by its ETag. After
 // a conflict, it reads and writes again. After MergeExisting the whole row is not known, so Replace refuses the entity.
 //
-// Errors: those of Insert without ErrExists; ErrUnknownMaintainer for a row with derived rows that this handle does not maintain;
-// ErrContended. 2 requests, or 1 without reading ([Options].BlindWrites). Idempotent.
+// Errors: ErrUnknownMaintainer for a row with derived rows that this handle does not maintain; ErrContended; *ValueError for
+// MergeExisting of a value in chunks, or if rows have versions; errors of a write (see package table). 2 requests, or 1 without
+// reading ([Options].BlindWrites). Idempotent.
 func (t *Table[T]) Upsert(ctx context.Context, v *T, mode UpsertMode) (*Entity[T], error) {
 	return storing[T](ctx, t.UpsertOp(v, mode))
 }
@@ -90,16 +91,17 @@ func (t *Table[T]) UpsertAt(ctx context.Context, k keys.Key, v *T, mode UpsertMo
 // Replace stores e.Value in place of the row, by the ETag of e: only if the row has not changed since e was read. Columns that T
 // does not know stay.
 //
-// Errors: ErrChanged; ErrNotFound if the row is gone; ErrKeyChanged; ErrPartial; ErrNoETag; ErrUnknownOutcome; *LimitError and
-// *ValueError before any request. 1 request. If the row has changed, 1 more: Replace reads the row, because the network may have
-// delivered its request twice.
+// Errors: ErrChanged; ErrNotFound if the row is gone; ErrKeyChanged; ErrPartial; ErrNoETag; ErrUnknownOutcome and the other
+// errors of a write (see package table). 1 request. If the row has changed, 1 more: Replace reads the row, because the network
+// may have delivered its request twice.
 func (t *Table[T]) Replace(ctx context.Context, e *Entity[T]) error { return t.ReplaceOp(e).send(ctx) }
 
 // ReplaceAny is an unconditional Replace: changes by concurrent writers since e was read are lost. It reads the row first, as
 // Upsert does, and the row keeps its incarnation (_life). With [Options].BlindWrites, the row loses its incarnation, because e may
 // be older than the row. A move that package archive has already requested then leaves the entity in the table.
 //
-// Errors: those of Replace without ErrChanged; ErrUnknownMaintainer; ErrContended. 2 requests, or 1 with [Options].BlindWrites.
+// Errors: ErrNotFound; ErrContended; ErrUnknownMaintainer; ErrKeyChanged; ErrPartial; ErrNoETag; errors of a write (see package
+// table). 2 requests, or 1 with [Options].BlindWrites.
 func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
 	return t.ReplaceAnyOp(e).send(ctx)
 }
@@ -107,32 +109,35 @@ func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
 // Merge sets properties of the row, by the ETag of e, and leaves all other properties alone. Fields of e.Value that sets does not
 // name are not sent, and local changes of them stay local.
 //
-// Errors: those of Replace, but ErrPartial only if rows have versions and the version of the row is not known; ErrOldVersion;
-// *ValueError for a Set of a key's field, of a list or of an absent value; ErrKeyChanged for a Set of a field that a key is
-// computed from (keys.BindFunc). 1 request. If the row has changed, 1 more, as in Replace.
+// Errors: ErrChanged; ErrNotFound if the row is gone; ErrOldVersion; *ValueError for a Set of a key's field, of a list or of an
+// absent value; ErrKeyChanged for a Set of a field that a key is computed from (keys.BindFunc); ErrNoETag; ErrPartial if e is a
+// copy of some properties, or if rows have versions and the version of the row is not known; errors of a write (see package
+// table). 1 request. If the row has changed, 1 more, as in Replace.
 func (t *Table[T]) Merge(ctx context.Context, e *Entity[T], sets ...Set[T]) error {
 	return t.MergeOp(e, sets...).send(ctx)
 }
 
 // Touch changes no property of the entity, but calls the maintainers, which may add rows and effects, by the ETag of e. It renews
-// that ETag. Errors: those of Delete; ErrOldVersion. 1 request, and 1 more if e is not the whole row, or if the row has changed, as
-// in Replace.
+// that ETag. Errors: ErrChanged; ErrNotFound if the row is gone; ErrOldVersion; ErrNoETag; ErrPartial if e is a copy of some
+// properties; errors of a write (see package table). 1 request, and 1 more if e is not the whole row, or if the row has changed,
+// as in Replace.
 func (t *Table[T]) Touch(ctx context.Context, e *Entity[T]) error { return t.TouchOp(e).send(ctx) }
 
-// MergeAny sets properties of the row under k unconditionally. It reads the row first, as Upsert does. Errors: those of Merge
-// without ErrChanged; ErrUnknownMaintainer; ErrContended; *ValueError if a key is computed from fields (keys.BindFunc). 2 requests,
-// or 1 with [Options].BlindWrites. Idempotent.
+// MergeAny sets properties of the row under k unconditionally. It reads the row first, as Upsert does. Errors: ErrNotFound;
+// ErrContended; ErrUnknownMaintainer; *ValueError as in Merge, and if rows have versions or a key is computed from fields
+// (keys.BindFunc); errors of a write (see package table). 2 requests, or 1 with [Options].BlindWrites. Idempotent.
 func (t *Table[T]) MergeAny(ctx context.Context, k keys.Key, sets ...Set[T]) error {
 	return t.MergeAnyOp(k, sets...).send(ctx)
 }
 
 // Delete deletes the row, by the ETag of e: only if the row has not changed since e was read. Errors: ErrChanged; ErrNotFound if
-// the row is gone; ErrNoETag; ErrUnknownOutcome. 1 request.
+// the row is gone; ErrNoETag; ErrPartial if e is a copy of some properties; ErrUnknownOutcome and the other errors of a write
+// (see package table). 1 request.
 func (t *Table[T]) Delete(ctx context.Context, e *Entity[T]) error { return t.DeleteOp(e).send(ctx) }
 
-// DeleteAny deletes the row under k unconditionally. It reads the row first, as Upsert does. After repeated calls the row is gone,
-// but all calls after the first return ErrNotFound. Errors: those of Delete without ErrChanged; ErrUnknownMaintainer; ErrContended.
-// 2 requests, or 1 with [Options].BlindWrites.
+// DeleteAny deletes the row under k unconditionally. It reads the row first, as Upsert does. After repeated calls the row is
+// gone, but all calls after the first return ErrNotFound. Errors: ErrNotFound; ErrContended; ErrUnknownMaintainer; errors of a
+// write (see package table). 2 requests, or 1 with [Options].BlindWrites.
 func (t *Table[T]) DeleteAny(ctx context.Context, k keys.Key) error {
 	return t.DeleteAnyOp(k).send(ctx)
 }
@@ -141,8 +146,8 @@ func (t *Table[T]) DeleteAny(ctx context.Context, k keys.Key) error {
 // a row that does not exist it yields (nil, ErrNotFound), for a row of another type (nil, ErrOtherType) or a *keys.KeyError, and
 // goes on; any other error ends the list. Leaving the loop cancels the requests under way. 1 request for each key.
 //
-// Errors: ErrNotFound; ErrOtherType; ErrTableNotFound; *DecodeError; *keys.KeyError for any key before the first request, and for
-// rows whose keys do not agree with their fields.
+// Errors: ErrNotFound; ErrOtherType; *DecodeError if a row does not fit T; *keys.KeyError for any key before the first request,
+// and for rows whose keys do not agree with their fields; errors of a read (see package table).
 func (t *Table[T]) GetMany(ctx context.Context, ks ...keys.Key) iter.Seq2[*Entity[T], error] {
 	return func(yield func(*Entity[T], error) bool) {
 		t.h.getMany(ctx, ks, func(e entity, err error) bool { return yield(typed[T](e, err)) })
@@ -186,9 +191,10 @@ func notMine(err error) bool {
 // The entity has all fields of the parts that were read, and is [Entity.Partial] unless these are all of its parts. Merge and
 // Delete accept it, and read no more if the table has no maintainers.
 //
-// Errors: those of Get; *TypeError for a field that is not stored; *VersionError for a row that Schema.Upgrade would change: Get
-// it. Requests: 1 if the fields are in the head, or in part 1 and parts behind it; otherwise 2 at the same time, which also transfer
-// the parts between the wanted ones. With T = [Row], any field reads all parts, by 1 request.
+// Errors: ErrNotFound; *TypeError for a field that is not stored; *VersionError for a row that Schema.Upgrade would change: Get
+// it; ErrOtherType or *keys.KeyError for a row of another type; *DecodeError if the row does not fit T; errors of a read (see
+// package table). Requests: 1 if the fields are in the head, or in part 1 and parts behind it; otherwise 2 at the same time,
+// which also transfer the parts between the wanted ones. With T = [Row], any field reads all parts, by 1 request.
 func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField[T]) (*Entity[T], error) {
 	var names []string
 	for _, f := range fields {
@@ -236,8 +242,8 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 	return e, nil
 }
 
-// Has reports whether a field was read. Of an entity that is not [Entity.Partial], every field was. Of one that was read from a
-// copy, the fields were that have a value in it.
+// Has reports whether a field was read. If the entity is not [Entity.Partial], all fields were read. If the entity was read from
+// a copy, the fields that have a value in the copy were read.
 func (e *Entity[T]) Has(f AnyField[T]) bool {
 	if !e.Partial() {
 		return e != nil
@@ -259,9 +265,10 @@ func (e *Entity[T]) Has(f AnyField[T]) bool {
 // requests. After a refusal, Update reads the row to learn the outcome: the second attempt begins at once with that row, for 2 requests
 // more, and each further attempt with a pause and another read, for 3 more.
 //
-// Errors: ErrNotFound; ErrChanged if each attempt met a conflict; ErrKeyChanged if change touched a field of the key, which
-// UpdateAndMove allows; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice; and those of
-// Get and Replace.
+// Errors: ErrNotFound; ErrChanged if each attempt met a conflict; ErrKeyChanged if change changed a field of the key, which
+// UpdateAndMove allows; ErrUnknownOutcome, after which change may have been applied once, or not at all, but never twice;
+// ErrOtherType or *keys.KeyError for a row of another type; *DecodeError if the row does not fit T; errors of a read and of a
+// write (see package table).
 func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
 	return updated(ctx, t, "Update", k, change)
 }
@@ -273,8 +280,11 @@ func (t *Table[T]) Update(ctx context.Context, k keys.Key, change func(*T) error
 //		return nil
 //	})
 //
-// Errors: those of Update without ErrKeyChanged, and those of Move. If another program has moved the entity first, ErrNotFound: it
-// is not under k any more. 1 request, and those of Move or Replace; the same again after each conflict.
+// Errors: ErrNotFound, also if another program has moved the entity first: it is not under k any more; ErrChanged if each attempt
+// met a conflict; ErrExists if another entity has the new key; *ValueError for a move to another partition by a handle without an
+// outbox; ErrOutbox; ErrGivenUp; ErrUnknownOutcome; ErrOtherType, *keys.KeyError and *DecodeError about the row, as in Get;
+// errors of a read and of a write (see package table). Requests: 1 to read, and those of Move or Replace; the same again after
+// each conflict.
 func (t *Table[T]) UpdateAndMove(ctx context.Context, k keys.Key, change func(*T) error) (*Entity[T], error) {
 	return updated(ctx, t, updateAndMove, k, change)
 }
@@ -347,12 +357,15 @@ func (h handle) replaceOrMove(ctx context.Context, method string, e entity) (cur
 }
 
 // DeleteOps returns the operations that delete the rows of a query, by their ETags, for [Bulk]: [BulkDelete] applies them, and
-// table.Bulk applies them together with other operations. A row that has changed since it was read is read again, and deleted if the
-// query still finds it. Otherwise it stays, as one that is missing. A query with a Cursor is refused with a *ValueError, because a
-// cursor follows what is read, and not what is deleted. Each operation is for one use.
+// Bulk applies them together with other operations. A row that has changed since it was read is read again, and deleted if the
+// query still finds it. Otherwise it stays. A query with a Cursor is refused with a *ValueError, because a cursor follows what is
+// read, and not what is deleted. Each operation is for one use.
 //
-// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests and errors:
-// those of List, and 1 query more for each row that has changed.
+// If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: as for List, and
+// 1 query more for each row that has changed. Errors: ErrTableScan for a query without a partition; *LimitError and *ValueError
+// for conditions, as in List; *DecodeError for a row that does not fit T, if rows are read; ErrBudget; errors of a read (see
+// package table). For each operation, bulk work reports the errors of [Table.Delete]. For each operation, bulk work reports the
+// errors of [Table.Delete].
 func (t *Table[T]) DeleteOps(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
 	return t.h.deletes(ctx, q.engine())
 }
@@ -416,8 +429,9 @@ func (d *deletion) op(e entity) Op {
 }
 
 // InsertRow stores a row that was read elsewhere, or is a copy, as a new entity under a key. The columns that T does not know are
-// stored, too, but not the row's operation ID, incarnation, maintainer state and owner. The row must be one of T, as Get would read
-// it, and is upgraded as by Get. Requests and errors are those of Insert, and about the row those of Get. It is for packages of this
+// stored, too, but not the row's operation ID, incarnation, maintainer state and owner. The row must be one of T, as Get would
+// read it, and is upgraded as by Get. Requests are those of Insert. Errors: ErrExists; ErrOtherType, *keys.KeyError,
+// *VersionError and *DecodeError about the row, as in Get; errors of a write (see package table). It is for packages of this
 // module.
 func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *engine.Row) (*Entity[T], error) {
 	return storing[T](ctx, t.h.insertRow(k, rowOf(r)))

@@ -91,8 +91,8 @@ func NewMixed(tables ...AnyTable) (*Mixed, error) {
 // Rows returns a handle of the same table for rows of any type. It can write entities of types that are not registered.
 func (m *Mixed) Rows() *Table[Row] { return m.rows }
 
-// Get returns one entity, of its own type: *Entity[Employee], *Entity[Review], … or *Entity[Row]. Errors:
-// those of [Table.Get]. Requests: 1.
+// Get returns one entity, of its own type: *Entity[Employee], *Entity[Review], … or *Entity[Row]. Errors: ErrNotFound;
+// *DecodeError if the row does not fit its type; errors of a read (see package table). Requests: 1.
 func (m *Mixed) Get(ctx context.Context, k keys.Key) (any, error) {
 	t := m.rows.Engine()
 	fail := func(err error) (any, error) { return nil, t.OpError("Get", k, err) }
@@ -112,8 +112,10 @@ func (m *Mixed) Get(ctx context.Context, k keys.Key) (any, error) {
 	return e, nil
 }
 
-// List yields the entities of a query in the order of their keys, each of its own type. One query can read an entity with the rows
-// below it ([keys.Family]). Conditions name properties ([PropertyOf]). Errors and requests: those of [Table.List].
+// List yields the entities of a query in the order of their keys, each of its own type. One query can read an entity with the
+// rows below it ([keys.Family]). Conditions name properties ([PropertyOf]). Errors: ErrTableScan for a query without a partition;
+// ErrBudget; *LimitError, *ValueError and *TokenError for the query; *DecodeError for a row that does not fit its type; errors of
+// a read (see package table). Requests are those of [Table.List].
 func (m *Mixed) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		t := m.rows.Engine()

@@ -18,23 +18,26 @@ import (
 //	e.Value.Department = "Marketing"
 //	err := staff.Move(ctx, e)
 //
-// The entity is under the old key or under the new one, never under both and never under none, for every reader and writer of this
-// library, also if the program crashes in between. Its derived rows move with it. The row keeps the columns that T does not know,
-// and its incarnation. Afterwards e is the new row. If the partition stays the same, Move is [Table.Rekey]. Maintainers, and the
-// functions of eventual.OnChange, see a delete and an insert; extend.Change.MovedTo and MovedFrom tell that they are a move.
+// The entity is under the old key or under the new one, never under both and never under none, for every reader and writer of
+// this library, also if the program crashes in between. Its derived rows move with it. The row keeps the columns that T does not
+// know, and its incarnation. Afterwards e is the new row. If the partition stays the same, Move is [Table.Rekey]. Maintainers,
+// and the functions of eventual.OnChange, see a delete and an insert; extend.Change.MovedTo and MovedFrom contain the keys of the
+// move.
 //
-// The handle needs an outbox (eventual.WithOutbox), and a worker of package eventual finishes the moves of crashed programs. Other
-// programs that meet such an entity do not wait for it: reading a row by its key finishes the move, or rolls it back. Programs
-// that write without this library, or with Options.BlindWrites, must leave rows alone that have the property _tx. An entity with
-// a value of package largeentity in a blob, whose name contains the partition, needs a copy: largeentity.Store.Copy.
+// The handle needs an outbox (eventual.WithOutbox), and a worker of package eventual finishes the moves of crashed programs.
+// Other programs do not wait for the workers: reading a row by its key finishes the move, or rolls it back. Programs that write
+// without this library, or with Options.BlindWrites, must leave rows alone that have the property _tx. An entity with a value of
+// package largeentity in a blob, whose name contains the partition, needs a copy: largeentity.Store.Copy.
 //
-// Another program that has written the entity first makes the error ErrChanged, whatever refused the move; [Table.UpdateAndMove]
-// begins again then. ErrExists means that another entity has the new key.
+// If another program has written the entity first, the error is ErrChanged, whatever refused the move; [Table.UpdateAndMove]
+// begins again then.
 //
-// Errors: those of Rekey without ErrOtherPartition; *ValueError for a handle without an outbox; ErrOutbox; ErrGivenUp;
-// *LimitError if the rows do not fit into the transactions: about 48 derived rows that exist under the new key before, or 98 that do
-// not. Requests: 3 transactions, to prepare, to commit and to finish, and 2 for the message; 1 more for each shared derived row,
-// such as a list or a summary, that must be read. After a refusal that is not about the old row, 1 to read that row.
+// Errors: ErrChanged about the old row, which is also ErrNotFound if it is gone; ErrExists if another entity has the new key;
+// ErrUnknownOutcome; *ValueError for a handle without an outbox; ErrOutbox; ErrGivenUp; ErrPartial; ErrNoETag; the other errors
+// of a write (see package table); *LimitError if the rows do not fit into the transactions: about 48 derived rows that exist
+// under the new key before, or 98 that do not. Requests: 3 transactions, to prepare, to commit and to finish, and 2 for the
+// message; 1 more for each shared derived row, such as a list or a summary, that must be read. After a refusal that is not about
+// the old row, 1 to read that row.
 func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 	to, err := t.h.keyByFields("Move", e)
 	if err != nil {
@@ -43,10 +46,11 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 	return t.h.move(ctx, e, t.h, to)
 }
 
-// MoveTo is [Table.Move] to another table of the same service, by a handle of it. The key follows from the fields of e.Value by the
-// schema of that handle. Both handles have the same outbox. Each handle of the new table names the old one in Options.MovedFrom, also
-// in programs that do not move. Until workers have finished the moves of crashed programs, or extend.Records.FinishPrepared has, the
-// old table must exist: reading such an entity needs its commit record there, and fails with a *HomeError if it is gone.
+// MoveTo is [Table.Move] to another table of the same service. other is a handle of that table. The key follows from the fields
+// of e.Value by the schema of that handle. Both handles have the same outbox. Each handle of the new table names the old one in
+// Options.MovedFrom, also in programs that do not move. Until workers or extend.Records.FinishPrepared have finished the moves of
+// crashed programs, the old table must exist: reading such an entity needs the commit record there, and fails with a *HomeError
+// if the table is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {
 	if err := engine.CheckHandle("other", other.Engine()); err != nil {
 		return t.h.engine.OpError("MoveTo", keys.Key{}, err)
@@ -90,8 +94,8 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 // columns that T does not know, and deletes the old row by its ETag, both or neither. The partition must stay the same: [Table.Move]
 // moves an entity to another. If the key is the same, Rekey is Replace. Afterwards e is the new row.
 //
-// Errors: ErrExists if a row has the new key; ErrChanged about the old row, which is also ErrNotFound if it is gone; ErrOtherPartition; ErrPartial; ErrNoETag;
-// ErrUnknownOutcome; *LimitError, *ValueError and *keys.KeyError. 1 request.
+// Errors: ErrExists if a row has the new key; ErrChanged about the old row, which is also ErrNotFound if it is gone;
+// ErrOtherPartition; ErrPartial; ErrNoETag; ErrUnknownOutcome and the other errors of a write (see package table). 1 request.
 func (t *Table[T]) Rekey(ctx context.Context, e *Entity[T]) error {
 	return t.h.rekeyByFields(ctx, e)
 }

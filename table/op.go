@@ -47,7 +47,7 @@ func (op Op) Err() error { return op.Engine().Check() }
 // send is a write on its own.
 func (op Op) send(ctx context.Context) error { return op.op.Send(ctx) }
 
-// maintain prepares an operation for its table's maintainers.
+// maintain decides whether the operation needs a plan of its table's maintainers.
 func (op Op) maintain() { op.op.Prepare() }
 
 // target is the entity that an operation was made of.
@@ -170,13 +170,13 @@ func storing[T any](ctx context.Context, op Op) (*Entity[T], error) {
 	return typed[T](op.stored(), op.send(ctx))
 }
 
-// InsertOp is [Table.Insert] as part of a transaction. [Stored] gives the entity.
+// InsertOp is [Table.Insert] as an operation of a transaction. [Stored] gives the entity.
 func (t *Table[T]) InsertOp(v *T) Op {
 	e := newEntity(v)
 	return t.h.insert("Insert", t.h.shape.keyOf(e.parts().value), e, true)
 }
 
-// InsertAtOp is [Table.InsertAt] as part of a transaction.
+// InsertAtOp is [Table.InsertAt] as an operation of a transaction.
 func (t *Table[T]) InsertAtOp(k keys.Key, v *T) Op {
 	return t.h.insert("InsertAt", k, newEntity(v), false)
 }
@@ -204,13 +204,13 @@ func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
 	return op
 }
 
-// UpsertOp is [Table.Upsert] as part of a transaction. [Stored] gives the entity.
+// UpsertOp is [Table.Upsert] as an operation of a transaction. [Stored] gives the entity.
 func (t *Table[T]) UpsertOp(v *T, mode UpsertMode) Op {
 	e := newEntity(v)
 	return t.h.upsert("Upsert", t.h.shape.keyOf(e.parts().value), e, mode, true)
 }
 
-// UpsertAtOp is [Table.UpsertAt] as part of a transaction.
+// UpsertAtOp is [Table.UpsertAt] as an operation of a transaction.
 func (t *Table[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
 	return t.h.upsert("UpsertAt", k, newEntity(v), mode, false)
 }
@@ -240,7 +240,7 @@ func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agr
 	return op
 }
 
-// ReplaceOp is [Table.Replace] as part of a transaction.
+// ReplaceOp is [Table.Replace] as an operation of a transaction.
 func (t *Table[T]) ReplaceOp(e *Entity[T]) Op { return t.h.replace("Replace", e) }
 
 func (h handle) replace(method string, e entity) Op {
@@ -249,7 +249,7 @@ func (h handle) replace(method string, e entity) Op {
 	return op
 }
 
-// ReplaceAnyOp is [Table.ReplaceAny] as part of a transaction.
+// ReplaceAnyOp is [Table.ReplaceAny] as an operation of a transaction.
 func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op { return t.h.replaceAny(e) }
 
 func (h handle) replaceAny(e entity) Op {
@@ -272,7 +272,7 @@ func (h handle) replacement(method string, e entity, except ...string) Op {
 	return op
 }
 
-// MergeOp is [Table.Merge] as part of a transaction.
+// MergeOp is [Table.Merge] as an operation of a transaction.
 func (t *Table[T]) MergeOp(e *Entity[T], changes ...Set[T]) Op { return t.h.merge(e, sets(changes)) }
 
 func (h handle) merge(e entity, changes []set) Op {
@@ -288,7 +288,7 @@ func (h handle) merge(e entity, changes []set) Op {
 	return op
 }
 
-// MergeAnyOp is [Table.MergeAny] as part of a transaction.
+// MergeAnyOp is [Table.MergeAny] as an operation of a transaction.
 func (t *Table[T]) MergeAnyOp(k keys.Key, changes ...Set[T]) Op {
 	return t.h.mergeAny(k, sets(changes))
 }
@@ -307,7 +307,7 @@ func (h handle) mergeAny(k keys.Key, changes []set) Op {
 	return op
 }
 
-// TouchOp is [Table.Touch] as part of a transaction.
+// TouchOp is [Table.Touch] as an operation of a transaction.
 func (t *Table[T]) TouchOp(e *Entity[T]) Op { return t.h.touch(e) }
 
 func (h handle) touch(e entity) Op {
@@ -374,7 +374,7 @@ func (h handle) pin(e entity) Op {
 	return op
 }
 
-// DeleteOp is [Table.Delete] as part of a transaction.
+// DeleteOp is [Table.Delete] as an operation of a transaction.
 func (t *Table[T]) DeleteOp(e *Entity[T]) Op { return t.h.remove(e) }
 
 func (h handle) remove(e entity) Op {
@@ -383,7 +383,7 @@ func (h handle) remove(e entity) Op {
 	return op
 }
 
-// DeleteAnyOp is [Table.DeleteAny] as part of a transaction.
+// DeleteAnyOp is [Table.DeleteAny] as an operation of a transaction.
 func (t *Table[T]) DeleteAnyOp(k keys.Key) Op { return t.h.removeAny(k) }
 
 func (h handle) removeAny(k keys.Key) Op {

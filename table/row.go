@@ -194,8 +194,8 @@ func (r *Row) over(w *edm.Writer, stored edm.Stored, derived bool, except ...str
 	return nil
 }
 
-// MarshalJSON writes the row as the service takes it, with its keys and all properties, those of the library included, so that no
-// value or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError,
+// MarshalJSON writes the row as the service takes it, with its keys and all properties, the library's included, so that no value
+// or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError or
 // *ValueError for a value that no row can have; ErrUnknownParts for the head of an entity that was read without its parts.
 func (r Row) MarshalJSON() ([]byte, error) {
 	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.columns))
@@ -279,8 +279,8 @@ func place(columns []edm.Column, places string) error {
 	return nil
 }
 
-// GetRow reads a row by its key, as it is stored and whatever its type. 1 request. Errors: ErrNotFound, ErrTableNotFound,
-// *keys.KeyError.
+// GetRow reads a row by its key, as it is stored and whatever its type. 1 request. Errors: ErrNotFound; *keys.KeyError,
+// ErrTableNotFound and the other errors of a read (see package table).
 func (t *Table[T]) GetRow(ctx context.Context, k keys.Key) (*Row, error) { return t.h.getRow(ctx, k) }
 
 func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
@@ -296,8 +296,10 @@ func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 	return rowOf(r), nil
 }
 
-// Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy]) gives the entity that was copied,
-// with its key and without its ETag; see [Entity]. Errors are those of Get about the row.
+// Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy]) gives the entity that was
+// copied, with its key and without its ETag; see [Entity]. No request. Errors: ErrOtherType or *keys.KeyError for a row of
+// another type; *DecodeError if the row does not fit T; *VersionError for a row of a version that the schema does not know;
+// *LimitError or *ValueError for a row that cannot be stored.
 func (t *Table[T]) Entity(row *Row) (*Entity[T], error) { return typed[T](t.h.entity(row)) }
 
 func (h handle) entity(row *Row) (entity, error) {

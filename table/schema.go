@@ -43,7 +43,7 @@ type Schema[T any] struct {
 	Parts int
 }
 
-// shape is a schema, and how its entities are stored, without the type parameter: code that needs no T is compiled once.
+// shape is a schema with the codec of its entities, without the type parameter: code that needs no T is compiled once.
 type shape struct {
 	typ            reflect.Type // T
 	isRow          bool         // T is Row
@@ -90,7 +90,7 @@ func shapeOf[T any](s *Schema[T]) *shape {
 	}
 }
 
-// finish finds the bound fields, and plans how the others are stored.
+// finish finds the bound fields, and makes the codec of the other fields.
 func (s *shape) finish() error {
 	bound, err := s.boundFields()
 	if err != nil {
@@ -215,8 +215,8 @@ func (s *shape) outdated(v int) bool {
 	return false
 }
 
-// current reports, for a row of which only some properties were read, whether it is T's, and refuses one that would have to be
-// upgraded. If the schema knows no types and versions, they are not read.
+// current reports whether a row of which only some properties were read is T's, and refuses a row that would have to be upgraded.
+// If the schema knows no types and versions, they are not read.
 func (s *shape) current(r *edm.Reader) (mine bool, err error) {
 	if !s.typed() {
 		return true, nil
@@ -228,7 +228,7 @@ func (s *shape) current(r *edm.Reader) (mine bool, err error) {
 	return mine, err
 }
 
-// Owns reports by its keys and its type whether a row of which only some properties were read is one of T.
+// Owns reports whether a row of which only some properties were read is one of T, by its keys and its type.
 func (s *shape) Owns(r *edm.Reader, in edm.Entity) (bool, error) {
 	v := s.newValue()
 	if s.row.decode(v, in.RowKey) != nil || s.partition.decode(v, in.PartitionKey) != nil {
@@ -308,14 +308,14 @@ func (s *shape) unchanged(b *binding, value any, given string) bool {
 	return len(is) > 0 && reflect.DeepEqual(is, was)
 }
 
-// rowShape is the shape of rows of any type.
+// rowShape is the schema of rows of any type.
 func rowShape() *shape {
 	s := shapeOf(&Schema[Row]{})
 	s.plan, _ = edm.NewPlan(emptyType, nil) // it has no mistake
 	return s
 }
 
-// A shape as the engine's Schema, through which packages of this module see a schema.
+// The engine and packages of this module see a schema as an engine.Schema.
 var _ engine.Schema = (*shape)(nil)
 
 // Rows returns the range of the RowKeys of the schema, every key but the library's if it binds none.

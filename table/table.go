@@ -49,9 +49,9 @@ type Options struct {
 //
 // # How fields are stored
 //
-// A field is stored in the property of its name, or of the name in its tag: `table:"LastName"`. Unexported fields and
-// those tagged `table:"-"` are not stored, nor are the fields that the schema binds to a key. The fields of an
-// embedded struct are stored as if they were fields of T.
+// A field is stored in the property of its name, or of the name in its tag: `table:"LastName"`. Unexported fields, fields tagged
+// `table:"-"` and fields that the schema binds to a key are not stored. The fields of an embedded struct are stored as if they
+// were fields of T.
 //
 //	string                             Edm.String
 //	bool                               Edm.Boolean
@@ -110,12 +110,13 @@ type Options struct {
 // ErrContended after 5 attempts. If a part is missing or of another version, it fails with a *DecodeError. A handle of another T,
 // without parts, fails with a *DecodeError too, and its writes with ErrUnknownParts.
 //
-// A RowKey may have 509 UTF-16 units, since those of the parts are 3 longer. Upsert with MergeExisting takes no value in chunks.
+// A RowKey may have 509 UTF-16 units, because the RowKeys of the parts are 3 units longer. Upsert with MergeExisting takes no
+// value in chunks.
 //
 // A write stores the parts that change, and the head: Merge of one part sends that part's changes alone. Get and List read all
-// parts, [Table.GetFields] those of some fields. The JSON of the entity may take 3.5 MiB, which is 2.6 MiB of binary values, and
-// its rows, with those of maintainers, 97; otherwise the error is a *LimitError before anything is sent. Store larger values in
-// blobs, with package largeentity.
+// parts, [Table.GetFields] the parts of some fields. The JSON of the entity may take 3.5 MiB, which is 2.6 MiB of binary values.
+// The entity may have 97 rows, derived rows included. Otherwise the error is a *LimitError before anything is sent. Store larger
+// values in blobs, with package largeentity.
 //
 // Requests: 1 to read an entity and 1 to write a loaded one. A write by key reads first, the head alone if there are no
 // maintainers. A list takes 1 more for each entity that a page does not contain whole, as at the end of a page, and for each entity
@@ -140,8 +141,8 @@ func (h handle) with(change func(*engine.Mode)) handle {
 }
 
 // New returns a handle of a table. It sends nothing: [Table.Ensure] creates the table in the service. Errors: *TypeError for a T
-// that cannot be stored; *keys.KeyError for a wrong binding; *ValueError and *LimitError for a name that no table can have (3 to 63
-// letters and digits, a letter first).
+// that cannot be stored; *keys.KeyError for a wrong binding; *ValueError or *LimitError for a name that no table can have (3 to
+// 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
 func New[T any](service Service, name string, schema Schema[T], o *Options) (*Table[T], error) {
 	h, err := newHandle(service, name, shapeOf(&schema), o)
 	if err != nil {
@@ -258,7 +259,7 @@ type (
 // Clients that are made without ClientOptions work as well: the library then bounds its own writes, and reports the
 // outcome of each write that may have been sent as unknown.
 //
-// Put your own policies into base. One that you put in front of those of the result sees the small DeleteEntity.
+// Put your own policies into base. A policy in front of the result's own policies sees the small DeleteEntity.
 //
 // The options are for clients of the Table and the Queue service. For blobs, whose bodies are streams, set Retry.TryTimeout to 0
 // afterwards, because a bound on one attempt would cut long downloads.

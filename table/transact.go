@@ -38,12 +38,13 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 //
 //	table.Transact(ctx, staff.ReplaceOp(e), reviews.InsertOp(&r))
 //
-// Errors: *BatchError for a refused operation, whether a check or the service refused it, with ErrExists, ErrChanged, ErrNotFound,
-// ErrDuplicateRow, ErrOtherPartition, *ValueError for another table or outbox, and all errors of the single methods in it;
-// *LimitError for a transaction that is empty or too large; ErrUnknownOutcome, after which the entities cannot be used until they
-// are read again. The size is that of the request body. Clients made with [ClientOptions] count it to the byte before it is sent;
-// with other clients, the service refuses the few transactions that are too large although their entities are not. 1 request. If a
-// row exists or has changed, 1 more: Transact reads the row, because the network may have delivered the request twice.
+// Errors: *BatchError for a refused operation, whether a check or the service refused it, around ErrExists, ErrChanged,
+// ErrNotFound, ErrDuplicateRow, ErrOtherPartition, *ValueError for another table or outbox, or the error that the operation's own
+// method would return; *LimitError for a transaction that is empty or too large; the other errors of a write (see package table),
+// such as ErrUnknownOutcome, after which the entities cannot be used until they are read again. The size is that of the request
+// body. Clients made with [ClientOptions] count it to the byte before it is sent; with other clients, the service refuses the few
+// transactions that are too large although their entities are not. 1 request. If a row exists or has changed, 1 more: Transact
+// reads the row, because the network may have delivered the request twice.
 func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 	plain := make([]*engine.Op, len(ops))
 	r := &Receipt{stored: make([]entity, len(ops))}
@@ -141,8 +142,10 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 // Rows that f reads and does not write are not protected: a concurrent writer may change them before the transaction is applied.
 // Add a PinOp for a row on which the outcome depends. To protect the absence of a row, insert it.
 //
-// Errors: those of [Transact]; an ErrUnknownOutcome is not repeated. Requests: those of f and 1 for each attempt, 2 after a
-// conflict, none if f adds no operation.
+// Errors: the error of f; *BatchError around ErrChanged, ErrNotFound or ErrExists if each attempt met a conflict, or around
+// another error of an operation, as in [Transact]; ErrUnknownOutcome, which is not repeated; *LimitError for a transaction that
+// is too large; errors of a write (see package table). Requests: those of f and 1 for each attempt, 2 after a conflict, none if f
+// adds no operation.
 func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (r *Receipt, err error) {
 	if f == nil {
 		return nil, nilArgument("f")

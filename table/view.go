@@ -49,9 +49,9 @@ type view struct {
 	choice string
 }
 
-// ViewOf returns a view that reads only the properties of P: they become the $select of its queries. Each projection also contains the
-// key of its row. If a schema computes keys from fields (keys.BindFunc), the view does not check the keys, and takes every row in
-// the range of keys to be one of T.
+// ViewOf returns a view that reads only the properties of P: they become the $select of its queries. Each projection also
+// contains the key of its row. If a schema computes keys from fields (keys.BindFunc), the view does not check the keys, and every
+// row in the range of keys counts as T's.
 //
 // Entities with parts need a T with parts: otherwise reading one fails with a *DecodeError.
 //
@@ -68,7 +68,7 @@ func ViewOf[P, T any](t *Table[T]) (*View[P, T], error) {
 	return &View[P, T]{t, v}, nil
 }
 
-// newView returns a view of type typ. of is the plan of the table's type.
+// newView returns a view of type typ. of is the codec of the table's type.
 func newView(t *engine.Table, typ reflect.Type, of *edm.Plan) (view, error) {
 	fail := func(err error) (view, error) { return view{}, fmt.Errorf("table: ViewOf %s: %w", t.Name, err) }
 	plan, err := edm.NewPlan(typ, nil)
@@ -93,7 +93,7 @@ func newView(t *engine.Table, typ reflect.Type, of *edm.Plan) (view, error) {
 	return view{t, plan, t.Mode.Schema.Select(choice...)}, nil
 }
 
-// sameKind compares the types of a property in two plans. Absent is a type that only the value tells.
+// sameKind compares the types of a property in two codecs. Absent means that only the value shows the type.
 func sameKind(a, b edm.Kind) bool { return a == b || a == edm.Absent || b == edm.Absent }
 
 // Explain is [Table.Explain] for the properties of P.
@@ -103,7 +103,9 @@ func (v *View[P, T]) Explain(q Query[T]) (Explanation, error) {
 	return ex, err
 }
 
-// List is [Table.List] for the properties of P. It accepts the same queries, and refuses the same scans.
+// List is [Table.List] for the properties of P. It accepts the same queries, and refuses the same scans. Errors: ErrTableScan;
+// ErrBudget; *LimitError, *ValueError and *TokenError for the query; *DecodeError for a row that does not fit P; *VersionError
+// for a row that Schema.Upgrade would change; errors of a read (see package table).
 func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection[P], error] {
 	return func(yield func(*Projection[P], error) bool) {
 		var p *Projection[P]
@@ -117,8 +119,9 @@ func (v *View[P, T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Projection
 	}
 }
 
-// Get returns the properties of P of one row. Errors: ErrNotFound, ErrTableNotFound, *keys.KeyError,
-// *DecodeError. Requests: 1, a point query, because the SDK's own Get has no $select.
+// Get returns the properties of P of one row. Errors: ErrNotFound; *DecodeError if the row does not fit P; *VersionError for a
+// row that Schema.Upgrade would change; errors of a read (see package table). Requests: 1, a point query, because the SDK's own
+// Get has no $select.
 func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (p *Projection[P], err error) {
 	if err := engine.QueryErr(k); err != nil {
 		return nil, v.v.getError(k, err)

@@ -97,7 +97,7 @@ func metadata(r *archive.ArchivedRow) map[string]*string {
 	return map[string]*string{metaTombstone: to.Ptr("true")}
 }
 
-// isTombstone reports whether metadata is that of a tombstone. HTTP does not keep the case of names.
+// isTombstone reports whether a blob with this metadata is a tombstone. HTTP does not keep the case of names.
 func isTombstone(metadata map[string]*string) bool {
 	for name, value := range metadata {
 		if strings.EqualFold(name, metaTombstone) && blobs.Deref(value) == "true" {
@@ -107,7 +107,7 @@ func isTombstone(metadata map[string]*string) bool {
 	return false
 }
 
-// put makes one attempt to store a blob, if version is that of the stored one, or "" if there is none.
+// put makes one attempt to store a blob, on condition of the version of the stored blob, "" if there is none.
 func (c client) put(ctx context.Context, r *archive.ArchivedRow, body []byte, version string) (*wire.Call, error) {
 	condition := blobs.IfNew()
 	if version != "" {

@@ -56,7 +56,7 @@ func encode(r *archive.ArchivedRow, put string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// withoutSystemProperties returns a row without its incarnation, maintainer state and tags. A restored row gets others.
+// withoutSystemProperties returns a row without its incarnation, maintainer state and tags. A restored row gets new ones.
 func withoutSystemProperties(r *table.Row, k keys.Key) *table.Row {
 	row := table.RowOf(r.Engine().WithoutSystemProperties())
 	row.Key, row.ETag, row.Timestamp = k, "", time.Time{}

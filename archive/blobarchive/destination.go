@@ -57,8 +57,9 @@ func (d *Destination) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// Get returns what is stored for an incarnation, or nil if nothing ever was. 1 request. Errors: table.ErrForeignRow;
-// table.ErrUnreachable; those of [archive.ID.Err].
+// Get returns the row or tombstone of an incarnation, or nil if none was stored. 1 request. Errors: table.ErrForeignRow;
+// table.ErrUnreachable, as for a missing container, which is also ErrContainerNotFound; *keys.KeyError or *table.ValueError for
+// an invalid ID; *table.LimitError for keys that make a name of more than 1,024 characters.
 func (d *Destination) Get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
 	row, err := d.get(ctx, id)
 	if err != nil {
@@ -78,8 +79,9 @@ func (d *Destination) get(ctx context.Context, id archive.ID) (*archive.Archived
 	return s.row, nil
 }
 
-// Check returns the error of a row that cannot be stored. Errors: *table.LimitError for keys that make a name of more than 1,024
-// characters; those of [archive.ID.Err] and of [table.Row.MarshalJSON]. No request.
+// Check returns an error for a row that cannot be stored. Errors: *table.LimitError for keys that make a name of more than 1,024
+// characters, or for a row that is too large; *keys.KeyError for an invalid key; *table.ValueError for an invalid incarnation or
+// value, or if r is nil; table.ErrUnknownParts for the head of an entity that was read without its parts. No request.
 func (d *Destination) Check(r *archive.ArchivedRow) error {
 	_, err := d.body(r, "")
 	return err
@@ -100,8 +102,9 @@ func (d *Destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
 }
 
 // Put stores a row or a tombstone. Errors: table.ErrChanged; table.ErrUnknownOutcome if the row may be stored or not;
-// table.ErrUnreachable; those of Check. 1 request, and 1 more for each lost response. If another version is stored, 1 more request
-// reports whether Put has stored it.
+// table.ErrUnreachable, as for a missing container, which is also ErrContainerNotFound; *table.LimitError, *table.ValueError,
+// *keys.KeyError and table.ErrUnknownParts for a row that cannot be stored, as in Check. 1 request, and 1 more for each lost
+// response. If another version is stored, 1 more request reports whether Put has stored it.
 func (d *Destination) Put(ctx context.Context, r *archive.ArchivedRow, version string) error {
 	if err := d.put(ctx, r, version); err != nil {
 		return fmt.Errorf("blobarchive: Put: %w", err)
@@ -153,7 +156,7 @@ func (d *Destination) put(ctx context.Context, r *archive.ArchivedRow, version s
 	return err
 }
 
-// contains reports whether the blob for an ID is the one that a Put has stored.
+// contains reports whether a Put has stored the blob for an ID.
 func (d *Destination) contains(ctx context.Context, id archive.ID, put string) (bool, error) {
 	s, err := d.client.read(ctx, id)
 	if errors.Is(err, table.ErrForeignRow) {
@@ -169,7 +172,7 @@ func isETag(version string) bool {
 	return ok && ok2 && inner != "" && strings.Trim(inner, "0123456789ABCDEFabcdefx") == ""
 }
 
-// Incarnations yields what is stored under a key, without tombstones and foreign blobs. 1 request, and 1 for each incarnation.
+// Incarnations yields the stored rows of a key, without tombstones and foreign blobs. 1 request, and 1 for each incarnation.
 // Errors: table.ErrUnreachable.
 func (d *Destination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
@@ -191,9 +194,9 @@ func (d *Destination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*a
 	}
 }
 
-// List yields what is stored of a partition's entities, in the order of the names of the blobs, without tombstones. For a foreign
-// blob it yields table.ErrForeignRow and goes on. 1 request for each 1,000 blobs, and 1 for each row, 10 at a time and up to 40 ahead
-// of the loop. Errors: table.ErrUnreachable.
+// List yields the stored rows of a partition's entities, in the order of the names of the blobs, without tombstones. For a
+// foreign blob it yields table.ErrForeignRow and goes on. 1 request for each 1,000 blobs, and 1 for each row, 10 at a time and up
+// to 40 ahead of the loop. Errors: table.ErrUnreachable.
 func (d *Destination) List(ctx context.Context, partition keys.Enc) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
 		partitionKey, err := partition.Result()

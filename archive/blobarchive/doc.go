@@ -14,15 +14,15 @@
 //	{"format":1,"partitionKey":"Sales","rowKey":"empid_000456","incarnation":"01KAJ5ZVW0ABCDEF","kind":"staff/archive",
 //	"moves":["…"],"time":"2014-08-22T00:50:32Z","put":"…","row":{"PartitionKey":"Sales","RowKey":"empid_000456","LastName":"Jones",…}}
 //
-// In a name, a few characters of keys become ~ and two digits for each byte: those with a meaning in addresses, and dots at an end.
-// Different keys have different names.
+// In a name, a few characters of keys become ~ and two digits for each byte: characters with a meaning in addresses, and dots at
+// an end. Different keys have different names.
 //
 // # Guarantees
 //
-//   - Those of a [archive.Destination]: a row is stored only if its stored version, the ETag of the blob, is still the known one.
+//   - A row is stored only on condition of its stored version, the ETag of the blob, as [archive.Destination] requires.
 //   - After a lost response, the library sends the request again. If another version is stored then, a read reports whether the first
 //     attempt has stored it.
-//   - A row comes back as it was: Int64, Double, Guid, Binary, and dates in steps of 100 ns.
+//   - The row of Get is the row of Put: Int64, Double, Guid, Binary, and dates in steps of 100 ns.
 //   - A blob that no destination of this package has stored is never read as a row, replaced or deleted: see table.ErrForeignRow.
 //
 // # Not guaranteed
@@ -32,9 +32,9 @@
 //
 // # Limits
 //
-// A name has at most 1,024 characters. Two keys of 512 characters each are too long, and so are shorter ones with many escaped
-// characters. [archive.Mover].Archive reports this before it writes: the destination is an [archive.Checker]. Blobs in the service's
-// archive tier cannot be read; hot, cool and cold are possible.
+// A name has at most 1,024 characters. Two keys of 512 characters each are too long, and so are shorter keys with many escaped
+// characters. [archive.Mover].Archive reports this before it writes: the destination is an [archive.Checker]. Blobs in the
+// service's archive tier cannot be read; hot, cool and cold are possible.
 //
 // # Costs
 //

@@ -38,7 +38,7 @@ func IfNew() *blob.AccessConditions {
 	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}}
 }
 
-// CheckLength returns err, or an error for a response without a length. It would be that of an empty blob.
+// CheckLength returns err, or an error for a response without a length, which would count as an empty blob.
 func CheckLength(call *wire.Call, length *int64, err error) error {
 	if err == nil && length == nil {
 		return &wire.NotServiceError{Status: call.Status(), Reason: "the response has no Content-Length; a proxy or the transport has removed it"}
@@ -90,7 +90,7 @@ type Listed struct {
 const PageSize = 1000
 
 // List yields the blobs of a container whose names begin with a prefix, in the order of their names. timeout bounds each request,
-// and refusal makes the error of a failed one.
+// and refusal makes the error of a failed request.
 func List(ctx context.Context, c *container.Client, prefix string, timeout time.Duration, refusal func(*wire.Call, error) error) iter.Seq2[*Listed, error] {
 	return func(yield func(*Listed, error) bool) {
 		pages := c.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{

@@ -21,7 +21,8 @@ const Retention = 24 * time.Hour
 // State is the state of a commit record.
 type State int
 
-// The states of a commit record. A write is committed if its record is pending or done; an aborted one is an abort record.
+// The states of a commit record. A write is committed if its commit record is pending or done. An aborted commit record is an
+// abort record.
 const (
 	Pending State = iota + 1 // effects are still to be executed
 	Done                     // there are no effects, or all were executed
@@ -93,7 +94,7 @@ type Effect struct {
 	RowKey  string // of the entity whose change it follows from
 	Payload []byte
 
-	// Table and Partition are those of the entity, if it is in another partition than the commit record, as after table.Table.Move.
+	// Table and Partition are the entity's, if it is in another partition than the commit record, as after table.Table.Move.
 	// Otherwise they are empty.
 	Table, Partition string
 }
@@ -109,8 +110,8 @@ func (e Effect) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("kind", e.Kind), slog.Int("version", e.Version), slog.String("row", e.RowKey), slog.Int("bytes", len(e.Payload)))
 }
 
-// Outbox notifies workers of writes that have effects. Package eventual has one that is a queue. It must be safe for concurrent
-// use.
+// Outbox notifies workers of writes that have effects. Package eventual has an outbox that is a queue. An outbox must be safe for
+// concurrent use.
 type Outbox interface {
 	// Notify stores a notification, before the write is sent, so that it is not lost if the writer crashes. Workers find it when
 	// Notification.Hidden has passed. If Notify fails, the write fails before anything is written.
@@ -149,8 +150,8 @@ type SentNotification interface {
 	Withdraw(context.Context) error
 }
 
-// Orphans says what becomes of an orphan: what a write over several partitions has prepared, and whose commit record cannot be read,
-// because its table is gone, or is none of the handle's Options.MovedFrom.
+// Orphans says what becomes of an orphan: rows that a write over several partitions has prepared, and whose commit record cannot
+// be read, because its table is gone, or is none of the handle's Options.MovedFrom.
 type Orphans int
 
 // The values of Orphans.

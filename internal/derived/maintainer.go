@@ -45,8 +45,8 @@ type PerEntity[T any] interface {
 	// EntitiesIn returns the entities that a row names; NoEntity if the definition owns the row and it names none.
 	EntitiesIn(row *table.Row) []string
 
-	// Content returns the part of a row that follows from its entity, and WantedContent what that part should be. Both return nil if
-	// the row need only exist.
+	// Content returns the properties of a row that follow from its entity, and WantedContent what these should be. Both return
+	// nil if the row need only exist.
 	Content(row *table.Row) *table.Row
 	WantedContent(entity *table.Row) *table.Row
 
@@ -94,7 +94,7 @@ type Elsewhere[T any] interface {
 	// Delete deletes a row that was read, by its ETag.
 	Delete(ctx context.Context, row *table.Row) error
 
-	// WantedRows returns the rows that follow from an entity, and RecordedRows those in its maintainer state.
+	// WantedRows returns the rows that follow from an entity, and RecordedRows the rows in its maintainer state.
 	WantedRows(e *table.Entity[T]) ([]keys.Key, error)
 	RecordedRows(entity *table.Row) []keys.Key
 
@@ -102,8 +102,8 @@ type Elsewhere[T any] interface {
 	EntitiesIn(row *table.Row) []keys.Key
 	IsTombstone(row *table.Row) bool
 
-	// Content returns the part of a row that follows from its entity, and WantedContent what that part should be. Both return nil if
-	// the row need only name the entity.
+	// Content returns the properties of a row that follow from its entity, and WantedContent what these should be. Both return
+	// nil if the row need only name the entity.
 	Content(row *table.Row) *table.Row
 	WantedContent(entity *table.Row, row keys.Key) *table.Row
 }

@@ -100,7 +100,7 @@ var ErrTaken = errors.New("the value is taken")
 
 var errForeignRow = fmt.Errorf("%w; if nothing else uses the row, delete it and run verify.Run with Repair; otherwise give the definition another name", table.ErrForeignRow)
 
-// ForeignRow returns the error of a foreign row that has the key of an index row, list or summary.
+// ForeignRow returns the error for a foreign row that has the key of an index row, list or summary.
 func ForeignRow(definition string, k keys.Key) error {
 	return &table.DerivedError{Maintainer: definition, Key: k, Err: errForeignRow}
 }

@@ -214,7 +214,7 @@ func (j JSON) reader() *Reader {
 	return NewReader(append(b, '}'))
 }
 
-// Open returns a reader that has read the entity. The keys are those of an entity that is known by its columns.
+// Open returns a reader that has read the entity. The keys are for an entity that is known by its columns.
 func (s Stored) Open(partitionKey, rowKey string) (*Reader, Entity, error) {
 	if s.JSON.Len() > 0 {
 		r := s.JSON.reader()

@@ -229,8 +229,8 @@ func textLength(v reflect.Value) int {
 	return 0
 }
 
-// refusal returns the error of a value that could not be encoded. The error of a caller's type may contain data, so the text omits
-// it.
+// refusal returns a *ValueError for a value that could not be encoded. The error of a caller's type may contain data, so the text
+// omits it.
 func (f *field) refusal(name string, err error) error {
 	if f.form == composite || f.scalar.fail != nil {
 		return &errs.ValueError{Property: true, Field: name, Reason: "the field's type refuses the value", Err: err}

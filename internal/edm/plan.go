@@ -91,7 +91,7 @@ func (f *field) partOf(i int) uint8 {
 	return f.first + uint8(i/f.perPart)
 }
 
-// propertyOf is the field of a property, and the index of the property among those of the field.
+// propertyOf is the field of a property, and the index of the property among the properties of the field.
 type propertyOf struct{ field, sub int }
 
 // NewPlan returns the plan of a struct type. boundPaths are the index paths of the fields that are part of a key. They are not
@@ -232,7 +232,7 @@ func (p *Plan) addLabels(f *field) {
 	}
 }
 
-// Fields returns for how many properties there should be room: those of all fields, unless lists make them many.
+// Fields returns for how many properties there should be room: the properties of all fields, unless lists make them many.
 func (p *Plan) Fields() int { return min(len(p.byName), 32) }
 
 // Names returns the properties of all fields, in the order of the fields.
@@ -355,7 +355,7 @@ func (f *field) element(i int) (*field, error) {
 // Parts returns the greatest number of a part in which a field is stored, 0 if all of them are in the head.
 func (p *Plan) Parts() int { return int(p.parts) }
 
-// OfWholeFields returns columns without those of values in chunks that may have chunks in other parts than these.
+// OfWholeFields returns columns without values in chunks that may have chunks in other parts than these.
 func (p *Plan) OfWholeFields(columns []Column, parts []uint8) []Column {
 	unread := func(part uint8) bool { return !slices.Contains(parts, part) }
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool {

@@ -497,7 +497,7 @@ func (r *Reader) parseUntyped(t *token, text []byte, v *Value) error {
 	return nil
 }
 
-// The limits of an entity that Storable accepts. They are far below those of the service, so that it needs no closer look.
+// The limits of an entity that Storable accepts. They are far below the service's limits, so that it needs no closer look.
 const (
 	smallJSON     = 16 << 10 // bytes
 	fewProperties = 200

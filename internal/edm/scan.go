@@ -168,7 +168,8 @@ func (s *scanner) text(t *token) error {
 	}
 }
 
-// plainASCII returns the number of characters in front of the first one that is a quote, a backslash, a control character or not ASCII.
+// plainASCII returns the number of characters in front of the first quote, backslash, control character or character that is not
+// ASCII.
 func plainASCII(b []byte) int {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	i := 0

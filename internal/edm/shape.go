@@ -92,8 +92,8 @@ func (s *shape) add(m seen) int16 {
 	return int16(s.next - 1)
 }
 
-// teach tells the Shapes what the reader has learned. If that is too much, because the members differ from entity to entity, they
-// learn from the beginning again.
+// teach adds the shapes that the reader has learned to the Shapes. If these are too many, because the members differ from entity
+// to entity, they learn from the beginning again.
 func (s *shape) teach() {
 	if s.of == nil || s.shared || len(s.all) == s.taught {
 		return

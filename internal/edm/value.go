@@ -26,12 +26,12 @@ const (
 
 var kindNames = [...]string{"absent", "Edm.String", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.Boolean", "Edm.DateTime", "Edm.Guid", "Edm.Binary"}
 
-// roomOf is how many bytes the JSON of a value of each kind has at most, besides those of a text.
+// roomOf is how many bytes the JSON of a value of each kind has at most, besides the bytes of a text.
 var roomOf = [...]int{String: 2, Int32: 11, Int64: 22, Double: 25, Bool: 5, DateTime: 30, Guid: 38, Binary: 2}
 
 func (k Kind) String() string { return kindNames[k] }
 
-// kindOf returns the kind of an annotation, and Absent for one that is unknown.
+// kindOf returns the kind of an annotation, and Absent for an unknown annotation.
 func kindOf(typ []byte) Kind {
 	for k := String; k <= Binary; k++ {
 		if string(typ) == kindNames[k] {

@@ -155,7 +155,7 @@ func (w *Writer) FinishTo(to *Body) error {
 	return nil
 }
 
-// check returns the error of a row that is too large.
+// check returns a *LimitError for a row that is too large.
 func (r rowSize) check(of string) error {
 	switch {
 	case r.count > maxProperties:

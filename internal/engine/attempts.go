@@ -32,8 +32,8 @@ func (r Retry) OfConflicts() Retry {
 	return Retry{Attempts: r.ConflictAttempts, Wait: r.ConflictWait, MaxWait: r.MaxConflictWait}
 }
 
-// RepeatRead calls f, which reads a row, until it succeeds, its error is not that of an outage, the attempts are used up, or ctx ends.
-// AttemptTimeout bounds each call.
+// RepeatRead calls f, which reads a row, until it succeeds, fails with an error that is no outage, the attempts are used up, or
+// ctx ends. AttemptTimeout bounds each call.
 func (r Retry) RepeatRead(ctx context.Context, log Log, f func(context.Context) error) error {
 	return r.Repeat(ctx, log, func() (again bool, err error) {
 		ctx, cancel := Bound(ctx, r.AttemptTimeout)
@@ -225,7 +225,7 @@ func (c *Conflicts) wait(ctx context.Context, log Log, lost error, least time.Du
 }
 
 // backOff is the n-th pause: d the first, and twice as long each time, up to most, shortened at random by up to a half so that
-// concurrent writers part. It is 0 for a d below 0.
+// concurrent writers diverge. It is 0 for a d below 0.
 func backOff(n int, d, most time.Duration) time.Duration {
 	d = min(d, most)
 	for ; n > 1 && d > 0 && d < most; n-- {

@@ -182,7 +182,7 @@ func (b *bulk) next(flush bool) (g *group) {
 	return g
 }
 
-// begin sends the transactions that are full, and with flush also those that wait, as far as the width allows.
+// begin sends the full transactions, and with flush also the waiting ones, as far as the width allows.
 func (b *bulk) begin(flush bool) {
 	for b.err == nil && b.running < b.opt.Concurrency && b.beginOne(flush) {
 	}
@@ -204,7 +204,8 @@ func (b *bulk) beginOne(flush bool) bool {
 	return true
 }
 
-// take notes a report. Everything that the work counts and decides happens here, in the goroutine that reads the stream.
+// take notes the outcome of a batch. Everything that the work counts and decides happens here, in the goroutine that reads the
+// stream.
 func (b *bulk) take(r report) {
 	if r.panics != nil {
 		panic(r.panics)
@@ -361,7 +362,7 @@ func (g *group) take() (batch []bulkOp) {
 	return batch
 }
 
-// back puts operations that were not sent before all others.
+// back puts operations that were not sent in front of all other operations.
 func (g *group) back(left []bulkOp) {
 	g.left = append(left[:len(left):len(left)], g.left...)
 	g.n, g.full = 0, false
@@ -391,7 +392,7 @@ type BulkResult struct {
 	ResumeAt int
 }
 
-// report is what has become of operations of a batch.
+// report contains the outcome of the operations of a batch.
 type report struct {
 	group   *group
 	done    []bulkOp

@@ -418,7 +418,7 @@ func (p *bulkPace) wait(ctx context.Context, k groupKey) (*meter, error) {
 	return new(meter), err
 }
 
-// charge takes the rows of a transaction, those of maintainers included.
+// charge takes the rows of a transaction, rows of maintainers included.
 func (p *bulkPace) charge(k groupKey, m *meter) {
 	if m.busy.Load() {
 		p.slowDown()

@@ -20,5 +20,5 @@
 //  6. write.replan (write.go) decides after a conflict whether to plan again. write.done (finish.go) ends a write that was applied
 //     and shows its notification (finish.go, finish.go), and write.giveUp ends one that was not.
 //
-// Errors are those of package errs, which package table names again.
+// Package errs declares the errors. Package table names them again.
 package engine

@@ -15,7 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// damagedError is the error of a preparation or a commit record that cannot be read.
+// damagedError: a preparation or a commit record cannot be read.
 type damagedError struct{ err error }
 
 func (e damagedError) Error() string { return e.err.Error() }
@@ -31,7 +31,7 @@ func damaged(err error) error {
 	return err
 }
 
-// isDamage reports whether an error is that of a mark that is not believed: its commit record is in a table that the handle does not
+// isDamage reports whether an error means that a mark is not believed: its commit record is in a table that the handle does not
 // know, or what it names cannot be read.
 func isDamage(err error) bool {
 	var he *errs.HomeError
@@ -39,7 +39,7 @@ func isDamage(err error) bool {
 	return errors.As(err, &he) && !he.Gone || errors.As(err, &de)
 }
 
-// isHomeError reports whether an error is that of a commit record that cannot be read.
+// isHomeError reports whether an error means that a commit record cannot be read.
 func isHomeError(err error) bool {
 	var he *errs.HomeError
 	return errors.As(err, &he)
@@ -50,8 +50,8 @@ var (
 	errNoTable = &errs.ValueError{Field: "Op", Reason: "was made by no method of a table"}
 )
 
-// AddressErr returns the error of a key by which no row can be read or deleted. A row with an empty RowKey can be, because other programs
-// store such rows. Writes check keys.Key.Err. Errors: *keys.KeyError.
+// AddressErr returns a *KeyError for a key by which no row can be read or deleted. A row with an empty RowKey can be, because
+// other programs store such rows. Writes check keys.Key.Err.
 func AddressErr(k keys.Key) error {
 	if k.PartitionKey() == "" {
 		return k.Err()
@@ -75,8 +75,8 @@ func readable(k keys.Key) keys.Key {
 	return k
 }
 
-// conditioned adds the condition to an error of a request that reads. ctx is the context of the request: it tells who ended a
-// request that ran out of time.
+// conditioned adds the condition to an error of a request that reads. ctx is the context of the request: it shows whether the
+// caller or a timeout ended the request.
 func conditioned(ctx context.Context, err error) error {
 	switch err.(type) {
 	case *errs.Condition, *errs.Missing, *errs.DecodeError, *errs.HomeError:
@@ -92,8 +92,8 @@ func conditioned(ctx context.Context, err error) error {
 	return err
 }
 
-// checkRead returns the error of a request that reads. If a complete response of status 200 came, there is none: whether it can be
-// read, the library decides, and not the SDK.
+// checkRead returns err, the error of a request that reads, or nil if a complete response of status 200 came. The library decides
+// whether the response can be read, and not the SDK.
 func checkRead(call *wire.Call, err error) error {
 	if call.Check(nil) == nil && call.Status() == http.StatusOK {
 		if body, berr := call.Body(); berr == nil && len(body) > 0 {
@@ -190,7 +190,7 @@ func (w *write) resolve(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// newUnknownError is the error of a write with a commit record whose outcome is not known.
+// newUnknownError returns an *UnknownError for a write with a commit record whose outcome is unknown.
 func (w *write) newUnknownError(err error) error {
 	return errs.NewUnknownError(w.table.Name, w.partition(), w.id, err, w.resolve)
 }

@@ -40,7 +40,7 @@ func (w *write) doneBySight(ctx context.Context, etags []azcore.ETag) state {
 	return w.done(ctx, etags)
 }
 
-// tellTargets tells the targets whether the outcome is unknown.
+// tellTargets sets the targets in doubt, or ends their doubt.
 func (w *write) tellTargets(inDoubt bool) {
 	for i := range w.ops {
 		if target := w.ops[i].Target; target != nil {

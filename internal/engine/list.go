@@ -63,8 +63,8 @@ func (t *Table) List(ctx context.Context, method string, q query.Query, l Lister
 	return nil
 }
 
-// Scanned is a row of a scan. It is decoded as far as its methods need, and valid until the next row. Its texts are parts of larger
-// ones: clone those that are kept.
+// Scanned is a row of a scan. It is decoded as far as its methods need, and valid until the next row. Its texts are sections of
+// larger ones: clone those that are kept.
 type Scanned struct {
 	Key       keys.Key
 	ETag      azcore.ETag
@@ -267,7 +267,7 @@ func (t *Table) pages(filter, choice string) *pager {
 	return &pager{table: t, q: query.Query{Select: choice}, filter: filter, stats: new(query.Stats), at: new(query.Position)}
 }
 
-// unasked is the error of a page with a row that cannot be of the query: of another partition, or not the only row.
+// unasked returns a *DecodeError for a page with a row that cannot be of the query: of another partition, or not the only row.
 func (p *pager) unasked(in edm.Entity) error {
 	pk, rk := in.PartitionKey, in.RowKey
 	if p.q.Partition.IsSet() {

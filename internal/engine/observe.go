@@ -26,8 +26,8 @@ type Log struct {
 	Conflicts     bool     // each attempt that is over was a conflict
 }
 
-// Conflict logs that an attempt met a concurrent writer, and that another attempt follows. attempt and wait are 0 if they are not
-// known.
+// Conflict logs that an attempt failed because of a concurrent writer, and that another attempt follows. attempt and wait are 0
+// if they are not known.
 func (l Log) Conflict(ctx context.Context, attempt int, wait time.Duration, err error) {
 	l.attempt(ctx, slog.LevelDebug, "conflict with a concurrent writer; another attempt follows", attempt, wait, err)
 }
@@ -96,7 +96,7 @@ func (l Log) log(ctx context.Context, level slog.Level, text string, attrs ...sl
 	l.Logger.LogAttrs(ctx, level, text, append(all, attrs...)...)
 }
 
-// The attributes of spans: those of OpenTelemetry's conventions for databases, and the SDK's for the ID of a request.
+// The attributes of spans, by OpenTelemetry's conventions for databases, and by the SDK's for the ID of a request.
 const (
 	attrSystem     = "db.system.name"
 	attrCollection = "db.collection.name"

@@ -92,8 +92,8 @@ func (op *Op) upserts() bool {
 // merges reports whether the operation is a merge into a row that exists.
 func (op *Op) merges() bool { return op.Kind == aztables.TransactionTypeUpdateMerge }
 
-// after returns the content of the row once the operation is applied, with this operation ID; zero if it is not known, or there is
-// no row. Errors: those of edm.Stored.Overlay.
+// after returns the content of the row once the operation is applied, with this operation ID; zero if it is not known, or there
+// is no row. Errors: *LimitError if the row would be too large; *DecodeError if the stored row cannot be read.
 func (op *Op) after(id *edm.Ending) (edm.Stored, error) {
 	if !op.StoresID {
 		id = nil
@@ -114,7 +114,7 @@ func (op *Op) after(id *edm.Ending) (edm.Stored, error) {
 	return op.Body.Stored(id), nil
 }
 
-// applied tells the target what is stored.
+// applied gives the target its stored row.
 func (op *Op) applied(etag azcore.ETag, id *edm.Ending) {
 	if op.Target == nil {
 		return

@@ -116,7 +116,7 @@ func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, our
 	return f.row.ETag, ours, nil
 }
 
-// containsAll reports whether columns contain each of some others.
+// containsAll reports whether columns contain each of some other columns.
 func containsAll(columns, others []edm.Column) bool {
 	return !slices.ContainsFunc(others, func(c edm.Column) bool { return !slices.ContainsFunc(columns, c.Same) })
 }
@@ -145,9 +145,9 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 	return stateAborted
 }
 
-// afterRefusalWithRecord is afterRefusal for a write with a commit record. If the record exists already, it tells what became of
-// the write. If another step was refused, no earlier request was applied, since the step of the commit record comes first and
-// passed. So the write may be replanned with the same operation ID.
+// afterRefusalWithRecord is afterRefusal for a write with a commit record. If the commit record exists already, it shows the
+// outcome of the write. If another step was refused, no earlier request was applied, since the step of the commit record comes
+// first and passed. So the write may be replanned with the same operation ID.
 func (w *write) afterRefusalWithRecord(ctx context.Context, out outcome) outcome {
 	if out.failed != 0 || !errors.Is(out.err, errs.ErrExists) {
 		return out
@@ -180,8 +180,8 @@ func (o *Options) mostAge() time.Duration {
 // after the retention could commit although its abort record was stored and swept. A clock that was set looks the same; it costs a
 // new operation ID.
 //
-// If the wall clock of the machine stands still as well, nothing tells the writer how much time has passed. The service then
-// refuses requests that are signed with the account's key, but not those with a shared access signature or a token.
+// If the wall clock of the machine stands still as well, the writer cannot find out how much time has passed. The service then
+// refuses requests that are signed with the account's key, but not requests with a shared access signature or a token.
 //
 // The same holds for a plan that a maintainer has bounded; see Plan.NotAfter.
 func (w *write) stale() bool {

@@ -80,7 +80,7 @@ func (r *pageRequest) respond(ctx context.Context) (p pageResponse, err error) {
 	return p, err
 }
 
-// options are those of the SDK's call.
+// options are the options of the SDK's call.
 func (r *pageRequest) options() *aztables.ListEntitiesOptions {
 	o := &aztables.ListEntitiesOptions{Top: &r.size, NextPartitionKey: r.pk, NextRowKey: r.rk}
 	if r.filter != "" {
@@ -166,9 +166,9 @@ func (s *step) wanted(p *Plan) wantedRow {
 
 func (a *aheadRows) knows(r wantedRow) bool { return a.has(r.key.RowKey(), r.whole) }
 
-// read reads rows of one partition together: by range queries if they lie close together, and else FanOut at a time. A row that is
-// not there is no error. An error is that of the first row; another row that cannot be read stays unknown, so that it is read again
-// when it is needed. Requests: no more than there are rows.
+// read reads rows of one partition together: by range queries if they lie close together, and else FanOut at a time. A row that
+// is not there is no error. An error is about the first row; another row that cannot be read stays unknown, so that it is read
+// again when it is needed. Requests: no more than there are rows.
 func (a *aheadRows) read(ctx context.Context, wanted []wantedRow) (err error) {
 	first := wanted[0]
 	for len(wanted) > FanOut && !a.sparse && !first.table.RangedRows() {

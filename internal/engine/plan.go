@@ -280,13 +280,13 @@ func (p *Plan) make(d *derivedRow, r *Row, taken error) {
 	d.after, d.planned, d.ifExists, d.op, d.by = r, true, taken, p.op, p.by
 }
 
-// PlanError is returned by a maintainer that fails with an error of its Plan, which names the row. Any other error of a maintainer is that of
-// its own code.
+// PlanError is returned by a maintainer that fails with an error of its Plan, which names the row. Any other error of a
+// maintainer comes from its own code.
 type PlanError struct{ Err error }
 
 func (e PlanError) Error() string { return e.Err.Error() }
 
-// refuse returns the error of a row that cannot be planned.
+// refuse returns a *DerivedError for a row that cannot be planned.
 func (p *Plan) refuse(k keys.Key, err error) error {
 	return &errs.DerivedError{Maintainer: p.by, Key: k, Err: err}
 }
@@ -335,7 +335,7 @@ func (p *Plan) copyRows() *Plan {
 	return &c
 }
 
-// newPlan begins the plan of a write, or of its part in one partition.
+// newPlan begins the plan of a write, or of one of its participants.
 func newPlan(w *write) *Plan {
 	if w.corrections == nil {
 		w.corrections, w.entityVersions = map[string]readResult{}, map[string]azcore.ETag{}

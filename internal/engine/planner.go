@@ -218,7 +218,7 @@ func (k *planner) over(p *Plan, i int) bool {
 	return i > 0 && (used > maxOperations || p.others.(*remotes).over())
 }
 
-// cut leaves an operation and those behind it to another transaction.
+// cut leaves an operation and the operations behind it to another transaction.
 func (k *planner) cut(i int) {
 	k.write.ops, k.write.later, k.steps = k.write.ops[:i], k.write.ops[i:], k.steps[:i]
 }
@@ -250,10 +250,10 @@ func (k *planner) readAhead(ctx context.Context, p *Plan, i int) error {
 	return p.ahead.read(ctx, ahead)
 }
 
-// mostAlone is how many rows may be alone before no others are sought any more.
+// mostAlone is how many rows may be alone before no other rows are sought any more.
 const mostAlone = 4
 
-// lookAhead reads a row that the plan of an operation loads, together with those that the operations after it load.
+// lookAhead reads a row that the plan of an operation loads, together with the rows that the operations after it load.
 func (k *planner) lookAhead(ctx context.Context, p *Plan, i int, row keys.Key) error {
 	end := k.end(i)
 	if k.alone >= mostAlone || end <= i+1 {
@@ -503,8 +503,8 @@ func (s *step) decoded(row edm.Stored) (any, error) {
 
 var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
 
-// Prepare prepares an operation: its table's maintainers derive rows from it, and its row is read first unless it is
-// known or the table writes blindly.
+// Prepare decides whether an operation needs a plan: its table's maintainers derive rows from it, and its row is read first
+// unless it is known or the table writes blindly.
 func (op *Op) Prepare() {
 	op.Known = op.Known && op.Copied == nil && !op.Edited
 	m := &op.Table.Mode

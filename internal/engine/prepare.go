@@ -285,9 +285,9 @@ func (t *Table) sweepRemote(ctx context.Context, rec *commit.Record, home string
 	return err
 }
 
-// FinishPrepared ends the writes over several partitions that began before a time and have not ended in a partition, or in any if it
-// is "", which takes a scan of the table; see extend.Records.FinishPrepared.
-// It goes on behind orphans, and returns those that are left.
+// FinishPrepared ends the writes over several partitions that began before a time and have not ended in a partition, or in any if
+// it is "", which takes a scan of the table; see extend.Records.FinishPrepared. It goes on behind orphans, and returns the
+// orphans that are left.
 func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans commit.Orphans) (finished int, left []*errs.HomeError, err error) {
 	var all []keys.Key
 	plain, now := t.Plain(), t.Options.Now()
@@ -379,7 +379,7 @@ func markOf(v edm.Value) (m mark, marked bool) {
 	return m, err == nil
 }
 
-// checkRemote returns the error of a place that no row can have.
+// checkRemote returns a *ValueError, *LimitError or *KeyError for a place that no row can have.
 func checkRemote(r commit.Remote) error {
 	if err := CheckTableName(r.Table); err != nil {
 		return err

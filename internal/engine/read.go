@@ -16,7 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Get reads the entity under a key as it is stored, with its parts. 1 request. Errors: ErrNotFound, and those of any read.
+// Get reads the entity under a key as it is stored, with its parts. 1 request. Errors: ErrNotFound; ErrContended if its parts
+// change during each read; errors of a read (see package table), without an OpError.
 func (t *Table) Get(ctx context.Context, k keys.Key) (*Row, error) {
 	f, err := t.readEntity(ctx, k)
 	if err == nil && f.row == nil {
@@ -25,7 +26,8 @@ func (t *Table) Get(ctx context.Context, k keys.Key) (*Row, error) {
 	return f.row, err
 }
 
-// OpenRow reads an entity whose columns the caller decodes. 1 request. Errors are those of Get.
+// OpenRow reads an entity whose columns the caller decodes. 1 request. Errors: ErrNotFound; ErrContended; errors of a read (see
+// package table), without an OpError.
 func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, error) {
 	if t.Mode.Parts > 0 {
 		row, err := t.Get(ctx, k)
@@ -188,8 +190,8 @@ func (t *Table) readRow(ctx context.Context, k keys.Key) (readResult, error) {
 	return wholeRow(k, r, in)
 }
 
-// openRow is every read of one row, but for those of resolvers. The reader is nil if there is no row. If a write over several
-// partitions has prepared the row, openRow ends that write and reads again. So no program waits for one that has crashed.
+// openRow is every read of one row, except by resolvers. The reader is nil if there is no row. If a write over several partitions
+// has prepared the row, openRow ends that write and reads again. So no program waits for a crashed one.
 func (t *Table) openRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, readResult, error) {
 	void := "" // the operation ID of a write that has ended, whose mark another program has written back
 	for n := range mostResolutions {
@@ -243,7 +245,8 @@ func viewed(in edm.Entity, columns []edm.Column, exists bool) (*edm.Reader, edm.
 	return edm.ReadColumns(in, columns), in, readResult{}, nil
 }
 
-// withReadHint is the error of a write that could not read its row first. A caller that may write and not read gets a way out.
+// withReadHint returns err, the error of a write that could not read its row first. A caller that may write and not read gets a
+// way out.
 func withReadHint(err error, must bool) error {
 	var re *azcore.ResponseError
 	if must || !errors.As(err, &re) || re.StatusCode != http.StatusForbidden {
@@ -318,8 +321,7 @@ func (t *Table) requestRow(ctx context.Context, call *wire.Call, k keys.Key) (er
 	return checkRead(call, err)
 }
 
-// checkKey returns the error of a response that contains another row than the one that was asked for, such as the response of a
-// proxy.
+// checkKey returns a *DecodeError if a response contains another row than the requested row, as the response of a proxy may.
 func checkKey(k keys.Key, in edm.Entity) error {
 	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {
 		return nil

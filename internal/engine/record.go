@@ -27,7 +27,7 @@ const (
 	recordVersion   = 1
 )
 
-// The most that the effects of a write have as they are stored, and one part of them.
+// The most that the effects of a write have as they are stored, and one chunk of them.
 const (
 	maxEffects     = 256 << 10
 	maxEffectsPart = 30 << 10
@@ -76,7 +76,7 @@ func recordBody(k keys.Key, state commit.State, effects []commit.Effect, named b
 	return w.Finish()
 }
 
-// partName is the property of a part of a long text.
+// partName is the property of a chunk of a long text.
 func partName(name string, i int) string {
 	if i == 0 {
 		return name
@@ -84,7 +84,7 @@ func partName(name string, i int) string {
 	return fmt.Sprint(name, i)
 }
 
-// parts cuts a text into parts of at most so many bytes, between characters.
+// parts cuts a text into chunks of at most so many bytes, between characters.
 func parts(s string, most int) (all []string) {
 	for len(s) > most {
 		cut := most
@@ -127,7 +127,7 @@ func recordOf(r *Row) (*commit.Record, error) {
 	return rec, nil
 }
 
-// checkVersion returns the error of a row of the library whose format this program does not read.
+// checkVersion returns a *VersionError for a row of the library whose format this program does not read.
 func checkVersion(r *Row, format string, want int64) error {
 	n, whole := Find(r.Columns, reserved.Version).Whole()
 	if !whole || n != want {
@@ -136,7 +136,7 @@ func checkVersion(r *Row, format string, want int64) error {
 	return nil
 }
 
-// longText returns the text whose parts a row contains.
+// longText returns the text whose chunks a row contains.
 func longText(r *Row, property string) (string, error) {
 	var text strings.Builder
 	for n := 0; ; n++ {
@@ -199,8 +199,8 @@ func (t *Table) Resolve(ctx context.Context, partition, id string, remotes ...co
 }
 
 // abort stores an abort record in the place of a commit record, so that the write can never commit, or finds that it did. It
-// repeats this until the context ends, or for the default WriteTimeout if the context has no end. Errors: those of recent, if there
-// is no commit record.
+// repeats this until the context ends, or for the default WriteTimeout if the context has no end. Errors: ErrExpired, or a
+// *ValueError with ErrAhead, if there is no commit record.
 func (t *Table) abort(ctx context.Context, partition, id string, remotes ...commit.Remote) (state commit.State, err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc

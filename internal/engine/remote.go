@@ -51,7 +51,7 @@ func (r *remotes) dropCorrections() {
 	}
 }
 
-// unread returns the error of a read in a remote, nil if there is none.
+// unread returns an error that a read in a remote returned, nil if there is none.
 func (r *remotes) unread() error {
 	for _, m := range r.all {
 		if m.plan.unread != nil {
@@ -346,8 +346,8 @@ func (w *write) place() commit.Remote {
 	return commit.Remote{Table: w.table.Name, Partition: w.partition()}
 }
 
-// rollBack rolls back what the write has prepared, or may have, so that it never commits. If it fails, programs that meet a prepared
-// row, or a worker, do that.
+// rollBack rolls back what the write has prepared, or may have, so that it never commits. If it fails, programs that read a
+// prepared row, or a worker, do that.
 func (w *write) rollBack(ctx context.Context) (failed error) {
 	home := w.place()
 	for _, m := range w.currentPlan.remotes {
@@ -371,7 +371,7 @@ func (w *write) rollBackRefused(ctx context.Context) (committed bool, err error)
 	return false, nil
 }
 
-// finish finishes the remotes of a committed write, all at the same time. If it fails, programs that meet a prepared row, or a
+// finish finishes the remotes of a committed write, all at the same time. If it fails, programs that read a prepared row, or a
 // worker, do that.
 func (w *write) finish(ctx context.Context) {
 	if len(w.currentPlan.remotes) == 0 {
@@ -412,7 +412,7 @@ func (m *remote) finished(etags []azcore.ETag) {
 	}
 }
 
-// appliedRemotes tells the targets of the operations in the remotes what is stored now.
+// appliedRemotes gives the targets of the operations in the remotes their stored rows.
 func (w *write) appliedRemotes() {
 	for _, m := range w.currentPlan.remotes {
 		for i := range m.steps {

@@ -74,7 +74,7 @@ func (w *write) overtaken(ctx context.Context) {
 	}
 }
 
-// movedAway is the error of a move whose old row is gone.
+// movedAway returns ErrChanged for a move whose old row is gone.
 func movedAway(err error) error {
 	return &errs.Explained{Err: errs.With(errs.ErrChanged, err), Explanation: "it is not under this key any more"}
 }

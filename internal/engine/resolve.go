@@ -32,7 +32,8 @@ func (t *Table) sibling(name string) *Table {
 	return c
 }
 
-// atHome returns the error of a request for the commit record of a write that has prepared a row.
+// atHome returns a *HomeError if the table of the commit record of a write that has prepared a row is gone, and any other error
+// of the request for the commit record with its condition.
 func atHome(ctx context.Context, row keys.Key, home commit.Remote, err error) error {
 	if err = conditioned(ctx, err); !errors.Is(err, errs.ErrTableNotFound) {
 		return err
@@ -265,7 +266,7 @@ const (
 	mostWaits    = 10
 )
 
-// mayNotWrite reports whether an error is that of a client that may only read.
+// mayNotWrite reports whether an error means that the client may only read.
 func mayNotWrite(err error) bool {
 	var re *azcore.ResponseError
 	return errors.As(err, &re) && re.StatusCode == http.StatusForbidden

@@ -100,7 +100,7 @@ func SameColumns(a, b []edm.Column) bool {
 	return n == 0
 }
 
-// The property _sys tells whose a derived row is. It is one of
+// The property _sys names the owner of a derived row. It is one of
 //
 //	empid_000223          of a copy: the RowKey of the entity
 //	empid_000223/P4x1     and the projection ID

@@ -404,7 +404,7 @@ func matchesFit(steps []step) bool {
 	return true
 }
 
-// refusedAll is the error of a transaction whose response says nothing of the operations, nil if the response does.
+// refusedAll returns the error of a transaction whose response does not name an operation, nil if the response does.
 func refusedAll(call *wire.Call, err error) (wire.Outcome, error) {
 	var foreign *wire.NotServiceError
 	var large *wire.BodyError
@@ -445,7 +445,7 @@ func (t *Table) submit(ctx context.Context, call *wire.Call, steps []step) (err 
 	return err
 }
 
-// refusedStep is the error of a transaction of which the service refused one operation.
+// refusedStep returns a *BatchError for a transaction of which the service refused one operation, or ErrUnknownOutcome.
 func (t *Table) refusedStep(call *wire.Call, steps []step, f *wire.Failure) (wire.Outcome, error) {
 	code := wire.RedactText(f.Code)
 	re := &azcore.ResponseError{StatusCode: f.Status, ErrorCode: code, RawResponse: call.PartResponse(f.Status)}

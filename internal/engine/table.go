@@ -276,8 +276,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Bound gives a context a deadline; a negative d means none. The cause tells a request without a response from one that its caller
-// ended.
+// Bound gives a context a deadline; a negative d means none. The cause distinguishes a request without a response from a request
+// that its caller ended.
 func Bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d < 0 {
 		return ctx, func() {}
@@ -397,7 +397,7 @@ func CheckClient(argument, of string, client any, isNil bool) error {
 	return nil
 }
 
-// ClientName returns the name of the queue or container of a client, if the client tells its address.
+// ClientName returns the name of the queue or container of a client, if the client has a method that returns its address.
 func ClientName(client any) (name string, known bool) {
 	c, is := client.(interface{ URL() string })
 	if !is {

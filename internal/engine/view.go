@@ -12,8 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// markView shows marked rows as they are committed, to readers who write nothing. If the write of a mark has committed, the row has its
-// new content, and an ETag that fits no row; otherwise it has the content before the mark, and the ETag of that time.
+// markView shows marked rows as they are committed, to readers that write nothing. If the write of a mark has committed, the row
+// has its new content, and an ETag that fits no row; otherwise it has the content before the mark, and the ETag of that time.
 //
 // The rows of one page are of one instant. A write that has not committed when its commit record is read had not committed when the
 // page was read. If it has, the page is read again: then the write is known to have committed before.

@@ -347,7 +347,7 @@ func (p columnsByPart) of(number int) []edm.Column {
 	return p[number]
 }
 
-// overlaid returns columns with those of set in place of their own.
+// overlaid returns columns, replaced by the columns of set with the same names.
 func overlaid(columns, set []edm.Column) []edm.Column {
 	kept := slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return Find(set, c.Name).Kind != edm.Absent })
 	return append(kept, set...)

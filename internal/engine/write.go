@@ -98,7 +98,7 @@ type outcome struct {
 	responded    bool // the response of the current plan says so, and not what is stored
 }
 
-// transaction is a plan of a write, as it is sent.
+// transaction is a write as it is sent.
 type transaction struct {
 	steps   []step // the commit record, if there is one; the caller's; the derived
 	batch   bool   // they are one transaction
@@ -138,7 +138,7 @@ func placesOf(remotes []*remote) (all []commit.Remote) {
 	return all
 }
 
-// callersPart returns the part of the caller's operations in a list with an item for each step.
+// callersPart returns the items of the caller's operations in a list with an item for each step.
 func callersPart[X any](w *write, all []X) []X {
 	if w.currentPlan.lead {
 		all = all[1:]
@@ -231,7 +231,7 @@ func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows,
 	return len(w.ops), err
 }
 
-// execute runs the write, and tells the targets what became of their operations.
+// execute runs the write, and gives its targets the outcomes of their operations.
 func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, err error) {
 	t, method := w.table, w.method
 	ctx, end := t.Span(ctx, method)

@@ -1,4 +1,4 @@
-// Package errs declares the errors that the library returns. Package table names them again, for those who use it.
+// Package errs declares the errors that the library returns. Package table names them again, for programs.
 package errs
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// The conditions that callers tell apart. Package table documents each.
+// The conditions that callers distinguish. Package table documents each.
 var (
 	ErrNotFound          = errors.New("no such row")
 	ErrExists            = errors.New("exists already")
@@ -86,7 +86,7 @@ func (c *Condition) Error() string {
 
 func (c *Condition) Unwrap() []error { return []error{c.Is, c.Cause} }
 
-// BeingDeleted reports whether an error is that of a table that was dropped, and that the service has not deleted yet.
+// BeingDeleted reports whether an error means that a table was dropped, and that the service has not deleted it yet.
 func BeingDeleted(err error) bool {
 	var re *azcore.ResponseError
 	return errors.As(err, &re) && re.ErrorCode == "TableBeingDeleted"

@@ -11,9 +11,9 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// OpError is the error of an operation on a row. Err is one of the errors of this package ([ErrNotFound] and so on), a typed error
-// of this package or of package keys, or the cause. Its text contains neither data of the row nor secrets, but the
-// key and the table: it is for logs, and not for users of a server.
+// OpError: an operation on a row has failed. Err is one of the errors of this package ([ErrNotFound] and so on), a typed error of
+// this package or of package keys, or the cause. Its text contains neither data of the row nor secrets, but the key and the
+// table: it is for logs, and not for users of a server.
 type OpError struct {
 	Op    string // the method, such as Replace
 	Table string
@@ -153,7 +153,7 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("%s, and only a whole row can be upgraded to %d", s, e.Want)
 }
 
-// HomeError is the error of a row that a write over several partitions has prepared and that cannot be ended.
+// HomeError: a write over several partitions has prepared a row, and cannot be ended.
 type HomeError struct {
 	Row       keys.Key
 	Table     string // of the commit record
@@ -221,7 +221,7 @@ func (e *BulkError) Unwrap() error { return e.Err }
 // MarshalJSON returns the text of the error.
 func (e *BulkError) MarshalJSON() ([]byte, error) { return json.Marshal(e.Error()) }
 
-// DerivedError is the error of a write that failed because of a maintainer, with the derived row if there is one. Err is the
+// DerivedError: a write has failed because of a maintainer. It contains the key of the derived row, if there is one. Err is the
 // maintainer's own error, such as the one for a value that is taken, or one of the package's conditions.
 type DerivedError struct {
 	Maintainer string
@@ -247,7 +247,7 @@ func (e *DerivedError) Unwrap() error { return e.Err }
 // MarshalJSON returns the text of the error.
 func (e *DerivedError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
-// UnknownError is the error of a write with a commit record whose outcome is unknown. It can be resolved later.
+// UnknownError: the outcome of a write with a commit record is unknown. It can be resolved later.
 type UnknownError struct {
 	Table, Partition string
 	OperationID      string
@@ -271,10 +271,10 @@ func (e *UnknownError) Unwrap() []error { return []error{ErrUnknownOutcome, e.Er
 // MarshalJSON returns the text of the error.
 func (e *UnknownError) MarshalJSON() ([]byte, error) { return textJSON(e) }
 
-// Resolve reports whether the write was applied. If it was not, it never will be. The entities of the write can then be used again:
-// with their new ETags if it was applied, unchanged if it was not. Errors: ErrExpired if the write is older than 24 hours and has
-// no commit record; those of any read. 1 request if the write was not applied; otherwise 2, and 1 for each entity; none if it was
-// resolved before. Idempotent.
+// Resolve reports whether the write was applied. If it was not, it never will be. The entities of the write can then be used
+// again: with their new ETags if it was applied, unchanged if it was not. Errors: ErrExpired if the write is older than 24 hours
+// and has no commit record; errors of a read and of a write (see package table). 1 request if the write was not applied;
+// otherwise 2, and 1 for each entity; none if it was resolved before. Idempotent.
 func (e *UnknownError) Resolve(ctx context.Context) (done bool, err error) {
 	if e.resolve == nil {
 		return false, &ValueError{Field: "UnknownError", Reason: "was not returned by a write; use Resolve of extend.Records"}

@@ -68,7 +68,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	return Sleep(ctx, d)
 }
 
-// Sleep waits for d, or until ctx ends: then it returns the error of ctx.
+// Sleep waits for d, or until ctx ends. Errors: context.Canceled or context.DeadlineExceeded if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -17,8 +17,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Handler returns the handler of the effects of a kind: it reconciles the rows that an effect names, of these definitions. An effect
-// of another definition waits for a worker that has it. Requests of an effect: 1, and those of the targets.
+// Handler returns the handler of the effects of a kind: it reconciles the rows that an effect names, of these definitions. An
+// effect of another definition waits for a worker that has it. Requests of an effect: 1, and the requests of the targets.
 func Handler(kind string, source table.AnyTable, definitions ...Definition) eventual.Handler {
 	h := &handler{kind, source, definitions}
 	return eventual.Handler{Kind: kind, Table: source, Version: payloadVersion, Handle: h.handle, Sweep: h.sweep}
@@ -170,8 +170,8 @@ type payload struct {
 	Rows map[string][][2]string `json:"rows"` // PartitionKey and RowKey
 }
 
-// Plan lets the write that p plans have an effect for rows of a definition: those that the entity had, and those that it should
-// have. All definitions of a kind have one effect for each entity.
+// Plan adds to p an effect for rows of a definition: the rows that the entity had, and the rows that it should have. All
+// definitions of a kind have one effect for each entity.
 func Plan(p *extend.Plan, kind, definition string, rows ...keys.Key) {
 	p.JoinEffect(kind, payloadVersion, func(b []byte) []byte {
 		all, _ := decode(b) // what encode has made

@@ -53,9 +53,9 @@ const mostAge = extend.Retention / 2
 // errLate: the program was suspended between its reads and its writes.
 var errLate = fmt.Errorf("%w: the rows were read more than %v ago", table.ErrChanged, mostAge)
 
-// Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors: those of the targets and of the
-// read of the entity; after Retry.ConflictAttempts attempts the last conflict. Requests: 1 for the entity, and those of the targets'
-// Read and Write; again after each conflict.
+// Reconcile makes targets follow from an entity of a table, as the package's contract says. Errors: table.ErrChanged, or another
+// conflict, after Retry.ConflictAttempts attempts; errors of a target; errors of a read (see package table). Requests: 1 for the
+// entity, and the requests of the targets' Read and Write; again after each conflict.
 func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targets ...Target) (err error) {
 	if len(targets) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func isConflict(err error) bool {
 }
 
 // each calls f for all targets, several at a time. All calls end before it returns, also after an error. Of several errors it
-// returns one that is no conflict, if there is one.
+// returns an error that is no conflict, if there is one.
 func each(ctx context.Context, targets []Target, f func(Target, context.Context) error) error {
 	if len(targets) == 1 {
 		return f(targets[0], ctx)
@@ -142,7 +142,8 @@ func firstError(a, b error) error {
 //
 // Of each hour and partition, one notification is shown all the same, so that a worker plans the clean-up of the commit records.
 //
-// Requests of a write: 1 to read the commit record, those of h, 1 to mark the commit record, besides those of the outbox.
+// Requests of a write: 1 to read the commit record, the requests of h, and 1 to mark the commit record, besides the requests of
+// the outbox.
 func Inline(outbox commit.Outbox, h eventual.Handler) commit.Outbox {
 	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []eventual.Handler{h}, shown: map[partitionHour]bool{}}
 	if around, is := outbox.(*inline); is {

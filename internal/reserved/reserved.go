@@ -15,8 +15,8 @@ const (
 	// a digest, as Edm.Binary.
 	MaintainerState = "_ix"
 
-	// Owner is written by package table into derived rows: the RowKey of their entity, and the tags by which package index tells whose
-	// they are, as an Edm.String.
+	// Owner is written by package table into derived rows: the RowKey of their entity, and the tags by which package index finds
+	// out whose they are, as an Edm.String.
 	Owner = "_sys"
 
 	// Type and Version are written by package table into rows of a schema that has them: the name of the type as an Edm.String, the

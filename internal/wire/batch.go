@@ -223,7 +223,7 @@ func (p *batchParser) part(open []byte, n int) (head batchHeader, err error) {
 	return head, nil
 }
 
-// failed reads the error of the failed operation. A truncated response is enough if the JSON is complete.
+// failed reads the response to the failed operation. A truncated response is enough if the JSON is complete.
 func (p *batchParser) failed(status int, open []byte, n int) error {
 	f := &Failure{Status: status}
 	var body struct {

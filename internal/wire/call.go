@@ -160,7 +160,7 @@ func (c *Call) SignedRows() (first, last string, limited bool) {
 	return first, last, q.Has("sig") && (first != "" || last != "")
 }
 
-// PartResponse returns a response with the given status, for one operation of a transaction: the headers are those of the whole
+// PartResponse returns a response with the given status, for one operation of a transaction: the headers belong to the whole
 // response, and the body is empty. It has no signatures.
 func (c *Call) PartResponse(status int) *http.Response {
 	return &http.Response{
@@ -204,9 +204,9 @@ func (e *NotServiceError) Error() string {
 	return fmt.Sprintf("%s; its status is %d", e.Reason, e.Status)
 }
 
-// isForeignRefusal reports whether a response of status 4xx refuses the request by a code in its body, and has none of the service's
-// headers. The service's refusal of a wrong signature has only x-ms-error-code; those of Cosmos DB have only x-ms-request-id. A refusal
-// without a code is not believed anyway; see [Call.Outcome].
+// isForeignRefusal reports whether a response of status 4xx refuses the request by a code in its body, and has none of the
+// service's headers. The service's refusal of a wrong signature has only x-ms-error-code; refusals by Cosmos DB have only
+// x-ms-request-id. A refusal without a code is not believed anyway; see [Call.Outcome].
 func isForeignRefusal(resp *http.Response, err error) bool {
 	var re *azcore.ResponseError
 	h := resp.Header

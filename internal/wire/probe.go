@@ -19,7 +19,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 )
 
-// ErrCosmosDB refuses Cosmos DB, of which the rules of keys, lists and transactions are not those on which the library relies.
+// ErrCosmosDB refuses Cosmos DB, which has other rules for keys, lists and transactions than the library relies on.
 var ErrCosmosDB = errors.New("the service is Azure Cosmos DB, which has no order of keys and other limits than Table storage; use an account of Azure Storage")
 
 var errNoResponse = errors.New("the client's pipeline captured no response")
@@ -285,7 +285,7 @@ func download(resp *http.Response) error {
 	return nil
 }
 
-// payload is the type in which azcore keeps a body that was read. It takes another for one that was not.
+// payload is the type in which azcore keeps a body that was read. It uses another type for a body that was not read.
 type payload interface {
 	io.ReadCloser
 	Set([]byte)

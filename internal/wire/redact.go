@@ -29,8 +29,8 @@ func (e *transportError) Timeout() bool {
 }
 
 // Redact returns err without the URLs in its text, since the URL of a failed request may contain a shared access signature. The
-// host and the cause stay. A response that repeats the URL stays as well, without its signatures: its status and code tell what is known of
-// a request.
+// host and the cause stay. A response that repeats the URL stays as well, without its signatures: its status and code say what is
+// known of a request.
 func Redact(err error) error {
 	if err == nil {
 		return nil
@@ -61,7 +61,7 @@ func (e *signatureError) Error() string        { return e.text }
 func (e *signatureError) Unwrap() error        { return e.err }
 func (e *signatureError) Is(target error) bool { return errors.Is(e.of, target) }
 
-// signature matches the signature of a URL, also of one that was escaped, as often as may be.
+// signature matches the signature of a URL, also of a URL that was escaped several times.
 var signature = regexp.MustCompile(`(?i)(sig(?:nature)?(?:=|%(?:25)*3d|&#61;|":\s*"))[^&\s"'<>]*`)
 
 // RedactText removes signatures from a text.

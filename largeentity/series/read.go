@@ -17,8 +17,9 @@ type Value[V Number] struct {
 	Present bool // whether the slot has a value
 }
 
-// Read returns all slots of the period of a time, in order: those of a day, or of a year ([Days]). Errors are those of
-// [Series.Between]. 1 request.
+// Read returns all slots of the period of a time, in order: of a day, or of a year ([Days]). Errors: *table.DecodeError for a
+// stored value that is no V; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError or
+// *table.LimitError for invalid Slots; errors of a read (see package table). 1 request.
 func (s *Series[V]) Read(ctx context.Context, at time.Time) ([]Value[V], error) {
 	p, err := s.slots.periodOf(at)
 	if err != nil {
@@ -32,9 +33,9 @@ func (s *Series[V]) Read(ctx context.Context, at time.Time) ([]Value[V], error) 
 //
 //	for v, err := range visits.Between(ctx, monday, sunday) { … }
 //
-// Other properties and other rows are left out. Errors: *table.DecodeError for a stored value that is no V; *table.ValueError for a
-// zero time; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; those of [table.Table.List]. Requests: 1 for
-// each 1,000 entities, and other rows between them; none if from is not before to.
+// Other properties and other rows are left out. Errors: *table.DecodeError for a stored value that is no V; *table.ValueError for
+// a zero time; *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; errors of a read (see package table).
+// Requests: 1 for each 1,000 entities, and other rows between them; none if from is not before to.
 func (s *Series[V]) Between(ctx context.Context, from, to time.Time) iter.Seq2[Value[V], error] {
 	var err error
 	switch {
@@ -130,7 +131,7 @@ type place struct {
 	name   string
 }
 
-// add adds the properties of an entity, and removes those of other periods.
+// add adds the properties of an entity, and removes properties of other periods.
 func (p *storedPeriod) add(date time.Time, entity int, row *table.Row) {
 	if !p.date.Equal(date) || p.properties == nil {
 		*p = storedPeriod{date, map[place]any{}}

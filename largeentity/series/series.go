@@ -35,8 +35,8 @@ type Series[V Number] struct {
 }
 
 // New returns a series in a table. Its entities are in the partition "series", and their RowKeys are the periods, such as
-// 2014-07-31, unless [Series.In] and [Series.Of] say otherwise. New sends nothing. Errors: those of [table.New];
-// *table.ValueError and *table.LimitError for wrong slots.
+// 2014-07-31, unless [Series.In] and [Series.Of] say otherwise. New sends nothing. Errors: *table.ValueError or *table.LimitError
+// for wrong slots, a nil service, or a name that no table can have.
 func New[V Number](service table.Service, name string, slots Slots, o *Options) (*Series[V], error) {
 	if err := slots.check(); err != nil {
 		return nil, fmt.Errorf("series: New %s: %w", name, err)
@@ -54,7 +54,8 @@ func New[V Number](service table.Service, name string, slots Slots, o *Options) 
 	return &Series[V]{rows: rows, slots: slots, partition: keys.Raw(defaultPartition), most: maxEntities}, nil
 }
 
-// Ensure creates the table unless it exists. Requests and errors are those of [table.Table.Ensure].
+// Ensure creates the table unless it exists. Errors: table.ErrTableNotFound while a table of this name is being deleted;
+// table.ErrUnreachable. 1 request; idempotent.
 func (s *Series[V]) Ensure(ctx context.Context) error { return s.rows.Ensure(ctx) }
 
 // In returns the series of a partition, such as that of one device or one page:
@@ -184,7 +185,7 @@ func dateOf(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// maxOffset is more than the offset of any time zone from UTC. Only time.FixedZone makes others, which no Slots have.
+// maxOffset is more than the offset of any time zone from UTC. Only time.FixedZone makes larger offsets, which no Slots have.
 const maxOffset = 48 * time.Hour
 
 // firstAt returns the first instant at which the clock of a time zone shows a reading, or a later one. A reading is the time in UTC

@@ -26,7 +26,7 @@ import (
 // of a slot that the day no longer has is left out. Use UTC if that must not happen.
 type Slots struct {
 	zone  *time.Location
-	every time.Duration // of a slot of a day; 0 for days of a year and parts of a day
+	every time.Duration // of a slot of a day; 0 for days of a year and for slots with names
 	parts []Part        // of a day
 	per   int           // slots in an entity, if every is not 0
 	err   error
@@ -39,7 +39,7 @@ type Slot struct {
 	From, To time.Time // From ≤ t < To
 }
 
-// Part is a named part of a day. See [Parts].
+// Part is a slot of a day with a name. See [Parts].
 type Part struct {
 	Name string        // of the property
 	From time.Duration // since midnight, by the local clock
@@ -51,9 +51,9 @@ const (
 	day         = 24 * time.Hour
 )
 
-// Hours returns the hours of each day, as H00 to H23 in the row 2014-07-31. Hours are counted from the beginning of the day: if the
-// clock is set by an hour, the day has H00 to H22 or H00 to H24, and the later hours are not those that the clock shows. If the
-// clock is set by half an hour, the last slot of the day is half an hour. A nil zone is UTC.
+// Hours returns the hours of each day, as H00 to H23 in the row 2014-07-31. Hours are counted from the beginning of the day: if
+// the clock is set by an hour, the day has H00 to H22 or H00 to H24, and the later hours differ from the hours of the clock. If
+// the clock is set by half an hour, the last slot of the day is half an hour. A nil zone is UTC.
 func Hours(zone *time.Location) Slots { return Every(time.Hour, zone) }
 
 // Every returns the slots of a length of each day, named by the time since the beginning of the day: T1435, or T143510 for slots of
@@ -85,13 +85,13 @@ func Every(length time.Duration, zone *time.Location) Slots {
 // zone is UTC.
 func Days(zone *time.Location) Slots { return newSlots(Slots{zone: zone}) }
 
-// Parts returns named parts of each day, by the local clock, as properties of the row 2014-07-31. The first part begins at 0, and
-// each part ends with the next one:
+// Parts returns slots of each day with names, by the local clock, as properties of the row 2014-07-31. The first slot begins at
+// 0, and each slot ends when the next slot begins:
 //
 //	series.Parts(berlin, series.Part{"Night", 0}, series.Part{"Early", 6 * time.Hour}, series.Part{"Late", 14 * time.Hour})
 //
-// If the clock is set forward over a whole part, the day lacks that part. A nil zone is UTC. New returns the *table.ValueError or
-// *table.LimitError of parts that are not in order or more than 250, or whose names no property can have.
+// If the clock is set forward over a whole slot, the day lacks that slot. A nil zone is UTC. New returns a *table.ValueError or
+// *table.LimitError for slots that are not in order or more than 250, or whose names no property can have.
 func Parts(zone *time.Location, parts ...Part) Slots {
 	s := newSlots(Slots{zone: zone, parts: slices.Clone(parts)})
 	names := map[string]bool{}
@@ -126,7 +126,7 @@ func newSlots(s Slots) Slots {
 	return s
 }
 
-// check returns the error of invalid Slots.
+// check returns a *table.ValueError or *table.LimitError for invalid Slots.
 func (s Slots) check() error {
 	if s.err == nil && s.zone == nil {
 		return &table.ValueError{Field: "series.Slots", Reason: "is the zero value; use Hours, Days, Every or Parts"}
@@ -137,13 +137,15 @@ func (s Slots) check() error {
 // yearly reports whether a period is a year.
 func (s Slots) yearly() bool { return s.every == 0 && s.parts == nil }
 
-// At returns the slot of a time. Errors: *keys.KeyError for a time outside the years 1 to 9999; that of invalid Slots.
+// At returns the slot of a time. Errors: *keys.KeyError for a time outside the years 1 to 9999; *table.ValueError or
+// *table.LimitError for invalid Slots.
 func (s Slots) At(t time.Time) (Slot, error) {
 	c, err := s.cellAt(t)
 	return c.Slot, err
 }
 
-// All returns the slots of the period of a time, in order. Errors are those of [Slots.At].
+// All returns the slots of the period of a time, in order. Errors: *keys.KeyError for a time outside the years 1 to 9999;
+// *table.ValueError or *table.LimitError for invalid Slots.
 func (s Slots) All(t time.Time) (all []Slot, err error) {
 	p, err := s.periodOf(t)
 	if err != nil {
@@ -155,8 +157,8 @@ func (s Slots) All(t time.Time) (all []Slot, err error) {
 	return all, nil
 }
 
-// Named is the inverse of [Slots.At]: it returns the slot that a row has by these names. Errors: *table.ValueError for a period or
-// a name that these Slots do not have; that of invalid Slots.
+// Named is the inverse of [Slots.At]: it returns the slot that a row has by these names. Errors: *table.ValueError for a period
+// or a name that these Slots do not have; *table.ValueError or *table.LimitError for invalid Slots.
 func (s Slots) Named(period, name string) (Slot, error) {
 	if err := s.check(); err != nil {
 		return Slot{}, err

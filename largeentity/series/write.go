@@ -14,7 +14,8 @@ import (
 // writers of other slots do not conflict. Of two writers of one slot, the last one wins.
 //
 // Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError for NaN and infinity;
-// table.ErrTableNotFound; table.ErrUnknownOutcome, after which Set can be called again. 1 request. Idempotent.
+// table.ErrUnknownOutcome, after which Set can be called again; table.ErrTableNotFound and the other errors of a write (see
+// package table). 1 request. Idempotent.
 func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 	entities, err := group(s, func(yield func(time.Time, V) bool) { yield(at, v) }, nil)
 	if err != nil {
@@ -33,8 +34,9 @@ func (s *Series[V]) Set(ctx context.Context, at time.Time, v V) error {
 //	err := visits.SetAll(ctx, maps.All(map[time.Time]int64{monday: 17, tuesday: 9}))
 //
 // The values of one period are one entity, or a few ([Every]). Up to 100 entities are stored together, or none of them; with
-// [Series.Exact], 99. Errors: those of Set and of [table.Bulk]; *table.ValueError for two values of one slot. Requests: 1 for each
-// 100 entities. Idempotent: after an error, call SetAll again.
+// [Series.Exact], 99. Errors: *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; *table.ValueError for NaN,
+// for infinity and for two values of one slot; *table.BulkError around table.ErrUnknownOutcome, table.ErrTableNotFound or another
+// error of a write (see package table). Requests: 1 for each 100 entities. Idempotent: after an error, call SetAll again.
 func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	entities, err := group(s, values, func(slot Slot, _, _ V) (V, error) {
 		return 0, &table.ValueError{Property: true, Field: slot.Name, Reason: "has two values for " + slot.From.Format(time.RFC3339)}
@@ -61,10 +63,12 @@ func (s *Series[V]) SetAll(ctx context.Context, values iter.Seq2[time.Time, V]) 
 // by its ETag. After a conflict with a concurrent writer of any slot of the entity, Add reads and writes again, until
 // Common.WriteTimeout is over, and at most Retry.ConflictAttempts times.
 //
-// An increment is applied once, or not at all, also if a response is lost. Not idempotent: call Add again only after an error that
-// is not table.ErrUnknownOutcome. After that error, the increment may have been applied. [Series.Exact] resolves such outcomes.
-// Errors: those of [Series.Set]; table.ErrChanged or table.ErrExists if each attempt met a conflict; *table.ValueError if the sum
-// exceeds V; *table.DecodeError if the stored value is no V. 2 requests: 1 read and 1 write; 3 more after each conflict.
+// An increment is applied once, or not at all, also if a response is lost. Not idempotent: call Add again only after an error
+// that is not table.ErrUnknownOutcome. After that error, the increment may have been applied. [Series.Exact] resolves such
+// outcomes. Errors: table.ErrUnknownOutcome; table.ErrChanged or table.ErrExists if each attempt met a conflict;
+// *table.ValueError for NaN and infinity, and if the sum exceeds V; *table.DecodeError if the stored value is no V;
+// *keys.KeyError for a time outside the years 1 to 9999, or a wrong key; errors of a read and of a write (see package table). 2
+// requests: 1 read and 1 write; 3 more after each conflict.
 func (s *Series[V]) Add(ctx context.Context, at time.Time, v V) (V, error) {
 	slot, err := s.slots.At(at)
 	if err != nil {
@@ -77,10 +81,12 @@ func (s *Series[V]) Add(ctx context.Context, at time.Time, v V) (V, error) {
 	return sums[0].values[slot.Name], nil
 }
 
-// AddAll adds to many slots, as [Series.Add] does, all or nothing: a program that counts in memory calls it now and then, in place
-// of one Add for each event. Values of one slot are added up. Errors: those of Add; *table.LimitError for values of more than 100
-// entities, or 99 with [Series.Exact]. Requests: those of Add; if the values are of several entities, 1 read for each 1,000
-// entities from the first one to the last.
+// AddAll adds to many slots, as [Series.Add] does, all or nothing: a program that counts in memory calls it now and then, in
+// place of one Add for each event. Values of one slot are added up. Errors: table.ErrUnknownOutcome; *table.LimitError for values
+// of more than 100 entities, or 99 with [Series.Exact]; table.ErrChanged or table.ErrExists if each attempt met a conflict;
+// *table.ValueError for NaN and infinity, and if a sum exceeds V; *table.DecodeError if a stored value is no V; *keys.KeyError
+// for a time outside the years 1 to 9999, or a wrong key; errors of a read and of a write (see package table). Requests: those of
+// Add; if the values are of several entities, 1 read for each 1,000 entities from the first one to the last.
 func (s *Series[V]) AddAll(ctx context.Context, values iter.Seq2[time.Time, V]) error {
 	_, err := s.add(ctx, "AddAll", values)
 	return err
@@ -144,7 +150,7 @@ func (s *Series[V]) readIn(tx *table.Tx, entities []entity[V]) (map[string]*tabl
 	return stored, nil
 }
 
-// plus returns the entity with the values added to those of a stored row, nil for none.
+// plus returns the entity with the values added to the values of a stored row, nil for none.
 func (e entity[V]) plus(stored *table.Entity[table.Row]) (entity[V], error) {
 	sums := entity[V]{e.key, map[string]V{}}
 	for name, v := range e.values {
@@ -186,8 +192,10 @@ func (e entity[V]) write(rows *table.Table[table.Row], stored *table.Entity[tabl
 //
 //	result, err := visits.Delete(ctx, time.Time{}, time.Now().AddDate(-1, 0, 0), nil)
 //
-// A value that is stored later makes a new entity. Errors: those of [table.Bulk]; those of [Series.Between] about the times and keys.
-// Requests: 1 for each 1,000 entities to read their keys, and 1 for each 100. Idempotent: after an error, call Delete again.
+// A value that is stored later makes a new entity. Errors: *table.ValueError for a zero to, or a wrong option; *keys.KeyError for
+// a time outside the years 1 to 9999, or a wrong key; *table.BulkError around table.ErrUnknownOutcome, table.ErrChanged or
+// another error of a write (see package table); errors of a read. Requests: 1 for each 1,000 entities to read their keys, and 1
+// for each 100. Idempotent: after an error, call Delete again.
 func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOptions) (table.BulkResult, error) {
 	if from.IsZero() {
 		from = startOf(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), s.slots.zone)

@@ -25,9 +25,9 @@ type Writer[T any] struct {
 
 // Writer returns a new writer for a source. It sends nothing. Use one writer of a source for the life of the program, and Close it.
 //
-// A source is a name such as orders/europe: parts of any characters but \ and control characters, between slashes. Errors:
-// *table.ValueError for a source that is empty, or has a part that is empty or ends with a dot; *table.LimitError for one with more
-// than 997 characters or 249 parts.
+// A source is a name such as orders/europe: segments of any characters but \ and control characters, between slashes. Errors:
+// *table.ValueError for a source that is empty, or has a segment that is empty or ends with a dot; *table.LimitError for a source
+// with more than 997 characters or 249 segments.
 //
 // A shared access signature for a writer must allow to read, add, create, write and list.
 func (l *Log[T]) Writer(source string) (*Writer[T], error) {
@@ -53,7 +53,8 @@ func (l *Log[T]) Writer(source string) (*Writer[T], error) {
 //
 // Errors: *table.ValueError for nil, for a record that is encoded with a line break or as an empty line, and for a time that no
 // name of a blob can contain; *table.LimitError for a line of more than 4 MiB; the error of Options.Encode; ErrClosed; if the
-// buffer is full, those of Flush. Requests: those of Flush, if Append flushes.
+// buffer is full, also table.ErrUnknownOutcome, ErrContainerNotFound, table.ErrUnreachable, *azcore.ResponseError and the error
+// of ctx, as from Flush. Requests: those of Flush, if Append flushes.
 func (w *Writer[T]) Append(ctx context.Context, v *T) error {
 	line, at, err := w.log.encode(v)
 	if err == nil {
@@ -84,7 +85,10 @@ func (l *Log[T]) encode(v *T) (line []byte, at time.Time, err error) {
 //
 // Write has no context: Common.WriteTimeout bounds it. A slog.Handler lets all other goroutines wait while its Write flushes.
 //
-// Errors: those of Append. If a line is invalid, no line of p is in the buffer; else n is the number of bytes whose lines are.
+// Errors: *table.ValueError for a line that cannot be decoded, and for a time that no name of a blob can contain;
+// *table.LimitError for a line of more than 4 MiB; ErrClosed; if the buffer is full, also table.ErrUnknownOutcome,
+// ErrContainerNotFound, table.ErrUnreachable and *azcore.ResponseError, as from Flush. If a line is invalid, no line of p is in
+// the buffer; else n is the number of bytes of the lines that are in the buffer.
 func (w *Writer[T]) Write(p []byte) (n int, err error) {
 	ctx, cancel := engine.Bound(context.Background(), w.log.client.opt.WriteTimeout)
 	defer cancel()
@@ -131,7 +135,8 @@ func (l *Log[T]) timeOfLine(line []byte, number int) (at time.Time, err error) {
 // the buffer, and the next flush continues.
 //
 // Errors: table.ErrUnknownOutcome if the response to a block was lost and the time ended: the block may be stored, and the next
-// flush finds out; ErrContainerNotFound; table.ErrUnreachable; the service's own error. If the context has ended, its error.
+// flush finds out; ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError; context.Canceled or
+// context.DeadlineExceeded if ctx has ended.
 //
 // Requests: 1 for each hour with new records, and for each 4 MiB of them; for a new blob 1 more, and 2 more if another writer has
 // its number; 1 when a blob is left, to store its last time. After a lost response, up to 2 to read back.
@@ -147,7 +152,8 @@ func (w *Writer[T]) Flush(ctx context.Context) error {
 // Close flushes, and stores the time of the last record with each open blob. Afterwards, Append fails with ErrClosed. Close may be
 // called again, after an error or not. The times are not essential: Close does not report an error that concerns them alone.
 //
-// Errors and requests: those of Flush, and 1 for each open blob.
+// Errors: table.ErrUnknownOutcome; ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError; the error of ctx, as from
+// Flush. Requests: those of Flush, and 1 for each open blob.
 func (w *Writer[T]) Close(ctx context.Context) error { return w.wrap("Close", w.sender.close(ctx)) }
 
 // Run flushes when Options.FlushInterval has passed since the first record in the buffer was appended, also if no other record is
@@ -211,8 +217,9 @@ type blobState struct {
 	first, last time.Time // of its records
 }
 
-// store stores the first pending block. Errors: table.ErrUnknownOutcome if the block may be stored; else the reason why it is not.
-// After an error, the next store goes on with the same block.
+// store stores the first pending block. Errors: table.ErrUnknownOutcome if the block may be stored; *table.LimitError if the hour
+// has too many blobs; table.ErrUnreachable; ErrContainerNotFound; *azcore.ResponseError. After an error, the next store goes on
+// with the same block.
 func (a *appender) store(ctx context.Context) error {
 	ctx, cancel := engine.Bound(ctx, a.client.opt.WriteTimeout)
 	defer cancel()
@@ -349,7 +356,7 @@ func (a *appender) readBack(ctx context.Context, b *block) (again bool, err erro
 	case p.length > a.blob.length:
 		return a.compare(ctx, b, p)
 	}
-	// The block is not stored. An earlier request can store it only if the blob is unchanged since, as its ETag tells.
+	// The block is not stored. An earlier request can store it only if the blob is unchanged since, as its ETag shows.
 	if p.etag != a.blob.etag {
 		a.blob.etag, a.late = p.etag, false
 	}
@@ -403,7 +410,7 @@ func (a *appender) leave(ctx context.Context) {
 	a.abandon()
 }
 
-// block is a part of a blob: whole lines of one hour, which are stored with one request.
+// block is a block of a blob: whole lines of one hour, which are stored with one request.
 type block struct {
 	data        []byte
 	records     int
@@ -425,7 +432,7 @@ func (x *block) include(records int, first, last time.Time) {
 	}
 }
 
-// enqueue appends a block to blocks that are still to be stored. If it fits into the last of them, it becomes a part of that one.
+// enqueue appends a block to blocks that are still to be stored. If it fits into the last of them, it is joined to it.
 func enqueue(blocks []*block, b *block) []*block {
 	if n := len(blocks); n > 0 && blocks[n-1].takes(len(b.data)) {
 		last := blocks[n-1]

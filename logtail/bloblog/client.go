@@ -73,14 +73,15 @@ func (c client) setMetadata(ctx context.Context, n name, metadata map[string]*st
 	return c.result(&call, resp.ETag, err)
 }
 
-// properties are those of a stored blob.
+// properties are the properties of a stored blob.
 type properties struct {
 	length int64
 	etag   azcore.ETag
 	writer string // of the metadata; "" if there is none
 }
 
-// properties returns the properties of a blob, for a writer. err is the service's error or that of the transport; shown is what callers get.
+// properties returns the properties of a blob, for a writer. err is the error of the service or the transport; shown is what
+// callers get.
 func (c client) properties(ctx context.Context, n name) (p properties, shown, err error) {
 	ctx, cancel := engine.Bound(ctx, c.opt.Retry.AttemptTimeout)
 	defer cancel()
@@ -141,8 +142,8 @@ type Blob struct {
 // number. A zero from is no bound, and a zero to is an hour from now by the reader's clock. Blobs whose names have another form
 // are left out, and so are blobs of other sources, such as a/b for a.
 //
-// Errors: *table.ValueError and *table.LimitError for a source that is invalid (see [Log.Writer]), and for a time outside the years
-// 1 to 9999; ErrContainerNotFound; table.ErrUnreachable; the service's own error.
+// Errors: *table.ValueError and *table.LimitError for a source that is invalid (see [Log.Writer]), and for a time outside the
+// years 1 to 9999; ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError.
 //
 // Requests: 1 for each 1,000 blobs of the source in the hour, if from and to are in one hour. Else for each day of the range up to
 // 10 days, for each month up to 10 months, for each year up to 10 years, or for all of the source and the

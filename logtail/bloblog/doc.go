@@ -19,14 +19,16 @@
 //	}
 //
 // A record is one line, JSON unless Options.Encode and Decode say otherwise. The name of a blob is its source, the hour of its
-// records in UTC, and a number. Each writer has blobs of its own. [Writer] is also an io.Writer for lines, such as those of slog.
+// records in UTC, and a number. Each writer has blobs of its own. [Writer] is also an io.Writer for lines, such as the lines of
+// slog.
 //
 // # What a crash loses
 //
-// Append returns when the record is in the buffer of the writer. A crash loses the records that are not stored yet: those of the
-// last Options.FlushInterval (1 s), at most Options.FlushRecords (1,000) or FlushBytes (1 MiB), and those that came since the flush
-// began. While the service cannot be reached, the buffer grows up to Options.Buffer, and then Append waits. Append looks at these
-// bounds when it is called, and [Writer.Run] also between the calls. Larger bounds mean fewer requests and larger losses.
+// Append returns when the record is in the buffer of the writer. A crash loses the records that are not stored yet: the records
+// of the last Options.FlushInterval (1 s), at most Options.FlushRecords (1,000) or FlushBytes (1 MiB), and records that came
+// since the flush began. While the service cannot be reached, the buffer grows up to Options.Buffer, and then Append waits.
+// Append looks at these bounds when it is called, and [Writer.Run] also between the calls. Larger bounds mean fewer requests and
+// larger losses.
 //
 // # Guarantees
 //

@@ -92,8 +92,8 @@ type Options[T any] struct {
 	FlushBytes    int
 	FlushInterval time.Duration
 
-	// Buffer is the most bytes of records that a writer holds, those on their way included. If the buffer is full, Append waits.
-	// Defaults to 8 MiB. The memory of a writer is at most about twice as much.
+	// Buffer is the most bytes of records that a writer holds, including records on their way. If the buffer is full, Append
+	// waits. Defaults to 8 MiB. The memory of a writer is at most about twice as much.
 	Buffer int
 
 	// OpenHours is the number of hours whose blobs a writer keeps open at the same time, for records that come late. If a record of
@@ -112,7 +112,7 @@ type Options[T any] struct {
 // maxBlobBlocks is the most blocks of a blob that the service allows.
 const maxBlobBlocks = 50_000
 
-// setDefaults fills the defaults in, and returns those of Common.
+// setDefaults fills the defaults in, and returns the engine's options.
 func (o *Options[T]) setDefaults() (common engine.Options, err error) {
 	if o.OpenHours == 0 && o.Time == nil {
 		o.OpenHours = 1
@@ -175,8 +175,8 @@ func (n name) String() string { return fmt.Sprintf("%s%06d.log", n.prefix(), n.n
 // prefix returns what the names of all blobs of the hour begin with.
 func (n name) prefix() string { return n.source + "/" + n.hour.Format(hourLayout) + "/" }
 
-// parseName returns what the name of a blob says, and whether it is the name of a log's blob. The part after the source has a fixed
-// length, so that a name belongs to one source: a/2014/07/31/1800/000001.log is of source a, and no blob of source a/2014.
+// parseName returns what the name of a blob says, and whether it is the name of a log's blob. The text after the source has a
+// fixed length, so that a name belongs to one source: a/2014/07/31/1800/000001.log is of source a, and no blob of source a/2014.
 func parseName(text string) (n name, is bool) {
 	at := len(text) - nameLength
 	if at < 1 {
@@ -199,9 +199,9 @@ func parseName(text string) (n name, is bool) {
 // hourOf returns the hour of a time, in UTC.
 func hourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
 
-// metadata is what a writer stores with a blob. The names of the times are those of the service's own logs.
+// metadata is what a writer stores with a blob. The service's own logs use the same names for the times.
 type metadata struct {
-	writer      string    // the writer's ID and the number of the blob among those of the writer
+	writer      string    // the writer's ID and the number of the blob among the blobs of the writer
 	first, last time.Time // no record has an earlier or a later time; zero if that is not known
 }
 
@@ -219,7 +219,7 @@ func (m metadata) format() map[string]*string {
 	return all
 }
 
-// parseMetadata returns what metadata says. HTTP does not keep the case of names. An invalid time is ignored.
+// parseMetadata decodes metadata. HTTP does not keep the case of names. An invalid time is ignored.
 func parseMetadata(all map[string]*string) (m metadata) {
 	for key, value := range all {
 		switch {
@@ -272,8 +272,8 @@ func refusal(call *wire.Call, err error) error {
 	return blobs.Refusal(call, err, ErrContainerNotFound, "Log.Ensure")
 }
 
-// ended returns the error for a context that has ended: that of the caller, or table.ErrUnreachable if a bound of Options has
-// passed.
+// ended returns the error for a context that has ended: the error of the caller's context, or table.ErrUnreachable if a bound of
+// Options has passed.
 func ended(ctx context.Context) error {
 	if wire.Unreached(ctx, ctx.Err()) {
 		return errs.With(table.ErrUnreachable, context.Cause(ctx))

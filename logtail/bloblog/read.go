@@ -30,7 +30,7 @@ type Record[T any] struct {
 // Between yields the records of a source with from ≤ time < to, in the order of blobs and lines: by hour, by the number of the
 // blob, and by line. A zero from is no bound, and a zero to is an hour from now by the reader's clock. With Options.Time, Between
 // yields exactly these records. Without it, the time of a record is not stored, and Between yields all records of each blob that
-// may contain one of them: those of a writer and an hour.
+// may contain such a record, which is of one writer and one hour.
 //
 // The records of one writer are in the order in which they were appended, except that records that come late, or after the
 // clock has stepped back to an earlier hour, are in the blobs of their hour.
@@ -38,8 +38,9 @@ type Record[T any] struct {
 // Between reads blobs that are still written, up to the length that they have when their turn comes. A last line without a line
 // break is left out, and so are empty lines. Lines may end with \r\n. A blob that is deleted while Between runs ends there.
 //
-// Errors: a *LineError for a line that cannot be read as T, unless Options.Skip leaves it out; those of [Log.Blobs]. The records
-// before the error are complete.
+// Errors: *LineError for a line that cannot be read as T, unless Options.Skip leaves it out; *table.ValueError and
+// *table.LimitError for an invalid source, or a time outside the years 1 to 9999; ErrContainerNotFound; table.ErrUnreachable;
+// *azcore.ResponseError. The records before the error are complete.
 //
 // Requests: those of Blobs, and 1 for each blob, and for each response that breaks off. Memory: 1 page of the list, and 1 line.
 func (l *Log[T]) Between(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Record[T], error] {
@@ -170,7 +171,7 @@ func (l *lines) next() (line []byte, err error) {
 
 const (
 	maxName     = 1024 // characters of the name of a blob, counted in UTF-16
-	maxSegments = 254  // parts of the name of a blob between slashes
+	maxSegments = 254  // segments of the name of a blob between slashes
 
 	// What follows the source in the name of a blob.
 	nameLength   = len("/2014/07/31/1800/000001.log")

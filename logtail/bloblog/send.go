@@ -39,7 +39,7 @@ type sender struct {
 
 	flushing  chan struct{} // holds a value while a goroutine uses the fields of the second group
 	appenders map[time.Time]*appender
-	recent    []*appender // those with an open blob, the one that was used last at the end
+	recent    []*appender // appenders with an open blob, the last used at the end
 	blobs     int         // names that were chosen
 
 	mu      sync.Mutex // guards the fields of the third group
@@ -235,8 +235,8 @@ func (s *sender) blobID() string {
 	return fmt.Sprintf("%s-%d", s.id, s.blobs)
 }
 
-// flush stores all lines that were in the buffer when it began, hour by hour. If an hour fails, the others are stored nevertheless,
-// unless no request can succeed now. The caller has acquired the sender.
+// flush stores all lines that were in the buffer when it began, hour by hour. If an hour fails, the other hours are stored
+// nevertheless, unless no request can succeed now. The caller has acquired the sender.
 func (s *sender) flush(ctx context.Context) (err error) {
 	s.take()
 	byHour := func(a, b *appender) int { return a.hour.Compare(b.hour) }

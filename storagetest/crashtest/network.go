@@ -100,7 +100,7 @@ func (n *network) send(h *heldRequest, req *http.Request) (*http.Response, error
 	return resp, err
 }
 
-// plan is the account's plan of faults.
+// plan is the account's Plan.
 func (n *network) plan(r storagetest.Request) storagetest.Fault {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -30,7 +30,7 @@ type Process struct {
 	crashed bool
 }
 
-// ErrCrashed is the error of each request of a crashed process.
+// ErrCrashed: the process of the request has crashed.
 var ErrCrashed = errors.New("crashtest: the process has crashed")
 
 // ConnectionString returns the account's connection string.

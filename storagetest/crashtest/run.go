@@ -109,7 +109,7 @@ func (r *run) setup() error {
 	return r.violation
 }
 
-// setupError is an error of Setup, with which no further run makes sense.
+// setupError: Setup has failed, so that no further run makes sense.
 type setupError struct{ error }
 
 func (e *setupError) Unwrap() error { return e.error }
@@ -164,8 +164,8 @@ type Options struct {
 	// 8; never if PairLimit is negative.
 	PairLimit int
 
-	// Sample makes Enumerate inject only one of Sample faults, spread evenly over the requests and kinds of faults: for a quick test,
-	// such as one under the race detector. Defaults to 1, which is all faults.
+	// Sample makes Enumerate inject only one of Sample faults, spread evenly over the requests and kinds of faults: for a quick
+	// test, such as a test under the race detector. Defaults to 1, which is all faults.
 	Sample int
 
 	// Runs is the number of schedules. Defaults to 2,000.
@@ -174,7 +174,7 @@ type Options struct {
 	// Seed is the seed of the first schedule. The seeds of later schedules are the numbers that follow. Defaults to 1.
 	Seed uint64
 
-	// FaultRate is the fraction of the requests of a schedule with a fault, and CrashRate the fraction of those faults with which
+	// FaultRate is the fraction of the requests of a schedule with a fault, and CrashRate the fraction of these faults with which
 	// the process crashes. Default to 0.1 and 0.2; never if negative. If CrashRate is negative, Enumerate injects no crashes
 	// either.
 	FaultRate, CrashRate float64

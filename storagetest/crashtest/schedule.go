@@ -14,8 +14,8 @@ import (
 )
 
 // Schedules runs a workload once without faults, and then many times with all processes at once. Each run has a random order of
-// requests and random faults, which are those of [Enumerate]. Time also passes at random while requests are held, so leases and
-// contexts end. The runs use all processors.
+// requests and random faults, of the same kinds as in [Enumerate]. Time also passes at random while requests are held, so leases
+// and contexts end. The runs use all processors.
 //
 // A seed reproduces a run, with the same other options, if the workload is deterministic. A [Violation] reports whether its seed
 // has reproduced the violation.

@@ -15,7 +15,7 @@ type Need struct {
 	Account     bool // only a signature for the account permits the operation
 }
 
-// Valid checks that the rights are valid at a time. policies are those of the resource. Nil rights are all rights.
+// Valid checks that the rights are valid at a time. policies are the policies of the resource. Nil rights are all rights.
 func (s *Rights) Valid(policies Policies, now time.Time) *protocol.Failure {
 	if s == nil {
 		return nil

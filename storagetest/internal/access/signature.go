@@ -114,7 +114,7 @@ func inRange(remote, addresses string) bool {
 	return compareAddresses(from, remote) <= 0 && compareAddresses(remote, to) <= 0
 }
 
-// compareAddresses compares two addresses. An invalid one is below all others.
+// compareAddresses compares two addresses. An invalid address is below all other addresses.
 func compareAddresses(a, b string) int {
 	x, _ := netip.ParseAddr(strings.TrimSpace(a))
 	y, _ := netip.ParseAddr(strings.TrimSpace(b))

@@ -237,7 +237,7 @@ func (c *call) checkBlock(limits []sizeLimit) *xmlform.Failure {
 	return c.checkChecksum(c.Header.Get("Content-MD5"))
 }
 
-// The first and the last time that an ETag can name, as numbers of 100 ns since the year 1: those of the years 1601 to 9999.
+// The first and the last time that an ETag can name, as numbers of 100 ns since the year 1, for the years 1601 to 9999.
 const firstETag, lastETag = 0x701CE1722770000, 0x2BCA2875F4373FFF
 
 // checkETagForm checks the form of the ETag in If-Match. Recordings show that appends refuse a number without quotes that is no time.

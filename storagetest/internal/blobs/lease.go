@@ -111,7 +111,7 @@ func (l *lease) setHeader(h http.Header, now time.Time) {
 
 var validLeaseID = regexp.MustCompile(`^\{?[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}\}?$`)
 
-// leaseID returns the lease ID in a header. Errors: it is required and missing, or has an invalid form.
+// leaseID returns the lease ID in a header. It returns an error if the ID is required and missing, or has an invalid form.
 func (c *call) leaseID(name string, required bool) (string, *xmlform.Failure) {
 	id := strings.ToLower(c.Header.Get(name))
 	switch {
@@ -123,7 +123,8 @@ func (c *call) leaseID(name string, required bool) (string, *xmlform.Failure) {
 	return id, nil
 }
 
-// leaseSeconds returns a number of seconds in a header. Errors: it is missing, or no number that valid accepts.
+// leaseSeconds returns a number of seconds in a header. It returns an error if the number is missing, or valid does not accept
+// it.
 func (c *call) leaseSeconds(name string, valid func(int64) bool) (int64, *xmlform.Failure) {
 	value := c.Header.Get(name)
 	n, err := strconv.ParseInt(value, 10, 64)

@@ -83,7 +83,7 @@ func (c *call) listBlobs(target *container, now time.Time, limit *int) *xmlform.
 	return &xmlform.Response{Status: http.StatusOK, Body: c.blobsXML(target, page, next, now)}
 }
 
-// noSnapshot is the part of a marker that names the snapshot of the next blob.
+// noSnapshot is the text of a marker that names the snapshot of the next blob.
 const noSnapshot = "!000028!9999-12-31T23:59:59.9999999Z!"
 
 var markerEncoding = base64.StdEncoding.WithPadding('-')

@@ -38,7 +38,7 @@ func (s *Service) Receive(r *protocol.Request, now time.Time) protocol.Call {
 	return c
 }
 
-// versionChallenge is the first version that tells requests without a signature how to authenticate.
+// versionChallenge is the first version whose response to a request without a signature says how to authenticate.
 const versionChallenge = "2019-12-12"
 
 // Blob is a stored blob.
@@ -49,8 +49,8 @@ type Blob struct {
 	Created, Modified             time.Time
 }
 
-// Blobs returns the blobs of a container in the order of their names, without those with uncommitted blocks only. The blocks are not
-// copies. The caller holds the account's lock.
+// Blobs returns the blobs of a container in the order of their names, without blobs that have uncommitted blocks only. The blocks
+// are not copies. The caller holds the account's lock.
 func (s *Service) Blobs(name string) []Blob {
 	c := s.store.containers[name]
 	if c == nil {

@@ -17,7 +17,7 @@ type Batch struct {
 	ChangeSet  bool // the operations are in a change set; otherwise the batch is a single GET
 }
 
-// BatchOperation is one operation of a batch. It has the shape of a request.
+// BatchOperation is one operation of a batch. It has the form of a request.
 type BatchOperation struct {
 	Method   string
 	Path     string // below the account, escaped
@@ -72,7 +72,7 @@ func boundary(contentType string) (string, bool) {
 	return params["boundary"], err == nil && t == "multipart/mixed" && params["boundary"] != ""
 }
 
-// splitParts splits a multipart body, which must be complete, into its parts. Lines end in CR LF or LF.
+// splitParts splits a multipart body, which must be complete, into its body parts. Lines end in CR LF or LF.
 func splitParts(body []byte, boundary string) (parts [][]byte, ok bool) {
 	open := []byte("--" + boundary)
 	for from, at := -1, 0; ; {
@@ -106,7 +106,7 @@ func splitParts(body []byte, boundary string) (parts [][]byte, ok bool) {
 	}
 }
 
-// cutHeader splits a part into the lines of its header and its body.
+// cutHeader splits a body part into the lines of its header and its content.
 func cutHeader(part []byte) (lines string, body []byte) {
 	for at := 0; at < len(part); {
 		i := bytes.IndexByte(part[at:], '\n')
@@ -134,7 +134,7 @@ func cutLine(lines string) (name, value, rest string, more, ok bool) {
 // operationHeader is the frequent header of an operation, and that of its response.
 const operationHeader = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
 
-// cutContentType splits a part into the first Content-Type of its header and its body.
+// cutContentType splits a body part into the first Content-Type of its header and its content.
 func cutContentType(part []byte) (contentType string, body []byte, ok bool) {
 	if n := len(operationHeader); len(part) > n && string(part[:n]) == operationHeader {
 		return "application/http", part[n:], true
@@ -221,7 +221,7 @@ func belowAccount(address, base string) string {
 	return path
 }
 
-// BatchResponse is the response to a batch. Each part is an HTTP response. The boundaries are made of the request's ID.
+// BatchResponse is the response to a batch. Each body part is an HTTP response. The boundaries are made of the request's ID.
 type BatchResponse struct {
 	Body         []byte
 	outer, inner string
@@ -247,7 +247,7 @@ func (r *BatchResponse) add(texts ...string) {
 	}
 }
 
-// BeginPart returns the body up to the next part, which the caller appends.
+// BeginPart returns the body up to the next body part, which the caller appends.
 func (r *BatchResponse) BeginPart() []byte {
 	if r.changeSet {
 		r.add("--", r.inner, "\r\n")

@@ -229,8 +229,8 @@ type Member struct {
 	Value any
 }
 
-// plain reads a JSON object of the frequent form, in which no text has escapes. It stops at the first byte of another form. The values
-// are parts of the body's text.
+// plain reads a JSON object of the frequent form, in which no text has escapes. It stops at the first byte of another form. The
+// values are sections of the body's text.
 type plain struct {
 	rest string
 	ok   bool

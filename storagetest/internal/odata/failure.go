@@ -20,7 +20,7 @@ type Failure struct {
 	AlwaysWithIndex bool // in a transaction, the text begins with the index of the operation even if the index is 0
 }
 
-// NewFailure returns a failure in the plain form.
+// NewFailure returns a failure in the form of plain text.
 func NewFailure(status int, code, text string) *Failure {
 	return &Failure{Failure: protocol.Failure{Status: status, Code: code, Text: text}}
 }

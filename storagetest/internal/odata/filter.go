@@ -17,7 +17,7 @@ const (
 	maxDepth       = 100 // of parentheses and negations
 )
 
-// Filter is a filter, or a part of a filter. The zero value matches every row.
+// Filter is a filter, or a subexpression of a filter. The zero value matches every row.
 type Filter struct {
 	operator    string // and, or, not; eq, ne, gt, ge, lt, le; "" to match every row
 	left, right *Filter
@@ -131,8 +131,8 @@ func (p *filterParser) unary(depth int) *Filter {
 // mirrored maps an operator to the operator with its sides exchanged.
 var mirrored = map[string]string{"eq": "eq", "ne": "ne", "gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
 
-// comparison parses a property, an operator and a literal, in this order or reversed. A property alone is compared with true. true and
-// false stand for all rows and for none.
+// comparison parses a property, an operator and a literal, in this order or reversed. A property alone is compared with true.
+// true and false stand for all rows and for none.
 func (p *filterParser) comparison() *Filter {
 	p.comparisons++
 	left, leftIsName := p.operand()

@@ -26,7 +26,7 @@ type Element struct {
 // Position is a place in a document. Both numbers start with 1.
 type Position struct{ Line, Column int }
 
-// Fault returns a fault at the position.
+// Fault returns an error about the position.
 func (p Position) Fault(reason string) *DocumentFault {
 	return &DocumentFault{p.Line, p.Column, reason}
 }

@@ -221,7 +221,7 @@ type Call interface {
 	Fail(f Failure, now time.Time) *Response
 }
 
-// Injection is the part of a fault that takes effect inside a service. The zero value is no fault.
+// Injection is the effect of a fault inside a service. The zero value is no fault.
 type Injection struct {
 	PageLimit     *int     // the most rows, messages, containers or blobs in the response; nil: as requested
 	PartitionPage bool     // a page of entities ends with its first partition

@@ -157,7 +157,7 @@ func (c *call) deleteMessage(q *queue, id string) *xmlform.Response {
 	return &xmlform.Response{Status: http.StatusNoContent}
 }
 
-// messageParts are the parts of a message that a response contains.
+// messageParts are the elements of a message that a response contains.
 type messageParts struct{ receipt, text bool }
 
 // messagesXML returns a list of messages as the body of a response.

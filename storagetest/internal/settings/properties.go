@@ -10,7 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest/internal/protocol"
 )
 
-// Settings are the properties of a service. The zero value has those of a new account.
+// Settings are the properties of a service. The zero value has the properties of a new account.
 type Settings struct {
 	// OfBlobs says that the service is the Blob service, which has more properties.
 	OfBlobs bool
@@ -19,8 +19,8 @@ type Settings struct {
 	rules    []rule
 }
 
-// form is the form of a property: its parts in the order in which the service writes them, and the properties of a new account. A
-// part without a default is written once it is set.
+// form is the form of a property: its elements in the order in which the service writes them, and the properties of a new
+// account. An element without a default is written once it is set.
 type form struct {
 	name     string
 	parts    []form

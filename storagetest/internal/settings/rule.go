@@ -144,8 +144,8 @@ func (s *Settings) Preflight(r *protocol.Request) (header http.Header, ok bool) 
 	return nil, false
 }
 
-// Header returns the headers that the response to a request, other than a preflight request, has because of the rules. Only responses
-// to reads name the header Origin in Vary, because clients store no others.
+// Header returns the headers that the response to a request, other than a preflight request, has because of the rules. Only
+// responses to reads name the header Origin in Vary, because clients store no other responses.
 func (s *Settings) Header(r *protocol.Request) http.Header {
 	if IsPreflight(r) {
 		return nil

@@ -232,8 +232,8 @@ func (c *call) created(location string, content func() []byte) *response {
 	return r
 }
 
-// update replaces an entity or merges with it. With If-Match the entity must exist. The keys in the address count, and not those in
-// the body.
+// update replaces an entity or merges with it. With If-Match the entity must exist. The keys in the address count, and not the
+// keys in the body.
 func (c *call) update(a address, now time.Time, merge bool) *response {
 	t := c.store.table(a.resource)
 	if t == nil {

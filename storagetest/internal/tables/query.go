@@ -121,7 +121,7 @@ func (c *call) query(a address, in protocol.Injection) *response {
 	return r
 }
 
-// selectionAsSent returns the part of the metadata address that names the selected properties, also of an empty selection.
+// selectionAsSent returns the text of the metadata address that names the selected properties, also of an empty selection.
 func (c *call) selectionAsSent(q query) string {
 	if c.Query.Has("$select") && q.selected == nil {
 		return "&$select=" + c.Query.Get("$select")
@@ -179,7 +179,7 @@ func parseSelection(text string) (*selection, *odata.Failure) {
 // has reports whether a property is selected.
 func (s *selection) has(name string) bool { return s == nil || s.set[name] }
 
-// String returns the part of a metadata address that names the selected properties.
+// String returns the text of a metadata address that names the selected properties.
 func (s *selection) String() string {
 	if s == nil {
 		return ""

@@ -141,7 +141,7 @@ type parsedBody struct {
 	failure *odata.Failure
 }
 
-// tunnel replaces the method of a POST by the one that X-HTTP-Method names, for clients whose proxies know few methods.
+// tunnel replaces the method of a POST by the method that X-HTTP-Method names, for clients whose proxies allow few methods.
 func (c *call) tunnel() {
 	if c.Method != http.MethodPost {
 		return

@@ -35,7 +35,7 @@ type partition struct {
 
 func (p *partition) sortKey() string { return p.key }
 
-// deletion is the record of a deleted table.
+// deletion is a deleted table.
 type deletion struct{ at, lastTimestamp time.Time }
 
 // change is an entity and its table as they were before a write.
@@ -53,7 +53,7 @@ func newStore() store {
 // table returns a table, or nil if no table has the name.
 func (s *store) table(name string) *table { return s.tables[strings.ToLower(name)] }
 
-// createTable creates a table. Its entities get later Timestamps than those of a deleted table with the same name.
+// createTable creates a table. Its entities get later Timestamps than the entities of a deleted table with the same name.
 func (s *store) createTable(name string) {
 	key := strings.ToLower(name)
 	s.tables[key] = &table{name: name, lastDeletedRow: s.deleted[key].lastTimestamp}

@@ -74,7 +74,7 @@ func (c *call) executeOperation(i int, now time.Time, written map[string]bool) *
 		return refuse(errDuplicateRow)
 	}
 	written[a.rk] = true
-	// The service takes the Timestamps of updates from another clock than those of inserts.
+	// The service takes the Timestamps of updates and of inserts from different clocks.
 	if op.Method != http.MethodPost {
 		now = now.Add(-time.Duration(i*37%101) * 100 * time.Microsecond)
 	}

@@ -18,7 +18,7 @@ import (
 // ErrDocument is the failure of a body that is not the XML document that the request requires.
 var ErrDocument = InvalidDocument(protocol.DocumentFault{})
 
-// InvalidDocument returns the failure of a body with a fault.
+// InvalidDocument returns the failure for an invalid body.
 func InvalidDocument(fault protocol.DocumentFault) *Failure {
 	return NewFailure(http.StatusBadRequest, "InvalidXmlDocument", "XML specified is not syntactically valid.").
 		With("<LineNumber>%d</LineNumber><LinePosition>%d</LinePosition>%s", fault.Line, fault.Position, elementOf("Reason", fault.Reason))
@@ -97,7 +97,7 @@ func Includes(query url.Values, word string) bool {
 	return slices.Contains(strings.Split(query.Get("include"), ","), word)
 }
 
-// WriteParameters writes the parameters of a query for a list that are not empty. The names of the elements are those of the
+// WriteParameters writes the parameters of a query for a list that are not empty. The names of the elements are the names of the
 // parameters.
 func WriteParameters(b *bytes.Buffer, query url.Values, elements ...string) {
 	for _, element := range elements {
@@ -112,8 +112,8 @@ type Metadata struct{ Name, Value string }
 
 var validMetadataName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ParseMetadata returns the metadata in the x-ms-meta- headers, sorted by name. Names in Go's spelling of headers do not tell how the
-// client wrote them; they are stored in lower case.
+// ParseMetadata returns the metadata in the x-ms-meta- headers, sorted by name. Names in Go's spelling of headers do not show how
+// the client wrote them; they are stored in lower case.
 func ParseMetadata(header http.Header) (all []Metadata, f *Failure) {
 	for name, values := range header {
 		if !protocol.IsMetadata(name) {
