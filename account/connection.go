@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"net/url"
@@ -28,30 +29,9 @@ const emulator = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;" +
 // parseConnection parses a connection string ('Configure Azure Storage connection strings'). Its errors contain no part of the
 // string.
 func parseConnection(cs string) (connection, error) {
-	cs = strings.TrimSpace(cs)
-	switch {
-	case cs == "":
-		return connection{}, wrong("the connection string", "is empty; check the environment variable that contains it")
-	case strings.Trim(cs, "\"'`“”‘’") != cs:
-		return connection{}, wrong("the connection string", "begins or ends with a quotation mark; remove it")
-	}
-	settings := map[string]string{}
-	for part := range strings.SplitSeq(cs, ";") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
-		name, value, ok := strings.Cut(part, "=")
-		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
-		if !ok || name == "" {
-			return connection{}, wrong("the connection string", "has a part without =; the form is NAME=VALUE;NAME=VALUE")
-		}
-		if _, twice := settings[name]; twice {
-			return connection{}, wrong("the connection string", "has a setting twice; remove one of them") // no name, since a misplaced ; makes a secret a name
-		}
-		if strings.Trim(value, "\"'`") != value {
-			return connection{}, wrong("a setting of the connection string", "begins or ends with a quotation mark; remove it")
-		}
-		settings[name] = value
+	settings, err := parseSettings(cs)
+	if err != nil {
+		return connection{}, err
 	}
 	if strings.EqualFold(settings["usedevelopmentstorage"], "true") {
 		if proxy := settings["developmentstorageproxyuri"]; proxy != "" {
@@ -64,18 +44,7 @@ func parseConnection(cs string) (connection, error) {
 	signed, unsigned := c.endpoints.signatures()
 	inEndpoints := signed != "" && c.sas == "" // else SharedAccessSignature signs the endpoints without a signature
 	if c.name != "" && !inEndpoints {
-		protocol, suffix := settings["defaultendpointsprotocol"], strings.TrimPrefix(settings["endpointsuffix"], ".")
-		if protocol == "" {
-			protocol = "https"
-		}
-		if suffix == "" {
-			suffix = "core.windows.net"
-		}
-		for service, at := range map[string]*string{"table": &c.endpoints.Table, "queue": &c.endpoints.Queue, "blob": &c.endpoints.Blob} {
-			if *at == "" {
-				*at = protocol + "://" + c.name + "." + service + "." + suffix
-			}
-		}
+		c.addEndpoints(settings)
 	}
 	switch {
 	case inEndpoints && c.key != "":
@@ -95,6 +64,48 @@ func parseConnection(cs string) (connection, error) {
 		return c, wrong("the AccountKey of the connection string", "is not valid base64; copy the whole key")
 	}
 	return c, nil
+}
+
+// parseSettings returns the settings of a connection string by their names in lower case.
+func parseSettings(cs string) (map[string]string, error) {
+	cs = strings.TrimSpace(cs)
+	switch {
+	case cs == "":
+		return nil, wrong("the connection string", "is empty; check the environment variable that contains it")
+	case strings.Trim(cs, "\"'`“”‘’") != cs:
+		return nil, wrong("the connection string", "begins or ends with a quotation mark; remove it")
+	}
+	settings := map[string]string{}
+	for part := range strings.SplitSeq(cs, ";") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(part, "=")
+		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
+		_, twice := settings[name]
+		switch {
+		case !ok || name == "":
+			return nil, wrong("the connection string", "has a part without =; the form is NAME=VALUE;NAME=VALUE")
+		case twice:
+			return nil, wrong("the connection string", "has a setting twice; remove one of them") // no name, since a misplaced ; makes a secret a name
+		case strings.Trim(value, "\"'`") != value:
+			return nil, wrong("a setting of the connection string", "begins or ends with a quotation mark; remove it")
+		}
+		settings[name] = value
+	}
+	return settings, nil
+}
+
+// addEndpoints adds the endpoints that the settings do not contain, by the name of the account.
+func (c *connection) addEndpoints(settings map[string]string) {
+	protocol := cmp.Or(settings["defaultendpointsprotocol"], "https")
+	suffix := cmp.Or(strings.TrimPrefix(settings["endpointsuffix"], "."), "core.windows.net")
+	for service, at := range map[string]*string{"table": &c.endpoints.Table, "queue": &c.endpoints.Queue, "blob": &c.endpoints.Blob} {
+		if *at == "" {
+			*at = protocol + "://" + c.name + "." + service + "." + suffix
+		}
+	}
 }
 
 // signatures returns the names of an endpoint with a shared access signature and of one without, "" for none.

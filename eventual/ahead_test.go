@@ -25,14 +25,14 @@ func slowService(storagetest.Request) storagetest.Fault { return storagetest.Slo
 func TestThroughput(t *testing.T) {
 	t.Parallel()
 	const n = 1000
-	for name, c := range map[string]struct {
+	for name, c := range testkit.SomeNamed(map[string]struct {
 		partitions, perPartition, handlers int
 	}{
 		"partitions":            {partitions: n, handlers: 16},
 		"busy partition, half":  {partitions: 1, handlers: 8},
 		"busy partition, whole": {partitions: 1, perPartition: 16, handlers: 16},
 		"busy partition, one":   {partitions: 1, perPartition: 1, handlers: 1},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

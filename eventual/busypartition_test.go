@@ -71,7 +71,7 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 		"slow":     {n: 300, each: 10 * time.Second, most: 2 * time.Second, deliveries: 12},
 		"fast":     {n: 2400, each: 200 * time.Millisecond, most: 40 * time.Second, deliveries: 3},
 	} {
-		if testkit.Race && name == "fast" {
+		if testkit.Few() && name == "fast" {
 			continue // the same as slow, with eight times the messages
 		}
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 // held at the same time are executed, even if they never had time to end before, or failed sometimes.
 func TestDeadly(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, c := range testkit.SomeNamed(map[string]struct {
 		attempts, deadly int
 		takes            time.Duration     // execution of a healthy message; a deadly message crashes after a second
 		healthy          func(n int) error // result of the n-th execution of a healthy message
@@ -38,7 +38,7 @@ func TestDeadly(t *testing.T) {
 		"failing healthy messages": {attempts: 4, deadly: 1, takes: 2 * time.Second, healthy: func(n int) error { return errorIf(n < 3, errors.New("no")) }},
 		"outage":                   {attempts: 3, deadly: 1, takes: 2 * time.Second, healthy: func(n int) error { return errorIf(n < 30, table.ErrUnreachable) }},
 		"deferred for long":        {attempts: 3, deadly: 2, healthy: func(n int) error { return errorIf(n < 10, eventual.RetryAfter(time.Minute, nil)) }},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -46,8 +46,7 @@ func TestDeadly(t *testing.T) {
 				o, s := newOffice(t, noPauses())
 				o.hire(t, 0, c.deadly+healthy, 7)
 				var ps processes
-				opt := fastPolling()
-				opt.Attempts, opt.Visibility = c.attempts, 30*time.Second
+				opt := eventual.WorkerOptions{Common: noPauses(), Idle: 200 * time.Millisecond, Attempts: c.attempts, Visibility: 30 * time.Second}
 				ended := map[int]int{}
 				ps.run(t, s, opt, 200, func(ctx context.Context, p *process, o *office, j eventual.Job, l letter) error {
 					if l.ID < c.deadly {

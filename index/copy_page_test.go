@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -200,7 +201,7 @@ func TestCopiesAsRows(t *testing.T) {
 	oneWay.Row = keys.BindFunc(wid.All(), func(g *gadget) keys.Enc { return wid.Of(int(g.Seq)) })
 	schemas["with a key that is not decoded"] = oneWay
 	name := func(g *gadget) (string, bool) { return g.Name, g.Name != "" }
-	for what, schema := range schemas {
+	for what, schema := range testkit.SomeNamed(schemas) {
 		testCopies(t, what, schema, table.FieldOf(func(g *gadget) *string { return &g.Name }), name, func(g *gadget) { g.Name = "changed" })
 	}
 	testCopies(t, "of few fields", table.Schema[narrow]{
@@ -218,7 +219,7 @@ func testCopies[T any](t *testing.T, what string, schema table.Schema[T], only t
 	multi := index.NewMulti("name", layout, 2, func(v *T) []string { s, _ := name(v); return []string{s, "other"} }, nil)
 	some := index.New("name", layout, name, &index.Options[T]{Only: []table.AnyField[T]{only}})
 	for of, ix := range map[string]*index.Index[T, string]{"": full, ", of several values": multi, ", of one field": some} {
-		for alone, text := range copyCases(2) {
+		for alone, text := range testkit.SomeNamed(copyCases(2)) {
 			t.Run(what+of+"/"+alone, func(t *testing.T) {
 				t.Parallel()
 				page := &copyPage{copies: []string{copyWith(1, ""), text, copyWith(3, "")}}

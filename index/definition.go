@@ -81,51 +81,78 @@ func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Tabl
 	if err := engine.CheckHandle("t", t.Engine()); err != nil {
 		return nil, fmt.Errorf("index: Attach: %w", err)
 	}
-	fail := func(d Definition[T], field, reason string) error {
-		return fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: field, Reason: reason})
-	}
 	attached := t
-	before := derived.MaintainersOf[maintainer[T]](t.Engine())
 	for _, d := range definitions {
-		if isNil(d) {
-			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"})
-		}
-		if attached.Engine().Mode.Maintainer(d.Name()) != nil {
-			return nil, fail(d, "name", "is the name of another definition of the table; choose another one")
-		}
-		m, err := d.maintainer(t)
+		next, err := attachOne(t, attached, d)
 		if err != nil {
 			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
 		}
-		in := tableOf(m, t)
-		for _, r := range m.Ranges() {
-			if own := t.Engine().Mode.Schema.Rows(); in.Same(t.Engine()) && r.Overlaps(own) {
-				return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, own))
-			}
-			for _, other := range before {
-				if in.Same(tableOf(other, t)) && slices.ContainsFunc(other.Ranges(), r.Overlaps) {
-					return nil, fail(d, "layout", fmt.Sprintf("has its rows in %v, which overlaps the range of %s: give one of the two another name", r, other.Name()))
-				}
-			}
-		}
-		for _, other := range before {
-			for _, c := range other.targetProperties() {
-				if slices.Contains(m.targetProperties(), c) {
-					return nil, fail(d, "prefix", fmt.Sprintf("makes the property %s, as %s does; choose another prefix", c, other.Name()))
-				}
-			}
-		}
-		before = append(before, m)
-		if attached, err = extend.With(attached, m); err != nil {
-			var limit *table.LimitError
-			if errors.As(err, &limit) {
-				reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)
-				return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), &DefinitionError{Definition: d.Name(), Field: "rows", Reason: reason, Err: err})
-			}
-			return nil, fmt.Errorf("index: Attach %s: definition %s: %w", t.Name(), d.Name(), err)
-		}
+		attached = next
 	}
 	return withInline(attached), nil
+}
+
+// attachOne returns attached with one more definition. t is the handle without the definitions.
+func attachOne[T any](t, attached *table.Table[T], d Definition[T]) (*table.Table[T], error) {
+	if isNil(d) {
+		return nil, &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"}
+	}
+	if attached.Engine().Mode.Maintainer(d.Name()) != nil {
+		return nil, &DefinitionError{Definition: d.Name(), Field: "name", Reason: "is the name of another definition of the table; choose another one"}
+	}
+	m, err := d.maintainer(t)
+	if err != nil {
+		return nil, err
+	}
+	others := derived.MaintainersOf[maintainer[T]](attached.Engine())
+	if err := checkRanges(t, m, others); err != nil {
+		return nil, err
+	}
+	if err := checkTargetProperties(m, others); err != nil {
+		return nil, err
+	}
+	with, err := extend.With(attached, m)
+	var limit *table.LimitError
+	switch {
+	case err == nil:
+		return with, nil
+	case errors.As(err, &limit):
+		reason := fmt.Sprintf("are %d for one change of an entity, with those of the other definitions; a transaction has room for %d, and each value counts twice, for the row that is deleted and the row that is inserted", limit.Got, limit.Max)
+		return nil, &DefinitionError{Definition: d.Name(), Field: "rows", Reason: reason, Err: err}
+	}
+	return nil, fmt.Errorf("definition %s: %w", d.Name(), err)
+}
+
+// checkRanges returns the error of a definition whose rows are in the range of the table or of another definition.
+func checkRanges[T any](t *table.Table[T], m maintainer[T], others []maintainer[T]) error {
+	in := tableOf(m, t)
+	fail := func(format string, args ...any) error {
+		return &DefinitionError{Definition: m.Name(), Field: "layout", Reason: fmt.Sprintf(format, args...)}
+	}
+	for _, r := range m.Ranges() {
+		own := t.Engine().Mode.Schema.Rows()
+		if in.Same(t.Engine()) && r.Overlaps(own) {
+			return fail("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, own)
+		}
+		for _, other := range others {
+			if in.Same(tableOf(other, t)) && slices.ContainsFunc(other.Ranges(), r.Overlaps) {
+				return fail("has its rows in %v, which overlaps the range of %s: give one of the two another name", r, other.Name())
+			}
+		}
+	}
+	return nil
+}
+
+// checkTargetProperties returns the error of a definition that makes the same properties as another one.
+func checkTargetProperties[T any](m maintainer[T], others []maintainer[T]) error {
+	for _, other := range others {
+		for _, property := range other.targetProperties() {
+			if slices.Contains(m.targetProperties(), property) {
+				return &DefinitionError{Definition: m.Name(), Field: "prefix", Reason: fmt.Sprintf("makes the property %s, as %s does; choose another prefix", property, other.Name())}
+			}
+		}
+	}
+	return nil
 }
 
 // tableOf returns the table where the rows of a maintainer of t are.

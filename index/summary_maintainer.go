@@ -66,10 +66,7 @@ func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, 
 	}
 	c.SetState(m.stateOf(want)...)
 	if had.group == "" && c.Old != nil {
-		was, err := m.contributionOf(c.Old, c.Key)
-		if err != nil {
-			was = contribution{} // the stored entity is in no group
-		}
+		was := m.contributionOfStored(c.Old, c.Key)
 		if was.group != "" || c.StateMissing() || derived.IsUnknownGroup(c.State()) {
 			if was.group == "" && want.group == "" && !m.mode.CountsGroups {
 				c.SetState(derived.UnknownGroup()...)
@@ -80,29 +77,39 @@ func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, 
 	if slices.Equal(m.stateOf(had), m.stateOf(want)) && !(m.mode.Rewrite && want.group != "") {
 		return nil
 	}
-	if had.group != "" && had.group != want.group && !m.ix.All().Contains(had.group) {
+	return m.changeCounted(ctx, p, c.Key, had, want)
+}
+
+// changeCounted changes the groups of an entity whose maintainer state names the group that counts it, and of a new entity.
+func (m *summaryMaintainer[T, K]) changeCounted(ctx context.Context, p *extend.Plan, entity keys.Key, had, want contribution) error {
+	if had.group != "" && had.group == want.group {
+		return m.changeGroup(ctx, p, entity, want.group, &had, &want, m.mode.Rewrite)
+	}
+	if had.group != "" {
+		if err := m.leaveGroup(ctx, p, entity, &had); err != nil {
+			return err
+		}
+	}
+	if want.group == "" {
+		return nil
+	}
+	return m.changeGroup(ctx, p, entity, want.group, nil, &want, m.mode.Rewrite)
+}
+
+// leaveGroup subtracts a contribution from a group that the entity is no longer in.
+func (m *summaryMaintainer[T, K]) leaveGroup(ctx context.Context, p *extend.Plan, entity keys.Key, had *contribution) error {
+	if !m.ix.All().Contains(had.group) {
 		// The RowKey is of a former layout, or another program has written it. Nothing is subtracted from a row that is not this
 		// summary's.
-		row, err := p.Entity(ctx, keys.Stored(c.Key.PartitionKey(), had.group).Row())
+		row, err := p.Entity(ctx, keys.Stored(entity.PartitionKey(), had.group).Row())
 		if err != nil {
 			return err
 		}
 		if _, valid := m.totalOf(row); !valid || !m.Owns(row) {
-			had = contribution{}
+			return nil
 		}
 	}
-	if had.group != "" && had.group != want.group {
-		if err := m.changeGroup(ctx, p, c.Key, had.group, &had, nil, false); err != nil {
-			return err
-		}
-	}
-	switch {
-	case want.group == "":
-		return nil
-	case had.group == want.group:
-		return m.changeGroup(ctx, p, c.Key, want.group, &had, &want, m.mode.Rewrite)
-	}
-	return m.changeGroup(ctx, p, c.Key, want.group, nil, &want, m.mode.Rewrite)
+	return m.changeGroup(ctx, p, entity, had.group, had, nil, false)
 }
 
 // changeUncounted changes the groups of an entity without maintainer state, which may be counted or not: in was, the group that the
@@ -161,37 +168,56 @@ func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *extend.Pla
 	case row == nil && less != nil:
 		return p.Put(m.EmptyGroup(k))
 	}
-	count := t.count
+	// No entity's maintainer state records a group that has no row, so that such a group is known to be empty.
+	known := valid || row == nil && less == nil
+	applied := t.apply(less, more, m.approximate(countAfter(t.count, less, more), m.mode.CountsGroups))
+	if !applied || !known || recount {
+		t, err = m.counted(ctx, p, group)
+		if err != nil {
+			return err
+		}
+		t.apply(nil, more, nil)
+	}
+	return m.putGroup(p, k, row, t)
+}
+
+// countAfter returns the count of a group after a contribution was subtracted and another one added; nil for none.
+func countAfter(count int64, less, more *contribution) int64 {
 	if less != nil {
 		count--
 	}
 	if more != nil {
 		count++
 	}
-	// No entity's maintainer state records a group that has no row, so that such a group is known to be empty.
-	if known := valid || row == nil && less == nil; !t.apply(less, more, m.approximate(count, m.mode.CountsGroups)) || !known || recount {
-		totals, err := m.totalsOf(p.Scan(ctx, m.schema.Rows()), group, nil)
-		if err != nil {
-			return err
-		}
-		t = total{stats: make([]stat, len(m.measures))}
-		if totals[group] != nil {
-			t = *totals[group]
-		}
-		t.apply(nil, more, nil)
+	return count
+}
+
+// counted counts the entities of a group, without that of the change.
+func (m *summaryMaintainer[T, K]) counted(ctx context.Context, p *extend.Plan, group string) (total, error) {
+	totals, err := m.totalsOf(p.Scan(ctx, m.schema.Rows()), group, nil)
+	if err != nil {
+		return total{}, err
 	}
+	if totals[group] == nil {
+		return total{stats: make([]stat, len(m.measures))}, nil
+	}
+	return *totals[group], nil
+}
+
+// putGroup plans the row of a group in place of the row that is loaded, which may be nil. A group without entities has no row.
+func (m *summaryMaintainer[T, K]) putGroup(p *extend.Plan, k keys.Key, loaded *table.Row, t total) error {
 	if t.count == 0 {
-		if row == nil {
+		if loaded == nil {
 			return nil
 		}
 		return p.Remove(k.Row())
 	}
-	total, err := m.rowOf(k, t)
+	row, err := m.rowOf(k, t)
 	if err != nil {
 		return err
 	}
-	derived.KeepType(row, total)
-	return p.Put(total)
+	derived.KeepType(loaded, row)
+	return p.Put(row)
 }
 
 // rowOf returns the row of a total.
@@ -228,11 +254,7 @@ func (m *summaryMaintainer[T, K]) totalsOf(rows iter.Seq2[*table.Row, error], gr
 		of := m.contributionIn(row.Engine().MaintainerState(m.ix.name))
 		recorded := of.group != ""
 		if !recorded {
-			if e, err := m.table.Entity(row); err == nil {
-				if of, err = m.contributionOf(&e.Value, e.Key); err != nil {
-					continue
-				}
-			}
+			of = m.contributionOfRow(row)
 		}
 		if of.group == "" || group != "" && of.group != group {
 			continue
@@ -243,6 +265,24 @@ func (m *summaryMaintainer[T, K]) totalsOf(rows iter.Seq2[*table.Row, error], gr
 		addContribution(all, of, len(m.measures))
 	}
 	return all, nil
+}
+
+// contributionOfRow returns what follows from the content of a row. A row that is no T is in no group.
+func (m *summaryMaintainer[T, K]) contributionOfRow(row *table.Row) contribution {
+	e, err := m.table.Entity(row)
+	if err != nil {
+		return contribution{}
+	}
+	return m.contributionOfStored(&e.Value, e.Key)
+}
+
+// contributionOfStored returns the contribution of a stored entity. One that could not be written is in no group.
+func (m *summaryMaintainer[T, K]) contributionOfStored(v *T, k keys.Key) contribution {
+	of, err := m.contributionOf(v, k)
+	if err != nil {
+		return contribution{}
+	}
+	return of
 }
 
 // addContribution adds a contribution to the total of its group.

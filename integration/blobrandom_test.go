@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
 )
 
 // TestRandomBlobRequests: every service responds to the same random requests for blobs in the same way.
@@ -21,14 +23,16 @@ type randomClient interface {
 	next() (request, response string)
 }
 
+var blobSeeds = testkit.Count("blobseeds", 2, "series of random requests for blobs that are compared")
+
 // compareRandom sends the same random requests to every service.
 func compareRandom(t *testing.T, client func(*randomBlobs) randomClient) {
-	for seed := range uint64(5) {
+	for seed := range *blobSeeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			var all []randomClient
 			for _, b := range backends {
-				all = append(all, client(&randomBlobs{rawBlob: newRawClient(t, b).blob(), rng: rand.New(rand.NewPCG(seed, 1)), etags: map[string][]string{}}))
+				all = append(all, client(&randomBlobs{rawBlob: newRawClient(t, b).blob(), rng: rand.New(rand.NewPCG(uint64(seed), 1)), etags: map[string][]string{}}))
 			}
 			counts := map[string]int{}
 			for i := range 300 {

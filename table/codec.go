@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -396,7 +397,7 @@ func (t *Table[T]) GetCopy(ctx context.Context, k keys.Key) (row *engine.Row, e 
 	return row, e, err
 }
 
-func (h handle) listCopies(ctx context.Context, q engine.Query, yield func(*engine.Row, entity) bool) error {
+func (h handle) listCopies(ctx context.Context, q query.Query, yield func(*engine.Row, entity) bool) error {
 	return h.engine.List(ctx, "Rows", *h.shape.query(q, false), &copyLister{shape: h.shape, yield: yield})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -82,10 +83,10 @@ var everyCall = map[string]func(context.Context, *table.Table[resident]) error{
 // outbox. Time is simulated, so a longer wait is seen.
 func TestCallsEndWithContext(t *testing.T) {
 	t.Parallel()
-	faults := []storagetest.Fault{
+	faults := testkit.Some([]storagetest.Fault{
 		storagetest.Hang(), storagetest.ExecuteThenHang(), storagetest.LostResponse(), storagetest.Cut(0), storagetest.Slow(time.Hour),
 		storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.NotSent(),
-	}
+	})
 	for name, call := range everyCall {
 		for _, exact := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/exact=%v", name, exact), func(t *testing.T) {

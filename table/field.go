@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/query"
 )
 
 // Field names a field of T by a pointer to it, for conditions and merges. No name can be misspelled, and the compiler checks the
@@ -95,10 +95,10 @@ func (f Field[T, V]) Set(v V) Set[T] {
 
 // Cond is a condition on the properties of T. Every row meets the zero condition. Conditions on keys are the query's Partition and
 // Rows.
-type Cond[T any] struct{ c engine.Cond }
+type Cond[T any] struct{ c query.Cond }
 
 func (f Field[T, V]) compare(op string, v V) Cond[T] {
-	return Cond[T]{engine.Cond{Op: op, Path: f.f.path, Element: f.f.element, Name: f.f.name, Value: reflect.ValueOf(&v).Elem(), Err: f.f.err}}
+	return Cond[T]{query.Cond{Op: op, Path: f.f.path, Element: f.f.element, Name: f.f.name, Value: reflect.ValueOf(&v).Elem(), Err: f.f.err}}
 }
 
 // Eq is met by rows whose property equals v. A row without the property meets no comparison.
@@ -133,7 +133,7 @@ func Or[T any](c ...Cond[T]) Cond[T] { return joined("or", c) }
 func Not[T any](c Cond[T]) Cond[T] { return joined("not", []Cond[T]{c}) }
 
 func joined[T any](op string, all []Cond[T]) Cond[T] {
-	c := engine.Cond{Op: op}
+	c := query.Cond{Op: op}
 	for _, part := range all {
 		c.Parts = append(c.Parts, part.c)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -107,7 +108,7 @@ func (c Class) String() string {
 
 // Class returns how the service finds the rows, by the keys that the query names.
 func (q Query[T]) Class() Class {
-	return Class((&engine.Query{Partition: q.Partition, Rows: q.Rows}).Class())
+	return Class((&query.Query{Partition: q.Partition, Rows: q.Rows}).Class())
 }
 
 // Explanation is what a query sends to the service.
@@ -123,7 +124,7 @@ func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
 	return t.h.explain(q.engine())
 }
 
-func (h handle) explain(q engine.Query) (Explanation, error) {
+func (h handle) explain(q query.Query) (Explanation, error) {
 	ex, err := h.shape.query(q, true).Explain()
 	return Explanation{Class: Class(ex.Class), Filter: ex.Filter, Comparisons: ex.Comparisons}, h.engine.OpError("Explain", keys.Key{}, err)
 }
@@ -131,15 +132,15 @@ func (h handle) explain(q engine.Query) (Explanation, error) {
 // engine returns the query as the engine takes it, without the schema.
 //
 //go:noinline
-func (q *Query[T]) engine() engine.Query {
-	return engine.Query{
+func (q *Query[T]) engine() query.Query {
+	return query.Query{
 		Partition: q.Partition, Rows: q.Rows, Where: q.Where.c, Limit: q.Limit, PageSize: q.PageSize, ReadAhead: q.ReadAhead, TableScan: q.TableScan,
-		Stats: (*engine.Stats)(q.Stats), Cursor: q.Cursor.engine(), Budget: engine.Budget(q.Budget), Skip: q.Skip,
+		Stats: (*query.Stats)(q.Stats), Cursor: q.Cursor.engine(), Budget: query.Budget(q.Budget), Skip: q.Skip,
 	}
 }
 
 // query adds the schema to a query. own reports that it asks for rows of T alone.
-func (s *shape) query(q engine.Query, own bool) *engine.Query {
+func (s *shape) query(q query.Query, own bool) *query.Query {
 	q.Own, q.Type, q.Plan, q.Partitions, q.RowKeys = own, s.name, s.plan, s.partition.all, s.row.all
 	return &q
 }
@@ -170,12 +171,12 @@ func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], e
 }
 
 // listAll gives the entities of a query to yield, until yield returns false.
-func (h handle) listAll(ctx context.Context, q engine.Query, yield func(entity) bool) error {
+func (h handle) listAll(ctx context.Context, q query.Query, yield func(entity) bool) error {
 	return h.list(ctx, "List", *h.shape.query(q, true), h.shape.read, yield)
 }
 
 // list gives the entities of a query to yield, as read makes them, until yield returns false.
-func (h handle) list(ctx context.Context, method string, q engine.Query, read func(*edm.Reader, edm.Entity) (entity, bool, error), yield func(entity) bool) error {
+func (h handle) list(ctx context.Context, method string, q query.Query, read func(*edm.Reader, edm.Entity) (entity, bool, error), yield func(entity) bool) error {
 	return h.engine.List(ctx, method, q, &entities{read: read, yield: yield})
 }
 
@@ -214,7 +215,7 @@ func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] 
 }
 
 //go:noinline
-func (h handle) listRows(ctx context.Context, q engine.Query) iter.Seq2[*Row, error] {
+func (h handle) listRows(ctx context.Context, q query.Query) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		if err := h.engine.List(ctx, "Rows", *h.shape.query(q, false), &rowLister{yield: yield}); err != nil {
 			yield(nil, err)
@@ -248,11 +249,11 @@ func (t *Table[T]) Page(ctx context.Context, q Query[T], token string) (*Page[T]
 }
 
 // page gives the entities of a page to yield, and returns the token of the next page, also after ErrBudget.
-func (h handle) page(ctx context.Context, q engine.Query, token string, yield func(entity) bool) (next string, err error) {
+func (h handle) page(ctx context.Context, q query.Query, token string, yield func(entity) bool) (next string, err error) {
 	if q.Cursor != nil {
 		return "", h.engine.OpError("Page", keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use List for a cursor"})
 	}
-	q.Cursor, q.OnePage = engine.NewCursor(token), true
+	q.Cursor, q.OnePage = query.NewCursor(token), true
 	if err = h.listAll(ctx, q, yield); err != nil && !errors.Is(err, ErrBudget) {
 		return "", err
 	}
@@ -269,7 +270,7 @@ func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 	if err := engine.QueryErr(k); err != nil {
 		return false, h.engine.OpError("Exists", k, err)
 	}
-	q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1, Select: edm.PartitionKey + "," + edm.RowKey}
+	q := query.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1, Select: edm.PartitionKey + "," + edm.RowKey}
 	n, err := h.count(ctx, "Exists", q, false, func(*edm.Reader, edm.Entity) (bool, error) { return true, nil })
 	return n > 0, err
 }
@@ -281,13 +282,13 @@ func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
 	return t.h.countAll(ctx, q.engine())
 }
 
-func (h handle) countAll(ctx context.Context, q engine.Query) (int, error) {
+func (h handle) countAll(ctx context.Context, q query.Query) (int, error) {
 	q.Select = h.shape.Select()
 	return h.count(ctx, "Count", q, true, h.shape.ownsAny)
 }
 
 // count returns the number of rows that are mine.
-func (h handle) count(ctx context.Context, method string, q engine.Query, own bool, mine func(*edm.Reader, edm.Entity) (bool, error)) (int, error) {
+func (h handle) count(ctx context.Context, method string, q query.Query, own bool, mine func(*edm.Reader, edm.Entity) (bool, error)) (int, error) {
 	q.HeadsOnly = true
 	c := &counted{mine: mine}
 	err := h.engine.List(ctx, method, *h.shape.query(q, own), c)
@@ -372,13 +373,13 @@ func Collect[V any](list iter.Seq2[V, error]) ([]V, error) {
 // (Query.PageSize).
 //
 // A Cursor is not for concurrent use. The zero Cursor is at the beginning.
-type Cursor struct{ c engine.Cursor }
+type Cursor struct{ c query.Cursor }
 
 // NewCursor returns a cursor at the position of a token, or at the beginning for "". If the token cannot be used, the list fails
 // with a *TokenError.
-func NewCursor(token string) *Cursor { return &Cursor{*engine.NewCursor(token)} }
+func NewCursor(token string) *Cursor { return &Cursor{*query.NewCursor(token)} }
 
-func (c *Cursor) engine() *engine.Cursor {
+func (c *Cursor) engine() *query.Cursor {
 	if c == nil {
 		return nil
 	}
@@ -412,7 +413,7 @@ func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[k
 	return func(yield func(keys.Enc, error) bool) {
 		all := h.shape.partition.all
 		if !all.IsSet() {
-			all = engine.EveryKey
+			all = query.EveryKey
 		}
 		var last *string
 		if after.IsSet() {

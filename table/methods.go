@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -361,13 +362,13 @@ const deleteOps = "DeleteOps"
 // deletion makes the operations that delete the rows of a query.
 type deletion struct {
 	h    handle
-	q    engine.Query
+	q    query.Query
 	read func(*edm.Reader, edm.Entity) (entity, bool, error)
 }
 
 // deletes returns the operations that delete the rows of a query. Maintainers must see rows as a whole, and so must a schema that
 // tells by them whether they are T's.
-func (h handle) deletes(ctx context.Context, q engine.Query) iter.Seq2[Op, error] {
+func (h handle) deletes(ctx context.Context, q query.Query) iter.Seq2[Op, error] {
 	d := &deletion{h, q, h.shape.read}
 	if len(h.engine.Mode.Maintainers) == 0 && !h.shape.verify {
 		d.q.Select = h.shape.Select(reserved.MaintainerState) // by which the operation sees that it should have maintainers
@@ -403,7 +404,7 @@ func (d *deletion) op(e entity) Op {
 	op := d.h.remove(e)
 	k := *e.parts().key
 	op.op.Remake = func(ctx context.Context) (*engine.Op, bool, error) {
-		q := engine.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select, HeadsOnly: d.q.HeadsOnly}
+		q := query.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select, HeadsOnly: d.q.HeadsOnly}
 		var found entity
 		err := d.h.list(ctx, deleteOps, *d.h.shape.query(q, true), d.read, func(e entity) bool { found = e; return false })
 		if err != nil || found == nil {

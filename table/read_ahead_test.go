@@ -266,14 +266,14 @@ func TestReadAheadWide(t *testing.T) {
 		_, err := pages.Insert(ctx, &p)
 		noError(t, err)
 	}
-	for _, change := range []func(q *table.Query[page]){
+	for _, change := range testkit.Some([]func(q *table.Query[page]){
 		func(*table.Query[page]) {},
 		func(q *table.Query[page]) { q.Limit = 2 },
 		func(q *table.Query[page]) { q.Budget.Requests = 2 },
 		func(q *table.Query[page]) { q.Budget.Requests = 3 },
 		func(q *table.Query[page]) { q.Budget.Requests = 4 },
 		func(q *table.Query[page]) { q.Budget.Rows = 9 },
-	} {
+	}) {
 		var got []string
 		for _, ahead := range []bool{false, true} {
 			s.Count()

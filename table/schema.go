@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -322,7 +323,7 @@ func (s *shape) Rows() keys.Range {
 	if s.row.all.IsSet() {
 		return s.row.all
 	}
-	return engine.EveryKey
+	return query.EveryKey
 }
 
 // Partitions returns the range of the PartitionKeys of the schema, unset if it binds none.
@@ -381,8 +382,8 @@ func (s *shape) Upgraded(row *engine.Row) *engine.Row {
 func (s *shape) Type() (reflect.Type, string) { return s.typ, s.name }
 
 // Query returns a query as the engine takes it for the entities of T.
-func (s *shape) Query(q any) *engine.Query {
-	return s.query(q.(interface{ engine() engine.Query }).engine(), true)
+func (s *shape) Query(q any) *query.Query {
+	return s.query(q.(interface{ engine() query.Query }).engine(), true)
 }
 
 // Read returns the entity of the row that the reader has just read.

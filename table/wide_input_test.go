@@ -31,7 +31,7 @@ func TestWideSizes(t *testing.T) {
 	}
 	for _, char := range []string{"x", "é", "€", "\U0001F600"} {
 		for lead := range 3 {
-			for _, n := range []int{15998, 15999, 16000, 31998, 31999, 32000, 32001, 64000} {
+			for _, n := range testkit.Some([]int{15998, 15999, 16000, 31998, 31999, 32000, 32001, 64000}) {
 				p := page{Site: "s", Path: "text", Article: strings.Repeat("-", lead) + strings.Repeat(char, n)}
 				e, err := pages.Upsert(ctx, &p, table.ReplaceExisting)
 				testkit.NoError(t, err)
@@ -65,7 +65,7 @@ func TestWideSizes(t *testing.T) {
 func TestWideDamage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, damage := range map[string]func(ctx context.Context, raw *table.Table[table.Row], part *table.Entity[table.Row]) error{
+	for what, damage := range testkit.SomeNamed(map[string]func(ctx context.Context, raw *table.Table[table.Row], part *table.Entity[table.Row]) error{
 		"missing": func(ctx context.Context, raw *table.Table[table.Row], part *table.Entity[table.Row]) error {
 			return raw.DeleteAny(ctx, part.Key)
 		},
@@ -84,7 +84,7 @@ func TestWideDamage(t *testing.T) {
 		"with a directory that is none": func(ctx context.Context, raw *table.Table[table.Row], part *table.Entity[table.Row]) error {
 			return sendRaw(ctx, raw, bigKey, "_parts", "9")
 		},
-	} {
+	}) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			pages, s, _ := newPages(t, nil)

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -65,7 +66,9 @@ func TestGoSDK(t *testing.T) {
 	for _, u := range suites {
 		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()
+			t.Log("compiling; the first time takes a minute, and later runs find the programs in the user's cache folder")
 			program := u.compile(t)
+			t.Logf("running the tests of %s on storagetest", u.name)
 			s := storagetest.New(&storagetest.Options{Account: "peers", GeoRedundant: true})
 			passed, failed, output := program.run(t, u.skip, live(t, inMemory(s)), s.Account(), s.Key())
 			if len(passed) != u.tests || len(failed) > 0 {
@@ -83,15 +86,12 @@ func TestGoSDK(t *testing.T) {
 // program is a compiled test program. It runs in a folder of the package's files.
 type program struct{ name, folder string }
 
-// compile compiles the tests of a package in a copy of its module.
+// compile compiles the tests of a package in a copy of its module. The copy is always in the same folder, so that the go command finds
+// there what it has compiled before.
 func (u *suite) compile(t *testing.T) program {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(source(t, u.module))); err != nil {
-		t.Fatal(err)
-	}
-	p := program{filepath.Join(dir, "suite.test"), filepath.Join(dir, u.folder)}
-	withoutSleep(t, p.folder)
+	dir := u.copyModule(t)
+	p := program{filepath.Join(dir, u.folder, "suite.test"), filepath.Join(dir, u.folder)}
 	compile := exec.Command("go", "test", "-c", "-vet=off", "-trimpath", "-o", p.name)
 	compile.Dir, compile.Env = p.folder, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	if out, err := compile.CombinedOutput(); err != nil {
@@ -114,6 +114,41 @@ func (p program) run(t *testing.T, skip string, environment []string, account, k
 		t.Errorf("got no test that passed: %v\n%s", err, out)
 	}
 	return passed, failed, string(out)
+}
+
+// copyModule copies the module to the user's cache folder, unless the copy is there already, and returns its folder. The tests of the
+// package do not sleep there. Each package has its own copy, since packages are tested at the same time. Only the rename completes the
+// copy, so that a failed attempt leaves no incomplete folder under this name.
+func (u *suite) copyModule(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	cache = filepath.Join(cache, "aztablekit", "peers")
+	from := source(t, u.module)
+	dir := filepath.Join(cache, u.name+"-"+filepath.Base(from)+"-"+runtime.Version())
+	if _, err := os.Stat(dir); err == nil {
+		return dir
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tmp, err := os.MkdirTemp(cache, "copying-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(tmp) })
+	if err := os.CopyFS(tmp, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	withoutSleep(t, filepath.Join(tmp, u.folder))
+	if err := os.Rename(tmp, dir); err != nil {
+		if _, missing := os.Stat(dir); missing != nil { // else another process was faster
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // withoutSleep removes the sleeps of the tests in a folder, in which the live service takes new settings up.

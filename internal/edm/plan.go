@@ -1,10 +1,11 @@
 package edm
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -113,171 +114,115 @@ func NewPlan(t reflect.Type, boundPaths [][]int) (*Plan, error) {
 	return p, nil
 }
 
+// walk adds the fields of a struct, which is the type of the plan or embedded in it at an index path.
 func (p *Plan) walk(t reflect.Type, at []int, boundPaths [][]int) error {
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		path := append(slices.Clone(at), i)
 		if slices.ContainsFunc(boundPaths, func(b []int) bool { return slices.Equal(b, path) }) {
 			p.fields = append(p.fields, field{path: path, goName: sf.Name, name: sf.Name, form: bound})
-			continue
-		}
-		tag, options, _ := strings.Cut(sf.Tag.Get("table"), ",")
-		if tag == "-" && options == "" {
-			continue
-		}
-		_, tagged := sf.Tag.Lookup("table")
-		if sf.Anonymous && !tagged && !sf.Type.Implements(compositeType) && !reflect.PointerTo(sf.Type).Implements(compositeType) {
-			switch _, ok := scalarOf(sf.Type); {
-			case sf.Type.Kind() == reflect.Struct && !ok:
-				if err := p.walk(sf.Type, path, boundPaths); err != nil {
-					return err
-				}
-				continue
-			case sf.Type.Kind() == reflect.Pointer && sf.Type.Elem().Kind() == reflect.Struct && !ok:
-				return &errs.TypeError{Type: p.Type, Field: sf.Name, Reason: "is an embedded pointer; embed the struct itself"}
-			}
-		}
-		if !sf.IsExported() {
-			switch {
-			case tagged:
-				return &errs.TypeError{Type: p.Type, Field: sf.Name, Reason: "has a table tag but is not exported"}
-			case sf.Anonymous && sf.Type.Kind() == reflect.Struct: // its methods hide its exported fields from the plan
-				return &errs.TypeError{Type: p.Type, Field: sf.Name, Reason: "is an embedded type that is stored as one value, but is not exported; export it or tag it with -"}
-			}
-			continue
-		}
-		f := field{path: path, goName: sf.Name, name: sf.Name}
-		if tag != "" {
-			f.name = tag
-		}
-		if err := p.add(f, sf.Type, options); err != nil {
+		} else if err := p.walkField(sf, path, boundPaths); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add determines the properties of a field from its options and its type.
-func (p *Plan) add(f field, t reflect.Type, options string) error {
-	fail := func(format string, args ...any) error {
-		return &errs.TypeError{Type: p.Type, Field: f.goName, Reason: fmt.Sprintf(format, args...)}
-	}
-	asJSON, narrow, each, pieces := false, false, 0, 0
-	words := strings.FieldsFunc(options, func(r rune) bool { return r == ',' })
-	words, first, placed, err := takePart(words)
-	f.first = first
-	if err != nil {
-		return fail("%v", err)
-	}
-	alone := func(word string) error {
-		if len(words) > 1 {
-			return fail("the option %s cannot be combined with others", word)
-		}
+// walkField adds the field at an index path, or the fields of the struct that it embeds.
+func (p *Plan) walkField(sf reflect.StructField, path []int, boundPaths [][]int) error {
+	tag, tagged := sf.Tag.Lookup("table")
+	name, options, _ := strings.Cut(tag, ",")
+	if name == "-" && options == "" {
 		return nil
 	}
-	for _, option := range words {
-		word, number, _ := strings.Cut(option, "=")
-		switch word {
-		case "omitempty":
-			f.omit = true
-		case "json":
-			asJSON = true
-		case "int32":
-			narrow = true
-		case "extra":
-			if t != reflect.TypeFor[map[string]any]() || p.extra != nil {
-				return fail("the option extra is for one field of type map[string]any")
-			}
-			p.extra, p.extraPart, p.parts = f.path, f.first, max(p.parts, f.first)
-			return alone(word)
-		case "chunks":
-			pieces = defaultChunks
-			if number != "" {
-				n, err := strconv.Atoi(number)
-				if err != nil || n < 1 || n > defaultChunks {
-					return fail("chunks=%s: the number of chunks must be 1 to %d", number, defaultChunks)
-				}
-				pieces = n
-			}
-		case "each":
-			if err := alone(word); err != nil {
-				return err
-			}
-			each = maxProperties
-			if number != "" {
-				n, err := strconv.Atoi(number)
-				if most := mostElements(placed); err != nil || n < 1 || n > most {
-					return fail("each=%s: the number of elements must be 1 to %d", number, most)
-				}
-				each = n
-			}
-		default:
-			return fail("the table tag has the unknown option %q; use omitempty, int32, json, extra, each, each=n, chunks, chunks=n or part=n", word)
-		}
-	}
-	var ok bool
+	embeds := sf.Anonymous && !tagged && !isOneValue(sf.Type)
+	var err error
 	switch {
-	case pieces > 0 && (asJSON || narrow || each > 0):
-		return fail("the option chunks can be combined with omitempty and part alone")
-	case asJSON:
-		f.scalar = jsonScalar
-	case reflect.PointerTo(t).Implements(compositeType):
-		if t.Kind() == reflect.Pointer {
-			return fail("must not be a pointer, since its type is a table.Composite")
-		}
-		if f.omit {
-			return fail("the option omitempty has no effect on a table.Composite; its PropertyValues returns nil for absent properties")
-		}
-		f.form = composite
-		for _, suffix := range reflect.New(t).Interface().(Composite).PropertySuffixes() {
-			f.names = append(f.names, f.name+suffix)
-		}
-	case each > 0:
-		if t.Kind() != reflect.Slice {
-			return fail("the option each is for slices")
-		}
-		if f.scalar, ok = scalarOf(t.Elem()); !ok {
-			return fail("a list of elements of type %v cannot be stored; use the option json", t.Elem())
-		}
-		f.form, f.names = elements, numbered(f.name, each)
-		if placed {
-			f.perPart = elementsPerPart
-		}
-	case pieces > 0:
-		if f.scalar, ok = scalarOf(t); !ok || f.scalar.kind != Binary && f.scalar.kind != String || f.scalar.fail != nil {
-			return fail("the option chunks is for strings and []byte")
-		}
-		f.form, f.names, f.perPart = chunks, numbered(f.name, pieces), chunksPerPart
-	default:
-		if f.scalar, ok = scalarOf(t); !ok {
-			return fail("the type %v cannot be stored; implement encoding.TextMarshaler and TextUnmarshaler or table.Composite, or use the options json, each or -", t)
-		}
+	case embeds && sf.Type.Kind() == reflect.Struct:
+		return p.walk(sf.Type, path, boundPaths)
+	case embeds && sf.Type.Kind() == reflect.Pointer && sf.Type.Elem().Kind() == reflect.Struct:
+		err = errors.New("is an embedded pointer; embed the struct itself")
+	case sf.IsExported():
+		err = p.add(sf, path, cmp.Or(name, sf.Name), options)
+	case tagged:
+		err = errors.New("has a table tag but is not exported")
+	case sf.Anonymous && sf.Type.Kind() == reflect.Struct: // its methods hide its exported fields from the plan
+		err = errors.New("is an embedded type that is stored as one value, but is not exported; export it or tag it with -")
 	}
-	if f.form == single {
-		f.names = []string{f.name}
+	if err != nil {
+		return &errs.TypeError{Type: p.Type, Field: sf.Name, Reason: err.Error()}
 	}
-	f.narrow = narrow
-	if narrow && !f.scalar.int && f.scalar.kind != Int32 {
-		return fail("the option int32 is for whole numbers")
+	return nil
+}
+
+// isOneValue reports whether an embedded field of the type is stored like another field.
+func isOneValue(t reflect.Type) bool {
+	_, isScalar := scalarOf(t)
+	return isScalar || t.Implements(compositeType) || reflect.PointerTo(t).Implements(compositeType)
+}
+
+// add adds a field with a property name, or a prefix of several, and the options of its tag.
+func (p *Plan) add(sf reflect.StructField, path []int, name, options string) error {
+	o, err := parseOptions(options)
+	if err != nil {
+		return err
 	}
+	if o.extra {
+		return p.addExtra(sf.Type, path, o)
+	}
+	f, err := newField(sf, path, name, o)
+	if err != nil {
+		return err
+	}
+	if err := p.addNames(&f); err != nil {
+		return err
+	}
+	p.addLabels(&f)
 	if n := len(f.names); n > 0 {
-		if f.perPart > 0 && int(f.first)+(n-1)/f.perPart > MaxPart {
-			return fail("takes more parts than the %d of an entity", MaxPart)
-		}
 		p.parts = max(p.parts, f.partOf(n-1))
 	}
+	if f.scalar.kind == String || f.scalar.kind == Binary {
+		p.texts = append(p.texts, len(p.fields))
+	}
+	p.composed = p.composed || f.form == chunks || f.form == composite
+	p.direct = append(p.direct, f.direct(len(p.fields)))
+	p.fields = append(p.fields, f)
+	return nil
+}
+
+// addExtra adds the map of unknown columns.
+func (p *Plan) addExtra(t reflect.Type, path []int, o tagOptions) error {
+	if t != reflect.TypeFor[map[string]any]() || p.extra != nil {
+		return errors.New("the option extra is for one field of type map[string]any")
+	}
+	if o.several {
+		return cannotCombine("extra")
+	}
+	p.extra, p.extraPart, p.parts = path, o.part, max(p.parts, o.part)
+	return nil
+}
+
+// addNames adds the properties of the next field.
+func (p *Plan) addNames(f *field) error {
+	number := len(p.fields)
 	for i, name := range f.names {
 		if err := CheckName(name); err != nil {
-			return fail("%v", err)
+			return err
 		}
-		if other, taken := p.byName[name]; taken {
-			if other.field == len(p.fields) {
-				return fail("the property %s occurs twice", name)
-			}
-			return fail("the property %s belongs to the field %s already", name, p.fields[other.field].goName)
+		other, taken := p.byName[name]
+		switch {
+		case taken && other.field == number:
+			return fmt.Errorf("the property %s occurs twice", name)
+		case taken:
+			return fmt.Errorf("the property %s belongs to the field %s already", name, p.fields[other.field].goName)
 		}
-		p.byName[name] = propertyOf{len(p.fields), i}
+		p.byName[name] = propertyOf{number, i}
 	}
+	return nil
+}
+
+// addLabels makes the labels of a field, and adds the length of their JSON to that of the plan.
+func (p *Plan) addLabels(f *field) {
 	for i, name := range f.names {
 		l := newLabel(name, f.storedKind())
 		f.labels = append(f.labels, l)
@@ -285,23 +230,6 @@ func (p *Plan) add(f field, t reflect.Type, options string) error {
 			p.hint += len(l.json) + roomOf[f.storedKind()]
 		}
 	}
-	p.direct = append(p.direct, f.direct(len(p.fields)))
-	if f.scalar.kind == String || f.scalar.kind == Binary {
-		p.texts = append(p.texts, len(p.fields))
-	}
-	p.composed = p.composed || f.form == chunks || f.form == composite
-	p.fields = append(p.fields, f)
-	return nil
-}
-
-// numbered returns the names of n numbered properties.
-func numbered(name string, n int) []string {
-	names := make([]string, n)
-	width := len(strconv.Itoa(n - 1))
-	for i := range names {
-		names[i] = fmt.Sprintf("%s%0*d", name, width, i)
-	}
-	return names
 }
 
 // Fields returns for how many properties there should be room: those of all fields, unless lists make them many.

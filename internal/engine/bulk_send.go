@@ -13,12 +13,14 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // bulkSender applies one batch.
 type bulkSender struct {
 	ctx     context.Context
+	outside context.Context // of the whole bulk: the rows of the next batch are read ahead below a span of their own
 	group   *group
 	pace    *bulkPace
 	showing *showing
@@ -26,6 +28,7 @@ type bulkSender struct {
 	over    <-chan struct{} // no reports are taken any more
 	more    bool            // the next transaction of the group follows at once
 	reading *nextRows       // rows that are read for it; nil for none
+	resent  int             // deletes whose outcome was unknown were sent again so many times
 	missing bool            // a delete has found nothing
 	exists  bool            // an insert has found a row
 	refusal error           // what has ended the batch, if it ends with errStopped
@@ -75,9 +78,8 @@ func (s *bulkSender) reportRefusal(i bulkOp, err error) error {
 
 // send applies a batch, but for the operations that are skipped or find nothing to delete. These are no failures of its span.
 func (s *bulkSender) send(batch []bulkOp) (err error) {
-	outside := s.ctx // the rows of the next batch are read ahead below a span of their own
 	ctx, end := batch[0].op.Table.Span(s.ctx, "Bulk")
-	s.ctx = ctx
+	s.outside, s.ctx = s.ctx, ctx
 	defer func() {
 		if err == errStopped {
 			end(s.refusal)
@@ -85,77 +87,123 @@ func (s *bulkSender) send(batch []bulkOp) (err error) {
 			end(err)
 		}
 	}()
-	for attempt := 1; len(batch) > 0; {
-		ops := make([]*Op, len(batch))
-		deletes := true
-		for i, item := range batch {
-			if err := item.op.Usable(); err != nil { // also for what has become of its entity since it was read
-				if err := s.reportRefusal(item, err); err != nil {
-					return err
-				}
-				batch = slices.Delete(slices.Clone(batch), i, i+1)
-				break
-			}
-			ops[i] = item.op
-			deletes = deletes && item.op.deletes()
-		}
-		if len(ops) > len(batch) {
+	for len(batch) > 0 && err == nil {
+		batch, err = s.sendOnce(batch)
+	}
+	return err
+}
+
+// sendOnce sends the operations of a batch that fit into one transaction. If the transaction fails, it returns those to send next.
+func (s *bulkSender) sendOnce(batch []bulkOp) (next []bulkOp, err error) {
+	batch, err = s.usable(batch)
+	if err != nil || len(batch) == 0 {
+		return nil, err
+	}
+	table := batch[0].op.Table
+	s.reading.await(&s.group.ahead, false)
+	s.reading = nil
+	m, err := s.pace.wait(s.ctx, s.group.key)
+	if err != nil {
+		return nil, batch[0].fail(table.OpError("Bulk", keys.Key{}, err)) // nothing was sent
+	}
+	batch, taken, err := s.commit(batch, m)
+	failed, large := blamed(err)
+	switch {
+	case err == nil:
+		s.report(report{done: batch[:taken:taken]})
+		s.leave(batch[taken:])
+		return nil, nil
+	case failed != nil:
+		return s.without(batch, failed)
+	case large != nil && len(batch) > 1:
+		fits := fitting(batch[:taken], large.Got-large.Max)
+		s.leave(batch[fits:])
+		return batch[:fits], nil
+	case large != nil:
+		return nil, s.reportRefusal(batch[0], large)
+	case isUnknown(err) && onlyDeletes(batch) && s.ctx.Err() == nil && s.resent+1 < Retry(table.Options.Retry).few():
+		s.resent++
+		s.leave(batch[taken:])
+		return s.afterUnknownDeletes(batch[:taken:taken]), nil
+	}
+	return nil, batch[0].fail(err)
+}
+
+// usable returns the batch without the operations that cannot be sent. They are refused.
+func (s *bulkSender) usable(batch []bulkOp) ([]bulkOp, error) {
+	for i := 0; i < len(batch); {
+		err := batch[i].op.Usable() // also for what has become of its entity since it was read
+		if err == nil {
+			i++
 			continue
 		}
-		s.reading.await(&s.group.ahead, false)
-		s.reading = nil
-		var gone []bulkOp // deletes that find nothing, by the plan
-		m, err := s.pace.wait(s.ctx, s.group.key)
-		if err != nil {
-			return &errs.BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: ops[0].Table.OpError("Bulk", keys.Key{}, err)} // nothing was sent
+		if err := s.reportRefusal(batch[i], err); err != nil {
+			return nil, err
 		}
-		taken, err := commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, s.showing, func(later []*Op) {
-			if s.more {
-				s.reading = s.group.ahead.readNext(outside, later)
-			}
-		}, func(i int, err error) bool {
-			var derived *errs.DerivedError
-			item := batch[i]
-			if !item.op.deletes() || !errors.Is(err, errs.ErrNotFound) || errors.As(err, &derived) {
-				return false
-			}
-			gone = append(gone, item)
-			batch = slices.Delete(slices.Clone(batch), i, i+1)
-			return true
-		})
-		s.pace.charge(s.group.key, m)
-		if len(gone) > 0 {
-			s.report(report{done: gone, missing: len(gone)})
+		batch = slices.Delete(slices.Clone(batch), i, i+1)
+	}
+	return batch, nil
+}
+
+// commit sends the first operations of a batch. It returns the batch without the deletes that find nothing, by the plan, and how
+// many of it were sent.
+func (s *bulkSender) commit(batch []bulkOp, m *meter) (left []bulkOp, taken int, err error) {
+	ops := make([]*Op, len(batch))
+	for i := range batch {
+		ops[i] = batch[i].op
+	}
+	var gone []bulkOp
+	passOver := func(i int, err error) bool {
+		item := batch[i]
+		if !item.op.deletes() || !ownError(err, errs.ErrNotFound) {
+			return false
 		}
-		failed, large := blamed(err)
-		switch {
-		case err == nil:
-			s.report(report{done: batch[:taken:taken]})
-			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
-			return nil
-		case failed != nil:
-			if batch, err = s.without(batch, failed); err != nil {
-				return err
-			}
-		case large != nil && len(batch) > 1:
-			fits := fitting(batch[:taken], large.Got-large.Max)
-			batch, s.left = batch[:fits], append(batch[fits:len(batch):len(batch)], s.left...)
-		case large != nil:
-			return s.reportRefusal(batch[0], large)
-		case isUnknown(err) && deletes && s.ctx.Err() == nil && attempt < Retry(ops[0].Table.Options.Retry).few():
-			attempt++ // if a row is gone now, most likely this delete has deleted it
-			s.left = append(batch[taken:len(batch):len(batch)], s.left...)
-			batch = s.withoutMissing(batch[:taken:taken], 0)
-			for _, item := range batch {
-				if item.op.Target != nil {
-					item.op.Target.SetInDoubt(false) // the row is there, and goes by its ETag
-				}
-			}
-		default:
-			return &errs.BulkError{Index: batch[0].index, Key: readable(batch[0].op.Key), Err: err}
+		gone = append(gone, item)
+		batch = slices.Delete(slices.Clone(batch), i, i+1)
+		return true
+	}
+	taken, err = commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, s.showing, s.readNext, passOver)
+	s.pace.charge(s.group.key, m)
+	if len(gone) > 0 {
+		s.report(report{done: gone, missing: len(gone)})
+	}
+	return batch, taken, err
+}
+
+// readNext begins to read the rows of the next batch.
+func (s *bulkSender) readNext(later []*Op) {
+	if s.more {
+		s.reading = s.group.ahead.readNext(s.outside, later)
+	}
+}
+
+// leave leaves operations to another transaction.
+func (s *bulkSender) leave(ops []bulkOp) { s.left = append(slices.Clip(ops), s.left...) }
+
+// afterUnknownDeletes returns the deletes to send again if it is not known whether they were applied.
+func (s *bulkSender) afterUnknownDeletes(batch []bulkOp) []bulkOp {
+	left := s.withoutMissing(batch, 0) // if a row is gone now, most likely this delete has deleted it
+	for _, item := range left {
+		if item.op.Target != nil {
+			item.op.Target.SetInDoubt(false) // the row is there, and goes by its ETag
 		}
 	}
-	return nil
+	return left
+}
+
+func onlyDeletes(batch []bulkOp) bool {
+	return !slices.ContainsFunc(batch, func(i bulkOp) bool { return !i.op.deletes() })
+}
+
+// ownError reports whether an operation has failed with an error that is not about a row that a maintainer derived.
+func ownError(err, target error) bool {
+	var derived *errs.DerivedError
+	return errors.Is(err, target) && !errors.As(err, &derived)
+}
+
+// fail returns the error of Bulk because of the operation.
+func (i bulkOp) fail(err error) error {
+	return &errs.BulkError{Index: i.index, Key: readable(i.op.Key), Err: err}
 }
 
 // fitting returns how many operations of the batch fit if it is too large by so many bytes.
@@ -189,41 +237,45 @@ func (s *bulkSender) without(batch []bulkOp, failed *errs.BatchError) ([]bulkOp,
 	item := batch[failed.Index]
 	rest := slices.Delete(slices.Clone(batch), failed.Index, failed.Index+1)
 	var derived *errs.DerivedError
-	if errors.As(failed.Err, &derived) && errors.Is(failed.Err, errs.ErrDuplicateRow) && len(batch) > 1 {
+	switch {
+	case errors.As(failed.Err, &derived) && errors.Is(failed.Err, errs.ErrDuplicateRow) && len(batch) > 1:
 		// It derives a row that another operation of the batch writes: the two go into separate transactions.
 		at := max(failed.Index, 1)
-		s.left = append(batch[at:len(batch):len(batch)], s.left...)
+		s.leave(batch[at:])
 		return batch[:at], nil
-	}
-	own := item.op.deletes() && !errors.As(failed.Err, &derived)
-	switch {
-	case item.op.inserts() && errors.Is(failed.Err, errs.ErrExists) && !errors.As(failed.Err, &derived):
+	case item.op.inserts() && ownError(failed.Err, errs.ErrExists):
 		err := s.reportRefusal(item, failed.Err)
 		if err == nil && s.exists {
 			rest, err = s.withoutExisting(rest, failed.Err)
 		}
 		s.exists = true
 		return rest, err
-	case own && errors.Is(failed.Err, errs.ErrNotFound):
+	case item.op.deletes() && ownError(failed.Err, errs.ErrNotFound):
 		s.report(report{done: []bulkOp{item}, missing: 1})
 		if s.missing {
 			rest = s.withoutMissing(rest, 1)
 		}
 		s.missing = true
 		return rest, nil
-	case own && errors.Is(failed.Err, errs.ErrChanged) && item.op.Remake != nil && item.conflicts+1 < item.op.Table.Options.Retry.ConflictAttempts:
-		op, there, err := item.op.Remake(s.ctx)
-		switch {
-		case err != nil:
-			return nil, &errs.BulkError{Index: item.index, Key: readable(item.op.Key), Err: err}
-		case !there:
-			s.report(report{done: []bulkOp{item}, missing: 1})
-			return rest, nil
-		}
-		op.Table.Log("Bulk", op.Key).Conflict(s.ctx, item.conflicts+1, 0, failed.Err)
-		return slices.Insert(rest, failed.Index, bulkOp{index: item.index, op: op, conflicts: item.conflicts + 1}), nil
+	case item.op.deletes() && ownError(failed.Err, errs.ErrChanged) && item.op.Remake != nil && item.conflicts+1 < item.op.Table.Options.Retry.ConflictAttempts:
+		return s.remade(item, rest, failed)
 	}
 	return rest, s.reportRefusal(item, failed.Err)
+}
+
+// remade returns the rest of a batch with a new operation in the place of a delete whose row has changed.
+func (s *bulkSender) remade(item bulkOp, rest []bulkOp, failed *errs.BatchError) ([]bulkOp, error) {
+	op, there, err := item.op.Remake(s.ctx)
+	switch {
+	case err != nil:
+		return nil, item.fail(err)
+	case !there:
+		s.report(report{done: []bulkOp{item}, missing: 1})
+		return rest, nil
+	}
+	again := bulkOp{index: item.index, op: op, conflicts: item.conflicts + 1}
+	op.Table.Log("Bulk", op.Key).Conflict(s.ctx, again.conflicts, 0, failed.Err)
+	return slices.Insert(rest, failed.Index, again), nil
 }
 
 // withoutMissing returns the batch without the deletes whose rows do not exist, as far as one page shows it. Each of them is done,
@@ -261,26 +313,15 @@ func (s *bulkSender) withoutExisting(batch []bulkOp, refusal error) (left []bulk
 // existing queries which rows of the operations of a kind exist. known(rk) reports whether the query covered the row: it covers
 // none if it fails, or if the batch has one such row and few is set. 1 request.
 func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few bool) (there map[string]bool, known func(rk string) bool) {
-	var from, to keys.Key
-	for _, i := range batch {
-		k := i.op.Key
-		if i.op.Kind == kind {
-			if from == (keys.Key{}) || keys.Compare(k.RowKey(), from.RowKey()) < 0 {
-				from = k
-			}
-			if to == (keys.Key{}) || keys.Compare(k.RowKey(), to.RowKey()) > 0 {
-				to = k
-			}
-		}
-	}
 	nothing := func(string) bool { return false }
+	from, to := bounds(batch, kind)
 	if from == (keys.Key{}) || from == to && few {
 		return nil, nothing
 	}
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
 		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
 	p := batch[0].op.Table.pages(filter, edm.PartitionKey+","+edm.RowKey+","+markProperty)
-	body, err := p.page(s.ctx, maxPage)
+	body, err := p.page(s.ctx, query.MaxPage)
 	if err != nil {
 		return nil, nothing // they will tell themselves
 	}
@@ -298,6 +339,23 @@ func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few
 		return nil, nothing
 	}
 	return there, func(rk string) bool { return !marked[rk] && (!p.more() || keys.Compare(rk, last) <= 0) }
+}
+
+// bounds returns the least and the greatest key of the operations of a kind, zero keys if there are none.
+func bounds(batch []bulkOp, kind aztables.TransactionType) (from, to keys.Key) {
+	for _, i := range batch {
+		if i.op.Kind != kind {
+			continue
+		}
+		k := i.op.Key
+		if from == (keys.Key{}) || keys.Compare(k.RowKey(), from.RowKey()) < 0 {
+			from = k
+		}
+		if to == (keys.Key{}) || keys.Compare(k.RowKey(), to.RowKey()) > 0 {
+			to = k
+		}
+	}
+	return from, to
 }
 
 // What the service promises to take in a second, of an account and of a partition.

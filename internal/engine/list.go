@@ -11,13 +11,14 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // List is every list: it asks for pages until there are no more, and gives their rows to l. If Yield ends the list, the error is
 // nil.
-func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err error) {
+func (t *Table) List(ctx context.Context, method string, q query.Query, l Lister) (err error) {
 	ctx, end := t.Span(ctx, method)
 	defer func() { end(err) }()
 	p, err := t.newPager(q)
@@ -26,7 +27,7 @@ func (t *Table) List(ctx context.Context, method string, q Query, l Lister) (err
 	}
 	defer p.stop()
 	d := &delivery{pager: p, lister: l, method: method, left: q.Limit}
-	for !p.at.done {
+	for !p.at.Done {
 		body, err := p.next(ctx, d.left)
 		if err != nil {
 			return t.ReadError(ctx, method, keys.Key{}, err)
@@ -136,7 +137,7 @@ func (s *Scanned) Entity() any {
 
 // Scan gives the rows of a query to yield, whatever their type, until yield returns false. h makes the numbers of their properties. If
 // Query.WithoutJSON is set, Scanned.Entity returns nil.
-func (t *Table) Scan(ctx context.Context, q Query, h *Hasher, yield func(*Scanned) bool) error {
+func (t *Table) Scan(ctx context.Context, q query.Query, h *Hasher, yield func(*Scanned) bool) error {
 	l := &scanLister{yield: yield}
 	l.row.schema, l.row.hasher, l.add = t.Mode.Schema, h, l.property
 	return t.List(ctx, "Rows", q, l)
@@ -184,7 +185,7 @@ func (t *Table) eachPhysical(ctx context.Context, filter, choice string, f func(
 
 // eachStored is eachPhysical for the rows as they are stored, unless committed is set.
 func (t *Table) eachStored(ctx context.Context, filter, choice string, committed bool, f func(edm.Entity, []edm.Column) bool) error {
-	for p := t.pages(filter, choice); !p.at.done; {
+	for p := t.pages(filter, choice); !p.at.Done; {
 		body, err := p.next(ctx, 0)
 		if err != nil {
 			return t.conditioned(ctx, err)
@@ -220,10 +221,10 @@ func (t *Table) eachStored(ctx context.Context, filter, choice string, committed
 // pager asks for one page after another. Each has its own size, so each is a pager of the SDK of its own.
 type pager struct {
 	table    *Table
-	q        Query
+	q        query.Query
 	filter   string
-	stats    *Stats
-	at       *position
+	stats    *query.Stats
+	at       *query.Position
 	deadline time.Time // of the budget, or zero
 
 	passed         bool  // a row behind at.last has come with this page
@@ -235,7 +236,7 @@ type pager struct {
 	ahead          *pageAhead // the page after the current one, if it is requested already
 }
 
-func (t *Table) newPager(q Query) (*pager, error) {
+func (t *Table) newPager(q query.Query) (*pager, error) {
 	ex, err := q.Explain()
 	if err != nil {
 		return nil, err
@@ -246,24 +247,24 @@ func (t *Table) newPager(q Query) (*pager, error) {
 	if q.Select != "" {
 		q.Select += "," + reserved.Mark
 	}
-	p := &pager{table: t, q: q, filter: ex.Filter, stats: q.Stats, at: new(position)}
+	p := &pager{table: t, q: q, filter: ex.Filter, stats: q.Stats, at: new(query.Position)}
 	if p.stats == nil {
-		p.stats = new(Stats)
+		p.stats = new(query.Stats)
 	}
-	*p.stats = Stats{}
+	*p.stats = query.Stats{}
 	if q.Budget.Time > 0 {
 		p.deadline = time.Now().Add(q.Budget.Time)
 	}
 	if q.Cursor == nil {
 		return p, nil
 	}
-	p.at, err = q.Cursor.begin(t.Name, queryID(t.Name, q.Type, ex.Filter, q.Rows, q.Own))
+	p.at, err = q.Cursor.Begin(t.Name, query.ID(t.Name, q.Type, ex.Filter, q.Rows, q.Own))
 	return p, err
 }
 
 // pages asks for the rows of a filter, of any type, the library's own included.
 func (t *Table) pages(filter, choice string) *pager {
-	return &pager{table: t, q: Query{Select: choice}, filter: filter, stats: new(Stats), at: new(position)}
+	return &pager{table: t, q: query.Query{Select: choice}, filter: filter, stats: new(query.Stats), at: new(query.Position)}
 }
 
 // unasked is the error of a page with a row that cannot be of the query: of another partition, or not the only row.
@@ -281,7 +282,7 @@ func (p *pager) unasked(in edm.Entity) error {
 // wants reports whether a row of a page is to be looked at: not one that was delivered before the list was taken up again, nor
 // one that merely lies between the bounds.
 func (p *pager) wants(in edm.Entity) bool {
-	if !p.passed && p.at.delivered(in) {
+	if !p.passed && p.at.Delivered(in) {
 		return false
 	}
 	p.passed = true
@@ -301,14 +302,14 @@ func (p *pager) wants(in edm.Entity) bool {
 func (p *pager) foreign(in edm.Entity) {
 	p.stats.Foreign++
 	if p.again {
-		p.at.deliver(in) // or a list with a budget might come no further than to the same rows again
+		p.at.Deliver(in) // or a list with a budget might come no further than to the same rows again
 	}
 }
 
 // absent passes over a row that a write over several partitions has prepared, and that is not there.
 func (p *pager) absent(in edm.Entity) {
 	if p.again {
-		p.at.deliver(in)
+		p.at.Deliver(in)
 	}
 }
 
@@ -317,14 +318,14 @@ func (p *pager) most() int {
 	if p.q.PageSize > 0 {
 		return p.q.PageSize
 	}
-	return maxPage
+	return query.MaxPage
 }
 
 // size returns how many rows the next request asks for: no more than are still wanted, unless some come in vain, and as many as
 // possible if rows come that were delivered.
 func (p *pager) size(left int) int {
 	n := p.most()
-	if p.again = p.at.inside; p.again {
+	if p.again = p.at.Inside; p.again {
 		return n
 	}
 	if p.q.Limit > 0 && p.stats.Foreign == 0 {
@@ -365,7 +366,7 @@ func (p *pager) next(ctx context.Context, left int) ([]byte, error) {
 		response, err := a.await()
 		return p.take(int32(p.most()), response, err)
 	}
-	r := p.request(p.at.pk, p.at.rk, int32(size))
+	r := p.request(p.at.PK, p.at.RK, int32(size))
 	r.deadline = p.deadline
 	p.stats.Requests++
 	response, err := r.send(ctx)
@@ -411,7 +412,7 @@ func (p *pager) page(ctx context.Context, size int32) ([]byte, error) {
 		return nil, err
 	}
 	p.stats.Requests++
-	response, err := p.request(p.at.pk, p.at.rk, size).send(ctx)
+	response, err := p.request(p.at.PK, p.at.RK, size).send(ctx)
 	return p.take(size, response, err)
 }
 
@@ -431,9 +432,9 @@ func (p *pager) turn() {
 		return
 	}
 	p.turned = true
-	p.at.pk, p.at.rk, p.at.done = p.nextPK, p.nextRK, !p.more()
+	p.at.PK, p.at.RK, p.at.Done = p.nextPK, p.nextRK, !p.more()
 	if p.passed {
-		p.at.inside = false
+		p.at.Inside = false
 	}
 }
 
@@ -463,9 +464,9 @@ func (p *pager) viewed(ctx context.Context, body []byte) (_ []byte, v *markView,
 
 // rowsFilter is the filter for the rows of a partition between two keys, both included.
 func rowsFilter(partition, from, to string) string {
-	var f filter
-	f.key(edm.PartitionKey, "eq", partition)
-	f.key(edm.RowKey, "ge", from)
-	f.key(edm.RowKey, "le", to)
-	return f.b.String()
+	var f query.Filter
+	f.Key(edm.PartitionKey, "eq", partition)
+	f.Key(edm.RowKey, "ge", from)
+	f.Key(edm.RowKey, "le", to)
+	return f.String()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -216,7 +217,7 @@ func (a *aheadRows) query(ctx context.Context, wanted []wantedRow) (left []wante
 	slices.SortStableFunc(single, func(r, s wantedRow) int { return keys.Compare(r.key.RowKey(), s.key.RowKey()) })
 	t, first, last := single[0].table, single[0].key, single[len(single)-1].key
 	p := t.pages(rowsFilter(first.PartitionKey(), first.RowKey(), last.RowKey()), "")
-	body, err := p.page(ctx, int32(min(maxPage, 2*len(single))))
+	body, err := p.page(ctx, int32(min(query.MaxPage, 2*len(single))))
 	if err != nil {
 		return nil, t.conditioned(ctx, err)
 	}
@@ -286,10 +287,10 @@ func (t *Table) Partitions(ctx context.Context, all keys.Range, last *string, f 
 	ctx, end := t.Span(ctx, "Partitions")
 	defer func() { end(err) }()
 	for {
-		var filter filter
-		filter.behind(edm.PartitionKey, all, last)
+		var filter query.Filter
+		filter.Behind(edm.PartitionKey, all, last)
 		before := last
-		last, err = t.pages(filter.b.String(), edm.PartitionKey+","+edm.RowKey).firstPartition(ctx)
+		last, err = t.pages(filter.String(), edm.PartitionKey+","+edm.RowKey).firstPartition(ctx)
 		if err == nil && last != nil && before != nil && keys.Compare(*last, *before) <= 0 {
 			err = errBackwards
 		}
@@ -306,7 +307,7 @@ var errBackwards = &errs.DecodeError{Field: edm.PartitionKey, Reason: "is not be
 
 // firstPartition returns the PartitionKey of the first row that comes, nil if none does. Empty pages are followed by the next.
 func (p *pager) firstPartition(ctx context.Context) (pk *string, err error) {
-	for !p.at.done {
+	for !p.at.Done {
 		body, err := p.page(ctx, 1)
 		if err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -85,15 +86,15 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 	if p.preview != nil {
 		return errPreview
 	}
-	var filter filter
-	filter.key(edm.PartitionKey, "eq", p.partition)
-	filter.keys(edm.RowKey, rows)
+	var filter query.Filter
+	filter.Key(edm.PartitionKey, "eq", p.partition)
+	filter.Keys(edm.RowKey, rows)
 	stopped := false
 	table := p.table
 	if own := p.own[p.key.RowKey()]; own != nil {
 		table = own // of the changing entity: another operation's handle may not know of parts
 	}
-	err := table.eachEntity(ctx, filter.b.String(), func(r *Row) bool {
+	err := table.eachEntity(ctx, filter.String(), func(r *Row) bool {
 		rk := r.Key.RowKey()
 		_, planned := p.planned[rk]
 		if planned || rk == p.key.RowKey() || !rows.Contains(rk) {

@@ -23,13 +23,17 @@ import (
 // how many fit into one transaction with their derived rows.
 type planner struct {
 	write      *write
-	steps      []step
 	most       int // derived rows of one operation, so far
 	alone      int // rows that were to be loaded together with others, and were alone
 	operations int // of the transaction, by the last count
-	after      afterCommit
-	late       time.Time
-	remotes    []*remote
+
+	// What planAll results in.
+	steps   []step
+	derived bool // maintainers were asked
+	effects []commit.Effect
+	after   afterCommit
+	late    time.Time
+	remotes []*remote
 }
 
 func newPlanner(w *write) *planner {
@@ -43,34 +47,62 @@ func newPlanner(w *write) *planner {
 var errNothing = errors.New("all operations were passed over")
 
 // planAll adds the derived steps. failed is the caller's operation that cannot be planned, -1 for none.
-func (k *planner) planAll(ctx context.Context) (effects []commit.Effect, derived bool, failed int, err error) {
+func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 	w := k.write
-	for i := range k.steps {
-		derived = derived || k.steps[i].needsPlanning
+	k.derived = len(w.moved) > 0 || slices.ContainsFunc(k.steps, func(s step) bool { return s.needsPlanning })
+	if !k.derived {
+		return -1, nil
 	}
-	if !derived && len(w.moved) == 0 {
-		return nil, false, -1, nil
+	p, failed, err := k.planOperations(ctx, k.begin())
+	if err != nil {
+		return failed, err
 	}
+	if len(w.ops) == 0 {
+		return -1, errNothing
+	}
+	if err := p.confirm(ctx, func(d *derivedRow) bool { return !p.writes(d) }); err != nil {
+		return -1, err
+	}
+	if err := w.planMoved(ctx, p.others.(*remotes)); err != nil {
+		return -1, err
+	}
+	k.used(p)
+	more, failed, err := p.steps(w.table)
+	if err != nil {
+		return failed, err
+	}
+	k.steps = append(k.steps, more...)
+	if err := k.addRemotes(ctx, p); err != nil {
+		return -1, err
+	}
+	k.effects, k.after, k.late = p.effects, p.after, p.late
+	return -1, nil
+}
+
+// begin begins the plan of the write, with the rows of all its operations.
+func (k *planner) begin() *Plan {
+	w := k.write
 	p := newPlan(w)
-	all := &remotes{write: w, home: p}
-	p.others = all
-	for i := range w.moved {
-		op := w.moved[i]
-		all.of(op.Table, op.Key.PartitionKey()).plan.own[op.Key.RowKey()] = op.Table
+	others := &remotes{write: w, home: p}
+	p.others = others
+	for _, op := range w.moved {
+		others.of(op.Table, op.Key.PartitionKey()).plan.own[op.Key.RowKey()] = op.Table
 	}
 	for i := range k.steps {
 		p.own[k.steps[i].Key.RowKey()] = k.steps[i].Table
 	}
 	k.operations = k.reservedForRecord()
-	if p.ahead = w.ahead; p.ahead == nil {
+	p.ahead = w.ahead
+	if p.ahead == nil {
 		p.ahead = new(aheadRows)
 	}
+	return p
+}
+
+// planOperations plans the caller's operations. It returns the plan of those that are left.
+func (k *planner) planOperations(ctx context.Context, p *Plan) (planned *Plan, failed int, err error) {
+	w := k.write
 	for i := 0; i < len(w.ops); {
-		s := &k.steps[i]
-		if !s.needsPlanning && !w.mayDropTail {
-			i++
-			continue
-		}
 		if !k.fits(i) {
 			k.cut(i)
 			break
@@ -79,78 +111,77 @@ func (k *planner) planAll(ctx context.Context) (effects []commit.Effect, derived
 		if w.mayDropTail {
 			before = p.copy()
 		}
-		var err error
-		if s.needsPlanning {
-			if err := k.readAhead(ctx, p, i); err != nil {
-				return nil, true, -1, withReadHint(err, s.adds())
-			}
-			p.lookAhead = func(ctx context.Context, row keys.Key) error { return k.lookAhead(ctx, p, i, row) }
-			err = s.readAndMaintain(ctx, p)
-		}
-		others := p.others.(*remotes)
-		if p.unread == nil {
-			p.unread = others.unread()
-		}
-		if p.blamed < 0 {
-			p.blamed = others.blamed()
-		}
-		if err != nil && p.unread == nil {
-			p.unread = p.confirm(ctx, func(*derivedRow) bool { return true })
-		}
+		err := k.planOperation(ctx, p, i)
 		switch {
 		case p.unread != nil:
-			return nil, true, -1, p.unread
+			return nil, -1, p.unread
 		case err == nil && !k.over(p, i):
 			i++
 			continue
 		case w.mayDropTail && err != nil && w.skip(i, err):
-			delete(p.own, s.Key.RowKey()) // before has the same map
+			delete(p.own, k.steps[i].Key.RowKey()) // before has the same map
 			k.drop(i)
 		case w.mayDropTail && i > 0:
 			// Its error may come from an operation before it, which may itself fail. So it is tried again in the next transaction.
 			k.cut(i)
 		case p.blamed >= 0:
-			return nil, true, p.blamed, err
+			return nil, p.blamed, err
 		default:
-			return nil, true, i, err
+			return nil, i, err
 		}
 		p = before
 	}
-	if len(w.ops) == 0 {
-		return nil, true, -1, errNothing
+	return p, -1, nil
+}
+
+// planOperation plans one operation. If the plan has an error in unread then, it is not about an operation.
+func (k *planner) planOperation(ctx context.Context, p *Plan, i int) error {
+	s := &k.steps[i]
+	if !s.needsPlanning {
+		return nil
 	}
-	if err := p.confirm(ctx, func(d *derivedRow) bool { return !p.writes(d) }); err != nil {
-		return nil, true, -1, err
+	if err := k.readAhead(ctx, p, i); err != nil {
+		p.unread = withReadHint(err, s.adds())
+		return p.unread
 	}
-	all = p.others.(*remotes)
-	if err := w.planMoved(ctx, all); err != nil {
-		return nil, true, -1, err
+	p.lookAhead = func(ctx context.Context, row keys.Key) error { return k.lookAhead(ctx, p, i, row) }
+	err := s.readAndMaintain(ctx, p)
+	others := p.others.(*remotes)
+	if p.unread == nil {
+		p.unread = others.unread()
 	}
-	k.after, k.late = p.after, p.late
-	k.used(p)
-	more, failed, err := p.steps(w.table)
-	k.steps = append(k.steps, more...)
-	if err != nil || len(all.all) == 0 {
-		return p.effects, true, failed, err
+	if p.blamed < 0 {
+		p.blamed = others.blamed()
 	}
-	effects = append(p.effects, all.effects()...)
-	for _, m := range all.all {
-		k.after = append(k.after, m.plan.after...)
-		if late := m.plan.late; !late.IsZero() && (k.late.IsZero() || late.Before(k.late)) {
-			k.late = late
+	if err != nil && p.unread == nil {
+		p.unread = p.confirm(ctx, func(*derivedRow) bool { return true })
+	}
+	return err
+}
+
+// addRemotes adds to the plan what follows from the plans in other partitions.
+func (k *planner) addRemotes(ctx context.Context, p *Plan) error {
+	others := p.others.(*remotes)
+	if len(others.all) == 0 {
+		return nil
+	}
+	p.effects = append(p.effects, others.effects()...)
+	for _, m := range others.all {
+		p.after = append(p.after, m.plan.after...)
+		if !m.plan.late.IsZero() {
+			p.NotAfter(m.plan.late)
 		}
 	}
-	if err := all.planned(ctx); err != nil {
-		return nil, true, -1, err
+	if err := others.planned(ctx); err != nil {
+		return err
 	}
-	if k.remotes = all.all; len(k.remotes) > 0 {
-		e, err := remoteEffect(placesOf(k.remotes))
-		if err != nil {
-			return nil, true, -1, err
-		}
-		effects = append(effects, e)
+	k.remotes = others.all
+	if len(k.remotes) == 0 {
+		return nil
 	}
-	return effects, true, -1, nil
+	e, err := remoteEffect(placesOf(k.remotes))
+	p.effects = append(p.effects, e)
+	return err
 }
 
 // reservedForRecord is the number of operations that the commit record takes, 0 or 1.
@@ -171,7 +202,7 @@ func (k *planner) fits(i int) bool {
 	return !k.write.mayDropTail || i == 0 || k.operations+need <= maxOperations
 }
 
-// over reports whether the operations so far are too many.
+// over reports whether the operations so far are too many. One operation never is, by the limit on what maintainers derive from it.
 func (k *planner) over(p *Plan, i int) bool {
 	if !k.write.mayDropTail {
 		return false
@@ -184,7 +215,7 @@ func (k *planner) over(p *Plan, i int) bool {
 	}
 	k.most = max(k.most, used-k.operations-1)
 	k.operations = used
-	return used > maxOperations || i > 0 && p.others.(*remotes).over()
+	return i > 0 && (used > maxOperations || p.others.(*remotes).over())
 }
 
 // cut leaves an operation and those behind it to another transaction.
@@ -371,46 +402,18 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	if s.Known && s.Upgraded {
 		c.before = rowOnce{}
 	}
-	head := s.Before
-	if s.Head != nil && !head.Known() {
-		head = edm.Stored{Columns: s.Head.Columns}
-	}
-	switch c.state, err = stateOf(head, s.Key); {
-	case err == nil || m.IgnoreCorruptState && c.state != nil:
-	case !maintained && c.state != nil:
-		return errs.With(errs.ErrUnknownMaintainer, err)
-	default:
+	c.state, err = s.stateBefore()
+	if err != nil {
 		return err
-	}
-	if c.state.incarnation == m.Move.Renewed {
-		c.state.incarnation = ""
-	}
-	for name := range c.state.before {
-		if !slices.ContainsFunc(m.Maintainers, func(m Maintainer) bool { return m.Name() == name }) {
-			return fmt.Errorf("%w: %q", errs.ErrUnknownMaintainer, name)
-		}
 	}
 	after, err := s.after(unassignedEnding)
 	if err != nil {
 		return err
 	}
-	if maintained {
-		if c.Old, err = s.decoded(s.Before); err != nil {
-			return err
-		}
-		if c.New, err = s.decoded(after); err != nil {
-			return err
-		}
-	}
 	c.after = rowOnce{key: s.Key, stored: after}
-	for _, maintainer := range m.Maintainers {
-		c.by = maintainer.Name()
-		p.beginMaintainer(s.opIndex, s.Key, c.by, maintainer.MaxRows())
-		if err := maintainer.Maintain(ctx, p, c); err != nil {
-			if own, is := err.(PlanError); is {
-				return own.Err
-			}
-			return &errs.DerivedError{Maintainer: c.by, Err: errs.UserCodeError{Err: wire.Redact(err)}}
+	if maintained {
+		if err := s.callMaintainers(ctx, p, c, after); err != nil {
+			return err
 		}
 	}
 	if c.state.newIncarnation && !commit.IsID(c.state.incarnation) {
@@ -422,6 +425,55 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 		}
 	}
 	return s.planRows(p)
+}
+
+// stateBefore returns the state of the row before the operation. It must be readable, and of maintainers that the handle has.
+func (s *step) stateBefore() (*entityState, error) {
+	m := &s.Table.Mode
+	head := s.Before
+	if s.Head != nil && !head.Known() {
+		head = edm.Stored{Columns: s.Head.Columns}
+	}
+	state, err := stateOf(head, s.Key)
+	switch {
+	case err == nil || m.IgnoreCorruptState && state != nil:
+	case len(m.Maintainers) == 0 && state != nil:
+		return nil, errs.With(errs.ErrUnknownMaintainer, err)
+	default:
+		return nil, err
+	}
+	if state.incarnation == m.Move.Renewed {
+		state.incarnation = ""
+	}
+	for name := range state.before {
+		if m.Maintainer(name) == nil {
+			return nil, fmt.Errorf("%w: %q", errs.ErrUnknownMaintainer, name)
+		}
+	}
+	return state, nil
+}
+
+// callMaintainers lets the maintainers see the entity before and after the change.
+func (s *step) callMaintainers(ctx context.Context, p *Plan, c *Change, after edm.Stored) (err error) {
+	if c.Old, err = s.decoded(s.Before); err != nil {
+		return err
+	}
+	if c.New, err = s.decoded(after); err != nil {
+		return err
+	}
+	for _, m := range s.Table.Mode.Maintainers {
+		c.by = m.Name()
+		p.beginMaintainer(s.opIndex, s.Key, c.by, m.MaxRows())
+		err := m.Maintain(ctx, p, c)
+		if err == nil {
+			continue
+		}
+		if own, is := err.(PlanError); is {
+			return own.Err
+		}
+		return &errs.DerivedError{Maintainer: c.by, Err: errs.UserCodeError{Err: wire.Redact(err)}}
+	}
+	return nil
 }
 
 // planRows plans the rows of the parts, and notes what the entity will be.

@@ -21,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/options"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -370,7 +371,7 @@ type Schema interface {
 	// Type returns T and Schema.Type.
 	Type() (reflect.Type, string)
 	// Query returns a query, a *table.Query[T], as List takes it for the entities of T.
-	Query(q any) *Query
+	Query(q any) *query.Query
 	// Select returns Query.Select for some properties of T: with the keys, and with the properties that Owns reads.
 	Select(properties ...string) string
 	// Owns reports, by its keys and its type, whether a row of which only some properties were read is one of T. Errors:

@@ -7,6 +7,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -21,7 +22,7 @@ import (
 // of a write whose commit record cannot be read is as it was before, too.
 type markView struct {
 	table  *Table
-	stats  *Stats
+	stats  *query.Stats
 	ended  map[marked]bool      // the preparations that had ended before the page was read again
 	void   map[marked]bool      // of these, the preparations whose marks another program has written back: they do not count
 	known  map[commitPlace]bool // the writes that have committed
@@ -259,13 +260,13 @@ func (d *delivery) give(in edm.Entity, mine bool, err error, last bool) (goOn bo
 		if d.err = p.table.OpError(d.method, k, err); p.q.Skip != nil && p.q.Skip(k, d.err) {
 			d.err = nil
 			p.stats.Skipped++
-			p.at.deliver(in)
+			p.at.Deliver(in)
 			return true
 		}
 		return false
 	}
 	d.left--
-	p.at.deliver(in)
+	p.at.Deliver(in)
 	if last {
 		p.turn()
 	}

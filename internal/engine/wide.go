@@ -193,8 +193,7 @@ func (a *assembly) row() *Row {
 // partsMaintainer is the name by which errors call the engine as the maker of the rows of parts.
 const partsMaintainer = "parts"
 
-// planParts plans the rows of the parts of a wide entity, and determines what is sent in its head. Parts that do not change are not
-// written.
+// planParts plans the rows of the parts of a wide entity, and determines what is sent in its head.
 func (s *step) planParts(p *Plan) error {
 	if s.Table.Mode.Parts == 0 {
 		if hasParts(s.Before) {
@@ -202,13 +201,9 @@ func (s *step) planParts(p *Plan) error {
 		}
 		return nil
 	}
-	old, err := s.Before.Decoded()
+	old, known, err := s.storedColumns()
 	if err != nil {
 		return err
-	}
-	known := s.Before.Known() && !(s.Known && s.Upgraded) // else it is not what is stored
-	if !s.Before.Known() && s.Head != nil {
-		old = s.Head.Columns
 	}
 	dir, err := directoryIn(old)
 	if err != nil {
@@ -216,12 +211,7 @@ func (s *step) planParts(p *Plan) error {
 	}
 	p.beginMaintainer(s.opIndex, s.Key, partsMaintainer, edm.MaxPart)
 	if s.deletes() {
-		for _, part := range dir {
-			if err := p.removePart(s, part.number); err != nil {
-				return err
-			}
-		}
-		return nil
+		return p.removeParts(s, dir)
 	}
 	if known && s.merges() {
 		s.stayInPlace(old)
@@ -231,42 +221,75 @@ func (s *step) planParts(p *Plan) error {
 		return errNewID
 	}
 	tag = tag[len(tag)-tagLength:]
-	was := dir
+	c := partsChange{plan: p, step: s, tag: tag, known: known, was: dir, now: dir}
 	parts, oldParts := partsIn(s.Body.Columns()), partsIn(old)
-	for number, columns := range parts {
-		stored := dir.tag(uint8(number)) != ""
-		switch {
-		case number == 0 || len(columns) == 0:
-			continue
-		case number > s.Table.Mode.Parts:
-			return &errs.LimitError{Field: s.Key.RowKey(), Limit: fmt.Sprintf("parts of an entity (Schema.Parts); it has a property in part %d", number), Got: number, Max: s.Table.Mode.Parts}
-		case !s.merges() && stored && known && SameColumns(columns, oldParts.of(number)):
-			continue
-		}
-		dir = dir.with(uint8(number), tag)
-		set := append(slices.Clip(columns), edm.Column{Name: reserved.Part, Value: edm.Value{Kind: edm.String, S: tag}})
-		whole := set
-		if s.merges() && stored {
-			whole = nil
-			if known {
-				whole = overlaid(oldParts.of(number), set)
-			}
-		} else {
-			set = nil
-		}
-		if err := p.putPart(s, uint8(number), stored, whole, set); err != nil {
+	for number := 1; number < len(parts); number++ {
+		if err := c.put(number, parts.of(number), oldParts.of(number)); err != nil {
 			return err
 		}
 	}
-	for _, part := range was {
-		if !s.merges() && len(parts.of(int(part.number))) == 0 {
-			dir = dir.with(part.number, "")
-			if err := p.removePart(s, part.number); err != nil {
-				return err
-			}
+	if err := c.removeEmpty(parts); err != nil {
+		return err
+	}
+	return s.setDirectory(parts.of(0), dir, c.now)
+}
+
+// storedColumns returns what is known of the columns of the entity. whole reports that these are all columns that are stored.
+func (s *step) storedColumns() (columns []edm.Column, whole bool, err error) {
+	if !s.Before.Known() && s.Head != nil {
+		return s.Head.Columns, false, nil
+	}
+	columns, err = s.Before.Decoded()
+	return columns, s.Before.Known() && !(s.Known && s.Upgraded), err
+}
+
+// partsChange is the change of the parts of an entity by an operation that stores the entity or merges into it.
+type partsChange struct {
+	plan     *Plan
+	step     *step
+	tag      string    // of the parts that are written
+	known    bool      // whether all stored columns are known
+	was, now directory // before and after the change
+}
+
+// put plans the row of a part with the columns of the operation, unless the part has the same columns already.
+func (c *partsChange) put(number int, columns, old []edm.Column) error {
+	s := c.step
+	stored := c.was.tag(uint8(number)) != ""
+	switch {
+	case len(columns) == 0:
+		return nil
+	case number > s.Table.Mode.Parts:
+		return &errs.LimitError{Field: s.Key.RowKey(), Limit: fmt.Sprintf("parts of an entity (Schema.Parts); it has a property in part %d", number), Got: number, Max: s.Table.Mode.Parts}
+	case !s.merges() && stored && c.known && SameColumns(columns, old):
+		return nil
+	}
+	c.now = c.now.with(uint8(number), c.tag)
+	set := append(slices.Clip(columns), edm.Column{Name: reserved.Part, Value: edm.Value{Kind: edm.String, S: c.tag}})
+	switch {
+	case !s.merges() || !stored:
+		return c.plan.putPart(s, uint8(number), stored, set, nil)
+	case c.known:
+		return c.plan.putPart(s, uint8(number), stored, overlaid(old, set), set)
+	}
+	return c.plan.putPart(s, uint8(number), stored, nil, set)
+}
+
+// removeEmpty plans the deletion of the parts that the entity no longer has. A merge keeps all parts.
+func (c *partsChange) removeEmpty(parts columnsByPart) error {
+	if c.step.merges() {
+		return nil
+	}
+	for _, part := range c.was {
+		if len(parts.of(int(part.number))) > 0 {
+			continue
+		}
+		c.now = c.now.with(part.number, "")
+		if err := c.plan.removePart(c.step, part.number); err != nil {
+			return err
 		}
 	}
-	return s.setDirectory(parts.of(0), was, dir)
+	return nil
 }
 
 // setDirectory stores the directory in the head.
@@ -354,6 +377,16 @@ func (p *Plan) putPart(s *step, number uint8, stored bool, whole, merge []edm.Co
 	}
 	p.make(d, &Row{Key: d.key, Columns: whole}, nil)
 	d.merge = merge
+	return nil
+}
+
+// removeParts plans the deletion of the rows of all parts.
+func (p *Plan) removeParts(s *step, all directory) error {
+	for _, part := range all {
+		if err := p.removePart(s, part.number); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -403,68 +403,90 @@ func (w *write) giveUp(ctx context.Context) state {
 // makePlan makes the transaction. failed is the caller's operation that cannot be planned.
 func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err error) {
 	p := newPlanner(w)
-	effects, derived, failed, err := p.planAll(ctx)
+	failed, err = p.planAll(ctx)
 	for err == errOutdated {
 		w.mayDropTail = w.mayDropTail && len(w.later) == 0
 		p = newPlanner(w)
-		effects, derived, failed, err = p.planAll(ctx)
-	}
-	if len(p.remotes) > 0 {
-		derived = true
+		failed, err = p.planAll(ctx)
 	}
 	if err != nil {
 		return transaction{}, failed, err
 	}
-	size := 0
-	for _, m := range p.remotes {
-		if size += remoteLength(m.at); size > mostOfMessage {
-			return transaction{}, -1, &errs.LimitError{Limit: "bytes of the names of the other partitions of a write", Got: size, Max: mostOfMessage}
-		}
-		if m.prepare, err = m.prepareSteps(w.id, w.place()); err != nil {
-			return transaction{}, -1, err
-		}
-	}
-	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
-	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(effects) > 0, after: p.after, remotes: p.remotes, late: p.late}
-	var lead step
-	switch {
-	case w.completes != nil && len(plan.remotes) == 0:
-		plan.effects = false // the worker of the commit record executes them
-		plan.lead = true
-		lead, err = w.completionStep(effects)
-	case plan.effects && w.outbox == nil:
-		return transaction{}, -1, &errs.ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
-	case w.completes != nil: // the write has a commit record and a notification of its own, for its remotes
-		plan.record, plan.lead = true, true
-		var completion step
-		if completion, err = w.completionStep(effects[:len(effects)-1]); err == nil {
-			plan.steps = append(plan.steps, completion)
-			lead, err = w.table.recordStep(w.partition(), w.id, commit.Pending, effects[len(effects)-1:])
-		}
-	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
-	// have been applied.
-	case plan.effects || w.exact || w.notification != nil:
-		plan.record, plan.lead = true, true
-		state := commit.Done
-		if plan.effects || w.notification != nil {
-			state = commit.Pending
-		}
-		lead, err = w.table.recordStep(w.partition(), w.id, state, effects)
-	}
-	if err != nil {
+	if err := w.prepareRemotes(p.remotes); err != nil {
 		return transaction{}, -1, err
 	}
-	if plan.lead {
-		plan.steps = slices.Insert(plan.steps, 0, lead)
+	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
+	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, remotes: p.remotes, late: p.late}
+	if err := w.addLead(&plan, p.effects); err != nil {
+		return transaction{}, -1, err
 	}
 	plan.batch = plan.batch || len(plan.steps) > 1
-	if plan.batch && (plan.lead || derived) {
+	if plan.batch && (plan.lead || p.derived) {
 		if err := sized(plan.steps); err != nil {
 			return transaction{}, -1, err
 		}
 	}
 	withID(plan.steps, w.id)
 	return plan, -1, nil
+}
+
+// prepareRemotes makes the transactions that prepare the remotes.
+func (w *write) prepareRemotes(all []*remote) (err error) {
+	size := 0
+	for _, m := range all {
+		size += remoteLength(m.at)
+		if size > mostOfMessage {
+			return &errs.LimitError{Limit: "bytes of the names of the other partitions of a write", Got: size, Max: mostOfMessage}
+		}
+		m.prepare, err = m.prepareSteps(w.id, w.place())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addLead adds the step that leads the plan, if it needs one: of the commit record of the write, or of the one that it completes.
+func (w *write) addLead(plan *transaction, effects []commit.Effect) (err error) {
+	var lead step
+	switch {
+	case w.completes != nil && len(plan.remotes) == 0:
+		plan.effects = false // the worker of the commit record executes them
+		lead, err = w.completionStep(effects)
+	case plan.effects && w.outbox == nil:
+		return &errs.ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
+	case w.completes != nil: // the write has a commit record and a notification of its own, for its remotes
+		plan.record = true
+		lead, err = w.completeWithRemotes(plan, effects)
+	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
+	// have been applied.
+	case plan.effects || w.notification != nil:
+		plan.record = true
+		lead, err = w.table.recordStep(w.partition(), w.id, commit.Pending, effects)
+	case w.exact:
+		plan.record = true
+		lead, err = w.table.recordStep(w.partition(), w.id, commit.Done, effects)
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	plan.lead = true
+	plan.steps = slices.Insert(plan.steps, 0, lead)
+	return nil
+}
+
+// completeWithRemotes adds the completion to the plan, and returns the step of the commit record. The last effect is that of the
+// remotes.
+func (w *write) completeWithRemotes(plan *transaction, effects []commit.Effect) (step, error) {
+	last := len(effects) - 1
+	completion, err := w.completionStep(effects[:last])
+	if err != nil {
+		return step{}, err
+	}
+	plan.steps = append(plan.steps, completion)
+	return w.table.recordStep(w.partition(), w.id, commit.Pending, effects[last:])
 }
 
 // Transact applies operations, all or none of them; see table.Transact.

@@ -17,19 +17,19 @@ func Sample(n int) int {
 }
 
 // Crash returns the options of a crash test. Enumerate runs one of so many faults as the flag faultsample says, unless the options name
-// a sample; each request has other kinds of faults than the one before. Under the race detector, which is ten times slower, Crash leaves
-// few runs and faults: the detector finds data races, which need no rare schedule, and the same tests run without it, too.
+// a sample; each request has other kinds of faults than the one before. Under the race detector, Crash leaves few runs and faults.
 func Crash(o crashtest.Options) *crashtest.Options {
 	if o.Sample == 0 {
 		o.Sample = *faultSample
 	}
-	if !Race {
+	if !Few() {
 		return &o
 	}
-	if o.Runs == 0 || o.Runs > 10 {
-		o.Runs = 10
+	if o.Runs == 0 || o.Runs > 5 {
+		o.Runs = 5
 	}
-	o.PairLimit, o.MaxLateness, o.Sample = -1, -1, 5
+	o.PairLimit, o.MaxLateness = -1, -1
+	o.Sample = max(o.Sample, 4**raceSample)
 	if o.Faults == nil {
 		o.Faults = func(storagetest.Request) []storagetest.Fault {
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}

@@ -2,5 +2,4 @@
 
 package testkit
 
-// Race reports whether the race detector is on.
-const Race = true
+const race = true

@@ -1,23 +1,43 @@
 package testkit
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
-// Some returns all cases, or under the race detector the first and each fifth after it.
+// raceSample leaves out cases under the race detector, which is ten times slower: it finds data races, which need no rare case, and
+// the same tests run without it, too.
+var raceSample = Count("racesample", 5, "under the race detector, one of so many cases is tried")
+
+// Few reports whether a test is to leave out cases, because the race detector is on.
+func Few() bool { return race && *raceSample > 1 }
+
+// Some returns all cases, or under the race detector the first and each fifth after it, as the flag racesample says.
 func Some[T any](all []T) []T {
-	if !Race {
+	if !Few() {
 		return all
 	}
 	var some []T
-	for i := 0; i < len(all); i += 5 {
+	for i := 0; i < len(all); i += *raceSample {
 		some = append(some, all[i])
+	}
+	return some
+}
+
+// SomeNamed is Some for cases by name, in the order of the names.
+func SomeNamed[T any](all map[string]T) map[string]T {
+	some := map[string]T{}
+	for _, name := range Some(slices.Sorted(maps.Keys(all))) {
+		some[name] = all[name]
 	}
 	return some
 }
 
 // Fewer returns n, or under the race detector a tenth of n.
 func Fewer(n int) int {
-	if Race {
-		n /= 10
+	if Few() {
+		n /= 2 * *raceSample
 	}
 	return max(n, 1)
 }

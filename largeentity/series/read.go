@@ -60,25 +60,7 @@ func (s *Series[V]) list(ctx context.Context, method string, from, to time.Time)
 			yield(Value[V]{}, s.wrap(method, err))
 			return
 		}
-		stored := storedPeriod{}
-		next := first // is the period to yield next
-		yieldBefore := func(end time.Time) bool {
-			for ; next.Before(end); next = s.slots.next(next) {
-				for _, c := range s.slots.cells(next) {
-					if c.From.Before(from) || !c.From.Before(to) {
-						continue
-					}
-					v, err := valueOf[V](c, stored)
-					if err != nil {
-						err = &table.OpError{Op: method, Table: s.rows.Name(), Key: s.keyOf(c), Err: err}
-					}
-					if !yield(v, err) || err != nil {
-						return false
-					}
-				}
-			}
-			return true
-		}
+		l := lister[V]{series: s, method: method, from: from, to: to, next: first, yield: yield}
 		for e, err := range s.rows.List(ctx, q) {
 			if err != nil {
 				yield(Value[V]{}, err)
@@ -88,13 +70,52 @@ func (s *Series[V]) list(ctx context.Context, method string, from, to time.Time)
 			if !is {
 				continue
 			}
-			if !yieldBefore(p) { // the entities of a period follow each other
+			if !l.yieldBefore(p) { // the entities of a period follow each other
 				return
 			}
-			stored.add(p, number, &e.Value)
+			l.stored.add(p, number, &e.Value)
 		}
-		yieldBefore(s.slots.next(last))
+		l.yieldBefore(s.slots.next(last))
 	}
+}
+
+// lister yields the slots of a range, period by period.
+type lister[V Number] struct {
+	series   *Series[V]
+	method   string // for errors
+	from, to time.Time
+	next     time.Time    // the period to yield next
+	stored   storedPeriod // of the last entities that were read
+	yield    func(Value[V], error) bool
+}
+
+// yieldBefore yields the slots of the periods before a time. It reports whether to go on.
+func (l *lister[V]) yieldBefore(end time.Time) bool {
+	for l.next.Before(end) {
+		if !l.yieldPeriod() {
+			return false
+		}
+		l.next = l.series.slots.next(l.next)
+	}
+	return true
+}
+
+// yieldPeriod yields the slots of the next period. It reports whether to go on: an error ends the list.
+func (l *lister[V]) yieldPeriod() bool {
+	for _, c := range l.series.slots.cells(l.next) {
+		if c.From.Before(l.from) || !c.From.Before(l.to) {
+			continue
+		}
+		v, err := valueOf[V](c, l.stored)
+		if err != nil {
+			l.yield(v, &table.OpError{Op: l.method, Table: l.series.rows.Name(), Key: l.series.keyOf(c), Err: err})
+			return false
+		}
+		if !l.yield(v, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // storedPeriod is the properties of a period.

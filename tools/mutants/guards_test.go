@@ -23,7 +23,7 @@ func TestGuards(t *testing.T) {
 		{Name: "partitions of one name in two tables are one", File: "internal/engine/remote.go",
 			Old: "p.only == partition && p.table.Same(t)", New: "p.only == partition", Test: "TestRemoteTables"},
 		{Name: "an entity in doubt is sent", File: "internal/engine/bulk_send.go",
-			Old: "if len(ops) > len(batch) {", New: "if len(ops) < 0 {", Test: "TestBulkEntityInDoubt"},
+			Old: "err := batch[i].op.Usable()", New: "err := error(nil)", Test: "TestBulkEntityInDoubt"},
 		{Name: "a deleted entity is a foreign row", File: "internal/engine/view.go",
 			Old: "if a.gone {", New: "if false {", Test: "TestWideDeletedMeanwhile"},
 	})
@@ -128,7 +128,7 @@ func TestGuards(t *testing.T) {
 			Old: "return a.I == b.I && a.S == b.S && a.G == b.G", New: "return a.G == b.G", Test: "TestSame"},
 		{Name: "a RowKey of a part is too long", File: "internal/edm/write.go",
 			Old: "n > maxKeyUnits {", New: "n > maxKeyUnits+1 {", Test: "TestRowKeyOfPart"},
-		{Name: "the option part occurs twice", File: "internal/edm/columns.go",
+		{Name: "the option part occurs twice", File: "internal/edm/tag.go",
 			Old: "n > MaxPart || placed {", New: "n > MaxPart {", Test: "TestPartOption"},
 	})
 }

@@ -90,7 +90,7 @@ func TestIndex(t *testing.T) {
 		{Name: "a summary reads the row of another type as an empty group", File: "index/summary.go",
 			Old: "		return fail(derived.ForeignRow(s.ix.name, at))", New: "		return &Group[K]{Value: k}, nil", Test: "TestSummaryOverEntities"},
 		{Name: "entities without maintainer state are not counted", File: "index/summary_maintainer.go",
-			Old: "			if e, err := m.table.Entity(row); err == nil {\n", New: "			if e, err := m.table.Entity(row); err == nil && false {\n", Test: "TestReplacedEntities|TestStoredBefore"},
+			Old: "	e, err := m.table.Entity(row)\n	if err != nil {\n", New: "	e, err := m.table.Entity(row)\n	if err != nil || true {\n", Test: "TestReplacedEntities|TestStoredBefore"},
 		{Name: "groups are counted once for each entity of a transaction", File: "index/summary_maintainer.go",
 			Old: "		if !counted && p.First(", New: "		if !counted && true || p.First(", Test: "TestStoredBefore"},
 		{Name: "a projection is not compared with its stored properties", File: "index/index.go",

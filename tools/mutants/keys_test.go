@@ -70,7 +70,7 @@ func TestNumbers(t *testing.T) {
 			Old: "	case n > math.MaxInt32 && less: // every Int32 is less\n		c.add(name, \"le\", most32)\n", New: "	case n > math.MaxInt32 && less:\n", Test: "TestWhereFindsWhatIsRead"},
 		{Name: "a condition less than a fraction does not find its whole part", File: "internal/edm/filter.go",
 			Old: "		if !whole {\n			op = \"le\"\n		}\n", New: "", Test: "TestWhereFindsWhatIsRead"},
-		{Name: "lists end below the library's rows", File: "internal/engine/query.go",
+		{Name: "lists end below the library's rows", File: "internal/query/query.go",
 			Old: "		f.compare(name, \"ge\", edm.Quote(reserved.FirstAbove))\n", New: "		f.compare(name, \"lt\", edm.Quote(reserved.First))\n", Test: "TestKeyOrder"},
 		{Name: "a row that was not requested is accepted", File: "internal/engine/read.go",
 			Old: "	if in.PartitionKey == k.PartitionKey() && in.RowKey == k.RowKey() {\n", New: "	if in.PartitionKey != \"\" {\n", Test: "TestUnreadableResponses"},

@@ -39,7 +39,7 @@ func TestReadAhead(t *testing.T) {
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "nothing is read while a transaction travels", File: "internal/engine/bulk_send.go",
-			Old: "			if s.more {", New: "			if s.more && later == nil {", Test: "TestWaits"},
+			Old: "	if s.more {\n		s.reading", New: "	if s.more && later == nil {\n		s.reading", Test: "TestWaits"},
 		{Name: "rows that were read while a transaction travelled are dropped", File: "internal/engine/plan_reads.go",
 			Old: "if !a.used[rk] {", New: "if a.used[rk] {", Test: "TestWaits"},
 		{Name: "the rows of maintainers are read one by one", File: "internal/engine/plan_reads.go",

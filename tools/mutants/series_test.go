@@ -39,7 +39,7 @@ func TestSeries(t *testing.T) {
 		{Name: "a day without an entity has the values of the day before", File: "largeentity/series/read.go",
 			Old: "	if !present || !stored.date.Equal(c.date) {\n", New: "	if !present {\n", Test: "TestBetween"},
 		{Name: "a slot is in two adjacent ranges", File: "largeentity/series/read.go",
-			Old: "					if c.From.Before(from) || ", New: "					if !from.Before(c.To) || ", Test: "TestBetween"},
+			Old: "		if c.From.Before(l.from) || ", New: "		if !l.from.Before(c.To) || ", Test: "TestBetween"},
 		{Name: "the second entity of a period replaces the first", File: "largeentity/series/read.go",
 			Old: "	if !p.date.Equal(date) || p.properties == nil {\n", New: "	if true {\n", Test: "TestBetween"},
 		{Name: "a value of another type is 0", File: "largeentity/series/slots.go",

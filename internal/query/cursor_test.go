@@ -1,4 +1,4 @@
-package engine
+package query
 
 import (
 	"encoding/base64"
@@ -14,9 +14,9 @@ import (
 func FuzzToken(f *testing.F) {
 	text := func(s string) *string { return &s }
 	last := keys.Stored("Sales", "empid_000223")
-	for _, p := range []position{
-		{table: "staff"}, {table: "staff", pk: text("1!8!U2FsZXM-")}, {table: "staff", pk: text("p"), rk: text("")},
-		{table: "staff", rk: text("r"), inside: true, last: last}, {query: [8]byte{1, 2, 3}, table: "T", pk: text("p"), rk: text("r"), inside: true, last: last},
+	for _, p := range []Position{
+		{table: "staff"}, {table: "staff", PK: text("1!8!U2FsZXM-")}, {table: "staff", PK: text("p"), RK: text("")},
+		{table: "staff", RK: text("r"), Inside: true, last: last}, {query: [8]byte{1, 2, 3}, table: "T", PK: text("p"), RK: text("r"), Inside: true, last: last},
 	} {
 		b, err := base64.RawURLEncoding.DecodeString(p.token())
 		if err != nil {

@@ -1,11 +1,8 @@
-package engine
+// Package query declares queries: how the service finds their rows, the filter that they send, and the place of a list in a cursor.
+package query
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"reflect"
 	"strings"
 	"time"
@@ -19,7 +16,7 @@ import (
 // The limits of a query ('Querying tables and entities', 'Query timeout and pagination').
 const (
 	maxComparisons = 15
-	maxPage        = 1000
+	MaxPage        = 1000 // rows
 )
 
 // EveryKey is the range of every key but the library's.
@@ -103,13 +100,13 @@ func (q *Query) Explain() (ex Explanation, err error) {
 	if ex.Class, err = q.Complete(); err != nil {
 		return ex, err
 	}
-	var f filter
+	var f Filter
 	if q.Partition.IsSet() {
-		f.key(edm.PartitionKey, "eq", q.Partition.String())
+		f.Key(edm.PartitionKey, "eq", q.Partition.String())
 	} else {
-		f.keys(edm.PartitionKey, EveryKey)
+		f.Keys(edm.PartitionKey, EveryKey)
 	}
-	f.keys(edm.RowKey, q.Rows)
+	f.Keys(edm.RowKey, q.Rows)
 	if err := f.cond(q.Plan, q.Where); err != nil {
 		return ex, err
 	}
@@ -128,8 +125,8 @@ func (q *Query) Complete() (Class, error) {
 	if b := q.Budget; b.Requests < 0 || b.Rows < 0 || b.Time < 0 {
 		return 0, &errs.ValueError{Field: "Query.Budget", Reason: fmt.Sprintf("is %+v; no bound may be negative, and 0 is none", b)}
 	}
-	if q.PageSize < 0 || q.PageSize > maxPage {
-		return 0, &errs.LimitError{Field: "Query.PageSize", Limit: "rows; the service requires 1 to 1000, and 0 is the default", Got: q.PageSize, Max: maxPage}
+	if q.PageSize < 0 || q.PageSize > MaxPage {
+		return 0, &errs.LimitError{Field: "Query.PageSize", Limit: "rows; the service requires 1 to 1000, and 0 is the default", Got: q.PageSize, Max: MaxPage}
 	}
 	if only := q.Partitions; !q.Partition.IsSet() && only.IsPoint() {
 		q.Partition = only.Point()
@@ -172,55 +169,59 @@ type Cond struct {
 	Err     error
 }
 
-// filter writes an OData filter and counts its comparisons.
-type filter struct {
+// Filter writes an OData filter and counts its comparisons.
+type Filter struct {
 	b strings.Builder
 	n int
 }
 
-func (f *filter) and() {
+// String returns the filter.
+func (f *Filter) String() string { return f.b.String() }
+
+func (f *Filter) and() {
 	if f.b.Len() > 0 {
 		f.b.WriteString(" and ")
 	}
 }
 
-func (f *filter) key(name, op, value string) {
+// Key adds a comparison of a key.
+func (f *Filter) Key(name, op, value string) {
 	f.and()
 	f.compare(name, op, edm.Quote(value))
 }
 
-func (f *filter) compare(name, op, literal string) {
+func (f *Filter) compare(name, op, literal string) {
 	f.b.WriteString(name + " " + op + " " + literal)
 	f.n++
 }
 
-// keys adds the keys of a range, with as many comparisons as that takes.
-func (f *filter) keys(name string, r keys.Range) {
+// Keys adds the keys of a range, with as many comparisons as that takes.
+func (f *Filter) Keys(name string, r keys.Range) {
 	from, to, closed := r.Bounds()
 	if r.IsPoint() {
-		f.key(name, "eq", from)
+		f.Key(name, "eq", from)
 		return
 	}
 	if from != "" {
-		f.key(name, "ge", from)
+		f.Key(name, "ge", from)
 	}
 	f.below(name, r, to, closed)
 }
 
-// behind adds the keys of a range behind the last one.
-func (f *filter) behind(name string, r keys.Range, last *string) {
+// Behind adds the keys of a range behind the last one.
+func (f *Filter) Behind(name string, r keys.Range, last *string) {
 	from, to, closed := r.Bounds()
 	switch {
 	case last != nil && keys.Compare(*last, from) >= 0:
-		f.key(name, "gt", *last)
+		f.Key(name, "gt", *last)
 	case from != "":
-		f.key(name, "ge", from)
+		f.Key(name, "ge", from)
 	}
 	f.below(name, r, to, closed)
 }
 
 // below adds what a range leaves out above its first key: its end, and the library's rows.
-func (f *filter) below(name string, r keys.Range, to string, closed bool) {
+func (f *Filter) below(name string, r keys.Range, to string, closed bool) {
 	if r.SpansReserved() {
 		f.and()
 		f.b.WriteString("(")
@@ -232,18 +233,18 @@ func (f *filter) below(name string, r keys.Range, to string, closed bool) {
 	switch {
 	case to == "":
 	case closed:
-		f.key(name, "le", to)
+		f.Key(name, "le", to)
 	default:
-		f.key(name, "lt", to)
+		f.Key(name, "lt", to)
 	}
 }
 
 // cond adds a condition on properties.
-func (f *filter) cond(p *edm.Plan, c Cond) error {
+func (f *Filter) cond(p *edm.Plan, c Cond) error {
 	if c.Op == "" {
 		return nil
 	}
-	var inner filter
+	var inner Filter
 	if err := inner.tree(p, c); err != nil {
 		return err
 	}
@@ -253,7 +254,7 @@ func (f *filter) cond(p *edm.Plan, c Cond) error {
 	return nil
 }
 
-func (f *filter) tree(p *edm.Plan, c Cond) error {
+func (f *Filter) tree(p *edm.Plan, c Cond) error {
 	switch c.Op {
 	case "":
 		return &errs.ValueError{Field: "Query.Where", Reason: "holds a zero condition inside And, Or or Not; leave it out"}
@@ -299,174 +300,4 @@ func (f *filter) tree(p *edm.Plan, c Cond) error {
 	f.b.WriteString(text)
 	f.n += n
 	return err
-}
-
-// Cursor is table.Cursor.
-type Cursor struct {
-	token string // as given, until a list has begun
-	at    *position
-}
-
-// NewCursor returns a cursor at the place of a token.
-func NewCursor(token string) *Cursor { return &Cursor{token: token} }
-
-// Copy returns a cursor at the same place, which does not move with this one.
-func (c *Cursor) Copy() *Cursor {
-	at := *c
-	if c.at != nil {
-		place := *c.at
-		at.at = &place
-	}
-	return &at
-}
-
-// Done reports whether the list has come to its end.
-func (c *Cursor) Done() bool { return c.at != nil && c.at.done }
-
-// Token returns the place in a form to be stored, "" at the end.
-func (c *Cursor) Token() string {
-	switch {
-	case c.at == nil:
-		return c.token
-	case c.at.done:
-		return ""
-	}
-	return c.at.token()
-}
-
-// position is the place of a list: a page, by the service's own token, and the last row that was delivered, if rows up to
-// it may still come. A page that is read again may be shorter than it was, so they may come with later pages too.
-type position struct {
-	table  string
-	query  [8]byte
-	pk, rk *string
-	inside bool // of a page: last was delivered
-	last   keys.Key
-	done   bool
-}
-
-// begin returns the place at which a list begins.
-func (c *Cursor) begin(table string, query [8]byte) (*position, error) {
-	at := c.at
-	switch {
-	case at == nil && c.token == "":
-		at = &position{table: table, query: query}
-	case at == nil:
-		var err error
-		if at, err = parseToken(c.token); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case !strings.EqualFold(at.table, table):
-		return nil, &errs.TokenError{Reason: fmt.Sprintf("is of the table %.63q", at.table)}
-	case at.query != query:
-		return nil, &errs.TokenError{Reason: "is of another query"}
-	}
-	c.at = at
-	return at, nil
-}
-
-// deliver moves on behind a row.
-func (p *position) deliver(in edm.Entity) {
-	p.inside, p.last = true, keys.Stored(in.PartitionKey, in.RowKey)
-}
-
-// delivered reports whether a row comes before the place. Rows that were deleted or inserted since do not matter.
-func (p *position) delivered(in edm.Entity) bool {
-	if !p.inside {
-		return false
-	}
-	n := keys.Compare(in.PartitionKey, p.last.PartitionKey())
-	return n < 0 || n == 0 && keys.Compare(in.RowKey, p.last.RowKey()) <= 0
-}
-
-// queryID tells queries apart by what decides which rows they find: not by projections, limits and sizes of pages.
-func queryID(table, typ, filter string, rows keys.Range, own bool) (id [8]byte) {
-	if !own {
-		typ = ""
-	}
-	h := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %v", strings.ToLower(table), typ, filter, rows, own))
-	copy(id[:], h[:])
-	return id
-}
-
-const tokenVersion = 1
-
-// What a token holds besides the table's name and the query.
-const (
-	hasPK = 1 << iota
-	hasRK
-	hasLast
-)
-
-// token writes a position: version, what it holds, query, texts with their lengths, check sum.
-func (p *position) token() string {
-	b := []byte{tokenVersion, 0}
-	b = append(b, p.query[:]...)
-	put := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
-	put(p.table)
-	if p.pk != nil {
-		b[1] |= hasPK
-		put(*p.pk)
-	}
-	if p.rk != nil {
-		b[1] |= hasRK
-		put(*p.rk)
-	}
-	if p.inside {
-		b[1] |= hasLast
-		put(p.last.PartitionKey())
-		put(p.last.RowKey())
-	}
-	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-// parseToken reads what token writes, and nothing else.
-func parseToken(s string) (*position, error) {
-	damaged := &errs.TokenError{Reason: "is damaged or was made by something else"}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	const head = 2 + 8
-	if err != nil || len(b) < head+4 {
-		return nil, damaged
-	}
-	b, sum := b[:len(b)-4], binary.BigEndian.Uint32(b[len(b)-4:])
-	switch {
-	case crc32.ChecksumIEEE(b) != sum:
-		return nil, damaged
-	case b[0] != tokenVersion:
-		return nil, &errs.TokenError{Reason: fmt.Sprintf("is of version %d, and this library knows version %d", b[0], tokenVersion)}
-	case b[1] >= hasLast<<1:
-		return nil, damaged
-	}
-	p := &position{query: [8]byte(b[2:head])}
-	has, rest, ok := b[1], b[head:], true
-	take := func() string {
-		n, used := binary.Uvarint(rest)
-		if used <= 0 || n > uint64(len(rest)-used) {
-			ok = false
-			return ""
-		}
-		s := string(rest[used : used+int(n)])
-		rest = rest[used+int(n):]
-		return s
-	}
-	optional := func(bit byte) *string {
-		if has&bit == 0 {
-			return nil
-		}
-		s := take()
-		return &s
-	}
-	p.table = take()
-	p.pk, p.rk = optional(hasPK), optional(hasRK)
-	if has&hasLast != 0 {
-		pk := take()
-		p.inside, p.last = true, keys.Stored(pk, take())
-	}
-	if !ok || len(rest) > 0 || p.token() != s {
-		return nil, damaged
-	}
-	return p, nil
 }
