@@ -93,8 +93,8 @@ func (f Field[T, V]) Set(v V) Set[T] {
 	return Set[T]{set{f.f, reflect.ValueOf(&v).Elem()}}
 }
 
-// Cond is a condition on the properties of T. The zero condition selects every row. Conditions on keys are the query's Partition and
-// Rows.
+// Cond is a condition on the properties of T. The zero condition selects every row. Conditions on keys are the query's Partition
+// and Rows.
 type Cond[T any] struct{ c query.Cond }
 
 func (f Field[T, V]) compare(op string, v V) Cond[T] {

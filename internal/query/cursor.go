@@ -93,7 +93,7 @@ func (p *Position) Delivered(in edm.Entity) bool {
 	return n < 0 || n == 0 && keys.Compare(in.RowKey, p.last.RowKey()) <= 0
 }
 
-// ID tells queries apart by what decides which rows they find: not by projections, limits and sizes of pages.
+// ID names a query by the conditions that decide which rows it finds: not by projections, limits and sizes of pages.
 func ID(table, typ, filter string, rows keys.Range, own bool) (id [8]byte) {
 	if !own {
 		typ = ""
