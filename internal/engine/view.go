@@ -48,20 +48,7 @@ func (m mark) in(partition string) marked { return marked{commitPlace{m.home, m.
 // look looks at the marks of a page. again reports that the page must be read again.
 func (v *markView) look(ctx context.Context, body []byte) (again bool, err error) {
 	v.marks, v.images = map[marked]bool{}, map[keys.Key]*Row{}
-	type row struct {
-		key keys.Key
-		mark
-	}
-	var all []row
-	r := edm.NewReader(body)
-	err = r.Page(func(in edm.Entity) bool {
-		if text, err := r.Property(markProperty); err == nil {
-			if m, is := markOf(text); is {
-				all = append(all, row{keys.Stored(in.PartitionKey, in.RowKey), m})
-			}
-		}
-		return true
-	})
+	all, err := markedRows(body)
 	if err != nil {
 		return false, nil // the lister reports it
 	}
@@ -75,34 +62,72 @@ func (v *markView) look(ctx context.Context, body []byte) (again bool, err error
 		if v.marks[at] {
 			continue
 		}
-		var gone error // the table of the commit record: only a preparation needs it
-		if !pending[at.commitPlace] && v.table.Knows(m.home.Table) {
-			rec, err := v.table.sibling(m.home.Table).Record(ctx, m.home.Partition, m.id)
-			if err = damaged(err); err != nil && !isDamage(err) {
-				gone = atHome(ctx, m.key, m.home, err)
-				if !isHomeError(gone) {
-					return false, gone
-				}
-			}
-			if rec != nil && rec.State != commit.Aborted {
-				v.known[at.commitPlace], again = true, true
-				continue
-			}
-		}
-		pending[at.commitPlace] = true
-		// The write may have been finished, and its record swept, after the page was read.
-		void, ended, err := v.isVoid(ctx, at)
-		if err == nil && !void && !ended {
-			err = gone
-		}
+		changed, err := v.lookAt(ctx, m, pending)
 		if err != nil {
 			return false, err
 		}
-		v.void[at], again = void, again || ended
+		again = again || changed
 	}
 	if again {
 		return true, nil
 	}
+	return v.readImages(ctx, all)
+}
+
+// markedRow is a row of a page with a mark.
+type markedRow struct {
+	key keys.Key
+	mark
+}
+
+func markedRows(body []byte) (all []markedRow, err error) {
+	r := edm.NewReader(body)
+	err = r.Page(func(in edm.Entity) bool {
+		text, err := r.Property(markProperty)
+		if err != nil {
+			return true
+		}
+		if m, is := markOf(text); is {
+			all = append(all, markedRow{keys.Stored(in.PartitionKey, in.RowKey), m})
+		}
+		return true
+	})
+	return all, err
+}
+
+// lookAt finds out whether the write of a mark has committed, or has ended. Then the page must be read again. pending has the writes
+// that were looked at and have not committed.
+func (v *markView) lookAt(ctx context.Context, m markedRow, pending map[commitPlace]bool) (again bool, err error) {
+	at := m.in(m.key.PartitionKey())
+	var gone error // the table of the commit record: only a preparation needs it
+	if !pending[at.commitPlace] && v.table.Knows(m.home.Table) {
+		rec, err := v.table.sibling(m.home.Table).Record(ctx, m.home.Partition, m.id)
+		if err = damaged(err); err != nil && !isDamage(err) {
+			gone = atHome(ctx, m.key, m.home, err)
+			if !isHomeError(gone) {
+				return false, gone
+			}
+		}
+		if rec != nil && rec.State != commit.Aborted {
+			v.known[at.commitPlace] = true
+			return true, nil
+		}
+	}
+	pending[at.commitPlace] = true
+	// The write may have been finished, and its record swept, after the page was read.
+	void, ended, err := v.isVoid(ctx, at)
+	if err == nil && !void && !ended {
+		err = gone
+	}
+	if err != nil {
+		return false, err
+	}
+	v.void[at] = void
+	return ended, nil
+}
+
+// readImages reads the new contents of the rows whose writes have committed.
+func (v *markView) readImages(ctx context.Context, all []markedRow) (again bool, err error) {
 	for _, m := range all {
 		at := m.in(m.key.PartitionKey())
 		if !v.marks[at] || m.what != fateReplace || v.torn[at] {
