@@ -12,6 +12,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -133,9 +134,9 @@ func (r *ArchivedRow) encode() *table.Row {
 		word, row = wordTombstone, &table.Row{}
 	}
 	words := append([]string{word, url.QueryEscape(r.Kind), r.Time.UTC().Format(time.RFC3339Nano)}, r.Moves...)
-	from := row.Engine().WithoutSystemProperties()
+	from := door.Row(row).WithoutSystemProperties()
 	from.Key = r.Key
-	return table.RowOf(from.Copy(r.storedKey(), strings.Join(words, " ")))
+	return door.RowOf[table.Row](from.Copy(r.storedKey(), strings.Join(words, " ")))
 }
 
 // decodeArchivedRow returns the archived row that a table stores as row. All incarnations have the same length, so a stored key
@@ -145,10 +146,10 @@ func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
 	if _, err := stored.Text(row, reserved.Owner); err != nil {
 		return nil, fmt.Errorf("destination: %w", err)
 	}
-	primary, isCopy := row.Engine().Primary()
+	primary, isCopy := door.Row(row).Primary()
 	incarnation, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
 	id := ID{primary, incarnation}
-	words := strings.Split(row.Engine().ProjectionID(), " ")
+	words := strings.Split(door.Row(row).ProjectionID(), " ")
 	if !isCopy || !ok || id.Err() != nil || len(words) < 3 || words[0] != wordRow && words[0] != wordTombstone {
 		return nil, fmt.Errorf("destination: %w: %v", table.ErrForeignRow, row.Key)
 	}
@@ -159,7 +160,7 @@ func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
 	}
 	r := &ArchivedRow{ID: id, Kind: kind, Moves: words[3:], Version: string(row.ETag), Time: at}
 	if words[0] == wordRow {
-		r.Row = table.RowOf(row.Engine().WithoutSystemProperties())
+		r.Row = door.RowOf[table.Row](door.Row(row).WithoutSystemProperties())
 		r.Row.Key, r.Row.ETag = primary, ""
 	}
 	return r, nil
@@ -207,16 +208,16 @@ func ToTable(service table.Service, name string, o *table.Options) (*TableDestin
 	if err != nil {
 		return nil, err
 	}
-	t.Engine().Made = "TableDestination.Ensure"
-	return &TableDestination{table.RowsOf(t.Engine(), true)}, nil
+	door.Table(t).Made = "TableDestination.Ensure"
+	return &TableDestination{door.Rows[table.Table[table.Row]](door.Table(t), true)}, nil
 }
 
 // withParts returns the destination for entities with so many parts (table.Schema.Parts).
 func (d *TableDestination) withParts(parts int) *TableDestination {
-	if parts <= d.rows.Engine().Mode.Parts {
+	if parts <= door.Table(d.rows).Mode.Parts {
 		return d
 	}
-	return &TableDestination{d.rows.InMode(func(m *engine.Mode) { m.Parts = parts })}
+	return &TableDestination{door.InMode(d.rows, func(m *engine.Mode) { m.Parts = parts })}
 }
 
 // Ensure creates the table unless it exists. 1 request; idempotent.
@@ -229,7 +230,7 @@ func (d *TableDestination) Get(ctx context.Context, id ID) (stored *ArchivedRow,
 	if err := id.Err(); err != nil {
 		return nil, fmt.Errorf("archive: Get: %w", err)
 	}
-	ctx, end := d.rows.Engine().Span(ctx, "Get")
+	ctx, end := door.Table(d.rows).Span(ctx, "Get")
 	defer func() { end(err) }()
 	row, err := d.rows.GetRow(ctx, id.storedKey())
 	switch {
@@ -251,7 +252,7 @@ func (d *TableDestination) decode(row *table.Row) (*ArchivedRow, error) {
 
 // checkParts returns an error for a row of which the parts were not read.
 func (d *TableDestination) checkParts(row *table.Row) error {
-	if d.rows.Engine().Mode.Parts == 0 && row.Type(reserved.Parts) != "" {
+	if door.Table(d.rows).Mode.Parts == 0 && row.Type(reserved.Parts) != "" {
 		return fmt.Errorf("destination: %w: %v", table.ErrUnknownParts, row.Key)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -30,7 +31,7 @@ var errMovedBefore = errors.New("the row contains an incarnation (_life) that wa
 // handle executes an effect. It repeats an attempt after a conflict, by the retry policy of the table's options. It makes
 // errMovedBefore poison after two attempts, since no concurrent move explains the second.
 func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) (err error) {
-	ctx, end := m.from.Engine().Span(ctx, "Archive")
+	ctx, end := door.Table(m.from).Span(ctx, "Archive")
 	defer func() { end(err) }()
 	id, p, err := decodeEffect(j)
 	if err != nil {
@@ -41,9 +42,9 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) (err error) {
 		attempt = m.discard
 	}
 	n, movedBefore := 0, false
-	log := m.from.Engine().Log("Archive", id.Key)
+	log := door.Table(m.from).Log("Archive", id.Key)
 	log.Conflicts = true
-	err = engine.Retry(m.from.Engine().Options.Retry).OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err = engine.Retry(door.Table(m.from).Options.Retry).OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		n++
 		err = attempt(ctx, id, j)
 		if err == errMovedBefore && movedBefore {
@@ -99,7 +100,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 			return errMovedBefore
 		}
 	}
-	next, version := &ArchivedRow{ID: id, Kind: m.kind, Row: table.RowOf(row.Engine().WithoutSystemProperties()), Time: row.Timestamp}, ""
+	next, version := &ArchivedRow{ID: id, Kind: m.kind, Row: door.RowOf[table.Row](door.Row(row).WithoutSystemProperties()), Time: row.Timestamp}, ""
 	if archived != nil {
 		next.Moves, version = archived.Moves, archived.Version
 	}
@@ -115,7 +116,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 // renewing returns a handle for one write, which gives an entity that has this incarnation a new one. The write replaces the
 // effect by an effect that moves the new incarnation, which the worker executes next.
 func (m *Mover[T]) renewing(incarnation string, j eventual.Job) *table.Table[T] {
-	t := m.archiving.InMode(func(mode *engine.Mode) { mode.Move = engine.Move{Renewed: incarnation} })
+	t := door.InMode(m.archiving, func(mode *engine.Mode) { mode.Move = engine.Move{Renewed: incarnation} })
 	return extend.Completing(t, j.CommitRecord, j.Index)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -37,7 +38,7 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 	switch {
 	case kind == "":
 		return fail(&table.ValueError{Field: "kind", Reason: "is empty"})
-	case from.Engine() == nil:
+	case door.Table(from) == nil:
 		return fail(engine.CheckHandle("from", nil))
 	case wire.IsNil(to):
 		return fail(&table.ValueError{Field: "to", Reason: "is nil"})
@@ -46,10 +47,10 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 		if d.rows == nil {
 			return fail(&table.ValueError{Field: "to", Reason: "is a zero TableDestination; use one of ToTable"})
 		}
-		if d.rows.Engine().Same(from.Engine()) {
+		if door.Table(d.rows).Same(door.Table(from)) {
 			return fail(&table.ValueError{Field: "to", Reason: "is also the table from; give another"})
 		}
-		to = d.withParts(from.Engine().Mode.Parts)
+		to = d.withParts(door.Table(from).Mode.Parts)
 	}
 	from, err := eventual.WithOutbox(from, outbox)
 	if err != nil {
@@ -215,7 +216,7 @@ func (m *Mover[T]) Contains(ctx context.Context, k keys.Key, incarnation string)
 
 // as returns a handle for the writes of a move: its maintainers see the keys of the move.
 func (m *Mover[T]) as(move engine.Move) *table.Table[T] {
-	return m.from.InMode(func(mode *engine.Mode) { mode.Move = move })
+	return door.InMode(m.from, func(mode *engine.Mode) { mode.Move = move })
 }
 
 // ErrCannotList: the destination cannot list its rows. See [Lister].
@@ -232,7 +233,7 @@ func (m *Mover[T]) Find(ctx context.Context, k keys.Key) (e *table.Entity[T], ar
 	fail := func(err error) (*table.Entity[T], bool, error) {
 		return nil, false, fmt.Errorf("archive: Find: %w", err)
 	}
-	ctx, end := m.from.Engine().Span(ctx, "Find")
+	ctx, end := door.Table(m.from).Span(ctx, "Find")
 	defer func() { end(err) }()
 	if e, err = m.from.Get(ctx, k); err == nil {
 		return e, false, nil
@@ -328,7 +329,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	e, err := t.InsertRow(ctx, k, archived.Row.Engine())
+	e, err := door.InsertRow[*table.Entity[T]](ctx, t, k, door.Row(archived.Row))
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
@@ -369,7 +370,7 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 			return err
 		}
 	}
-	rows := table.RowsOf(m.from.Engine(), false)
+	rows := door.Rows[table.Table[table.Row]](door.Table(m.from), false)
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for row, err := range rowsWithPrefix(ctx, rows, partition, reserved.Restored) {
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -50,7 +51,7 @@ func (c *cleaner) plan(ctx context.Context, t *tableHandlers, m message) {
 var errHourOver = errors.New("eventual: the hour is over")
 
 func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hour time.Time) error {
-	planned, err := t.table.Engine().SweepPlanned(ctx, m.Partition, hour)
+	planned, err := door.Table(t.table).SweepPlanned(ctx, m.Partition, hour)
 	if err != nil || planned {
 		return err
 	}
@@ -62,7 +63,7 @@ func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hou
 	if !c.env.opt.Now().Before(hour.Add(time.Hour)) {
 		return errHourOver
 	}
-	return t.table.Engine().PlanSweep(ctx, m.Partition, hour)
+	return door.Table(t.table).PlanSweep(ctx, m.Partition, hour)
 }
 
 // execute deletes old commit records in the message's partition. Their age decides: the hour in the message is not trusted.
@@ -161,7 +162,7 @@ type NotifyResult struct {
 // keys, unless NotifyOptions.Partition names a partition of which it sees all rows; ErrQueueNotFound, or the
 // *azcore.ResponseError of the queue; table.ErrTableNotFound and the other errors of a read (see package table).
 func (o *Outbox) NotifyPending(ctx context.Context, source table.AnyTable, opt *NotifyOptions) (NotifyResult, error) {
-	if wire.IsNil(source) || source.Engine() == nil {
+	if wire.IsNil(source) || door.Table(source) == nil {
 		return NotifyResult{}, fmt.Errorf("eventual: NotifyPending: %w", engine.CheckHandle("source", nil))
 	}
 	if opt == nil {
@@ -229,8 +230,8 @@ func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 		case n.start.OperationID != "" && !yield(begun, nil):
 			return
 		}
-		t := n.source.Engine()
-		for partition, err := range table.RowsOf(t, false).PartitionsAfter(ctx, begun) {
+		t := door.Table(n.source)
+		for partition, err := range door.Rows[table.Table[table.Row]](t, false).PartitionsAfter(ctx, begun) {
 			if err == nil && t.Ranged() {
 				break
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -142,7 +143,7 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 
 // resolve is Records.Resolve for a message. An abort record also names the remotes, so that they are swept with it.
 func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (record *extend.Record, err error) {
-	ctx, end := t.table.Engine().Span(ctx, "Resolve")
+	ctx, end := door.Table(t.table).Span(ctx, "Resolve")
 	defer func() { end(err) }()
 	m := x.message
 	if len(m.Remotes) > 0 {
@@ -150,7 +151,7 @@ func (e *executor) resolve(ctx context.Context, t *tableHandlers, x *lease) (rec
 		if !errors.Is(err, table.ErrNotFound) {
 			return record, err
 		}
-		if _, err := t.table.Engine().Resolve(ctx, m.Partition, m.Op, m.Remotes...); err != nil {
+		if _, err := door.Table(t.table).Resolve(ctx, m.Partition, m.Op, m.Remotes...); err != nil {
 			return nil, err
 		}
 	}
@@ -168,7 +169,7 @@ func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) out
 	few := len(x.message.Remotes) <= mostExcluded
 	for _, r := range x.message.Remotes {
 		registered := e.env.handlers.of(r.Table) != nil || slices.Contains(t.remotes, strings.ToLower(r.Table))
-		err := t.table.Engine().FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered && few)
+		err := door.Table(t.table).FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered && few)
 		if errors.Is(err, table.ErrTableNotFound) && !registered {
 			continue
 		} else if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -191,7 +192,7 @@ func newRegistry(handlers []Handler) (registry, error) {
 			t = &tableHandlers{table: h.Table, records: extend.RecordsOf(h.Table), byKind: map[string]Handler{}}
 			all[strings.ToLower(h.Table.Name())] = t
 		}
-		if !t.table.Engine().Same(h.Table.Engine()) {
+		if !door.Table(t.table).Same(door.Table(h.Table)) {
 			return fail(fmt.Sprintf("has another client for table %q than an earlier handler; use one client for all handlers of a table", h.Table.Name()))
 		}
 		if _, exists := t.byKind[h.Kind]; exists {
@@ -199,7 +200,7 @@ func newRegistry(handlers []Handler) (registry, error) {
 		}
 		def(&h.Version, 1)
 		t.byKind[h.Kind] = h
-		for _, m := range h.Table.Engine().Mode.Maintainers {
+		for _, m := range door.Table(h.Table).Mode.Maintainers {
 			if w, is := m.Typed().(extend.RemoteWriter); is {
 				h.Remotes = append(slices.Clip(h.Remotes), w.RemoteTables()...)
 			}
@@ -251,7 +252,7 @@ func Transactions(t table.AnyTable) Handler {
 			return Poison(errors.New("the effect is not that of a write over several partitions"))
 		}
 		for _, r := range work.Remotes {
-			if err := t.Engine().FinishRemote(ctx, pk, j.OperationID, r, false); err != nil {
+			if err := door.Table(t).FinishRemote(ctx, pk, j.OperationID, r, false); err != nil {
 				return err
 			}
 		}

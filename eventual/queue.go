@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -301,9 +302,9 @@ var _ extend.Outbox = (*Outbox)(nil)
 // Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil or
 // has the name of another one, for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
 func WithOutbox[T any](t *table.Table[T], outbox extend.Outbox, maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
-	err := engine.CheckHandle("t", t.Engine())
+	err := engine.CheckHandle("t", door.Table(t))
 	if err == nil {
-		err = checkOutbox(t.Engine(), outbox)
+		err = checkOutbox(door.Table(t), outbox)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("eventual: WithOutbox %s: %w", t.Name(), err)
@@ -311,7 +312,7 @@ func WithOutbox[T any](t *table.Table[T], outbox extend.Outbox, maintainers ...e
 	if t, err = extend.With(t, maintainers...); err != nil {
 		return nil, err
 	}
-	return t.InMode(func(m *engine.Mode) { m.Outbox = outbox }), nil
+	return door.InMode(t, func(m *engine.Mode) { m.Outbox = outbox }), nil
 }
 
 // checkOutbox fails for an outbox that the table cannot have.

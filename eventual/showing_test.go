@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -164,7 +165,7 @@ func TestShownBesideMove(t *testing.T) {
 			ctx := context.Background()
 			o, s := travellingOffice(t)
 			if !beside {
-				o.staff = o.staff.InMode(func(m *engine.Mode) { m.Outbox = around{m.Outbox} })
+				o.staff = door.InMode(o.staff, func(m *engine.Mode) { m.Outbox = around{m.Outbox} })
 			}
 			e, err := o.staff.Get(ctx, at("first", 0))
 			noError(t, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -51,14 +52,14 @@ type Change[T any] struct {
 // state. It is nil if the entity is deleted.
 func (c *Change[T]) Row() (*table.Row, error) {
 	r, err := c.change.Row()
-	return table.RowOf(r), err
+	return door.RowOf[table.Row](r), err
 }
 
 // OldRow is [Change.Row] for the row as it is stored before the change. It is nil if the entity is inserted, and if the caller's
 // entity was upgraded from an older version, because the stored row is then not known.
 func (c *Change[T]) OldRow() (*table.Row, error) {
 	r, err := c.change.OldRow()
-	return table.RowOf(r), err
+	return door.RowOf[table.Row](r), err
 }
 
 // StateMissing reports whether the entity exists and its row has no readable maintainer state (_ix): another program has replaced
@@ -129,14 +130,14 @@ func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine
 // Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil
 // or has the name of another maintainer.
 func With[T any](t *table.Table[T], maintainers ...Maintainer[T]) (*table.Table[T], error) {
-	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return nil, fmt.Errorf("extend: With: %w", err)
 	}
-	change, err := attach(t.Engine(), plainOf(maintainers))
+	change, err := attach(door.Table(t), plainOf(maintainers))
 	if err != nil {
 		return nil, err
 	}
-	return t.InMode(change), nil
+	return door.InMode(t, change), nil
 }
 
 // plainOf returns maintainers as the engine calls them, nil for a nil maintainer.

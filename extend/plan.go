@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -51,11 +52,11 @@ func (p *Plan) result(maintainer string, err error) error {
 // row exists, the write fails with taken. If taken is nil, the row is the maintainer's own and is overwritten; but a copy
 // ([table.Row.Copy]) overwrites only a copy of the same entity, and fails with table.ErrForeignRow otherwise.
 func (p *Plan) Insert(r *table.Row, taken error) error {
-	return p.refused(p.plan.Insert(r.Engine(), taken))
+	return p.refused(p.plan.Insert(door.Row(r), taken))
 }
 
 // Put replaces a row, with all its columns: a row that the entity owned before, or a loaded row, which may also be absent.
-func (p *Plan) Put(r *table.Row) error { return p.refused(p.plan.Put(r.Engine())) }
+func (p *Plan) Put(r *table.Row) error { return p.refused(p.plan.Put(door.Row(r))) }
 
 // Remove deletes a row that the entity owned, unless another entity in the same transaction takes it over.
 func (p *Plan) Remove(row keys.Enc) error {
@@ -89,7 +90,7 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 		return nil, err
 	}
 	r, err := f(ctx, s)
-	return table.RowOf(r), p.refused(err)
+	return door.RowOf[table.Row](r), p.refused(err)
 }
 
 // Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row
@@ -99,7 +100,7 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 // rows, because the scan would leave out other rows. 1 request for each 1,000 rows.
 func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
-		if err := p.plan.Scan(ctx, rows, func(r *engine.Row) bool { return yield(table.RowOf(r), nil) }); err != nil {
+		if err := p.plan.Scan(ctx, rows, func(r *engine.Row) bool { return yield(door.RowOf[table.Row](r), nil) }); err != nil {
 			yield(nil, p.refused(err))
 		}
 	}
@@ -139,10 +140,10 @@ func (p *Plan) Remote(t table.AnyTable, partition keys.Enc) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if wire.IsNil(t) || t.Engine() == nil {
+	if wire.IsNil(t) || door.Table(t) == nil {
 		return nil, engine.CheckHandle("t", nil)
 	}
-	remote, err := p.plan.Remote(t.Engine(), pk)
+	remote, err := p.plan.Remote(door.Table(t), pk)
 	if err != nil {
 		return nil, p.refused(err)
 	}
@@ -174,7 +175,7 @@ func (p *Plan) NotAfter(t time.Time) { p.plan.NotAfter(t) }
 // Retake plans another content for a row that this maintainer has planned in this transaction, perhaps for another entity, and
 // reports whether there is such a row. So an entity can take over what another entity of the transaction gives up.
 func (p *Plan) Retake(r *table.Row) (bool, error) {
-	ok, err := p.plan.Retake(r.Engine())
+	ok, err := p.plan.Retake(door.Row(r))
 	return ok, p.refused(err)
 }
 
@@ -185,16 +186,3 @@ func (c *Change[T]) Archived() bool { return c.change.Archived() }
 // Restored returns the incarnation that the inserted entity had in the destination of package archive, "" if the entity does not
 // come from there.
 func (c *Change[T]) Restored() string { return c.change.Restored() }
-
-// EngineRow is Row without a copy. It is for packages of this module.
-func (c *Change[T]) EngineRow() (*engine.Row, error) {
-	return c.change.Row()
-}
-
-// InsertRow is Insert. It is for packages of this module.
-func (p *Plan) InsertRow(r *engine.Row, taken error) error {
-	return p.refused(p.plan.Insert(r, taken))
-}
-
-// PutRow is Put. It is for packages of this module.
-func (p *Plan) PutRow(r *engine.Row) error { return p.refused(p.plan.Put(r)) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -19,7 +20,7 @@ type Records struct{ engine *engine.Table }
 
 // RecordsOf returns the commit records of a table, whatever the type of t. A program that has no type for the rows makes the table by
 // table.New with a Schema[table.Row]. No requests. RecordsOf panics if t is nil.
-func RecordsOf(t table.AnyTable) *Records { return &Records{t.Engine()} }
+func RecordsOf(t table.AnyTable) *Records { return &Records{door.Table(t)} }
 
 // Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still
 // commit, see Resolve; *table.VersionError for a commit record of a later version of this library; errors of a read (see package
@@ -193,7 +194,7 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, befor
 // tombstones by these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and the requests of
 // [Records.Sweep]. Errors: errors of a read and of a write (see package table).
 func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err error) {
-	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return 0, fmt.Errorf("extend: SweepAll: %w", err)
 	}
 	records := RecordsOf(t)
@@ -221,5 +222,5 @@ func Completing[T any](t *table.Table[T], r *Record, n int) *table.Table[T] {
 	if r != nil {
 		c.Record = *r
 	}
-	return t.InMode(func(m *engine.Mode) { m.Completes = c })
+	return door.InMode(t, func(m *engine.Mode) { m.Completes = c })
 }

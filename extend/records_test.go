@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -102,10 +103,10 @@ func TestPlannedSweep(t *testing.T) {
 	noError(t, err)
 	hour := time.Now()
 	for _, want := range []bool{false, true} {
-		if planned, err := staff.Engine().SweepPlanned(ctx, "Sales", hour); err != nil || planned != want {
+		if planned, err := door.Table(staff).SweepPlanned(ctx, "Sales", hour); err != nil || planned != want {
 			t.Errorf("got planned: %v, %v; want %v", planned, err, want)
 		}
-		noError(t, staff.Engine().PlanSweep(ctx, "Sales", hour))
+		noError(t, door.Table(staff).PlanSweep(ctx, "Sales", hour))
 	}
 	if n, err := extend.RecordsOf(staff).Sweep(ctx, dept.Of("Sales")); err != nil || n != 0 {
 		t.Errorf("got %d deleted, %v; want none", n, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -152,7 +153,7 @@ func TestRepairSchedules(t *testing.T) {
 							return err
 						}
 						all := damagesOf(name)
-						rows := table.RowsOf(staff.Engine(), false)
+						rows := door.Rows[table.Table[table.Row]](door.Table(staff), false)
 						for _, i := range p.Rand().Perm(len(all))[:2] {
 							if err := all[i](ctx, rows); err != nil && !errors.Is(err, table.ErrNotFound) {
 								return err

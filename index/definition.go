@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
@@ -80,7 +81,7 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 // an entity together; *table.ValueError for a nil table or a name that another maintainer has. If a key function panics, the
 // write of that entity fails.
 func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Table[T], error) {
-	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return nil, fmt.Errorf("index: Attach: %w", err)
 	}
 	attached := t
@@ -99,14 +100,14 @@ func attachOne[T any](t, attached *table.Table[T], d Definition[T]) (*table.Tabl
 	if isNil(d) {
 		return nil, &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"}
 	}
-	if attached.Engine().Mode.Maintainer(d.Name()) != nil {
+	if door.Table(attached).Mode.Maintainer(d.Name()) != nil {
 		return nil, &DefinitionError{Definition: d.Name(), Field: "name", Reason: "is the name of another definition of the table; choose another one"}
 	}
 	m, err := d.maintainer(t)
 	if err != nil {
 		return nil, err
 	}
-	others := derived.MaintainersOf[maintainer[T]](attached.Engine())
+	others := derived.MaintainersOf[maintainer[T]](door.Table(attached))
 	if err := checkRanges(t, m, others); err != nil {
 		return nil, err
 	}
@@ -132,8 +133,8 @@ func checkRanges[T any](t *table.Table[T], m maintainer[T], others []maintainer[
 		return &DefinitionError{Definition: m.Name(), Field: "layout", Reason: fmt.Sprintf(format, args...)}
 	}
 	for _, r := range m.Ranges() {
-		own := t.Engine().Mode.Schema.Rows()
-		if in.Same(t.Engine()) && r.Overlaps(own) {
+		own := door.Table(t).Mode.Schema.Rows()
+		if in.Same(door.Table(t)) && r.Overlaps(own) {
 			return fail("has its rows in %v, which overlaps the range of the table, %v: give the table's layout a name, or set Reserved", r, own)
 		}
 		for _, other := range others {
@@ -160,9 +161,9 @@ func checkTargetProperties[T any](m maintainer[T], others []maintainer[T]) error
 // tableOf returns the table where the rows of a maintainer of t are.
 func tableOf[T any](m maintainer[T], t *table.Table[T]) *engine.Table {
 	if e, is := m.(ofElsewhere[T]); is {
-		return e.rowsTable().Engine()
+		return door.Table(e.rowsTable())
 	}
-	return t.Engine()
+	return door.Table(t)
 }
 
 // isNil reports whether a definition is nil, a nil pointer, or a value that no constructor has made.
@@ -178,7 +179,7 @@ func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.Read
 // contains ix. Errors: ErrWriteOnly; *DefinitionError if the definition is wrong, or is not attached to t.
 func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.Table[T], err error) {
 	switch {
-	case t.Engine() == nil:
+	case door.Table(t) == nil:
 		return nil, engine.CheckHandle("t", nil)
 	case ix.invalid != nil:
 		return nil, ix.invalid
@@ -186,7 +187,7 @@ func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.
 		return nil, ErrWriteOnly
 	}
 	// An index without rows and an index that is not attached would look the same, and so would an index of the same name.
-	if m := t.Engine().Mode.Maintainer(ix.name); m != nil {
+	if m := door.Table(t).Mode.Maintainer(ix.name); m != nil {
 		if e, is := m.Typed().(ofElsewhere[T]); is && e.Definition() == definition {
 			return e.rowsTable(), nil
 		}
@@ -208,7 +209,7 @@ func errNotAttached(definition string) error {
 // Requests of an effect: 1, and 2 for each row that it changes, 10 at a time; the same again if a concurrent worker changes a row
 // meanwhile. The worker takes 4 more.
 func Handler[T any](t *table.Table[T]) eventual.Handler {
-	if t.Engine() == nil {
+	if door.Table(t) == nil {
 		return eventual.Handler{} // which NewWorker refuses
 	}
 	return derived.Handler(t)
@@ -218,11 +219,11 @@ func Handler[T any](t *table.Table[T]) eventual.Handler {
 // itself. 1 request for each table; idempotent. Errors: table.ErrTableNotFound while a table of the name is being deleted;
 // table.ErrUnreachable; *table.ValueError for a nil table.
 func Ensure[T any](ctx context.Context, t *table.Table[T]) error {
-	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return fmt.Errorf("index: Ensure: %w", err)
 	}
 	done := map[string]bool{strings.ToLower(t.Name()): true}
-	for _, m := range derived.MaintainersOf[ofElsewhere[T]](t.Engine()) {
+	for _, m := range derived.MaintainersOf[ofElsewhere[T]](door.Table(t)) {
 		name := strings.ToLower(m.rowsTable().Name())
 		if done[name] {
 			continue
@@ -237,10 +238,10 @@ func Ensure[T any](ctx context.Context, t *table.Table[T]) error {
 
 // withInline lets the writes of a handle execute the effects of all definitions elsewhere, if one of them asks for that.
 func withInline[T any](t *table.Table[T]) *table.Table[T] {
-	for _, m := range derived.MaintainersOf[*elsewhereMaintainer[T]](t.Engine()) {
+	for _, m := range derived.MaintainersOf[*elsewhereMaintainer[T]](door.Table(t)) {
 		if m.option.Inline {
-			out := reconcile.Inline(t.Engine().Mode.Outbox, Handler(t))
-			return t.InMode(func(m *engine.Mode) { m.Outbox = out })
+			out := reconcile.Inline(door.Table(t).Mode.Outbox, Handler(t))
+			return door.InMode(t, func(m *engine.Mode) { m.Outbox = out })
 		}
 	}
 	return t
@@ -269,11 +270,11 @@ func untyped[T any](fields []table.AnyField[T]) []any {
 }
 
 func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &indexMaintainer[T, K]{Index: ix, table: t, schema: t.Engine().Mode.Schema}
+	m := &indexMaintainer[T, K]{Index: ix, table: t, schema: door.Table(t).Mode.Schema}
 	if ix.invalid != nil {
 		return m, ix.invalid
 	}
-	if t.Engine().Options.OmitOperationID && ix.full() {
+	if door.Table(t).Options.OmitOperationID && ix.full() {
 		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "is empty, but with Common.OmitOperationID nothing shows whether a full copy is up to date: set Only to the fields to copy, or set Pointer"}
 	}
 	var err error

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -79,7 +80,7 @@ type detailsMaintainer[T any] struct {
 }
 
 func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &detailsMaintainer[T]{Details: d, schema: t.Engine().Mode.Schema, tag: tagOf(d.name, t)}
+	m := &detailsMaintainer[T]{Details: d, schema: door.Table(t).Mode.Schema, tag: tagOf(d.name, t)}
 	if d.invalid != nil {
 		return m, d.invalid
 	}
@@ -187,7 +188,7 @@ func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *extend.Plan, c *
 		return err
 	}
 	old = m.upgraded(old)
-	if slices.Contains(had, want) && slices.Equal(content, []string{digest}) && old != nil && old.Engine().Project(m.copied...).Same(row.Engine().Project(m.copied...)) && !m.mode.Rewrite {
+	if slices.Contains(had, want) && slices.Equal(content, []string{digest}) && old != nil && door.Row(old).Project(m.copied...).Same(door.Row(row).Project(m.copied...)) && !m.mode.Rewrite {
 		return nil
 	}
 	return m.setDetails(ctx, p, c.Key, want, row)
@@ -198,7 +199,7 @@ func (m *detailsMaintainer[T]) upgraded(row *table.Row) *table.Row {
 	if row == nil {
 		return nil
 	}
-	return table.RowOf(m.schema.Upgraded(row.Engine()))
+	return door.RowOf[table.Row](m.schema.Upgraded(door.Row(row)))
 }
 
 // contentState returns what the maintainer state contains behind the RowKey of the target: a digest of the details.
@@ -218,7 +219,7 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 	case row == nil:
 		return fmt.Errorf("%w: %v", ErrNoTarget, k)
 	}
-	if _, isCopy := row.Engine().Primary(); isCopy || row.Engine().Owner() != "" {
+	if _, isCopy := door.Row(row).Primary(); isCopy || door.Row(row).Owner() != "" {
 		if from == nil {
 			return nil
 		}
@@ -240,9 +241,9 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 		switch {
 		case err != nil:
 			return err
-		case theirs != nil && !m.Owns(row) && (!m.schema.Mine(theirs.Engine()) || recordsDetails(row, theirs)):
+		case theirs != nil && !m.Owns(row) && (!m.schema.Mine(door.Row(theirs)) || recordsDetails(row, theirs)):
 			return m.foreignDetails(k) // details of another type in the same range, or of another definition
-		case theirs != nil && slices.Contains(theirs.Engine().MaintainerState(m.name), target):
+		case theirs != nil && slices.Contains(door.Row(theirs).MaintainerState(m.name), target):
 			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Stored(entity.PartitionKey(), owner), Err: ErrTaken}
 		}
 	}
@@ -265,9 +266,9 @@ func (m *detailsMaintainer[T]) foreignDetails(k keys.Key) error {
 // recordsDetails reports whether the maintainer state of an entity records that its details are in a target, for one of the
 // target's tags.
 func recordsDetails(target, entity *table.Row) bool {
-	return slices.ContainsFunc(target.Engine().Tags(), func(tag string) bool {
+	return slices.ContainsFunc(door.Row(target).Tags(), func(tag string) bool {
 		name, _, _ := strings.Cut(tag, ":")
-		return slices.Contains(entity.Engine().MaintainerState(name), target.Key.RowKey())
+		return slices.Contains(door.Row(entity).MaintainerState(name), target.Key.RowKey())
 	})
 }
 

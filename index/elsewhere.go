@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -132,19 +133,19 @@ type rowForm[T any] interface {
 // newElsewhere returns the maintainer of a definition, whose maintainer in the entities' partitions is m.
 func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T], form rowForm[T]) (*elsewhereMaintainer[T], error) {
 	e := &elsewhereMaintainer[T]{name: ix.name, definition: m.Definition(), option: *ix.opt.Elsewhere, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
-	if t.Engine().Mode.Outbox == nil {
+	if door.Table(t).Mode.Outbox == nil {
 		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere", Reason: "is set, but the table has no outbox: pass Attach a handle that eventual.WithOutbox has returned"}
 	}
 	name := e.option.Table
 	if name == "" {
 		name = t.Name() + strings.ToLower(ix.name)
 	}
-	other, err := engine.New(t.Engine().Service, name, t.Engine().Options)
+	other, err := engine.New(door.Table(t).Service, name, door.Table(t).Options)
 	if err = cmp.Or(engine.CheckTableName(name), err); err != nil {
 		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere.Table", Reason: err.Error(), Err: err}
 	}
 	other.Made = "index.Ensure"
-	e.rows = t.Elsewhere(other.WithHomes(t.Engine().Homes()...))
+	e.rows = door.Elsewhere(t, other.WithHomes(door.Table(t).Homes()...))
 	return e, nil
 }
 
@@ -242,11 +243,11 @@ func (m *elsewhereMaintainer[T]) Target(entity, row keys.Key) (reconcile.Target,
 // has reports whether an entity should have a row: whether its maintainer state records it, so that programs of two releases, with
 // different key functions, agree. If another program has written the entity without its state, the key function decides.
 func (m *elsewhereMaintainer[T]) has(e *table.Row, row keys.Key) (bool, error) {
-	if e == nil || !m.table.Engine().Mode.Schema.Mine(e.Engine()) {
+	if e == nil || !door.Table(m.table).Mode.Schema.Mine(door.Row(e)) {
 		return false, nil
 	}
-	if e.Type(reserved.MaintainerState) != "" && !e.Engine().StateCorrupt() {
-		return slices.Contains(e.Engine().MaintainerState(m.name), stateText(row)), nil
+	if e.Type(reserved.MaintainerState) != "" && !door.Row(e).StateCorrupt() {
+		return slices.Contains(door.Row(e).MaintainerState(m.name), stateText(row)), nil
 	}
 	of, err := m.table.Entity(e)
 	switch {
@@ -273,7 +274,7 @@ func (f copyForm[T, K]) contentOf(c *extend.Change[T], rows []keys.Key) (state [
 			return nil, false, err
 		}
 		if i == 0 { // the others differ in their keys only
-			if err := table.RowsOf(f.table.Engine(), false).InsertAtOp(k, table.RowOf(copied)).Err(); err != nil {
+			if err := door.Rows[table.Table[table.Row]](door.Table(f.table), false).InsertAtOp(k, door.RowOf[table.Row](copied)).Err(); err != nil {
 				return nil, false, err
 			}
 		}
@@ -292,7 +293,7 @@ func (f copyForm[T, K]) mayBe(entity, row keys.Key) bool {
 
 func (f copyForm[T, K]) follow(entity, row keys.Key, stored, e *table.Row, has, _ bool) (*table.Row, error) {
 	if stored != nil {
-		if owner, isCopy := stored.Engine().Primary(); !isCopy || owner != entity {
+		if owner, isCopy := door.Row(stored).Primary(); !isCopy || owner != entity {
 			return nil, derived.ForeignRow(f.name, row)
 		}
 	}
@@ -305,7 +306,7 @@ func (f copyForm[T, K]) follow(entity, row keys.Key, stored, e *table.Row, has, 
 func (f copyForm[T, K]) isTombstone(stored *table.Row) bool { return reconcile.IsTombstone(stored) }
 
 func (f copyForm[T, K]) entitiesIn(row *table.Row) []keys.Key {
-	k, _ := row.Engine().Primary()
+	k, _ := door.Row(row).Primary()
 	return []keys.Key{k}
 }
 
@@ -440,16 +441,16 @@ func (m *elsewhereMaintainer[T]) Rows(ctx context.Context, pageSize int) iter.Se
 	return m.rows.Rows(ctx, table.Query[T]{TableScan: true, Rows: m.ranges[0], PageSize: pageSize})
 }
 
-func (m *elsewhereMaintainer[T]) Table() *engine.Table { return m.rows.Engine() }
+func (m *elsewhereMaintainer[T]) Table() *engine.Table { return door.Table(m.rows) }
 
-func (m *elsewhereMaintainer[T]) Ranged() bool { return m.rows.Engine().Ranged() }
+func (m *elsewhereMaintainer[T]) Ranged() bool { return door.Table(m.rows).Ranged() }
 
 func (m *elsewhereMaintainer[T]) GetRow(ctx context.Context, k keys.Key) (*table.Row, error) {
 	return m.rows.GetRow(ctx, k)
 }
 
 func (m *elsewhereMaintainer[T]) Delete(ctx context.Context, row *table.Row) error {
-	rows := table.RowsOf(m.rows.Engine(), false)
+	rows := door.Rows[table.Table[table.Row]](door.Table(m.rows), false)
 	e, err := rows.Entity(row)
 	if err != nil {
 		return err
@@ -462,7 +463,7 @@ func (m *elsewhereMaintainer[T]) WantedRows(e *table.Entity[T]) ([]keys.Key, err
 }
 
 func (m *elsewhereMaintainer[T]) RecordedRows(entity *table.Row) []keys.Key {
-	rows, _, _ := m.recorded(entity.Engine().MaintainerState(m.name))
+	rows, _, _ := m.recorded(door.Row(entity).MaintainerState(m.name))
 	return rows
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -272,7 +273,7 @@ func TestVerifyGlobal(t *testing.T) {
 	check(t, err)
 	check(t, checkLogins(s.Service))
 	run("sound", map[verify.FaultKind]int{}, 0)
-	raw := table.RowsOf(rows.Engine(), false)
+	raw := door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	a, b := keys.Stored("login_a", "login_a"), keys.Stored("login_b", "login_b")
 	check(t, raw.DeleteAny(ctx, a))
 	other, err := raw.Get(ctx, b)

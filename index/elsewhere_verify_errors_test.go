@@ -8,6 +8,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -52,7 +53,7 @@ func TestVerifyElsewhereRefused(t *testing.T) {
 	raw := func(s *elsewhereScene, name string) *table.Table[table.Row] {
 		rows, err := table.New(s.Tables(), name, table.Schema[table.Row]{}, quick())
 		check(t, err)
-		return table.RowsOf(rows.Engine(), false)
+		return door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	}
 	damaged := func() *elsewhereScene {
 		s := newElsewhereScene(t, newElsewhere(false))
@@ -115,7 +116,7 @@ func TestVerifyElsewherePartition(t *testing.T) {
 	s.drain(t)
 	rows, err := table.New(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 	check(t, err)
-	mail := table.RowsOf(rows.Engine(), false)
+	mail := door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	check(t, mail.DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001")))
 	check(t, mail.DeleteAny(ctx, keys.Stored("mail_b", "mail_b_M:w_000001")))
 	for _, c := range []struct {

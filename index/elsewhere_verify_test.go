@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -108,7 +109,7 @@ func TestVerifyElsewhereDamage(t *testing.T) {
 	raw := func(name string) *table.Table[table.Row] {
 		rows, err := table.New(s.Tables(), name, table.Schema[table.Row]{}, quick())
 		check(t, err)
-		return table.RowsOf(rows.Engine(), false)
+		return door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	}
 	damages := map[string]struct {
 		kind verify.FaultKind
@@ -140,7 +141,7 @@ func TestVerifyElsewhereDamage(t *testing.T) {
 		}},
 		"a copy of no entity": {verify.Dangling, 1, func() error {
 			_, err := raw("staffcopies").InsertAt(ctx, keys.Stored("tag_b", "~x|tag_b_M:w_000009"),
-				table.RowOf((&table.Row{Key: keys.Stored("M", "w_000009")}).Engine().Copy(keys.Stored("tag_b", "~x|tag_b_M:w_000009"), "")))
+				door.RowOf[table.Row](door.Row((&table.Row{Key: keys.Stored("M", "w_000009")})).Copy(keys.Stored("tag_b", "~x|tag_b_M:w_000009"), "")))
 			return err
 		}},
 		"a list with another": {verify.Dangling, 1, func() error {
@@ -231,7 +232,7 @@ func TestVerifyElsewhereChanged(t *testing.T) {
 		"a row of no entity, which is deleted": {
 			func(s *elsewhereScene, mail *table.Table[table.Row], _ *table.Table[worker]) error {
 				k := keys.Stored("mail_b", "mail_b_S:w_000002")
-				_, err := mail.InsertAt(ctx, k, table.RowOf((&table.Row{Key: at(2)}).Engine().Copy(k, "")))
+				_, err := mail.InsertAt(ctx, k, door.RowOf[table.Row](door.Row((&table.Row{Key: at(2)})).Copy(k, "")))
 				return err
 			},
 			func(s *elsewhereScene, mail *table.Table[table.Row]) error {
@@ -259,7 +260,7 @@ func TestVerifyElsewhereChanged(t *testing.T) {
 				check(t, err)
 				plain, err := table.New(s.Tables(), "staff", schema, quick())
 				check(t, err)
-				mail := table.RowsOf(rows.Engine(), false)
+				mail := door.Rows[table.Table[table.Row]](door.Table(rows), false)
 				check(t, c.damage(s, mail, plain))
 				mended := false
 				hooked := &testkit.Hooked{Service: s.Service, Serial: true, BeforeRequest: func(r *http.Request) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -305,17 +306,17 @@ func (x *foreignWriter) insertForeign() {
 	switch x.rnd.IntN(6) {
 	case 0: // of a raw writer
 	case 1:
-		*row = *table.RowOf(row.Engine().Own("team:t_"))
+		*row = *door.RowOf[table.Row](door.Row(row).Own("team:t_"))
 	case 2:
-		*row = *table.RowOf(row.Engine().Own("ages:t_?temp"))
+		*row = *door.RowOf[table.Row](door.Row(row).Own("ages:t_?temp"))
 	case 3:
 		row = (&table.Row{Key: keys.Stored("S", "t_000001")}).Copy(row.Key)
 	case 4:
-		*row = *table.RowOf(row.Engine().Tag("head:t_", false))
+		*row = *door.RowOf[table.Row](door.Row(row).Tag("head:t_", false))
 	case 5: // of a list or a summary of the name that is of the other kind
-		*row = *table.RowOf(row.Engine().Own(x.one("ages:w_", "+team:w_")))
+		*row = *door.RowOf[table.Row](door.Row(row).Own(x.one("ages:w_", "+team:w_")))
 	}
-	if _, err := table.RowsOf(rawTable(x.t, x.s).Engine(), x.rnd.IntN(2) == 0).Insert(context.Background(), row); err != nil {
+	if _, err := door.Rows[table.Table[table.Row]](door.Table(rawTable(x.t, x.s)), x.rnd.IntN(2) == 0).Insert(context.Background(), row); err != nil {
 		return
 	}
 	for _, row := range x.s.Rows("staff") {

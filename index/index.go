@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/suffix"
@@ -218,7 +219,7 @@ func (m *indexMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Rang
 func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *indexMaintainer[T, K]) Owns(row *table.Row) bool {
-	_, owns := m.entityOf(row.Engine())
+	_, owns := m.entityOf(door.Row(row))
 	return owns
 }
 
@@ -279,16 +280,16 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c 
 		}
 		switch {
 		case !slices.Contains(had, rk):
-			err = p.InsertRow(copied, taken)
+			err = door.Insert(p, copied, taken)
 		case same && !m.mode.Rewrite:
 		case m.mode.Foreign[rk]:
 			err = derived.ForeignRow(m.name, copied.Key)
 		case taken != nil && (m.mode.Rewrite || m.mode.CheckUnique), m.mode.Active && !m.mode.RowsRead:
 			err = m.putIfOwn(ctx, p, c, copied)
 		case m.mode.Rewrite && m.mode.Absent[rk]:
-			err = p.InsertRow(copied, nil)
+			err = door.Insert(p, copied, nil)
 		default:
-			err = p.PutRow(copied)
+			err = door.Put(p, copied)
 		}
 		if err != nil {
 			return err
@@ -329,7 +330,7 @@ func entityOfCopy(row *table.Row) (k keys.Key, isCopy bool) {
 	if row == nil {
 		return keys.Key{}, false
 	}
-	return row.Engine().Primary()
+	return door.Row(row).Primary()
 }
 
 // putIfOwn puts a row, unless the stored row belongs to another entity or is foreign: another program may have deleted the row that
@@ -351,7 +352,7 @@ func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *extend.Plan, c 
 	case isCopy && owner != want:
 		return fmt.Errorf("%w: %v belongs to %v", ErrTaken, copied.Key, owner)
 	}
-	return p.PutRow(copied)
+	return door.Put(p, copied)
 }
 
 // projectionID identifies the properties that projected copies contain. It is "" for full copies, whose operation ID shows what
@@ -374,17 +375,17 @@ func (m *indexMaintainer[T, K]) contentState(row *engine.Row) []string {
 	case m.opt.Pointer:
 		return []string{"/"}
 	}
-	return []string{"/" + digestOf(projectionID(m.copied), table.RowOf(row))}
+	return []string{"/" + digestOf(projectionID(m.copied), door.RowOf[table.Row](row))}
 }
 
 // contents returns what the rows of an entity should contain, and reports whether the entity's change leaves that as it was.
 func (m *indexMaintainer[T, K]) contents(c *extend.Change[T]) (row *engine.Row, same bool, err error) {
-	if row, err = c.EngineRow(); err != nil || m.full() {
+	if row, err = door.ChangedRow(c); err != nil || m.full() {
 		return row, false, err // full copies contain the operation ID, which changes with every write
 	}
 	row = m.project(row)
 	old, err := c.OldRow()
-	return row, err == nil && old != nil && m.project(old.Engine()).Same(row), err
+	return row, err == nil && old != nil && m.project(door.Row(old)).Same(row), err
 }
 
 // project returns the copied properties of an entity. A row of an older version is upgraded first, since a look-up can upgrade only
@@ -401,7 +402,7 @@ func (m *indexMaintainer[T, K]) checkProjection(copied *engine.Row) error {
 	if len(m.opt.Only) == 0 {
 		return nil
 	}
-	e, err := m.table.Entity(table.RowOf(copied))
+	e, err := m.table.Entity(door.RowOf[table.Row](copied))
 	if err != nil {
 		return err
 	}
@@ -419,7 +420,7 @@ func (m *indexMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error)
 }
 
 func (m *indexMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
-	if k, owns := m.entityOf(row.Engine()); owns {
+	if k, owns := m.entityOf(door.Row(row)); owns {
 		return []string{k.RowKey()}
 	}
 	return nil
@@ -429,7 +430,7 @@ func (m *indexMaintainer[T, K]) Content(row *table.Row) *table.Row { return row 
 
 func (m *indexMaintainer[T, K]) WantedContent(entity *table.Row) *table.Row {
 	if !m.full() {
-		entity = table.RowOf(m.project(entity.Engine()))
+		entity = door.RowOf[table.Row](m.project(door.Row(entity)))
 	}
 	entity = derived.WithoutSystemProperties(entity)
 	return derived.Copy(entity, entity.Key, projectionID(m.copied))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -98,7 +99,7 @@ func TestDamagedRowIsOverwritten(t *testing.T) {
 	for verb, write := range operations() {
 		staff, s := newStaff(t, copyDefinitions()...)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, []string{"y"}})
-		rows := table.RowsOf(rawTable(t, s).Engine(), false)
+		rows := door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false)
 		src, err := rows.GetRow(ctx, at(1))
 		check(t, err)
 		_, err = rows.InsertAt(ctx, rowAt("email_c"), src.Copy(rowAt("email_c")))

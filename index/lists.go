@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -98,7 +99,7 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 	if list, err = l.ix.uniqueKey(t, partition, k); err != nil {
 		return nil, list, err
 	}
-	ctx, end := t.Engine().Span(ctx, "Keys")
+	ctx, end := door.Table(t).Span(ctx, "Keys")
 	defer func() { end(err) }()
 	row, err := rows.GetRow(ctx, list)
 	if errors.Is(err, table.ErrNotFound) {
@@ -106,7 +107,7 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 	} else if err != nil {
 		return nil, list, err
 	}
-	if !tagOf(l.ix.name, t).matches(row.Engine().Owner()) {
+	if !tagOf(l.ix.name, t).matches(door.Row(row).Owner()) {
 		return nil, list, derived.ForeignRow(l.ix.name, list) // the entities with the value may not be in any list
 	}
 	members, err := l.members(row)
@@ -208,7 +209,9 @@ func (m *listsMaintainer[T, K]) MaxRows() int { return 2 }
 func (m *listsMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Range{m.ix.All()} }
 func (m *listsMaintainer[T, K]) targetProperties() []string { return nil }
 
-func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool { return m.tag.matches(row.Engine().Owner()) }
+func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool {
+	return m.tag.matches(door.Row(row).Owner())
+}
 
 func (m *listsMaintainer[T, K]) Definition() any { return m.Lists }
 
@@ -341,7 +344,7 @@ func (l *listsMaintainer[T, K]) row(k keys.Key, before *table.Row, all []string)
 // isEmpty reports whether a row contains no property, except perhaps an operation ID.
 func isEmpty(row *table.Row) bool {
 	row = derived.WithoutSystemProperties(row)
-	n := len(row.Engine().Columns)
+	n := len(door.Row(row).Columns)
 	return n == 0 || n == 1 && row.Type(reserved.OperationID) != ""
 }
 

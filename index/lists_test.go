@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -32,8 +33,8 @@ func TestFullListShrinks(t *testing.T) {
 		}
 		check(t, list.Set(name, strings.Join(part, "/")))
 	}
-	*list = *table.RowOf(list.Engine().Own("team:w_"))
-	_, err := table.RowsOf(rawTable(t, s).Engine(), false).Upsert(ctx, list, table.ReplaceExisting)
+	*list = *door.RowOf[table.Row](door.Row(list).Own("team:w_"))
+	_, err := door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false).Upsert(ctx, list, table.ReplaceExisting)
 	check(t, err)
 	check(t, staff.DeleteAny(ctx, at(1)))
 	k, err := teams.Keys(ctx, staff, sales, "Jones")
@@ -59,7 +60,7 @@ func TestListGrows(t *testing.T) {
 	parts := func() (n int) {
 		row, err := staff.GetRow(ctx, keys.Stored("S", "~x|nl_Jones"))
 		check(t, err)
-		return len(row.Engine().Columns) - 1 // whose it is
+		return len(door.Row(row).Columns) - 1 // whose it is
 	}
 	const n = 100
 	for i := range n {

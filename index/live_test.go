@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -117,7 +118,7 @@ func TestLiveTable(t *testing.T) {
 			src, err := rows.GetRow(ctx, mail)
 			check(t, err)
 			src.Key = keys.Stored(row.Key.PartitionKey(), owner)
-			_, err = table.RowsOf(rows.Engine(), false).InsertAt(ctx, row.Key, src.Copy(row.Key))
+			_, err = door.Rows[table.Table[table.Row]](door.Table(rows), false).InsertAt(ctx, row.Key, src.Copy(row.Key))
 			check(t, err)
 		case verify.StateMismatch:
 			// A program that does not use indexes removes the state, and keeps the operation ID.

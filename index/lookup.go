@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/keys"
@@ -31,7 +32,7 @@ var errNotFound = fmt.Errorf("%w with this value in the index (an entity that wa
 // Requests: 1; 2 with Pointer or ReadEntities. If the row's entity no longer has the value, 1 more: Get reads the row again. If
 // several entities have the value of an index that is not unique, up to 2 of them are read.
 func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
-	ctx, end := t.Engine().Span(ctx, "Get")
+	ctx, end := door.Table(t).Span(ctx, "Get")
 	e, err := ix.get(ctx, t, partition, k)
 	end(err)
 	if err != nil {
@@ -71,17 +72,17 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	}
 	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
 	var before *engine.Row
-	o := &t.Engine().Options
+	o := &door.Table(t).Options
 	conflicts, attempts := o.Conflicts(), 0
 	for ; attempts < o.Retry.ConflictAttempts; attempts++ {
 		if attempts > 1 { // the second read shows whether there was a conflict
-			if again, err := conflicts.Wait(ctx, t.Engine().Log("Get", at), table.ErrChanged); err != nil {
+			if again, err := conflicts.Wait(ctx, door.Table(t).Log("Get", at), table.ErrChanged); err != nil {
 				return nil, err
 			} else if !again {
 				break
 			}
 		}
-		row, copied, err := rows.GetCopy(ctx, at)
+		row, copied, err := door.GetCopy[*table.Entity[T]](ctx, rows, at)
 		if errors.Is(err, table.ErrNotFound) {
 			return nil, errs.With(errNotFound, err)
 		} else if err != nil {
@@ -101,7 +102,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 
 // uniqueKey returns the key of the only row under a value. A table with one partition needs no partition.
 func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (keys.Key, error) {
-	if only := t.Engine().Mode.Schema.Partitions(); ix.opt.Elsewhere == nil && !partition.IsSet() && only.IsPoint() {
+	if only := door.Table(t).Mode.Schema.Partitions(); ix.opt.Elsewhere == nil && !partition.IsSet() && only.IsPoint() {
 		partition = only.Point()
 	}
 	partition, err := ix.partitionForValue(partition, k)
@@ -189,7 +190,7 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 				yield(keys.Key{}, withDefinition(ix.name, err))
 				return
 			}
-			if is && t.Engine().Mode.Schema.Mine(row.Engine()) {
+			if is && door.Table(t).Mode.Schema.Mine(door.Row(row)) {
 				if limit--; !yield(k, nil) || limit == 0 {
 					return
 				}
@@ -204,6 +205,7 @@ type queryRun[T, K any] struct {
 	ix       *Index[T, K]
 	table    *table.Table[T]
 	q        table.Query[T]
+	ofRows   table.Query[T] // finds the index rows
 	cursor   *table.Cursor // the caller's, or nil; the cursor of q may be ahead of it
 	limit    int           // how many more entities to yield; all if less than 1
 	deadline time.Time
@@ -237,7 +239,8 @@ func (ix *Index[T, K]) query(ctx context.Context, t *table.Table[T], q table.Que
 		case ix.readsEntity():
 			r.yieldPointed(ctx, rows.Rows(ctx, q))
 		default:
-			r.yieldCopies(ctx, rows, q)
+			r.ofRows = q
+			r.yieldCopies(ctx, rows)
 		}
 	}
 }
@@ -267,9 +270,9 @@ func (r *queryRun[T, K]) moveTo(to *table.Cursor) {
 }
 
 // yieldCopies yields the entities of full and projected copies in a table of rows.
-func (r *queryRun[T, K]) yieldCopies(ctx context.Context, rows *table.Table[T], q table.Query[T]) {
+func (r *queryRun[T, K]) yieldCopies(ctx context.Context, rows *table.Table[T]) {
 	goOn, hasRow := true, r.ix.matcher()
-	err := rows.Copies(ctx, q, func(row *engine.Row, e *table.Entity[T]) bool {
+	err := door.Copies(ctx, rows, &r.ofRows, func(row *engine.Row, e *table.Entity[T]) bool {
 		e, err := r.ix.entityOfCopy(ctx, r.table, row, e, hasRow)
 		if err == nil {
 			r.moveTo(r.position())
@@ -385,7 +388,7 @@ func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *tab
 	if ix.hasOwnPartitions() && !q.Partition.IsSet() && !q.TableScan {
 		return nil, q, errNoPartition
 	}
-	if (!ix.full() || ix.readsEntity()) && t.Engine().Mode.Schema.Query(&q).Where.Op != "" {
+	if (!ix.full() || ix.readsEntity()) && door.Table(t).Mode.Schema.Query(&q).Where.Op != "" {
 		return nil, q, &table.ValueError{Field: "Query.Where", Reason: "is set, but needs an index of full copies without ReadEntities, whose rows contain all properties; filter the entities instead"}
 	}
 	switch {

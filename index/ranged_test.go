@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -53,7 +54,7 @@ func TestVerifyRanged(t *testing.T) {
 				t.Errorf("requests of verify with repair: got %v; want get and query only, at least 1", n)
 			}
 			testkit.Expect(t, "rows after verify with repair", fmt.Sprint(s.Rows("staff")), before)
-			testkit.Expect(t, "Ranged", holder.Engine().Ranged(), c.refused)
+			testkit.Expect(t, "Ranged", door.Table(holder).Ranged(), c.refused)
 			right(t, s)
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -138,7 +139,7 @@ func TestTamperedEntities(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 31, []string{"x", "y"}})
 	e, err := byEmail.Get(ctx, staff, sales, "a")
 	check(t, err)
-	check(t, table.RowsOf(rawTable(t, s).Engine(), false).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
+	check(t, door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false).MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(45)))
 	e.Value.Last = "Smith"
 	if err := staff.Replace(ctx, e); !errors.Is(err, table.ErrChanged) {
 		t.Errorf("replace by a copy of an entity that has changed: got error %v; want ErrChanged", err)

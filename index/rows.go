@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -188,7 +189,7 @@ var errNoPartition = &table.ValueError{Field: "Query.Partition", Reason: "is uns
 // namedBy returns the key of the entity that an index row names. is is false for a foreign row and for a tombstone. Errors:
 // *table.DecodeError.
 func namedBy(row *table.Row) (k keys.Key, is bool, err error) {
-	k, is = row.Engine().Primary()
+	k, is = door.Row(row).Primary()
 	return k, is && k.Err() == nil && !reconcile.IsTombstone(row), ownerError(row)
 }
 
@@ -224,7 +225,7 @@ func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *tab
 func (ix *Index[T, K]) entityOfCopy(ctx context.Context, t *table.Table[T], row *engine.Row, e *table.Entity[T], hasRow func(v *T, primary, row keys.Key) bool) (*table.Entity[T], error) {
 	switch {
 	case e == nil:
-		return ix.entityOf(ctx, t, table.RowOf(row))
+		return ix.entityOf(ctx, t, door.RowOf[table.Row](row))
 	case ix.readsEntity(), !ix.full():
 		return ix.readEntity(ctx, t, e.Key, row.Key)
 	}
@@ -250,8 +251,8 @@ func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.E
 		return nil, true, nil
 	}
 	if !ix.full() {
-		only, err := t.Engine().Mode.Schema.Properties(untyped(ix.opt.Only)...)
-		if err != nil || row.Engine().ProjectionID() != projectionID(only) {
+		only, err := door.Table(t).Mode.Schema.Properties(untyped(ix.opt.Only)...)
+		if err != nil || door.Row(row).ProjectionID() != projectionID(only) {
 			return nil, true, err
 		}
 	}
@@ -353,7 +354,7 @@ type tag struct {
 const summaryTag = "+"
 
 func tagOf[T any](definition string, t *table.Table[T]) tag {
-	g := tag{text: definition + ":" + t.Engine().Mode.Schema.Scope()}
+	g := tag{text: definition + ":" + door.Table(t).Mode.Schema.Scope()}
 	g.untyped, _, _ = strings.Cut(g.text, "?") // no RowKey contains ?, which separates the type
 	return g
 }
@@ -366,12 +367,12 @@ func (g tag) matches(text string) bool {
 }
 
 // in reports whether an entity that holds details has this tag.
-func (g tag) in(row *table.Row) bool { return slices.ContainsFunc(row.Engine().Tags(), g.matches) }
+func (g tag) in(row *table.Row) bool { return slices.ContainsFunc(door.Row(row).Tags(), g.matches) }
 
 // set adds the tag to an entity that holds details, or removes it. A type in the row's tag stays.
 func (g tag) set(row *table.Row, off bool) {
 	text := g.text
-	for _, t := range row.Engine().Tags() {
+	for _, t := range door.Row(row).Tags() {
 		if g.matches(t) {
 			derived.Tag(row, t, true)
 			text = max(text, t)
@@ -404,7 +405,7 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 		if len(ix.opt.Only) == 0 {
 			continue
 		}
-		part, err := t.Engine().Mode.Schema.Projected(&v, only...)
+		part, err := door.Table(t).Mode.Schema.Projected(&v, only...)
 		if err != nil {
 			continue // these values cannot be stored
 		}

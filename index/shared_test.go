@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -270,8 +271,8 @@ func TestFullList(t *testing.T) {
 		}
 		check(t, list.Set(name, strings.Join(part, "/")))
 	}
-	*list = *table.RowOf(list.Engine().Own("team:w_"))
-	_, err := table.RowsOf(rows.Engine(), false).Insert(ctx, list)
+	*list = *door.RowOf[table.Row](door.Row(list).Own("team:w_"))
+	_, err := door.Rows[table.Table[table.Row]](door.Table(rows), false).Insert(ctx, list)
 	check(t, err)
 	s.Count()
 	_, err = staff.Insert(ctx, &worker{"S", 999999, "Jones", "", 1, nil})

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -154,7 +155,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	if err != nil {
 		return fail(err)
 	}
-	ctx, end := t.Engine().Span(ctx, "Get")
+	ctx, end := door.Table(t).Span(ctx, "Get")
 	defer func() { end(err) }()
 	row, err := t.GetRow(ctx, at)
 	if errors.Is(err, table.ErrNotFound) {
@@ -162,7 +163,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	} else if err != nil {
 		return fail(err)
 	}
-	if !tagOf(summaryTag+s.ix.name, t).matches(row.Engine().Owner()) {
+	if !tagOf(summaryTag+s.ix.name, t).matches(door.Row(row).Owner()) {
 		return fail(derived.ForeignRow(s.ix.name, at)) // the entities of the group may not be counted in any row
 	}
 	if g, err = s.group(row, k); err != nil {
@@ -190,7 +191,7 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 				err = ownerError(row)
 			}
 			if err == nil {
-				if !mine.matches(row.Engine().Owner()) {
+				if !mine.matches(door.Row(row).Owner()) {
 					continue
 				}
 				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))

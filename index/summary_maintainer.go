@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,7 +26,7 @@ type summaryMaintainer[T, K any] struct {
 }
 
 func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &summaryMaintainer[T, K]{Summary: s, table: t, schema: t.Engine().Mode.Schema, tag: tagOf(summaryTag+s.ix.name, t)}
+	m := &summaryMaintainer[T, K]{Summary: s, table: t, schema: door.Table(t).Mode.Schema, tag: tagOf(summaryTag+s.ix.name, t)}
 	if s.ix.invalid != nil {
 		return m, s.ix.invalid
 	}
@@ -42,7 +43,7 @@ func (m *summaryMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Ra
 func (m *summaryMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool {
-	return m.tag.matches(row.Engine().Owner())
+	return m.tag.matches(door.Row(row).Owner())
 }
 
 func (m *summaryMaintainer[T, K]) Definition() any { return m.Summary }
@@ -248,10 +249,10 @@ func (m *summaryMaintainer[T, K]) totalsOf(rows iter.Seq2[*table.Row, error], gr
 			return nil, err
 		}
 		row = derived.AsEntity(row)
-		if !m.schema.Mine(row.Engine()) {
+		if !m.schema.Mine(door.Row(row)) {
 			continue
 		}
-		of := m.contributionIn(row.Engine().MaintainerState(m.ix.name))
+		of := m.contributionIn(door.Row(row).MaintainerState(m.ix.name))
 		recorded := of.group != ""
 		if !recorded {
 			of = m.contributionOfRow(row)
@@ -320,7 +321,7 @@ func (m *summaryMaintainer[T, K]) EmptyGroup(group keys.Key) *table.Row {
 }
 
 func (m *summaryMaintainer[T, K]) IsEmptyGroup(row *table.Row) bool {
-	return row.Engine().WithoutSystemProperties().Same(m.EmptyGroup(row.Key).Engine().WithoutSystemProperties())
+	return door.Row(row).WithoutSystemProperties().Same(door.Row(m.EmptyGroup(row.Key)).WithoutSystemProperties())
 }
 
 func (m *summaryMaintainer[T, K]) Totals(pk string, entities iter.Seq2[*table.Row, error]) (derived.GroupTotals, error) {

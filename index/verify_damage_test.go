@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -86,7 +87,7 @@ func TestVerifyDamage(t *testing.T) {
 		"a unique row that belongs to another entity now, and an entity with another value": {copied, func(t *testing.T, staff *table.Table[worker], s *storagetest.Service) {
 			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("email_a")))
 			insertAll(t, staff, s, worker{"S", 4, "Cao", "a", 30, nil})
-			check(t, table.RowsOf(rawTable(t, s).Engine(), false).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("z")))
+			check(t, door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("z")))
 		}, []string{"email missing email_z w_000001", "email state mismatch email_a w_000001"}},
 		"a member that is no valid RowKey":   {shared, list("w_000001/a?b/w_000002"), []string{"team dangling team_Jones a?b"}},
 		"a member with an invalid character": {shared, list("w_000001/tab\there/w_000002"), []string{"team dangling team_Jones tab\there"}},
@@ -227,7 +228,7 @@ func TestLastMemberUnreadable(t *testing.T) {
 	ctx := context.Background()
 	staff, s := newStaff(t, ages)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
-	check(t, table.RowsOf(rawTable(t, s).Engine(), false).MergeAny(ctx, at(2), table.PropertyOf[string]("Age").Set("old")))
+	check(t, door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false).MergeAny(ctx, at(2), table.PropertyOf[string]("Age").Set("old")))
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("ages_Jones")))
 	for _, repair := range []bool{false, true} {
 		r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, ages)
@@ -381,8 +382,8 @@ func TestEmptyList(t *testing.T) {
 	checkAll(t, s)
 	// Verify finds an empty list that another program left.
 	left := &table.Row{Key: rowAt("team_Nobody")}
-	*left = *table.RowOf(left.Engine().Own("team:w_"))
-	_, err := table.RowsOf(rawTable(t, s).Engine(), false).Insert(ctx, left)
+	*left = *door.RowOf[table.Row](door.Row(left).Own("team:w_"))
+	_, err := door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false).Insert(ctx, left)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		if r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, teams, ages); r.Faults[verify.Dangling] != 1 {

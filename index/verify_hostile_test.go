@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -27,7 +28,7 @@ func changeRaw(t *testing.T, s *storagetest.Service, id int, property, value str
 // it.
 func changeProperty(t *testing.T, rows *table.Table[table.Row], id int, property, value string) {
 	t.Helper()
-	err := table.RowsOf(rows.Engine(), false).MergeAny(context.Background(), at(id), table.PropertyOf[string](property).Set(value))
+	err := door.Rows[table.Table[table.Row]](door.Table(rows), false).MergeAny(context.Background(), at(id), table.PropertyOf[string](property).Set(value))
 	testkit.Expect(t, fmt.Sprintf("error of the change of %s of worker %d", property, id), err, nil)
 }
 

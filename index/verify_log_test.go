@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -94,7 +95,7 @@ func TestVerifyLogsOwner(t *testing.T) {
 	staff, s := newStaff(t, byEmail)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 40, nil})
 	overwrite(t, s, rowAt("email_a"), func(m map[string]any) { m["_sys"] = "w_000002" })
-	rows := table.RowsOf(rawTable(t, s).Engine(), false)
+	rows := door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false)
 	n := 0
 	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 		if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "email_a") {

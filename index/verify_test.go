@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -52,7 +53,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	set := func(r *table.Row, name string, v any) *table.Row { check(t, r.Set(name, v)); return r }
-	owned := func(r *table.Row, owner string) *table.Row { return table.RowOf(r.Engine().Own(owner)) }
+	owned := func(r *table.Row, owner string) *table.Row { return door.RowOf[table.Row](door.Row(r).Own(owner)) }
 	for what, c := range map[string]struct {
 		definitions []index.Definition[worker]
 		damage      func(rows *table.Table[table.Row])
@@ -99,7 +100,7 @@ func TestVerify(t *testing.T) {
 			check(t, rows.MergeAny(ctx, rowAt("team_Jones"), table.PropertyOf[string]("EmployeeIDs").Set("w_000001/w_000002/w_000003/w_000009")))
 		}, []string{"team dangling team_Jones w_000003", "team dangling team_Jones w_000009"}},
 		"an empty list": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
-			_, err := table.RowsOf(rows.Engine(), false).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("team_Nobody"))}, "EmployeeIDs", ""), "team:w_"))
+			_, err := door.Rows[table.Table[table.Row]](door.Table(rows), false).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("team_Nobody"))}, "EmployeeIDs", ""), "team:w_"))
 			check(t, err)
 		}, []string{"team dangling team_Nobody "}},
 		"a summary deleted": {sharedDefinitions(), func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("ages_Jones"))) },
@@ -108,7 +109,7 @@ func TestVerify(t *testing.T) {
 			check(t, rows.MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		}, []string{"ages stale ages_Jones "}},
 		"a summary of no entity": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
-			_, err := table.RowsOf(rows.Engine(), true).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("ages_Nobody"))}, "Count", 3), "+ages:w_"))
+			_, err := door.Rows[table.Table[table.Row]](door.Table(rows), true).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("ages_Nobody"))}, "Count", 3), "+ages:w_"))
 			check(t, err)
 		}, []string{"ages dangling ages_Nobody "}},
 		"details changed": {sharedDefinitions(), func(rows *table.Table[table.Row]) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -86,7 +87,7 @@ func indexes(e *env) {
 	}
 
 	// Delete one row of each index.
-	rows := table.RowsOf(plain.Engine(), false)
+	rows := door.Rows[table.Table[table.Row]](door.Table(plain), false)
 	for _, rk := range []string{"mail_new@x", "last_Jones!_empid_000002", "~x|age_030_empid_000003", "name_Jones", "ages_Jones"} {
 		e.must(rows.DeleteAny(ctx, keys.Stored("Sales", rk)))
 	}
@@ -125,7 +126,7 @@ func details(e *env) {
 	plain := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(plain, head)
 	e.must(err)
-	rows := table.RowsOf(plain.Engine(), true)
+	rows := door.Rows[table.Table[table.Row]](door.Table(plain), true)
 	department := &table.Row{Key: keys.At(sales, keys.Raw("department"))}
 	e.must(department.Set("Budget", 7))
 	_, err = rows.Insert(ctx, department)

@@ -17,6 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
@@ -109,7 +110,7 @@ const maxReads = 4
 func Open[T any](ctx context.Context, t *table.Table[T], s *Store, k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
 	var err error
 	switch {
-	case t.Engine() == nil:
+	case door.Table(t) == nil:
 		err = engine.CheckHandle("t", nil)
 	case s == nil:
 		err = &table.ValueError{Field: "s", Reason: "is nil"}

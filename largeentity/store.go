@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/blobs"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -151,7 +152,7 @@ func (o Options) withDefaults() (Options, engine.Options, error) {
 func Attach[T any](t *table.Table[T], s *Store) (*table.Table[T], error) {
 	fail := func(err error) (*table.Table[T], error) { return nil, fmt.Errorf("largeentity: Attach: %w", err) }
 	switch {
-	case t.Engine() == nil:
+	case door.Table(t) == nil:
 		return fail(engine.CheckHandle("t", nil))
 	case s == nil:
 		return fail(&table.ValueError{Field: "s", Reason: "is nil"})
@@ -162,7 +163,7 @@ func Attach[T any](t *table.Table[T], s *Store) (*table.Table[T], error) {
 	if err != nil {
 		return fail(err)
 	}
-	attached, err := extend.With(t, &links[T]{store: s, rows: table.RowsOf(t.Engine(), false), fields: fields})
+	attached, err := extend.With(t, &links[T]{store: s, rows: door.Rows[table.Table[table.Row]](door.Table(t), false), fields: fields})
 	if err != nil {
 		return fail(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -49,7 +50,7 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 	w.pace = pace.New(w.opt.Rate)
 	err = w.opt.check()
 	switch {
-	case t.Engine() == nil:
+	case door.Table(t) == nil:
 		err = engine.CheckHandle("t", nil)
 	case s == nil:
 		err = &table.ValueError{Field: "s", Reason: "is nil"}
@@ -57,9 +58,9 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 		err = &table.ValueError{Field: "s", Reason: fmt.Sprintf("is the store of the table %s, and not of %s", s.table, t.Name())}
 	}
 	if err == nil {
-		spanned, end := t.Engine().Span(ctx, "Sweep")
+		spanned, end := door.Table(t).Span(ctx, "Sweep")
 		defer func() { end(err) }()
-		w.rows = table.RowsOf(t.Engine(), true) // an operation ID tells the outcome after a lost response
+		w.rows = door.Rows[table.Table[table.Row]](door.Table(t), true) // an operation ID tells the outcome after a lost response
 		if err = w.sweepBlobs(spanned); err == nil && !w.opt.Relink {
 			err = w.sweepRows(spanned)
 		}
@@ -159,7 +160,7 @@ func (s *sweep) rowsFrom(ctx context.Context, partition keys.Enc, id string) ite
 	q := table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !partition.IsSet()}
 	return func(yield func(storedRow, error) bool) {
 		for r, err := range s.rows.Rows(ctx, q) {
-			if err == nil && s.rows.Engine().Ranged() {
+			if err == nil && door.Table(s.rows).Ranged() {
 				err = table.ErrRanged
 			}
 			if err == nil {
@@ -174,7 +175,7 @@ func (s *sweep) rowsFrom(ctx context.Context, partition keys.Enc, id string) ite
 				return
 			}
 		}
-		if s.rows.Engine().Ranged() { // there may be rows, which the signature hides
+		if door.Table(s.rows).Ranged() { // there may be rows, which the signature hides
 			yield(storedRow{}, table.ErrRanged)
 		}
 	}
@@ -507,7 +508,7 @@ type partitionLinks struct {
 func readLinks(ctx context.Context, rows *table.Table[table.Row], partition string, limit *pace.Limit) (*partitionLinks, error) {
 	l := &partitionLinks{partition, map[string]keys.Key{}}
 	for r, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: keys.Stored(partition, "").Partition()}) {
-		if err == nil && rows.Engine().Ranged() {
+		if err == nil && door.Table(rows).Ranged() {
 			err = table.ErrRanged
 		}
 		if err == nil {
@@ -523,13 +524,13 @@ func readLinks(ctx context.Context, rows *table.Table[table.Row], partition stri
 
 // add adds the blobs that a row links, unless it is a copy of an entity. No two blobs have the same ID.
 func (l *partitionLinks) add(r *table.Row) {
-	if _, isCopy := r.Engine().Primary(); isCopy {
+	if _, isCopy := door.Row(r).Primary(); isCopy {
 		return
 	}
 	for property, value := range r.All() {
 		text, _ := value.(string) // a link of another type is none that can be read
 		if n, is := parseName(text); is && strings.HasSuffix(property, suffixBlob) {
-			l.entities[n.id] = r.Engine().Entity()
+			l.entities[n.id] = door.Row(r).Entity()
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -119,7 +120,7 @@ func TestRelinkDeletesNothing(t *testing.T) {
 	}
 	rows, err := table.New(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
 	must(t, err)
-	library := table.RowsOf(rows.Engine(), false)
+	library := door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	var first keys.Key
 	for _, r := range s.Rows("staff") {
 		if strings.HasPrefix(r.RowKey, "~b|") && r.Get("Entity") == "empid_000000" {
@@ -189,7 +190,7 @@ func TestSweepCopiedLinks(t *testing.T) {
 	entity, note := &table.Row{Key: at(1)}, &table.Row{Key: keys.Stored("Sales", "note")}
 	must(t, errors.Join(entity.Set("PhotoBlob", b.Name()), note.Set("Note", b.Name())))
 	for _, row := range []*table.Row{entity.Copy(keys.Stored("Sales", "email_a")), note, entity.At(keys.Stored("Marketing", "empid_000001"))} {
-		_, err := table.RowsOf(rows.Engine(), false).InsertAt(ctx, row.Key, row)
+		_, err := door.Rows[table.Table[table.Row]](door.Table(rows), false).InsertAt(ctx, row.Key, row)
 		must(t, err)
 	}
 	c.ahead = 25 * time.Hour

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -148,7 +149,7 @@ func (l *Log[T]) store(ctx context.Context, r *Record[T]) error {
 	if err != nil {
 		return err
 	}
-	ctx, end := rows.Engine().Span(ctx, "Append")
+	ctx, end := door.Table(rows).Span(ctx, "Append")
 	_, err = rows.InsertAt(ctx, r.Key, &r.Value)
 	if errors.Is(err, table.ErrExists) {
 		err = l.confirm(ctx, r, err)
@@ -227,7 +228,7 @@ func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) 
 	}
 	rows, err := l.tables.at(r.Time)
 	if err == nil {
-		spanned, end := rows.Engine().Span(ctx, "AppendOnce")
+		spanned, end := door.Table(rows).Span(ctx, "AppendOnce")
 		defer func() { end(err) }()
 		_, err = rows.InsertAt(spanned, r.Key, v)
 	}

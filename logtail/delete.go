@@ -8,6 +8,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -47,7 +48,7 @@ func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOp
 				if l.tables.isEmpty(err) {
 					continue
 				}
-				if _, is := positionOf(op.Engine().Key.RowKey()); err == nil && !is {
+				if _, is := positionOf(door.Op(op).Key.RowKey()); err == nil && !is {
 					continue
 				}
 				if !yield(op, err) || err != nil {
@@ -114,7 +115,7 @@ func (p *Periods) Drop(ctx context.Context, o *DropOptions) (dropped []Period, e
 	if horizon.IsZero() {
 		return nil, nil
 	}
-	ctx, end := p.states.Engine().Span(ctx, "Drop")
+	ctx, end := door.Table(p.states).Span(ctx, "Drop")
 	defer func() { end(err) }()
 	for e, err := range p.rows(ctx, time.Time{}, horizon) {
 		if err != nil {
@@ -164,7 +165,7 @@ func (p *Periods) step(ctx context.Context, e *table.Entity[periodRow]) error {
 		if err != nil {
 			return err
 		}
-		if err := t.Engine().Drop(ctx); err != nil {
+		if err := door.Table(t).Drop(ctx); err != nil {
 			return err
 		}
 		e.Value.State = StateDropped

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -103,7 +104,7 @@ func newLog[T any](service table.Service, name string, p *Periods, o *Options) (
 	open := func(name string) (*table.Table[T], error) {
 		t, err := table.New(service, name, table.Schema[T]{Type: opt.Type, Version: opt.Version, Upgrade: opt.Upgrade}, &table.Options{Common: opt.Common, BlindWrites: true})
 		if err == nil {
-			t.Engine().Made = made
+			door.Table(t).Made = made
 		}
 		return t, err
 	}
@@ -111,7 +112,7 @@ func newLog[T any](service table.Service, name string, p *Periods, o *Options) (
 	if err != nil {
 		return nil, err
 	}
-	common := first.Engine().Options
+	common := door.Table(first).Options
 	if err := opt.setDefaults(common.WriteTimeout); err != nil {
 		return nil, fmt.Errorf("logtail: New %s: %w", name, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -77,11 +78,11 @@ func NewPeriods(service table.Service, prefix string, o *PeriodOptions) (*Period
 	if p.states, err = table.New(service, prefix, periodSchema, &table.Options{Common: p.opt.Common}); err != nil {
 		return nil, err
 	}
-	p.states.Engine().Made = "Periods.Create"
+	door.Table(p.states).Made = "Periods.Create"
 	if last := prefix[len(prefix)-1]; '0' <= last && last <= '9' {
 		return fail(&table.ValueError{Field: "prefix", Reason: "must not end with a digit, because the digits of a period follow"})
 	}
-	p.opt.Common.Now = p.states.Engine().Options.Now
+	p.opt.Common.Now = door.Table(p.states).Options.Now
 	if _, err = p.table(p.opt.Now()); err != nil {
 		return fail(err)
 	}
@@ -318,7 +319,7 @@ var (
 // this name is being deleted; errors of a read and of a write (see package table). Requests: 1 query; 1 for each table, at the
 // same time, and before it 1 insert for a new one. Idempotent.
 func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
-	ctx, end := p.states.Engine().Span(ctx, "Create")
+	ctx, end := door.Table(p.states).Span(ctx, "Create")
 	defer func() { end(err) }()
 	u, from := p.opt.Unit, p.opt.Unit.start(p.opt.Now())
 	known, err := p.statesOf(ctx, from, u.add(from, p.opt.Ahead+1))

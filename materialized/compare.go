@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -48,7 +49,7 @@ func (m *maintainer[T, V]) Compare(ctx context.Context, s *verify.Session[T]) (v
 
 // ranged returns an error if the signature of the client shows a part of the view only.
 func (c *viewComparison[T, V]) ranged() error {
-	if c.to.Engine().Ranged() {
+	if door.Table(c.to).Ranged() {
 		return table.ErrRanged
 	}
 	return nil
@@ -65,7 +66,7 @@ func (c *viewComparison[T, V]) pay(ctx context.Context) error {
 // readNotes reads the notes of the view. With Repair, it deletes old tombstones.
 func (c *viewComparison[T, V]) readNotes(ctx context.Context) error {
 	q := table.Query[table.Row]{Rows: keys.StoredBetween(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
-	for e, err := range notes(c.to.Engine()).List(ctx, q) {
+	for e, err := range notes(door.Table(c.to)).List(ctx, q) {
 		if err == nil {
 			err = c.pay(ctx)
 		}
@@ -97,7 +98,7 @@ func (c *viewComparison[T, V]) addNote(ctx context.Context, row *table.Row) erro
 
 // readDerived reads the derived entities.
 func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
-	schema := c.to.Engine().Mode.Schema
+	schema := door.Table(c.to).Mode.Schema
 	for row, err := range c.plain.Rows(ctx, table.Query[V]{Rows: schema.Rows(), TableScan: true}) {
 		if err == nil {
 			err = c.pay(ctx)
@@ -105,8 +106,8 @@ func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if schema.Mine(row.Engine()) {
-			c.digests[row.Key] = digestOf(contentOf(row.Engine().Columns))
+		if schema.Mine(door.Row(row)) {
+			c.digests[row.Key] = digestOf(contentOf(door.Row(row).Columns))
 			c.session.Count(verify.Report{Rows: 1})
 		}
 	}
@@ -115,7 +116,7 @@ func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
 
 // sweep deletes an old tombstone.
 func (c *viewComparison[T, V]) sweep(ctx context.Context, k keys.Key, row *table.Row) error {
-	before := c.from.Engine().Options.Now().Add(-extend.Retention - time.Hour)
+	before := door.Table(c.from).Options.Now().Add(-extend.Retention - time.Hour)
 	if !c.session.Repair() || !row.Timestamp.Before(before) {
 		return nil
 	}
@@ -155,7 +156,7 @@ func (c *viewComparison[T, V]) Entity(ctx context.Context, e *table.Entity[T], r
 		c.Unreadable(row.Key)
 		return nil
 	}
-	has, _ := recorded(c.stateIn(row.Engine()))
+	has, _ := recorded(c.stateIn(door.Row(row)))
 	if has == (keys.Key{}) && d.value == nil {
 		return nil
 	}
@@ -246,7 +247,7 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f 
 	}
 	digest := ""
 	if stored != nil {
-		digest = digestOf(contentOf(stored.Engine().Columns))
+		digest = digestOf(contentOf(door.Row(stored).Columns))
 	}
 	var n note
 	mine := false
@@ -256,7 +257,7 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f 
 		}
 	}
 	has := mine && !n.gone && n.entity == t.entity
-	row, err := table.RowsOf(c.from.Engine(), true).GetRow(ctx, t.entity)
+	row, err := door.Rows[table.Table[table.Row]](door.Table(c.from), true).GetRow(ctx, t.entity)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return f, err
 	}

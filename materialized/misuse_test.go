@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -116,7 +117,7 @@ func TestFunctions(t *testing.T) {
 	// Verify reports such an entity, and leaves its derived entity as it is.
 	e := s.insert(t, "Sales", 1, 10)
 	s.drain(t)
-	testkit.NoError(t, s.plain.InMode(blind).MergeAny(ctx, e.Key, table.FieldOf(func(e *employee) *string { return &e.Last }).Set("panics")))
+	testkit.NoError(t, door.InMode(s.plain, blind).MergeAny(ctx, e.Key, table.FieldOf(func(e *employee) *string { return &e.Last }).Set("panics")))
 	s.verify(t, verify.Options{Repair: true}, "1 unreadable")
 	testkit.Expect(t, "members", s.members(), "1:Sales:10")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -27,7 +28,7 @@ func TestVerifyRefused(t *testing.T) {
 		s.drain(t)
 		raw, err := table.New(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
 		testkit.NoError(t, err)
-		rows := table.RowsOf(raw.Engine(), false)
+		rows := door.Rows[table.Table[table.Row]](door.Table(raw), false)
 		derived := func(id int) keys.Key { return s.company.Key(member{ID: id}) }
 		salary := table.FieldOf(func(m *member) *int64 { return &m.Salary })
 		damage := func() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -16,7 +17,7 @@ import (
 
 // Target returns a derived entity for the execution of an effect, which is not trusted.
 func (m *maintainer[T, V]) Target(entity, derived keys.Key) (reconcile.Target, error) {
-	schema := m.to.Engine().Mode.Schema
+	schema := door.Table(m.to).Mode.Schema
 	if err := noteKey(derived).Err(); err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ var _ reconcile.Target = (*target[struct{}, struct{}])(nil)
 
 // Read reads the note. 1 request.
 func (t *target[T, V]) Read(ctx context.Context) (err error) {
-	t.stored, err = notes(t.to.Engine()).GetRow(ctx, noteKey(t.key))
+	t.stored, err = notes(door.Table(t.to)).GetRow(ctx, noteKey(t.key))
 	if errors.Is(err, table.ErrNotFound) {
 		return nil
 	}
@@ -61,7 +62,7 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 	}
 	switch missing := was.lacks(now.maintainers); {
 	case !mine && !was.gone:
-		return fmt.Errorf("%w: the note of the derived entity %v is of %q", table.ErrForeignRow, t.key, t.stored.Engine().Owner())
+		return fmt.Errorf("%w: the note of the derived entity %v is of %q", table.ErrForeignRow, t.key, door.Row(t.stored).Owner())
 	case was.gone:
 		return t.write(ctx, now, want.value, false)
 	case missing != "":
@@ -81,7 +82,7 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 
 // isWanted reports whether another entity has the derived entity. 1 request.
 func (t *target[T, V]) isWanted(ctx context.Context, entity keys.Key) (bool, error) {
-	row, err := table.RowsOf(t.from.Engine(), true).GetRow(ctx, entity)
+	row, err := door.Rows[table.Table[table.Row]](door.Table(t.from), true).GetRow(ctx, entity)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return false, err
 	}
@@ -113,7 +114,7 @@ func (t *target[T, V]) store(ctx context.Context, n note, ops ...table.Op) error
 	if err != nil {
 		return err
 	}
-	rows := notes(t.to.Engine())
+	rows := notes(door.Table(t.to))
 	op := rows.InsertAtOp(row.Key, row)
 	if t.stored != nil {
 		e, err := rows.Entity(t.stored)
@@ -135,7 +136,7 @@ func (t *target[T, V]) Sweep(ctx context.Context, before time.Time) error {
 	if n, mine, err := noteIn(t.stored, t.owner()); err != nil || !mine || !n.gone {
 		return err
 	}
-	rows := notes(t.to.Engine())
+	rows := notes(door.Table(t.to))
 	e, err := rows.Entity(t.stored)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (t *target[T, V]) Sweep(ctx context.Context, before time.Time) error {
 // maintainer state of the entity decides about the key, so that programs of two releases agree. If this program's function returns
 // another key, a worker of another release has to execute the effect.
 func (m *maintainer[T, V]) wanted(row *table.Row, k keys.Key) (none derived[V], err error) {
-	if row == nil || !m.from.Engine().Mode.Schema.Mine(row.Engine()) {
+	if row == nil || !door.Table(m.from).Mode.Schema.Mine(door.Row(row)) {
 		return none, nil
 	}
 	e, err := m.from.Entity(row)
@@ -162,7 +163,7 @@ func (m *maintainer[T, V]) wanted(row *table.Row, k keys.Key) (none derived[V], 
 		return none, err
 	}
 	has := d.key
-	if is, _ := recorded(m.stateIn(row.Engine())); is != (keys.Key{}) {
+	if is, _ := recorded(m.stateIn(door.Row(row))); is != (keys.Key{}) {
 		has = is
 	}
 	switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -88,11 +89,11 @@ func TestDamage(t *testing.T) {
 	derived := func(id int) keys.Key { return s.company.Key(member{ID: id}) }
 	raw, err := table.New(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
 	testkit.NoError(t, err)
-	rows := table.RowsOf(raw.Engine(), false)
+	rows := door.Rows[table.Table[table.Row]](door.Table(raw), false)
 	testkit.NoError(t, s.company.DeleteAny(ctx, derived(1)))                                                                    // the derived entity, but not its note
 	testkit.NoError(t, rows.DeleteAny(ctx, keys.Stored("company", "~v|"+derived(2).RowKey())))                                  // the note
 	testkit.NoError(t, s.company.MergeAny(ctx, derived(3), table.FieldOf(func(m *member) *int64 { return &m.Salary }).Set(99))) // its content
-	testkit.NoError(t, s.plain.InMode(blind).DeleteAny(ctx, employeeKey(4)))                                                    // the entity
+	testkit.NoError(t, door.InMode(s.plain, blind).DeleteAny(ctx, employeeKey(4)))                                              // the entity
 	_, err = s.company.Insert(ctx, &member{ID: 100, Department: "Sales", Salary: 1})                                            // a derived entity of its own
 	testkit.NoError(t, err)
 	r := s.verify(t, verify.Options{}, "2 missing, 1 dangling, 1 stale")
@@ -139,7 +140,7 @@ func TestStoredTypes(t *testing.T) {
 				testkit.Expect(t, "members before the note is deleted", s.members(), "1:Sales:10")
 				raw, err := table.New(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
 				testkit.NoError(t, err)
-				testkit.NoError(t, table.RowsOf(raw.Engine(), false).DeleteAny(ctx, k))
+				testkit.NoError(t, door.Rows[table.Table[table.Row]](door.Table(raw), false).DeleteAny(ctx, k))
 				s.Advance(time.Minute) // until the message is visible again
 				s.drain(t)
 				s.repair(t, "")

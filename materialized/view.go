@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -49,11 +50,11 @@ func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key
 	if o != nil {
 		v.opt = *o
 	}
-	if to.Engine() != nil {
-		v.parts = to.Engine().Mode.Parts > 0
-		schema := to.Engine().Mode.Schema
-		v.plain = to.InMode(func(m *engine.Mode) { *m = engine.Mode{BlindWrites: true, Schema: schema} })
-		if len(to.Engine().Mode.Maintainers) == 0 {
+	if door.Table(to) != nil {
+		v.parts = door.Table(to).Mode.Parts > 0
+		schema := door.Table(to).Mode.Schema
+		v.plain = door.InMode(to, func(m *engine.Mode) { *m = engine.Mode{BlindWrites: true, Schema: schema} })
+		if len(door.Table(to).Mode.Maintainers) == 0 {
 			v.to = v.plain // the note names the maintainers of the stored entity, which need not be read
 		}
 	}
@@ -95,7 +96,7 @@ func (v *View[T, V]) once(e *T, k keys.Key) (d derived[V], err error) {
 	if err := op.Err(); err != nil {
 		return d, fmt.Errorf("view %s: derive returned an entity that cannot be stored: %w", v.name, err)
 	}
-	plain := op.Engine()
+	plain := door.Op(op)
 	if err := noteKey(plain.Key).Err(); err != nil {
 		return d, fmt.Errorf("view %s: derive returned an entity whose RowKey is too long: %w", v.name, err)
 	}
@@ -118,7 +119,7 @@ func (v *View[T, V]) call(e *T, k keys.Key) (value V, ok bool, err error) {
 
 // maintainersOf returns the names of the maintainers of the derived entities.
 func (v *View[T, V]) maintainersOf() (names []string) {
-	for _, m := range v.to.Engine().Mode.Maintainers {
+	for _, m := range door.Table(v.to).Mode.Maintainers {
 		names = append(names, m.Name())
 	}
 	slices.Sort(names)
@@ -157,9 +158,9 @@ func (v *View[T, V]) check(from *table.Table[T]) error {
 		return fail("derive", "is nil")
 	case v.parts:
 		return fail("to", "stores entities with parts; a derived entity is one row")
-	case v.to.Engine().Same(from.Engine()) && v.to.Engine().Mode.Schema.Rows().Overlaps(from.Engine().Mode.Schema.Rows()):
+	case door.Table(v.to).Same(door.Table(from)) && door.Table(v.to).Mode.Schema.Rows().Overlaps(door.Table(from).Mode.Schema.Rows()):
 		return fail("to", "has its rows in the range of the entities' own, and would overwrite them: give the layout another name, or another table")
-	case from.Engine().Mode.Outbox == nil:
+	case door.Table(from).Mode.Outbox == nil:
 		return fail("Attach", "has a handle without an outbox; pass one that eventual.WithOutbox has returned")
 	}
 	return nil
@@ -182,7 +183,7 @@ func isNil(d any) bool {
 
 // viewsOf returns the views that are attached to a handle.
 func viewsOf[T any](t *table.Table[T]) (all []attached[T]) {
-	for _, m := range t.Engine().Mode.Maintainers {
+	for _, m := range door.Table(t).Mode.Maintainers {
 		if v, is := m.Typed().(attached[T]); is {
 			all = append(all, v)
 		}
@@ -191,7 +192,7 @@ func viewsOf[T any](t *table.Table[T]) (all []attached[T]) {
 }
 
 // kindOf returns the kind of the effects of all views of a table's entities.
-func kindOf[T any](t *table.Table[T]) string { return "view " + t.Engine().Mode.Schema.Scope() }
+func kindOf[T any](t *table.Table[T]) string { return "view " + door.Table(t).Mode.Schema.Scope() }
 
 // isForeign reports whether an error says that a row is no entity of the table's type.
 func isForeign(err error) bool {
@@ -213,7 +214,7 @@ func isForeign(err error) bool {
 // entity gets another key, and the requests of the maintainers of the view's table. A write that changes no view takes no more than
 // before. Errors: *DefinitionError for a wrong definition; those of [extend.With].
 func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T], error) {
-	if err := engine.CheckHandle("from", from.Engine()); err != nil {
+	if err := engine.CheckHandle("from", door.Table(from)); err != nil {
 		return nil, fmt.Errorf("materialized: Attach: %w", err)
 	}
 	fail := func(err error) (*table.Table[T], error) {
@@ -227,7 +228,7 @@ func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T
 		if err := v.check(from); err != nil {
 			return fail(err)
 		}
-		if t.Engine().Mode.Maintainer(prefix+v.Name()) != nil {
+		if door.Table(t).Mode.Maintainer(prefix+v.Name()) != nil {
 			return fail(&DefinitionError{View: v.Name(), Field: "name", Reason: "is the name of another view of the table"})
 		}
 		var err error
@@ -237,8 +238,8 @@ func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T
 	}
 	for _, v := range viewsOf(t) {
 		if v.inline() {
-			out := reconcile.Inline(t.Engine().Mode.Outbox, Handler(t))
-			return t.InMode(func(m *engine.Mode) { m.Outbox = out }), nil
+			out := reconcile.Inline(door.Table(t).Mode.Outbox, Handler(t))
+			return door.InMode(t, func(m *engine.Mode) { m.Outbox = out }), nil
 		}
 	}
 	return t, nil
@@ -247,7 +248,7 @@ func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T
 // Handler returns the handler for all views of t, a handle of [Attach], for [eventual.NewWorker]. Workers of a release without one
 // of the views leave its effects to other workers. Requests of an effect: 1, and 2 for each derived entity that it names.
 func Handler[T any](t *table.Table[T]) eventual.Handler {
-	if t.Engine() == nil {
+	if door.Table(t) == nil {
 		return eventual.Handler{} // which NewWorker refuses
 	}
 	var all []reconcile.Definition
@@ -305,7 +306,7 @@ func (m *maintainer[T, V]) Maintain(_ context.Context, p *extend.Plan, c *extend
 
 // owner returns the owner of the notes of the view.
 func (m *maintainer[T, V]) owner() string {
-	return "view/" + strings.ToLower(m.from.Name()) + "/" + m.from.Engine().Mode.Schema.Scope() + "/" + m.name
+	return "view/" + strings.ToLower(m.from.Name()) + "/" + door.Table(m.from).Mode.Schema.Scope() + "/" + m.name
 }
 
 // The properties of a note.
@@ -331,7 +332,9 @@ func noteKey(derived keys.Key) keys.Key {
 }
 
 // notes returns a handle for notes.
-func notes(t *engine.Table) *table.Table[table.Row] { return table.RowsOf(t, true) }
+func notes(t *engine.Table) *table.Table[table.Row] {
+	return door.Rows[table.Table[table.Row]](t, true)
+}
 
 // row returns a note as a row with an owner.
 func (n note) row(derived keys.Key, owner string) (*table.Row, error) {
@@ -349,7 +352,7 @@ func (n note) row(derived keys.Key, owner string) (*table.Row, error) {
 			}
 		}
 	}
-	return table.RowOf(r.Engine().Own(owner)), nil
+	return door.RowOf[table.Row](door.Row(r).Own(owner)), nil
 }
 
 // noteIn returns the note in a stored row, and reports whether it has this owner. Errors: *table.DecodeError.
@@ -365,7 +368,7 @@ func noteIn(row *table.Row, owner string) (n note, mine bool, err error) {
 	if err = errors.Join(err1, err2, err3, err4); err != nil {
 		err = fmt.Errorf("%w; delete the row, and verify.Run with Repair writes it again", err)
 	}
-	return n, row.Engine().Owner() == owner, err
+	return n, door.Row(row).Owner() == owner, err
 }
 
 // lacks returns a maintainer of the stored derived entity that the handle does not have, "" if there is none.

@@ -96,7 +96,7 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkRe
 	}
 	r, err := engine.Bulk(ctx, func(yield func(*engine.Op, error) bool) {
 		for op, err := range ops {
-			if !yield(op.Engine(), err) {
+			if !yield(op.plain(), err) {
 				return
 			}
 		}
@@ -118,10 +118,10 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkRe
 // query; *DecodeError for a row that does not fit T; errors of a read. After an error of the query, such as ErrBudget, the rows
 // that it has yielded are deleted.
 func BulkDelete[T any](ctx context.Context, t *Table[T], q Query[T], o *BulkOptions) (_ BulkResult, err error) {
-	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+	if err := engine.CheckHandle("t", t.plain()); err != nil {
 		return BulkResult{}, fmt.Errorf("table: BulkDelete: %w", err)
 	}
-	ctx, end := t.Engine().Span(ctx, "BulkDelete")
+	ctx, end := t.plain().Span(ctx, "BulkDelete")
 	defer func() { end(err) }()
 	return Bulk(ctx, t.DeleteOps(ctx, q), o)
 }

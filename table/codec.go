@@ -378,26 +378,7 @@ func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
 	return e, body, err
 }
 
-// Copies and GetCopy are for packages of this module, as those in table.go.
-
-// Copies is Rows for callers that want the entities of full copies. It gives each row to yield, until yield returns false. e is the entity
-// of a full copy, as Entity returns it; the row then contains its key and its ETag alone, and is valid until yield returns. e is nil
-// for all other rows, and for copies of which Entity returns an error or that need a closer look. It is for packages of this module.
-func (t *Table[T]) Copies(ctx context.Context, q Query[T], yield func(row *engine.Row, e *Entity[T]) bool) error {
-	return t.h.listCopies(ctx, q.engine(), func(row *engine.Row, e entity) bool {
-		typed, _ := e.(*Entity[T])
-		return yield(row, typed)
-	})
-}
-
-// GetCopy is GetRow with the results of Copies. It is for packages of this module.
-func (t *Table[T]) GetCopy(ctx context.Context, k keys.Key) (row *engine.Row, e *Entity[T], err error) {
-	row, untyped, err := t.h.getCopy(ctx, k)
-	e, _ = untyped.(*Entity[T])
-	return row, e, err
-}
-
-func (h handle) listCopies(ctx context.Context, q query.Query, yield func(*engine.Row, entity) bool) error {
+func (h handle) listCopies(ctx context.Context, q query.Query, yield func(row *engine.Row, e any) bool) error {
 	return h.engine.List(ctx, "Rows", *h.shape.query(q, false), &copyLister{shape: h.shape, yield: yield})
 }
 
@@ -422,7 +403,7 @@ func (h handle) getCopy(ctx context.Context, k keys.Key) (row *engine.Row, e ent
 // copyLister is the engine's Lister of copies.
 type copyLister struct {
 	shape  *shape
-	yield  func(*engine.Row, entity) bool
+	yield  func(row *engine.Row, e any) bool
 	row    *engine.Row
 	entity entity     // nil if the row is whole
 	brief  engine.Row // the row of an entity

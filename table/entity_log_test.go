@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
@@ -120,7 +121,7 @@ func TestWhatIsLogged(t *testing.T) {
 		{what: requests.Counts{requests.Get: 2}, want: "2 get", log: `"get":2`},
 		{what: exists, want: "exists already"}, {what: refused, want: "exists already"}, {what: bulk, want: "exists already"}, {what: derived, want: "maintainer email"},
 		{what: struct{ Err error }{exists}, want: "exists already"},
-		{what: people.Engine().Mode.Schema.Rows(), want: "[p_, p`)"}, {what: keys.At(keys.Raw(""), keys.Raw("/")), want: "key is empty; keys: RowKey", json: "-"},
+		{what: door.Table(people).Mode.Schema.Rows(), want: "[p_, p`)"}, {what: keys.At(keys.Raw(""), keys.Raw("/")), want: "key is empty; keys: RowKey", json: "-"},
 		{what: (*table.Receipt)(nil), want: "<nil>", log: "null"}, {what: (*extend.Record)(nil), want: "<nil>", log: "null"},
 	} {
 		for _, format := range []string{"%v", "%+v", "%s"} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -23,10 +24,10 @@ func TestRowsOf(t *testing.T) {
 	at := func(rowKey string) keys.Key { return keys.At(dept.Of("Sales"), keys.Raw(rowKey)) }
 	row, err := staff.GetRow(ctx, at("age_44"))
 	noError(t, err)
-	if k, isCopy := row.Engine().Primary(); !isCopy || k != at("empid_000001") {
+	if k, isCopy := door.Row(row).Primary(); !isCopy || k != at("empid_000001") {
 		t.Errorf("got a copy: %v, of %v; want a copy of %v", isCopy, k, at("empid_000001"))
 	}
-	rows := table.RowsOf(staff.Engine(), false)
+	rows := door.Rows[table.Table[table.Row]](door.Table(staff), false)
 	e, err := rows.Entity(row)
 	noError(t, err)
 	if e.Key != row.Key || e.ETag != row.ETag {
@@ -35,13 +36,13 @@ func TestRowsOf(t *testing.T) {
 	noError(t, rows.Delete(ctx, e))
 	row, err = staff.GetRow(ctx, at("empid_000001"))
 	noError(t, err)
-	if state := row.Engine().MaintainerState("age"); row.Engine().StateCorrupt() || len(state) > 0 {
-		t.Errorf("got state %q, corrupt: %v; want none", state, row.Engine().StateCorrupt())
+	if state := door.Row(row).MaintainerState("age"); door.Row(row).StateCorrupt() || len(state) > 0 {
+		t.Errorf("got state %q, corrupt: %v; want none", state, door.Row(row).StateCorrupt())
 	}
 	jones, err := staff.Get(ctx, at("empid_000001"))
 	noError(t, err)
 	jones.Value.Age++
-	noError(t, staff.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true }).Replace(ctx, jones))
+	noError(t, door.InMode(staff, func(m *engine.Mode) { m.IgnoreCorruptState = true }).Replace(ctx, jones))
 	_, err = staff.GetRow(ctx, at("age_45"))
 	noError(t, err)
 }
@@ -67,14 +68,14 @@ func TestInMode(t *testing.T) {
 	noError(t, err)
 	var log []string
 	var others []extend.Maintainer[employee]
-	for _, m := range staff.Engine().Mode.Maintainers {
+	for _, m := range door.Table(staff).Mode.Maintainers {
 		others = append(others, logged{m.Typed().(extend.Maintainer[employee]), &log})
 	}
-	loud, err := extend.With(staff.InMode(func(m *engine.Mode) { m.Maintainers = nil }), others...)
+	loud, err := extend.With(door.InMode(staff, func(m *engine.Mode) { m.Maintainers = nil }), others...)
 	noError(t, err)
 	noError(t, loud.Replace(ctx, jones))
-	if got, want := fmt.Sprint(log), "[age('Sales','empid_000001')]"; got != want || loud.Engine().Mode.Maintainer("age") == nil {
-		t.Errorf("got %s, %v; want %s", got, loud.Engine().Mode.Maintainer("age"), want)
+	if got, want := fmt.Sprint(log), "[age('Sales','empid_000001')]"; got != want || door.Table(loud).Mode.Maintainer("age") == nil {
+		t.Errorf("got %s, %v; want %s", got, door.Table(loud).Mode.Maintainer("age"), want)
 	}
 }
 
@@ -82,7 +83,7 @@ func TestInMode(t *testing.T) {
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	staff := newTable(staffSchema)
-	s := staff.Engine().Mode.Schema
+	s := door.Table(staff).Mode.Schema
 	if got, want := fmt.Sprintln(s.Partitions(), s.Rows(), s.Scope()), "[, ~) [empid_, empid`) empid_\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -428,15 +428,6 @@ func (d *deletion) op(e entity) Op {
 	return op
 }
 
-// InsertRow stores a row that was read elsewhere, or is a copy, as a new entity under a key. The columns that T does not know are
-// stored, too, but not the row's operation ID, incarnation, maintainer state and owner. The row must be one of T, as Get would
-// read it, and is upgraded as by Get. Requests are those of Insert. Errors: ErrExists; ErrOtherType, *keys.KeyError,
-// *VersionError and *DecodeError about the row, as in Get; errors of a write (see package table). It is for packages of this
-// module.
-func (t *Table[T]) InsertRow(ctx context.Context, k keys.Key, r *engine.Row) (*Entity[T], error) {
-	return storing[T](ctx, t.h.insertRow(k, rowOf(r)))
-}
-
 func (h handle) insertRow(k keys.Key, r *Row) Op {
 	op := h.begin("InsertRow", aztables.TransactionTypeAdd, k)
 	var e entity

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -31,8 +32,8 @@ func TestMisuse(t *testing.T) {
 	_, exists := staff.Exists(ctx, bad)
 	_, getRow := staff.GetRow(ctx, bad)
 	_, getFields := staff.GetFields(ctx, bad, age)
-	_, insertRow := staff.InsertRow(ctx, keys.Stored("Sales", "~i|1"), row.Engine())
-	_, insertNil := staff.InsertRow(ctx, e.Key, nil)
+	_, insertRow := door.InsertRow[*table.Entity[employee]](ctx, staff, keys.Stored("Sales", "~i|1"), door.Row(row))
+	_, insertNil := door.InsertRow[*table.Entity[employee]](ctx, staff, e.Key, nil)
 	var many error
 	for _, err := range staff.GetMany(ctx, e.Key, bad) {
 		many = errors.Join(many, err)

@@ -13,13 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// AnyTable is a *Table of any type.
-type AnyTable interface {
-	Name() string
-
-	Engine() *engine.Table
-}
-
 // Mixed reads entities of several Go types from one table. Each entity has its own type: *Entity[T] for the type T of its
 // row, or *Entity[Row] for a row of no registered type. It is safe for concurrent use.
 //
@@ -58,14 +51,14 @@ func NewMixed(tables ...AnyTable) (*Mixed, error) {
 		return fail("there is none")
 	}
 	for _, t := range tables {
-		if wire.IsNil(t) || t.Engine() == nil {
+		if wire.IsNil(t) || t.plain() == nil {
 			return fail("contain a nil or zero Table; give handles that New has returned")
 		}
 	}
-	first := tables[0].Engine()
+	first := tables[0].plain()
 	m := &Mixed{}
 	for _, t := range tables {
-		t := t.Engine()
+		t := t.plain()
 		if !t.Same(first) {
 			return fail(fmt.Sprintf("%s is not the table %s, or not of the same service; the types of one table belong together", t.Name, first.Name))
 		}
@@ -80,11 +73,11 @@ func NewMixed(tables ...AnyTable) (*Mixed, error) {
 	}
 	parts := 0
 	for _, t := range tables {
-		parts = max(parts, t.Engine().Mode.Parts)
+		parts = max(parts, t.plain().Mode.Parts)
 	}
-	m.rows = RowsOf(first, true).InMode(func(mode *engine.Mode) {
+	m.rows = &Table[Row]{rowsOf(first, true).h.with(func(mode *engine.Mode) {
 		mode.BlindWrites, mode.LibraryRows, mode.Parts = false, false, parts
-	})
+	})}
 	return m, nil
 }
 
@@ -94,7 +87,7 @@ func (m *Mixed) Rows() *Table[Row] { return m.rows }
 // Get returns one entity, of its own type: *Entity[Employee], *Entity[Review], … or *Entity[Row]. Errors: ErrNotFound;
 // *DecodeError if the row does not fit its type; errors of a read (see package table). Requests: 1.
 func (m *Mixed) Get(ctx context.Context, k keys.Key) (any, error) {
-	t := m.rows.Engine()
+	t := m.rows.plain()
 	fail := func(err error) (any, error) { return nil, t.OpError("Get", k, err) }
 	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
 		return fail(err)
@@ -118,7 +111,7 @@ func (m *Mixed) Get(ctx context.Context, k keys.Key) (any, error) {
 // a read (see package table). Requests are those of [Table.List].
 func (m *Mixed) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
-		t := m.rows.Engine()
+		t := m.rows.plain()
 		if err := t.List(ctx, "List", *t.Mode.Schema.Query(&q), &mixedLister{reader: m, yield: yield}); err != nil {
 			yield(nil, err)
 		}
@@ -161,6 +154,6 @@ func (m *Mixed) entity(r *edm.Reader, in edm.Entity) (any, error) {
 	if n == 1 {
 		return found, err
 	}
-	e, _, err := m.rows.Engine().Mode.Schema.Read(r, in)
+	e, _, err := m.rows.plain().Mode.Schema.Read(r, in)
 	return e, err
 }

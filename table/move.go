@@ -52,7 +52,7 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 // crashed programs, the old table must exist: reading such an entity needs the commit record there, and fails with a *HomeError
 // if the table is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {
-	if err := engine.CheckHandle("other", other.Engine()); err != nil {
+	if err := engine.CheckHandle("other", other.plain()); err != nil {
 		return t.h.engine.OpError("MoveTo", keys.Key{}, err)
 	}
 	to, err := other.h.keyByFields("MoveTo", e)

@@ -25,8 +25,8 @@ type operation struct {
 	target target
 }
 
-// Engine returns the operation without the entity that it stores. It is for packages of this module.
-func (op Op) Engine() *engine.Op {
+// plain returns the operation without the entity that it stores.
+func (op Op) plain() *engine.Op {
 	if op.operation == nil {
 		return new(engine.Op)
 	}
@@ -42,7 +42,7 @@ func (op Op) stored() entity {
 }
 
 // Err returns the error of the operation that is known before it is sent.
-func (op Op) Err() error { return op.Engine().Check() }
+func (op Op) Err() error { return op.plain().Check() }
 
 // send is a write on its own.
 func (op Op) send(ctx context.Context) error { return op.op.Send(ctx) }

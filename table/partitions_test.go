@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -32,8 +33,8 @@ func TestPartitionsAfterOutside(t *testing.T) {
 		n := 0
 		for pk, err := range people.PartitionsAfter(ctx, keys.Raw(after)) {
 			noError(t, err)
-			if n++; !people.Engine().Mode.Schema.Partitions().Contains(pk.String()) {
-				t.Errorf("%v: got %+v; want people.Engine().Mode.Schema.Partitions().Contains(pk.String())", after, pk)
+			if n++; !door.Table(people).Mode.Schema.Partitions().Contains(pk.String()) {
+				t.Errorf("%v: got %+v; want door.Table(people).Mode.Schema.Partitions().Contains(pk.String())", after, pk)
 			}
 		}
 		if n != want {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -27,7 +28,7 @@ func TestInsertRow(t *testing.T) {
 	was, _ := row.Get("_life")
 	noError(t, people.Delete(ctx, e))
 	s.Count()
-	again, err := people.InsertRow(ctx, e.Key, row.Engine())
+	again, err := door.InsertRow[*table.Entity[resident]](ctx, people, e.Key, door.Row(row))
 	if err != nil || again.Value != e.Value {
 		t.Fatalf("got %+v, %v; want no error and again.Value == e.Value", again, err)
 	}
@@ -45,14 +46,14 @@ func TestInsertRow(t *testing.T) {
 	if hobby, _ := copied.Get("Hobby"); hobby != "chess" {
 		t.Errorf("got %v; want %q", hobby, "chess")
 	}
-	if _, err := people.InsertRow(ctx, e.Key, row.Engine()); !errors.Is(err, table.ErrExists) {
+	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, e.Key, door.Row(row)); !errors.Is(err, table.ErrExists) {
 		t.Errorf("got %v; want ErrExists", err)
 	}
 	var ke *keys.KeyError
-	if _, err := people.InsertRow(ctx, keys.At(keys.Raw("S"), keys.Raw("q_1")), row.Engine()); !errors.As(err, &ke) {
+	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, keys.At(keys.Raw("S"), keys.Raw("q_1")), door.Row(row)); !errors.As(err, &ke) {
 		t.Errorf("got %v; want a *keys.KeyError", err)
 	}
-	if _, err := people.InsertRow(ctx, e.Key, nil); err == nil {
+	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, e.Key, nil); err == nil {
 		t.Error("got no error for a nil row; want one")
 	}
 }
@@ -78,8 +79,8 @@ func TestRowJSON(t *testing.T) {
 	}
 	var again table.Row
 	noError(t, json.Unmarshal(b, &again))
-	if again.Key != row.Key || len(again.Engine().Columns) != len(row.Engine().Columns) || again.Incarnation() == "" || again.Incarnation() != row.Incarnation() || len(again.Engine().MaintainerState("email")) != 1 {
-		t.Errorf(`got %s; want again.Key == row.Key and len(again.Engine().Columns) == %v and again.Incarnation() != "" and again.Incarnation() == %q and len(again.Engine().MaintainerState("email")) == 1`, b, len(row.Engine().Columns), row.Incarnation())
+	if again.Key != row.Key || len(door.Row(&again).Columns) != len(door.Row(row).Columns) || again.Incarnation() == "" || again.Incarnation() != row.Incarnation() || len(door.Row(&again).MaintainerState("email")) != 1 {
+		t.Errorf(`got %s; want again.Key == row.Key and len(door.Row(again).Columns) == %v and again.Incarnation() != "" and again.Incarnation() == %q and len(door.Row(again).MaintainerState("email")) == 1`, b, len(door.Row(row).Columns), row.Incarnation())
 	}
 	for name := range row.All() {
 		is, _ := again.Get(name)
@@ -89,7 +90,7 @@ func TestRowJSON(t *testing.T) {
 		}
 	}
 	noError(t, people.Delete(ctx, e))
-	if _, err := people.InsertRow(ctx, again.Key, again.Engine()); err != nil {
+	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, again.Key, door.Row(&again)); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []string{"", "null", "17", `{"PartitionKey":1}`, `{"PartitionKey":"a","RowKey":"b","X":{}}`, string(b[:len(b)/2])} {

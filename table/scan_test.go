@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -26,7 +27,7 @@ func TestScan(t *testing.T) {
 		noError(t, err)
 	}
 	// A row that has more than T, and one that is no employee.
-	raw := table.RowsOf(staff.Engine(), true)
+	raw := door.Rows[table.Table[table.Row]](door.Table(staff), true)
 	for _, rowKey := range []string{"empid_000009", "empid_x"} {
 		row := table.Row{Key: keys.Stored("Sales", rowKey)}
 		for name, v := range map[string]any{"LastName": "Ünal \"x\"", "Age": int32(3), "Long": int64(1) << 60, "Float": math.Inf(1), "Bool": true, "Time": time.Unix(1, 100).UTC(), "ID": [16]byte{1}, "Bytes": []byte{1, 2}, "_own": ""} {
@@ -39,8 +40,8 @@ func TestScan(t *testing.T) {
 	rows, err := table.Collect(staff.Rows(ctx, q))
 	noError(t, err)
 	h, i := engine.NewHasher(maphash.MakeSeed()), 0
-	noError(t, staff.Scan(ctx, q, true, h, func(s *engine.Scanned) bool {
-		want := rows[i].Engine()
+	noError(t, door.Scan(ctx, staff, &q, true, h, func(s *engine.Scanned) bool {
+		want := door.Row(rows[i])
 		i++
 		got, err := s.Row()
 		noError(t, err)
@@ -75,7 +76,7 @@ func TestScan(t *testing.T) {
 		t.Errorf("got %d rows; want the %d of Rows, 5 entities and 3 copies", i, len(rows))
 	}
 	i = 0
-	noError(t, staff.Scan(ctx, q, false, h, func(s *engine.Scanned) bool {
+	noError(t, door.Scan(ctx, staff, &q, false, h, func(s *engine.Scanned) bool {
 		if e := s.Entity(); e != nil {
 			t.Errorf("got entity %+v of a scan without entities; want nil", e)
 		}
@@ -95,7 +96,7 @@ func TestSums(t *testing.T) {
 		for i := 0; i < len(properties); i += 2 {
 			noError(t, r.Set(properties[i].(string), properties[i+1]))
 		}
-		return r.Engine()
+		return door.Row(r)
 	}
 	at := time.Date(2024, 5, 6, 7, 8, 9, 123456700, time.UTC)
 	different := []*engine.Row{

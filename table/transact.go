@@ -49,7 +49,7 @@ func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 	plain := make([]*engine.Op, len(ops))
 	r := &Receipt{stored: make([]entity, len(ops))}
 	for i := range ops {
-		plain[i], r.stored[i] = ops[i].Engine(), ops[i].stored()
+		plain[i], r.stored[i] = ops[i].plain(), ops[i].stored()
 	}
 	var err error
 	if r.ETags, err = engine.Transact(ctx, plain); err != nil {
@@ -75,7 +75,7 @@ func (tx *Tx) Context() context.Context { return tx.ctx }
 // Do adds operations, which are sent when the function of InPartition returns.
 func (tx *Tx) Do(ops ...Op) {
 	for _, op := range ops {
-		tx.use(op.Engine().Table)
+		tx.use(op.plain().Table)
 	}
 	tx.ops = append(tx.ops, ops...)
 }
@@ -100,7 +100,7 @@ func insideOf(tx *Tx, t *engine.Table) error {
 
 // GetIn is [Table.Get] in the partition of a transaction. 1 request.
 func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
-	if err := insideOf(tx, t.Engine()); err != nil {
+	if err := insideOf(tx, t.plain()); err != nil {
 		return nil, err
 	}
 	tx.read = append(tx.read, keys.Point(row))
@@ -110,7 +110,7 @@ func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
 // ListIn is [Table.List] in the partition of a transaction, which the query need not name. ErrOtherPartition if it names
 // another.
 func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error] {
-	if err := insideOf(tx, t.Engine()); err != nil {
+	if err := insideOf(tx, t.plain()); err != nil {
 		return func(yield func(*Entity[T], error) bool) { yield(nil, err) }
 	}
 	// The same key may come from a layout or from a row.
@@ -193,7 +193,7 @@ func (tx *Tx) log() engine.Log {
 func (tx *Tx) inside() error {
 	want, err := tx.partition.Result()
 	for i, op := range tx.ops {
-		o := op.Engine()
+		o := op.plain()
 		if o.Err != nil || o.Table == nil || err == nil && o.Key.PartitionKey() == want {
 			continue
 		}

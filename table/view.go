@@ -58,10 +58,10 @@ type view struct {
 // Errors: *TypeError for a field of P that is no property of T, or has another EDM type there. A row of an older version that
 // needs an upgrade fails with *VersionError when it is read. Requests: none.
 func ViewOf[P, T any](t *Table[T]) (*View[P, T], error) {
-	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+	if err := engine.CheckHandle("t", t.plain()); err != nil {
 		return nil, fmt.Errorf("table: ViewOf: %w", err)
 	}
-	v, err := newView(t.Engine(), reflect.TypeFor[P](), t.Engine().Mode.Schema.Query(&Query[T]{}).Plan)
+	v, err := newView(t.plain(), reflect.TypeFor[P](), t.plain().Mode.Schema.Query(&Query[T]{}).Plan)
 	if err != nil {
 		return nil, err
 	}

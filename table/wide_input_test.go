@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -133,7 +134,7 @@ var bigKey = keys.Stored("s", "page_big")
 // sendRaw writes a property past the library.
 func sendRaw(ctx context.Context, raw *table.Table[table.Row], k keys.Key, name string, value any) error {
 	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,%q:%q}`, k.PartitionKey(), k.RowKey(), name, value)
-	_, err := raw.Engine().Service.NewClient("pages").UpsertEntity(ctx, []byte(body), nil)
+	_, err := door.Table(raw).Service.NewClient("pages").UpsertEntity(ctx, []byte(body), nil)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -107,8 +108,8 @@ func (s *Session[T]) readEntities(ctx context.Context) error {
 	g.SetLimit(width)
 	var listed error
 	n := 0
-	for e, err := range table.RowsOf(r.handle.Engine(), true).List(ctx, q) {
-		if err == nil && r.handle.Engine().Ranged() {
+	for e, err := range door.Rows[table.Table[table.Row]](door.Table(r.handle), true).List(ctx, q) {
+		if err == nil && door.Table(r.handle).Ranged() {
 			err = table.ErrRanged
 		}
 		listed = err
@@ -124,7 +125,7 @@ func (s *Session[T]) readEntities(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if listed == nil && r.handle.Engine().Ranged() { // also if the list was empty
+	if listed == nil && door.Table(r.handle).Ranged() { // also if the list was empty
 		return table.ErrRanged
 	}
 	return listed
@@ -136,7 +137,7 @@ func (s *Session[T]) compareEntity(ctx context.Context, row *table.Row) error {
 	if err := r.pacer.Spend(ctx, 1); err != nil {
 		return err
 	}
-	if !r.schema.Mine(row.Engine()) {
+	if !r.schema.Mine(door.Row(row)) {
 		return nil
 	}
 	e, err := r.handle.Entity(row)

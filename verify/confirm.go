@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -342,7 +343,7 @@ type attempt struct {
 // repair may take longer than WriteTimeout.
 func (p *partition[T]) attempts(ctx context.Context, entity string) iter.Seq[*attempt] {
 	return func(yield func(*attempt) bool) {
-		o := p.table.Engine().Options
+		o := door.Table(p.table).Options
 		o.WriteTimeout = -1
 		conflicts := o.Conflicts()
 		for i := 0; ; i++ {

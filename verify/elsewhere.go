@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
@@ -48,7 +49,7 @@ func (r *elsewhere[T]) verify(ctx context.Context) error {
 
 // readRows reads the rows of all definitions. With Repair, it deletes old tombstones.
 func (r *elsewhere[T]) readRows(ctx context.Context) error {
-	before := r.table.Engine().Options.Now().Add(-extend.Retention - time.Hour)
+	before := door.Table(r.table).Options.Now().Add(-extend.Retention - time.Hour)
 	for i, d := range r.elsewhere {
 		for row, err := range d.Rows(ctx, r.pacer.PageSize()) {
 			if err == nil {
@@ -121,7 +122,7 @@ func (r *elsewhere[T]) readEntities(ctx context.Context) error {
 			r.noteProgress()
 		}
 	}
-	if r.table.Engine().Ranged() {
+	if door.Table(r.table).Ranged() {
 		return table.ErrRanged
 	}
 	r.noteProgress()
@@ -181,7 +182,7 @@ func (r *elsewhere[T]) confirm(ctx context.Context, entity keys.Key, rows []rowE
 func (r *elsewhere[T]) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	log := r.log
 	log.Key, log.Conflicts = entity, true
-	err := r.untilConfirmed(ctx, engine.Retry(r.table.Engine().Options.Retry).OfConflicts(), log, func() (changed bool, err error) {
+	err := r.untilConfirmed(ctx, engine.Retry(door.Table(r.table).Options.Retry).OfConflicts(), log, func() (changed bool, err error) {
 		err = r.confirmOnce(ctx, entity, rows, evident)
 		return err == errChanging || mustReread(err), err
 	})
@@ -506,14 +507,14 @@ func (r *elsewhere[T]) reconcile(ctx context.Context, entity keys.Key, row rowEl
 // writer returns a handle whose writes of entities also change the rows elsewhere before they return. Those of some definitions are
 // written even if nothing has changed.
 func (r *elsewhere[T]) writer(rewrite []string) (*table.Table[T], error) {
-	all := derived.MaintainersOf[extend.Maintainer[T]](r.table.Engine())
+	all := derived.MaintainersOf[extend.Maintainer[T]](door.Table(r.table))
 	for i, m := range all {
 		if d, is := m.(derived.Elsewhere[T]); is {
 			all[i] = d.InRepairMode(derived.RepairMode{Active: true, Rewrite: slices.Contains(rewrite, d.Name())})
 		}
 	}
-	out := r.table.Engine().Mode.Outbox
-	return extend.With(r.table.InMode(func(m *engine.Mode) {
+	out := door.Table(r.table).Mode.Outbox
+	return extend.With(door.InMode(r.table, func(m *engine.Mode) {
 		m.Maintainers, m.Repairs, m.Outbox = nil, true, reconcile.Inline(out, derived.Handler(r.table))
 	}), all...)
 }
@@ -551,7 +552,7 @@ func (r *elsewhere[T]) notify(ctx context.Context, partition, id string) error {
 	if sent {
 		return nil
 	}
-	t := r.table.Engine()
+	t := door.Table(r.table)
 	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, commit.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -23,7 +24,7 @@ func (p *partition[T]) readEntities(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if p.table.Engine().Ranged() {
+		if door.Table(p.table).Ranged() {
 			return table.ErrRanged
 		}
 		e, err := p.entityOf(row)
@@ -47,7 +48,7 @@ func (p *partition[T]) readEntities(ctx context.Context) error {
 			p.noteProgress()
 		}
 	}
-	if p.table.Engine().Ranged() {
+	if door.Table(p.table).Ranged() {
 		return table.ErrRanged
 	}
 	return p.writeAdditions(ctx)
@@ -201,7 +202,7 @@ func (p *partition[T]) compareRows(c *comparison, i int, e *table.Entity[T], wan
 
 // recordedGroup returns the maintainer state of an entity for a summary, nil if it records no group.
 func recordedGroup[T any](row *table.Row, sum derived.PerGroup[T]) []string {
-	return groupOf(row.Engine().MaintainerState(sum.Name()))
+	return groupOf(door.Row(row).MaintainerState(sum.Name()))
 }
 
 // groupOf returns the texts of the maintainer state for a summary, nil if they record no group.
@@ -215,8 +216,8 @@ func groupOf(texts []string) []string {
 // stateDamaged reports whether another program has damaged the properties of an entity that its rows depend on, so that the entity
 // must be written again.
 func stateDamaged(row *table.Row) bool {
-	_, isCopy := row.Engine().Primary()
-	return isCopy || row.Engine().StateCorrupt()
+	_, isCopy := door.Row(row).Primary()
+	return isCopy || door.Row(row).StateCorrupt()
 }
 
 // predictDuplicate returns a fault of a run without repair as a repair would report it: of two entities that lack the same unique
@@ -258,7 +259,7 @@ func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived
 			if err != nil {
 				return err
 			}
-			row, digest := table.RowOf(scanned.System()), scanned.Sum()
+			row, digest := door.RowOf[table.Row](scanned.System()), scanned.Sum()
 			entities := s.maintainer.EntitiesIn(row)
 			if len(entities) == 0 {
 				p.foreign[strings.Clone(row.Key.RowKey())] = true
@@ -326,7 +327,7 @@ func (p *partition[T]) derivedRows(ctx context.Context, d derived.Maintainer[T],
 func (p *partition[T]) search(ctx context.Context, where table.Cond[table.Row]) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		q := table.Query[table.Row]{Partition: keys.Stored(p.pk, "").Partition(), Where: where, PageSize: p.pacer.PageSize()}
-		for e, err := range table.RowsOf(p.table.Engine(), false).List(ctx, q) {
+		for e, err := range door.Rows[table.Table[table.Row]](door.Table(p.table), false).List(ctx, q) {
 			var row *table.Row
 			if err == nil {
 				row, err = &e.Value, p.pacer.Spend(ctx, 1)
@@ -345,11 +346,11 @@ func (p *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T],
 	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errChanging}
 	for a := range p.attempts(ctx, row.Key.RowKey()) {
 		clean := derived.WithoutSystemProperties(row)
-		if entity, is := row.Engine().Primary(); is {
-			clean = derived.Copy(clean.At(entity), row.Key, row.Engine().ProjectionID())
+		if entity, is := door.Row(row).Primary(); is {
+			clean = derived.Copy(clean.At(entity), row.Key, door.Row(row).ProjectionID())
 			clean.ETag = row.ETag
 		} else {
-			derived.Own(clean, row.Engine().Owner())
+			derived.Own(clean, door.Row(row).Owner())
 		}
 		if !p.opt.Repair {
 			f.Err = nil
@@ -386,5 +387,5 @@ func withoutOperationID(row *table.Row) *table.Row {
 
 // digest returns a number that differs if contents differ, and that does not depend on the order of the properties.
 func (r *run[T]) digest(row *table.Row) uint64 {
-	return engine.NewHasher(r.seed).Sum(row.Engine())
+	return engine.NewHasher(r.seed).Sum(door.Row(row))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -271,14 +272,14 @@ func (p *partition[T]) insertEmptyGroup(ctx context.Context, d derived.PerGroup[
 	if err := p.pacer.Spend(ctx, 1); err != nil {
 		return err
 	}
-	_, err := table.RowsOf(p.table.Engine(), false).InsertAt(ctx, group, d.EmptyGroup(group))
+	_, err := door.Rows[table.Table[table.Row]](door.Table(p.table), false).InsertAt(ctx, group, d.EmptyGroup(group))
 	return err
 }
 
 // groupIsMissing reports whether an entity was in a group that had no row, at one instant.
 func (p *partition[T]) groupIsMissing(ctx context.Context, d derived.PerGroup[T], group, member string) (missing bool, err error) {
 	row, err := p.getRow(ctx, member)
-	if err != nil || row == nil || !slices.Contains(row.Engine().MaintainerState(d.Name()), group) {
+	if err != nil || row == nil || !slices.Contains(door.Row(row).MaintainerState(d.Name()), group) {
 		return false, err
 	}
 	is, err := p.getRow(ctx, group)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -205,7 +206,7 @@ const leastAge = 10 * time.Minute
 // finishPrepared ends the writes over several partitions that crashed programs have left, in the table and in those of rows
 // elsewhere. Until then, the rows of such a write are as its commit record says, so that nothing is wrong without that.
 func (r *run[T]) finishPrepared(ctx context.Context) error {
-	e := r.table.Engine()
+	e := door.Table(r.table)
 	if !r.opt.Repair || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
 		return nil // without an outbox there are no such writes, and views follow what the commit record says
 	}
@@ -274,7 +275,8 @@ func (p *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.
 // scanned is scan without decoding the rows. Entities says that they are entities.
 func (p *partition[T]) scanned(ctx context.Context, r keys.Range, entities bool) iter.Seq2[*engine.Scanned, error] {
 	return func(yield func(*engine.Scanned, error) bool) {
-		err := p.table.Scan(ctx, p.query(r), entities, engine.NewHasher(p.seed), func(s *engine.Scanned) bool {
+		q := p.query(r)
+		err := door.Scan(ctx, p.table, &q, entities, engine.NewHasher(p.seed), func(s *engine.Scanned) bool {
 			err := p.pacer.Spend(ctx, 1)
 			return yield(s, err) && err == nil
 		})
@@ -299,7 +301,7 @@ func (p *partition[T]) entityOf(s *engine.Scanned) (*table.Entity[T], error) {
 // wholeRow returns a row with all its properties.
 func wholeRow(s *engine.Scanned) (*table.Row, error) {
 	row, err := s.Row()
-	return table.RowOf(row), err
+	return door.RowOf[table.Row](row), err
 }
 
 // getEntity reads an entity. The error is an *unreadableError if the entity cannot be decoded, and errForeign if it is of another
@@ -362,7 +364,7 @@ func (s *consistentRead[T]) stateOf(definition string) []string {
 	if s.stored == nil {
 		return nil
 	}
-	had, _ := derived.SplitState(s.stored.Engine().MaintainerState(definition))
+	had, _ := derived.SplitState(door.Row(s.stored).MaintainerState(definition))
 	return had
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -239,8 +240,8 @@ func (p *partition[T]) writeRow(ctx context.Context, is, want *table.Row) error 
 		return err
 	}
 	_, hasID := is.Get(reserved.OperationID)
-	_, isCopy := is.Engine().Primary()
-	rows := table.RowsOf(p.table.Engine(), hasID && !isCopy)
+	_, isCopy := door.Row(is).Primary()
+	rows := door.Rows[table.Table[table.Row]](door.Table(p.table), hasID && !isCopy)
 	e, err := rows.Entity(is)
 	if err != nil {
 		return err
@@ -290,7 +291,7 @@ func (p *partition[T]) repairEntity(ctx context.Context, e *table.Entity[T], mod
 // version of the schema stay of that version. The mode holds for all definitions, but Rewrite and ReleaseOnly only for those that are
 // named.
 func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*table.Table[T], error) {
-	all := derived.MaintainersOf[extend.Maintainer[T]](r.table.Engine())
+	all := derived.MaintainersOf[extend.Maintainer[T]](door.Table(r.table))
 	for i, m := range all {
 		d, is := m.(derived.Maintainer[T])
 		if !is {
@@ -302,5 +303,5 @@ func (r *run[T]) repairTable(mode derived.RepairMode, definitions ...string) (*t
 		mode.Active, mode.RowsRead, mode.CountsGroups = true, verified, perGroup && verified
 		all[i] = d.InRepairMode(mode)
 	}
-	return extend.With(r.table.InMode(func(m *engine.Mode) { m.Maintainers, m.Repairs = nil, true }), all...)
+	return extend.With(door.InMode(r.table, func(m *engine.Mode) { m.Maintainers, m.Repairs = nil, true }), all...)
 }

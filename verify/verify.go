@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
@@ -63,11 +64,11 @@ import (
 // rows of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change
 // what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
 func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (Report, error) {
-	if err := engine.CheckHandle("t", t.Engine()); err != nil {
+	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return Report{}, fmt.Errorf("verify: Run: %w", err)
 	}
 	r := newRun(t, o)
-	ctx, end := t.Engine().Span(ctx, "Verify")
+	ctx, end := door.Table(t).Span(ctx, "Verify")
 	err := r.verifyTable(ctx, definitions)
 	end(err)
 	if err != nil {
@@ -115,11 +116,11 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 		o = &Options{}
 	}
 	return &run[T]{
-		recorder: newRecorder(o, t.Engine().Log("verify.Run", keys.Key{})),
+		recorder: newRecorder(o, door.Table(t).Log("verify.Run", keys.Key{})),
 		pacer:    pace.New(o.Rate),
 		handle:   t,
-		table:    t.InMode(func(m *engine.Mode) { m.IgnoreCorruptState = true }),
-		schema:   t.Engine().Mode.Schema,
+		table:    door.InMode(t, func(m *engine.Mode) { m.IgnoreCorruptState = true }),
+		schema:   door.Table(t).Mode.Schema,
 		opt:      *o,
 		seed:     maphash.MakeSeed(),
 	}
@@ -161,7 +162,7 @@ type defined interface {
 // choose sets the maintainers of the definitions, or of all definitions if there are none.
 func (r *run[T]) choose(definitions []Definition) error {
 	var attached []defined
-	for _, m := range r.table.Engine().Mode.Maintainers {
+	for _, m := range door.Table(r.table).Mode.Maintainers {
 		switch m := m.Typed().(type) {
 		case derived.Maintainer[T]:
 			attached = append(attached, m)
@@ -241,14 +242,14 @@ func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
 		if err != nil {
 			return cmp.Or(g.Wait(), err) // a failed partition cancels ctx, and so this list
 		}
-		if r.table.Engine().Ranged() {
+		if door.Table(r.table).Ranged() {
 			return cmp.Or(g.Wait(), table.ErrRanged)
 		}
 		s := pk.String()
 		r.begin(s)
 		g.Go(func() error { return r.verifyAndFinish(ctx, s) })
 	}
-	if r.table.Engine().Ranged() { // also if the list was empty
+	if door.Table(r.table).Ranged() { // also if the list was empty
 		return cmp.Or(g.Wait(), table.ErrRanged)
 	}
 	return g.Wait()
@@ -270,7 +271,7 @@ func (r *run[T]) verifies(definition string) bool {
 
 // rowsPerWrite returns how many derived rows each write of an entity writes, whatever is repaired.
 func (r *run[T]) rowsPerWrite() (n int) {
-	for _, d := range derived.MaintainersOf[derived.Maintainer[T]](r.table.Engine()) {
+	for _, d := range derived.MaintainersOf[derived.Maintainer[T]](door.Table(r.table)) {
 		n += d.RowsPerWrite()
 	}
 	return n
@@ -278,7 +279,7 @@ func (r *run[T]) rowsPerWrite() (n int) {
 
 // unverifiedUnique reports whether each write of an entity writes unique rows that are not verified, and so not known.
 func (r *run[T]) unverifiedUnique() bool {
-	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity[T]](r.table.Engine()), func(d derived.PerEntity[T]) bool {
+	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity[T]](door.Table(r.table)), func(d derived.PerEntity[T]) bool {
 		return d.RowsPerWrite() > 0 && d.Unique() && !r.verifies(d.Name())
 	})
 }

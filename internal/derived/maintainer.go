@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/keys"
@@ -109,12 +110,12 @@ type Elsewhere[T any] interface {
 }
 
 // EffectKind returns the kind of the effects of all definitions elsewhere of a table's entities.
-func EffectKind[T any](t *table.Table[T]) string { return "index " + t.Engine().Mode.Schema.Scope() }
+func EffectKind[T any](t *table.Table[T]) string { return "index " + door.Table(t).Mode.Schema.Scope() }
 
 // Handler returns the handler of these effects.
 func Handler[T any](t *table.Table[T]) eventual.Handler {
 	var all []reconcile.Definition
-	for _, m := range MaintainersOf[Elsewhere[T]](t.Engine()) {
+	for _, m := range MaintainersOf[Elsewhere[T]](door.Table(t)) {
 		if m.Kind() != "" {
 			all = append(all, m)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -49,7 +50,7 @@ func IsForeign(err error) bool {
 // AsEntity returns a row from the range of the entities without the property that would make it a copy: another program may have
 // added that, and no copies are there.
 func AsEntity(row *table.Row) *table.Row {
-	if _, isCopy := row.Engine().Primary(); isCopy {
+	if _, isCopy := door.Row(row).Primary(); isCopy {
 		r := *row
 		Tag(&r, "", true)
 		return &r
@@ -59,28 +60,30 @@ func AsEntity(row *table.Row) *table.Row {
 
 // Own and Tag change a row as the methods of an engine.Row do.
 
-func Own(row *table.Row, owner string) { *row = *table.RowOf(row.Engine().Own(owner)) }
+func Own(row *table.Row, owner string) { *row = *door.RowOf[table.Row](door.Row(row).Own(owner)) }
 
-func Tag(row *table.Row, tag string, off bool) { *row = *table.RowOf(row.Engine().Tag(tag, off)) }
+func Tag(row *table.Row, tag string, off bool) {
+	*row = *door.RowOf[table.Row](door.Row(row).Tag(tag, off))
+}
 
 // Copy, Project and WithoutSystemProperties are the methods of an engine.Row.
 
 func Copy(row *table.Row, k keys.Key, projectionID string) *table.Row {
-	return table.RowOf(row.Engine().Copy(k, projectionID))
+	return door.RowOf[table.Row](door.Row(row).Copy(k, projectionID))
 }
 
 func Project(row *table.Row, properties ...string) *table.Row {
-	return table.RowOf(row.Engine().Project(properties...))
+	return door.RowOf[table.Row](door.Row(row).Project(properties...))
 }
 
 func WithoutSystemProperties(row *table.Row) *table.Row {
-	return table.RowOf(row.Engine().WithoutSystemProperties())
+	return door.RowOf[table.Row](door.Row(row).WithoutSystemProperties())
 }
 
 // KeepType keeps the type in the owner of a row that a handle without a type writes again.
 func KeepType(before, after *table.Row) {
-	if before != nil && after.Engine().Owner() != "" && strings.HasPrefix(before.Engine().Owner(), after.Engine().Owner()+"?") {
-		Own(after, before.Engine().Owner())
+	if before != nil && door.Row(after).Owner() != "" && strings.HasPrefix(door.Row(before).Owner(), door.Row(after).Owner()+"?") {
+		Own(after, door.Row(before).Owner())
 	}
 }
 

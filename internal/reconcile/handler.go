@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -100,7 +101,7 @@ func (h *handler) targets(entity keys.Key, rows Rows) (all []Target, unknown, er
 // sweep deletes the tombstones from before a time that the done commit records of a partition name. It is called before these
 // records are deleted. 1 request for each 1,000 records, 1 for each row that they name, and 1 for each tombstone.
 func (h *handler) sweep(ctx context.Context, partition keys.Enc, before time.Time) (err error) {
-	ctx, end := h.source.Engine().Span(ctx, "Sweep")
+	ctx, end := door.Table(h.source).Span(ctx, "Sweep")
 	defer func() { end(err) }()
 	for record, err := range extend.RecordsOf(h.source).List(ctx, partition, before) {
 		var newer *table.VersionError
@@ -240,7 +241,7 @@ var _ Target = (*Row)(nil)
 
 // Read reads the row. 1 request.
 func (r *Row) Read(ctx context.Context) (err error) {
-	if r.stored, err = table.RowsOf(r.Table.Engine(), false).GetRow(ctx, r.Key); errors.Is(err, table.ErrNotFound) {
+	if r.stored, err = door.Rows[table.Table[table.Row]](door.Table(r.Table), false).GetRow(ctx, r.Key); errors.Is(err, table.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -256,12 +257,12 @@ func (r *Row) Write(ctx context.Context, entity *table.Row) error {
 }
 
 func (r *Row) store(ctx context.Context, want *table.Row) error {
-	row := *want.Engine()
+	row := *door.Row(want)
 	row.Key = r.Key
 	if r.stored == nil {
-		return r.Table.Engine().WriteRow(ctx, "Reconcile", &row, "")
+		return door.Table(r.Table).WriteRow(ctx, "Reconcile", &row, "")
 	}
-	return r.Table.Engine().WriteRow(ctx, "Reconcile", &row, r.stored.ETag)
+	return door.Table(r.Table).WriteRow(ctx, "Reconcile", &row, r.stored.ETag)
 }
 
 // Sweep deletes an old tombstone. 1 request.
@@ -269,7 +270,7 @@ func (r *Row) Sweep(ctx context.Context, before time.Time) error {
 	if r.stored == nil || !r.stored.Timestamp.Before(before) || !r.IsTombstone(r.stored) {
 		return nil
 	}
-	rows := table.RowsOf(r.Table.Engine(), false)
+	rows := door.Rows[table.Table[table.Row]](door.Table(r.Table), false)
 	e, err := rows.Entity(r.stored)
 	if err != nil {
 		return err
@@ -282,11 +283,11 @@ const gone = "~"
 
 // Tombstone returns the row that says that there is no row of an entity under a key.
 func Tombstone(entity, at keys.Key) *table.Row {
-	return table.RowOf((&table.Row{Key: entity}).Engine().Copy(at, gone))
+	return door.RowOf[table.Row](door.Row((&table.Row{Key: entity})).Copy(at, gone))
 }
 
 // IsTombstone reports whether a row is a Tombstone.
 func IsTombstone(row *table.Row) bool {
-	_, isCopy := row.Engine().Primary()
-	return isCopy && row.Engine().ProjectionID() == gone
+	_, isCopy := door.Row(row).Primary()
+	return isCopy && door.Row(row).ProjectionID() == gone
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -45,7 +46,7 @@ func TestInlinePanic(t *testing.T) {
 	names := fragile{byLast{rows}, &broken}
 	staff, err := eventual.WithOutbox(plain, out, names)
 	testkit.NoError(t, err)
-	staff = staff.InMode(func(m *engine.Mode) { m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", plain, names)) })
+	staff = door.InMode(staff, func(m *engine.Mode) { m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", plain, names)) })
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones"})
 	testkit.NoError(t, err)
 	const first = "Jones/Sales:empid_000001=empid_000001//Sales"
@@ -77,7 +78,7 @@ func (quiet) Notify(context.Context, commit.Notification) (commit.SentNotificati
 func TestInlineQuietOutbox(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	staff := s.staff.InMode(func(m *engine.Mode) {
+	staff := door.InMode(s.staff, func(m *engine.Mode) {
 		m.Outbox = reconcile.Inline(quiet{m.Outbox}, reconcile.Handler("names", s.staff, byLast{}))
 	})
 	if _, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones"}); !errors.Is(err, table.ErrOutbox) {
@@ -107,7 +108,7 @@ func TestInlineCancelled(t *testing.T) {
 	rows, err := table.New(s.Tables(), "names", table.Schema[table.Row]{}, nil)
 	testkit.NoError(t, err)
 	names := cancelling{byLast{rows}, cancel}
-	staff := s.staff.InMode(func(m *engine.Mode) {
+	staff := door.InMode(s.staff, func(m *engine.Mode) {
 		m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", s.staff, names))
 	})
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones"})

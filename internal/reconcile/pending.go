@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -25,7 +26,7 @@ type PendingEffect struct {
 // kinds. An error with an operation ID is that of one commit record. Requests: 1 for each 1,000 commit records, and 1 for each.
 func PendingEffects[T any](ctx context.Context, t *table.Table[T], entity keys.Key, kinds []string) iter.Seq2[PendingEffect, error] {
 	return func(yield func(PendingEffect, error) bool) {
-		now := t.Engine().Options.Now()
+		now := door.Table(t).Options.Now()
 		records := extend.RecordsOf(t)
 		for id, err := range records.Pending(ctx, entity.Partition(), "", now.Add(2*extend.Retention)) {
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -60,16 +61,16 @@ func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targ
 	if len(targets) == 0 {
 		return nil
 	}
-	ctx, end := source.Engine().Span(ctx, "Reconcile")
+	ctx, end := door.Table(source).Span(ctx, "Reconcile")
 	defer func() { end(err) }()
-	rows := table.RowsOf(source.Engine(), true)
-	log := source.Engine().Log("Reconcile", entity)
+	rows := door.Rows[table.Table[table.Row]](door.Table(source), true)
+	log := door.Table(source).Log("Reconcile", entity)
 	log.Conflicts = true
 	n, inDoubt := 0, 0
 	conflict := false
-	err = engine.Retry(source.Engine().Options.Retry).OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err = engine.Retry(door.Table(source).Options.Retry).OfConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		n, conflict = n+1, false
-		began := source.Engine().Options.Now()
+		began := door.Table(source).Options.Now()
 		if err := each(ctx, targets, Target.Read); err != nil {
 			return false, err
 		}
@@ -79,7 +80,7 @@ func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targ
 		}
 		err = each(ctx, targets, func(t Target, ctx context.Context) error {
 			// By the wall clock, since the monotonic one may stand still while the machine is suspended.
-			if source.Engine().Options.Now().Round(0).Sub(began.Round(0)) > mostAge {
+			if door.Table(source).Options.Now().Round(0).Sub(began.Round(0)) > mostAge {
 				return errLate
 			}
 			return t.Write(ctx, row)
@@ -206,7 +207,7 @@ func (n *inlineNotification) Show(ctx context.Context) error {
 	if n.execute(ctx) && !n.outbox.mustShow(n.of) {
 		return n.Withdraw(ctx) // otherwise a worker finds the commit record done
 	}
-	ctx, cancel := engine.Bound(context.WithoutCancel(ctx), n.outbox.table().Engine().Options.Retry.AttemptTimeout)
+	ctx, cancel := engine.Bound(context.WithoutCancel(ctx), door.Table(n.outbox.table()).Options.Retry.AttemptTimeout)
 	defer cancel()
 	return n.SentNotification.Show(ctx)
 }
@@ -243,7 +244,7 @@ const maxShown = 10_000
 
 // mustShow reports whether the notification is the first of its hour and partition.
 func (o *inline) mustShow(n commit.Notification) bool {
-	hour := o.table().Engine().Options.Now().Unix() / int64(time.Hour/time.Second)
+	hour := door.Table(o.table()).Options.Now().Unix() / int64(time.Hour/time.Second)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	k := partitionHour{n.Partition, hour}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/table"
@@ -37,7 +38,7 @@ func value[V any](row *table.Row, name string, want edm.Kind) (v V, err error) {
 
 // Whole returns a whole number of any type of numbers. An absent property is a *table.DecodeError, too.
 func Whole(row *table.Row, name string) (int64, error) {
-	v := engine.Find(row.Engine().Columns, name)
+	v := engine.Find(door.Row(row).Columns, name)
 	if n, is := v.Whole(); is {
 		return n, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -50,7 +51,7 @@ func New[V Number](service table.Service, name string, slots Slots, o *Options) 
 	if err != nil {
 		return nil, err
 	}
-	rows.Engine().Made = "Series.Ensure"
+	door.Table(rows).Made = "Series.Ensure"
 	return &Series[V]{rows: rows, slots: slots, partition: keys.Raw(defaultPartition), most: maxEntities}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -104,7 +105,7 @@ func (s *Series[V]) add(ctx context.Context, method string, values iter.Seq2[tim
 	case n > s.most:
 		return nil, s.wrap(method, &table.LimitError{Field: "values", Limit: "entities", Got: n, Max: s.most})
 	}
-	ctx, end := s.rows.Engine().Span(ctx, method)
+	ctx, end := door.Table(s.rows).Span(ctx, method)
 	defer func() { end(err) }()
 	_, err = table.InPartition(ctx, s.partition, func(tx *table.Tx) error {
 		rows, err := s.readIn(tx, entities)
@@ -212,7 +213,7 @@ func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, o *table.Bul
 	}
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for op, err := range s.rows.DeleteOps(ctx, q) {
-			if err == nil && !s.isWithin(op.Engine().Key.RowKey(), from, to) {
+			if err == nil && !s.isWithin(door.Op(op).Key.RowKey(), from, to) {
 				continue
 			}
 			if !yield(op, err) || err != nil {

@@ -49,8 +49,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// api returns a line for each exported name of a package, and for the exported fields and methods of its types, except those that name
-// an internal package: only packages of this module can use them. A type of a package in namedAgain is listed as one of the package that
+// api returns a line for each exported name of a package, and for the exported fields and methods of its types. A type of a package in namedAgain is listed as one of the package that
 // names it again.
 func api(name string, pkg *types.Package) (lines []string) {
 	qualifier := func(p *types.Package) string {
@@ -67,9 +66,7 @@ func api(name string, pkg *types.Package) (lines []string) {
 		return p.Name()
 	}
 	add := func(format string, args ...any) {
-		if line := fmt.Sprintf(format, args...); !strings.Contains(line, "internal/") {
-			lines = append(lines, name+": "+line)
-		}
+		lines = append(lines, name+": "+fmt.Sprintf(format, args...))
 	}
 	for _, id := range pkg.Scope().Names() {
 		o := pkg.Scope().Lookup(id)

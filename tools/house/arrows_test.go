@@ -24,7 +24,7 @@ import (
 const module = "github.com/aztablekit/aztablekit"
 
 // arrows are the packages of the project that each package may import. Each package must have an entry. Packages on top of table
-// use the engine of a table by methods of package table that only this module can use; see table/table.go.
+// reach the engine of a table by package door.
 var arrows = map[string][]string{
 	"":                         {},
 	"keys":                     {"internal/reserved", "internal/suffix"},
@@ -42,23 +42,24 @@ var arrows = map[string][]string{
 	"internal/options":         {},
 	"internal/query":           {"internal/edm", "internal/errs", "internal/reserved", "keys"},
 	"internal/commit":          {"internal/errs", "keys"},
+	"internal/door":            {"internal/engine", "keys"},
 	"internal/engine":          {"internal/query", "internal/commit", "internal/options", "internal/errs", "keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire"},
-	"table":                    {"internal/query", "internal/options", "internal/commit", "internal/errs", "keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
-	"extend":                   {"internal/commit", "internal/errs", "internal/engine", "internal/wire", "keys", "table"},
+	"table":                    {"internal/door", "internal/query", "internal/options", "internal/commit", "internal/errs", "keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
+	"extend":                   {"internal/door", "internal/commit", "internal/errs", "internal/engine", "internal/wire", "keys", "table"},
 	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
-	"index":                    {"extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
-	"internal/derived":         {"eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
-	"internal/stored":          {"internal/edm", "internal/engine", "table"},
-	"verify":                   {"internal/commit", "extend", "keys", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved"},
-	"eventual":                 {"internal/commit", "extend", "internal/errs", "keys", "table", "internal/engine", "internal/wire"},
-	"archive":                  {"extend", "eventual", "keys", "table", "internal/engine", "internal/reserved", "internal/stored", "internal/wire"},
-	"internal/reconcile":       {"internal/commit", "extend", "eventual", "internal/engine", "internal/reserved", "keys", "table"},
-	"materialized":             {"extend", "verify", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "keys", "eventual", "table"},
-	"archive/blobarchive":      {"internal/commit", "internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
-	"logtail":                  {"internal/pace", "internal/reserved", "keys", "table"},
+	"index":                    {"internal/door", "extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
+	"internal/derived":         {"internal/door", "eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
+	"internal/stored":          {"internal/door", "internal/edm", "internal/engine", "table"},
+	"verify":                   {"internal/door", "internal/commit", "extend", "keys", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved"},
+	"eventual":                 {"internal/door", "internal/commit", "extend", "internal/errs", "keys", "table", "internal/engine", "internal/wire"},
+	"archive":                  {"internal/door", "extend", "eventual", "keys", "table", "internal/engine", "internal/reserved", "internal/stored", "internal/wire"},
+	"internal/reconcile":       {"internal/door", "internal/commit", "extend", "eventual", "internal/engine", "internal/reserved", "keys", "table"},
+	"materialized":             {"internal/door", "extend", "verify", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "keys", "eventual", "table"},
+	"archive/blobarchive":      {"internal/door", "internal/commit", "internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table"},
+	"logtail":                  {"internal/door", "internal/pace", "internal/reserved", "keys", "table"},
 	"logtail/bloblog":          {"internal/commit", "internal/errs", "internal/blobs", "internal/engine", "internal/wire", "table"},
-	"largeentity/series":       {"keys", "table"},
-	"largeentity":              {"internal/commit", "extend", "verify", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "table"},
+	"largeentity/series":       {"internal/door", "keys", "table"},
+	"largeentity":              {"internal/door", "internal/commit", "extend", "verify", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "table"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
 
