@@ -206,8 +206,8 @@ type queryRun[T, K any] struct {
 	table    *table.Table[T]
 	q        table.Query[T]
 	ofRows   table.Query[T] // finds the index rows
-	cursor   *table.Cursor // the caller's, or nil; the cursor of q may be ahead of it
-	limit    int           // how many more entities to yield; all if less than 1
+	cursor   *table.Cursor  // the caller's, or nil; the cursor of q may be ahead of it
+	limit    int            // how many more entities to yield; all if less than 1
 	deadline time.Time
 	fetched  bool // an entity was read
 	yield    func(*table.Entity[T], error) bool
