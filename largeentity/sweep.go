@@ -35,8 +35,8 @@ import (
 // run at the same time. t may be any handle of the table, with or without [Attach].
 //
 // Sweep is idempotent: after an error or a crash, run it again. An error leaves the report as it is. Errors: *table.ValueError for
-// wrong options; *UnrecordedLinkError; table.ErrRanged if the client's signature is for a range of keys; ErrContainerNotFound; those
-// of [table.Table.List], of SweepOptions.Archived and of the service.
+// wrong options; *UnrecordedLinkError; table.ErrRanged if the client's signature is for a range of keys; ErrContainerNotFound; the
+// error of SweepOptions.Archived; errors of a read and of a write (see package table), and *azcore.ResponseError about a blob.
 //
 // Requests: 1 for each page of blobs and 1 or more for the rows of each partition in it; 1 for each page of rows of the whole table,
 // which the service finds by a scan, and 1 or more for the blobs of each of their partitions; 1 for each deleted blob, and 1 more for

@@ -212,7 +212,8 @@ func isForeign(err error) bool {
 //
 // A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived entity: one more if the derived
 // entity gets another key, and the requests of the maintainers of the view's table. A write that changes no view takes no more than
-// before. Errors: *DefinitionError for a wrong definition; those of [extend.With].
+// before. Errors: *DefinitionError for a wrong definition; *table.LimitError for maintainers that need more
+// than 97 rows together; *table.ValueError for a name that another maintainer has.
 func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T], error) {
 	if err := engine.CheckHandle("from", door.Table(from)); err != nil {
 		return nil, fmt.Errorf("materialized: Attach: %w", err)

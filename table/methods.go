@@ -364,8 +364,7 @@ func (h handle) replaceOrMove(ctx context.Context, method string, e entity) (cur
 // If the handle has no maintainers, and the keys alone show the type of the rows, only keys are read. Requests: as for List, and
 // 1 query more for each row that has changed. Errors: ErrTableScan for a query without a partition; *LimitError and *ValueError
 // for conditions, as in List; *DecodeError for a row that does not fit T, if rows are read; ErrBudget; errors of a read (see
-// package table). For each operation, bulk work reports the errors of [Table.Delete]. For each operation, bulk work reports the
-// errors of [Table.Delete].
+// package table). For each operation, bulk work reports the errors of [Table.Delete].
 func (t *Table[T]) DeleteOps(ctx context.Context, q Query[T]) iter.Seq2[Op, error] {
 	return t.h.deletes(ctx, q.engine())
 }

@@ -36,8 +36,8 @@ import (
 // also notifies the workers that keep its rows elsewhere and its views, so that these are pending afterwards.
 //
 // Errors: *DefinitionError for a definition that is not attached; *table.ValueError for wrong options, and if there are no
-// definitions; *table.TokenError for a damaged Options.Token; those of reading; [table.ErrRanged] if the client's signature is for a
-// range of keys, because Run would see a part of the table only. The report counts what was done, also beside an error.
+// definitions; *table.TokenError for a damaged Options.Token; [table.ErrRanged] if the client's
+// signature is for a range of keys, because Run would see a part of the table only; errors of a read (see package table). The report counts what was done, also beside an error.
 //
 // Requests: those of [table.Table.Partitions], and for each partition:
 //

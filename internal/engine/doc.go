@@ -11,14 +11,16 @@
 //
 //  1. write.execute (write.go) chooses the operation ID and the deadline. write.run goes from state to state; see the table at type
 //     state (write.go).
-//  2. write.planAnew, by makePlan (both write.go) and planner.planAll (planner.go), calls the maintainers of each operation:
-//     step.readAndMaintain (planner.go) reads the row if it is not known, and the maintainers add derived rows to the Plan (plan.go).
-//  3. write.makePlan adds the commit record, if there is one, and encodes all steps, once for each plan.
+//  2. write.planAnew (write.go) makes a plan. planner.planOperation (planner.go) adds an operation to it: step.readAndMaintain reads the
+//     row if it is not known, and step.callMaintainers calls the maintainers, which add derived rows to the Plan (plan.go).
+//  3. write.makePlan (write.go) makes a transaction of the plan: write.addLead adds the commit record, if there is one, and all steps
+//     are encoded, once for each plan.
 //  4. write.sendNotification (write.go) stores the notification of a write with effects.
-//  5. write.send (send.go) sends the transaction (send.go), or the only step (send.go), until the outcome is known. After a
-//     lost response, the commit record (outcome.go) or the operation ID in a row (outcome.go) shows the outcome.
-//  6. write.replan (write.go) decides after a conflict whether to plan again. write.done (finish.go) ends a write that was applied
-//     and shows its notification (finish.go, finish.go), and write.giveUp ends one that was not.
+//  5. write.send (send.go) sends the transaction, or the only step, until the outcome is known; write.afterRefusal (send.go) reads what a
+//     refusal means. After a lost response, the commit record or the operation ID in a row shows the outcome (outcome.go).
+//  6. write.replan (write.go) decides after a conflict whether to plan again (replan.go). write.done ends a write that was applied and
+//     shows its notification (finish.go), and write.giveUp (write.go) ends one that was not.
 //
-// Package errs declares the errors. Package table names them again.
+// Commit records are read and resolved in record.go, writes over several partitions in remote.go, prepare.go and resolve.go, and lists
+// in list.go and view.go. Packages commit, query, options and errs declare what the engine and its callers share.
 package engine
