@@ -347,10 +347,7 @@ func (o *Outbox) Notify(ctx context.Context, n extend.Notification) (extend.Sent
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}
 	}
-	m := message{Version: messageVersion, Table: n.Table, Partition: n.Partition, Op: n.OperationID}
-	for _, r := range n.Remotes {
-		m.Remotes = append(m.Remotes, r)
-	}
+	m := message{Version: messageVersion, Table: n.Table, Partition: n.Partition, Op: n.OperationID, Remotes: n.Remotes}
 	text := m.text()
 	var d delivery
 	log := engine.Log{Logger: o.opt.Logger, Table: n.Table, Method: "Notify", Partition: n.Partition}
