@@ -82,7 +82,8 @@ func (e *executor) tryRecord(ctx context.Context, t *tableHandlers, x *lease) (o
 	case record.State == extend.Aborted:
 		return e.rollBack(ctx, t, x), false
 	}
-	if out, conflict = e.executeEffects(ctx, t, record, x); conflict || out.kind != completed || record.State != extend.Pending {
+	out, conflict = e.executeEffects(ctx, t, record, x)
+	if conflict || out.kind != completed || record.State != extend.Pending {
 		return out, conflict
 	}
 	// The effects were executed, even if the worker stops: so this context does not end.

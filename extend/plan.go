@@ -186,3 +186,25 @@ func (c *Change[T]) Archived() bool { return c.change.Archived() }
 // Restored returns the incarnation that the inserted entity had in the destination of package archive, "" if the entity does not
 // come from there.
 func (c *Change[T]) Restored() string { return c.change.Restored() }
+
+func init() { door.Plans = doors{} }
+
+// doors is what other packages of this module do with plans and changes; see package door.
+type doors struct{}
+
+func (doors) Insert(p any, r *engine.Row, taken error) error {
+	plan := p.(*Plan)
+	return plan.refused(plan.plan.Insert(r, taken))
+}
+
+func (doors) Put(p any, r *engine.Row) error {
+	plan := p.(*Plan)
+	return plan.refused(plan.plan.Put(r))
+}
+
+func (doors) ChangedRow(c any) (*engine.Row, error) { return c.(changed).plain().Row() }
+
+// changed is a *Change of any type.
+type changed interface{ plain() *engine.Change }
+
+func (c *Change[T]) plain() *engine.Change { return c.change }

@@ -29,7 +29,8 @@ var pairs = testkit.Count("pairs", 1, "most requests of a write that is tried wi
 
 // crashOptions returns the options of a crash test, with fewer runs in short tests. Runs is the divisor of the schedules.
 func crashOptions(t testing.TB, o crashtest.Options) *crashtest.Options {
-	if o.Runs = max(*schedules/len(definitionSets(t))/max(o.Runs, 1), 1); testing.Short() {
+	o.Runs = max(*schedules/len(definitionSets(t))/max(o.Runs, 1), 1)
+	if testing.Short() {
 		o.Runs, o.PairLimit, o.MaxLateness = 60, -1, 3
 	}
 	return testkit.Crash(o)

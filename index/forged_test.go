@@ -263,8 +263,8 @@ func (s *forgedScene) methods() []forgedMethod {
 var operationIDs = regexp.MustCompile("[0-9A-Z]{26}")
 
 // outside returns the keys of all rows but those of partition evil and of its entities' global values, with one name for all operation
-// IDs, and how often each occurs. A clean-up that is scheduled in this hour or the one before
-// counts once, because a test may run across a full hour.
+// IDs, and how often each occurs. A clean-up that is scheduled in this hour or the one before counts once, because a test may run across
+// a full hour.
 func (s *forgedScene) outside() map[string]int {
 	all := map[string]int{}
 	const form = "2006010215"

@@ -117,7 +117,8 @@ var schedules = testkit.Count("schedules", 400, "random schedules of each test")
 
 // crashOptions returns the options of a crash test, with fewer runs in short mode. Runs is the divisor of the schedules.
 func crashOptions(o crashtest.Options) *crashtest.Options {
-	if o.Runs = max(*schedules/max(o.Runs, 1), 1); testing.Short() {
+	o.Runs = max(*schedules/max(o.Runs, 1), 1)
+	if testing.Short() {
 		o.Runs, o.PairLimit, o.MaxLateness = 100, -1, 3
 	}
 	return testkit.Crash(o)

@@ -19,7 +19,7 @@ var javascript string
 // TestJavaScript: the public clients of the JavaScript SDK work with storagetest, and the same cases with the emulator.
 func TestJavaScript(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs Node.js and the emulator")
+		t.Skip("-short: needs Node.js and the emulator")
 	}
 	t.Parallel()
 	s := storagetest.New(nil)

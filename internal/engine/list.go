@@ -325,7 +325,8 @@ func (p *pager) most() int {
 // possible if rows come that were delivered.
 func (p *pager) size(left int) int {
 	n := p.most()
-	if p.again = p.at.Inside; p.again {
+	p.again = p.at.Inside
+	if p.again {
 		return n
 	}
 	if p.q.Limit > 0 && p.stats.Foreign == 0 {
