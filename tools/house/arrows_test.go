@@ -46,7 +46,7 @@ var arrows = map[string][]string{
 	"internal/engine":          {"internal/query", "internal/commit", "internal/options", "internal/errs", "keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire"},
 	"table":                    {"internal/door", "internal/query", "internal/options", "internal/commit", "internal/errs", "keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire"},
 	"extend":                   {"internal/door", "internal/commit", "internal/errs", "internal/engine", "internal/wire", "keys", "table"},
-	"account":                  {"internal/edm", "internal/engine", "keys", "requests", "table"},
+	"account":                  {"internal/edm", "internal/engine", "internal/errs", "keys", "requests", "table"},
 	"index":                    {"internal/door", "extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored", "internal/suffix"},
 	"internal/derived":         {"internal/door", "eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved"},
 	"internal/stored":          {"internal/door", "internal/edm", "internal/engine", "table"},
