@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -66,7 +67,6 @@ func TestGoSDK(t *testing.T) {
 	for _, u := range suites {
 		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()
-			t.Log("compiling; the first time takes a minute, and later runs find the programs in the user's cache folder")
 			program := u.compile(t)
 			t.Logf("running the tests of %s on storagetest", u.name)
 			s := storagetest.New(&storagetest.Options{Account: "peers", GeoRedundant: true})
@@ -86,16 +86,25 @@ func TestGoSDK(t *testing.T) {
 // program is a compiled test program. It runs in a folder of the package's files.
 type program struct{ name, folder string }
 
-// compile compiles the tests of a package in a copy of its module. The copy is always in the same folder, so that the go command finds
-// there what it has compiled before.
+// compile compiles the tests of a package in a copy of its module, unless an earlier run has done so: the name of the copy's folder has
+// the versions of the module and of Go. Only the rename completes the program.
 func (u *suite) compile(t *testing.T) program {
 	t.Helper()
 	dir := u.copyModule(t)
 	p := program{filepath.Join(dir, u.folder, "suite.test"), filepath.Join(dir, u.folder)}
-	compile := exec.Command("go", "test", "-c", "-vet=off", "-trimpath", "-o", p.name)
+	if _, err := os.Stat(p.name); err == nil {
+		return p
+	}
+	t.Logf("compiling the tests of %s, once for each version; this takes a minute", u.name)
+	tmp := p.name + "-" + strconv.Itoa(os.Getpid())
+	defer os.Remove(tmp)
+	compile := exec.Command("go", "test", "-c", "-vet=off", "-trimpath", "-o", tmp)
 	compile.Dir, compile.Env = p.folder, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", u.module, err, out)
+	}
+	if err := os.Rename(tmp, p.name); err != nil {
+		t.Fatal(err)
 	}
 	return p
 }
