@@ -19,7 +19,7 @@ type Model[S comparable] struct {
 	CheckQuiet func(s S) string
 	// Termination also checks that a quiet state is reachable from every state. It needs memory for each step.
 	Termination bool
-	// Limit ends the exploration after so many states, without a verdict on termination. 0 means no limit.
+	// Limit ends the exploration after so many states, and then says nothing of termination. 0 means no limit.
 	Limit int
 	// Show returns the text of s in a trace.
 	Show func(s S) string

@@ -49,7 +49,7 @@ func TestExplore(t *testing.T) {
 	m := base(map[int][]int{0: {1, 2}, 1: {3}, 2: {1}, 3: {1}})
 	m.Limit = 3
 	if r := m.Explore(); !r.Cut || r.States != 3 || r.Wrong != "" {
-		t.Errorf("3 of 4 states: got %v, want no verdict on termination", r)
+		t.Errorf("3 of 4 states: got %v, want no fault", r)
 	}
 	m.Check = func(s int) string { return map[int]string{2: "fault"}[s] }
 	if r := m.Explore(); r.Cut || r.Wrong != "fault" {
