@@ -202,9 +202,9 @@ func (doors) Put(p any, r *engine.Row) error {
 	return plan.refused(plan.plan.Put(r))
 }
 
-func (doors) ChangedRow(c any) (*engine.Row, error) { return c.(changed).plain().Row() }
+func (doors) ChangedRow(c any) (*engine.Row, error) { return c.(changed).engine().Row() }
 
 // changed is a *Change of any type.
-type changed interface{ plain() *engine.Change }
+type changed interface{ engine() *engine.Change }
 
-func (c *Change[T]) plain() *engine.Change { return c.change }
+func (c *Change[T]) engine() *engine.Change { return c.change }
