@@ -9,8 +9,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -71,7 +71,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		return nil, err
 	}
 	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
-	var before *engine.Row
+	var before *stored.Row
 	o := &door.Table(t).Options
 	conflicts, attempts := o.Conflicts(), 0
 	for ; attempts < o.Retry.ConflictAttempts; attempts++ {
@@ -190,7 +190,7 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 				yield(keys.Key{}, withDefinition(ix.name, err))
 				return
 			}
-			if is && door.Table(t).Mode.Schema.Mine(door.Row(row)) {
+			if is && door.Table(t).Mode.Schema.Mine((*stored.Row)(row)) {
 				if limit--; !yield(k, nil) || limit == 0 {
 					return
 				}
@@ -272,7 +272,7 @@ func (r *queryRun[T, K]) moveTo(to *table.Cursor) {
 // yieldCopies yields the entities of full and projected copies in a table of rows.
 func (r *queryRun[T, K]) yieldCopies(ctx context.Context, rows *table.Table[T]) {
 	goOn, hasRow := true, r.ix.matcher()
-	err := door.Copies(ctx, rows, &r.ofRows, func(row *engine.Row, e *table.Entity[T]) bool {
+	err := door.Copies(ctx, rows, &r.ofRows, func(row *stored.Row, e *table.Entity[T]) bool {
 		e, err := r.ix.entityOfCopy(ctx, r.table, row, e, hasRow)
 		if err == nil {
 			r.moveTo(r.position())

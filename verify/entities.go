@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -202,7 +203,7 @@ func (p *partition[T]) compareRows(c *comparison, i int, e *table.Entity[T], wan
 
 // recordedGroup returns the maintainer state of an entity for a summary, nil if it records no group.
 func recordedGroup[T any](row *table.Row, sum derived.PerGroup[T]) []string {
-	return groupOf(door.Row(row).MaintainerState(sum.Name()))
+	return groupOf((*stored.Row)(row).MaintainerState(sum.Name()))
 }
 
 // groupOf returns the texts of the maintainer state for a summary, nil if they record no group.
@@ -216,8 +217,8 @@ func groupOf(texts []string) []string {
 // stateDamaged reports whether another program has damaged the properties of an entity that its rows depend on, so that the entity
 // must be written again.
 func stateDamaged(row *table.Row) bool {
-	_, isCopy := door.Row(row).Primary()
-	return isCopy || door.Row(row).StateCorrupt()
+	_, isCopy := (*stored.Row)(row).Primary()
+	return isCopy || (*stored.Row)(row).StateCorrupt()
 }
 
 // predictDuplicate returns a fault of a run without repair as a repair would report it: of two entities that lack the same unique
@@ -259,7 +260,7 @@ func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived
 			if err != nil {
 				return err
 			}
-			row, digest := door.RowOf[table.Row](scanned.System()), scanned.Sum()
+			row, digest := (*table.Row)(scanned.System().Clone()), scanned.Sum()
 			entities := s.maintainer.EntitiesIn(row)
 			if len(entities) == 0 {
 				p.foreign[strings.Clone(row.Key.RowKey())] = true
@@ -346,11 +347,11 @@ func (p *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T],
 	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errChanging}
 	for a := range p.attempts(ctx, row.Key.RowKey()) {
 		clean := derived.WithoutSystemProperties(row)
-		if entity, is := door.Row(row).Primary(); is {
-			clean = derived.Copy(clean.At(entity), row.Key, door.Row(row).ProjectionID())
+		if entity, is := (*stored.Row)(row).Primary(); is {
+			clean = derived.Copy(clean.At(entity), row.Key, (*stored.Row)(row).ProjectionID())
 			clean.ETag = row.ETag
 		} else {
-			derived.Own(clean, door.Row(row).Owner())
+			derived.Own(clean, (*stored.Row)(row).Owner())
 		}
 		if !p.opt.Repair {
 			f.Err = nil
@@ -387,5 +388,5 @@ func withoutOperationID(row *table.Row) *table.Row {
 
 // digest returns a number that differs if contents differ, and that does not depend on the order of the properties.
 func (r *run[T]) digest(row *table.Row) uint64 {
-	return engine.NewHasher(r.seed).Sum(door.Row(row))
+	return stored.NewHasher(r.seed).Sum((*stored.Row)(row))
 }

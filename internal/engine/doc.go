@@ -22,5 +22,5 @@
 //     shows its notification (finish.go), and write.giveUp (write.go) ends one that was not.
 //
 // Commit records are read and resolved in record.go, writes over several partitions in remote.go, prepare.go and resolve.go, and lists
-// in list.go and view.go. Packages commit, query, options and errs declare what the engine and its callers share.
+// in list.go and view.go. Packages stored, commit, query, options and errs declare what the engine and its callers share.
 package engine

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -257,7 +258,7 @@ func (r *Row) Write(ctx context.Context, entity *table.Row) error {
 }
 
 func (r *Row) store(ctx context.Context, want *table.Row) error {
-	row := *door.Row(want)
+	row := *(*stored.Row)(want)
 	row.Key = r.Key
 	if r.stored == nil {
 		return door.Table(r.Table).WriteRow(ctx, "Reconcile", &row, "")
@@ -283,11 +284,11 @@ const gone = "~"
 
 // Tombstone returns the row that says that there is no row of an entity under a key.
 func Tombstone(entity, at keys.Key) *table.Row {
-	return door.RowOf[table.Row](door.Row((&table.Row{Key: entity})).Copy(at, gone))
+	return (*table.Row)((*stored.Row)((&table.Row{Key: entity})).Copy(at, gone))
 }
 
 // IsTombstone reports whether a row is a Tombstone.
 func IsTombstone(row *table.Row) bool {
-	_, isCopy := door.Row(row).Primary()
-	return isCopy && door.Row(row).ProjectionID() == gone
+	_, isCopy := (*stored.Row)(row).Primary()
+	return isCopy && (*stored.Row)(row).ProjectionID() == gone
 }
