@@ -204,9 +204,9 @@ func (doors) Put(p any, r *stored.Row) error {
 	return plan.refused(plan.plan.Put(r))
 }
 
-func (doors) ChangedRow(c any) (*stored.Row, error) { return c.(changed).plain().Row() }
+func (doors) ChangedRow(c any) (*stored.Row, error) { return c.(changed).engine().Row() }
 
 // changed is a *Change of any type.
-type changed interface{ plain() *engine.Change }
+type changed interface{ engine() *engine.Change }
 
-func (c *Change[T]) plain() *engine.Change { return c.change }
+func (c *Change[T]) engine() *engine.Change { return c.change }

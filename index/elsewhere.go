@@ -220,7 +220,7 @@ func (m *elsewhereMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *
 		c.SetState(append(state, content...)...)
 	}
 	if len(changed) > 0 {
-		reconcile.Plan(p, derived.EffectKind(m.table), m.name, changed...)
+		reconcile.AddEffect(p, derived.EffectKind(m.table), m.name, changed...)
 	}
 	return nil
 }
