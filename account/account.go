@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -202,8 +203,8 @@ func FromTransport(t Transport, o *Options) (*Account, error) {
 	return FromConnectionString(t.ConnectionString(), &opt)
 }
 
-// ErrNoEndpoint means that the account was opened without an endpoint for the service.
-var ErrNoEndpoint = errors.New("account: the account was opened without an endpoint for this service; set it in Endpoints or in the connection string")
+// ErrNoEndpoint means that the account was opened without an endpoint for the service. Such a call sends nothing and is not repeated.
+var ErrNoEndpoint = errs.ErrNoEndpoint
 
 // ErrNoKey means that the account was opened without its key, which a shared access signature requires.
 var ErrNoKey = errors.New("account: the account was opened without its key and cannot sign; use FromConnectionString with AccountKey")

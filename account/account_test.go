@@ -140,14 +140,6 @@ func TestCredential(t *testing.T) {
 	if !errors.Is(errs[1], account.ErrNoEndpoint) || errors.Is(errs[0], account.ErrNoEndpoint) || errors.Is(errs[2], account.ErrNoEndpoint) {
 		t.Errorf("got %v, want ErrNoEndpoint of the queue only", errs)
 	}
-	// No request was sent, so that the outcome of a write is known.
-	staff, err := table.New(queuesOnly(t, &s).Tables(), "staff", table.Schema[struct{}]{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := staff.DeleteAny(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r"))); !errors.Is(err, account.ErrNoEndpoint) || errors.Is(err, table.ErrUnknownOutcome) {
-		t.Errorf("a write without an endpoint: got %v, want ErrNoEndpoint and no ErrUnknownOutcome", err)
-	}
 	if len(s.requests) != 2 {
 		t.Fatalf("got %d requests, want 2", len(s.requests))
 	}
@@ -162,6 +154,58 @@ func TestCredential(t *testing.T) {
 }
 
 // queuesOnly returns an account without a Table endpoint.
+// calls is a policy that counts the calls of the clients.
+type calls struct{ n int }
+
+func (c *calls) Do(r *policy.Request) (*http.Response, error) {
+	c.n++
+	return r.Next()
+}
+
+// TestNoEndpoint: nothing is sent to a service without an endpoint, nothing is repeated, and the outcome of a write is known.
+func TestNoEndpoint(t *testing.T) {
+	t.Parallel()
+	k := keys.Stored("p", "r")
+	for name, method := range map[string]func(context.Context, *table.Table[table.Row]) error{
+		"Get": func(ctx context.Context, rows *table.Table[table.Row]) error {
+			_, err := rows.Get(ctx, k)
+			return err
+		},
+		"Insert": func(ctx context.Context, rows *table.Table[table.Row]) error {
+			_, err := rows.Insert(ctx, &table.Row{Key: k})
+			return err
+		},
+		"DeleteAny": func(ctx context.Context, rows *table.Table[table.Row]) error { return rows.DeleteAny(ctx, k) },
+		"Transact": func(ctx context.Context, rows *table.Table[table.Row]) error {
+			_, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: k}), rows.DeleteAnyOp(keys.Stored("p", "s")))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var s recorder
+			var c calls
+			o := s.options(nil)
+			o.Client.PerCallPolicies = []policy.Policy{&c}
+			a, err := account.FromSAS(account.Endpoints{Queue: "https://acct.queue.invalid/?sig=c2ln"}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := table.New(a.Tables(), "staff", table.Schema[table.Row]{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = method(t.Context(), rows)
+			if !errors.Is(err, account.ErrNoEndpoint) || errors.Is(err, table.ErrUnknownOutcome) {
+				t.Errorf("got error %v; want ErrNoEndpoint and no ErrUnknownOutcome", err)
+			}
+			if c.n != 1 || len(s.requests) != 0 {
+				t.Errorf("got %d calls and %d requests; want 1 call and no request", c.n, len(s.requests))
+			}
+		})
+	}
+}
+
 func queuesOnly(t testing.TB, s *recorder) *account.Account {
 	t.Helper()
 	a, err := account.FromSAS(account.Endpoints{Queue: "https://acct.queue.invalid/?sig=c2ln"}, s.options(nil))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -119,6 +120,14 @@ func tablesOf(b backend, counter *requests.Counter, through policy.Transporter, 
 
 // backends are the services of this run. TestMain fills it.
 var backends []backend
+
+// services returns the backends but the plain ones, for tests of queues and blobs: those are the same services on another path to tables.
+func services() []backend {
+	return slices.DeleteFunc(slices.Clone(backends), func(b backend) bool {
+		_, is := b.(plain)
+		return is
+	})
+}
 
 // ways are the services on both paths to the Table service: with the policies of table.ClientOptions and without. TestMain fills it.
 var ways []backend

@@ -31,7 +31,7 @@ func TestExchangeOfBlobsWithJavaScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range backends {
+	for _, b := range services() {
 		t.Run(b.Name()+"/theirs", func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t, b)

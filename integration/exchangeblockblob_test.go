@@ -37,7 +37,7 @@ func TestExchangeOfBlockBlobsWithJavaScript(t *testing.T) {
 	type upload struct {
 		size, blocks int
 	}
-	for _, b := range backends {
+	for _, b := range services() {
 		t.Run(b.Name()+"/theirs", func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t, b)

@@ -24,7 +24,7 @@ func TestExchangeOfMessagesWithJavaScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range backends {
+	for _, b := range services() {
 		t.Run(b.Name(), func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t, b)

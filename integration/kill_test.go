@@ -16,9 +16,14 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
+
+// processKills is how many processes are killed. The default kills at each position of both tests, before and after the request: at the first,
+// second and third request there in TestKill.
+var processKills = testkit.Count("kills", 42, "processes that a test kills")
 
 // processPool replaces processes that are killed at chosen positions.
 type processPool struct {
@@ -111,12 +116,12 @@ func TestKill(t *testing.T) {
 }
 
 func testKill(t *testing.T, b backend) {
-	entities, kills := 300, 50
+	entities, kills := 4**processKills, *processKills
 	if testing.Short() {
 		entities, kills = 60, 14
 	}
 	e := newEnv(t, b)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // of a machine with much other work
 	defer cancel()
 	mp := &moverProcess{Connection: b.ConnectionString(), Name: freshName(), ASCII: isAzurite(b)}
 	e.must(mp.connect())
@@ -145,7 +150,7 @@ func testKill(t *testing.T, b backend) {
 	for left := 1; left > 0; {
 		select {
 		case <-ctx.Done():
-			e.Fatalf("got %d messages after a minute; want none", left)
+			e.Fatalf("got %d messages after five minutes; want none", left)
 		case <-tick.C:
 		}
 		due := kills

@@ -25,43 +25,18 @@ func TestScorecard(t *testing.T) {
 		t.Skip("compares with the emulator")
 	}
 	t.Parallel()
-	var (
-		names  []string
-		scores []*conformance.Score
-	)
-	for _, b := range backends {
-		if _, is := b.(plain); is {
-			continue // the same service
+	all := services()
+	names, scores := make([]string, len(all)), make([]*conformance.Score, len(all))
+	t.Run("measure", func(t *testing.T) {
+		for i, b := range all {
+			t.Run(b.Name(), func(t *testing.T) {
+				t.Parallel()
+				names[i], scores[i] = measured(t, b)
+			})
 		}
-		c, err := conformance.NewClient(b.ConnectionString(), http.DefaultClient)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := conformance.Measure(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		open := newRecordedAccount
-		if isAzurite(b) { // an emulator of its own: other tests change the properties of the services
-			own, err := azurite.Start(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(own.Stop)
-			open = func() (*conformance.Client, func(time.Time), error) {
-				c, err := conformance.NewClient(own.ConnectionString, http.DefaultClient)
-				return c, nil, err
-			}
-		}
-		if err := s.MeasureModules(t.Context(), open); err != nil {
-			t.Fatal(err)
-		}
-		if isAzurite(b) {
-			names = append(names, "Azurite 3.37")
-		} else {
-			names = append(names, b.Name())
-		}
-		scores = append(scores, s)
+	})
+	if t.Failed() {
+		return
 	}
 	want := conformance.Table(names, scores)
 	readme, err := os.ReadFile("../README.md")
@@ -81,6 +56,37 @@ func TestScorecard(t *testing.T) {
 	default:
 		t.Errorf("README.md: got the scorecard\n%s\nwant\n%s", found[1], want)
 	}
+}
+
+// measured returns the score of a service, and its name in the table.
+func measured(t *testing.T, b backend) (string, *conformance.Score) {
+	c, err := conformance.NewClient(b.ConnectionString(), http.DefaultClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := conformance.Measure(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := newRecordedAccount
+	if isAzurite(b) { // an emulator of its own: other tests change the properties of the services
+		own, err := azurite.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(own.Stop)
+		open = func() (*conformance.Client, func(time.Time), error) {
+			c, err := conformance.NewClient(own.ConnectionString, http.DefaultClient)
+			return c, nil, err
+		}
+	}
+	if err := s.MeasureModules(t.Context(), open); err != nil {
+		t.Fatal(err)
+	}
+	if isAzurite(b) {
+		return "Azurite 3.37", s
+	}
+	return b.Name(), s
 }
 
 // newRecordedAccount returns a client of a new account of storagetest, and sets its clock, which is that of the recordings.

@@ -87,7 +87,7 @@ func TestAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "patterns")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: got error %v\n%s", err, out)
 	}
 	const closed = "http://127.0.0.1:1"

@@ -110,6 +110,10 @@ func (a *attempts) usedUp(bounded bool) bool {
 
 // wait waits before the next attempt, after an attempt that failed with err. It reports whether there is a next attempt.
 func (a *attempts) wait(ctx context.Context, err error) bool {
+	if errors.Is(err, errs.ErrNoEndpoint) { // the client is made so: the next attempt cannot differ
+		a.log.givesUp(ctx, a.failed+a.busy+1, err)
+		return false
+	}
 	wait, busy := throttled(err)
 	_, bounded := ctx.Deadline()
 	if !busy || !bounded || a.retry.Attempts == 1 {

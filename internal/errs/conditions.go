@@ -40,6 +40,7 @@ var (
 	ErrOtherPartition    = errors.New("the row is in another partition than the transaction")
 	ErrForeignRow        = errors.New("the row belongs to another type, definition or program")
 	ErrTableScan         = errors.New("the query would scan the table; set Query.Partition, or Query.TableScan if that is meant")
+	ErrNoEndpoint        = errors.New("account: the account was opened without an endpoint for this service; set it in Endpoints or in the connection string")
 	ErrRanged            = errors.New("the signature is for a range of keys, so the rest of the table is not visible")
 )
 

@@ -17,7 +17,8 @@ func Sample(n int) int {
 }
 
 // Crash returns the options of a crash test. Enumerate runs one of so many faults as the flag faultsample says, unless the options name
-// a sample; each request has other kinds of faults than the one before. Under the race detector, Crash leaves few runs and faults.
+// a sample; each request has other kinds of faults than the one before. With -short and under the race detector, Crash leaves few runs
+// and faults.
 func Crash(o crashtest.Options) *crashtest.Options {
 	if o.Sample == 0 {
 		o.Sample = *faultSample
@@ -29,7 +30,7 @@ func Crash(o crashtest.Options) *crashtest.Options {
 		o.Runs = 5
 	}
 	o.PairLimit, o.MaxLateness = -1, -1
-	o.Sample = max(o.Sample, 4**raceSample)
+	o.Sample = max(o.Sample, 4**shortSample)
 	if o.Faults == nil {
 		o.Faults = func(storagetest.Request) []storagetest.Fault {
 			return []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy")}

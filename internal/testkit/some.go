@@ -4,22 +4,23 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"testing"
 )
 
-// raceSample leaves out cases under the race detector, which is ten times slower: it finds data races, which need no rare case, and
-// the same tests run without it, too.
-var raceSample = Count("racesample", 5, "under the race detector, one of so many cases is tried")
+// shortSample leaves out cases of short tests, and of tests under the race detector, which is ten times slower: it finds data races,
+// which need no rare case, and the same tests run without it, too.
+var shortSample = Count("shortsample", 5, "with -short and under the race detector, one of so many cases is tried")
 
-// Few reports whether a test is to leave out cases, because the race detector is on.
-func Few() bool { return race && *raceSample > 1 }
+// Few reports whether a test is to leave out cases, because of -short or the race detector.
+func Few() bool { return (race || testing.Short()) && *shortSample > 1 }
 
-// Some returns all cases, or under the race detector the first and each fifth after it, as the flag racesample says.
+// Some returns all cases, or if there are to be few, the first and each fifth after it, as the flag shortsample says.
 func Some[T any](all []T) []T {
 	if !Few() {
 		return all
 	}
 	var some []T
-	for i := 0; i < len(all); i += *raceSample {
+	for i := 0; i < len(all); i += *shortSample {
 		some = append(some, all[i])
 	}
 	return some
@@ -34,10 +35,10 @@ func SomeNamed[T any](all map[string]T) map[string]T {
 	return some
 }
 
-// Fewer returns n, or under the race detector a tenth of n.
+// Fewer returns n, or a tenth of n if there are to be few cases.
 func Fewer(n int) int {
 	if Few() {
-		n /= 2 * *raceSample
+		n /= 2 * *shortSample
 	}
 	return max(n, 1)
 }

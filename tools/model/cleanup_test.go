@@ -358,6 +358,10 @@ func TestCleanup(t *testing.T) {
 					c.lastOp = uint8(3 - ops)
 				}
 				c.ticks = c.lastOp + 5
+				if m.wrong == "" {
+					expectFault(t, explore(c.model()), "")
+					return
+				}
 				expectFault(t, c.model().Explore(), m.wrong)
 			})
 		}

@@ -19,6 +19,8 @@ type Model[S comparable] struct {
 	CheckQuiet func(s S) string
 	// Termination also checks that a quiet state is reachable from every state. It needs memory for each step.
 	Termination bool
+	// Limit ends the exploration after so many states, and then says nothing of termination. 0 means no limit.
+	Limit int
 	// Show returns the text of s in a trace.
 	Show func(s S) string
 }
@@ -27,11 +29,15 @@ type Model[S comparable] struct {
 type Result struct {
 	States int
 	Quiet  int
+	Cut    bool     // Limit ended the exploration
 	Wrong  string   // the fault nearest to the start, "" if no state has one
 	Trace  []string // the shortest sequence of steps to the fault
 }
 
 func (r Result) String() string {
+	if r.Cut {
+		return fmt.Sprintf("the first %d states, %d of them quiet, no fault", r.States, r.Quiet)
+	}
 	if r.Wrong == "" {
 		return fmt.Sprintf("%d states, %d of them quiet, no fault", r.States, r.Quiet)
 	}
@@ -45,6 +51,9 @@ func (m Model[S]) Explore() Result {
 	e.add(m.Start, 0)
 	var r Result
 	for at := 0; at < e.n; at++ {
+		if m.Limit > 0 && at == m.Limit {
+			return Result{States: at, Quiet: r.Quiet, Cut: true}
+		}
 		s := *e.state(at)
 		r.Wrong = m.Check(s)
 		quiet := m.Quiet(s)

@@ -149,7 +149,7 @@ func TestKernel(t *testing.T) {
 		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			expectSound(t, w.k.model().Explore())
+			expectSound(t, explore(w.k.model()))
 		})
 	}
 }

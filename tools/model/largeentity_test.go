@@ -118,7 +118,7 @@ func TestLargeEntity(t *testing.T) {
 		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			expectSound(t, w.p.model().Explore())
+			expectSound(t, explore(w.p.model()))
 		})
 	}
 }

@@ -172,7 +172,7 @@ func TestReconcile(t *testing.T) {
 		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			expectSound(t, w.p.model(w.size == 0).Explore())
+			expectSound(t, explore(w.p.model(w.size == 0)))
 		})
 	}
 }

@@ -22,6 +22,10 @@ func TestAttempts(t *testing.T) {
 		{Name: "attempts without a deadline have no end but time", File: attempts,
 			Old: "case a.retry.Attempts > 0 || !bounded:", New: "case a.retry.Attempts > 0 || !bounded && a.failed > 50:", Test: "TestRepeatBounds"},
 	})
+	mutants.Run(t, "./account", []mutants.Mutant{
+		{Name: "a call without an endpoint is repeated", File: attempts,
+			Old: "if errors.Is(err, errs.ErrNoEndpoint) {", New: "if errors.Is(err, errs.ErrNoEndpoint) && a.failed >= mostAttempts {", Test: "TestNoEndpoint"},
+	})
 	mutants.Run(t, "./integration/whole", []mutants.Mutant{
 		{Name: "the body of a transaction is not read again", File: "internal/wire/probe.go",
 			Old: "		return r.SetBody(streaming.NopCloser(body), contentType)\n", New: "		err := r.SetBody(streaming.NopCloser(body), contentType)\n		r.Raw().GetBody = nil\n		return err\n", Test: "TestPolicies/.*/redirects", Args: []string{"-test.short"}},
