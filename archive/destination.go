@@ -170,19 +170,19 @@ func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
 // tombstoneProperty of a tombstone's note contains the RowKey of the tombstone.
 const tombstoneProperty = "Gone"
 
-// tombstoneRecord returns the note by which Sweep finds a tombstone.
-func tombstoneRecord(id ID) (*table.Row, error) {
-	record := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), reserved.Tombstone+id.Incarnation)}
-	return record, record.Set(tombstoneProperty, id.storedKey().RowKey())
+// tombstoneNote returns the note by which Sweep finds a tombstone.
+func tombstoneNote(id ID) (*table.Row, error) {
+	note := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), reserved.Tombstone+id.Incarnation)}
+	return note, note.Set(tombstoneProperty, id.storedKey().RowKey())
 }
 
-// decodeTombstoneRecord returns the key of the tombstone that a note names. ok reports whether an archived entity can have this
+// decodeTombstoneNote returns the key of the tombstone that a note names. ok reports whether an archived entity can have this
 // tombstone; otherwise another program wrote the note.
-func decodeTombstoneRecord(record *table.Row) (tombstone keys.Key, ok bool) {
-	rowKey, err := property.Text(record, tombstoneProperty)
-	primary, ok := strings.CutSuffix(rowKey, separator+strings.TrimPrefix(record.Key.RowKey(), reserved.Tombstone))
+func decodeTombstoneNote(note *table.Row) (tombstone keys.Key, ok bool) {
+	rowKey, err := property.Text(note, tombstoneProperty)
+	primary, ok := strings.CutSuffix(rowKey, separator+strings.TrimPrefix(note.Key.RowKey(), reserved.Tombstone))
 	ok = ok && err == nil && primary != "" && !strings.HasPrefix(primary, separator)
-	return keys.Stored(record.Key.PartitionKey(), rowKey), ok
+	return keys.Stored(note.Key.PartitionKey(), rowKey), ok
 }
 
 // rowsWithPrefix yields the rows of a partition whose RowKeys begin with a prefix.
@@ -304,11 +304,11 @@ func (d *TableDestination) Put(ctx context.Context, r *ArchivedRow, version stri
 	}
 	ops := []table.Op{op}
 	if r.Row == nil {
-		record, err := tombstoneRecord(r.ID)
+		note, err := tombstoneNote(r.ID)
 		if err != nil {
 			return err
 		}
-		ops = append(ops, d.rows.UpsertAtOp(record.Key, record, table.ReplaceExisting))
+		ops = append(ops, d.rows.UpsertAtOp(note.Key, note, table.ReplaceExisting))
 	}
 	_, err := table.Transact(ctx, ops...)
 	if errors.Is(err, table.ErrExists) || version != "" && errors.Is(err, table.ErrNotFound) {
@@ -379,17 +379,17 @@ func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Se
 // *table.BulkError around an error of a write; errors of a read (see package table).
 func (d *TableDestination) Sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		for record, err := range rowsWithPrefix(ctx, d.rows, partition, reserved.Tombstone) {
+		for note, err := range rowsWithPrefix(ctx, d.rows, partition, reserved.Tombstone) {
 			if err != nil {
 				yield(table.Op{}, err)
 				return
 			}
-			tombstone, ok := decodeTombstoneRecord(record)
-			if !ok || !record.Timestamp.Before(before) {
+			tombstone, ok := decodeTombstoneNote(note)
+			if !ok || !note.Timestamp.Before(before) {
 				continue
 			}
 			// The note is deleted last: without it no sweep finds the tombstone.
-			if !yield(d.rows.DeleteAnyOp(tombstone), nil) || !yield(d.rows.DeleteAnyOp(record.Key), nil) {
+			if !yield(d.rows.DeleteAnyOp(tombstone), nil) || !yield(d.rows.DeleteAnyOp(note.Key), nil) {
 				return
 			}
 		}

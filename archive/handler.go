@@ -111,7 +111,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 	if err := m.put(ctx, next, version); err != nil {
 		return err
 	}
-	return m.written(ctx, j, extend.Completing(m.as(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e))
+	return m.written(ctx, j, extend.Completing(m.moveHandle(engine.Move{Away: true}), j.CommitRecord, j.Index).Delete(ctx, e))
 }
 
 // renewing returns a handle for one write, which gives an entity that has this incarnation a new one. The write replaces the

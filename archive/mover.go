@@ -165,11 +165,11 @@ func (r *restoreMaintainer[T]) MaxRows() int { return 1 }
 
 func (r *restoreMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
 	c.Incarnation() // gives the entity a new incarnation
-	record, err := restoreRecord(ID{c.Key, r.incarnation}, r.kind)
+	note, err := restoreNote(ID{c.Key, r.incarnation}, r.kind)
 	if err != nil {
 		return err
 	}
-	if err := p.Insert(record, ErrRestored); err != nil {
+	if err := p.Insert(note, ErrRestored); err != nil {
 		return err
 	}
 	return addEffect(p, r.kind, payload{Incarnation: r.incarnation, Discard: true})
@@ -181,18 +181,18 @@ const (
 	kindProperty     = "Kind"     // the kind of the mover
 )
 
-// restoreRecord returns the note, in the entity's partition, that an incarnation was restored.
-func restoreRecord(id ID, kind string) (*table.Row, error) {
-	record := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), reserved.Restored+id.Incarnation)}
-	return record, errors.Join(record.Set(restoredProperty, id.Key.RowKey()), record.Set(kindProperty, kind))
+// restoreNote returns the note, in the entity's partition, that an incarnation was restored.
+func restoreNote(id ID, kind string) (*table.Row, error) {
+	note := &table.Row{Key: keys.Stored(id.Key.PartitionKey(), reserved.Restored+id.Incarnation)}
+	return note, errors.Join(note.Set(restoredProperty, id.Key.RowKey()), note.Set(kindProperty, kind))
 }
 
-// decodeRestoreRecord returns the ID and the kind of the note of a restored incarnation. The ID is invalid if another program
+// decodeRestoreNote returns the ID and the kind of the note of a restored incarnation. The ID is invalid if another program
 // wrote the note. Errors: *table.DecodeError.
-func decodeRestoreRecord(record *table.Row) (id ID, kind string, err error) {
-	rowKey, err1 := property.Text(record, restoredProperty)
-	kind, err2 := property.Text(record, kindProperty)
-	return ID{keys.Stored(record.Key.PartitionKey(), rowKey), strings.TrimPrefix(record.Key.RowKey(), reserved.Restored)}, kind, errors.Join(err1, err2)
+func decodeRestoreNote(note *table.Row) (id ID, kind string, err error) {
+	rowKey, err1 := property.Text(note, restoredProperty)
+	kind, err2 := property.Text(note, kindProperty)
+	return ID{keys.Stored(note.Key.PartitionKey(), rowKey), strings.TrimPrefix(note.Key.RowKey(), reserved.Restored)}, kind, errors.Join(err1, err2)
 }
 
 // Contains reports whether the destination contains an incarnation of a key: it was moved there, and has been neither restored
@@ -215,8 +215,8 @@ func (m *Mover[T]) Contains(ctx context.Context, k keys.Key, incarnation string)
 	return archived != nil && archived.Row != nil, nil
 }
 
-// as returns a handle for the writes of a move: its maintainers see the keys of the move.
-func (m *Mover[T]) as(move engine.Move) *table.Table[T] {
+// moveHandle returns a handle for the writes of a move: its maintainers see the keys of the move.
+func (m *Mover[T]) moveHandle(move engine.Move) *table.Table[T] {
 	return door.InMode(m.from, func(mode *engine.Mode) { mode.Move = move })
 }
 
@@ -326,7 +326,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	t, err := extend.With(m.as(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
+	t, err := extend.With(m.moveHandle(engine.Move{Restored: archived.Incarnation}), &restoreMaintainer[T]{m.kind, archived.Incarnation})
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
@@ -378,7 +378,7 @@ func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Ti
 				yield(table.Op{}, err)
 				return
 			}
-			id, kind, err := decodeRestoreRecord(row)
+			id, kind, err := decodeRestoreNote(row)
 			if err != nil || kind != m.kind || !row.Timestamp.Before(before) {
 				continue
 			}

@@ -23,20 +23,20 @@ import (
 // cleaner schedules and executes the clean-up of commit records: one clean-up message for each partition and hour, and a note in
 // the partition that the message was sent.
 type cleaner struct {
-	env     *environment
-	planned hourSet
+	env       *environment
+	scheduled hourSet
 }
 
-// plan makes sure that the commit records that were written this hour in the message's partition are deleted a day later. It is
+// schedule makes sure that the commit records that were written this hour in the message's partition are deleted a day later. It is
 // called before a message is deleted. The clean-up message is sent before the note is written: a crash in between leads to a second
 // message, which does no harm.
-func (c *cleaner) plan(ctx context.Context, t *tableHandlers, m message) {
+func (c *cleaner) schedule(ctx context.Context, t *tableHandlers, m message) {
 	if c.env.cleanUps.client == nil {
 		return
 	}
 	for {
 		hour := c.env.opt.Now().UTC().Truncate(time.Hour)
-		err := c.planned.once(m.partitionName()+"/"+hour.String(), func() error { return c.planHour(ctx, t, m, hour) })
+		err := c.scheduled.once(m.partitionName()+"/"+hour.String(), func() error { return c.scheduleHour(ctx, t, m, hour) })
 		switch {
 		case err == errHourOver:
 			continue
@@ -50,9 +50,9 @@ func (c *cleaner) plan(ctx context.Context, t *tableHandlers, m message) {
 // errHourOver: the hour ended before its clean-up was scheduled, so the clean-up of the next hour has to be scheduled.
 var errHourOver = errors.New("eventual: the hour is over")
 
-func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hour time.Time) error {
-	planned, err := door.Table(t.table).SweepPlanned(ctx, m.Partition, hour)
-	if err != nil || planned {
+func (c *cleaner) scheduleHour(ctx context.Context, t *tableHandlers, m message, hour time.Time) error {
+	scheduled, err := door.Table(t.table).SweepScheduled(ctx, m.Partition, hour)
+	if err != nil || scheduled {
 		return err
 	}
 	due := hour.Add(time.Hour + extend.Retention + 2*time.Hour) // 2 h for the differences of clocks
@@ -63,12 +63,12 @@ func (c *cleaner) planHour(ctx context.Context, t *tableHandlers, m message, hou
 	if !c.env.opt.Now().Before(hour.Add(time.Hour)) {
 		return errHourOver
 	}
-	return door.Table(t.table).PlanSweep(ctx, m.Partition, hour)
+	return door.Table(t.table).ScheduleSweep(ctx, m.Partition, hour)
 }
 
 // execute deletes old commit records in the message's partition. Their age decides: the hour in the message is not trusted.
 func (c *cleaner) execute(ctx context.Context, x *lease) outcome {
-	t := c.env.handlers.of(x.message.Table)
+	t := c.env.handlers.tableHandlers(x.message.Table)
 	switch {
 	case x.err == errNewer, x.err == nil && t == nil:
 		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: "no handler is registered for its table or version"}

@@ -35,12 +35,12 @@ func (e *executor) execute(ctx context.Context, x *lease) (out outcome) {
 	case x.err != nil:
 		return outcome{kind: poisoned, class: ClassUndecodable, reason: errUndecodable}
 	}
-	t := e.env.handlers.of(x.message.Table)
+	t := e.env.handlers.tableHandlers(x.message.Table)
 	if t == nil {
 		return outcome{kind: deferred, unknown: true, class: ClassUnknown, reason: "no handler is registered for its table"}
 	}
 	if out = e.executeRecord(ctx, t, x); out.kind == completed || out.class == ClassExpired {
-		e.cleaner.plan(context.WithoutCancel(ctx), t, x.message)
+		e.cleaner.schedule(context.WithoutCancel(ctx), t, x.message)
 	}
 	return out
 }
@@ -104,7 +104,7 @@ func (e *executor) executeEffects(ctx context.Context, t *tableHandlers, record 
 			Attempt: x.attempt(), CommitRecord: record, Index: n}
 		if effect.Table != "" { // of an entity in another partition
 			job.Table, job.Partition = effect.Table, keys.Stored(effect.Partition, "").Partition()
-			of = e.env.handlers.of(effect.Table)
+			of = e.env.handlers.tableHandlers(effect.Table)
 		}
 		h, known := of.handler(effect.Kind)
 		if !known || effect.Version > h.Version {
@@ -169,7 +169,7 @@ const mostExcluded = 8
 func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) outcome {
 	few := len(x.message.Remotes) <= mostExcluded
 	for _, r := range x.message.Remotes {
-		registered := e.env.handlers.of(r.Table) != nil || slices.Contains(t.remotes, strings.ToLower(r.Table))
+		registered := e.env.handlers.tableHandlers(r.Table) != nil || slices.Contains(t.remotes, strings.ToLower(r.Table))
 		err := door.Table(t.table).FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered && few)
 		if errors.Is(err, table.ErrTableNotFound) && !registered {
 			continue

@@ -187,7 +187,7 @@ func newRegistry(handlers []Handler) (registry, error) {
 		case wire.IsNil(h.Table):
 			return fail("has no Table; set the table whose writes have the effects")
 		}
-		t := all.of(h.Table.Name())
+		t := all.tableHandlers(h.Table.Name())
 		if t == nil {
 			t = &tableHandlers{table: h.Table, records: extend.RecordsOf(h.Table), byKind: map[string]Handler{}}
 			all[strings.ToLower(h.Table.Name())] = t
@@ -223,12 +223,14 @@ func (t *tableHandlers) handler(kind string) (h Handler, known bool) {
 	return h, known
 }
 
-// of returns the handlers of a table, nil if there are none.
-func (r registry) of(tableName string) *tableHandlers { return r[strings.ToLower(tableName)] }
+// tableHandlers returns the handlers of a table, nil if there are none.
+func (r registry) tableHandlers(tableName string) *tableHandlers {
+	return r[strings.ToLower(tableName)]
+}
 
 // partitionName returns a name for the partition of a message, "" for a message that does not count to a partition.
 func (r registry) partitionName(m *receivedMessage) string {
-	if m.err != nil || m.message.Hour != "" || r.of(m.message.Table) == nil {
+	if m.err != nil || m.message.Hour != "" || r.tableHandlers(m.message.Table) == nil {
 		return ""
 	}
 	return m.message.partitionName()

@@ -59,7 +59,7 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 	w := &Worker{dispatcher: newDispatcher(opt.PerPartition)}
 	w.env.opt, w.env.handlers, w.env.tracer = opt, registered, wire.RedactSpans(opt.Tracing).NewTracer("aztablekit", "")
 	for _, h := range handlers {
-		w.env.stats.addKind(registered.of(h.Table.Name()).table.Name(), h.Kind, func(*KindStats) {})
+		w.env.stats.addKind(registered.tableHandlers(h.Table.Name()).table.Name(), h.Kind, func(*KindStats) {})
 	}
 	w.env.notifications, w.env.poison = queueClient{queue, timeout, "Worker.Ensure"}, queueClient{poison, timeout, "Worker.Ensure"}
 	if !wire.IsNil(opt.CleanUp) {

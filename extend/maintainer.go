@@ -133,22 +133,22 @@ func With[T any](t *table.Table[T], maintainers ...Maintainer[T]) (*table.Table[
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return nil, fmt.Errorf("extend: With: %w", err)
 	}
-	change, err := attach(door.Table(t), plainOf(maintainers))
+	change, err := attach(door.Table(t), untyped(maintainers))
 	if err != nil {
 		return nil, err
 	}
 	return door.InMode(t, change), nil
 }
 
-// plainOf returns maintainers as the engine calls them, nil for a nil maintainer.
-func plainOf[T any](maintainers []Maintainer[T]) []engine.Maintainer {
-	plain := make([]engine.Maintainer, len(maintainers))
+// untyped returns maintainers as the engine calls them, nil for a nil maintainer.
+func untyped[T any](maintainers []Maintainer[T]) []engine.Maintainer {
+	all := make([]engine.Maintainer, len(maintainers))
 	for i, m := range maintainers {
 		if !wire.IsNil(m) {
-			plain[i] = maintainerOf[T]{m}
+			all[i] = maintainerOf[T]{m}
 		}
 	}
-	return plain
+	return all
 }
 
 // attach returns the change of a handle's mode by more maintainers. A nil maintainer is an error.

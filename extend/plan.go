@@ -131,7 +131,8 @@ func (p *Plan) First(text string) bool { return p.plan.First(text) }
 
 // Remote returns the plan of another partition, of any table of the same service, for rows that must change together with the entity,
 // at every instant: the owner of a value that is unique everywhere. The write is then one over several partitions, as
-// [table.Table.Move] is. In that plan, [Plan.Load] a row before Put and Remove. The partition of t's writes returns p itself.
+// [table.Table.Move] is. In that plan, a row that Put or Remove names and Load has not read is read
+// once, before the write is sent, and stays if it is another entity's. The partition of t's writes returns p itself.
 //
 // Rows that are only loaded there are not protected: Put what must not change. The write needs an outbox. Errors: *keys.KeyError;
 // *table.ValueError for a table of another service, and for a partition of the library. Requests: 2 transactions more for each other
@@ -203,9 +204,9 @@ func (doors) Put(p any, r *stored.Row) error {
 	return plan.refused(plan.plan.Put(r))
 }
 
-func (doors) ChangedRow(c any) (*stored.Row, error) { return c.(changed).plain().Row() }
+func (doors) ChangedRow(c any) (*stored.Row, error) { return c.(changed).engine().Row() }
 
 // changed is a *Change of any type.
-type changed interface{ plain() *engine.Change }
+type changed interface{ engine() *engine.Change }
 
-func (c *Change[T]) plain() *engine.Change { return c.change }
+func (c *Change[T]) engine() *engine.Change { return c.change }

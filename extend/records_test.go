@@ -95,18 +95,18 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestPlannedSweep: a note in a partition says that an hour is planned, and a sweep does not delete it before its time.
-func TestPlannedSweep(t *testing.T) {
+// TestScheduledSweep: a note in a partition says that the sweep of an hour is scheduled, and a sweep does not delete it before its time.
+func TestScheduledSweep(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, err := openStaffOn(storagetest.New(nil), nil)
 	noError(t, err)
 	hour := time.Now()
 	for _, want := range []bool{false, true} {
-		if planned, err := door.Table(staff).SweepPlanned(ctx, "Sales", hour); err != nil || planned != want {
-			t.Errorf("got planned: %v, %v; want %v", planned, err, want)
+		if scheduled, err := door.Table(staff).SweepScheduled(ctx, "Sales", hour); err != nil || scheduled != want {
+			t.Errorf("got planned: %v, %v; want %v", scheduled, err, want)
 		}
-		noError(t, door.Table(staff).PlanSweep(ctx, "Sales", hour))
+		noError(t, door.Table(staff).ScheduleSweep(ctx, "Sales", hour))
 	}
 	if n, err := extend.RecordsOf(staff).Sweep(ctx, dept.Of("Sales")); err != nil || n != 0 {
 		t.Errorf("got %d deleted, %v; want none", n, err)

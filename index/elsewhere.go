@@ -220,7 +220,7 @@ func (m *elsewhereMaintainer[T]) Maintain(_ context.Context, p *extend.Plan, c *
 		c.SetState(append(state, content...)...)
 	}
 	if len(changed) > 0 {
-		reconcile.Plan(p, derived.EffectKind(m.table), m.name, changed...)
+		reconcile.AddEffect(p, derived.EffectKind(m.table), m.name, changed...)
 	}
 	return nil
 }
@@ -402,7 +402,7 @@ func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *extend.Plan, c *exte
 		}
 		there, err := p.Remote(m.rows, k.Partition())
 		if err == nil {
-			err = there.Remove(k.Row()) // the row is read, and stays if it is another entity's
+			err = there.Remove(k.Row()) // the engine reads the row (remotes.readUnread), and it stays if it is another entity's
 		}
 		if err != nil {
 			return err

@@ -73,7 +73,7 @@ func forgeries(now time.Time) (all []forgery) {
 		"owned":    {reserved.Owner: "w_000001", "Email": "x"},
 		"mark":     {reserved.Mark: op + "/nosuchtable/x/insert/0/"},
 	}
-	for _, prefix := range []string{reserved.First, reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Blob, reserved.Prepared, reserved.View, reserved.Restored} {
+	for _, prefix := range []string{reserved.First, reserved.CommitRecord, reserved.ScheduledSweep, reserved.Derived, reserved.Tombstone, reserved.Blob, reserved.Prepared, reserved.View, reserved.Restored} {
 		for _, suffix := range []string{"", "x", op, op + "|01", "2020010101", "w_000009"} {
 			for _, kind := range slices.Sorted(maps.Keys(contents)) {
 				all = append(all, forgery{fmt.Sprintf("row %s%s %s", prefix, suffix, kind), []forgedRow{{prefix + suffix, contents[kind]}}})
@@ -274,8 +274,8 @@ func (s *forgedScene) outside() map[string]int {
 			partition := name + " " + r.PartitionKey
 			switch {
 			case slices.Contains([]string{"staff evil", "stafflogin login_e", "stafflogin login_f"}, partition):
-			case slices.Contains(hours, strings.TrimPrefix(r.RowKey, reserved.PlannedSweep)):
-				all[partition+" "+reserved.PlannedSweep+"hour"] = 1
+			case slices.Contains(hours, strings.TrimPrefix(r.RowKey, reserved.ScheduledSweep)):
+				all[partition+" "+reserved.ScheduledSweep+"hour"] = 1
 			default:
 				all[partition+" "+operationIDs.ReplaceAllString(r.RowKey, "op")]++
 			}

@@ -72,7 +72,7 @@ type Options[T any] struct {
 	Reserved bool
 }
 
-// Index is a secondary index in the partitions of its entities, with the methods that look entities up. [New] and [NewMulti] make
+// Index is a secondary index, in the partitions of its entities unless Options say otherwise, with the methods that look entities up. [New] and [NewMulti] make
 // one. An Index can be a package's variable, and is safe for concurrent use.
 type Index[T, K any] struct {
 	name          string

@@ -18,10 +18,11 @@ import (
 // errNotFound: a look-up found no entity. The text also says why a program that has just attached the index finds none.
 var errNotFound = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after verify.Run with Repair)", table.ErrNotFound)
 
-// Get returns the entity that has the value k in a partition. A full copy has the entity's key, fields and other columns as they
+// Get returns the entity that has the value k in a partition. If the rows have partitions of their own ([Global], or [Elsewhere]
+// without Partition), the value names the partition: pass keys.Enc{}; with Elsewhere.Partition, pass what that function returns. A copy elsewhere that is not unique may be
+// older than its entity; Pointer and ReadEntities read the entity itself. A full copy has the entity's key, fields and other columns as they
 // were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
-// copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written. With
-// Pointer or ReadEntities, Get reads the entity itself.
+// copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written.
 //
 // Entities that were stored before the index was attached, or by handles without it, are not found until they are written again
 // or verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index
@@ -88,7 +89,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		} else if err != nil {
 			return nil, err
 		}
-		if before != nil && before.ETag == row.ETag {
+		if before != nil && stored.SameVersion(before, row) {
 			return nil, errNotFound // the row is wrong, and no entity has the value
 		}
 		e, err := ix.entityOfCopy(ctx, t, row, copied, ix.hasRow)

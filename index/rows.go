@@ -278,8 +278,7 @@ func current[T any](e *table.Entity[T], row keys.Key, hasRow func(v *T, primary,
 	return e
 }
 
-// This file makes the row of an entity in most indexes with fewer allocations than the functions of rows.go, and with the same
-// results.
+// The functions below make the row of an entity in most indexes with fewer allocations than those above, and with the same results.
 
 // isPlain reports whether an entity has one row at most, in its own partition and under its value and its own RowKey.
 func (ix *Index[T, K]) isPlain() bool {

@@ -33,7 +33,7 @@ func Bind1[T, A any](l Layout1[A], at func(*T) *A) Bind[T] {
 	return Bind[T]{bind: &bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy),
 		all:    l.All(),
-		encode: func(t *T) Enc { return l.of(*at(t)) },
+		encode: func(t *T) Enc { return l.encode(*at(t)) },
 		fields: func(t *T) []any { return []any{at(t)} },
 		decode: func(t *T, s string) (err error) {
 			a, err := l.decode(s)
@@ -52,7 +52,7 @@ func Bind2[T, A, B any](l Layout2[A, B], at func(*T) (*A, *B)) Bind[T] {
 	return Bind[T]{bind: &bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy),
 		all:    l.All(),
-		encode: func(t *T) Enc { a, b := at(t); return l.of(*a, *b) },
+		encode: func(t *T) Enc { a, b := at(t); return l.encode(*a, *b) },
 		fields: func(t *T) []any { a, b := at(t); return []any{a, b} },
 		decode: func(t *T, s string) error {
 			a, b, err := l.decode(s)
@@ -72,7 +72,7 @@ func Bind3[T, A, B, C any](l Layout3[A, B, C], at func(*T) (*A, *B, *C)) Bind[T]
 	return Bind[T]{bind: &bind[T]{
 		err:    checkTwoWay(at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
 		all:    l.All(),
-		encode: func(t *T) Enc { a, b, c := at(t); return l.of(*a, *b, *c) },
+		encode: func(t *T) Enc { a, b, c := at(t); return l.encode(*a, *b, *c) },
 		fields: func(t *T) []any { a, b, c := at(t); return []any{a, b, c} },
 		decode: func(t *T, s string) error {
 			a, b, c, err := l.decode(s)
@@ -139,7 +139,7 @@ func checkTwoWay(unset bool, lossy ...string) error {
 	}
 	for i, why := range lossy {
 		if why != "" {
-			return &KeyError{Part: fmt.Sprintf("part %d", i+1), Reason: "cannot be bound both ways: " + why + "; use BindFunc"}
+			return &KeyError{Component: fmt.Sprintf("part %d", i+1), Reason: "cannot be bound both ways: " + why + "; use BindFunc"}
 		}
 	}
 	return nil

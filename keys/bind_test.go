@@ -11,16 +11,16 @@ type review struct {
 	Department string
 	ID         int
 	Year       int
-	Part       string
+	Section    string
 }
 
 func TestBindRoundTrip(t *testing.T) {
 	t.Parallel()
-	want := review{Department: "R&D", ID: 123, Year: 2012, Part: "x"}
+	want := review{Department: "R&D", ID: 123, Year: 2012, Section: "x"}
 	for what, b := range map[string]keys.Bind[review]{
 		"one":   keys.Bind1(keys.Tuple1(keys.Text()), func(r *review) *string { return &r.Department }),
 		"two":   keys.Bind2(keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4)), func(r *review) (*int, *int) { return &r.ID, &r.Year }),
-		"three": keys.Bind3(keys.Tuple3(keys.Digits[int](6), keys.Digits[int](4), keys.Text()), func(r *review) (*int, *int, *string) { return &r.ID, &r.Year, &r.Part }),
+		"three": keys.Bind3(keys.Tuple3(keys.Digits[int](6), keys.Digits[int](4), keys.Text()), func(r *review) (*int, *int, *string) { return &r.ID, &r.Year, &r.Section }),
 		"raw":   keys.BindRaw(func(r *review) *string { return &r.Department }),
 		"const": keys.Const[review]("all"),
 	} {
@@ -40,9 +40,9 @@ func TestBindRoundTrip(t *testing.T) {
 
 func TestInvalidBindings(t *testing.T) {
 	t.Parallel()
-	folded := keys.Bind1(keys.Tuple1(keys.Fold(keys.Text())), func(r *review) *string { return &r.Part })
-	spread := keys.Bind2(keys.Tuple2(keys.Spread(keys.Text(), 4), keys.Text()), func(r *review) (*string, *string) { return &r.Part, &r.Part })
-	mistake := keys.Bind1(keys.Tuple1(keys.Text()).Named("?"), func(r *review) *string { return &r.Part })
+	folded := keys.Bind1(keys.Tuple1(keys.Fold(keys.Text())), func(r *review) *string { return &r.Section })
+	spread := keys.Bind2(keys.Tuple2(keys.Spread(keys.Text(), 4), keys.Text()), func(r *review) (*string, *string) { return &r.Section, &r.Section })
+	mistake := keys.Bind1(keys.Tuple1(keys.Text()).Named("?"), func(r *review) *string { return &r.Section })
 	for _, b := range []keys.Bind[review]{folded, spread, mistake,
 		keys.Bind1[review](keys.Tuple1(keys.Text()), nil), keys.Bind2[review](keys.Tuple2(keys.Text(), keys.Text()), nil),
 		keys.Bind3[review](keys.Tuple3(keys.Text(), keys.Text(), keys.Text()), nil), keys.BindRaw[review, string](nil), keys.BindFunc[review](keys.RawBetween("", ""), nil)} {
@@ -54,7 +54,7 @@ func TestInvalidBindings(t *testing.T) {
 	if !strings.Contains(folded.Err().Error(), "BindFunc") {
 		t.Errorf("got %v, want an error that names BindFunc", folded.Err())
 	}
-	hashed := keys.BindFunc(keys.Tuple1(keys.Uint(2)).All(), func(r *review) keys.Enc { return keys.Tuple1(keys.Spread(keys.Text(), 16)).Of(r.Part) })
+	hashed := keys.BindFunc(keys.Tuple1(keys.Uint(2)).All(), func(r *review) keys.Enc { return keys.Tuple1(keys.Spread(keys.Text(), 16)).Of(r.Section) })
 	if hashed.Err() != nil || !hashed.OneWay() || hashed.Decode(&review{}, "anything") != nil {
 		t.Errorf("a hash: got %v, one-way %v, want a one-way binding", hashed.Err(), hashed.OneWay())
 	}

@@ -21,32 +21,32 @@ type valueLayout[K any] struct {
 	name       name
 	write      func(w *writer, k K, more bool)
 	read       func(r *reader, k *K, more bool)
-	parts      int
+	components int
 	desc       bool  // every component is inverted, so that larger values sort first
-	prefixes   bool  // of the component; see Part
+	prefixes   bool  // of the component; see Component
 	innerOrder error // keys do not sort by values, since a component before the last does not
 	fullOrder  error // keys with a suffix do not sort by values, since one of the components does not
 	err        error
 }
 
 // orderLost returns an error if the order of the n-th component is lost before another component.
-func orderLost[A any](n int, p *Part[A]) error {
+func orderLost[A any](n int, p *Component[A]) error {
 	if p.width > 0 || p.end != "" {
 		return nil
 	}
-	return ofPart(n, p, &KeyError{Reason: "does not sort by its values before another part; use Ordered"})
+	return componentError(n, p, &KeyError{Reason: "does not sort by its values before another part; use Ordered"})
 }
 
 func (l Layout1[A]) valueLayout() valueLayout[A] {
 	return valueLayout[A]{
-		name:      l.name,
-		write:     func(w *writer, a A, more bool) { writePart(w, &l.a, a, more) },
-		read:      func(r *reader, a *A, more bool) { readPart(r, &l.a, a, more) },
-		parts:     1,
-		desc:      l.a.desc,
-		prefixes:  l.a.prefixes,
-		fullOrder: orderLost(1, &l.a),
-		err:       checkPart(1, &l.a),
+		name:       l.name,
+		write:      func(w *writer, a A, more bool) { writeComponent(w, &l.a, a, more) },
+		read:       func(r *reader, a *A, more bool) { readComponent(r, &l.a, a, more) },
+		components: 1,
+		desc:       l.a.desc,
+		prefixes:   l.a.prefixes,
+		fullOrder:  orderLost(1, &l.a),
+		err:        checkComponent(1, &l.a),
 	}
 }
 
@@ -61,19 +61,19 @@ func Struct2[K, A, B any](l Layout2[A, B], at func(*K) (*A, *B)) Compound[K] {
 		name: l.name,
 		write: func(w *writer, k K, more bool) {
 			a, b := at(&k)
-			writePart(w, &l.a, *a, true)
-			writePart(w, &l.b, *b, more)
+			writeComponent(w, &l.a, *a, true)
+			writeComponent(w, &l.b, *b, more)
 		},
 		read: func(r *reader, k *K, more bool) {
 			a, b := at(k)
-			readPart(r, &l.a, a, true)
-			readPart(r, &l.b, b, more)
+			readComponent(r, &l.a, a, true)
+			readComponent(r, &l.b, b, more)
 		},
-		parts:      2,
+		components: 2,
 		desc:       l.a.desc && l.b.desc,
 		innerOrder: orderLost(1, &l.a),
 		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
-		err:        errors.Join(checkAccessor(at == nil), checkPart(1, &l.a), checkPart(2, &l.b)),
+		err:        errors.Join(checkAccessor(at == nil), checkComponent(1, &l.a), checkComponent(2, &l.b)),
 	}}
 }
 
@@ -83,21 +83,21 @@ func Struct3[K, A, B, C any](l Layout3[A, B, C], at func(*K) (*A, *B, *C)) Compo
 		name: l.name,
 		write: func(w *writer, k K, more bool) {
 			a, b, c := at(&k)
-			writePart(w, &l.a, *a, true)
-			writePart(w, &l.b, *b, true)
-			writePart(w, &l.c, *c, more)
+			writeComponent(w, &l.a, *a, true)
+			writeComponent(w, &l.b, *b, true)
+			writeComponent(w, &l.c, *c, more)
 		},
 		read: func(r *reader, k *K, more bool) {
 			a, b, c := at(k)
-			readPart(r, &l.a, a, true)
-			readPart(r, &l.b, b, true)
-			readPart(r, &l.c, c, more)
+			readComponent(r, &l.a, a, true)
+			readComponent(r, &l.b, b, true)
+			readComponent(r, &l.c, c, more)
 		},
-		parts:      3,
+		components: 3,
 		desc:       l.a.desc && l.b.desc && l.c.desc,
 		innerOrder: errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
 		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b), orderLost(3, &l.c)),
-		err:        errors.Join(checkAccessor(at == nil), checkPart(1, &l.a), checkPart(2, &l.b), checkPart(3, &l.c)),
+		err:        errors.Join(checkAccessor(at == nil), checkComponent(1, &l.a), checkComponent(2, &l.b), checkComponent(3, &l.c)),
 	}}
 }
 
@@ -205,8 +205,8 @@ func (f valueLayout[K]) orderedAll(fault error) Range {
 }
 
 func (f valueLayout[K]) startingWith(k K) Range {
-	if f.err == nil && (f.parts > 1 || !f.prefixes) {
-		return Range{err: &KeyError{Part: "layout", Reason: "has no range of prefixes, which requires a single part of text or bytes; for the first of several parts use Prefix of the layout"}}
+	if f.err == nil && (f.components > 1 || !f.prefixes) {
+		return Range{err: &KeyError{Component: "layout", Reason: "has no range of prefixes, which requires a single part of text or bytes; for the first of several parts use Prefix of the layout"}}
 	}
 	w, err := f.newWriter(k, false)
 	if err != nil {

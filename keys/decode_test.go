@@ -28,11 +28,11 @@ func TestDecodeRefusesOtherTexts(t *testing.T) {
 	refused(t, "inverted time", keys.Desc(keys.Time()), "3155378976000000000", "063542419200000000x")
 	refused(t, "date", keys.Date(), "2014-02-30", "0000-01-01", "2014-7-31a", "2014/07/31")
 	refused(t, "spread", keys.Spread(keys.Text(), 16), "02")
-	refused(t, "zero part", keys.Part[int]{}, "1")
+	refused(t, "zero part", keys.Component[int]{}, "1")
 	refused(t, "enum", keys.Enum("new", "done"), "old", "ne=77")
 }
 
-func refused[A any](t *testing.T, name string, p keys.Part[A], texts ...string) {
+func refused[A any](t *testing.T, name string, p keys.Component[A], texts ...string) {
 	t.Helper()
 	for _, s := range texts {
 		var ke *keys.KeyError

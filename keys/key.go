@@ -116,15 +116,15 @@ func checkService(s string) error {
 // isPlain reports whether a text is short and has only ASCII characters that the service accepts in keys, as most keys have.
 func isPlain(s string) bool {
 	for i := range len(s) {
-		if !plainBytes[s[i]] {
+		if !keyBytes[s[i]] {
 			return false
 		}
 	}
 	return len(s) <= MaxUnits
 }
 
-// plainBytes are the ASCII characters that the service accepts in keys.
-var plainBytes = func() (plain [256]bool) {
+// keyBytes are the ASCII characters that the service accepts in keys.
+var keyBytes = func() (plain [256]bool) {
 	for c := 0x20; c < 0x7f; c++ {
 		plain[c] = strings.IndexByte(forbidden, byte(c)) < 0
 	}
@@ -145,7 +145,7 @@ func At(partition, row Enc) Key {
 	if partition.set && row.set && partition.err == nil && row.err == nil {
 		return Key{pk: partition.text, rk: row.text}
 	}
-	return Key{err: errors.Join(ofKey("PartitionKey", partition.Err()), ofKey("RowKey", row.Err()))}
+	return Key{err: errors.Join(keyError("PartitionKey", partition.Err()), keyError("RowKey", row.Err()))}
 }
 
 // Stored returns the key of a row that was read from the service. It may be a key that the library does not write, such as one
@@ -176,7 +176,7 @@ func (k Key) Err() error {
 	if pk == nil && rk == nil {
 		return nil
 	}
-	return errors.Join(ofKey("PartitionKey", pk), ofKey("RowKey", rk))
+	return errors.Join(keyError("PartitionKey", pk), keyError("RowKey", rk))
 }
 
 // checkAddress returns an error if no request can write a row under the key.
@@ -222,17 +222,17 @@ func (k Key) String() string {
 // encoding by p: a value is always in the same bucket, and many values spread evenly, so that no partition gets hot. To visit all
 // buckets, build the same keys with Digits[int] of that width. n is 2 to 10,000. Changing n moves existing values. A value cannot
 // be decoded from its bucket, so that a two-way binding is an error.
-func Spread[A any](p Part[A], n int) Part[A] {
+func Spread[A any](p Component[A], n int) Component[A] {
 	name := fmt.Sprintf("spread(%s, %d)", p.name, n)
 	if p.err = p.check(); p.err != nil {
 		return p
 	}
 	if n < 2 || n > 10_000 {
-		return brokenPart[A](name, "must have 2 to 10,000 buckets")
+		return brokenComponent[A](name, "must have 2 to 10,000 buckets")
 	}
 	width := len(fmt.Sprint(n - 1))
 	lossy := "a value cannot be decoded from its bucket"
-	return Part[A]{
+	return Component[A]{
 		name: name, width: width, alphabet: sameAlphabet(decimal), lossy: lossy,
 		append: func(dst []byte, a A) ([]byte, error) {
 			b, err := p.append(nil, a)
@@ -249,12 +249,12 @@ func Spread[A any](p Part[A], n int) Part[A] {
 
 // KeyError reports a value that cannot be encoded as a key, or a key that cannot be decoded. No request is sent with such a key.
 type KeyError struct {
-	Key    string // PartitionKey or RowKey; empty if unknown
-	Part   string // the component of the layout, such as "part 2, digits(4)"; empty for a key without a layout
-	Value  string // the value or the key; Error truncates it to 64 bytes
-	Reason string // the violated rule, as a predicate such as "is negative"
-	Length int    // the length, if Limit is set
-	Limit  int    // the maximum length, if the rule is about the length
+	Key       string // PartitionKey or RowKey; empty if unknown
+	Component string // the component of the layout, such as "part 2, digits(4)"; empty for a key without a layout
+	Value     string // the value or the key; Error truncates it to 64 bytes
+	Reason    string // the violated rule, as a predicate such as "is negative"
+	Length    int    // the length, if Limit is set
+	Limit     int    // the maximum length, if the rule is about the length
 }
 
 func (e *KeyError) Error() string {
@@ -263,12 +263,12 @@ func (e *KeyError) Error() string {
 	if e.Key != "" {
 		b.WriteString(e.Key + ": ")
 	}
-	if e.Part != "" {
-		b.WriteString(e.Part + ": ")
+	if e.Component != "" {
+		b.WriteString(e.Component + ": ")
 	}
 	if e.Value != "" {
 		fmt.Fprintf(&b, "%q ", shorten(e.Value))
-	} else if e.Part == "" {
+	} else if e.Component == "" {
 		b.WriteString("key ")
 	}
 	b.WriteString(e.Reason)
@@ -290,8 +290,8 @@ func shorten(s string) string {
 	return s[:n] + "…"
 }
 
-// ofKey adds the name of the key to a KeyError.
-func ofKey(key string, err error) error {
+// keyError adds the name of the key to a KeyError.
+func keyError(key string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -16,32 +16,32 @@ const (
 // Layout1 is the layout of keys of one component.
 type Layout1[A any] struct {
 	name name
-	a    Part[A]
+	a    Component[A]
 }
 
 // Layout2 is the layout of keys of two components, joined by _.
 type Layout2[A, B any] struct {
 	name name
-	a    Part[A]
-	b    Part[B]
+	a    Component[A]
+	b    Component[B]
 }
 
 // Layout3 is the layout of keys of three components, joined by _.
 type Layout3[A, B, C any] struct {
 	name name
-	a    Part[A]
-	b    Part[B]
-	c    Part[C]
+	a    Component[A]
+	b    Component[B]
+	c    Component[C]
 }
 
 // Tuple1 returns a layout of one component.
-func Tuple1[A any](a Part[A]) Layout1[A] { return Layout1[A]{a: a} }
+func Tuple1[A any](a Component[A]) Layout1[A] { return Layout1[A]{a: a} }
 
 // Tuple2 returns a layout of two components.
-func Tuple2[A, B any](a Part[A], b Part[B]) Layout2[A, B] { return Layout2[A, B]{a: a, b: b} }
+func Tuple2[A, B any](a Component[A], b Component[B]) Layout2[A, B] { return Layout2[A, B]{a: a, b: b} }
 
 // Tuple3 returns a layout of three components.
-func Tuple3[A, B, C any](a Part[A], b Part[B], c Part[C]) Layout3[A, B, C] {
+func Tuple3[A, B, C any](a Component[A], b Component[B], c Component[C]) Layout3[A, B, C] {
 	return Layout3[A, B, C]{a: a, b: b, c: c}
 }
 
@@ -56,37 +56,37 @@ func (l Layout2[A, B]) Named(prefix string) Layout2[A, B] { l.name = newName(pre
 func (l Layout3[A, B, C]) Named(prefix string) Layout3[A, B, C] { l.name = newName(prefix); return l }
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
-func (l Layout1[A]) Of(a A) Enc { return l.of(a) }
+func (l Layout1[A]) Of(a A) Enc { return l.encode(a) }
 
-func (l *Layout1[A]) of(a A) Enc {
-	if l.a.plain != nil && l.name == (name{}) {
-		if s, ok := l.a.plain(a); ok {
-			return ofText(s, l.a.end)
+func (l *Layout1[A]) encode(a A) Enc {
+	if l.a.verbatim != nil && l.name == (name{}) {
+		if s, ok := l.a.verbatim(a); ok {
+			return textKey(s, l.a.end)
 		}
 	}
 	w := l.name.newWriter(l.a.width)
-	writePart(&w, &l.a, a, false)
+	writeComponent(&w, &l.a, a, false)
 	return w.key()
 }
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
-func (l Layout2[A, B]) Of(a A, b B) Enc { return l.of(a, b) }
+func (l Layout2[A, B]) Of(a A, b B) Enc { return l.encode(a, b) }
 
-func (l *Layout2[A, B]) of(a A, b B) Enc {
+func (l *Layout2[A, B]) encode(a A, b B) Enc {
 	w := l.name.newWriter(0)
-	writePart(&w, &l.a, a, true)
-	writePart(&w, &l.b, b, false)
+	writeComponent(&w, &l.a, a, true)
+	writeComponent(&w, &l.b, b, false)
 	return w.key()
 }
 
 // Of returns the key of the values. The method that uses the key returns its error (*KeyError).
-func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc { return l.of(a, b, c) }
+func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc { return l.encode(a, b, c) }
 
-func (l *Layout3[A, B, C]) of(a A, b B, c C) Enc {
+func (l *Layout3[A, B, C]) encode(a A, b B, c C) Enc {
 	w := l.name.newWriter(0)
-	writePart(&w, &l.a, a, true)
-	writePart(&w, &l.b, b, true)
-	writePart(&w, &l.c, c, false)
+	writeComponent(&w, &l.a, a, true)
+	writeComponent(&w, &l.b, b, true)
+	writeComponent(&w, &l.c, c, false)
 	return w.key()
 }
 
@@ -95,7 +95,7 @@ func (l Layout1[A]) Decode(s string) (a A, err error) { return l.decode(s) }
 
 func (l *Layout1[A]) decode(s string) (a A, err error) {
 	r := l.name.newReader(s)
-	readPart(&r, &l.a, &a, false)
+	readComponent(&r, &l.a, &a, false)
 	return a, r.err
 }
 
@@ -104,8 +104,8 @@ func (l Layout2[A, B]) Decode(s string) (a A, b B, err error) { return l.decode(
 
 func (l *Layout2[A, B]) decode(s string) (a A, b B, err error) {
 	r := l.name.newReader(s)
-	readPart(&r, &l.a, &a, true)
-	readPart(&r, &l.b, &b, false)
+	readComponent(&r, &l.a, &a, true)
+	readComponent(&r, &l.b, &b, false)
 	return a, b, r.err
 }
 
@@ -114,9 +114,9 @@ func (l Layout3[A, B, C]) Decode(s string) (a A, b B, c C, err error) { return l
 
 func (l *Layout3[A, B, C]) decode(s string) (a A, b B, c C, err error) {
 	r := l.name.newReader(s)
-	readPart(&r, &l.a, &a, true)
-	readPart(&r, &l.b, &b, true)
-	readPart(&r, &l.c, &c, false)
+	readComponent(&r, &l.a, &a, true)
+	readComponent(&r, &l.b, &b, true)
+	readComponent(&r, &l.c, &c, false)
 	return a, b, c, r.err
 }
 
@@ -129,11 +129,11 @@ type name struct {
 func newName(prefix string) name {
 	for i := range len(prefix) {
 		if !alnum(prefix[i]) {
-			return name{err: &KeyError{Part: "name", Value: prefix, Reason: "may contain only letters and digits"}}
+			return name{err: &KeyError{Component: "name", Value: prefix, Reason: "may contain only letters and digits"}}
 		}
 	}
 	if prefix == "" {
-		return name{err: &KeyError{Part: "name", Reason: "is empty"}}
+		return name{err: &KeyError{Component: "name", Reason: "is empty"}}
 	}
 	return name{prefix: prefix + separator}
 }
@@ -154,18 +154,18 @@ func (n name) newWriter(width int) writer {
 	return writer{b: append(make([]byte, 0, len(n.prefix)+width), n.prefix...), err: n.err}
 }
 
-// writePart writes a component. more reports whether another component follows.
-func writePart[A any](w *writer, p *Part[A], a A, more bool) {
+// writeComponent writes a component. more reports whether another component follows.
+func writeComponent[A any](w *writer, p *Component[A], a A, more bool) {
 	w.n++
 	if w.err != nil {
 		return
 	}
-	if w.err = checkPart(w.n, p); w.err != nil {
+	if w.err = checkComponent(w.n, p); w.err != nil {
 		return
 	}
 	b, err := p.append(w.b, a)
 	if err != nil {
-		w.err = ofPart(w.n, p, err)
+		w.err = componentError(w.n, p, err)
 		return
 	}
 	if more {
@@ -179,10 +179,10 @@ func (w *writer) key() Enc {
 	if w.err != nil {
 		return Enc{err: w.err}
 	}
-	return ofText(unsafe.String(unsafe.SliceData(w.b), len(w.b)), w.end) // the writer ends here: its bytes change no more
+	return textKey(unsafe.String(unsafe.SliceData(w.b), len(w.b)), w.end) // the writer ends here: its bytes change no more
 }
 
-func ofText(s, end string) Enc {
+func textKey(s, end string) Enc {
 	if err := checkKey(s); err != nil {
 		return Enc{err: err}
 	}
@@ -209,13 +209,13 @@ func (n name) newReader(s string) reader {
 	return r
 }
 
-// readPart decodes a component into to. more reports whether another component follows.
-func readPart[A any](r *reader, p *Part[A], to *A, more bool) {
+// readComponent decodes a component into to. more reports whether another component follows.
+func readComponent[A any](r *reader, p *Component[A], to *A, more bool) {
 	r.n++
 	if r.err != nil {
 		return
 	}
-	if r.err = checkPart(r.n, p); r.err != nil {
+	if r.err = checkComponent(r.n, p); r.err != nil {
 		return
 	}
 	s := r.rest
@@ -223,13 +223,13 @@ func readPart[A any](r *reader, p *Part[A], to *A, more bool) {
 		end := p.end + separator
 		i := strings.Index(s, separator)
 		if i < 0 || !strings.HasSuffix(s[:i+1], end) {
-			r.err = ofPart(r.n, p, &KeyError{Value: r.whole, Reason: "ends before the last part"})
+			r.err = componentError(r.n, p, &KeyError{Value: r.whole, Reason: "ends before the last part"})
 			return
 		}
 		s, r.rest = s[:i+1-len(end)], s[i+1:]
 	}
 	if p.width > 0 && len(s) != p.width {
-		r.err = ofPart(r.n, p, &KeyError{Value: r.whole, Reason: fmt.Sprintf("has %d characters in this part; the layout requires %d", len(s), p.width)})
+		r.err = componentError(r.n, p, &KeyError{Value: r.whole, Reason: fmt.Sprintf("has %d characters in this part; the layout requires %d", len(s), p.width)})
 		return
 	}
 	v, err := p.parse(s)
@@ -239,34 +239,34 @@ func readPart[A any](r *reader, p *Part[A], to *A, more bool) {
 		}
 	}
 	if err != nil {
-		r.err = ofPart(r.n, p, err)
+		r.err = componentError(r.n, p, err)
 		return
 	}
 	*to = v
 }
 
-// checkPart returns a *KeyError if the n-th component of a layout is invalid.
-func checkPart[A any](n int, p *Part[A]) error {
+// checkComponent returns a *KeyError if the n-th component of a layout is invalid.
+func checkComponent[A any](n int, p *Component[A]) error {
 	if err := p.check(); err != nil {
-		return ofPart(n, p, err)
+		return componentError(n, p, err)
 	}
 	return nil
 }
 
-// ofPart adds the name of the component to a KeyError.
-func ofPart[A any](n int, p *Part[A], err error) error {
+// componentError adds the name of the component to a KeyError.
+func componentError[A any](n int, p *Component[A], err error) error {
 	ke, ok := err.(*KeyError)
 	if !ok {
 		ke = &KeyError{Reason: err.Error()}
 	}
 	c := *ke
-	c.Part = fmt.Sprintf("part %d, %s", n, p.name)
+	c.Component = fmt.Sprintf("part %d, %s", n, p.name)
 	return &c
 }
 
 // All returns the range of all keys of the layout.
 func (l Layout1[A]) All() Range {
-	if err := checkPart(1, &l.a); err != nil {
+	if err := checkComponent(1, &l.a); err != nil {
 		return Range{err: err}
 	}
 	r := l.name.allRange()
@@ -277,11 +277,11 @@ func (l Layout1[A]) All() Range {
 }
 
 // All returns the range of all keys of the layout.
-func (l Layout2[A, B]) All() Range { return firstPartRange(l.name, l.a, checkPart(2, &l.b)) }
+func (l Layout2[A, B]) All() Range { return firstComponentRange(l.name, l.a, checkComponent(2, &l.b)) }
 
 // All returns the range of all keys of the layout.
 func (l Layout3[A, B, C]) All() Range {
-	return firstPartRange(l.name, l.a, errors.Join(checkPart(2, &l.b), checkPart(3, &l.c)))
+	return firstComponentRange(l.name, l.a, errors.Join(checkComponent(2, &l.b), checkComponent(3, &l.c)))
 }
 
 func (n name) allRange() Range {
@@ -294,8 +294,8 @@ func (n name) allRange() Range {
 	return prefixRange(n.prefix)
 }
 
-func firstPartRange[A any](n name, first Part[A], others error) Range {
-	if err := errors.Join(checkPart(1, &first), others); err != nil {
+func firstComponentRange[A any](n name, first Component[A], others error) Range {
+	if err := errors.Join(checkComponent(1, &first), others); err != nil {
 		return Range{err: err}
 	}
 	r := n.allRange()
@@ -321,23 +321,23 @@ func (w *writer) prefix(rest ...error) Range {
 // Prefix returns the range of all keys whose first component is a, and of no other keys.
 func (l Layout2[A, B]) Prefix(a A) Range {
 	w := l.name.newWriter(0)
-	writePart(&w, &l.a, a, true)
-	return w.prefix(checkPart(2, &l.b))
+	writeComponent(&w, &l.a, a, true)
+	return w.prefix(checkComponent(2, &l.b))
 }
 
 // Prefix1 returns the range of all keys whose first component is a, and of no other keys.
 func (l Layout3[A, B, C]) Prefix1(a A) Range {
 	w := l.name.newWriter(0)
-	writePart(&w, &l.a, a, true)
-	return w.prefix(checkPart(2, &l.b), checkPart(3, &l.c))
+	writeComponent(&w, &l.a, a, true)
+	return w.prefix(checkComponent(2, &l.b), checkComponent(3, &l.c))
 }
 
 // Prefix2 returns the range of all keys whose first two components are a and b, and of no other keys.
 func (l Layout3[A, B, C]) Prefix2(a A, b B) Range {
 	w := l.name.newWriter(0)
-	writePart(&w, &l.a, a, true)
-	writePart(&w, &l.b, b, true)
-	return w.prefix(checkPart(3, &l.c))
+	writeComponent(&w, &l.a, a, true)
+	writeComponent(&w, &l.b, b, true)
+	return w.prefix(checkComponent(3, &l.c))
 }
 
 // Between returns the range of the keys of all values from lo to hi, both included. Swapped bounds are a *KeyError. Texts sort as
@@ -393,10 +393,10 @@ func (l Layout3[A, B, C]) AtMost(a A, b B, hi C) Range {
 // characters: é does not begin with e.
 func (l Layout1[A]) Starting(a A) Range {
 	if !l.a.prefixes {
-		return Range{err: ofPart(1, &l.a, &KeyError{Reason: "has no prefixes; Starting requires text or bytes"})}
+		return Range{err: componentError(1, &l.a, &KeyError{Reason: "has no prefixes; Starting requires text or bytes"})}
 	}
 	w := l.name.newWriter(0)
-	writePart(&w, &l.a, a, false)
+	writeComponent(&w, &l.a, a, false)
 	if w.err != nil {
 		return Range{err: w.err}
 	}

@@ -17,15 +17,15 @@ type Integer interface {
 const decimal = "0123456789"
 
 // Uint encodes an unsigned number, padded with zeros to width digits (1 to 20): 000123. A number with more digits is an error.
-func Uint(width int) Part[uint64] { return Digits[uint64](width) }
+func Uint(width int) Component[uint64] { return Digits[uint64](width) }
 
 // Digits is [Uint] for any integer type: Digits[EmployeeID](6). A negative number is an error; see [Int].
-func Digits[I Integer](width int) Part[I] {
+func Digits[I Integer](width int) Component[I] {
 	name := fmt.Sprintf("digits(%d)", width)
 	if width < 1 || width > 20 {
-		return brokenPart[I](name, "must have a width of 1 to 20")
+		return brokenComponent[I](name, "must have a width of 1 to 20")
 	}
-	return Part[I]{
+	return Component[I]{
 		name: name, width: width, alphabet: sameAlphabet(decimal),
 		append: func(dst []byte, v I) ([]byte, error) {
 			if v < 0 {
@@ -67,13 +67,13 @@ func parseDigits(s string) (uint64, error) {
 
 // Int encodes a signed number of at most width digits (1 to 19). With a width of 2, 42 becomes 042, and -1 becomes -98: the digits
 // of a negative number are inverted, so that all numbers sort.
-func Int[I Integer](width int) Part[I] {
+func Int[I Integer](width int) Component[I] {
 	name := fmt.Sprintf("int(%d)", width)
 	if width < 1 || width > 19 {
-		return brokenPart[I](name, "must have a width of 1 to 19")
+		return brokenComponent[I](name, "must have a width of 1 to 19")
 	}
 	nines := uint64(math.Pow10(width)) - 1 // powers of ten are exact up to 10^22
-	return Part[I]{
+	return Component[I]{
 		name: name, width: width + 1,
 		alphabet: func(i int) string {
 			if i == 0 {
@@ -116,9 +116,9 @@ func Int[I Integer](width int) Part[I] {
 
 // Float encodes a floating-point number as 16 hexadecimal digits, which sort as the numbers do, including infinities. NaN is an
 // error. Minus zero becomes zero.
-func Float[F ~float32 | ~float64]() Part[F] {
+func Float[F ~float32 | ~float64]() Component[F] {
 	const sign = 1 << 63
-	return Part[F]{
+	return Component[F]{
 		name: "float", width: 16, alphabet: sameAlphabet(hexDigits),
 		append: func(dst []byte, v F) ([]byte, error) {
 			if v != v {
@@ -160,7 +160,7 @@ func Float[F ~float32 | ~float64]() Part[F] {
 }
 
 // Bool encodes false as 0 and true as 1.
-func Bool() Part[bool] {
+func Bool() Component[bool] {
 	return Map(Digits[int](1),
 		func(b bool) int {
 			if b {
@@ -250,19 +250,19 @@ func FromInvertedTicks(n int64) (time.Time, error) { return FromTicks(MaxTicks -
 
 // Time encodes a time as 19 digits of .NET ticks, oldest first. It truncates to 100 ns and decodes times in UTC. For newest
 // first, as in the design guide's log tail pattern, use Desc(Time()): the digits are then DateTime.MaxValue.Ticks - t.Ticks.
-func Time() Part[time.Time] {
-	p := ticksPart("time", Ticks, FromTicks)
-	p.inverse = func() Part[time.Time] {
-		d := ticksPart("desc(time)", InvertedTicks, FromInvertedTicks)
+func Time() Component[time.Time] {
+	p := ticksComponent("time", Ticks, FromTicks)
+	p.inverse = func() Component[time.Time] {
+		d := ticksComponent("desc(time)", InvertedTicks, FromInvertedTicks)
 		d.desc, d.inverse = true, Time
 		return d
 	}
 	return p
 }
 
-func ticksPart(name string, to func(time.Time) (int64, error), from func(int64) (time.Time, error)) Part[time.Time] {
+func ticksComponent(name string, to func(time.Time) (int64, error), from func(int64) (time.Time, error)) Component[time.Time] {
 	const width = 19
-	return Part[time.Time]{
+	return Component[time.Time]{
 		name: name, width: width, alphabet: sameAlphabet(decimal),
 		append: func(dst []byte, t time.Time) ([]byte, error) {
 			n, err := to(t)
@@ -283,8 +283,8 @@ func ticksPart(name string, to func(time.Time) (int64, error), from func(int64) 
 
 // Date encodes a day: 2014-07-31. A time other than midnight in UTC is an error, since its time of day would be lost;
 // t.UTC().Truncate(24*time.Hour) is midnight.
-func Date() Part[time.Time] {
-	return Part[time.Time]{
+func Date() Component[time.Time] {
+	return Component[time.Time]{
 		name: "date", width: len(time.DateOnly),
 		alphabet: func(i int) string {
 			if i == 4 || i == 7 {
@@ -315,8 +315,8 @@ func Date() Part[time.Time] {
 const hexDigits = "0123456789abcdef"
 
 // Bytes encodes a binary value as lower-case hexadecimal digits, which sort as the bytes do.
-func Bytes() Part[[]byte] {
-	return Part[[]byte]{
+func Bytes() Component[[]byte] {
+	return Component[[]byte]{
 		name: "bytes", end: "!", prefixes: true,
 		append: func(dst []byte, v []byte) ([]byte, error) {
 			for _, c := range v {
@@ -344,9 +344,9 @@ func Bytes() Part[[]byte] {
 }
 
 // UUID encodes a UUID of any type over [16]byte as 36 characters in lower case, which sort as its bytes do.
-func UUID[U ~[16]byte]() Part[U] {
+func UUID[U ~[16]byte]() Component[U] {
 	dash := func(i int) bool { return i == 8 || i == 13 || i == 18 || i == 23 }
-	return Part[U]{
+	return Component[U]{
 		name: "uuid", width: 36,
 		alphabet: func(i int) string {
 			if dash(i) {

@@ -18,7 +18,7 @@ import (
 // laws checks the guarantees of the package for one kind of part at any place of a layout: different values have different keys,
 // Decode returns the value, keys sort as values do (dir is -1 for descending), ranges contain exactly their values, and characters
 // are valid.
-func laws[A any](t *testing.T, name string, p keys.Part[A], gen *rapid.Generator[A], order func(a, b A) int, dir int) {
+func laws[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Generator[A], order func(a, b A) int, dir int) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		alone := keys.Tuple1(p)
@@ -116,7 +116,7 @@ func alphabet(t *rapid.T, k string) {
 	}
 }
 
-func both[A any](t *testing.T, name string, p keys.Part[A], gen *rapid.Generator[A], order func(a, b A) int) {
+func both[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Generator[A], order func(a, b A) int) {
 	laws(t, name, p, gen, order, 1)
 	laws(t, "desc "+name, keys.Desc(p), gen, order, -1)
 }

@@ -128,7 +128,7 @@ func TestRangesProperty(t *testing.T) {
 }
 
 // rangesOf checks that the ranges of layouts with leading parts contain exactly the keys of their values.
-func rangesOf[A any](t *testing.T, name string, p keys.Part[A], gen *rapid.Generator[A], order func(a, b A) int) {
+func rangesOf[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Generator[A], order func(a, b A) int) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		two, three := keys.Tuple2(keys.Ordered(), p), keys.Tuple3(keys.Text(), keys.Uint(1), p).Named("n")

@@ -76,7 +76,7 @@ func FuzzText(f *testing.F) {
 	f.Add("", "_")
 	f.Add("~\x00\xff", "=5F-2D")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		for _, p := range []keys.Part[string]{keys.Text(), keys.Ordered()} {
+		for _, p := range []keys.Component[string]{keys.Text(), keys.Ordered()} {
 			l := keys.Tuple2(p, p)
 			k, err := l.Of(a, b).Result()
 			if err != nil {

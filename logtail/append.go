@@ -27,7 +27,7 @@ var ErrTooLate = errors.New("the record is too old to be stored: followers might
 // period is not kept; table.ErrExists if the service reports a row that does not exist; the other errors of a write (see package
 // table). 1 request.
 func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
-	rs, err := l.prepare([]*T{v})
+	rs, err := l.newRecords([]*T{v})
 	if err != nil {
 		return nil, fmt.Errorf("logtail: Append %s: %w", l.tables.name, err)
 	}
@@ -49,7 +49,7 @@ func (l *Log[T]) Append(ctx context.Context, v *T) (*Record[T], error) {
 // 1 for each transaction.
 func (l *Log[T]) AppendAll(ctx context.Context, values ...*T) (all []*Record[T], err error) {
 	for chunk := range slices.Chunk(values, maxBatch) {
-		rs, err := l.prepare(chunk) // now, because followers wait for a record only for some time after its own
+		rs, err := l.newRecords(chunk) // now, because followers wait for a record only for some time after its own
 		if err != nil {
 			return all, fmt.Errorf("logtail: AppendAll %s: %w", l.tables.name, err)
 		}
@@ -110,8 +110,8 @@ func (l *Log[T]) has(r *Record[T]) bool {
 // maxBatch is the most records of a transaction.
 const maxBatch = 100
 
-// prepare returns records of one partition with the next keys of the writer.
-func (l *Log[T]) prepare(values []*T) ([]*Record[T], error) {
+// newRecords returns records of one partition with the next keys of the writer.
+func (l *Log[T]) newRecords(values []*T) ([]*Record[T], error) {
 	if slices.Contains(values, nil) {
 		return nil, &table.ValueError{Field: "value", Reason: "is nil"}
 	}
@@ -128,7 +128,7 @@ func (l *Log[T]) prepare(values []*T) ([]*Record[T], error) {
 	partition := l.partitions[l.bucket(p)]
 	rs := make([]*Record[T], len(values))
 	for i, v := range values {
-		rs[i] = newRecord(partition, p.after(i), v)
+		rs[i] = newRecord(partition, p.later(i), v)
 	}
 	return rs, nil
 }
@@ -145,7 +145,7 @@ func (l *Log[T]) bucket(p position) int {
 
 // store stores a record. No other record has its key, so a row with the key is the record itself.
 func (l *Log[T]) store(ctx context.Context, r *Record[T]) error {
-	rows, err := l.tables.at(r.Time)
+	rows, err := l.tables.periodAt(r.Time)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 	refused := map[int]error{}
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range rs {
-			rows, err := l.tables.at(r.Time)
+			rows, err := l.tables.periodAt(r.Time)
 			if err != nil {
 				yield(table.Op{}, err)
 				return
@@ -194,7 +194,7 @@ func (l *Log[T]) storeAll(ctx context.Context, rs []*Record[T]) error {
 
 // confirm returns nil if a record is stored, and otherwise refusal.
 func (l *Log[T]) confirm(ctx context.Context, r *Record[T], refusal error) error {
-	rows, err := l.tables.at(r.Time)
+	rows, err := l.tables.periodAt(r.Time)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (l *Log[T]) AppendOnce(ctx context.Context, id string, at time.Time, v *T) 
 	if err != nil {
 		return nil, fmt.Errorf("logtail: AppendOnce %s: %w", l.tables.name, err)
 	}
-	rows, err := l.tables.at(r.Time)
+	rows, err := l.tables.periodAt(r.Time)
 	if err == nil {
 		spanned, end := door.Table(rows).Span(ctx, "AppendOnce")
 		defer func() { end(err) }()

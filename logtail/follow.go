@@ -275,7 +275,7 @@ func yieldAll[T any](c *Cursor, all []*Record[T], yield func(*Record[T]) bool) b
 // times, so that the set of a writer is a few spans of numbers, however many records there are.
 type seen struct {
 	Writers map[string][]span `json:"w,omitempty"` // ascending, with gaps between them
-	Plain   map[string]bool   `json:"p,omitempty"` // the RowKeys of records without a writer, / and their PartitionKeys
+	Rows    map[string]bool   `json:"p,omitempty"` // the RowKeys of records without a writer, / and their PartitionKeys
 }
 
 // span is the numbers from First to Last.
@@ -288,7 +288,7 @@ type span struct {
 // has reports whether a record is in the set.
 func (s *seen) has(k keys.Key, p position) bool {
 	if p.writer == "" {
-		return s.Plain[plainOf(k)]
+		return s.Rows[rowName(k)]
 	}
 	_, is := slices.BinarySearchFunc(s.Writers[p.writer], p.sequence, compareSpan)
 	return is
@@ -297,10 +297,10 @@ func (s *seen) has(k keys.Key, p position) bool {
 // add adds a record.
 func (s *seen) add(k keys.Key, p position) {
 	if p.writer == "" {
-		if s.Plain == nil {
-			s.Plain = map[string]bool{}
+		if s.Rows == nil {
+			s.Rows = map[string]bool{}
 		}
-		s.Plain[plainOf(k)] = true
+		s.Rows[rowName(k)] = true
 		return
 	}
 	if s.Writers == nil {
@@ -328,16 +328,16 @@ func (s *seen) dropBefore(before time.Time) {
 			s.Writers[id] = append([]span{{spans[0].First, spans[n-1].Last, spans[n-1].Ticks}}, spans[n:]...)
 		}
 	}
-	for k := range s.Plain {
+	for k := range s.Rows {
 		rowKey, _, _ := strings.Cut(k, "/")
 		if p, _ := positionOf(rowKey); p.time.Before(before) {
-			delete(s.Plain, k)
+			delete(s.Rows, k)
 		}
 	}
 }
 
-// plainOf returns what names a record without a writer: neither key contains a /.
-func plainOf(k keys.Key) string { return k.RowKey() + "/" + k.PartitionKey() }
+// rowName returns what names a record without a writer: neither key contains a /.
+func rowName(k keys.Key) string { return k.RowKey() + "/" + k.PartitionKey() }
 
 // insert adds a record to the spans of its writer.
 func insert(spans []span, p position) []span {

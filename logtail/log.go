@@ -216,7 +216,7 @@ func (r *Record[T]) position() position { return position{r.Time, r.Writer, r.Se
 // The RowKey of a record is its time in inverted ticks, its writer and its sequence number. Other programs store the ticks alone.
 var (
 	recordLayout = keys.Tuple3(keys.Desc(keys.Time()), keys.Text(), keys.Digits[int64](12))
-	plainLayout  = keys.Tuple1(keys.Desc(keys.Time()))
+	ticksLayout  = keys.Tuple1(keys.Desc(keys.Time()))
 )
 
 // position is the content of the RowKey of a record.
@@ -226,8 +226,8 @@ type position struct {
 	sequence int64
 }
 
-// after returns the position i records later.
-func (p position) after(i int) position {
+// later returns the position i records later.
+func (p position) later(i int) position {
 	return position{p.time.Add(time.Duration(i) * tick), p.writer, p.sequence + int64(i)}
 }
 
@@ -238,7 +238,7 @@ func positionOf(rowKey string) (p position, is bool) {
 		return p, p.writer != ""
 	}
 	p = position{}
-	p.time, err = plainLayout.Decode(rowKey)
+	p.time, err = ticksLayout.Decode(rowKey)
 	return p, err == nil
 }
 
@@ -248,13 +248,13 @@ func between(from, to time.Time) keys.Range {
 	from = nextTick(from)
 	first := "0000000000000000000"
 	if !to.IsZero() {
-		k := plainLayout.Of(nextTick(to).Add(-tick))
+		k := ticksLayout.Of(nextTick(to).Add(-tick))
 		if k.Err() != nil {
 			return keys.Point(k) // which has the error
 		}
 		first = textOf(k)
 	}
-	k := plainLayout.Of(from)
+	k := ticksLayout.Of(from)
 	if k.Err() != nil {
 		return keys.Point(k)
 	}

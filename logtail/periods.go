@@ -394,8 +394,8 @@ type tables[T any] struct {
 // maxOpened is the most handles that are kept.
 const maxOpened = 100
 
-// at returns the table of the records of a time.
-func (s *tables[T]) at(t time.Time) (*table.Table[T], error) {
+// periodAt returns the table of the records of a time.
+func (s *tables[T]) periodAt(t time.Time) (*table.Table[T], error) {
 	name := s.name
 	if s.periods != nil {
 		name = s.periods.tableName(t)
@@ -422,7 +422,7 @@ func (s *tables[T]) ensure(ctx context.Context) error {
 		_, err := s.periods.Create(ctx)
 		return err
 	}
-	t, err := s.at(time.Time{})
+	t, err := s.periodAt(time.Time{})
 	if err != nil {
 		return err
 	}
@@ -448,7 +448,7 @@ func (s *tables[T]) isEmpty(err error) bool {
 // all returns the tables of a range of times, the newest first. They may not exist.
 func (s *tables[T]) all(from, to time.Time) (all []*table.Table[T], err error) {
 	if s.periods == nil {
-		t, err := s.at(time.Time{})
+		t, err := s.periodAt(time.Time{})
 		return []*table.Table[T]{t}, err
 	}
 	u := s.periods.opt.Unit
@@ -459,7 +459,7 @@ func (s *tables[T]) all(from, to time.Time) (all []*table.Table[T], err error) {
 }
 
 func (s *tables[T]) add(all []*table.Table[T], period time.Time) ([]*table.Table[T], error) {
-	t, err := s.at(period)
+	t, err := s.periodAt(period)
 	return append(all, t), err
 }
 

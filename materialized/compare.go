@@ -100,7 +100,7 @@ func (c *viewComparison[T, V]) addNote(ctx context.Context, row *table.Row) erro
 // readDerived reads the derived entities.
 func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
 	schema := door.Table(c.to).Mode.Schema
-	for row, err := range c.plain.Rows(ctx, table.Query[V]{Rows: schema.Rows(), TableScan: true}) {
+	for row, err := range c.base.Rows(ctx, table.Query[V]{Rows: schema.Rows(), TableScan: true}) {
 		if err == nil {
 			err = c.pay(ctx)
 		}
@@ -151,7 +151,7 @@ func (c *viewComparison[T, V]) take(k keys.Key) {
 
 // Entity implements verify.Comparison.
 func (c *viewComparison[T, V]) Entity(ctx context.Context, e *table.Entity[T], row *table.Row) error {
-	d, err := c.of(&e.Value, e.Key)
+	d, err := c.deriveTwice(&e.Value, e.Key)
 	if err != nil {
 		c.session.Fault(verify.Fault{Definition: c.name, Kind: verify.Unreadable, Entity: row.Key, Err: err})
 		c.Unreadable(row.Key)
@@ -242,7 +242,7 @@ func (c *viewComparison[T, V]) confirmOnce(ctx context.Context, entity, k keys.K
 // faultOf returns the fault of a derived entity whose note was read, one without a kind for none. 2 requests.
 func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f verify.Fault, err error) {
 	f = verify.Fault{Definition: c.name, Entity: t.entity, Row: t.key}
-	derivedRow, err := c.plain.GetRow(ctx, t.key)
+	derivedRow, err := c.base.GetRow(ctx, t.key)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return f, err
 	}
@@ -336,7 +336,7 @@ func (c *viewComparison[T, V]) reconcile(ctx context.Context, f verify.Fault) er
 			return err
 		}
 		if e != nil {
-			d, err := c.of(&e.Value, e.Key)
+			d, err := c.deriveTwice(&e.Value, e.Key)
 			if err != nil {
 				return err
 			}

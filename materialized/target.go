@@ -158,7 +158,7 @@ func (m *maintainer[T, V]) wanted(row *table.Row, k keys.Key) (none derived[V], 
 	case err != nil:
 		return none, err
 	}
-	d, err := m.of(&e.Value, e.Key)
+	d, err := m.deriveTwice(&e.Value, e.Key)
 	if err != nil {
 		return none, err
 	}

@@ -25,7 +25,7 @@ import (
 type View[T, V any] struct {
 	name   string
 	to     *table.Table[V] // with the maintainers that the program has attached
-	plain  *table.Table[V] // without them
+	base   *table.Table[V] // without them
 	derive func(*T, keys.Key) (V, bool)
 	opt    Options
 	parts  bool // derived entities would have parts
@@ -54,9 +54,9 @@ func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key
 	if door.Table(to) != nil {
 		v.parts = door.Table(to).Mode.Parts > 0
 		schema := door.Table(to).Mode.Schema
-		v.plain = door.InMode(to, func(m *engine.Mode) { *m = engine.Mode{BlindWrites: true, Schema: schema} })
+		v.base = door.InMode(to, func(m *engine.Mode) { *m = engine.Mode{BlindWrites: true, Schema: schema} })
 		if len(door.Table(to).Mode.Maintainers) == 0 {
-			v.to = v.plain // the note names the maintainers of the stored entity, which need not be read
+			v.to = v.base // the note names the maintainers of the stored entity, which need not be read
 		}
 	}
 	return v
@@ -73,8 +73,8 @@ type derived[V any] struct {
 	digest string
 }
 
-// of returns what an entity contributes. It calls the function twice, because a function that is not pure would leave rows behind.
-func (v *View[T, V]) of(e *T, k keys.Key) (derived[V], error) {
+// deriveTwice returns what an entity contributes. It calls the function twice, because a function that is not pure would leave rows behind.
+func (v *View[T, V]) deriveTwice(e *T, k keys.Key) (derived[V], error) {
 	d, err := v.once(e, k)
 	if err != nil {
 		return d, err
@@ -93,16 +93,16 @@ func (v *View[T, V]) once(e *T, k keys.Key) (d derived[V], err error) {
 	if err != nil || !ok {
 		return d, err
 	}
-	op := v.plain.UpsertOp(&value, table.ReplaceExisting)
+	op := v.base.UpsertOp(&value, table.ReplaceExisting)
 	if err := op.Err(); err != nil {
 		return d, fmt.Errorf("view %s: derive returned an entity that cannot be stored: %w", v.name, err)
 	}
-	plain := door.Op(op)
-	if err := noteKey(plain.Key).Err(); err != nil {
+	sent := door.Op(op)
+	if err := noteKey(sent.Key).Err(); err != nil {
 		return d, fmt.Errorf("view %s: derive returned an entity whose RowKey is too long: %w", v.name, err)
 	}
-	d = derived[V]{value: &value, key: plain.Key}
-	d.row = stored.New(plain.Key, contentOf(plain.Body.Columns()))
+	d = derived[V]{value: &value, key: sent.Key}
+	d.row = stored.New(sent.Key, contentOf(sent.Body.Columns()))
 	d.digest = digestOf(d.row.Columns())
 	return d, nil
 }
@@ -280,14 +280,14 @@ func (m *maintainer[T, V]) inline() bool { return m.opt.Inline }
 // Maintain compares what the entity contributes with what its maintainer state records. A change names the derived entity that the
 // entity had, and the one that it will have.
 func (m *maintainer[T, V]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
-	want, err := m.of(c.New, c.Key)
+	want, err := m.deriveTwice(c.New, c.Key)
 	if err != nil {
 		return err
 	}
 	had, digest := recorded(c.State())
 	if had == (keys.Key{}) && c.Old != nil {
 		// The entity is older than the view, which verify.Run may have filled since.
-		if was, err := m.of(c.Old, c.Key); err == nil {
+		if was, err := m.deriveTwice(c.Old, c.Key); err == nil {
 			had = was.key
 		}
 	}
@@ -302,7 +302,7 @@ func (m *maintainer[T, V]) Maintain(_ context.Context, p *extend.Plan, c *extend
 	if want.value != nil && want.key != had {
 		changed = append(changed, want.key)
 	}
-	reconcile.Plan(p, kindOf(m.from), m.Name(), changed...)
+	reconcile.AddEffect(p, kindOf(m.from), m.Name(), changed...)
 	return nil
 }
 

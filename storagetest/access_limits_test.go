@@ -34,7 +34,7 @@ func (s *signed) sign(q url.Values, lines ...string) url.Values {
 }
 
 // forTable returns the signature for the rows of a table.
-func (s *signed) forTable(table, permissions, expiry string) url.Values {
+func (s *signed) tableSAS(table, permissions, expiry string) url.Values {
 	q := url.Values{"tn": {table}, "sp": {permissions}, "se": {expiry}, "sv": {"2019-02-02"}}
 	return s.sign(q, permissions, "", expiry, "/table/storagetest/"+table, "", "", "", "2019-02-02", "", "", "", "")
 }
@@ -78,16 +78,16 @@ func TestSignatureLimits(t *testing.T) {
 	}
 	version := []string{"x-ms-version", "2019-02-02"}
 	batch := append([]string{"Content-Type", "multipart/mixed; boundary=b"}, version...)
-	if _, body := s.send("POST", table, "/$batch", s.forTable("mine", "r", later), read("mine"), batch...); !strings.Contains(body, "hidden") {
+	if _, body := s.send("POST", table, "/$batch", s.tableSAS("mine", "r", later), read("mine"), batch...); !strings.Contains(body, "hidden") {
 		t.Errorf("a read of the table by $batch: got %s; want the entity", body)
 	}
-	if _, body := s.send("POST", table, "/$batch", s.forTable("mine", "r", later), read("secret"), batch...); !strings.Contains(body, "AuthorizationFailure") || strings.Contains(body, "hidden") {
+	if _, body := s.send("POST", table, "/$batch", s.tableSAS("mine", "r", later), read("secret"), batch...); !strings.Contains(body, "AuthorizationFailure") || strings.Contains(body, "hidden") {
 		t.Errorf("a read of another table by $batch: got %s; want AuthorizationFailure", body)
 	}
-	if status, body := s.send("GET", table, "/mine()", s.forTable("mine", "r", later), ""); status != 200 || !strings.HasPrefix(body, "2019-02-02") {
+	if status, body := s.send("GET", table, "/mine()", s.tableSAS("mine", "r", later), ""); status != 200 || !strings.HasPrefix(body, "2019-02-02") {
 		t.Errorf("without a version: got %d %s; want 200, by the version of the signature", status, body)
 	}
-	if status, body := s.send("GET", table, "/none()", s.forTable("none", "r", "2001-01-01"), "", version...); status != 403 {
+	if status, body := s.send("GET", table, "/none()", s.tableSAS("none", "r", "2001-01-01"), "", version...); status != 403 {
 		t.Errorf("expired, of a missing table: got %d %s; want 403", status, body)
 	}
 	// Values with new lines would move others to places that are not signed.

@@ -74,7 +74,7 @@ func TestAdverse(t *testing.T) {
 func TestAdverseRates(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
-	get := func(plan storagetest.Plan, number int, partition string, operations int, at time.Time) string {
+	get := func(faults storagetest.FaultFunc, number int, partition string, operations int, at time.Time) string {
 		r := storagetest.Request{Number: number, Kind: requests.Get, Table: "t", PartitionKey: partition, Time: at}
 		if operations > 0 {
 			r.Kind = requests.Transaction
@@ -82,10 +82,10 @@ func TestAdverseRates(t *testing.T) {
 				r.Operations = append(r.Operations, storagetest.Request{Kind: requests.Insert, Table: "t", PartitionKey: partition})
 			}
 		}
-		return plan(r).String()
+		return faults(r).String()
 	}
 	const busy = "refused 503 ServerBusy"
-	plan := storagetest.Adverse(storagetest.Adversity{PartitionRate: 10, AccountRate: 15, Move: -1, Delay: -1})
+	faults := storagetest.Adverse(storagetest.Adversity{PartitionRate: 10, AccountRate: 15, Move: -1, Delay: -1})
 	for i, c := range []struct {
 		partition  string
 		operations int
@@ -95,7 +95,7 @@ func TestAdverseRates(t *testing.T) {
 		{"a", 9, 0, "none"}, {"a", 0, 0, "none"}, {"a", 0, 0, busy}, {"b", 4, 0, "none"}, {"b", 2, 0, busy},
 		{"a", 0, 100 * time.Millisecond, "none"}, {"a", 0, 100 * time.Millisecond, busy}, {"a", 10, 2 * time.Second, "none"}, {"a", 0, 2 * time.Second, busy},
 	} {
-		if got := get(plan, i+1, c.partition, c.operations, at.Add(c.after)); got != c.want {
+		if got := get(faults, i+1, c.partition, c.operations, at.Add(c.after)); got != c.want {
 			t.Errorf("request %d: got %s; want %s", i+1, got, c.want)
 		}
 	}

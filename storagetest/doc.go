@@ -31,13 +31,13 @@
 //
 // # Faults
 //
-// A [Plan] chooses the [Fault] of each request, by the number of the request, its kind, or its other properties:
+// A [FaultFunc] chooses the [Fault] of each request, by the number of the request, its kind, or its other properties:
 //
 //	s.SetFaults(storagetest.AtRequest(3, storagetest.LostResponse()))
 //	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Refuse(503, "ServerBusy")))
 //	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
 //
-// A fault affects each request that the Plan chooses. A client repeats some failed requests, and a repeated request has the fault,
+// A fault affects each request that the FaultFunc chooses. A client repeats some failed requests, and a repeated request has the fault,
 // too. With [Once] or [Times], a fault affects only the first of these requests, so that the next attempt succeeds.
 //
 // Faults lose requests and responses, duplicate and delay requests, refuse requests before or after their execution, and cut, delay

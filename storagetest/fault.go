@@ -21,7 +21,7 @@ type Fault struct {
 	n         int // bytes, rows, requests or a status, as the kind defines
 	code      string
 	delay     time.Duration
-	unknown   requests.Kind // the kind of request in an invalid Plan
+	unknown   requests.Kind // the kind of request in an invalid FaultFunc
 	remaining *atomic.Int64 // the number of requests that the fault still affects; nil: all
 }
 
@@ -45,7 +45,7 @@ const (
 	slow
 	shortPage
 	partitionPage
-	invalidPlan
+	unknownKind
 )
 
 var faultNames = [...]string{
@@ -114,7 +114,7 @@ func ShortPage(n int) Fault { return Fault{kind: shortPage, n: n} }
 // follows, and no row, as the service may do at any time. For another request, PartitionPage is no fault.
 func PartitionPage() Fault { return Fault{kind: partitionPage} }
 
-// Times limits f to the first n requests for which a Plan chooses f. Repeated attempts count as requests. The returned Fault holds
+// Times limits f to the first n requests for which a FaultFunc chooses f. Repeated attempts count as requests. The returned Fault holds
 // the count, wherever it is used. Another call of Times starts another count.
 func Times(n int, f Fault) Fault {
 	f.remaining = &atomic.Int64{}
@@ -148,7 +148,7 @@ func (f Fault) String() string {
 		} else {
 			s += fmt.Sprintf(", after %d others", f.n)
 		}
-	case invalidPlan:
+	case unknownKind:
 		s += fmt.Sprintf(": kind %v", f.unknown)
 	case slow:
 		s += " " + f.delay.String()
@@ -162,7 +162,7 @@ func (f Fault) String() string {
 func (f Fault) failure() protocol.Failure {
 	text := map[string]string{"ServerBusy": "The server is busy.", "OperationTimedOut": "Operation could not be completed within the specified time."}[f.code]
 	switch {
-	case f.kind == invalidPlan:
+	case f.kind == unknownKind:
 		text = fmt.Sprintf("storagetest.OfKind: no request is of kind '%v'; the kinds are the constants of package requests.", f.unknown)
 	case text == "":
 		text = http.StatusText(f.n) + "."
@@ -184,33 +184,33 @@ func (f Fault) injection() (in protocol.Injection) {
 	return in
 }
 
-// Plan chooses the fault of each request, before the request is executed. Plans are called for one request at a time, in the order
-// of the numbers of the requests. A Plan may call the methods of the [Service] and must not send requests.
-type Plan func(Request) Fault
+// FaultFunc chooses the fault of each request, before the request is executed. It is called for one request at a time, in the
+// order of the numbers of the requests. It may call the methods of the [Service] and must not send requests.
+type FaultFunc func(Request) Fault
 
-// AtRequest returns a Plan for the request with a number.
-func AtRequest(number int, f Fault) Plan {
+// AtRequest returns a FaultFunc for the request with a number.
+func AtRequest(number int, f Fault) FaultFunc {
 	return When(func(r Request) bool { return r.Number == number }, f)
 }
 
-// OfKind returns a Plan for all requests of a kind, such as requests.Insert. With [Once], the Plan affects only the first of these
+// OfKind returns a FaultFunc for all requests of a kind, such as requests.Insert. With [Once], it affects only the first of these
 // requests:
 //
 //	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))
 //
-// If kind is not one of requests.Kinds, the Plan refuses every request with 400 UnknownRequestKind, because the test contains a
+// If kind is not one of requests.Kinds, the FaultFunc refuses every request with 400 UnknownRequestKind, because the test contains a
 // mistake.
-func OfKind(kind requests.Kind, f Fault) Plan {
+func OfKind(kind requests.Kind, f Fault) FaultFunc {
 	if !slices.Contains(requests.Kinds(), kind) {
 		return func(Request) Fault {
-			return Fault{kind: invalidPlan, n: http.StatusBadRequest, code: "UnknownRequestKind", unknown: kind}
+			return Fault{kind: unknownKind, n: http.StatusBadRequest, code: "UnknownRequestKind", unknown: kind}
 		}
 	}
 	return When(func(r Request) bool { return r.Kind == kind }, f)
 }
 
-// When returns a Plan for the requests for which matches returns true.
-func When(matches func(Request) bool, f Fault) Plan {
+// When returns a FaultFunc for the requests for which matches returns true.
+func When(matches func(Request) bool, f Fault) FaultFunc {
 	return func(r Request) Fault {
 		if matches(r) {
 			return f.take()
@@ -219,10 +219,10 @@ func When(matches func(Request) bool, f Fault) Plan {
 	}
 }
 
-// First returns a Plan that asks Plans in order. The first fault counts.
-func First(plans ...Plan) Plan {
+// First returns a FaultFunc that asks FaultFuncs in order. The first fault counts.
+func First(choices ...FaultFunc) FaultFunc {
 	return func(r Request) Fault {
-		for _, p := range plans {
+		for _, p := range choices {
 			if f := p(r).take(); f != (Fault{}) {
 				return f
 			}
@@ -260,19 +260,19 @@ const (
 // rest is how long a partition does not move again, in times of a move.
 const rest = 20
 
-// Adverse returns a Plan that makes the service as unpleasant as the live service may be at any time: short and empty pages,
+// Adverse returns a FaultFunc that makes the service as unpleasant as the live service may be at any time: short and empty pages,
 // tokens without a row, throttled partitions, partitions that move, late responses. No request and no response is lost, so a
-// program that repeats refused requests, and reads all pages, works as without the Plan.
+// program that repeats refused requests, and reads all pages, works as without the FaultFunc.
 //
 //	s.SetFaults(storagetest.Adverse(storagetest.Adversity{Seed: 1}))
-func Adverse(a Adversity) Plan {
+func Adverse(a Adversity) FaultFunc {
 	a.PartitionRate, a.AccountRate = cmp.Or(a.PartitionRate, 2_000), cmp.Or(a.AccountRate, 20_000)
 	a.Move, a.Delay = cmp.Or(a.Move, 2*time.Second), cmp.Or(a.Delay, 20*time.Millisecond)
 	p := &adverse{Adversity: a, used: map[string]*bucket{}, moving: map[string]time.Time{}}
-	return p.plan
+	return p.choose
 }
 
-// adverse is the state of a Plan.
+// adverse is the state of a FaultFunc.
 type adverse struct {
 	Adversity
 	used   map[string]*bucket   // of each partition, and of the account under ""
@@ -285,8 +285,8 @@ type bucket struct {
 	at         time.Time
 }
 
-// plan is the Plan. It is called for one request at a time.
-func (a *adverse) plan(r Request) Fault {
+// choose is the FaultFunc. It is called for one request at a time.
+func (a *adverse) choose(r Request) Fault {
 	random := rand.New(rand.NewPCG(a.Seed, uint64(r.Number)))
 	oneIn := func(n int) bool { return random.IntN(n) == 0 }
 	shortPage, partitionPage, move, late := oneIn(shortPages), oneIn(partitionPages), oneIn(moves), oneIn(delays)

@@ -41,8 +41,8 @@ type Options struct {
 	// Now must not call the methods of the Service.
 	Now func() time.Time
 
-	// Faults is the first Plan. Defaults to no faults. See SetFaults.
-	Faults Plan
+	// Faults is the first FaultFunc. Defaults to no faults. See SetFaults.
+	Faults FaultFunc
 
 	// AfterRequest is called for each request, after its execution and before its response. AfterRequest is also called for
 	// requests that a fault prevents, twice for a request that arrives twice, and again when a late request arrives. AfterRequest
@@ -94,11 +94,11 @@ type Service struct {
 	queues       *queues.Service
 	blobs        *blobs.Service
 
-	planning sync.Mutex // held while a request is numbered and planned
+	admission sync.Mutex // held while a request is numbered and its fault is chosen
 
 	mu      sync.Mutex // guards the fields below and the state of the services
 	ahead   time.Duration
-	plan    Plan
+	faults  FaultFunc
 	number  int // of the last request
 	log     requestLog
 	late    lateRequests
@@ -135,7 +135,7 @@ func New(o *Options) *Service {
 		client:       opt.Client,
 		clock:        opt.Now,
 		afterRequest: opt.AfterRequest,
-		plan:         opt.Faults,
+		faults:       opt.Faults,
 		log:          requestLog{size: opt.RequestLogSize},
 		ports:        map[string]string{},
 	}
@@ -177,11 +177,11 @@ func (s *Service) Advance(d time.Duration) {
 	s.ahead += d
 }
 
-// SetFaults replaces the Plan. A nil Plan has no faults.
-func (s *Service) SetFaults(p Plan) {
+// SetFaults replaces the FaultFunc. A nil FaultFunc has no faults.
+func (s *Service) SetFaults(p FaultFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.plan = p
+	s.faults = p
 }
 
 // Requests returns the last requests, oldest first.

@@ -97,8 +97,8 @@ func (r *tableClient) stored(row string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(rest, ","), "}")
 }
 
-// in returns the client for a subtest.
-func (r *tableClient) in(t *testing.T) *tableClient {
+// forTest returns the client for a subtest.
+func (r *tableClient) forTest(t *testing.T) *tableClient {
 	c := *r.serviceClient
 	c.T = t
 	return &tableClient{&c}

@@ -159,7 +159,7 @@ func TestFailedTransactions(t *testing.T) {
 		"GET among writes":                       {[]string{add("a"), op("GET", "/staff(PartitionKey='p',RowKey='taken')", "")}, failedPart("400 Bad Request", "InvalidInput", "1:One of the request inputs is not valid.", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := r.in(t)
+			r := r.forTest(t)
 			before := fmt.Sprint(r.Rows("staff"))
 			r.expect(r.transact(changeSet(c.ops...)), 202, transactionResponse(c.part))
 			if after := fmt.Sprint(r.Rows("staff")); after != before {

@@ -325,7 +325,7 @@ func (s *Service) handle(r *http.Request, body []byte) *outcome {
 		o.err = errConnectionRefused
 	case lostRequest, late:
 		o.err = errConnectionReset
-	case refuse, invalidPlan:
+	case refuse, unknownKind:
 		fail()
 	case refuseInTransaction:
 		if record.Kind == requests.Transaction {
@@ -364,23 +364,23 @@ func (s *Service) handle(r *http.Request, body []byte) *outcome {
 	return o
 }
 
-// admit numbers a request, delivers the late requests that arrive before it, and asks the Plan for the fault. The Plan may call the
+// admit numbers a request, delivers the late requests that arrive before it, and asks the FaultFunc for the fault. The FaultFunc may call the
 // methods of the Service, so the lock is not held then.
 func (s *Service) admit(r *http.Request, req *received) Request {
-	s.planning.Lock()
-	defer s.planning.Unlock()
+	s.admission.Lock()
+	defer s.admission.Unlock()
 	s.mu.Lock()
 	s.number++
-	number, plan := s.number, s.plan
-	// The keys of operations are only for Plans, functions and logs.
-	withBody := req.call.Accepted() && (plan != nil || s.afterRequest != nil || s.log.size > 0)
+	number, faults := s.number, s.faults
+	// The keys of operations are only for FaultFuncs, functions and logs.
+	withBody := req.call.Accepted() && (faults != nil || s.afterRequest != nil || s.log.size > 0)
 	req.ID = requestID(number)
 	record := newRequest(req.call.Describe(withBody))
 	record.Number, record.Method, record.URL, record.Time = number, r.Method, r.URL.String(), s.now()
 	s.mu.Unlock()
 	s.deliverBefore(number)
-	if plan != nil {
-		record.Fault = plan(record).take()
+	if faults != nil {
+		record.Fault = faults(record).take()
 	}
 	return record
 }

@@ -96,7 +96,7 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkRe
 	}
 	r, err := engine.Bulk(ctx, func(yield func(*engine.Op, error) bool) {
 		for op, err := range ops {
-			if !yield(op.plain(), err) {
+			if !yield(op.engine(), err) {
 				return
 			}
 		}
@@ -118,10 +118,10 @@ func Bulk(ctx context.Context, ops iter.Seq2[Op, error], o *BulkOptions) (BulkRe
 // query; *DecodeError for a row that does not fit T; errors of a read. After an error of the query, such as ErrBudget, the rows
 // that it has yielded are deleted.
 func BulkDelete[T any](ctx context.Context, t *Table[T], q Query[T], o *BulkOptions) (_ BulkResult, err error) {
-	if err := engine.CheckHandle("t", t.plain()); err != nil {
+	if err := engine.CheckHandle("t", t.engine()); err != nil {
 		return BulkResult{}, fmt.Errorf("table: BulkDelete: %w", err)
 	}
-	ctx, end := t.plain().Span(ctx, "BulkDelete")
+	ctx, end := t.engine().Span(ctx, "BulkDelete")
 	defer func() { end(err) }()
 	return Bulk(ctx, t.DeleteOps(ctx, q), o)
 }
@@ -144,9 +144,9 @@ func (o *BulkOptions) engine() engine.BulkOptions {
 	if o == nil {
 		return engine.BulkOptions{}
 	}
-	plain := engine.BulkOptions{Concurrency: o.Concurrency, Window: o.Window, WindowBytes: o.WindowBytes, Rate: o.Rate, PartitionRate: o.PartitionRate, Skip: o.Skip}
+	options := engine.BulkOptions{Concurrency: o.Concurrency, Window: o.Window, WindowBytes: o.WindowBytes, Rate: o.Rate, PartitionRate: o.PartitionRate, Skip: o.Skip}
 	if o.Progress != nil {
-		plain.Progress = func(r engine.BulkResult) { o.Progress(BulkResult(r)) }
+		options.Progress = func(r engine.BulkResult) { o.Progress(BulkResult(r)) }
 	}
-	return plain
+	return options
 }

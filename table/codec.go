@@ -46,15 +46,15 @@ func (h handle) agree(k keys.Key, value any) error {
 	if err := k.Err(); err != nil {
 		return err
 	}
-	return h.shape.agrees(value, k)
+	return h.schema.agrees(value, k)
 }
 
 // newWriter begins an entity. Maintainers and parts need its columns.
 func (h handle) newWriter(k keys.Key) *edm.Writer {
-	if m := &h.engine.Mode; len(m.Maintainers) > 0 || m.Parts > 0 || h.shape.isRow {
-		return edm.NewWriter(k.PartitionKey(), k.RowKey(), h.shape.plan.Fields()+1)
+	if m := &h.engine.Mode; len(m.Maintainers) > 0 || m.Parts > 0 || h.schema.isRow {
+		return edm.NewWriter(k.PartitionKey(), k.RowKey(), h.schema.codec.Fields()+1)
 	}
-	return h.shape.plan.TextWriter(k.PartitionKey(), k.RowKey())
+	return h.schema.codec.TextWriter(k.PartitionKey(), k.RowKey())
 }
 
 // encode sets a Body to the whole of a value under a key, and the other columns of the stored row, except for some properties. The
@@ -71,10 +71,10 @@ func (h handle) encode(to *edm.Body, k keys.Key, value any, was edm.Stored, exce
 	}
 	w := h.newWriter(k)
 	row, isRow := value.(*Row)
-	if !isRow && h.shape.typed() {
-		h.shape.plan.Expect(w, reflect.ValueOf(value).Elem())
+	if !isRow && h.schema.typed() {
+		h.schema.codec.Expect(w, reflect.ValueOf(value).Elem())
 	}
-	own := h.shape.put(w)
+	own := h.schema.put(w)
 	if isRow {
 		own = slices.Concat(own, []string{reserved.OperationID}, except)
 	} else if len(except) > 0 {
@@ -87,14 +87,14 @@ func (h handle) encode(to *edm.Body, k keys.Key, value any, was edm.Stored, exce
 		}
 	}
 	if isRow && was.Known() {
-		if err := row.over(w, was, h.engine.Mode.LibraryRows, own...); err != nil {
+		if err := row.writeOver(w, was, h.engine.Mode.LibraryRows, own...); err != nil {
 			return err
 		}
 	} else if isRow {
 		write(w, row.columns(), own)
 	} else {
-		h.shape.plan.Encode(w, reflect.ValueOf(value).Elem(), was)
-		h.shape.plan.PutUnknown(w, was, own...)
+		h.schema.codec.Encode(w, reflect.ValueOf(value).Elem(), was)
+		h.schema.codec.PutUnknown(w, was, own...)
 	}
 	h.reserveID(w)
 	return w.FinishTo(to)
@@ -122,11 +122,11 @@ func (h handle) encodeSets(k keys.Key, sets []set, was edm.Stored) (edm.Body, er
 		}
 		for _, other := range sets[:i] {
 			if other.name == s.name && other.element == s.element && slices.Equal(other.path, s.path) {
-				return edm.Body{}, &ValueError{Property: true, Field: h.shape.fieldName(s), Reason: "is set twice"}
+				return edm.Body{}, &ValueError{Property: true, Field: h.schema.fieldName(s), Reason: "is set twice"}
 			}
 		}
 		if s.name == "" {
-			h.shape.plan.EncodeField(w, s.path, s.element, s.value, was)
+			h.schema.codec.EncodeField(w, s.path, s.element, s.value, was)
 		} else if err := putNamed(w, s.name, s.value); err != nil {
 			return edm.Body{}, err
 		}
@@ -135,11 +135,11 @@ func (h handle) encodeSets(k keys.Key, sets []set, was edm.Stored) (edm.Body, er
 	return w.Finish()
 }
 
-func (s *shape) fieldName(change set) string {
+func (s *schema) fieldName(change set) string {
 	if change.name != "" || len(change.path) == 0 {
 		return change.name
 	}
-	return s.plan.Type.FieldByIndex(change.path).Name
+	return s.codec.Type.FieldByIndex(change.path).Name
 }
 
 // putNamed writes a property that a merge of a Row sets.
@@ -158,26 +158,26 @@ func putNamed(w *edm.Writer, name string, v reflect.Value) error {
 }
 
 // merged returns what a merge of e sends. If the row is known, it must be one that can be stored afterwards.
-func (h handle) merged(e parts, sets []set) (body edm.Body, err error) {
-	inParts := e.part != nil && e.part.parts != nil
+func (h handle) merged(e entityFields, sets []set) (body edm.Body, err error) {
+	inParts := e.partial != nil && e.partial.parts != nil
 	switch {
 	case e.upgraded:
 		return body, ErrOldVersion
-	case !e.row.Known() && !inParts && h.shape.version > 0:
+	case !e.row.Known() && !inParts && h.schema.version > 0:
 		return body, fmt.Errorf("%w, and its version is not known", ErrPartial)
 	}
 	was := e.row
 	if inParts {
-		was = edm.Stored{Columns: e.part.columns}
+		was = edm.Stored{Columns: e.partial.columns}
 	}
 	if body, err = h.encodeSets(*e.key, sets, was); err != nil {
 		return body, err
 	}
-	if h.shape.oneWay() {
-		changed := reflect.New(h.shape.typ)
+	if h.schema.oneWay() {
+		changed := reflect.New(h.schema.typ)
 		changed.Elem().Set(reflect.ValueOf(e.value).Elem())
 		apply(changed.Interface(), sets)
-		if h.shape.agrees(changed.Interface(), *e.key) != nil {
+		if h.schema.agrees(changed.Interface(), *e.key) != nil {
 			return body, ErrKeyChanged
 		}
 	}
@@ -212,9 +212,9 @@ func apply(value any, sets []set) {
 // decode turns the entity that the reader has just read into a typed one. stored is its content. mine is false for a row that
 // belongs to another type, and err says why: a *keys.KeyError if another layout has made its key, ErrOtherType if the row says so
 // itself.
-func (s *shape) decode(r *edm.Reader, in edm.Entity, was edm.Stored) (made entity, mine bool, err error) {
+func (s *schema) decode(r *edm.Reader, in edm.Entity, was edm.Stored) (made entity, mine bool, err error) {
 	made = s.newEntity()
-	e := made.parts()
+	e := made.fields()
 	*e.key, *e.etag, *e.timestamp = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
 	e.row = was
 	if err := s.row.decode(e.value, in.RowKey); err != nil {
@@ -227,7 +227,7 @@ func (s *shape) decode(r *edm.Reader, in edm.Entity, was edm.Stored) (made entit
 		return nil, mine, err
 	}
 	if !e.upgraded {
-		e.row = e.row.Own(s.plan, r)
+		e.row = e.row.Own(s.codec, r)
 	}
 	if s.verify {
 		if err := s.agrees(e.value, *e.key); err != nil {
@@ -238,12 +238,12 @@ func (s *shape) decode(r *edm.Reader, in edm.Entity, was edm.Stored) (made entit
 }
 
 // read is decode for a row that was read as JSON.
-func (s *shape) read(r *edm.Reader, in edm.Entity) (entity, bool, error) {
+func (s *schema) read(r *edm.Reader, in edm.Entity) (entity, bool, error) {
 	return s.decode(r, in, in.Stored())
 }
 
 // conform decodes the row that the reader has just read, upgraded if it is of an older version.
-func (s *shape) conform(r *edm.Reader, e parts) (mine bool, err error) {
+func (s *schema) conform(r *edm.Reader, e entityFields) (mine bool, err error) {
 	if !s.isRow || s.typed() {
 		v, mine, err := s.versionOf(r)
 		if err != nil {
@@ -259,18 +259,18 @@ func (s *shape) conform(r *edm.Reader, e parts) (mine bool, err error) {
 }
 
 // properties decodes the properties of the row that the reader has just read.
-func (s *shape) properties(r *edm.Reader, e parts) (err error) {
+func (s *schema) properties(r *edm.Reader, e entityFields) (err error) {
 	if row, isRow := e.value.(*Row); isRow {
 		row.Key, row.ETag, row.Timestamp = *e.key, *e.etag, *e.timestamp
 		columns, err := r.Columns()
 		row.stored().SetColumns(columns)
 		return err
 	}
-	return s.plan.Decode(r, reflect.ValueOf(e.value).Elem())
+	return s.codec.Decode(r, reflect.ValueOf(e.value).Elem())
 }
 
 // upgradeRow makes of the row that the reader has just read, of version v, a row of the schema's version.
-func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
+func (s *schema) upgradeRow(r *edm.Reader, e entityFields, v int) (*edm.Reader, error) {
 	columns, err := r.Columns()
 	if err != nil {
 		return nil, err
@@ -298,7 +298,7 @@ func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
 }
 
 // entityOf is the entity of a row, which may be a copy of all or some of the entity's properties.
-func (s *shape) entityOf(row *Row) (entity, error) {
+func (s *schema) entityOf(row *Row) (entity, error) {
 	k, isCopy := row.stored().Primary()
 	if !isCopy {
 		k = row.Key
@@ -323,28 +323,28 @@ func (s *shape) entityOf(row *Row) (entity, error) {
 		in.ETag = string(row.ETag)
 		e, _, err := s.decode(r, in, was)
 		if err == nil {
-			e.parts().edited = row.stored().Edited()
+			e.fields().edited = row.stored().Edited()
 		}
 		return e, err
 	}
 	if _, whole := row.Get(reserved.OperationID); whole {
 		e, _, err := s.decode(r, in, was)
 		if err == nil {
-			e.parts().copied = stored.New(k, body.Columns())
+			e.fields().copied = stored.New(k, body.Columns())
 		}
 		return e, err
 	}
-	return s.partial(r, in, &part{plan: s.plan, columns: body.Columns()})
+	return s.partial(r, in, &partialRow{codec: s.codec, columns: body.Columns()})
 }
 
 // partial decodes a row of which only some properties are known.
-func (s *shape) partial(r *edm.Reader, in edm.Entity, part *part) (entity, error) {
+func (s *schema) partial(r *edm.Reader, in edm.Entity, part *partialRow) (entity, error) {
 	if _, err := s.current(r); err != nil {
 		return nil, err
 	}
 	made := s.newEntity()
-	e := made.parts()
-	*e.key, *e.etag, *e.timestamp, e.part = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, part
+	e := made.fields()
+	*e.key, *e.etag, *e.timestamp, e.partial = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, part
 	if err := errors.Join(s.row.decode(e.value, in.RowKey), s.partition.decode(e.value, in.PartitionKey)); err != nil {
 		return nil, err
 	}
@@ -362,11 +362,11 @@ func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
 	if err != nil {
 		return nil, edm.Body{}, err
 	}
-	e, _, err := h.shape.decode(in, row, content)
+	e, _, err := h.schema.decode(in, row, content)
 	if err != nil {
 		return nil, edm.Body{}, err
 	}
-	p := e.parts()
+	p := e.fields()
 	if v, ok := p.value.(*Row); ok {
 		v.Key = k
 	}
@@ -380,7 +380,7 @@ func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
 }
 
 func (h handle) listCopies(ctx context.Context, q query.Query, yield func(row *stored.Row, e any) bool) error {
-	return h.engine.List(ctx, "Rows", *h.shape.query(q, false), &copyLister{shape: h.shape, yield: yield})
+	return h.engine.List(ctx, "Rows", *h.schema.query(q, false), &copyLister{schema: h.schema, yield: yield})
 }
 
 func (h handle) getCopy(ctx context.Context, k keys.Key) (row *stored.Row, e entity, err error) {
@@ -394,7 +394,7 @@ func (h handle) getCopy(ctx context.Context, k keys.Key) (row *stored.Row, e ent
 		return nil, nil, h.engine.OpError("GetRow", k, err)
 	}
 	defer r.Release()
-	l := copyLister{shape: h.shape}
+	l := copyLister{schema: h.schema}
 	if _, err := l.Read(r, in); err != nil {
 		return nil, nil, h.engine.OpError("GetRow", k, err)
 	}
@@ -403,7 +403,7 @@ func (h handle) getCopy(ctx context.Context, k keys.Key) (row *stored.Row, e ent
 
 // copyLister is the engine's Lister of copies.
 type copyLister struct {
-	shape  *shape
+	schema *schema
 	yield  func(row *stored.Row, e any) bool
 	row    *stored.Row
 	entity entity     // nil if the row is whole
@@ -413,7 +413,7 @@ type copyLister struct {
 func (l *copyLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 	l.brief = *stored.Of(in, nil)
 	l.row = &l.brief
-	if l.entity = l.shape.readCopy(r, in); l.entity == nil {
+	if l.entity = l.schema.readCopy(r, in); l.entity == nil {
 		l.row = stored.Of(in, nil)
 		columns, err := r.Columns()
 		l.row.SetColumns(columns)
@@ -426,7 +426,7 @@ func (l *copyLister) Yield() bool { return l.yield(l.row, l.entity) }
 
 // readCopy is entityOf for a full copy that the reader has just read as JSON. It returns nil for all other rows, for a row of which
 // entityOf returns an error, and for one that must be upgraded or whose size must be checked.
-func (s *shape) readCopy(r *edm.Reader, in edm.Entity) entity {
+func (s *schema) readCopy(r *edm.Reader, in edm.Entity) entity {
 	if s.isRow || in.JSON.Len() == 0 {
 		return nil
 	}
@@ -434,7 +434,7 @@ func (s *shape) readCopy(r *edm.Reader, in edm.Entity) entity {
 		return nil
 	}
 	owner, err := r.Property(reserved.Owner)
-	if err != nil || !r.Storable(s.plan) {
+	if err != nil || !r.Storable(s.codec) {
 		return nil
 	}
 	rowKey, projectionID, partition := stored.CopiedBy(owner) // of no copy, the RowKey is "", which is not valid
@@ -446,7 +446,7 @@ func (s *shape) readCopy(r *edm.Reader, in edm.Entity) entity {
 		return nil
 	}
 	made := s.newEntity()
-	e := made.parts()
+	e := made.fields()
 	*e.key, *e.timestamp = k, in.Timestamp
 	e.row, e.rowIsCopy = in.Stored(), true
 	if s.row.decode(e.value, k.RowKey()) != nil || s.partition.decode(e.value, k.PartitionKey()) != nil || s.properties(r, e) != nil {
@@ -459,7 +459,7 @@ func (s *shape) readCopy(r *edm.Reader, in edm.Entity) entity {
 }
 
 // decodeCopy makes of a copy in JSON the row of its entity, for a write of the entity.
-func (e parts) decodeCopy() error {
+func (e entityFields) decodeCopy() error {
 	if !e.rowIsCopy {
 		return nil
 	}

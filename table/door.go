@@ -13,8 +13,8 @@ import (
 type AnyTable interface {
 	Name() string
 
-	// plain returns the handle without its type parameter, nil for a nil or zero Table.
-	plain() *engine.Table
+	// engine returns the handle without its type parameter, nil for a nil or zero Table.
+	engine() *engine.Table
 	inMode(change func(*engine.Mode)) any
 	elsewhere(other *engine.Table) any
 	scan(ctx context.Context, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error
@@ -30,7 +30,7 @@ type doors struct{}
 
 func (doors) Table(t any) *engine.Table {
 	if t, is := t.(AnyTable); is {
-		return t.plain()
+		return t.engine()
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (doors) Rows(t *engine.Table, hasID bool) any { return rowsOf(t, hasID) }
 
 func (doors) Elsewhere(t any, other *engine.Table) any { return t.(AnyTable).elsewhere(other) }
 
-func (doors) Op(op any) *engine.Op { return op.(Op).plain() }
+func (doors) Op(op any) *engine.Op { return op.(Op).engine() }
 
 func (doors) Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
 	return t.(AnyTable).scan(ctx, q, entities, h, yield)
@@ -59,21 +59,21 @@ func (doors) InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (a
 	return t.(AnyTable).insertRow(ctx, k, r)
 }
 
-func (t *Table[T]) plain() *engine.Table {
+func (t *Table[T]) engine() *engine.Table {
 	if t == nil {
 		return nil
 	}
 	return t.h.engine
 }
 
-func (t *Table[T]) inMode(change func(*engine.Mode)) any { return &Table[T]{t.h.with(change)} }
+func (t *Table[T]) inMode(change func(*engine.Mode)) any { return &Table[T]{t.h.inMode(change)} }
 
 func (t *Table[T]) elsewhere(other *engine.Table) any { return &Table[T]{t.h.elsewhere(other)} }
 
 func (t *Table[T]) scan(ctx context.Context, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
-	plain := q.(*Query[T]).engine()
-	plain.WithoutJSON = !entities
-	return t.h.engine.Scan(ctx, *t.h.shape.query(plain, false), h, yield)
+	query := q.(*Query[T]).engine()
+	query.WithoutJSON = !entities
+	return t.h.engine.Scan(ctx, *t.h.schema.query(query, false), h, yield)
 }
 
 func (t *Table[T]) copies(ctx context.Context, q any, yield func(row *stored.Row, e any) bool) error {
@@ -91,15 +91,15 @@ func (t *Table[T]) insertRow(ctx context.Context, k keys.Key, r *stored.Row) (an
 
 // rowsOf returns a handle for rows of any type; see door.Rows.
 func rowsOf(t *engine.Table, hasID bool) *Table[Row] {
-	plain := *t.Plain()
-	plain.Options.OmitOperationID = plain.Options.OmitOperationID || !hasID
-	s := rowShape()
-	plain.Mode.Schema, plain.Mode.Parts = s, t.Mode.Parts
-	return &Table[Row]{handle{&plain, s}}
+	rows := *t.Plain()
+	rows.Options.OmitOperationID = rows.Options.OmitOperationID || !hasID
+	s := rowSchema()
+	rows.Mode.Schema, rows.Mode.Parts = s, t.Mode.Parts
+	return &Table[Row]{handle{&rows, s}}
 }
 
 func (h handle) elsewhere(other *engine.Table) handle {
-	s := *h.shape
+	s := *h.schema
 	s.partition.all = keys.Range{}
 	return handle{other.With(engine.Mode{BlindWrites: true, Schema: &s}), &s}
 }

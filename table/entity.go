@@ -44,8 +44,8 @@ type known struct {
 	// difference to it, whatever the caller has done to Value.
 	row edm.Stored
 
-	copied *stored.Row // the copy that the entity was read from
-	part   *part       // what was read of a partial entity, nil for any other
+	copied  *stored.Row // the copy that the entity was read from
+	partial *partialRow // what was read of a partial entity, nil for any other
 
 	older []edm.Column // the row as it is stored, if upgraded is set
 
@@ -55,9 +55,9 @@ type known struct {
 	rowIsCopy bool // row is the JSON of the copy that the entity was read from; see decodeCopy
 }
 
-// part is what is known of a partial entity, from a copy or from GetFields.
-type part struct {
-	plan    *edm.Plan
+// partialRow is what is known of the row of a partial entity, from a copy or from GetFields.
+type partialRow struct {
+	codec   *edm.Codec
 	columns []edm.Column
 	parts   []uint8     // the parts that GetFields has read, nil for a copy
 	head    *stored.Row // as it was stored, if GetFields has read it
@@ -65,11 +65,11 @@ type part struct {
 
 // entity is an *Entity of any type.
 type entity interface {
-	parts() parts
+	fields() entityFields
 }
 
-// parts are the fields of an entity.
-type parts struct {
+// entityFields are the fields of an entity.
+type entityFields struct {
 	value     any // a pointer to Entity.Value, nil for a nil entity
 	key       *keys.Key
 	etag      *azcore.ETag
@@ -77,11 +77,11 @@ type parts struct {
 	*known
 }
 
-func (e *Entity[T]) parts() parts {
+func (e *Entity[T]) fields() entityFields {
 	if e == nil {
-		return parts{}
+		return entityFields{}
 	}
-	return parts{&e.Value, &e.Key, &e.ETag, &e.Timestamp, &e.known}
+	return entityFields{&e.Value, &e.Key, &e.ETag, &e.Timestamp, &e.known}
 }
 
 // typed is an entity with its type again.
@@ -92,8 +92,8 @@ func typed[T any](e entity, err error) (*Entity[T], error) {
 	return e.(*Entity[T]), nil
 }
 
-// at gives an entity a key, if there is an entity.
-func (e parts) at(k keys.Key) parts {
+// setKey gives an entity a key, if there is an entity.
+func (e entityFields) setKey(k keys.Key) entityFields {
 	if e.key != nil {
 		*e.key = k
 	}
@@ -103,13 +103,13 @@ func (e parts) at(k keys.Key) parts {
 // Partial reports whether only some of the entity's properties were read: from a copy, such as an index row with Options.Only, or
 // by [Table.GetFields]. [Entity.Has] reports which. All other fields of Value are zero, whatever is stored. Replace of such an
 // entity fails with ErrPartial: Get it by its Key first. Merge and Delete accept an entity that GetFields has read.
-func (e *Entity[T]) Partial() bool { return e != nil && e.known.part != nil }
+func (e *Entity[T]) Partial() bool { return e != nil && e.known.partial != nil }
 
 // Row returns the row as it was read or written last, with the columns that T does not know and the library's. It is nil if the
 // whole row is not known, as after an Upsert that merged.
-func (e *Entity[T]) Row() (*Row, error) { return e.parts().asRow() }
+func (e *Entity[T]) Row() (*Row, error) { return e.fields().asRow() }
 
-func (e parts) asRow() (*Row, error) {
+func (e entityFields) asRow() (*Row, error) {
 	if !e.row.Known() {
 		return nil, nil
 	}
@@ -121,12 +121,12 @@ func (e parts) asRow() (*Row, error) {
 }
 
 // rowWith returns a row of the entity's key and version.
-func (e parts) rowWith(columns []edm.Column) *Row {
+func (e entityFields) rowWith(columns []edm.Column) *Row {
 	return (*Row)((&stored.Row{Key: *e.key, ETag: *e.etag, Timestamp: *e.timestamp}).With(columns))
 }
 
 // columns returns the columns of the row.
-func (e parts) columns() ([]edm.Column, error) {
+func (e entityFields) columns() ([]edm.Column, error) {
 	columns, err := e.row.Decoded()
 	if err == nil && e.rowIsCopy {
 		columns = stored.Without(columns, reserved.Owner)
@@ -147,12 +147,12 @@ type Composite interface {
 }
 
 // usable returns an error if an entity with a valid key may not be written by its ETag. entire asks that the whole row is known.
-func (e parts) usable(entire bool) error {
+func (e entityFields) usable(entire bool) error {
 	switch {
 	case e.doubtful:
 		return errDoubt
-	case e.part != nil && (entire || !versioned(*e.etag)):
-		return errs.With(ErrPartial, partError{})
+	case e.partial != nil && (entire || !versioned(*e.etag)):
+		return errs.With(ErrPartial, partialError{})
 	case !versioned(*e.etag) && e.copied == nil && !e.rowIsCopy:
 		return ErrNoETag
 	case entire && !e.row.Known():
@@ -165,15 +165,15 @@ func (e parts) usable(entire bool) error {
 // no line end, which would end the header that it is sent in.
 func versioned(etag azcore.ETag) bool {
 	s := strings.TrimPrefix(string(etag), "W/")
-	plain := func(r rune) bool { return r < 0x21 || r > 0x7E || r == '"' }
-	return len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' && !strings.ContainsFunc(s[1:len(s)-1], plain)
+	outside := func(r rune) bool { return r < 0x21 || r > 0x7E || r == '"' }
+	return len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' && !strings.ContainsFunc(s[1:len(s)-1], outside)
 }
 
 // renew updates the entity with the stored ETag and content.
-func (e parts) renew(etag azcore.ETag, row edm.Stored) {
+func (e entityFields) renew(etag azcore.ETag, row edm.Stored) {
 	now := known{row: row}
 	if !row.Known() {
-		now.part = e.part.withoutHead()
+		now.partial = e.partial.withoutHead()
 	}
 	*e.etag, *e.timestamp, *e.known = etag, stamp(etag), now
 	if r, ok := e.value.(*Row); ok && row.Known() {
@@ -182,7 +182,7 @@ func (e parts) renew(etag azcore.ETag, row edm.Stored) {
 }
 
 // withoutHead returns what was read of an entity that was written since, so that the stored head is not known.
-func (p *part) withoutHead() *part {
+func (p *partialRow) withoutHead() *partialRow {
 	if p == nil || p.head == nil {
 		return p
 	}
@@ -201,8 +201,8 @@ func stamp(etag azcore.ETag) time.Time {
 	var room [40]byte
 	text := room[:0]
 	for {
-		plain, rest, escaped := strings.Cut(s, "%")
-		text = append(text, plain...)
+		unescaped, rest, escaped := strings.Cut(s, "%")
+		text = append(text, unescaped...)
 		if !escaped {
 			break
 		}
@@ -224,16 +224,16 @@ func stamp(etag azcore.ETag) time.Time {
 
 // String returns the key and the value, for programs that print an entity. It uses the String method of T or of *T if there is one.
 // Of an entity that is partial, it returns only the properties that were read.
-func (e Entity[T]) String() string { return e.parts().text() }
+func (e Entity[T]) String() string { return e.fields().text() }
 
 // LogValue returns the key, the value and the ETag, for slog. It uses the LogValue method of T or of *T if there is one, which can
 // leave out secrets. Of an entity that is partial, it returns only the properties that were read. It is on the pointer, which
 // methods return and which may be nil after an error.
-func (e *Entity[T]) LogValue() slog.Value { return e.parts().logValue() }
+func (e *Entity[T]) LogValue() slog.Value { return e.fields().logValue() }
 
-func (e parts) text() string {
+func (e entityFields) text() string {
 	s := e.key.String() + " "
-	if e.part != nil {
+	if e.partial != nil {
 		s += "(partial) "
 	}
 	if row, ok := e.value.(*Row); ok {
@@ -242,38 +242,38 @@ func (e parts) text() string {
 	if v, ok := e.value.(fmt.Stringer); ok {
 		return s + v.String()
 	}
-	if e.part != nil {
+	if e.partial != nil {
 		return s + printed(e.read())
 	}
-	return s + fmt.Sprintf("%+v", e.plain())
+	return s + fmt.Sprintf("%+v", e.printable())
 }
 
-// plain returns the value itself, which is printed without the & of a pointer.
-func (e parts) plain() any { return reflect.ValueOf(e.value).Elem().Interface() }
+// printable returns the value itself, which is printed without the & of a pointer.
+func (e entityFields) printable() any { return reflect.ValueOf(e.value).Elem().Interface() }
 
-func (e parts) logValue() slog.Value {
+func (e entityFields) logValue() slog.Value {
 	if e.value == nil {
 		return slog.Value{}
 	}
 	attrs := []slog.Attr{slog.Any("key", *e.key)}
-	if e.part != nil {
+	if e.partial != nil {
 		attrs = append(attrs, slog.Bool("partial", true))
 	}
 	v, logs := e.value.(slog.LogValuer)
 	switch {
 	case logs:
 		attrs = append(attrs, slog.Any("value", v))
-	case e.part != nil:
+	case e.partial != nil:
 		attrs = append(attrs, slog.Attr{Key: "value", Value: slog.GroupValue(logged(e.read())...)})
 	default:
-		attrs = append(attrs, slog.Any("value", e.plain()))
+		attrs = append(attrs, slog.Any("value", e.printable()))
 	}
 	return slog.GroupValue(append(attrs, slog.String("etag", string(*e.etag)))...)
 }
 
 // read returns the properties of a partial entity.
-func (e parts) read() []edm.Column {
-	return slices.DeleteFunc(slices.Clone(e.part.columns), func(c edm.Column) bool { return edm.IsSystem(c.Name) })
+func (e entityFields) read() []edm.Column {
+	return slices.DeleteFunc(slices.Clone(e.partial.columns), func(c edm.Column) bool { return edm.IsSystem(c.Name) })
 }
 
 // printed returns properties with their names.

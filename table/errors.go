@@ -150,14 +150,14 @@ var (
 	errDoubt = errs.With(ErrUnknownOutcome, errors.New("of an earlier write to this entity; Get it again"))
 )
 
-// partError is why an entity that is partial cannot be written. It is also an ErrNoETag.
-type partError struct{}
+// partialError is why an entity that is partial cannot be written. It is also an ErrNoETag.
+type partialError struct{}
 
-func (partError) Error() string {
+func (partialError) Error() string {
 	return "only some of its properties were read, and the others are zero: Get it by its Key, or let the index read entities (ReadEntities)"
 }
 
-func (partError) Is(target error) bool { return target == ErrNoETag }
+func (partialError) Is(target error) bool { return target == ErrNoETag }
 
 // nilArgument is the error of an argument that is nil.
 func nilArgument(name string) error { return &ValueError{Field: name, Reason: "is nil"} }

@@ -24,7 +24,7 @@ func TestExactRequests(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
 		what  string
-		fault storagetest.Plan
+		fault storagetest.FaultFunc
 		do    func(*table.Table[employee], *table.Entity[employee]) error
 		want  error
 		cost  string

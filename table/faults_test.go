@@ -87,7 +87,7 @@ func loseFirstResponse(s *testkit.Hooked, read bool, meanwhile func()) {
 }
 
 // batchFault is a fault of the n-th transaction.
-func batchFault(n int, f storagetest.Fault) storagetest.Plan {
+func batchFault(n int, f storagetest.Fault) storagetest.FaultFunc {
 	seen := 0
 	return storagetest.When(func(q storagetest.Request) bool {
 		if q.Kind == requests.Transaction {

@@ -80,11 +80,11 @@ type set struct {
 
 //go:noinline
 func sets[T any](all []Set[T]) []set {
-	plain := make([]set, len(all))
+	untyped := make([]set, len(all))
 	for i := range all {
-		plain[i] = all[i].s
+		untyped[i] = all[i].s
 	}
-	return plain
+	return untyped
 }
 
 // Set returns the change that gives the field the value v. Merge refuses an absent v (nil, the zero time), because a merge leaves
@@ -134,20 +134,20 @@ func Not[T any](c Cond[T]) Cond[T] { return joined("not", []Cond[T]{c}) }
 
 func joined[T any](op string, all []Cond[T]) Cond[T] {
 	c := query.Cond{Op: op}
-	for _, part := range all {
-		c.Parts = append(c.Parts, part.c)
+	for _, cond := range all {
+		c.Conds = append(c.Conds, cond.c)
 	}
 	return Cond[T]{c}
 }
 
 // AnyField is a [Field] of T, with values of any type.
 type AnyField[T any] interface {
-	properties(*edm.Plan) ([]string, error)
+	properties(*edm.Codec) ([]string, error)
 }
 
-func (f Field[T, V]) properties(p *edm.Plan) ([]string, error) { return f.f.properties(p) }
+func (f Field[T, V]) properties(p *edm.Codec) ([]string, error) { return f.f.properties(p) }
 
-func (f field) properties(p *edm.Plan) ([]string, error) {
+func (f field) properties(p *edm.Codec) ([]string, error) {
 	if f.err != nil || f.name != "" {
 		return []string{f.name}, f.err
 	}

@@ -125,7 +125,7 @@ func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
 }
 
 func (h handle) explain(q query.Query) (Explanation, error) {
-	ex, err := h.shape.query(q, true).Explain()
+	ex, err := h.schema.query(q, true).Explain()
 	return Explanation{Class: Class(ex.Class), Filter: ex.Filter, Comparisons: ex.Comparisons}, h.engine.OpError("Explain", keys.Key{}, err)
 }
 
@@ -140,8 +140,8 @@ func (q *Query[T]) engine() query.Query {
 }
 
 // query adds the schema to a query. own reports that it asks for rows of T alone.
-func (s *shape) query(q query.Query, own bool) *query.Query {
-	q.Own, q.Type, q.Plan, q.Partitions, q.RowKeys = own, s.name, s.plan, s.partition.all, s.row.all
+func (s *schema) query(q query.Query, own bool) *query.Query {
+	q.Own, q.Type, q.Codec, q.Partitions, q.RowKeys = own, s.name, s.codec, s.partition.all, s.row.all
 	return &q
 }
 
@@ -162,9 +162,9 @@ func (s *shape) query(q query.Query, own bool) *query.Query {
 // a read (see package table). Requests: 1 for each page, which is 1,000 rows or Query.PageSize. The service may return shorter
 // pages, also empty ones. With Query.ReadAhead, the next page travels while the loop works on one.
 func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], error] {
-	plain := q.engine()
+	query := q.engine()
 	return func(yield func(*Entity[T], error) bool) {
-		if err := t.h.listAll(ctx, plain, func(e entity) bool { return yield(e.(*Entity[T]), nil) }); err != nil {
+		if err := t.h.listAll(ctx, query, func(e entity) bool { return yield(e.(*Entity[T]), nil) }); err != nil {
 			yield(nil, err)
 		}
 	}
@@ -172,7 +172,7 @@ func (t *Table[T]) List(ctx context.Context, q Query[T]) iter.Seq2[*Entity[T], e
 
 // listAll gives the entities of a query to yield, until yield returns false.
 func (h handle) listAll(ctx context.Context, q query.Query, yield func(entity) bool) error {
-	return h.list(ctx, "List", *h.shape.query(q, true), h.shape.read, yield)
+	return h.list(ctx, "List", *h.schema.query(q, true), h.schema.read, yield)
 }
 
 // list gives the entities of a query to yield, as read makes them, until yield returns false.
@@ -219,7 +219,7 @@ func (t *Table[T]) Rows(ctx context.Context, q Query[T]) iter.Seq2[*Row, error] 
 //go:noinline
 func (h handle) listRows(ctx context.Context, q query.Query) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
-		if err := h.engine.List(ctx, "Rows", *h.shape.query(q, false), &rowLister{yield: yield}); err != nil {
+		if err := h.engine.List(ctx, "Rows", *h.schema.query(q, false), &rowLister{yield: yield}); err != nil {
 			yield(nil, err)
 		}
 	}
@@ -288,15 +288,15 @@ func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
 }
 
 func (h handle) countAll(ctx context.Context, q query.Query) (int, error) {
-	q.Select = h.shape.Select()
-	return h.count(ctx, "Count", q, true, h.shape.ownsAny)
+	q.Select = h.schema.Select()
+	return h.count(ctx, "Count", q, true, h.schema.ownsAny)
 }
 
 // count returns the number of rows that are mine.
 func (h handle) count(ctx context.Context, method string, q query.Query, own bool, mine func(*edm.Reader, edm.Entity) (bool, error)) (int, error) {
 	q.HeadsOnly = true
 	c := &counted{mine: mine}
-	err := h.engine.List(ctx, method, *h.shape.query(q, own), c)
+	err := h.engine.List(ctx, method, *h.schema.query(q, own), c)
 	return c.n, err
 }
 
@@ -419,7 +419,7 @@ func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq
 //go:noinline
 func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
 	return func(yield func(keys.Enc, error) bool) {
-		all := h.shape.partition.all
+		all := h.schema.partition.all
 		if !all.IsSet() {
 			all = query.EveryKey
 		}

@@ -69,7 +69,7 @@ func TestLog(t *testing.T) {
 	)
 	jones := employee{"Sales", 2, "Jones", 44}
 	key := employeeKey("Sales", 2).String()
-	refuse := func(kind requests.Kind, status int, code string) storagetest.Plan {
+	refuse := func(kind requests.Kind, status int, code string) storagetest.FaultFunc {
 		return storagetest.OfKind(kind, storagetest.Once(storagetest.Refuse(status, code)))
 	}
 	update := func(ctx context.Context, staff *table.Table[employee]) error {
@@ -77,11 +77,11 @@ func TestLog(t *testing.T) {
 		return err
 	}
 	for _, c := range []struct {
-		what  string
-		plan  storagetest.Plan
-		do    func(context.Context, *table.Table[employee]) error
-		fails error
-		lines []map[string]any // a value nil asks for any value
+		what   string
+		faults storagetest.FaultFunc
+		do     func(context.Context, *table.Table[employee]) error
+		fails  error
+		lines  []map[string]any // a value nil asks for any value
 	}{
 		{
 			what: "nothing to tell",
@@ -90,14 +90,14 @@ func TestLog(t *testing.T) {
 			},
 			lines: nil,
 		}, {
-			what: "a lost response",
-			plan: storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())),
+			what:   "a lost response",
+			faults: storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())),
 			do: func(ctx context.Context, staff *table.Table[employee]) error {
 				return second(staff.Insert(ctx, &jones))
 			},
 			lines: []map[string]any{{"level": "DEBUG", "msg": failed, "operation": "Insert", "key": key, "attempt": 1.0, "error": nil}},
 		}, {
-			what: "every request lost", plan: storagetest.OfKind(requests.Insert, storagetest.LostRequest()),
+			what: "every request lost", faults: storagetest.OfKind(requests.Insert, storagetest.LostRequest()),
 			do: func(ctx context.Context, staff *table.Table[employee]) error {
 				return second(staff.Insert(ctx, &jones))
 			},
@@ -107,42 +107,42 @@ func TestLog(t *testing.T) {
 				{"level": "WARN", "msg": "gave up", "operation": "Insert", "key": key, "attempt": 2.0, "error": nil},
 			},
 		}, {
-			what: "throttling",
-			plan: refuse(requests.Insert, 503, "ServerBusy"),
+			what:   "throttling",
+			faults: refuse(requests.Insert, 503, "ServerBusy"),
 			do: func(ctx context.Context, staff *table.Table[employee]) error {
 				return second(staff.Insert(ctx, &jones))
 			},
 			lines: []map[string]any{{"level": "WARN", "msg": throttled, "operation": "Insert", "key": key, "attempt": 1.0, "wait": nil, "code": "ServerBusy", "error": "the service answered 503"}},
 		}, {
-			what:  "a conflict of Update",
-			plan:  refuse(requests.Replace, 412, "UpdateConditionNotSatisfied"),
-			do:    update,
-			lines: []map[string]any{{"level": "DEBUG", "msg": conflict, "operation": "Update", "key": employeeKey("Sales", 1).String(), "attempt": 1.0, "code": "UpdateConditionNotSatisfied", "error": nil}},
+			what:   "a conflict of Update",
+			faults: refuse(requests.Replace, 412, "UpdateConditionNotSatisfied"),
+			do:     update,
+			lines:  []map[string]any{{"level": "DEBUG", "msg": conflict, "operation": "Update", "key": employeeKey("Sales", 1).String(), "attempt": 1.0, "code": "UpdateConditionNotSatisfied", "error": nil}},
 		}, {
-			what: "conflicts without end", plan: storagetest.OfKind(requests.Replace, storagetest.Refuse(412, "UpdateConditionNotSatisfied")),
+			what: "conflicts without end", faults: storagetest.OfKind(requests.Replace, storagetest.Refuse(412, "UpdateConditionNotSatisfied")),
 			do: update, fails: table.ErrChanged,
 			lines: []map[string]any{
 				{"level": "DEBUG", "msg": conflict, "operation": "Update", "attempt": 1.0, "key": nil, "code": nil, "error": nil},
 				{"level": "WARN", "msg": "gave up", "operation": "Update", "attempt": 2.0, "key": nil, "code": nil, "error": nil},
 			},
 		}, {
-			what: "a conflict of a write by key",
-			plan: refuse(requests.Replace, 412, "UpdateConditionNotSatisfied"),
+			what:   "a conflict of a write by key",
+			faults: refuse(requests.Replace, 412, "UpdateConditionNotSatisfied"),
 			do: func(ctx context.Context, staff *table.Table[employee]) error {
 				return second(staff.Upsert(ctx, &employee{"Sales", 1, "Cao", 30}, table.ReplaceExisting))
 			},
 			lines: []map[string]any{{"level": "DEBUG", "msg": conflict, "operation": "Upsert", "key": employeeKey("Sales", 1).String(), "attempt": 1.0, "code": nil, "error": nil}},
 		}, {
-			what: "a conflict of GetOrInsert",
-			plan: refuse(requests.Insert, 409, "EntityAlreadyExists"),
+			what:   "a conflict of GetOrInsert",
+			faults: refuse(requests.Insert, 409, "EntityAlreadyExists"),
 			do: func(ctx context.Context, staff *table.Table[employee]) error {
 				_, _, err := staff.GetOrInsert(ctx, &jones)
 				return err
 			},
 			lines: []map[string]any{{"level": "DEBUG", "msg": conflict, "operation": "GetOrInsert", "key": key, "attempt": 1.0, "code": nil, "error": nil}},
 		}, {
-			what: "a conflict of InPartition",
-			plan: storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"))),
+			what:   "a conflict of InPartition",
+			faults: storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"))),
 			do: func(ctx context.Context, staff *table.Table[employee]) error {
 				_, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
 					e, err := table.GetIn(tx, staff, empid.Of(1))
@@ -155,8 +155,8 @@ func TestLog(t *testing.T) {
 			},
 			lines: []map[string]any{{"level": "DEBUG", "msg": conflict, "operation": "InPartition", "partition": "Sales", "attempt": 1.0, "code": nil, "error": nil}},
 		}, {
-			what: "a lost transaction",
-			plan: storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostRequest())),
+			what:   "a lost transaction",
+			faults: storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostRequest())),
 			do: func(ctx context.Context, staff *table.Table[employee]) error {
 				return second(table.Transact(ctx, staff.InsertOp(&jones), staff.InsertOp(&employee{"Sales", 3, "Cao", 30})))
 			},
@@ -168,7 +168,7 @@ func TestLog(t *testing.T) {
 			o, lines := loggedOptions()
 			o.Retry.Attempts, o.Retry.ConflictAttempts = 2, 2
 			staff, _, s := staffInMemory(t, o)
-			s.SetFaults(c.plan)
+			s.SetFaults(c.faults)
 			if err := c.do(context.Background(), staff); !errors.Is(err, c.fails) {
 				t.Errorf("got %v; want %v", err, c.fails)
 			}

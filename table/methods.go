@@ -40,7 +40,7 @@ func (h handle) get(ctx context.Context, method string, k keys.Key) (entity, err
 		return nil, h.engine.OpError(method, k, err)
 	}
 	defer r.Release()
-	e, _, err := h.shape.read(r, in)
+	e, _, err := h.schema.read(r, in)
 	if err != nil {
 		return nil, h.engine.OpError(method, k, err)
 	}
@@ -202,19 +202,19 @@ func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField
 		if wire.IsNil(f) {
 			return nil, t.h.engine.OpError("GetFields", k, &ValueError{Field: "fields", Reason: "contain nil"})
 		}
-		more, err := f.properties(t.h.shape.plan)
+		more, err := f.properties(t.h.schema.codec)
 		if err != nil {
 			return nil, t.h.engine.OpError("GetFields", k, err)
 		}
 		names = append(names, more...)
 	}
-	return typed[T](t.h.getFields(ctx, k, t.h.shape.plan.PartsOf(names...)))
+	return typed[T](t.h.getFields(ctx, k, t.h.schema.codec.PartsOf(names...)))
 }
 
 func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ entity, err error) {
 	ctx, end := h.engine.Span(ctx, "GetFields")
 	defer func() { end(err) }()
-	if h.engine.Mode.Parts == 0 || h.shape.isRow && len(parts) > 0 { // the part of a property of a Row is not known before
+	if h.engine.Mode.Parts == 0 || h.schema.isRow && len(parts) > 0 { // the part of a property of a Row is not known before
 		return h.get(ctx, "GetFields", k)
 	}
 	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
@@ -227,15 +227,15 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 	in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(row.ETag), Timestamp: row.Timestamp, Columns: row.Columns()}
 	read := append([]uint8{0}, parts...)
 	if !whole { // else the start of a value in chunks would count as damaged
-		in.Columns = h.shape.plan.OfWholeFields(row.Columns(), read)
+		in.Columns = h.schema.codec.OfWholeFields(row.Columns(), read)
 	}
 	r := edm.ReadColumns(in, in.Columns)
 	var e entity
 	if whole {
-		e, _, err = h.shape.read(r, in)
+		e, _, err = h.schema.read(r, in)
 	} else {
 		head := slices.DeleteFunc(slices.Clone(row.Columns()), func(c edm.Column) bool { return c.Part > 0 })
-		e, err = h.shape.partial(r, in, &part{h.shape.plan, row.Columns(), read, stored.New(row.Key, head)})
+		e, err = h.schema.partial(r, in, &partialRow{h.schema.codec, row.Columns(), read, stored.New(row.Key, head)})
 	}
 	if err != nil {
 		return nil, h.engine.OpError("GetFields", k, err)
@@ -249,15 +249,15 @@ func (e *Entity[T]) Has(f AnyField[T]) bool {
 	if !e.Partial() {
 		return e != nil
 	}
-	p := e.known.part
-	names, err := f.properties(p.plan)
+	p := e.known.partial
+	names, err := f.properties(p.codec)
 	if err != nil {
 		return false
 	}
 	if p.parts == nil {
 		return slices.ContainsFunc(p.columns, func(c edm.Column) bool { return slices.Contains(names, c.Name) })
 	}
-	return !slices.ContainsFunc(p.plan.PartsOf(names...), func(part uint8) bool { return !slices.Contains(p.parts, part) })
+	return !slices.ContainsFunc(p.codec.PartsOf(names...), func(part uint8) bool { return !slices.Contains(p.parts, part) })
 }
 
 // Update reads the entity under k, lets change change it, and replaces it by its ETag. If a concurrent writer has changed the row
@@ -310,7 +310,7 @@ func (h handle) update(ctx context.Context, method string, k keys.Key, change fu
 	for {
 		var e entity
 		if current != nil {
-			e, _, err = h.shape.read(current.Open())
+			e, _, err = h.schema.read(current.Open())
 			err = h.engine.OpError(method, k, err)
 		} else {
 			e, err = h.getToWrite(ctx, method, k)
@@ -318,7 +318,7 @@ func (h handle) update(ctx context.Context, method string, k keys.Key, change fu
 		if err != nil {
 			return nil, err
 		}
-		if err := change(e.parts().value); err != nil {
+		if err := change(e.fields().value); err != nil {
 			return nil, err
 		}
 		current, err = h.replaceOrMove(ctx, method, e)
@@ -347,7 +347,7 @@ func (h handle) replaceOrMove(ctx context.Context, method string, e entity) (cur
 		if err != nil {
 			return nil, err
 		}
-		if to != *e.parts().key {
+		if to != *e.fields().key {
 			return nil, h.move(ctx, e, h, to)
 		}
 	}
@@ -382,21 +382,21 @@ type deletion struct {
 // deletes returns the operations that delete the rows of a query. Maintainers must see rows as a whole, and so must a schema that
 // tells by them whether they are T's.
 func (h handle) deletes(ctx context.Context, q query.Query) iter.Seq2[Op, error] {
-	d := &deletion{h, q, h.shape.read}
-	if len(h.engine.Mode.Maintainers) == 0 && !h.shape.verify {
-		d.q.Select = h.shape.Select(reserved.MaintainerState) // by which the operation sees that it should have maintainers
+	d := &deletion{h, q, h.schema.read}
+	if len(h.engine.Mode.Maintainers) == 0 && !h.schema.verify {
+		d.q.Select = h.schema.Select(reserved.MaintainerState) // by which the operation sees that it should have maintainers
 		if h.engine.Mode.Parts == 0 {
 			d.q.Select += "," + reserved.Parts // by which it sees that it should delete parts
 		}
 		d.q.HeadsOnly = true
-		d.read = h.shape.unread
+		d.read = h.schema.unread
 	}
 	return func(yield func(Op, error) bool) {
 		if q.Cursor != nil {
 			yield(Op{}, h.engine.OpError(deleteOps, keys.Key{}, &ValueError{Field: "Query.Cursor", Reason: "follows what is read, not what is deleted"}))
 			return
 		}
-		err := h.list(ctx, deleteOps, *h.shape.query(d.q, true), d.read, func(e entity) bool { return yield(d.op(e), nil) })
+		err := h.list(ctx, deleteOps, *h.schema.query(d.q, true), d.read, func(e entity) bool { return yield(d.op(e), nil) })
 		if err != nil {
 			yield(Op{}, err)
 		}
@@ -404,10 +404,10 @@ func (h handle) deletes(ctx context.Context, q query.Query) iter.Seq2[Op, error]
 }
 
 // unread returns an entity of which only the key, the ETag and the maintainer state are known.
-func (s *shape) unread(r *edm.Reader, in edm.Entity) (entity, bool, error) {
+func (s *schema) unread(r *edm.Reader, in edm.Entity) (entity, bool, error) {
 	mine, err := s.ownsAny(r, in)
 	made := s.newEntity()
-	e := made.parts()
+	e := made.fields()
 	*e.key, *e.etag, e.row = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Stored()
 	return made, mine, err
 }
@@ -415,11 +415,11 @@ func (s *shape) unread(r *edm.Reader, in edm.Entity) (entity, bool, error) {
 // op returns the operation that deletes a row of the query.
 func (d *deletion) op(e entity) Op {
 	op := d.h.remove(e)
-	k := *e.parts().key
+	k := *e.fields().key
 	op.op.Remake = func(ctx context.Context) (*engine.Op, bool, error) {
 		q := query.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select, HeadsOnly: d.q.HeadsOnly}
 		var found entity
-		err := d.h.list(ctx, deleteOps, *d.h.shape.query(q, true), d.read, func(e entity) bool { found = e; return false })
+		err := d.h.list(ctx, deleteOps, *d.h.schema.query(q, true), d.read, func(e entity) bool { found = e; return false })
 		if err != nil || found == nil {
 			return nil, false, err
 		}
@@ -443,7 +443,7 @@ func (h handle) insertRow(k keys.Key, r *Row) Op {
 		return op
 	}
 	op.op.Known = true
-	op.on(e, makesEntity)
+	op.setEntity(e, makesEntity)
 	op.maintain()
 	return op
 }

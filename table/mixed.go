@@ -51,14 +51,14 @@ func NewMixed(tables ...AnyTable) (*Mixed, error) {
 		return fail("there is none")
 	}
 	for _, t := range tables {
-		if wire.IsNil(t) || t.plain() == nil {
+		if wire.IsNil(t) || t.engine() == nil {
 			return fail("contain a nil or zero Table; give handles that New has returned")
 		}
 	}
-	first := tables[0].plain()
+	first := tables[0].engine()
 	m := &Mixed{}
 	for _, t := range tables {
-		t := t.plain()
+		t := t.engine()
 		if !t.Same(first) {
 			return fail(fmt.Sprintf("%s is not the table %s, or not of the same service; the types of one table belong together", t.Name, first.Name))
 		}
@@ -73,9 +73,9 @@ func NewMixed(tables ...AnyTable) (*Mixed, error) {
 	}
 	parts := 0
 	for _, t := range tables {
-		parts = max(parts, t.plain().Mode.Parts)
+		parts = max(parts, t.engine().Mode.Parts)
 	}
-	m.rows = &Table[Row]{rowsOf(first, true).h.with(func(mode *engine.Mode) {
+	m.rows = &Table[Row]{rowsOf(first, true).h.inMode(func(mode *engine.Mode) {
 		mode.BlindWrites, mode.LibraryRows, mode.Parts = false, false, parts
 	})}
 	return m, nil
@@ -87,7 +87,7 @@ func (m *Mixed) Rows() *Table[Row] { return m.rows }
 // Get returns one entity, of its own type: *Entity[Employee], *Entity[Review], … or *Entity[Row]. Errors: ErrNotFound;
 // *DecodeError if the row does not fit its type; errors of a read (see package table). Requests: 1.
 func (m *Mixed) Get(ctx context.Context, k keys.Key) (any, error) {
-	t := m.rows.plain()
+	t := m.rows.engine()
 	fail := func(err error) (any, error) { return nil, t.OpError("Get", k, err) }
 	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
 		return fail(err)
@@ -111,7 +111,7 @@ func (m *Mixed) Get(ctx context.Context, k keys.Key) (any, error) {
 // a read (see package table). Requests are those of [Table.List].
 func (m *Mixed) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
-		t := m.rows.plain()
+		t := m.rows.engine()
 		if err := t.List(ctx, "List", *t.Mode.Schema.Query(&q), &mixedLister{reader: m, yield: yield}); err != nil {
 			yield(nil, err)
 		}
@@ -154,6 +154,6 @@ func (m *Mixed) entity(r *edm.Reader, in edm.Entity) (any, error) {
 	if n == 1 {
 		return found, err
 	}
-	e, _, err := m.rows.plain().Mode.Schema.Read(r, in)
+	e, _, err := m.rows.engine().Mode.Schema.Read(r, in)
 	return e, err
 }

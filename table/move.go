@@ -52,7 +52,7 @@ func (t *Table[T]) Move(ctx context.Context, e *Entity[T]) error {
 // crashed programs, the old table must exist: reading such an entity needs the commit record there, and fails with a *HomeError
 // if the table is gone.
 func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) error {
-	if err := engine.CheckHandle("other", other.plain()); err != nil {
+	if err := engine.CheckHandle("other", other.engine()); err != nil {
 		return t.h.engine.OpError("MoveTo", keys.Key{}, err)
 	}
 	to, err := other.h.keyByFields("MoveTo", e)
@@ -63,7 +63,7 @@ func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) er
 }
 
 func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (err error) {
-	p := e.parts()
+	p := e.fields()
 	same := h.engine.Same(other.engine)
 	if same && p.value != nil && (to.Err() != nil || to.PartitionKey() == p.key.PartitionKey()) {
 		return h.rekey(ctx, e, to)
@@ -110,7 +110,7 @@ func (h handle) rekeyByFields(ctx context.Context, e entity) error {
 
 // keyByFields returns the key that the schema makes of an entity's fields: the one that it has, if that agrees with them.
 func (h handle) keyByFields(method string, e entity) (keys.Key, error) {
-	p, s := e.parts(), h.shape
+	p, s := e.fields(), h.schema
 	if p.value == nil {
 		return keys.Key{}, h.engine.OpError(method, keys.Key{}, errNil)
 	}
@@ -128,7 +128,7 @@ func (t *Table[T]) RekeyAt(ctx context.Context, e *Entity[T], to keys.Key) error
 func (h handle) rekey(ctx context.Context, e entity, to keys.Key) (err error) {
 	ctx, end := h.engine.Span(ctx, "Rekey")
 	defer func() { end(err) }()
-	p := e.parts()
+	p := e.fields()
 	switch {
 	case p.value != nil && to == *p.key:
 		return h.replace("Rekey", e).send(ctx)
@@ -146,7 +146,7 @@ func (h handle) rekey(ctx context.Context, e entity, to keys.Key) (err error) {
 
 // moving returns the operations that delete an entity and insert it under another key, perhaps by the handle of another table.
 func (h handle) moving(method string, e entity, other handle, to keys.Key) (remove, insert Op, err error) {
-	remove, p := h.of(method, aztables.TransactionTypeDelete, e, removes, true)
+	remove, p := h.beginEntity(method, aztables.TransactionTypeDelete, e, removes, true)
 	if remove.op.Err != nil {
 		return remove, insert, remove.op.Err
 	}
@@ -164,7 +164,7 @@ func (h handle) moving(method string, e entity, other handle, to keys.Key) (remo
 		return remove, insert, insert.op.Err
 	}
 	insert.op.Known = true
-	insert.on(e, rekeys)
+	insert.setEntity(e, rekeys)
 	insert.target.change = &change{key: to}
 	from := *p.key
 	remove.op.Counterpart, insert.op.Counterpart = &to, &from

@@ -26,8 +26,8 @@ type operation struct {
 	target target
 }
 
-// plain returns the operation without the entity that it stores.
-func (op Op) plain() *engine.Op {
+// engine returns the operation without the entity that it stores.
+func (op Op) engine() *engine.Op {
 	if op.operation == nil {
 		return new(engine.Op)
 	}
@@ -43,7 +43,7 @@ func (op Op) stored() entity {
 }
 
 // Err returns the error of the operation that is known before it is sent.
-func (op Op) Err() error { return op.plain().Check() }
+func (op Op) Err() error { return op.engine().Check() }
 
 // send is a write on its own.
 func (op Op) send(ctx context.Context) error { return op.op.Send(ctx) }
@@ -86,7 +86,7 @@ func (t *target) wasStored() bool {
 
 // Usable returns an error if the entity is in doubt.
 func (t *target) Usable() error {
-	if t.wasStored() && t.parts().doubtful {
+	if t.wasStored() && t.fields().doubtful {
 		return errDoubt
 	}
 	return nil
@@ -95,7 +95,7 @@ func (t *target) Usable() error {
 // SetInDoubt notes whether the outcome of the write is unknown.
 func (t *target) SetInDoubt(doubtful bool) {
 	if t.wasStored() {
-		t.parts().doubtful = doubtful
+		t.fields().doubtful = doubtful
 	}
 }
 
@@ -104,7 +104,7 @@ func (t *target) Applied(etag azcore.ETag, row edm.Stored) {
 	if t.use == removes {
 		return
 	}
-	e := t.parts()
+	e := t.fields()
 	switch t.use {
 	case mergesUpsert:
 		row = edm.Stored{}
@@ -136,15 +136,15 @@ func (h handle) begin(method string, kind aztables.TransactionType, k keys.Key) 
 	return op
 }
 
-// on sets the entity that an operation is made of.
-func (op Op) on(e entity, use targetUse) {
+// setEntity sets the entity that an operation is made of.
+func (op Op) setEntity(e entity, use targetUse) {
 	op.target.entity, op.target.use = e, use
 	op.op.Target = &op.target
 }
 
-// of is begin for an entity that was read. Its content is the row before the operation; whole asks that it is known.
-func (h handle) of(method string, kind aztables.TransactionType, e entity, use targetUse, whole bool) (op Op, p parts) {
-	op, p = h.begin(method, kind, keys.Key{}), e.parts()
+// beginEntity is begin for an entity that was read. Its content is the row before the operation; whole asks that it is known.
+func (h handle) beginEntity(method string, kind aztables.TransactionType, e entity, use targetUse, whole bool) (op Op, p entityFields) {
+	op, p = h.begin(method, kind, keys.Key{}), e.fields()
 	if p.value == nil {
 		op.op.Err = errNil
 		return op, p
@@ -158,10 +158,10 @@ func (h handle) of(method string, kind aztables.TransactionType, e entity, use t
 	op.op.Key, op.op.Match = *p.key, *p.etag
 	op.op.Before, op.op.Copied, op.op.Upgraded, op.op.Edited = p.row, p.copied, p.upgraded, p.edited
 	op.op.Known = p.row.Known()
-	if p.part != nil {
-		op.op.Head = p.part.head
+	if p.partial != nil {
+		op.op.Head = p.partial.head
 	}
-	op.on(e, use)
+	op.setEntity(e, use)
 	op.target.wasRead = p.row.Known()
 	return op, p
 }
@@ -174,7 +174,7 @@ func storing[T any](ctx context.Context, op Op) (*Entity[T], error) {
 // InsertOp is [Table.Insert] as an operation of a transaction. [Stored] gives the entity.
 func (t *Table[T]) InsertOp(v *T) Op {
 	e := newEntity(v)
-	return t.h.insert("Insert", t.h.shape.keyOf(e.parts().value), e, true)
+	return t.h.insert("Insert", t.h.schema.keyOf(e.fields().value), e, true)
 }
 
 // InsertAtOp is [Table.InsertAt] as an operation of a transaction.
@@ -195,12 +195,12 @@ func newEntity[T any](v *T) entity {
 // insert is the operation of Insert and InsertAt. agrees reports that the key was made of the value.
 func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
 	op := h.begin(method, aztables.TransactionTypeAdd, k)
-	p := e.parts().at(k)
+	p := e.fields().setKey(k)
 	if op.op.Err = h.createNew(&op.op.Body, k, p.value, agrees); op.op.Err != nil {
 		return op
 	}
 	op.op.Known = true
-	op.on(e, makesEntity)
+	op.setEntity(e, makesEntity)
 	op.maintain()
 	return op
 }
@@ -208,7 +208,7 @@ func (h handle) insert(method string, k keys.Key, e entity, agrees bool) Op {
 // UpsertOp is [Table.Upsert] as an operation of a transaction. [Stored] gives the entity.
 func (t *Table[T]) UpsertOp(v *T, mode UpsertMode) Op {
 	e := newEntity(v)
-	return t.h.upsert("Upsert", t.h.shape.keyOf(e.parts().value), e, mode, true)
+	return t.h.upsert("Upsert", t.h.schema.keyOf(e.fields().value), e, mode, true)
 }
 
 // UpsertAtOp is [Table.UpsertAt] as an operation of a transaction.
@@ -218,7 +218,7 @@ func (t *Table[T]) UpsertAtOp(k keys.Key, v *T, mode UpsertMode) Op {
 
 func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agrees bool) Op {
 	op := h.begin(method, aztables.TransactionTypeInsertReplace, k)
-	p := e.parts().at(k)
+	p := e.fields().setKey(k)
 	if op.op.Err = h.createNew(&op.op.Body, k, p.value, agrees); op.op.Err != nil {
 		return op
 	}
@@ -227,16 +227,16 @@ func (h handle) upsert(method string, k keys.Key, e entity, mode UpsertMode, agr
 	case ReplaceExisting:
 	case MergeExisting:
 		op.op.Kind, use = aztables.TransactionTypeInsertMerge, mergesUpsert
-		if field := h.shape.plan.ChunksIn(op.op.Body.Columns()); field != "" {
+		if field := h.schema.codec.ChunksIn(op.op.Body.Columns()); field != "" {
 			op.op.Err = &ValueError{Property: true, Field: field, Reason: "is stored in chunks, of which MergeExisting would leave the surplus ones of the old value: use Update, or ReplaceExisting"}
 		}
-		if h.shape.version > 0 {
+		if h.schema.version > 0 {
 			op.op.Err = &ValueError{Field: "UpsertMode", Reason: "is MergeExisting, which does not read the version of the row, and rows of this table have versions: use Update, or ReplaceExisting"}
 		}
 	default:
 		op.op.Err = &ValueError{Field: "UpsertMode", Reason: "must be ReplaceExisting or MergeExisting"}
 	}
-	op.on(e, use)
+	op.setEntity(e, use)
 	op.maintain()
 	return op
 }
@@ -261,11 +261,11 @@ func (h handle) replaceAny(e entity) Op {
 }
 
 func (h handle) replacement(method string, e entity, except ...string) Op {
-	op, p := h.of(method, aztables.TransactionTypeUpdateReplace, e, storesEntity, true)
+	op, p := h.beginEntity(method, aztables.TransactionTypeUpdateReplace, e, storesEntity, true)
 	if op.op.Err != nil {
 		return op
 	}
-	if h.shape.agrees(p.value, *p.key) != nil {
+	if h.schema.agrees(p.value, *p.key) != nil {
 		op.op.Err = ErrKeyChanged
 		return op
 	}
@@ -277,7 +277,7 @@ func (h handle) replacement(method string, e entity, except ...string) Op {
 func (t *Table[T]) MergeOp(e *Entity[T], changes ...Set[T]) Op { return t.h.merge(e, sets(changes)) }
 
 func (h handle) merge(e entity, changes []set) Op {
-	op, p := h.of("Merge", aztables.TransactionTypeUpdateMerge, e, mergesSets, false)
+	op, p := h.beginEntity("Merge", aztables.TransactionTypeUpdateMerge, e, mergesSets, false)
 	if op.op.Err != nil {
 		return op
 	}
@@ -299,9 +299,9 @@ func (h handle) mergeAny(k keys.Key, changes []set) Op {
 	op.op.Match = azcore.ETagAny
 	switch op.op.Body, op.op.Err = h.encodeSets(k, changes, edm.Stored{}); {
 	case op.op.Err != nil:
-	case h.shape.oneWay():
+	case h.schema.oneWay():
 		op.op.Err = &ValueError{Field: "sets", Reason: "a key of this table is computed from fields and not read back, so a merge must see the entity: Get it and use Merge"}
-	case h.shape.version > 0:
+	case h.schema.version > 0:
 		op.op.Err = &ValueError{Field: "sets", Reason: "rows of this table have versions, so a merge must see the entity: Get it and use Merge"}
 	}
 	op.maintain()
@@ -315,7 +315,7 @@ func (h handle) touch(e entity) Op {
 	if h.engine.Mode.Repairs {
 		return h.rewrite(e)
 	}
-	op, p := h.of("Touch", aztables.TransactionTypeUpdateMerge, e, touches, false)
+	op, p := h.beginEntity("Touch", aztables.TransactionTypeUpdateMerge, e, touches, false)
 	if op.op.Err != nil {
 		return op
 	}
@@ -332,7 +332,7 @@ func (h handle) touch(e entity) Op {
 
 // rewrite is the touch of a repair: it replaces the row by itself, as it is stored, so that the maintainers write their state again.
 func (h handle) rewrite(e entity) Op {
-	op, p := h.of("Touch", aztables.TransactionTypeUpdateReplace, e, touches, true)
+	op, p := h.beginEntity("Touch", aztables.TransactionTypeUpdateReplace, e, touches, true)
 	if op.op.Err != nil {
 		return op
 	}
@@ -362,7 +362,7 @@ func (h handle) rewrite(e entity) Op {
 func (t *Table[T]) PinOp(e *Entity[T]) Op { return t.h.pin(e) }
 
 func (h handle) pin(e entity) Op {
-	op, p := h.of("Pin", aztables.TransactionTypeUpdateMerge, e, pins, false)
+	op, p := h.beginEntity("Pin", aztables.TransactionTypeUpdateMerge, e, pins, false)
 	if op.op.Err != nil {
 		return op
 	}
@@ -379,7 +379,7 @@ func (h handle) pin(e entity) Op {
 func (t *Table[T]) DeleteOp(e *Entity[T]) Op { return t.h.remove(e) }
 
 func (h handle) remove(e entity) Op {
-	op, _ := h.of("Delete", aztables.TransactionTypeDelete, e, removes, false)
+	op, _ := h.beginEntity("Delete", aztables.TransactionTypeDelete, e, removes, false)
 	op.maintain()
 	return op
 }
@@ -425,4 +425,4 @@ func (t *Table[T]) Exact() *Table[T] {
 	return &Table[T]{t.h.exact()}
 }
 
-func (h handle) exact() handle { return h.with(func(m *engine.Mode) { m.Exact = true }) }
+func (h handle) exact() handle { return h.inMode(func(m *engine.Mode) { m.Exact = true }) }

@@ -31,7 +31,7 @@ type Row stored.Row
 
 var (
 	rowType   = reflect.TypeFor[Row]()
-	emptyType = reflect.TypeFor[struct{}]() // whose plan is Row's, for its properties are in no fields
+	emptyType = reflect.TypeFor[struct{}]() // whose codec is Row's, for its properties are in no fields
 )
 
 // Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte or []byte.
@@ -166,9 +166,9 @@ func (r *Row) At(k keys.Key) *Row { return (*Row)(stored.New(k, r.columns())) }
 // the key of its entity, so that [Table.Entity] returns the copied entity.
 func (r *Row) Copy(k keys.Key) *Row { return (*Row)(r.stored().Copy(k, "")) }
 
-// over writes a row's properties over a stored version of it, row, whose library's properties stay whatever the row says.
+// writeOver writes a row's properties over a stored version of it, row, whose library's properties stay whatever the row says.
 // But tags are the row's, where derived rows are written.
-func (r *Row) over(w *edm.Writer, row edm.Stored, derived bool, except ...string) error {
+func (r *Row) writeOver(w *edm.Writer, row edm.Stored, derived bool, except ...string) error {
 	columns, err := row.Decoded()
 	if err != nil {
 		return err
@@ -249,8 +249,8 @@ func place(columns []edm.Column, places string) error {
 		return nil
 	}
 	parts := map[string]uint8{}
-	for part := range strings.SplitSeq(places, ",") {
-		words := strings.Split(part, " ")
+	for place := range strings.SplitSeq(places, ",") {
+		words := strings.Split(place, " ")
 		number, err := strconv.Atoi(words[0])
 		if err != nil || number < 1 || number > edm.MaxPart {
 			return &DecodeError{Field: reserved.Parts, Reason: "does not say which columns are in which parts"}
@@ -295,7 +295,7 @@ func (h handle) entity(row *Row) (entity, error) {
 	if h.engine.Mode.LibraryRows { // a handle of RowsOf
 		return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, known: known{row: row.content(), edited: h.engine.Mode.Parts > 0}}, nil // what is stored is read for its parts
 	}
-	e, err := h.shape.entityOf(row)
+	e, err := h.schema.entityOf(row)
 	if err != nil {
 		return nil, h.engine.OpError("Entity", row.Key, err)
 	}

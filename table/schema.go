@@ -44,8 +44,8 @@ type Schema[T any] struct {
 	Parts int
 }
 
-// shape is a schema with the codec of its entities, without the type parameter: code that needs no T is compiled once.
-type shape struct {
+// schema is a Schema with the codec of its entities, without the type parameter: code that needs no T is compiled once.
+type schema struct {
 	typ            reflect.Type // T
 	isRow          bool         // T is Row
 	partition, row binding
@@ -53,7 +53,7 @@ type shape struct {
 	version        int
 	parts          int
 	upgrade        map[int]func(*Row) error
-	plan           *edm.Plan
+	codec          *edm.Codec
 	newEntity      func() entity
 	boundKey       func(value any) keys.Key // by both bindings
 
@@ -81,9 +81,9 @@ func bindingOf[T any](b *keys.Bind[T]) binding {
 	}
 }
 
-func shapeOf[T any](s *Schema[T]) *shape {
+func schemaOf[T any](s *Schema[T]) *schema {
 	typ := reflect.TypeFor[T]()
-	return &shape{
+	return &schema{
 		typ: typ, isRow: typ == rowType, partition: bindingOf(&s.Partition), row: bindingOf(&s.Row),
 		name: s.Type, version: s.Version, upgrade: s.Upgrade, parts: s.Parts,
 		newEntity: func() entity { return new(Entity[T]) },
@@ -92,7 +92,7 @@ func shapeOf[T any](s *Schema[T]) *shape {
 }
 
 // finish finds the bound fields, and makes the codec of the other fields.
-func (s *shape) finish() error {
+func (s *schema) finish() error {
 	bound, err := s.boundFields()
 	if err != nil {
 		return err
@@ -101,19 +101,19 @@ func (s *shape) finish() error {
 	if s.isRow {
 		typ = emptyType
 	}
-	if s.plan, err = edm.NewPlan(typ, bound); err == nil {
-		s.parts = max(s.parts, s.plan.Parts())
+	if s.codec, err = edm.NewCodec(typ, bound); err == nil {
+		s.parts = max(s.parts, s.codec.Parts())
 	}
 	return err
 }
 
 // newValue returns a pointer to a new T.
-func (s *shape) newValue() any { return reflect.New(s.typ).Interface() }
+func (s *schema) newValue() any { return reflect.New(s.typ).Interface() }
 
 // boundFields finds the fields that the schema binds to keys.
-func (s *shape) boundFields() (paths [][]int, err error) {
+func (s *schema) boundFields() (paths [][]int, err error) {
 	if s.typ.Kind() != reflect.Struct {
-		return nil, nil // NewPlan says so
+		return nil, nil // NewCodec says so
 	}
 	defer func() {
 		if r := recover(); r != nil {
@@ -142,13 +142,13 @@ func (s *shape) boundFields() (paths [][]int, err error) {
 }
 
 // oneWay reports whether a key is computed from fields that are stored as properties.
-func (s *shape) oneWay() bool { return s.partition.oneWay || s.row.oneWay }
+func (s *schema) oneWay() bool { return s.partition.oneWay || s.row.oneWay }
 
 // typed reports whether rows contain their type or version.
-func (s *shape) typed() bool { return s.name != "" || s.version != 0 }
+func (s *schema) typed() bool { return s.name != "" || s.version != 0 }
 
 // sound returns the error of a schema whose bindings are wrong, or whose versions make no sense.
-func (s *shape) sound() error {
+func (s *schema) sound() error {
 	if err := errors.Join(s.partition.err, s.row.err); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (s *shape) sound() error {
 }
 
 // put writes the type and the version of rows, and returns their properties.
-func (s *shape) put(w *edm.Writer) []string {
+func (s *schema) put(w *edm.Writer) []string {
 	if !s.typed() {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (s *shape) put(w *edm.Writer) []string {
 }
 
 // versionOf returns the version of the row that the reader has just read. mine is false if the row is of another type.
-func (s *shape) versionOf(r *edm.Reader) (v int, mine bool, err error) {
+func (s *schema) versionOf(r *edm.Reader) (v int, mine bool, err error) {
 	typ, err := r.Property(reserved.Type)
 	if err != nil {
 		return 0, true, err
@@ -207,7 +207,7 @@ func (s *shape) versionOf(r *edm.Reader) (v int, mine bool, err error) {
 }
 
 // outdated reports whether rows of a version must be changed.
-func (s *shape) outdated(v int) bool {
+func (s *schema) outdated(v int) bool {
 	for at := range s.upgrade {
 		if at >= v {
 			return true
@@ -218,7 +218,7 @@ func (s *shape) outdated(v int) bool {
 
 // current reports whether a row of which only some properties were read is T's, and refuses a row that would have to be upgraded.
 // If the schema knows no types and versions, they are not read.
-func (s *shape) current(r *edm.Reader) (mine bool, err error) {
+func (s *schema) current(r *edm.Reader) (mine bool, err error) {
 	if !s.typed() {
 		return true, nil
 	}
@@ -230,7 +230,7 @@ func (s *shape) current(r *edm.Reader) (mine bool, err error) {
 }
 
 // Owns reports whether a row of which only some properties were read is one of T, by its keys and its type.
-func (s *shape) Owns(r *edm.Reader, in edm.Entity) (bool, error) {
+func (s *schema) Owns(r *edm.Reader, in edm.Entity) (bool, error) {
 	v := s.newValue()
 	if s.row.decode(v, in.RowKey) != nil || s.partition.decode(v, in.PartitionKey) != nil {
 		return false, nil
@@ -239,7 +239,7 @@ func (s *shape) Owns(r *edm.Reader, in edm.Entity) (bool, error) {
 }
 
 // ownsAny is Owns also for rows of older versions.
-func (s *shape) ownsAny(r *edm.Reader, in edm.Entity) (bool, error) {
+func (s *schema) ownsAny(r *edm.Reader, in edm.Entity) (bool, error) {
 	mine, err := s.Owns(r, in)
 	var old *VersionError
 	if errors.As(err, &old) && old.Got < old.Want {
@@ -249,7 +249,7 @@ func (s *shape) ownsAny(r *edm.Reader, in edm.Entity) (bool, error) {
 }
 
 // Select returns the projection of some properties, with those that tell a row's type and version.
-func (s *shape) Select(properties ...string) string {
+func (s *schema) Select(properties ...string) string {
 	choice := edm.PartitionKey + "," + edm.RowKey
 	if s.typed() {
 		properties = slices.Concat([]string{reserved.Type, reserved.Version}, properties)
@@ -261,7 +261,7 @@ func (s *shape) Select(properties ...string) string {
 }
 
 // keyOf makes an entity's key of its fields.
-func (s *shape) keyOf(value any) keys.Key {
+func (s *schema) keyOf(value any) keys.Key {
 	if value == nil {
 		return keys.Key{} // encode says so
 	}
@@ -272,7 +272,7 @@ func (s *shape) keyOf(value any) keys.Key {
 }
 
 // agrees compares a key with the key that the schema makes of a value. A half that is not bound agrees with everything.
-func (s *shape) agrees(value any, k keys.Key) error {
+func (s *schema) agrees(value any, k keys.Key) error {
 	if row, ok := value.(*Row); ok && row.Key != (keys.Key{}) && row.Key != k {
 		return &keys.KeyError{Key: edm.RowKey, Value: row.Key.String(), Reason: "is the row's own key, but is not the one under which it is written, " + k.String()}
 	}
@@ -300,7 +300,7 @@ func (s *shape) agrees(value any, k keys.Key) error {
 
 // unchanged reports whether a key that cannot be made again says the same as the value: the key of a row that another program has
 // written need not be one that this library would write.
-func (s *shape) unchanged(b *binding, value any, given string) bool {
+func (s *schema) unchanged(b *binding, value any, given string) bool {
 	read := s.newValue()
 	if b.oneWay || b.decode(read, given) != nil {
 		return false
@@ -309,18 +309,18 @@ func (s *shape) unchanged(b *binding, value any, given string) bool {
 	return len(is) > 0 && reflect.DeepEqual(is, was)
 }
 
-// rowShape is the schema of rows of any type.
-func rowShape() *shape {
-	s := shapeOf(&Schema[Row]{})
-	s.plan, _ = edm.NewPlan(emptyType, nil) // it has no mistake
+// rowSchema is the schema of rows of any type.
+func rowSchema() *schema {
+	s := schemaOf(&Schema[Row]{})
+	s.codec, _ = edm.NewCodec(emptyType, nil) // it has no mistake
 	return s
 }
 
 // The engine and packages of this module see a schema as an engine.Schema.
-var _ engine.Schema = (*shape)(nil)
+var _ engine.Schema = (*schema)(nil)
 
 // Rows returns the range of the RowKeys of the schema, every key but the library's if it binds none.
-func (s *shape) Rows() keys.Range {
+func (s *schema) Rows() keys.Range {
 	if s.row.all.IsSet() {
 		return s.row.all
 	}
@@ -328,10 +328,10 @@ func (s *shape) Rows() keys.Range {
 }
 
 // Partitions returns the range of the PartitionKeys of the schema, unset if it binds none.
-func (s *shape) Partitions() keys.Range { return s.partition.all }
+func (s *schema) Partitions() keys.Range { return s.partition.all }
 
 // Scope names T among the types of the table.
-func (s *shape) Scope() string {
+func (s *schema) Scope() string {
 	from, _, _ := s.Rows().Bounds()
 	if s.name == "" {
 		return from
@@ -340,7 +340,7 @@ func (s *shape) Scope() string {
 }
 
 // Mine reports whether a row, or the entity that the row is a copy of, can be T's.
-func (s *shape) Mine(row *stored.Row) bool {
+func (s *schema) Mine(row *stored.Row) bool {
 	k, isCopy := row.Primary()
 	if !isCopy {
 		k = row.Key
@@ -355,7 +355,7 @@ func (s *shape) Mine(row *stored.Row) bool {
 }
 
 // Value returns a pointer to the value that a reader would find in a row.
-func (s *shape) Value(k keys.Key, row edm.Stored) (any, error) {
+func (s *schema) Value(k keys.Key, row edm.Stored) (any, error) {
 	r, in, err := row.Open(k.PartitionKey(), k.RowKey())
 	if err != nil {
 		return nil, err
@@ -364,41 +364,41 @@ func (s *shape) Value(k keys.Key, row edm.Stored) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.parts().value, nil
+	return e.fields().value, nil
 }
 
 // Upgraded returns a row of an older version as a row of the schema's version, and any other row as it is.
-func (s *shape) Upgraded(row *stored.Row) *stored.Row {
+func (s *schema) Upgraded(row *stored.Row) *stored.Row {
 	if s.version == 0 || stored.Find(row.Columns(), reserved.Version).I >= int64(s.version) {
 		return row
 	}
 	e, err := s.entityOf((*Row)(row))
-	if err != nil || !e.parts().upgraded {
+	if err != nil || !e.fields().upgraded {
 		return row
 	}
-	return row.With(e.parts().row.Columns)
+	return row.With(e.fields().row.Columns)
 }
 
 // Type returns T and its name in rows.
-func (s *shape) Type() (reflect.Type, string) { return s.typ, s.name }
+func (s *schema) Type() (reflect.Type, string) { return s.typ, s.name }
 
 // Query returns a query as the engine takes it for the entities of T.
-func (s *shape) Query(q any) *query.Query {
+func (s *schema) Query(q any) *query.Query {
 	return s.query(q.(interface{ engine() query.Query }).engine(), true)
 }
 
 // Read returns the entity of the row that the reader has just read.
-func (s *shape) Read(r *edm.Reader, in edm.Entity) (any, bool, error) {
+func (s *schema) Read(r *edm.Reader, in edm.Entity) (any, bool, error) {
 	e, mine, err := s.read(r, in)
 	return e, mine, err
 }
 
 // Properties returns the properties in which fields are stored.
-func (s *shape) Properties(fields ...any) (names []string, err error) {
+func (s *schema) Properties(fields ...any) (names []string, err error) {
 	for _, f := range fields {
 		more, err := f.(interface {
-			properties(*edm.Plan) ([]string, error)
-		}).properties(s.plan)
+			properties(*edm.Codec) ([]string, error)
+		}).properties(s.codec)
 		if err != nil {
 			return nil, err
 		}
@@ -408,19 +408,19 @@ func (s *shape) Properties(fields ...any) (names []string, err error) {
 }
 
 // Projected returns a value as it is read back with these properties and the keys alone.
-func (s *shape) Projected(value any, properties ...string) (any, error) {
+func (s *schema) Projected(value any, properties ...string) (any, error) {
 	p, err := s.projected(value, properties)
 	return p, err
 }
 
-func (s *shape) projected(value any, properties []string) (any, error) {
-	w := edm.NewWriter("p", "r", s.plan.Fields())
-	e := s.newEntity().parts()
+func (s *schema) projected(value any, properties []string) (any, error) {
+	w := edm.NewWriter("p", "r", s.codec.Fields())
+	e := s.newEntity().fields()
 	if row, ok := value.(*Row); ok {
 		write(w, row.columns(), []string{reserved.OperationID})
 		*e.key = row.Key
 	} else {
-		s.plan.Encode(w, reflect.ValueOf(value).Elem(), edm.Stored{})
+		s.codec.Encode(w, reflect.ValueOf(value).Elem(), edm.Stored{})
 	}
 	body, err := w.Finish()
 	if err != nil {

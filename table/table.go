@@ -128,13 +128,13 @@ type Table[T any] struct{ h handle }
 // each of its types. //go:noinline keeps long bodies out of these copies.
 type handle struct {
 	engine *engine.Table
-	shape  *shape
+	schema *schema
 }
 
-// with returns the same handle in another mode.
+// inMode returns the same handle in another mode.
 //
 //go:noinline
-func (h handle) with(change func(*engine.Mode)) handle {
+func (h handle) inMode(change func(*engine.Mode)) handle {
 	m := h.engine.Mode
 	change(&m)
 	h.engine = h.engine.With(m)
@@ -145,14 +145,14 @@ func (h handle) with(change func(*engine.Mode)) handle {
 // that cannot be stored; *keys.KeyError for a wrong binding; *ValueError or *LimitError for a name that no table can have (3 to
 // 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
 func New[T any](service Service, name string, schema Schema[T], o *Options) (*Table[T], error) {
-	h, err := newHandle(service, name, shapeOf(&schema), o)
+	h, err := newHandle(service, name, schemaOf(&schema), o)
 	if err != nil {
 		return nil, err
 	}
 	return &Table[T]{h}, nil
 }
 
-func newHandle(service Service, name string, s *shape, o *Options) (handle, error) {
+func newHandle(service Service, name string, s *schema, o *Options) (handle, error) {
 	if err := edm.CheckTableName(name); err != nil {
 		return handle{}, fmt.Errorf("table: New: %w", err)
 	}
@@ -199,7 +199,7 @@ func (t *Table[T]) Name() string {
 //
 // Only the fields that the schema binds to keys matter. The method that uses the key returns its errors, as with keys.At: a
 // *keys.KeyError for a value that its layout cannot encode, and for a key that the schema does not bind.
-func (t *Table[T]) Key(v T) keys.Key { return t.h.shape.keyOf(&v) }
+func (t *Table[T]) Key(v T) keys.Key { return t.h.schema.keyOf(&v) }
 
 // Ensure creates the table unless it exists. 1 request, sent again if its outcome is unknown; idempotent. While a
 // table of this name is being deleted, 40 s or more, Ensure fails with ErrTableNotFound and the code TableBeingDeleted.

@@ -33,8 +33,8 @@ func (f *front) Do(r *policy.Request) (*http.Response, error) {
 	return r.Next()
 }
 
-// with adds the policy in front of those that the client has.
-func (f *front) with(o *azcore.ClientOptions) {
+// addTo adds the policy in front of those that the client has.
+func (f *front) addTo(o *azcore.ClientOptions) {
 	o.PerCallPolicies = append([]policy.Policy{f}, o.PerCallPolicies...)
 }
 
@@ -70,7 +70,7 @@ func TestTapReplacesRequests(t *testing.T) {
 	ctx := context.Background()
 	var f front
 	w := &fakeTransport{}
-	staff := newStaff(t, sdkClient(t, w, withTap, f.with))
+	staff := newStaff(t, sdkClient(t, w, withTap, f.addTo))
 	w.respond = func(*http.Request, string) (*http.Response, error) { return jsonResponse(200, employeeJSON), nil }
 	for range 2 {
 		e, err := staff.Get(ctx, employeeKey("Sales", 223))
@@ -150,8 +150,8 @@ func TestTapReadsAsSDK(t *testing.T) {
 // conditions are the errors by which a result of the two paths is compared.
 var conditions = []error{table.ErrNotFound, table.ErrTableNotFound, table.ErrExists, table.ErrChanged, table.ErrUnreachable, table.ErrUnknownOutcome}
 
-// shape is what a caller can tell about an error.
-func shape(err error) string {
+// visible is what a caller can tell about an error.
+func visible(err error) string {
 	if err == nil {
 		return "no error"
 	}
@@ -202,18 +202,18 @@ func TestPathsReadAlike(t *testing.T) {
 	ctx := context.Background()
 	get := func(staff *table.Table[employee]) string {
 		e, err := staff.Get(ctx, employeeKey("Sales", 223))
-		return fmt.Sprintf("%+v, %s", e, shape(err))
+		return fmt.Sprintf("%+v, %s", e, visible(err))
 	}
 	list := func(staff *table.Table[employee]) string {
 		var last error
 		for _, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
 			last = err
 		}
-		return shape(last)
+		return visible(last)
 	}
 	count := func(staff *table.Table[employee]) string {
 		n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
-		return fmt.Sprint(n, shape(err))
+		return fmt.Sprint(n, visible(err))
 	}
 	page := `{"odata.metadata":"x","value":[` + employeeJSON + `,` + strings.Replace(employeeJSON, "000223", "000224", 1) + `]}`
 	answers := map[string]func() *http.Response{
@@ -312,7 +312,7 @@ func TestTapTraced(t *testing.T) {
 			if c.client {
 				o.TracingProvider = seen.provider()
 			}
-		}, withTap, f.with)
+		}, withTap, f.addTo)
 		o := singleAttempt()
 		if c.library {
 			o.Tracing = seen.provider()

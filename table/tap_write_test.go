@@ -54,7 +54,7 @@ func writtenTable(t testing.TB, s table.Service) *table.Table[written] {
 }
 
 // parts splits the body of a transaction: the entities, as maps, and all the rest, without boundaries and lengths.
-func parts(t *testing.T, body string) (rest string, entities []map[string]any) {
+func entityFields(t *testing.T, body string) (rest string, entities []map[string]any) {
 	t.Helper()
 	body = regexp.MustCompile(`(batch|changeset)_[0-9a-f-]{36}`).ReplaceAllString(body, "$1")
 	var lines []string
@@ -110,8 +110,8 @@ func TestTapWritesTransactions(t *testing.T) {
 			}
 			bodies[i] = w.last()
 		}
-		want, wantEntities := parts(t, bodies[0].body)
-		got, gotEntities := parts(t, bodies[1].body)
+		want, wantEntities := entityFields(t, bodies[0].body)
+		got, gotEntities := entityFields(t, bodies[1].body)
 		if got != want {
 			t.Errorf("%s: got\n%s\nwant, as the SDK writes it,\n%s", endpoint, got, want)
 		}
@@ -168,7 +168,7 @@ func TestPathsTransactAlike(t *testing.T) {
 		respond := func(*http.Request, string) (*http.Response, error) { return answer() }
 		plain, tapped := bothPaths(t, respond, func(staff *table.Table[employee]) string {
 			etags, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "x", 1}), staff.DeleteAnyOp(employeeKey("Sales", 2)))
-			return fmt.Sprint(etags, shape(err))
+			return fmt.Sprint(etags, visible(err))
 		})
 		if tapped != plain {
 			t.Errorf("%s: got %s with the tap; want %s, as without it", what, tapped, plain)
@@ -236,7 +236,7 @@ func TestTapWritesEntities(t *testing.T) {
 					return answer()
 				}
 				e, err := write(tab)
-				results[i] = fmt.Sprint(shape(err), " after ", w.requests())
+				results[i] = fmt.Sprint(visible(err), " after ", w.requests())
 				if e != nil {
 					results[i] += string(e.ETag)
 				}

@@ -46,13 +46,13 @@ func Stored[T any](r *Receipt, i int) *Entity[T] {
 // transactions that are too large although their entities are not. 1 request. If a row exists or has changed, 1 more: Transact
 // reads the row, because the network may have delivered the request twice.
 func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
-	plain := make([]*engine.Op, len(ops))
+	sent := make([]*engine.Op, len(ops))
 	r := &Receipt{stored: make([]entity, len(ops))}
 	for i := range ops {
-		plain[i], r.stored[i] = ops[i].plain(), ops[i].stored()
+		sent[i], r.stored[i] = ops[i].engine(), ops[i].stored()
 	}
 	var err error
-	if r.ETags, err = engine.Transact(ctx, plain); err != nil {
+	if r.ETags, err = engine.Transact(ctx, sent); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -75,7 +75,7 @@ func (tx *Tx) Context() context.Context { return tx.ctx }
 // Do adds operations, which are sent when the function of InPartition returns.
 func (tx *Tx) Do(ops ...Op) {
 	for _, op := range ops {
-		tx.use(op.plain().Table)
+		tx.use(op.engine().Table)
 	}
 	tx.ops = append(tx.ops, ops...)
 }
@@ -100,7 +100,7 @@ func insideOf(tx *Tx, t *engine.Table) error {
 
 // GetIn is [Table.Get] in the partition of a transaction. 1 request.
 func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
-	if err := insideOf(tx, t.plain()); err != nil {
+	if err := insideOf(tx, t.engine()); err != nil {
 		return nil, err
 	}
 	tx.read = append(tx.read, keys.Point(row))
@@ -110,7 +110,7 @@ func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
 // ListIn is [Table.List] in the partition of a transaction, which the query need not name. ErrOtherPartition if it names
 // another.
 func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error] {
-	if err := insideOf(tx, t.plain()); err != nil {
+	if err := insideOf(tx, t.engine()); err != nil {
 		return func(yield func(*Entity[T], error) bool) { yield(nil, err) }
 	}
 	// The same key may come from a layout or from a row.
@@ -126,7 +126,7 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 		}
 	}
 	q.Partition = tx.partition
-	completed := t.h.shape.query(q.engine(), true)
+	completed := t.h.schema.query(q.engine(), true)
 	if _, err := completed.Complete(); err == nil {
 		tx.read = append(tx.read, completed.Rows)
 	}
@@ -193,7 +193,7 @@ func (tx *Tx) log() engine.Log {
 func (tx *Tx) inside() error {
 	want, err := tx.partition.Result()
 	for i, op := range tx.ops {
-		o := op.plain()
+		o := op.engine()
 		if o.Err != nil || o.Table == nil || err == nil && o.Key.PartitionKey() == want {
 			continue
 		}

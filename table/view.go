@@ -45,7 +45,7 @@ type View[P, T any] struct {
 // view is a View without its types. Code that needs no types is compiled once.
 type view struct {
 	table  *engine.Table
-	plan   *edm.Plan
+	codec  *edm.Codec
 	choice string
 }
 
@@ -58,10 +58,10 @@ type view struct {
 // Errors: *TypeError for a field of P that is no property of T, or has another EDM type there. A row of an older version that
 // needs an upgrade fails with *VersionError when it is read. Requests: none.
 func ViewOf[P, T any](t *Table[T]) (*View[P, T], error) {
-	if err := engine.CheckHandle("t", t.plain()); err != nil {
+	if err := engine.CheckHandle("t", t.engine()); err != nil {
 		return nil, fmt.Errorf("table: ViewOf: %w", err)
 	}
-	v, err := newView(t.plain(), reflect.TypeFor[P](), t.plain().Mode.Schema.Query(&Query[T]{}).Plan)
+	v, err := newView(t.engine(), reflect.TypeFor[P](), t.engine().Mode.Schema.Query(&Query[T]{}).Codec)
 	if err != nil {
 		return nil, err
 	}
@@ -69,28 +69,28 @@ func ViewOf[P, T any](t *Table[T]) (*View[P, T], error) {
 }
 
 // newView returns a view of type typ. of is the codec of the table's type.
-func newView(t *engine.Table, typ reflect.Type, of *edm.Plan) (view, error) {
+func newView(t *engine.Table, typ reflect.Type, of *edm.Codec) (view, error) {
 	fail := func(err error) (view, error) { return view{}, fmt.Errorf("table: ViewOf %s: %w", t.Name, err) }
-	plan, err := edm.NewPlan(typ, nil)
+	codec, err := edm.NewCodec(typ, nil)
 	if err != nil {
 		return fail(err)
 	}
-	if plan.HasExtra() {
+	if codec.HasExtra() {
 		return fail(&TypeError{Type: typ, Reason: "a projection cannot ask for unknown columns"})
 	}
-	for _, name := range plan.Names() {
+	for _, name := range codec.Names() {
 		switch {
 		case !of.Has(name) && !of.HasExtra():
 			return fail(&TypeError{Type: typ, Field: name, Reason: "is no property of " + of.Type.String()})
-		case !sameKind(of.KindOf(name), plan.KindOf(name)):
-			return fail(&TypeError{Type: typ, Field: name, Reason: "is " + plan.KindOf(name).String() + ", but " + of.KindOf(name).String() + " in " + of.Type.String()})
+		case !sameKind(of.KindOf(name), codec.KindOf(name)):
+			return fail(&TypeError{Type: typ, Field: name, Reason: "is " + codec.KindOf(name).String() + ", but " + of.KindOf(name).String() + " in " + of.Type.String()})
 		}
 	}
-	choice := plan.Names()
+	choice := codec.Names()
 	if t.Mode.Parts == 0 {
 		choice = append(choice, reserved.Parts) // a head without its parts is an error, and not a value with zero fields
 	}
-	return view{t, plan, t.Mode.Schema.Select(choice...)}, nil
+	return view{t, codec, t.Mode.Schema.Select(choice...)}, nil
 }
 
 // sameKind compares the types of a property in two codecs. Absent means that only the value shows the type.
@@ -140,9 +140,9 @@ func (v view) getError(k keys.Key, err error) error {
 
 // list lists a query, a *Query[T]. begin returns the pointer that takes the properties of a row.
 func (v view) list(ctx context.Context, q any, begin func(keys.Key, azcore.ETag) any, yield func() bool) error {
-	plain := *v.table.Mode.Schema.Query(q)
-	plain.Select = v.choice
-	return v.table.List(ctx, "List", plain, &viewLister{v, begin, yield})
+	query := *v.table.Mode.Schema.Query(q)
+	query.Select = v.choice
+	return v.table.List(ctx, "List", query, &viewLister{v, begin, yield})
 }
 
 // viewLister is the engine's Lister of projections.
@@ -157,7 +157,7 @@ func (l *viewLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 		return mine, err
 	}
 	to := l.begin(keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag))
-	return true, l.plan.Decode(r, reflect.ValueOf(to).Elem())
+	return true, l.codec.Decode(r, reflect.ValueOf(to).Elem())
 }
 
 func (l *viewLister) Yield() bool { return l.yield() }

@@ -399,8 +399,5 @@ func (p *partition[T]) readConsistently(ctx context.Context, entity string, cand
 
 // unchanged reports whether two reads found the same version of a row, or no row.
 func unchanged(before, after *table.Row) bool {
-	if before == nil || after == nil {
-		return before == nil && after == nil
-	}
-	return before.ETag == after.ETag
+	return stored.SameVersion((*stored.Row)(before), (*stored.Row)(after))
 }

@@ -36,7 +36,7 @@ func result(err error) string {
 }
 
 // lostThenForbidden returns a plan in which the first response to a Put is lost, and the others are refused.
-func lostThenForbidden() storagetest.Plan {
+func lostThenForbidden() storagetest.FaultFunc {
 	n := 0
 	return func(r storagetest.Request) storagetest.Fault {
 		if r.Kind != requests.BlobCreate {
@@ -52,12 +52,12 @@ func lostThenForbidden() storagetest.Plan {
 // TestPutFaults: after each fault, Put reports what is stored, with the documented requests.
 func TestPutFaults(t *testing.T) {
 	t.Parallel()
-	creating := func(f func() storagetest.Fault) func() storagetest.Plan {
-		return func() storagetest.Plan { return storagetest.OfKind(requests.BlobCreate, f()) }
+	creating := func(f func() storagetest.Fault) func() storagetest.FaultFunc {
+		return func() storagetest.FaultFunc { return storagetest.OfKind(requests.BlobCreate, f()) }
 	}
 	for _, c := range []struct {
 		name   string
-		faults func() storagetest.Plan // a new one for each run, because Once counts
+		faults func() storagetest.FaultFunc // a new one for each run, because Once counts
 		result string
 		stored string // at once
 		counts string
@@ -77,7 +77,7 @@ func TestPutFaults(t *testing.T) {
 		{"none sent", creating(func() storagetest.Fault { return storagetest.NotSent() }), "unreachable", "old", "4 blob-create"},
 		{"forbidden", creating(func() storagetest.Fault { return storagetest.Refuse(403, "AuthorizationFailure") }), "unreachable", "old", "1 blob-create"},
 		{"response lost, then forbidden", lostThenForbidden, "unknown", "new", "2 blob-create"},
-		{"response lost, and reads fail", func() storagetest.Plan {
+		{"response lost, and reads fail", func() storagetest.FaultFunc {
 			return func(r storagetest.Request) storagetest.Fault {
 				if r.Kind == requests.BlobGet {
 					return storagetest.Refuse(403, "AuthorizationFailure")

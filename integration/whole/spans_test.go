@@ -234,7 +234,7 @@ func TestSpanStatus(t *testing.T) {
 }
 
 // expectSpanStatus calls a method on a service with faults, and returns how many requests it has sent.
-func expectSpanStatus(t *testing.T, method func(context.Context, *outage) error, faults storagetest.Plan) (n int) {
+func expectSpanStatus(t *testing.T, method func(context.Context, *outage) error, faults storagetest.FaultFunc) (n int) {
 	t.Helper()
 	var recorded spans
 	var err error

@@ -15,9 +15,9 @@ type chunked struct {
 }
 
 // encoded returns the properties of a value.
-func (c *chunked) encoded(t testing.TB) (*Plan, []Column) {
+func (c *chunked) encoded(t testing.TB) (*Codec, []Column) {
 	t.Helper()
-	p, err := NewPlan(reflect.TypeFor[chunked](), nil)
+	p, err := NewCodec(reflect.TypeFor[chunked](), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,17 +82,17 @@ type everything struct {
 	private int
 }
 
-func newPlan(t testing.TB, v any, boundPaths ...[]int) *Plan {
+func newCodec(t testing.TB, v any, boundPaths ...[]int) *Codec {
 	t.Helper()
-	p, err := NewPlan(reflect.TypeOf(v), boundPaths)
+	p, err := NewCodec(reflect.TypeOf(v), boundPaths)
 	if err != nil {
-		t.Fatalf("plan of %T: got error %v; want none", v, err)
+		t.Fatalf("codec of %T: got error %v; want none", v, err)
 	}
 	return p
 }
 
 // encode encodes v with both kinds of writers, which do the same.
-func encode[T any](p *Plan, v T) (string, error) {
+func encode[T any](p *Codec, v T) (string, error) {
 	var bodies [2]Body
 	var errs [2]error
 	var sizes [2]rowSize // of the head
@@ -117,7 +117,7 @@ func encode[T any](p *Plan, v T) (string, error) {
 }
 
 // decode reads the entity body. It adds keys if body has none.
-func decode[T any](p *Plan, body string) (v T, e Entity, err error) {
+func decode[T any](p *Codec, body string) (v T, e Entity, err error) {
 	for _, key := range []string{RowKey, PartitionKey} {
 		if rest, ok := strings.CutPrefix(body, `{"`); ok && !strings.Contains(body, `"`+key+`"`) {
 			body = `{"` + key + `":"k","` + rest
@@ -152,7 +152,7 @@ func TestEncode(t *testing.T) {
 		`"UUID@odata.type":"Edm.Guid","UUID":"dead0000-0000-0000-0000-000000000001","Bin@odata.type":"Edm.Binary","Bin":"AQID","Named":-3,"Addr":"127.0.0.1",` +
 		`"Doc":"{\"a\":1}","h00@odata.type":"Edm.Int64","h00":"1","h01@odata.type":"Edm.Int64","h01":"2","HomeCity":"Bern","HomeZip":3000,"Größe":2,` +
 		`"Alpha@odata.type":"Edm.Double","Alpha":2,"Zed@odata.type":"Edm.Int64","Zed":"5"}`
-	got, err := encode(newPlan(t, v), v)
+	got, err := encode(newCodec(t, v), v)
 	if err != nil || got != want {
 		t.Errorf("got %v, %s\nwant %s", err, got, want)
 	}
@@ -189,7 +189,7 @@ func TestAbsent(t *testing.T) {
 		Home place
 		List []int32 `table:",each"`
 	}
-	p := newPlan(t, few{})
+	p := newCodec(t, few{})
 	if got, err := encode(p, few{}); err != nil || got != `{"PartitionKey":"p","RowKey":"r","S":""}` {
 		t.Errorf("the zero value: got %s, %v, want S only", got, err)
 	}
@@ -206,7 +206,7 @@ func TestAbsent(t *testing.T) {
 // TestDecodeServiceForms checks every form of a value that a service is known to send.
 func TestDecodeServiceForms(t *testing.T) {
 	t.Parallel()
-	v, e, err := decode[everything](newPlan(t, everything{}), ` {"odata.metadata":"https://x/$metadata#t/@Element","odata.etag":"W/\"datetime'2017-10-02T20%3A21%3A54.8228007Z'\"",
+	v, e, err := decode[everything](newCodec(t, everything{}), ` {"odata.metadata":"https://x/$metadata#t/@Element","odata.etag":"W/\"datetime'2017-10-02T20%3A21%3A54.8228007Z'\"",
 	"PartitionKey":"p\u00f4","RowKey":"r'\/","Timestamp":"2017-10-02T20:21:54.8228007Z",
 	"F64":3.0,"F32":1,"I64":"39","I64@odata.type":"Edm.Int64","I@odata.type":"Edm.Int64","I":"9007199254740993",
 	"Time@odata.type":"Edm.DateTime","Time":"1970-10-04T01:02:00Z","PTime@odata.type":"Edm.DateTime","PTime":"2016-11-13T23:18:54.1234567Z",
@@ -233,19 +233,19 @@ func TestDecodeServiceForms(t *testing.T) {
 func TestSpecialDoubles(t *testing.T) {
 	t.Parallel()
 	type d struct{ A, B, C, Bare float64 }
-	v, _, err := decode[d](newPlan(t, d{}), `{"A@odata.type":"Edm.Double","A":"NaN","B@odata.type":"Edm.Double","B":"Infinity","C@odata.type":"Edm.Double","C":"-Infinity","Bare":"NaN"}`)
+	v, _, err := decode[d](newCodec(t, d{}), `{"A@odata.type":"Edm.Double","A":"NaN","B@odata.type":"Edm.Double","B":"Infinity","C@odata.type":"Edm.Double","C":"-Infinity","Bare":"NaN"}`)
 	if err != nil || !math.IsNaN(v.A) || !math.IsInf(v.B, 1) || !math.IsInf(v.C, -1) || !math.IsNaN(v.Bare) {
 		t.Errorf("got %+v, %v, want NaN, Infinity, -Infinity and NaN", v, err)
 	}
 	// Whole doubles without a decimal point, of any size.
-	w, _, err := decode[d](newPlan(t, d{}), `{"A":3000000000,"B":100000000000000000000,"C":-9007199254740992}`)
+	w, _, err := decode[d](newCodec(t, d{}), `{"A":3000000000,"B":100000000000000000000,"C":-9007199254740992}`)
 	if err != nil || w.A != 3e9 || w.B != 1e20 || w.C != -9007199254740992 {
 		t.Errorf("got %+v, %v, want 3e9, 1e20 and -9007199254740992", w, err)
 	}
-	if w, _, err := decode[d](newPlan(t, d{}), `{"A":9007199254740993}`); err == nil {
+	if w, _, err := decode[d](newCodec(t, d{}), `{"A":9007199254740993}`); err == nil {
 		t.Errorf("an Int64 that no double represents: got %v, want an error", w.A)
 	}
-	got, err := encode(newPlan(t, d{}), v)
+	got, err := encode(newCodec(t, d{}), v)
 	if err != nil || !strings.Contains(got, `"A@odata.type":"Edm.Double","A":"NaN"`) || !strings.Contains(got, `"C":"-Infinity"`) {
 		t.Errorf("got %s, %v, want NaN and -Infinity as texts with annotations", got, err)
 	}
@@ -254,7 +254,7 @@ func TestSpecialDoubles(t *testing.T) {
 // TestDecodeRefuses: the error of a value that does not fit names the property.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
-	p := newPlan(t, everything{})
+	p := newCodec(t, everything{})
 	for body, field := range map[string]string{
 		`{"I8":128}`: "I8",
 		`{"U8":-1}`:  "U8",
@@ -321,7 +321,7 @@ func TestRoundTrip(t *testing.T) {
 		Bin  []byte
 		List []int64 `table:",each"`
 	}
-	p := newPlan(t, row{})
+	p := newCodec(t, row{})
 	rapid.Check(t, func(t *rapid.T) {
 		in := row{
 			S: rapid.String().Draw(t, "S"), OS: rapid.Ptr(rapid.String(), true).Draw(t, "OS"),

@@ -9,9 +9,9 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// Decode sets the fields of v, a zero struct of the plan's type, from the entity that the reader read last. Properties without a
+// Decode sets the fields of v, a zero struct of the codec's type, from the entity that the reader read last. Properties without a
 // field go to the map of unknown columns if the type has one, except for system properties.
-func (p *Plan) Decode(r *Reader, v reflect.Value) error {
+func (p *Codec) Decode(r *Reader, v reflect.Value) error {
 	x, own := &r.value, !p.composed
 	for i := range r.members {
 		m := &r.members[i]
@@ -34,7 +34,7 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 		if x.Kind == Absent {
 			continue
 		}
-		fv := f.of(v)
+		fv := f.valueIn(v)
 		if f.form == elements {
 			fv = elementAt(fv, t.sub)
 		}
@@ -56,24 +56,24 @@ func (p *Plan) Decode(r *Reader, v reflect.Value) error {
 }
 
 // propertyOf returns the field of a member.
-func (r *Reader) propertyOf(p *Plan, m *member) (propertyOf, bool) {
+func (r *Reader) propertyOf(p *Codec, m *member) (propertyOf, bool) {
 	if m.at == notSeen {
 		of, known := p.byName[string(m.name)]
 		return of, known
 	}
 	s := &r.shape.all[m.at]
-	if s.plan == p {
+	if s.codec == p {
 		return s.of, s.known
 	}
 	of, known := p.byName[string(m.name)]
 	if !r.shape.shared {
-		s.plan, s.of, s.known = p, of, known
+		s.codec, s.of, s.known = p, of, known
 	}
 	return of, known
 }
 
-// of returns the field in a struct.
-func (f *field) of(v reflect.Value) reflect.Value {
+// valueIn returns the field in a struct.
+func (f *field) valueIn(v reflect.Value) reflect.Value {
 	if len(f.path) == 1 {
 		return v.Field(f.path[0])
 	}
@@ -101,7 +101,7 @@ func (f *field) mismatch(name string, v reflect.Value, x *Value) error {
 	return e
 }
 
-func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
+func (p *Codec) decodeExtra(r *Reader, m *member, v reflect.Value) error {
 	if m.column == nil && string(m.name) == reserved.Parts && m.tok.kind != 'n' {
 		return &errs.DecodeError{Field: reserved.Parts, Reason: "says that the entity has parts, which this handle does not read; give the fields their parts by tags, or set Schema.Parts"}
 	}
@@ -121,7 +121,7 @@ func (p *Plan) decodeExtra(r *Reader, m *member, v reflect.Value) error {
 }
 
 // decodeChunks sets each field that is stored in pieces.
-func (p *Plan) decodeChunks(r *Reader, v reflect.Value) error {
+func (p *Codec) decodeChunks(r *Reader, v reflect.Value) error {
 	for i := range p.fields {
 		f := &p.fields[i]
 		if f.form != chunks {
@@ -160,7 +160,7 @@ func (p *Plan) decodeChunks(r *Reader, v reflect.Value) error {
 }
 
 // decodeComposites sets each composite field of which at least one property is present.
-func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
+func (p *Codec) decodeComposites(r *Reader, v reflect.Value) error {
 	for i := range p.fields {
 		f := &p.fields[i]
 		if f.form != composite {
@@ -192,8 +192,8 @@ func (p *Plan) decodeComposites(r *Reader, v reflect.Value) error {
 // Stored returns the content of the entity.
 func (e Entity) Stored() Stored { return Stored{JSON: e.JSON, Columns: e.Columns} }
 
-// Own notes whether all of the content is the plan's own. r has read it, and p has decoded it.
-func (s Stored) Own(p *Plan, r *Reader) Stored {
+// Own notes whether all of the content is the codec's own. r has read it, and p has decoded it.
+func (s Stored) Own(p *Codec, r *Reader) Stored {
 	s.own = nil
 	if r.own == p {
 		s.own = p
@@ -286,7 +286,7 @@ func (w *Writer) open(stored Stored) *Reader {
 }
 
 // storedNumberTypes returns the types of numbers in a stored entity that differ from the types of their fields, nil for none.
-func (p *Plan) storedNumberTypes(w *Writer, stored Stored) (types map[string]Kind) {
+func (p *Codec) storedNumberTypes(w *Writer, stored Stored) (types map[string]Kind) {
 	if !stored.Known() || stored.own == p {
 		return nil
 	}
@@ -318,7 +318,7 @@ func (p *Plan) storedNumberTypes(w *Writer, stored Stored) (types map[string]Kin
 
 // dropChosenTypes removes the types that a composite field chose itself. Such a type is part of the field's value, and no other
 // program chose it. A composite field chose a type if it returns the same type for the stored properties.
-func (p *Plan) dropChosenTypes(r *Reader, types map[string]Kind) {
+func (p *Codec) dropChosenTypes(r *Reader, types map[string]Kind) {
 	stored := reflect.New(p.Type).Elem()
 	if p.decodeComposites(r, stored) != nil {
 		return
@@ -342,7 +342,7 @@ func (p *Plan) dropChosenTypes(r *Reader, types map[string]Kind) {
 
 // PutUnknown copies from a stored entity the properties without a field: unknown columns and system properties, without the
 // operation ID and the names in except. It does not copy unknown columns if the type has a map for them, since the map replaces them.
-func (p *Plan) PutUnknown(w *Writer, stored Stored, except ...string) {
+func (p *Codec) PutUnknown(w *Writer, stored Stored, except ...string) {
 	if !stored.Known() || stored.own == p {
 		return
 	}

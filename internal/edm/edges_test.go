@@ -111,7 +111,7 @@ func TestRowKeyOfPart(t *testing.T) {
 		A string
 		B string `table:",part=3"`
 	}
-	p := newPlan(t, row{})
+	p := newCodec(t, row{})
 	for n, ok := range map[int]bool{509: true, 510: false} {
 		w := NewWriter("p", strings.Repeat("r", n), 0)
 		p.Encode(w, reflect.ValueOf(row{"a", "b"}), Stored{})
@@ -129,7 +129,7 @@ func TestChunksAbsent(t *testing.T) {
 		Blob  []byte `table:",chunks"`
 		Plain string
 	}
-	p := newPlan(t, row{})
+	p := newCodec(t, row{})
 	for what, body := range map[string]string{"no properties": "", "null": `,"Text00":null,"Blob00":null,"Plain":null`} {
 		for _, want := range []row{{}, {"text", []byte("blob"), "plain"}} {
 			got := want

@@ -15,11 +15,11 @@ import (
 )
 
 // Expect makes room for the fields of v and for some properties before them. Encode does so itself if nothing is put before.
-func (p *Plan) Expect(w *Writer, v reflect.Value) { w.hint = max(w.hint, p.textHint(v)+64) }
+func (p *Codec) Expect(w *Writer, v reflect.Value) { w.hint = max(w.hint, p.textHint(v)+64) }
 
-// Encode writes the fields of v, an addressable struct of the plan's type. An absent value writes nothing. stored is the JSON of
+// Encode writes the fields of v, an addressable struct of the codec's type. An absent value writes nothing. stored is the JSON of
 // the entity as it was read, or nil: a number keeps the type of its stored property if the value fits.
-func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
+func (p *Codec) Encode(w *Writer, v reflect.Value, stored Stored) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
 	}
@@ -35,7 +35,7 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 	} else {
 		for i := range p.fields {
 			f := &p.fields[i]
-			f.encode(w, f.of(v))
+			f.encode(w, f.valueIn(v))
 		}
 	}
 	if p.extra != nil {
@@ -47,7 +47,7 @@ func (p *Plan) Encode(w *Writer, v reflect.Value, stored Stored) {
 }
 
 // encodeDirect encodes the fields of v straight into the JSON of a writer that keeps no columns, if they are of the frequent types.
-func (p *Plan) encodeDirect(w *Writer, v reflect.Value) {
+func (p *Codec) encodeDirect(w *Writer, v reflect.Value) {
 	b, count, bytes := w.body.json, 0, 0
 	for i := range p.direct {
 		d := &p.direct[i]
@@ -59,7 +59,7 @@ func (p *Plan) encodeDirect(w *Writer, v reflect.Value) {
 		}
 		f := &p.fields[d.field]
 		w.body.json = b
-		f.encode(w, f.of(v))
+		f.encode(w, f.valueIn(v))
 		b = w.body.json
 	}
 	w.body.json = b
@@ -70,7 +70,7 @@ func (p *Plan) encodeDirect(w *Writer, v reflect.Value) {
 
 // EncodeField writes the value v of the field at path, for a merge. An absent value is an error, since a merge does not change
 // absent properties. element is the number of an element of a list, counted from 1, 0 for the whole field. stored is as in Encode.
-func (p *Plan) EncodeField(w *Writer, path []int, element int, v reflect.Value, stored Stored) {
+func (p *Codec) EncodeField(w *Writer, path []int, element int, v reflect.Value, stored Stored) {
 	if w.numberTypes = p.storedNumberTypes(w, stored); w.numberTypes != nil {
 		defer func() { w.numberTypes = nil }()
 	}
@@ -199,11 +199,11 @@ func (f *field) storedValue(v reflect.Value, x *Value) error {
 }
 
 // textHint returns about how long the JSON of the properties will be.
-func (p *Plan) textHint(v reflect.Value) int {
+func (p *Codec) textHint(v reflect.Value) int {
 	n := p.hint
 	for _, i := range p.texts {
 		f := &p.fields[i]
-		fv := f.of(v)
+		fv := f.valueIn(v)
 		switch f.form {
 		case elements:
 			for i := range fv.Len() {
@@ -238,7 +238,7 @@ func (f *field) refusal(name string, err error) error {
 	return &errs.ValueError{Property: true, Field: name, Reason: err.Error()}
 }
 
-func (p *Plan) encodeExtra(w *Writer, columns map[string]any) {
+func (p *Codec) encodeExtra(w *Writer, columns map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		if p.Has(name) {
 			w.Fail(&errs.ValueError{Property: true, Field: name, Reason: "is in the map of unknown columns, but is the property of a field"})

@@ -185,7 +185,7 @@ func Literal(name string, v Value) (string, error) {
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // Operand returns the property and the value with which a filter compares the field at path.
-func (p *Plan) Operand(path []int, element int, v reflect.Value) (name string, x Value, err error) {
+func (p *Codec) Operand(path []int, element int, v reflect.Value) (name string, x Value, err error) {
 	f, err := p.field(path)
 	if err == nil && element > 0 {
 		f, err = f.element(element)

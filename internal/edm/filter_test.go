@@ -115,7 +115,7 @@ func TestCompareInt32Field(t *testing.T) {
 		Long   int64
 	}
 	var v row
-	p, of := newPlan(t, v), reflect.ValueOf(&v).Elem()
+	p, of := newCodec(t, v), reflect.ValueOf(&v).Elem()
 	for _, c := range []struct {
 		field any
 		n     int64

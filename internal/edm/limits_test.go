@@ -13,7 +13,7 @@ import (
 // TestEncodeRefuses: the error of an invalid value names the field, the limit and the length.
 func TestEncodeRefuses(t *testing.T) {
 	t.Parallel()
-	p := newPlan(t, everything{})
+	p := newCodec(t, everything{})
 	for what, c := range map[string]struct {
 		v        everything
 		field    string
@@ -66,7 +66,7 @@ func TestEntityLimits(t *testing.T) {
 	type bag struct {
 		Extra map[string]any `table:",extra"`
 	}
-	p := newPlan(t, bag{})
+	p := newCodec(t, bag{})
 	columns := func(n int) bag {
 		b := bag{map[string]any{}}
 		for i := range n {

@@ -12,7 +12,7 @@ import (
 func TestInvalidDates(t *testing.T) {
 	t.Parallel()
 	type row struct{ T time.Time }
-	p := newPlan(t, row{})
+	p := newCodec(t, row{})
 	for _, s := range []string{"2026-04-31T00:00:00Z", "2026-02-29T00:00:00Z", "2026-02-30T12:00:00.5Z", "1900-02-29T00:00:00Z", "2026-06-31T23:59:59.9999999Z", "2026-09-31T00:00:00Z", "2026-11-31T00:00:00Z",
 		"2026-01-32T00:00:00Z", "2026-01-00T00:00:00Z", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-04-31T00:00:00+02:00"} {
 		v, _, err := decode[row](p, `{"T@odata.type":"Edm.DateTime","T":"`+s+`"}`)

@@ -24,9 +24,9 @@ type Reader struct {
 	lastPK      string // shared by the entities of a partition
 	memory      memory
 	shape       shape
-	page        bool  // the response is a page
-	own         *Plan // that has decoded the entity; see Stored
-	value       Value // room for one
+	page        bool   // the response is a page
+	own         *Codec // that has decoded the entity; see Stored
+	value       Value  // room for one
 
 	hasPartitionKey, hasRowKey bool // of the entity
 
@@ -504,9 +504,9 @@ const (
 )
 
 // Storable reports whether the entity that the reader read last can be stored again as it is: it is small, and its values can be
-// read and are within the limits of the service. p is the plan that decodes the entity, so Storable only reads the values of other
+// read and are within the limits of the service. p is the codec that decodes the entity, so Storable only reads the values of other
 // properties. Storable returns false for an entity that needs a closer look.
-func (r *Reader) Storable(p *Plan) bool {
+func (r *Reader) Storable(p *Codec) bool {
 	if len(r.members) > fewProperties || r.to-r.from > smallJSON {
 		return false
 	}

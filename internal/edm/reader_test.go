@@ -36,7 +36,7 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	page := `{"odata.metadata":"https://x/$metadata#t","value":[{"PartitionKey":"p","RowKey":"a","N":1},{"PartitionKey":"p","RowKey":"b","N":2}]}`
 	type row struct{ N int32 }
-	p := newPlan(t, row{})
+	p := newCodec(t, row{})
 	r := NewReader([]byte(page))
 	var got []string
 	if err := r.Page(func(e Entity) bool {

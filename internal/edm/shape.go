@@ -41,7 +41,7 @@ type seen struct {
 	kind Kind // of the annotation
 
 	text  string // the name, once it was asked for
-	plan  *Plan  // of which the property is
+	codec *Codec // of which the property is
 	of    propertyOf
 	known bool
 }

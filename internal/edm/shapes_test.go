@@ -38,7 +38,7 @@ func learnerJSON(i int) string {
 }
 
 // readLearner decodes an entity with a reader.
-func readLearner(t *testing.T, p *Plan, r *Reader) (v learner, in Entity) {
+func readLearner(t *testing.T, p *Codec, r *Reader) (v learner, in Entity) {
 	t.Helper()
 	in, err := r.One()
 	if err == nil {
@@ -50,16 +50,16 @@ func readLearner(t *testing.T, p *Plan, r *Reader) (v learner, in Entity) {
 	return v, in
 }
 
-// TestShapes: readers that learn from those before them read as readers that know nothing, also at the same time and with the plans of
+// TestShapes: readers that learn from those before them read as readers that know nothing, also at the same time and with the codecs of
 // several types.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	type part struct{ A string }
-	whole, err := NewPlan(reflect.TypeFor[learner](), nil)
+	whole, err := NewCodec(reflect.TypeFor[learner](), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	some, err := NewPlan(reflect.TypeFor[part](), nil)
+	some, err := NewCodec(reflect.TypeFor[part](), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func (r *Reader) readColumns() ([]Column, error) {
 // TestRelease: what was decoded stays when the reader is used again.
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	p := newPlan(t, learner{})
+	p := newCodec(t, learner{})
 	var shapes Shapes
 	json := func(i int) []byte {
 		return fmt.Appendf(nil, `{"odata.etag":"e%d","PartitionKey":"p%d","RowKey":"r%d","A":"a%d","B":%d,"D@odata.type":"Edm.Binary","D":"%s"}`, i, i, i, i, i, base64.StdEncoding.EncodeToString(fmt.Append(nil, i)))
@@ -138,7 +138,7 @@ func TestRelease(t *testing.T) {
 // without bound.
 func TestShapesLearn(t *testing.T) {
 	t.Parallel()
-	p, err := NewPlan(reflect.TypeFor[learner](), nil)
+	p, err := NewCodec(reflect.TypeFor[learner](), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func TestStorable(t *testing.T) {
 		Name string
 		At   string
 	}
-	p := newPlan(t, row{})
+	p := newCodec(t, row{})
 	properties := func(n int) string {
 		var b strings.Builder
 		for i := range n {
@@ -45,7 +45,7 @@ func TestStorable(t *testing.T) {
 		"no date":                   {`,"At@odata.type":"Edm.DateTime","At":null`, true},
 		"another program's date":    {`,"X@odata.type":"Edm.DateTime","X":"1500-01-01T00:00:00Z"`, false},
 		"another program's text":    {`,"X":"x"`, true},
-		"a number of another type":  {`,"Name":5`, true}, // the plan decodes it, and its error counts
+		"a number of another type":  {`,"Name":5`, true}, // the codec decodes it, and its error counts
 		"no number, of the program": {`,"Name@odata.type":"Edm.Int64","Name":"x"`, true},
 		"no number, of another":     {`,"X@odata.type":"Edm.Int64","X":"x"`, false},
 	} {

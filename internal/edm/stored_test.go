@@ -16,7 +16,7 @@ func TestNumbersKeepTheirStoredType(t *testing.T) {
 		N int64
 		F float64
 	}
-	p := newPlan(t, row{})
+	p := newCodec(t, row{})
 	for _, c := range []struct {
 		stored string
 		v      row
@@ -49,16 +49,16 @@ func TestPutUnknown(t *testing.T) {
 	raw := `{"odata.etag":"x","PartitionKey":"p","RowKey":"r","Timestamp":"2020-01-01T00:00:00Z","Name":"old","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_op":"o","_life":"i","N":null}`
 	// A name with quotes cannot end the name and begin another property.
 	w := NewWriter("p", "r", 0)
-	newPlan(t, row{}).PutUnknown(w, Stored{JSON: JSONOf(`{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}`)})
+	newCodec(t, row{}).PutUnknown(w, Stored{JSON: JSONOf(`{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}`)})
 	if got, err := finish(w); err != nil || got != `{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}` {
 		t.Errorf("a name with quotes: got %s, %v, want the same name", got, err)
 	}
 	for _, c := range []struct {
-		p    *Plan
+		p    *Codec
 		want string
 	}{
-		{newPlan(t, row{}), `{"PartitionKey":"p","RowKey":"r","D@odata.type":"Edm.Double","D":3,"L@odata.type":"Edm.Int64","L":"5","_life":"i"}`},
-		{newPlan(t, open{}), `{"PartitionKey":"p","RowKey":"r","_life":"i"}`},
+		{newCodec(t, row{}), `{"PartitionKey":"p","RowKey":"r","D@odata.type":"Edm.Double","D":3,"L@odata.type":"Edm.Int64","L":"5","_life":"i"}`},
+		{newCodec(t, open{}), `{"PartitionKey":"p","RowKey":"r","_life":"i"}`},
 	} {
 		w := NewWriter("p", "r", 0)
 		c.p.PutUnknown(w, Stored{JSON: JSONOf(raw)})
@@ -68,7 +68,7 @@ func TestPutUnknown(t *testing.T) {
 	}
 }
 
-// TestOwn: an entity of which the plan knows all properties is written again without a look at what is stored, with the same result.
+// TestOwn: an entity of which the codec knows all properties is written again without a look at what is stored, with the same result.
 func TestOwn(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -96,7 +96,7 @@ func TestOwn(t *testing.T) {
 		{`"N":5,"X":"x"`, &open{}, false, true},                      // in the map
 		{`"N":5,"_op":"o"`, &open{}, true, true},
 	} {
-		p := newPlan(t, reflect.ValueOf(c.v).Elem().Interface())
+		p := newCodec(t, reflect.ValueOf(c.v).Elem().Interface())
 		stored := Stored{JSON: JSONOf(`{"PartitionKey":"p","RowKey":"r",` + c.stored + `}`)}
 		r, _, err := stored.Open("", "")
 		if err == nil {
@@ -199,7 +199,7 @@ func TestStoredColumns(t *testing.T) {
 	}
 	n := int64(7)
 	v := row{S: "a\"b\\<&>\u2028\n\x01ü😀", I: -5, L: 1 << 60, F: 3, B: true, T: time.Now(), G: [16]byte{1, 2}, Bytes: []byte{0, 255}, Empty: []byte{}, Tags: []string{"x", "y"}, Number: &n}
-	p := newPlan(t, v)
+	p := newCodec(t, v)
 	value := reflect.ValueOf(&v).Elem()
 	w := NewWriter("p'", "r<", 0)
 	p.Encode(w, value, Stored{})

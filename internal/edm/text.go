@@ -229,9 +229,9 @@ type Stored struct {
 	JSON    JSON
 	Columns []Column // nil if they are not decoded
 
-	// own is a plan, or nil if nothing is known. The entity has only properties of this plan, in the types of its fields, and perhaps the
-	// operation ID, and what the plan's map of unknown columns contained.
-	own *Plan
+	// own is a codec, or nil if nothing is known. The entity has only properties of this codec, in the types of its fields, and perhaps the
+	// operation ID, and what the codec's map of unknown columns contained.
+	own *Codec
 }
 
 // MayHave reports whether the entity may have the system property name, which is not that of the operation ID.

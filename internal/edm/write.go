@@ -21,7 +21,7 @@ type Writer struct {
 	simpleKeys  bool            // both keys are simple; see isSimple
 	head        rowSize         // the only row of most entities
 	parts       []rowSize       // part 1 first
-	owned       int             // so many of the count properties were encoded by the plan body.own
+	owned       int             // so many of the count properties were encoded by the codec body.own
 	stored      *Reader         // that has read the stored entity, whose columns stay
 	numberTypes map[string]Kind // types of numbers that stay as they are stored
 	err         error
@@ -41,9 +41,9 @@ func NewWriter(partitionKey, rowKey string, room int) *Writer {
 	return w
 }
 
-// TextWriter begins an entity of the plan's type, whose columns will hardly be asked for: then they are decoded. Finish ends the
+// TextWriter begins an entity of the codec's type, whose columns will hardly be asked for: then they are decoded. Finish ends the
 // writer.
-func (p *Plan) TextWriter(partitionKey, rowKey string) *Writer {
+func (p *Codec) TextWriter(partitionKey, rowKey string) *Writer {
 	w, _ := p.writers.Get().(*Writer)
 	if w == nil {
 		w = &Writer{pool: &p.writers}
@@ -310,7 +310,7 @@ type Body struct {
 	json    []byte // without the closing brace, which is behind its end; nil if it is to be made of the columns
 	keysEnd int32  // where the keys end in it
 	kept    bool   // the columns are kept
-	own     *Plan  // see Stored
+	own     *Codec // see Stored
 	columns []Column
 }
 
@@ -344,8 +344,8 @@ func (e *Body) Append(b []byte, end *Ending) []byte {
 	return append(b, '}')
 }
 
-// Parts returns what Append appends, in two parts. The caller must not change them.
-func (e *Body) Parts(end *Ending) (json []byte, rest string) {
+// Pieces returns what Append appends, in two pieces. The caller must not change them.
+func (e *Body) Pieces(end *Ending) (json []byte, rest string) {
 	if e.json == nil || end == nil {
 		return e.JSON(end), ""
 	}

@@ -75,7 +75,7 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 		default:
 			var err error
 			if etags[i], _, err = w.readBackRow(ctx, s); err != nil || etags[i] == "" {
-				etags[i] = superseded
+				etags[i] = stored.Superseded
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, our
 		same = ours && containsAll(f.row.Columns(), s.Body.Columns())
 	}
 	if !same {
-		return superseded, ours, nil
+		return stored.Superseded, ours, nil
 	}
 	return f.row.ETag, ours, nil
 }

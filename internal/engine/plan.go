@@ -484,7 +484,7 @@ type Completion struct {
 	left []commit.Effect // what the record contains once the write is applied
 }
 
-// complete adds what an operation completes to the write.
+// setCompletion adds what an operation completes to the write.
 func (w *write) setCompletion(c *Completion) error {
 	fail := func(reason string) error { return &errs.ValueError{Field: "Completing", Reason: reason} }
 	switch {
@@ -506,7 +506,7 @@ func (w *write) setCompletion(c *Completion) error {
 	return nil
 }
 
-// completion is the first step of a write that completes an effect: the row of the commit record, by its ETag, so that the write
+// completionStep is the first step of a write that completes an effect: the row of the commit record, by its ETag, so that the write
 // fails there when it arrives once more.
 func (w *write) completionStep(effects []commit.Effect) (step, error) {
 	c := w.completes
@@ -521,7 +521,7 @@ func (w *write) completionStep(effects []commit.Effect) (step, error) {
 	return s, err
 }
 
-// completed makes the commit record what is stored.
+// updateCompleted makes the commit record what is stored.
 func (w *write) updateCompleted(etags []azcore.ETag) {
 	c := w.completes
 	if c == nil {
@@ -533,7 +533,7 @@ func (w *write) updateCompleted(etags []azcore.ETag) {
 		etag = etags[len(etags)-1]
 	}
 	c.Record.Effects, c.Record.State = c.left, commit.Pending
-	commit.SetETag(&c.Record, cmp.Or(etag, superseded))
+	commit.SetETag(&c.Record, cmp.Or(etag, stored.Superseded))
 	if len(c.left) == 0 {
 		c.Record.State = commit.Done
 	}

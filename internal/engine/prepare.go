@@ -327,6 +327,3 @@ func (t *Table) FinishPrepared(ctx context.Context, partition string, before tim
 	}
 	return finished, left, err
 }
-
-// superseded stands for the ETag of a version that was overwritten before it became known. It fits no row.
-const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)

@@ -326,7 +326,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 	const method = "SweepCommitRecords"
 	plain := t.Plain()
 	before := t.Options.Now().Add(-commit.Retention - time.Hour)
-	filters := []string{recordFilter(partition, "ge '"+reserved.PlannedSweep+"'", before)}
+	filters := []string{recordFilter(partition, "ge '"+reserved.ScheduledSweep+"'", before)}
 	if t.Mode.Outbox != nil { // else no write prepares anything in the table
 		filters = append(filters, preparationFilter(partition, before))
 	}
@@ -370,7 +370,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 // swept reports whether a row is to be deleted: a commit record of which nothing is left to be done, what was prepared by a write that
 // is over, or a note whose hour is over.
 func swept(r *stored.Row, before time.Time) bool {
-	if hour, is := strings.CutPrefix(r.Key.RowKey(), reserved.PlannedSweep); is {
+	if hour, is := strings.CutPrefix(r.Key.RowKey(), reserved.ScheduledSweep); is {
 		return hour < hourText(before)
 	}
 	if strings.HasPrefix(r.Key.RowKey(), reserved.Prepared) {
@@ -386,11 +386,11 @@ func swept(r *stored.Row, before time.Time) bool {
 func hourText(t time.Time) string { return t.UTC().Format("2006010215") }
 
 func sweepKey(partition string, hour time.Time) keys.Key {
-	return keys.Stored(partition, reserved.PlannedSweep+hourText(hour))
+	return keys.Stored(partition, reserved.ScheduledSweep+hourText(hour))
 }
 
-// PlanSweep notes in a partition that the commit records of an hour will be swept. 1 request; idempotent.
-func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time) (err error) {
+// ScheduleSweep notes in a partition that the commit records of an hour will be swept. 1 request; idempotent.
+func (t *Table) ScheduleSweep(ctx context.Context, partition string, hour time.Time) (err error) {
 	ctx, end := t.Span(ctx, "PlanSweep")
 	defer func() { end(err) }()
 	op := Op{Table: t.Plain(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
@@ -403,8 +403,8 @@ func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time)
 	return nil
 }
 
-// SweepPlanned reports whether PlanSweep has noted an hour. 1 request.
-func (t *Table) SweepPlanned(ctx context.Context, partition string, hour time.Time) (bool, error) {
+// SweepScheduled reports whether ScheduleSweep has noted an hour. 1 request.
+func (t *Table) SweepScheduled(ctx context.Context, partition string, hour time.Time) (bool, error) {
 	k := sweepKey(partition, hour)
 	f, err := t.readRow(ctx, k)
 	return f.row != nil, t.OpError("SweepPlanned", k, err)

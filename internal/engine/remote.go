@@ -111,7 +111,7 @@ func PossibleRemotes(home commit.Remote, all []commit.Remote) bool {
 	return size <= mostOfMessage
 }
 
-// length is the most bytes that the remote takes in a message, whose characters may be escaped.
+// remoteLength is the most bytes that the remote takes in a message, whose characters may be escaped.
 func remoteLength(r commit.Remote) int { return 40 + len(r.Table) + 6*len([]rune(r.Partition)) }
 
 // partOf returns the part of the write in another partition. It is the same one at each attempt, so that it keeps what it knows of
@@ -405,7 +405,7 @@ func (m *remote) finished(etags []azcore.ETag) {
 	m.part.out.etags = make([]azcore.ETag, len(m.steps))
 	n := 0
 	for i := range m.steps {
-		if m.part.out.etags[i] = superseded; etags == nil || fateOf(&m.steps[i]) == stored.FatePart {
+		if m.part.out.etags[i] = stored.Superseded; etags == nil || fateOf(&m.steps[i]) == stored.FatePart {
 			continue
 		}
 		n++

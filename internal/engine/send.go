@@ -210,7 +210,7 @@ func (s *step) write(w *wire.BatchWriter) {
 	method := http.MethodPut
 	switch s.Kind {
 	case aztables.TransactionTypeAdd:
-		w.Insert(s.sent().Parts(s.id))
+		w.Insert(s.sent().Pieces(s.id))
 		return
 	case aztables.TransactionTypeDelete:
 		match := s.Match
@@ -223,7 +223,7 @@ func (s *step) write(w *wire.BatchWriter) {
 		method = http.MethodPatch
 	}
 	row := s.sent()
-	json, end := row.Parts(s.id)
+	json, end := row.Pieces(s.id)
 	w.Update(method, row.PartitionKey, row.RowKey, string(s.Match), json, end)
 }
 

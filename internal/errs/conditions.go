@@ -136,7 +136,7 @@ func IsUserCode(err error) bool {
 	return errors.As(err, &e)
 }
 
-// The texts of these errors contain no response of the service.
+// brief marks errors whose texts contain no response of the service.
 func (*Condition) brief()    {}
 func (*Missing) brief()      {}
 func (*HomeError) brief()    {}

@@ -27,7 +27,7 @@ type Query struct {
 	Partition keys.Enc
 	Rows      keys.Range
 	Where     Cond
-	Plan      *edm.Plan // of the fields in Where
+	Codec     *edm.Codec // of the fields in Where
 
 	Limit, PageSize int
 	TableScan       bool
@@ -107,7 +107,7 @@ func (q *Query) Explain() (ex Explanation, err error) {
 		f.Keys(edm.PartitionKey, EveryKey)
 	}
 	f.Keys(edm.RowKey, q.Rows)
-	if err := f.cond(q.Plan, q.Where); err != nil {
+	if err := f.cond(q.Codec, q.Where); err != nil {
 		return ex, err
 	}
 	ex.Filter, ex.Comparisons = f.b.String(), f.n
@@ -165,7 +165,7 @@ type Cond struct {
 	Element int    // of a list, counted from 1; 0 for the field
 	Name    string // of the property, if there is no field
 	Value   reflect.Value
-	Parts   []Cond
+	Conds   []Cond
 	Err     error
 }
 
@@ -240,7 +240,7 @@ func (f *Filter) below(name string, r keys.Range, to string, closed bool) {
 }
 
 // cond adds a condition on properties.
-func (f *Filter) cond(p *edm.Plan, c Cond) error {
+func (f *Filter) cond(p *edm.Codec, c Cond) error {
 	if c.Op == "" {
 		return nil
 	}
@@ -254,15 +254,15 @@ func (f *Filter) cond(p *edm.Plan, c Cond) error {
 	return nil
 }
 
-func (f *Filter) tree(p *edm.Plan, c Cond) error {
+func (f *Filter) tree(p *edm.Codec, c Cond) error {
 	switch c.Op {
 	case "":
 		return &errs.ValueError{Field: "Query.Where", Reason: "holds a zero condition inside And, Or or Not; leave it out"}
 	case "and", "or", "not":
-		if len(c.Parts) == 0 {
+		if len(c.Conds) == 0 {
 			return &errs.ValueError{Field: "Query.Where", Reason: "holds an And or Or without conditions; leave it out, or give it one"}
 		}
-		for i, part := range c.Parts {
+		for i, part := range c.Conds {
 			switch {
 			case c.Op == "not":
 				f.b.WriteString("not ")

@@ -4,7 +4,7 @@
 // # Contract
 //
 // A maintainer compares the rows that an entity should have with the rows in its maintainer state. If they differ, or if their
-// content changes, it calls [Plan]: the write then has an effect that names the keys of all these rows, the old and the new ones.
+// content changes, it calls [AddEffect]: the write then has an effect that names the keys of all these rows, the old and the new ones.
 // The commit record with the effect is stored in the write's own transaction, and package eventual makes certain that it is
 // executed at least once after the write is committed.
 //

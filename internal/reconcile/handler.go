@@ -172,9 +172,9 @@ type payload struct {
 	Rows map[string][][2]string `json:"rows"` // PartitionKey and RowKey
 }
 
-// Plan adds to p an effect for rows of a definition: the rows that the entity had, and the rows that it should have. All
+// AddEffect adds to p an effect for rows of a definition: the rows that the entity had, and the rows that it should have. All
 // definitions of a kind have one effect for each entity.
-func Plan(p *extend.Plan, kind, definition string, rows ...keys.Key) {
+func AddEffect(p *extend.Plan, kind, definition string, rows ...keys.Key) {
 	p.JoinEffect(kind, payloadVersion, func(b []byte) []byte {
 		all, _ := decode(b) // what encode has made
 		if all == nil {

@@ -56,7 +56,7 @@ func (d byLast) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emp
 		c.SetState(c.New.Last)
 		all = append(all, d.row(c.Key, c.New.Last))
 	}
-	reconcile.Plan(p, "names", d.Name(), all...)
+	reconcile.AddEffect(p, "names", d.Name(), all...)
 	return nil
 }
 

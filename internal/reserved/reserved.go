@@ -58,9 +58,9 @@ const (
 	// CommitRecord begins the RowKeys of commit records and abort records, of package table: the operation ID follows.
 	CommitRecord = "~i|"
 
-	// PlannedSweep begins the RowKeys of notes that the commit records of an hour will be swept, of package table: the hour follows
+	// ScheduledSweep begins the RowKeys of notes that the commit records of an hour will be swept, of package table: the hour follows
 	// as 10 digits, 2006010215.
-	PlannedSweep = "~g|"
+	ScheduledSweep = "~g|"
 
 	// Derived begins the RowKeys of derived rows, of package index, if their definition is Reserved: the key as it would be without
 	// that follows.

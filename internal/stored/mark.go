@@ -66,3 +66,15 @@ func (m Mark) Existed() bool { return m.Fate != FateInsert }
 
 // Unmarked returns columns without a mark.
 func Unmarked(columns []edm.Column) []edm.Column { return Without(columns, reserved.Mark) }
+
+// Superseded stands for the ETag of a version that was overwritten before it became known, and of a row that is shown as a write over
+// several partitions has committed it, before the write is finished. It fits no row.
+const Superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)
+
+// SameVersion reports whether two reads are known to have found the same version of a row, or no row.
+func SameVersion(before, after *Row) bool {
+	if before == nil || after == nil {
+		return before == nil && after == nil
+	}
+	return before.ETag == after.ETag && after.ETag != Superseded
+}

@@ -14,7 +14,7 @@
 //		fmt.Println(v.From, v.Value, v.Present)
 //	}
 //
-// [Slots] say which slots there are: [Hours], [Days], [Every] (such as 5 minutes) or [Parts] (slots of a day with names). A
+// [Slots] say which slots there are: [Hours], [Days], [Every] (such as 5 minutes) or [Named] (slots of a day with names). A
 // period of more than 250 slots has several entities, which are read together. [Slots.Named] returns the time of a stored
 // property.
 //

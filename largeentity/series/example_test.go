@@ -182,13 +182,13 @@ func ExampleSlots_Named() {
 }
 
 // The shifts of a day.
-func ExampleParts() {
+func ExampleNamed() {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	check(err)
-	shifts := series.Parts(berlin,
-		series.Part{Name: "Night"},
-		series.Part{Name: "Early", From: 6 * time.Hour},
-		series.Part{Name: "Late", From: 14 * time.Hour},
+	shifts := series.Named(berlin,
+		series.NamedSlot{Name: "Night"},
+		series.NamedSlot{Name: "Early", From: 6 * time.Hour},
+		series.NamedSlot{Name: "Late", From: 14 * time.Hour},
 	)
 	slot, err := shifts.At(time.Date(2014, 7, 31, 13, 59, 0, 0, berlin))
 	check(err)

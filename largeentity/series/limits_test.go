@@ -21,7 +21,7 @@ func TestFarTimes(t *testing.T) {
 	t.Parallel()
 	berlin := zone(t, "Europe/Berlin")
 	const year1 = -62135596800 // in Unix time; time.Time counts from it
-	for _, slots := range []series.Slots{series.Hours(berlin), series.Days(nil), series.Parts(berlin, series.Part{Name: "A"})} {
+	for _, slots := range []series.Slots{series.Hours(berlin), series.Days(nil), series.Named(berlin, series.NamedSlot{Name: "A"})} {
 		for _, sec := range []int64{math.MaxInt64 + year1, math.MaxInt64, math.MinInt64 - year1, math.MinInt64, 1 << 55, -1 << 55} {
 			result := make(chan error, 1)
 			go func() {
@@ -51,7 +51,7 @@ func TestDeleteOthers(t *testing.T) {
 	}{
 		"days":    {series.Days(nil), series.Days(nil), "x", "x_2014"},
 		"hours":   {series.Hours(nil), series.Days(nil), "x", "x_2014-07-31"},
-		"parts":   {series.Parts(nil, series.Part{Name: "A"}), series.Days(nil), "x", "x_2014-07-31"},
+		"parts":   {series.Named(nil, series.NamedSlot{Name: "A"}), series.Days(nil), "x", "x_2014-07-31"},
 		"minutes": {series.Every(time.Minute, nil), series.Days(nil), "x", "x_2014-07-31"},
 	} {
 		visits, s := newSeries(t, test.slots)

@@ -14,7 +14,7 @@ import (
 )
 
 // Slots divides time into periods, and each period into slots. A period is a day or a year of a time zone. It is stored as one
-// entity, or as several if it has too many slots, and each slot is a property. [Hours], [Days], [Every] and [Parts] return Slots.
+// entity, or as several if it has too many slots, and each slot is a property. [Hours], [Days], [Every] and [Named] return Slots.
 // The zero value is invalid.
 //
 // Each instant is in exactly one slot. If the clock is set back, the repeated hour has slots of its own. A day begins at the first
@@ -27,7 +27,7 @@ import (
 type Slots struct {
 	zone  *time.Location
 	every time.Duration // of a slot of a day; 0 for days of a year and for slots with names
-	parts []Part        // of a day
+	named []NamedSlot   // of a day
 	per   int           // slots in an entity, if every is not 0
 	err   error
 }
@@ -39,8 +39,8 @@ type Slot struct {
 	From, To time.Time // From ≤ t < To
 }
 
-// Part is a slot of a day with a name. See [Parts].
-type Part struct {
+// NamedSlot is a slot of a day with a name. See [Named].
+type NamedSlot struct {
 	Name string        // of the property
 	From time.Duration // since midnight, by the local clock
 }
@@ -85,31 +85,31 @@ func Every(length time.Duration, zone *time.Location) Slots {
 // zone is UTC.
 func Days(zone *time.Location) Slots { return newSlots(Slots{zone: zone}) }
 
-// Parts returns slots of each day with names, by the local clock, as properties of the row 2014-07-31. The first slot begins at
+// Named returns slots of each day with names, by the local clock, as properties of the row 2014-07-31. The first slot begins at
 // 0, and each slot ends when the next slot begins:
 //
-//	series.Parts(berlin, series.Part{"Night", 0}, series.Part{"Early", 6 * time.Hour}, series.Part{"Late", 14 * time.Hour})
+//	series.Named(berlin, series.NamedSlot{"Night", 0}, series.NamedSlot{"Early", 6 * time.Hour}, series.NamedSlot{"Late", 14 * time.Hour})
 //
 // If the clock is set forward over a whole slot, the day lacks that slot. A nil zone is UTC. New returns a *table.ValueError or
 // *table.LimitError for slots that are not in order or more than 250, or whose names no property can have.
-func Parts(zone *time.Location, parts ...Part) Slots {
-	s := newSlots(Slots{zone: zone, parts: slices.Clone(parts)})
+func Named(zone *time.Location, slots ...NamedSlot) Slots {
+	s := newSlots(Slots{zone: zone, named: slices.Clone(slots)})
 	names := map[string]bool{}
 	switch {
-	case len(parts) == 0 || parts[0].From != 0:
-		s.err = &table.ValueError{Field: "Parts.parts", Reason: "must begin with a part from 0"}
-	case len(parts) > maxInEntity:
-		s.err = &table.LimitError{Field: "Parts.parts", Limit: "parts of a day", Got: len(parts), Max: maxInEntity}
+	case len(slots) == 0 || slots[0].From != 0:
+		s.err = &table.ValueError{Field: "Named.slots", Reason: "must begin with a slot from 0"}
+	case len(slots) > maxInEntity:
+		s.err = &table.LimitError{Field: "Named.slots", Limit: "slots of a day", Got: len(slots), Max: maxInEntity}
 	}
-	for i, p := range parts {
+	for i, p := range slots {
 		switch err := new(table.Row).Set(p.Name, int64(0)); {
 		case s.err != nil:
 		case err != nil:
 			s.err = err
 		case names[p.Name]:
-			s.err = &table.ValueError{Field: "Parts.parts", Reason: fmt.Sprintf("two parts have the name %s", p.Name)}
-		case p.From >= day, i > 0 && p.From <= parts[i-1].From:
-			s.err = &table.ValueError{Field: "Parts.parts", Reason: fmt.Sprintf("part %s begins at %v; a part must begin after the one before it, and before 24 hours", p.Name, p.From)}
+			s.err = &table.ValueError{Field: "Named.slots", Reason: fmt.Sprintf("two slots have the name %s", p.Name)}
+		case p.From >= day, i > 0 && p.From <= slots[i-1].From:
+			s.err = &table.ValueError{Field: "Named.slots", Reason: fmt.Sprintf("slot %s begins at %v; a slot must begin after the one before it, and before 24 hours", p.Name, p.From)}
 		}
 		names[p.Name] = true
 	}
@@ -129,13 +129,13 @@ func newSlots(s Slots) Slots {
 // check returns a *table.ValueError or *table.LimitError for invalid Slots.
 func (s Slots) check() error {
 	if s.err == nil && s.zone == nil {
-		return &table.ValueError{Field: "series.Slots", Reason: "is the zero value; use Hours, Days, Every or Parts"}
+		return &table.ValueError{Field: "series.Slots", Reason: "is the zero value; use Hours, Days, Every or Named"}
 	}
 	return s.err
 }
 
 // yearly reports whether a period is a year.
-func (s Slots) yearly() bool { return s.every == 0 && s.parts == nil }
+func (s Slots) yearly() bool { return s.every == 0 && s.named == nil }
 
 // At returns the slot of a time. Errors: *keys.KeyError for a time outside the years 1 to 9999; *table.ValueError or
 // *table.LimitError for invalid Slots.
@@ -299,12 +299,12 @@ func (s Slots) cells(p time.Time) (all []cell) {
 			all = append(all, s.elapsedCell(p, from, to, i))
 		}
 	default:
-		for i, part := range s.parts {
+		for i, slot := range s.named {
 			end := to
-			if i+1 < len(s.parts) {
-				end = firstAt(p.Add(s.parts[i+1].From), s.zone)
+			if i+1 < len(s.named) {
+				end = firstAt(p.Add(s.named[i+1].From), s.zone)
 			}
-			all = append(all, cell{Slot{p.Format(s.layout()), part.Name, firstAt(p.Add(part.From), s.zone), end}, p, 0})
+			all = append(all, cell{Slot{p.Format(s.layout()), slot.Name, firstAt(p.Add(slot.From), s.zone), end}, p, 0})
 		}
 	}
 	return slices.DeleteFunc(all, func(c cell) bool { return !c.From.Before(c.To) }) // the clock was set forward over the slot

@@ -73,7 +73,7 @@ func TestLocalDays(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	shifts := func(zone *time.Location) series.Slots {
-		return series.Parts(zone, series.Part{Name: "Night"}, series.Part{Name: "Gap", From: 2 * time.Hour}, series.Part{Name: "Early", From: 3 * time.Hour}, series.Part{Name: "Late", From: 14 * time.Hour})
+		return series.Named(zone, series.NamedSlot{Name: "Night"}, series.NamedSlot{Name: "Gap", From: 2 * time.Hour}, series.NamedSlot{Name: "Early", From: 3 * time.Hour}, series.NamedSlot{Name: "Late", From: 14 * time.Hour})
 	}
 	every := func(d time.Duration) func(*time.Location) series.Slots {
 		return func(zone *time.Location) series.Slots { return series.Every(d, zone) }
@@ -119,9 +119,9 @@ func TestNames(t *testing.T) {
 func TestWrongSlots(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2014, 3, 30, 12, 0, 0, 0, time.UTC)
-	many := make([]series.Part, 251)
+	many := make([]series.NamedSlot, 251)
 	for i := range many {
-		many[i] = series.Part{Name: fmt.Sprintf("P%d", i), From: time.Duration(i) * time.Minute}
+		many[i] = series.NamedSlot{Name: fmt.Sprintf("P%d", i), From: time.Duration(i) * time.Minute}
 	}
 	at := func(s series.Slots) error { _, err := s.At(now); return err }
 	named := func(s series.Slots, period, name string) error { _, err := s.Named(period, name); return err }
@@ -131,7 +131,7 @@ func TestWrongSlots(t *testing.T) {
 		err  error
 		text string
 	}{
-		{"zero", at(series.Slots{}), "series.Slots is the zero value; use Hours, Days, Every or Parts"},
+		{"zero", at(series.Slots{}), "series.Slots is the zero value; use Hours, Days, Every or Named"},
 		{"7 hours", at(series.Every(7*h, nil)), "Every.length is 7h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
 		{"parts of a second", at(series.Every(500*time.Millisecond, nil)), "Every.length is 500ms; it must be whole seconds and divide 24 hours into equal slots"},
 		{"negative", at(series.Every(-h, nil)), "Every.length is -1h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
@@ -139,16 +139,16 @@ func TestWrongSlots(t *testing.T) {
 		{"seconds", at(series.Every(time.Second, nil)), "Every.length has 86400 slots in a day; at most 10000 are allowed"},
 		{"no time zone", at(series.Hours(time.FixedZone("Berlin", 3*24*3600))), "Slots.zone is Berlin, 72h0m0s from UTC; at most 48h0m0s are possible"},
 		{"no time zone of days", at(series.Days(time.FixedZone("Berlin", -3*24*3600))), "Slots.zone is Berlin, -72h0m0s from UTC; at most 48h0m0s are possible"},
-		{"no parts", at(series.Parts(nil)), "Parts.parts must begin with a part from 0"},
-		{"late first part", at(series.Parts(nil, series.Part{Name: "A", From: h})), "Parts.parts must begin with a part from 0"},
-		{"parts out of order", at(series.Parts(nil, series.Part{Name: "A"}, series.Part{Name: "B"})), "Parts.parts: part B begins at 0s; a part must begin after the one before it, and before 24 hours"},
-		{"part after the day", at(series.Parts(nil, series.Part{Name: "A"}, series.Part{Name: "B", From: 24 * h})), "Parts.parts: part B begins at 24h0m0s; a part must begin after the one before it, and before 24 hours"},
-		{"one name twice", at(series.Parts(nil, series.Part{Name: "A"}, series.Part{Name: "A", From: h})), "Parts.parts: two parts have the name A"},
-		{"wrong name", at(series.Parts(nil, series.Part{Name: "A-B"})), `property "A-B": a name may contain letters, digits and _, and must not begin with a digit; '-' is at byte 1`},
-		{"reserved name", at(series.Parts(nil, series.Part{Name: "_op"})), `property "_op": the library reserves the names _op _life _ix _type _v _sys _parts _part _tx`},
-		{"name of the service", at(series.Parts(nil, series.Part{Name: "RowKey"})), `property "RowKey": the service reserves the name`},
-		{"many parts", at(series.Parts(nil, many...)), "Parts.parts has 251 parts of a day; at most 250 are allowed"},
-		{"zero, named", named(series.Slots{}, "2014-07-31", "H00"), "series.Slots is the zero value; use Hours, Days, Every or Parts"},
+		{"no slots", at(series.Named(nil)), "Named.slots must begin with a slot from 0"},
+		{"late first slot", at(series.Named(nil, series.NamedSlot{Name: "A", From: h})), "Named.slots must begin with a slot from 0"},
+		{"slots out of order", at(series.Named(nil, series.NamedSlot{Name: "A"}, series.NamedSlot{Name: "B"})), "Named.slots: slot B begins at 0s; a slot must begin after the one before it, and before 24 hours"},
+		{"slot after the day", at(series.Named(nil, series.NamedSlot{Name: "A"}, series.NamedSlot{Name: "B", From: 24 * h})), "Named.slots: slot B begins at 24h0m0s; a slot must begin after the one before it, and before 24 hours"},
+		{"one name twice", at(series.Named(nil, series.NamedSlot{Name: "A"}, series.NamedSlot{Name: "A", From: h})), "Named.slots: two slots have the name A"},
+		{"wrong name", at(series.Named(nil, series.NamedSlot{Name: "A-B"})), `property "A-B": a name may contain letters, digits and _, and must not begin with a digit; '-' is at byte 1`},
+		{"reserved name", at(series.Named(nil, series.NamedSlot{Name: "_op"})), `property "_op": the library reserves the names _op _life _ix _type _v _sys _parts _part _tx`},
+		{"name of the service", at(series.Named(nil, series.NamedSlot{Name: "RowKey"})), `property "RowKey": the service reserves the name`},
+		{"many slots", at(series.Named(nil, many...)), "Named.slots has 251 slots of a day; at most 250 are allowed"},
+		{"zero, named", named(series.Slots{}, "2014-07-31", "H00"), "series.Slots is the zero value; use Hours, Days, Every or Named"},
 		{"7 hours, named", named(series.Every(7*h, nil), "2014-07-31", "T0000"), "Every.length is 7h0m0s; it must be whole seconds and divide 24 hours into equal slots"},
 		{"24th hour", named(series.Hours(nil), "2014-07-31", "H24"), `Slot.Name is "H24", a slot that 2014-07-31 lacks in UTC; its slots are H00 to H23`},
 		{"lost hour", named(series.Hours(zone(t, "Europe/Berlin")), "2014-03-30", "H23"), `Slot.Name is "H23", a slot that 2014-03-30 lacks in Europe/Berlin; its slots are H00 to H22`},
@@ -200,7 +200,7 @@ var fuzzZones = []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/
 func fuzzSlots(zone *time.Location) []series.Slots {
 	return []series.Slots{
 		series.Hours(zone), series.Days(zone), series.Every(5*time.Minute, zone), series.Every(40*time.Second, zone), series.Every(6*time.Hour, zone),
-		series.Parts(zone, series.Part{Name: "Night"}, series.Part{Name: "A", From: time.Minute}, series.Part{Name: "B", From: 2*time.Hour + 30*time.Minute}, series.Part{Name: "C", From: 23*time.Hour + 30*time.Minute}),
+		series.Named(zone, series.NamedSlot{Name: "Night"}, series.NamedSlot{Name: "A", From: time.Minute}, series.NamedSlot{Name: "B", From: 2*time.Hour + 30*time.Minute}, series.NamedSlot{Name: "C", From: 23*time.Hour + 30*time.Minute}),
 	}
 }
 

@@ -150,7 +150,7 @@ type Blob struct {
 // sources below it, such as a/b for a; at least 1 for each of them.
 func (l *Log[T]) Blobs(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Blob, error] {
 	return func(yield func(*Blob, error) bool) {
-		for b, err := range l.blobs(ctx, source, from, l.until(to)) {
+		for b, err := range l.blobs(ctx, source, from, l.endBefore(to)) {
 			if err != nil {
 				yield(nil, fmt.Errorf("bloblog: Blobs %q: %w", source, err))
 				return
@@ -166,8 +166,8 @@ func (b listed) public() *Blob {
 	return &Blob{b.name.String(), b.name.source, b.name.hour, b.name.number, b.metadata.first, b.metadata.last, b.length}
 }
 
-// until returns the end of a range, an hour from now for a zero time.
-func (l *Log[T]) until(to time.Time) time.Time {
+// endBefore returns the end of a range, an hour from now for a zero time.
+func (l *Log[T]) endBefore(to time.Time) time.Time {
 	if to.IsZero() {
 		to = l.client.opt.Now().Add(time.Hour)
 	}

@@ -97,8 +97,8 @@ func ensureLog(ctx context.Context, p *crashtest.Process) error {
 	return l.Ensure(ctx)
 }
 
-// until repeats a flush until it succeeds, and notes that the records are stored.
-func (f *flushed) until(ctx context.Context, flush func(context.Context) error, numbers ...int) error {
+// flushUntil repeats a flush until it succeeds, and notes that the records are stored.
+func (f *flushed) flushUntil(ctx context.Context, flush func(context.Context) error, numbers ...int) error {
 	for {
 		err := flush(ctx)
 		switch {
@@ -128,14 +128,14 @@ func (f *flushed) write(first, hours int) func(context.Context, *crashtest.Proce
 					return err
 				}
 			}
-			if err := f.until(ctx, w.Flush, n, n+1); err != nil {
+			if err := f.flushUntil(ctx, w.Flush, n, n+1); err != nil {
 				return err
 			}
 		}
 		if err := w.Append(ctx, eventOf(first+6, 0)); err != nil {
 			return err
 		}
-		return f.until(ctx, w.Close, first+6)
+		return f.flushUntil(ctx, w.Close, first+6)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestForeignEveryFault(t *testing.T) {
 						if err := w.Append(ctx, eventOf(n, 0)); err != nil {
 							return err
 						}
-						if err := f.until(ctx, w.Flush, n); err != nil {
+						if err := f.flushUntil(ctx, w.Flush, n); err != nil {
 							return err
 						}
 					}

@@ -45,7 +45,7 @@ type Record[T any] struct {
 // Requests: those of Blobs, and 1 for each blob, and for each response that breaks off. Memory: 1 page of the list, and 1 line.
 func (l *Log[T]) Between(ctx context.Context, source string, from, to time.Time) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
-		to := l.until(to)
+		to := l.endBefore(to)
 		for b, err := range l.blobs(ctx, source, from, to) {
 			more := err == nil
 			if more {

@@ -103,7 +103,7 @@ func TestNumberOfRuns(t *testing.T) {
 		{3, 3, 1 + 12},
 	} {
 		r := crashtest.Enumerate(t, readsOnly(c.requests, ok), &crashtest.Options{Faults: two, PairLimit: c.pairs})
-		if r.Requests != c.requests || r.Runs != c.runs || r.Planned != c.runs || len(r.Violations) != 0 {
+		if r.Requests != c.requests || r.Runs != c.runs || r.Required != c.runs || len(r.Violations) != 0 {
 			t.Errorf("%d requests: got %v; want %d runs", c.requests, r, c.runs)
 		}
 	}

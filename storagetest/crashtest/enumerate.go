@@ -16,7 +16,7 @@ func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 	t.Helper()
 	e := &enumeration{t: t, build: build, options: o.withDefaults(), report: &Report{}}
 	faultless := e.run(nil)
-	e.report.Planned, e.report.Requests = 1, len(faultless.requests)
+	e.report.Required, e.report.Requests = 1, len(faultless.requests)
 	if faultless.err != nil {
 		return e.report // the other runs would show nothing
 	}
@@ -126,7 +126,7 @@ func (e *enumeration) run(injections []injection) outcome {
 	defer e.mu.Unlock()
 	e.report.Runs++
 	if injections != nil {
-		e.report.Planned++
+		e.report.Required++
 	}
 	switch {
 	case out.err != nil:

@@ -45,7 +45,7 @@ type heldRequest struct {
 // newNetwork connects processes with a new account.
 func newNetwork(o storagetest.Options, invariant func(*storagetest.Service) error) *network {
 	n := &network{invariant: invariant, start: time.Now(), wake: make(chan struct{}, 1), senders: map[int]string{}}
-	o.Faults, o.AfterRequest = n.plan, n.afterRequest
+	o.Faults, o.AfterRequest = n.choose, n.afterRequest
 	n.service = storagetest.New(&o)
 	return n
 }
@@ -100,8 +100,8 @@ func (n *network) send(h *heldRequest, req *http.Request) (*http.Response, error
 	return resp, err
 }
 
-// plan is the account's Plan.
-func (n *network) plan(r storagetest.Request) storagetest.Fault {
+// choose is the FaultFunc of the account.
+func (n *network) choose(r storagetest.Request) storagetest.Fault {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	h := n.sending

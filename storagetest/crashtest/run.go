@@ -265,7 +265,7 @@ func (v Violation) String() string {
 // Report is the result of a test.
 type Report struct {
 	Requests   int // of the processes under test in the run without faults
-	Planned    int // the number of runs that the test requires
+	Required   int // the number of runs that the test requires
 	Runs       int // the number of runs
 	Diverged   int // runs that did not send the request that a fault was for
 	Distinct   int // schedules that differ in the order of the requests or in the faults
@@ -279,8 +279,8 @@ func (r *Report) Require(t testing.TB) {
 	switch {
 	case r.Requests == 0 && len(r.Violations) == 0:
 		t.Error("the processes have sent no requests")
-	case r.Runs < r.Planned:
-		t.Errorf("got %d runs; want %d", r.Runs, r.Planned)
+	case r.Runs < r.Required:
+		t.Errorf("got %d runs; want %d", r.Runs, r.Required)
 	case r.Diverged > 0:
 		t.Errorf("%d of %d runs did not send the request that a fault was for: the workload is not deterministic", r.Diverged, r.Runs)
 	}

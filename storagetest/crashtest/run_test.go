@@ -264,7 +264,7 @@ func TestDeadlocksAndPanics(t *testing.T) {
 				crashtest.Enumerate(t, c.build, &crashtest.Options{PairLimit: -1}),
 				crashtest.Schedules(t, c.build, &crashtest.Options{Runs: 100, FaultRate: 0.5}),
 			} {
-				if r.Runs == 0 || r.Runs < r.Planned || (len(r.Violations) > 0) != c.violations {
+				if r.Runs == 0 || r.Runs < r.Required || (len(r.Violations) > 0) != c.violations {
 					t.Errorf("got %v, %v; want violations: %v", r, r.Violations, c.violations)
 				}
 			}
@@ -306,8 +306,8 @@ func TestRequire(t *testing.T) {
 		want   string
 	}{
 		"no requests":   {crashtest.Enumerate(t, idle, nil), "have sent no requests"},
-		"missing runs":  {&crashtest.Report{Requests: 1, Planned: 2, Runs: 1}, "got 1 runs; want 2"},
-		"diverged runs": {&crashtest.Report{Requests: 1, Planned: 1, Runs: 1, Diverged: 1}, "not deterministic"},
+		"missing runs":  {&crashtest.Report{Requests: 1, Required: 2, Runs: 1}, "got 1 runs; want 2"},
+		"diverged runs": {&crashtest.Report{Requests: 1, Required: 1, Runs: 1, Diverged: 1}, "not deterministic"},
 		"violations":    {crashtest.Enumerate(t, twoWrites, nil), "  at request "},
 	} {
 		r := &recorder{TB: t}

@@ -25,9 +25,9 @@ func Schedules(t *testing.T, build func() Workload, o *Options) *Report {
 	e := &enumeration{t: t, build: build, options: options, report: &Report{}}
 	faultless := e.run(nil)
 	report := e.report
-	report.Requests, report.Planned = len(faultless.requests), options.Runs
+	report.Requests, report.Required = len(faultless.requests), options.Runs
 	if report.Runs = 0; faultless.err != nil {
-		report.Planned = 0
+		report.Required = 0
 		return report
 	}
 	distinct := map[uint64]bool{}

@@ -15,7 +15,7 @@ import (
 
 // codec contains the JSON of one order and of a page, as the service sends them and as the SDK returns them.
 type codec struct {
-	plan                 *edm.Plan
+	codec                *edm.Codec
 	one, page            []byte // of the service
 	oneOfSDK             []byte
 	pageOfSDK            [][]byte
@@ -50,7 +50,7 @@ func newCodec(n int) (*codec, error) {
 			k.one = got.body
 		}
 	}
-	k.plan, err = edm.NewPlan(reflect.TypeFor[order](), [][]int{{0}, {1}})
+	k.codec, err = edm.NewCodec(reflect.TypeFor[order](), [][]int{{0}, {1}})
 	return k, err
 }
 
@@ -60,7 +60,7 @@ func (k *codec) decode(r *edm.Reader, e edm.Entity, o *order) (err error) {
 	if o.Number, err = strconv.Atoi(e.RowKey[len("order_"):]); err != nil {
 		return err
 	}
-	return k.plan.Decode(r, reflect.ValueOf(o).Elem())
+	return k.codec.Decode(r, reflect.ValueOf(o).Elem())
 }
 
 // decodeOne decodes a response of one entity.
@@ -89,8 +89,8 @@ func (k *codec) decodePage(b []byte) ([]order, error) {
 
 // encode returns the JSON of an order.
 func (k *codec) encode(o *order) ([]byte, error) {
-	w := k.plan.TextWriter(k.partitionKey, k.rowKey)
-	k.plan.Encode(w, reflect.ValueOf(o).Elem(), edm.Stored{})
+	w := k.codec.TextWriter(k.partitionKey, k.rowKey)
+	k.codec.Encode(w, reflect.ValueOf(o).Elem(), edm.Stored{})
 	body, err := w.Finish()
 	if err != nil {
 		return nil, err

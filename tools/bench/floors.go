@@ -176,7 +176,7 @@ func handPlainGets() (pair, error) {
 // handPlainTransactions is the SDK's transaction of the bodies that the library sends, which have an operation ID, and the types of
 // doubles: the SDK drops the points of whole ones.
 func handPlainTransactions() (pair, error) {
-	plan, err := edm.NewPlan(reflect.TypeFor[order](), [][]int{{0}, {1}})
+	codec, err := edm.NewCodec(reflect.TypeFor[order](), [][]int{{0}, {1}})
 	if err != nil {
 		return pair{}, err
 	}
@@ -186,8 +186,8 @@ func handPlainTransactions() (pair, error) {
 		if b := bodies[o.Number]; b != nil {
 			return b, nil
 		}
-		w := plan.TextWriter(customer, rowKey(o.Number))
-		plan.Encode(w, reflect.ValueOf(o).Elem(), edm.Stored{})
+		w := codec.TextWriter(customer, rowKey(o.Number))
+		codec.Encode(w, reflect.ValueOf(o).Elem(), edm.Stored{})
 		body, err := w.Finish()
 		bodies[o.Number] = body.JSON(id)
 		return bodies[o.Number], err

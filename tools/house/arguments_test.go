@@ -426,7 +426,7 @@ func newCaller(t *testing.T) *caller {
 		"keys.Spread": keys.Spread[string], "keys.Stored": keys.Stored, "keys.StoredBetween": keys.StoredBetween, "keys.Struct2": keys.Struct2[item, string, string],
 		"keys.Struct3": keys.Struct3[item, string, string, string], "keys.Ticks": keys.Ticks, "keys.Tuple1": keys.Tuple1[string], "keys.Tuple2": keys.Tuple2[string, string],
 		"keys.Tuple3": keys.Tuple3[string, string, string], "keys.Uint": keys.Uint,
-		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Parts": series.Parts,
+		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named,
 		"largeentity.Attach": largeentity.Attach[item], "largeentity.NewStore": largeentity.NewStore, "largeentity.Open": largeentity.Open[item], "largeentity.Sweep": largeentity.Sweep[item],
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
 		"logtail.NewPeriods": logtail.NewPeriods, "logtail.New": logtail.New[item],

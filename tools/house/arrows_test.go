@@ -97,7 +97,7 @@ func isTool(name string) bool { return strings.HasPrefix(name, "tools/") }
 // literals.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
-	names := append([]string{reserved.CommitRecord, reserved.PlannedSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob, reserved.View}, reserved.Properties...)
+	names := append([]string{reserved.CommitRecord, reserved.ScheduledSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob, reserved.View}, reserved.Properties...)
 	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "internal/commit", "extend", "account", "eventual", "index", "internal/derived", "verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {

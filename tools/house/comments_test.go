@@ -11,14 +11,12 @@ import (
 )
 
 // TestComments: each exported name of the public packages has a comment, except methods that only implement an interface of Go, and so
-// has each option. The comment of a function or method begins with its name.
+// has each option. The comment of a function or method of any package begins with its name.
 func TestComments(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	for name := range arrows {
-		if !isPublic(name) {
-			continue
-		}
+		public := isPublic(name)
 		for _, path := range glob(t, filepath.Join(name, "*.go")) {
 			if strings.HasSuffix(path, "_test.go") {
 				continue
@@ -37,14 +35,17 @@ func TestComments(t *testing.T) {
 			for _, d := range file.Decls {
 				switch d := d.(type) {
 				case *ast.FuncDecl:
-					if !d.Name.IsExported() || !hasExportedReceiver(d) || namesInternal(file, d.Type) || d.Name.Name == "Error" || d.Name.Name == "Unwrap" {
+					if text := d.Doc.Text(); text != "" && d.Name.Name != "init" && !strings.HasPrefix(text, d.Name.Name+" ") {
+						t.Errorf("%s: the comment of %s begins %.30q, want its name", fset.Position(d.Pos()), d.Name.Name, text)
+					}
+					if !public || !d.Name.IsExported() || !hasExportedReceiver(d) || namesInternal(file, d.Type) || d.Name.Name == "Error" || d.Name.Name == "Unwrap" {
 						continue
 					}
 					check(d, d.Name.Name, d.Doc)
-					if text := d.Doc.Text(); text != "" && !strings.HasPrefix(text, d.Name.Name+" ") {
-						t.Errorf("%s: the comment of %s begins %.30q, want its name", fset.Position(d.Pos()), d.Name.Name, text)
-					}
 				case *ast.GenDecl:
+					if !public {
+						continue
+					}
 					for _, spec := range d.Specs {
 						switch spec := spec.(type) {
 						case *ast.ValueSpec:

@@ -42,10 +42,10 @@ func main() {
 	misuses := []struct{ statement, want string }{
 		{"staff.Engine()", "staff.Engine undefined"},
 		{"staff.InMode(nil)", "staff.InMode undefined"},
-		{"staff.plain()", "staff.plain undefined"},
+		{"staff.engine()", "staff.engine undefined"},
 		{"staff.inMode(nil)", "staff.inMode undefined"},
 		{"staff.Elsewhere(nil)", "staff.Elsewhere undefined"},
-		{"table.AnyTable(staff).plain()", "table.AnyTable(staff).plain undefined"},
+		{"table.AnyTable(staff).engine()", "table.AnyTable(staff).engine undefined"},
 		{"row.Engine()", "row.Engine undefined"},
 		{"table.RowsOf(nil, true)", "undefined: table.RowsOf"},
 		{"table.RowOf(nil)", "undefined: table.RowOf"},

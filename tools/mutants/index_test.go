@@ -11,6 +11,8 @@ func TestIndex(t *testing.T) {
 	t.Parallel()
 	some := []string{"-schedules=400"}
 	mutants.Run(t, "./index", []mutants.Mutant{
+		{Name: "two versions without an ETag of their own are one", File: "internal/stored/mark.go",
+			Old: "before.ETag == after.ETag && after.ETag != Superseded", New: "before.ETag == after.ETag", Test: "TestGlobalReader"},
 		{Name: "old rows stay", File: "index/index.go",
 			Old: "		if !slices.Contains(want, rk) {\n			if err := m.removeRow", New: "		if false {\n			if err := m.removeRow", Test: "TestWriteRequests"},
 		{Name: "full copies are not refreshed", File: "index/index.go",

@@ -32,7 +32,7 @@ func ParseFilter(text string) (*Filter, *Failure) {
 	if strings.TrimSpace(text) == "" {
 		return &Filter{}, nil
 	}
-	e := p.or(0)
+	e := p.parseOr(0)
 	if p.skipSpace(); p.failure == nil && p.rest != "" {
 		p.fail()
 	}
@@ -92,18 +92,18 @@ func (p *filterParser) take(s string) bool {
 	return false
 }
 
-func (p *filterParser) or(depth int) *Filter {
+func (p *filterParser) parseOr(depth int) *Filter {
 	if depth > maxDepth {
 		return p.fail()
 	}
-	e := p.and(depth)
+	e := p.parseAnd(depth)
 	for p.failure == nil && p.take("or") {
-		e = &Filter{operator: "or", left: e, right: p.and(depth)}
+		e = &Filter{operator: "or", left: e, right: p.parseAnd(depth)}
 	}
 	return e
 }
 
-func (p *filterParser) and(depth int) *Filter {
+func (p *filterParser) parseAnd(depth int) *Filter {
 	e := p.unary(depth)
 	for p.failure == nil && p.take("and") {
 		e = &Filter{operator: "and", left: e, right: p.unary(depth)}
@@ -119,7 +119,7 @@ func (p *filterParser) unary(depth int) *Filter {
 	case p.take("not"):
 		return &Filter{operator: "not", left: p.unary(depth + 1)}
 	case p.take("("):
-		e := p.or(depth + 1)
+		e := p.parseOr(depth + 1)
 		if p.failure == nil && !p.take(")") {
 			return p.fail()
 		}

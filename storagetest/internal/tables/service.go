@@ -76,8 +76,8 @@ func (s *Service) Entities(name string) []Entity {
 		return nil
 	}
 	var all []Entity
-	for p := range t.partitions.from("") {
-		for e := range p.entities.from("") {
+	for p := range t.partitions.startingAt("") {
+		for e := range p.entities.startingAt("") {
 			properties := slices.Clone(e.properties)
 			for i, p := range properties {
 				if b, ok := p.Value.([]byte); ok {

@@ -43,10 +43,10 @@ func TestSorted(t *testing.T) {
 		from := fmt.Sprint(random.IntN(4000))
 		i, _ := slices.BinarySearchFunc(keys, from, odata.CompareText)
 		var got, rest []string
-		for x := range list.from("") {
+		for x := range list.startingAt("") {
 			got = append(got, x.key)
 		}
-		for x := range list.from(from) {
+		for x := range list.startingAt(from) {
 			rest = append(rest, x.key)
 		}
 		if !slices.Equal(got, keys) || !slices.Equal(rest, keys[i:]) || list.empty() != (len(keys) == 0) {

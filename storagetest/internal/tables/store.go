@@ -140,8 +140,8 @@ func (t *table) nextTimestamp(now time.Time, old *entity) time.Time {
 // lastTimestamp returns the latest Timestamp that the table has issued.
 func (t *table) lastTimestamp() time.Time {
 	last := t.lastDeletedRow
-	for p := range t.partitions.from("") {
-		for e := range p.entities.from("") {
+	for p := range t.partitions.startingAt("") {
+		for e := range p.entities.startingAt("") {
 			if e.timestamp.After(last) {
 				last = e.timestamp
 			}
@@ -156,7 +156,7 @@ func (t *table) scan(pks, rks odata.KeyRange, start position, visit func(*entity
 	if start.pk != nil && odata.CompareText(*start.pk, pks.From) > 0 {
 		pks.From = *start.pk
 	}
-	for p := range t.partitions.from(pks.From) {
+	for p := range t.partitions.startingAt(pks.From) {
 		if !pks.Contains(p.key) {
 			return
 		}
@@ -164,7 +164,7 @@ func (t *table) scan(pks, rks odata.KeyRange, start position, visit func(*entity
 		if start.rk != nil && p.key == *start.pk && odata.CompareText(*start.rk, from) > 0 {
 			from = *start.rk
 		}
-		for e := range p.entities.from(from) {
+		for e := range p.entities.startingAt(from) {
 			if !rks.Contains(e.rk) {
 				break
 			}
@@ -242,8 +242,8 @@ func (l *sorted[T]) remove(key string) {
 	}
 }
 
-// from returns the items whose keys are not below a key.
-func (l *sorted[T]) from(key string) iter.Seq[T] {
+// startingAt returns the items whose keys are not below a key.
+func (l *sorted[T]) startingAt(key string) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		b, i, _ := l.place(key)
 		for ; b < len(l.blocks); b, i = b+1, 0 {

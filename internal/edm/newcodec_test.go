@@ -45,7 +45,7 @@ func TestUnstorableTypes(t *testing.T) {
 			B int `table:"ACity"`
 		}{},
 	} {
-		_, err := NewPlan(reflect.TypeOf(v), nil)
+		_, err := NewCodec(reflect.TypeOf(v), nil)
 		var te *errs.TypeError
 		if !errors.As(err, &te) || te.Reason == "" {
 			t.Errorf("%T: got %v, want a *TypeError with a reason", v, err)
@@ -61,7 +61,7 @@ func TestBoundFieldsHaveNoProperties(t *testing.T) {
 	}
 	var v row
 	path := FieldPath(reflect.ValueOf(&v).Elem(), &v.Key)
-	p := newPlan(t, v, path)
+	p := newCodec(t, v, path)
 	got, err := encode(p, row{"k", "n"})
 	if err != nil || got != `{"PartitionKey":"p","RowKey":"r","Name":"n"}` || p.Has("Stored") {
 		t.Errorf("got %s, %v, want no property of the key field", got, err)
@@ -76,12 +76,12 @@ func TestBoundFieldsHaveNoProperties(t *testing.T) {
 	}
 	var d doc
 	var te *errs.TypeError
-	if _, err := NewPlan(reflect.TypeFor[doc](), [][]int{FieldPath(reflect.ValueOf(&d).Elem(), &d.ID)}); !errors.As(err, &te) {
+	if _, err := NewCodec(reflect.TypeFor[doc](), [][]int{FieldPath(reflect.ValueOf(&d).Elem(), &d.ID)}); !errors.As(err, &te) {
 		t.Errorf("a key field inside a json field: got %v, want a *TypeError", err)
 	}
 }
 
-// Types that NewPlan must refuse: endless recursion, exported methods of an unexported embedded field, two equal suffixes.
+// Types that NewCodec must refuse: endless recursion, exported methods of an unexported embedded field, two equal suffixes.
 type (
 	endless *endless
 	stamped struct {

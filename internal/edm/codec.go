@@ -22,8 +22,8 @@ type Composite interface {
 
 var compositeType = reflect.TypeFor[Composite]()
 
-// Plan describes how a struct type is stored. It is safe for concurrent use.
-type Plan struct {
+// Codec describes how a struct type is stored. It is safe for concurrent use.
+type Codec struct {
 	Type   reflect.Type
 	fields []field
 	direct []direct // of the fields that are properties
@@ -67,14 +67,14 @@ type field struct {
 
 // direct is how a field is encoded straight into JSON, if it is of a frequent type.
 type direct struct {
-	field int    // of the plan
+	field int    // of the codec
 	index int    // of the field in the struct; -1 if it is encoded in the general way
 	json  []byte // in front of the value
 	kind  Kind
 	size  int // of the name, by the service's formula
 }
 
-// direct returns how the field with this number in the plan is encoded.
+// direct returns how the field with this number in the codec is encoded.
 func (f *field) direct(number int) direct {
 	if f.form != single || len(f.path) != 1 || !f.scalar.direct || f.first != 0 || f.omit || f.narrow {
 		return direct{field: number, index: -1}
@@ -94,13 +94,13 @@ func (f *field) partOf(i int) uint8 {
 // propertyOf is the field of a property, and the index of the property among the properties of the field.
 type propertyOf struct{ field, sub int }
 
-// NewPlan returns the plan of a struct type. boundPaths are the index paths of the fields that are part of a key. They are not
+// NewCodec returns the codec of a struct type. boundPaths are the index paths of the fields that are part of a key. They are not
 // stored as properties, whatever their tags are.
-func NewPlan(t reflect.Type, boundPaths [][]int) (*Plan, error) {
+func NewCodec(t reflect.Type, boundPaths [][]int) (*Codec, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, &errs.TypeError{Type: t, Reason: "is not a struct"}
 	}
-	p := &Plan{Type: t, byName: map[string]propertyOf{}}
+	p := &Codec{Type: t, byName: map[string]propertyOf{}}
 	if err := p.walk(t, nil, boundPaths); err != nil {
 		return nil, err
 	}
@@ -114,8 +114,8 @@ func NewPlan(t reflect.Type, boundPaths [][]int) (*Plan, error) {
 	return p, nil
 }
 
-// walk adds the fields of a struct, which is the type of the plan or embedded in it at an index path.
-func (p *Plan) walk(t reflect.Type, at []int, boundPaths [][]int) error {
+// walk adds the fields of a struct, which is the type of the codec or embedded in it at an index path.
+func (p *Codec) walk(t reflect.Type, at []int, boundPaths [][]int) error {
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		path := append(slices.Clone(at), i)
@@ -129,7 +129,7 @@ func (p *Plan) walk(t reflect.Type, at []int, boundPaths [][]int) error {
 }
 
 // walkField adds the field at an index path, or the fields of the struct that it embeds.
-func (p *Plan) walkField(sf reflect.StructField, path []int, boundPaths [][]int) error {
+func (p *Codec) walkField(sf reflect.StructField, path []int, boundPaths [][]int) error {
 	tag, tagged := sf.Tag.Lookup("table")
 	name, options, _ := strings.Cut(tag, ",")
 	if name == "-" && options == "" {
@@ -146,7 +146,7 @@ func (p *Plan) walkField(sf reflect.StructField, path []int, boundPaths [][]int)
 		err = p.add(sf, path, cmp.Or(name, sf.Name), options)
 	case tagged:
 		err = errors.New("has a table tag but is not exported")
-	case sf.Anonymous && sf.Type.Kind() == reflect.Struct: // its methods hide its exported fields from the plan
+	case sf.Anonymous && sf.Type.Kind() == reflect.Struct: // its methods hide its exported fields from the codec
 		err = errors.New("is an embedded type that is stored as one value, but is not exported; export it or tag it with -")
 	}
 	if err != nil {
@@ -162,7 +162,7 @@ func isOneValue(t reflect.Type) bool {
 }
 
 // add adds a field with a property name, or a prefix of several, and the options of its tag.
-func (p *Plan) add(sf reflect.StructField, path []int, name, options string) error {
+func (p *Codec) add(sf reflect.StructField, path []int, name, options string) error {
 	o, err := parseOptions(options)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (p *Plan) add(sf reflect.StructField, path []int, name, options string) err
 }
 
 // addExtra adds the map of unknown columns.
-func (p *Plan) addExtra(t reflect.Type, path []int, o tagOptions) error {
+func (p *Codec) addExtra(t reflect.Type, path []int, o tagOptions) error {
 	if t != reflect.TypeFor[map[string]any]() || p.extra != nil {
 		return errors.New("the option extra is for one field of type map[string]any")
 	}
@@ -203,7 +203,7 @@ func (p *Plan) addExtra(t reflect.Type, path []int, o tagOptions) error {
 }
 
 // addNames adds the properties of the next field.
-func (p *Plan) addNames(f *field) error {
+func (p *Codec) addNames(f *field) error {
 	number := len(p.fields)
 	for i, name := range f.names {
 		if err := CheckName(name); err != nil {
@@ -221,8 +221,8 @@ func (p *Plan) addNames(f *field) error {
 	return nil
 }
 
-// addLabels makes the labels of a field, and adds the length of their JSON to that of the plan.
-func (p *Plan) addLabels(f *field) {
+// addLabels makes the labels of a field, and adds the length of their JSON to that of the codec.
+func (p *Codec) addLabels(f *field) {
 	for i, name := range f.names {
 		l := newLabel(name, f.storedKind())
 		f.labels = append(f.labels, l)
@@ -233,10 +233,10 @@ func (p *Plan) addLabels(f *field) {
 }
 
 // Fields returns for how many properties there should be room: the properties of all fields, unless lists make them many.
-func (p *Plan) Fields() int { return min(len(p.byName), 32) }
+func (p *Codec) Fields() int { return min(len(p.byName), 32) }
 
 // Names returns the properties of all fields, in the order of the fields.
-func (p *Plan) Names() []string {
+func (p *Codec) Names() []string {
 	var names []string
 	for _, f := range p.fields {
 		names = append(names, f.names...)
@@ -246,8 +246,8 @@ func (p *Plan) Names() []string {
 
 // NamesAt returns the properties of the field at an index path, or of its element of a number, counted from 1; none for a field
 // that is part of a key. ok is false if the field is not stored in properties of its own.
-func (p *Plan) NamesAt(path []int, element int) (names []string, ok bool) {
-	f := p.at(path)
+func (p *Codec) NamesAt(path []int, element int) (names []string, ok bool) {
+	f := p.fieldAt(path)
 	if f != nil && element > 0 {
 		var err error
 		if f, err = f.element(element); err != nil {
@@ -261,11 +261,11 @@ func (p *Plan) NamesAt(path []int, element int) (names []string, ok bool) {
 }
 
 // HasExtra reports whether the type has a map of unknown columns.
-func (p *Plan) HasExtra() bool { return p.extra != nil }
+func (p *Codec) HasExtra() bool { return p.extra != nil }
 
 // KindOf returns the EDM type of a property, and Absent for a property without a field or of a composite field, which chooses the
 // types of its properties itself.
-func (p *Plan) KindOf(name string) Kind {
+func (p *Codec) KindOf(name string) Kind {
 	if t, ok := p.byName[name]; ok {
 		return p.fields[t.field].storedKind()
 	}
@@ -280,7 +280,7 @@ func (f *field) storedKind() Kind {
 }
 
 // Has reports whether a property belongs to a field.
-func (p *Plan) Has(name string) bool { _, ok := p.byName[name]; return ok }
+func (p *Codec) Has(name string) bool { _, ok := p.byName[name]; return ok }
 
 // FieldPath returns the index path of the field that ptr points to, nil if there is none. The field belongs to the struct v or to a
 // struct that v embeds.
@@ -309,8 +309,8 @@ func fieldPath(v reflect.Value, at uintptr, want reflect.Type, path []int) []int
 	return nil
 }
 
-// at returns the field at an index path, nil if there is none.
-func (p *Plan) at(path []int) *field {
+// fieldAt returns the field at an index path, nil if there is none.
+func (p *Codec) fieldAt(path []int) *field {
 	for i := range p.fields {
 		if slices.Equal(p.fields[i].path, path) {
 			return &p.fields[i]
@@ -319,9 +319,9 @@ func (p *Plan) at(path []int) *field {
 	return nil
 }
 
-// field is at, with an error that names the field.
-func (p *Plan) field(path []int) (*field, error) {
-	if f := p.at(path); f != nil {
+// field is fieldAt, with an error that names the field.
+func (p *Codec) field(path []int) (*field, error) {
+	if f := p.fieldAt(path); f != nil {
 		return f, nil
 	}
 	name := fmt.Sprint(p.Type)
@@ -353,10 +353,10 @@ func (f *field) element(i int) (*field, error) {
 }
 
 // Parts returns the greatest number of a part in which a field is stored, 0 if all of them are in the head.
-func (p *Plan) Parts() int { return int(p.parts) }
+func (p *Codec) Parts() int { return int(p.parts) }
 
 // OfWholeFields returns columns without values in chunks that may have chunks in other parts than these.
-func (p *Plan) OfWholeFields(columns []Column, parts []uint8) []Column {
+func (p *Codec) OfWholeFields(columns []Column, parts []uint8) []Column {
 	unread := func(part uint8) bool { return !slices.Contains(parts, part) }
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool {
 		t, known := p.byName[c.Name]
@@ -365,7 +365,7 @@ func (p *Plan) OfWholeFields(columns []Column, parts []uint8) []Column {
 }
 
 // ChunksIn returns the name of a field of which columns contain chunks, "" if there is none.
-func (p *Plan) ChunksIn(columns []Column) string {
+func (p *Codec) ChunksIn(columns []Column) string {
 	for _, c := range columns {
 		if t, known := p.byName[c.Name]; known && p.fields[t.field].form == chunks {
 			return p.fields[t.field].name
@@ -375,7 +375,7 @@ func (p *Plan) ChunksIn(columns []Column) string {
 }
 
 // PartsOf returns the parts in which properties are stored, in ascending order.
-func (p *Plan) PartsOf(names ...string) []uint8 {
+func (p *Codec) PartsOf(names ...string) []uint8 {
 	var parts []uint8
 	for _, name := range names {
 		if t, known := p.byName[name]; known {

@@ -12,49 +12,49 @@ import (
 	"github.com/aztablekit/aztablekit/internal/suffix"
 )
 
-// Part encodes one component of a key. The functions of this package make Parts, and layouts consist of Parts.
-type Part[A any] struct {
-	name   string
-	append func(dst []byte, a A) ([]byte, error) // errors are *KeyError without Part
-	plain  func(a A) (s string, ok bool)         // the encoding, if it is the value's own text; may be nil
-	parse  func(s string) (A, error)             // s is the encoded component without end; only encodings of append are valid
+// Component encodes one component of a key. The functions of this package make Components, and layouts consist of Components.
+type Component[A any] struct {
+	name     string
+	append   func(dst []byte, a A) ([]byte, error) // errors are *KeyError without Component
+	verbatim func(a A) (s string, ok bool)         // the encoding, if it is the value's own text; may be nil
+	parse    func(s string) (A, error)             // s is the encoded component without end; only encodings of append are valid
 
 	// width is the length of the encoding, 0 if it depends on the value. alphabet returns the valid characters at a position, in
 	// ascending order. Bounds and Desc use it.
 	width    int
 	alphabet func(i int) string
 
-	end      string         // the terminator, written only before another component, so that shorter values sort first
-	prefixes bool           // the encoding of a prefix of a value is a prefix of the encoding of the value
-	desc     bool           // larger values sort first
-	inverse  func() Part[A] // for Desc
-	lossy    string         // why the value cannot be decoded, "" if it can
-	err      error          // of making the component
+	end      string              // the terminator, written only before another component, so that shorter values sort first
+	prefixes bool                // the encoding of a prefix of a value is a prefix of the encoding of the value
+	desc     bool                // larger values sort first
+	inverse  func() Component[A] // for Desc
+	lossy    string              // why the value cannot be decoded, "" if it can
+	err      error               // of making the component
 }
 
-// brokenPart returns a Part whose methods fail.
-func brokenPart[A any](name, reason string) Part[A] {
-	return Part[A]{name: name, err: &KeyError{Part: name, Reason: reason}}
+// brokenComponent returns a Component whose methods fail.
+func brokenComponent[A any](name, reason string) Component[A] {
+	return Component[A]{name: name, err: &KeyError{Component: name, Reason: reason}}
 }
 
-// check returns a *KeyError for an invalid component. The zero Part is invalid, too.
-func (p *Part[A]) check() error {
+// check returns a *KeyError for an invalid component. The zero Component is invalid, too.
+func (p *Component[A]) check() error {
 	if p.err == nil && p.append == nil {
-		return &KeyError{Reason: "is the zero Part; make it by a function of package keys, such as Digits"}
+		return &KeyError{Reason: "is the zero Component; make it by a function of package keys, such as Digits"}
 	}
 	return p.err
 }
 
 // Desc inverts the order of a component: larger values sort first. The component must have a fixed width, as numbers, times,
 // dates, booleans and UUIDs have. Desc(Time()) are the inverted ticks of the design guide's log tail pattern.
-func Desc[A any](p Part[A]) Part[A] {
+func Desc[A any](p Component[A]) Component[A] {
 	switch {
 	case p.err != nil:
 		return p
 	case p.inverse != nil:
 		return p.inverse()
 	case p.width == 0:
-		return brokenPart[A]("desc("+p.name+")", "has no fixed width, which Desc requires")
+		return brokenComponent[A]("desc("+p.name+")", "has no fixed width, which Desc requires")
 	}
 	mirror := func(s []byte) {
 		for i, c := range s {
@@ -70,8 +70,8 @@ func Desc[A any](p Part[A]) Part[A] {
 	d := p
 	d.name = "desc(" + p.name + ")"
 	d.desc = !p.desc
-	d.inverse = func() Part[A] { return p }
-	d.plain, d.append = nil, func(dst []byte, a A) ([]byte, error) {
+	d.inverse = func() Component[A] { return p }
+	d.verbatim, d.append = nil, func(dst []byte, a A) ([]byte, error) {
 		n := len(dst)
 		dst, err := p.append(dst, a)
 		if err == nil {
@@ -87,12 +87,12 @@ func Desc[A any](p Part[A]) Part[A] {
 	return d
 }
 
-// Map makes a Part for B from a Part for A. to and from must be inverse to each other. The component sorts by the result of to.
-func Map[A, B any](p Part[A], to func(B) A, from func(A) (B, error)) Part[B] {
+// Map makes a Component for B from a Component for A. to and from must be inverse to each other. The component sorts by the result of to.
+func Map[A, B any](p Component[A], to func(B) A, from func(A) (B, error)) Component[B] {
 	if to == nil || from == nil {
-		return brokenPart[B](p.name, "is made by Map with a nil function")
+		return brokenComponent[B](p.name, "is made by Map with a nil function")
 	}
-	m := Part[B]{
+	m := Component[B]{
 		name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, desc: p.desc, lossy: p.lossy, err: p.check(),
 		append: func(dst []byte, b B) ([]byte, error) { return p.append(dst, to(b)) },
 		parse: func(s string) (b B, err error) {
@@ -107,16 +107,18 @@ func Map[A, B any](p Part[A], to func(B) A, from func(A) (B, error)) Part[B] {
 		},
 	}
 	if p.inverse != nil {
-		m.inverse = func() Part[B] { return Map(p.inverse(), to, from) }
+		m.inverse = func() Component[B] { return Map(p.inverse(), to, from) }
 	}
 	return m
 }
 
 // low returns the first encoding of a component of fixed width, and high the last.
-func (p Part[A]) low() string  { return p.extreme(func(abc string) byte { return abc[0] }) }
-func (p Part[A]) high() string { return p.extreme(func(abc string) byte { return abc[len(abc)-1] }) }
+func (p Component[A]) low() string { return p.extreme(func(abc string) byte { return abc[0] }) }
+func (p Component[A]) high() string {
+	return p.extreme(func(abc string) byte { return abc[len(abc)-1] })
+}
 
-func (p Part[A]) extreme(pick func(string) byte) string {
+func (p Component[A]) extreme(pick func(string) byte) string {
 	b := make([]byte, p.width)
 	for i := range b {
 		b[i] = pick(p.alphabet(i))
@@ -126,7 +128,7 @@ func (p Part[A]) extreme(pick func(string) byte) string {
 
 func sameAlphabet(abc string) func(int) string { return func(int) string { return abc } }
 
-func (p Part[A]) withName(name string) Part[A] { p.name = name; return p }
+func (p Component[A]) withName(name string) Component[A] { p.name = name; return p }
 
 const upperHex = "0123456789ABCDEF"
 
@@ -142,11 +144,11 @@ func alnum(c byte) bool {
 // order matters, use [Ordered].
 //
 //go:noinline
-func Text() Part[string] { return TextOf[string]() }
+func Text() Component[string] { return TextOf[string]() }
 
 // TextOf is [Text] for any string type.
-func TextOf[S ~string]() Part[S] {
-	return escapedPart[S]("text", "", func(c byte) (byte, bool) { return '=', !alnum(c) && strings.IndexByte("@.-+", c) < 0 })
+func TextOf[S ~string]() Component[S] {
+	return escapedComponent[S]("text", "", func(c byte) (byte, bool) { return '=', !alnum(c) && strings.IndexByte("@.-+", c) < 0 })
 }
 
 // Ordered encodes text that sorts by its bytes, and so by its code points, whatever it contains and also before other components.
@@ -154,13 +156,13 @@ func TextOf[S ~string]() Part[S] {
 // ! ends the text.
 //
 //go:noinline
-func Ordered() Part[string] { return OrderedOf[string]() }
+func Ordered() Component[string] { return OrderedOf[string]() }
 
 // OrderedOf is [Ordered] for any string type.
-func OrderedOf[S ~string]() Part[S] {
+func OrderedOf[S ~string]() Component[S] {
 	// Each escape character sorts where the bytes that it replaces sort: - < 0..9 < : < A..Z < ^ < a..z < |. The terminator ! sorts
 	// below all of them, so that a text sorts before the texts of which it is a prefix.
-	return escapedPart[S]("ordered", "!", func(c byte) (byte, bool) {
+	return escapedComponent[S]("ordered", "!", func(c byte) (byte, bool) {
 		switch {
 		case alnum(c):
 			return 0, false
@@ -175,17 +177,17 @@ func OrderedOf[S ~string]() Part[S] {
 	})
 }
 
-// escapedPart returns a text component. rule returns the escape character of a byte, and whether the byte needs one.
-func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part[S] {
+// escapedComponent returns a text component. rule returns the escape character of a byte, and whether the byte needs one.
+func escapedComponent[S ~string](name, end string, rule func(byte) (byte, bool)) Component[S] {
 	escapes := new([256]byte) // of the bytes, 0 for none
 	for c := range escapes {
 		if esc, ok := rule(byte(c)); ok {
 			escapes[c] = esc
 		}
 	}
-	return Part[S]{
+	return Component[S]{
 		name: name, end: end, prefixes: true,
-		plain: func(v S) (string, bool) {
+		verbatim: func(v S) (string, bool) {
 			for i := range len(v) {
 				if escapes[v[i]] != 0 {
 					return "", false
@@ -235,16 +237,16 @@ func escapedPart[S ~string](name, end string, rule func(byte) (byte, bool)) Part
 
 // Enum encodes one of the given names, which contain only characters that [Text] does not change. Any other value is an error.
 // Names sort as Text does.
-func Enum[S ~string](values ...S) Part[S] {
+func Enum[S ~string](values ...S) Component[S] {
 	p := TextOf[S]().withName("enum")
 	known := slices.Clone(values)
 	for _, v := range known {
 		if b, _ := p.append(nil, v); string(b) != string(v) || v == "" {
-			return brokenPart[S]("enum", fmt.Sprintf("has the name %q; a name may contain only letters, digits and @ . - +", v))
+			return brokenComponent[S]("enum", fmt.Sprintf("has the name %q; a name may contain only letters, digits and @ . - +", v))
 		}
 	}
 	if len(known) == 0 {
-		return brokenPart[S]("enum", "has no names; Enum requires at least one")
+		return brokenComponent[S]("enum", "has no names; Enum requires at least one")
 	}
 	member := func(v S) error {
 		if !slices.Contains(known, v) {
@@ -254,7 +256,7 @@ func Enum[S ~string](values ...S) Part[S] {
 	}
 	write, read := p.append, p.parse
 	p.prefixes = false
-	p.plain, p.append = nil, func(dst []byte, v S) ([]byte, error) {
+	p.verbatim, p.append = nil, func(dst []byte, v S) ([]byte, error) {
 		if err := member(v); err != nil {
 			return dst, err
 		}
@@ -273,12 +275,12 @@ func Enum[S ~string](values ...S) Part[S] {
 // Fold makes a text component ignore case and the different forms of a character in Unicode (full case folding, NFC), so that a
 // look-up of jonesj@contoso.com finds JonesJ@Contoso.com. Decode returns the folded text, not the original, so that a two-way
 // binding is an error.
-func Fold[S ~string](p Part[S]) Part[S] {
+func Fold[S ~string](p Component[S]) Component[S] {
 	write := p.append
 	p.err = p.check()
 	p.name = "fold(" + p.name + ")"
 	p.lossy = "the original text cannot be decoded from folded text"
-	p.plain, p.append = nil, func(dst []byte, v S) ([]byte, error) {
+	p.verbatim, p.append = nil, func(dst []byte, v S) ([]byte, error) {
 		return write(dst, S(norm.NFC.String(cases.Fold().String(strings.Map(cherokee, norm.NFC.String(string(v)))))))
 	}
 	return p

@@ -13,8 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
-// TestPlanUsesService: a plan may read the account and replace the plan.
-func TestPlanUsesService(t *testing.T) {
+// TestPlanUsesService: a FaultFunc may read the account and replace itself.
+func TestFaultFuncUsesService(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
 	tab := newStaffTable(t, s)
@@ -31,31 +31,31 @@ func TestPlanUsesService(t *testing.T) {
 	}
 }
 
-// TestTimes: Times and Once limit a fault in each kind of plan, and requests record the fault itself.
+// TestTimes: Times and Once limit a fault in each kind of FaultFunc, and requests record the fault itself.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	lost := storagetest.LostResponse()
-	for name, plan := range map[string]func() storagetest.Plan{
-		"OfKind": func() storagetest.Plan { return storagetest.OfKind(requests.Insert, storagetest.Times(2, lost)) },
-		"When": func() storagetest.Plan {
+	for name, faults := range map[string]func() storagetest.FaultFunc{
+		"OfKind": func() storagetest.FaultFunc { return storagetest.OfKind(requests.Insert, storagetest.Times(2, lost)) },
+		"When": func() storagetest.FaultFunc {
 			return storagetest.When(func(r storagetest.Request) bool { return r.Kind == requests.Insert }, storagetest.Times(2, lost))
 		},
-		"First": func() storagetest.Plan {
+		"First": func() storagetest.FaultFunc {
 			return storagetest.First(storagetest.OfKind(requests.Get, lost), storagetest.OfKind(requests.Insert, storagetest.Once(lost)), storagetest.OfKind(requests.Insert, storagetest.Once(lost)))
 		},
-		"custom plan": func() storagetest.Plan {
+		"custom function": func() storagetest.FaultFunc {
 			f := storagetest.Times(2, lost)
 			return func(storagetest.Request) storagetest.Fault { return f }
 		},
-		"custom plans in First": func() storagetest.Plan {
+		"custom functions in First": func() storagetest.FaultFunc {
 			f, g := storagetest.Once(lost), storagetest.Once(lost)
 			return storagetest.First(func(storagetest.Request) storagetest.Fault { return f }, func(storagetest.Request) storagetest.Fault { return g })
 		},
 	} {
 		s := storagetest.New(nil)
 		tab := newStaffTable(t, s)
-		s.SetFaults(plan())
+		s.SetFaults(faults())
 		got := ""
 		for i := range 4 {
 			_, err := tab.AddEntity(ctx, entity(fmt.Sprint(i)), nil)
@@ -72,15 +72,15 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestUnknownKind: a plan for an unknown kind refuses every request and names the kind. A misspelled constant does not compile.
+// TestUnknownKind: a FaultFunc for an unknown kind refuses every request and names the kind. A misspelled constant does not compile.
 func TestUnknownKind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, kind := range []requests.Kind{-1, requests.Kind(len(requests.Kinds())), 1000} {
-		for _, plan := range []storagetest.Plan{storagetest.OfKind(kind, storagetest.LostResponse()), storagetest.First(storagetest.OfKind(requests.Get, storagetest.LostResponse()), storagetest.OfKind(kind, storagetest.Once(storagetest.LostResponse())))} {
+		for _, faults := range []storagetest.FaultFunc{storagetest.OfKind(kind, storagetest.LostResponse()), storagetest.First(storagetest.OfKind(requests.Get, storagetest.LostResponse()), storagetest.OfKind(kind, storagetest.Once(storagetest.LostResponse())))} {
 			s := storagetest.New(nil)
 			tab := newStaffTable(t, s)
-			s.SetFaults(plan)
+			s.SetFaults(faults)
 			for range 2 {
 				_, err := tab.AddEntity(ctx, entity("a"), nil)
 				var re *azcore.ResponseError
