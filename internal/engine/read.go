@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,7 +179,7 @@ func (t *Table) eachEntity(ctx context.Context, filter string, f func(*Row) bool
 	if err == nil && !stopped {
 		flush()
 	}
-	return firstError(bad, err)
+	return cmp.Or(bad, err)
 }
 
 // readRow reads the row under a key. A row that is not there is no error. 1 request.
@@ -406,7 +407,7 @@ func (t *Table) readHeadAndParts(ctx context.Context, k keys.Key, first, last ui
 	InOrder(ctx, reads, func(ctx context.Context, read func(context.Context) error) (struct{}, error) {
 		return struct{}{}, read(ctx)
 	}, func(_ struct{}, rerr error) bool {
-		err = firstError(err, rerr)
+		err = cmp.Or(err, rerr)
 		return err == nil
 	})
 	if err != nil || a == nil {

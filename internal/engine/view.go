@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -193,9 +192,6 @@ func (v *markView) row(in edm.Entity, columns []edm.Column) (_ edm.Entity, _ []e
 	}
 	return in, unmarked(columns), m.what != fateDelete
 }
-
-// mayHaveMarks reports whether a page contains the name of the mark, as few do.
-func mayHaveMarks(page []byte) bool { return bytes.Contains(page, markName) } // quotes are frequent
 
 var markName = []byte(markProperty + `"`)
 

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,16 +125,9 @@ func each(ctx context.Context, targets []Target, f func(Target, context.Context)
 		if err != nil && !isConflict(err) {
 			return err
 		}
-		conflict = firstError(conflict, err)
+		conflict = cmp.Or(conflict, err)
 	}
 	return conflict
-}
-
-func firstError(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // Inline returns an outbox around another one: once a write is committed, and before it returns, the writer executes the effects of
