@@ -312,7 +312,7 @@ func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
 				break
 			}
 		}
-		if e == nil || slices.Equal(state, recordedGroup(row, d)) {
+		if e == nil || slices.Equal(state, groupOf(door.Row(row).MaintainerState(d.Name()))) {
 			f.Err = nil // a concurrent writer has repaired or deleted the entity
 			break
 		}

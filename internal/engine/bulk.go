@@ -358,7 +358,7 @@ func (g *group) take() (batch []bulkOp) {
 	return batch
 }
 
-// regrow begins the next transaction anew.
+// regrow begins the next transaction again.
 func (g *group) regrow() {
 	g.n, g.full = 0, false
 	g.grow()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -250,4 +251,10 @@ func (o *inline) mustShow(n commit.Notification) bool {
 	}
 	o.shown[k] = true
 	return true
+}
+
+// IsZero reports whether a definition is nil, a nil pointer, or a value that no constructor has made.
+func IsZero(x any) bool {
+	v := reflect.ValueOf(x)
+	return x == nil || v.Kind() == reflect.Pointer && (v.IsNil() || v.Elem().IsZero())
 }
