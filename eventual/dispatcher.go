@@ -24,10 +24,6 @@ type dispatcher struct {
 	byPartition map[string]int // messages that are executed
 }
 
-func newDispatcher(perPartition int) *dispatcher {
-	return &dispatcher{perPartition: perPartition, changed: make(chan struct{}), byPartition: map[string]int{}}
-}
-
 // pool contains the received messages of one queue until they are finished.
 type pool struct {
 	dispatcher *dispatcher
@@ -316,15 +312,13 @@ func (r *receiver) run() error {
 		empty := r.pool.isEmpty() // before the request: a running handler may put a message into the queue
 		// The request goes on if ctx ends: the messages in the response must be returned to the queue.
 		got, err := r.queue.receive(context.WithoutCancel(ctx), free, r.env.opt.Visibility)
+		r.readable.note(r.env.opt.Now(), err)
 		if err != nil {
-			r.readable.failed(r.env.opt.Now(), err)
 			r.env.opt.Logger.Warn("no messages received", "error", wire.Redact(err))
 			r.env.stats.add(func(s *Stats) { s.QueueFailures++ })
 			if r.drain || errors.Is(err, ErrQueueNotFound) {
 				return err
 			}
-		} else {
-			r.readable.succeeded()
 		}
 		r.accept(free, got)
 		switch {

@@ -224,9 +224,6 @@ var ErrNotRunning = errors.New("eventual: the worker is not running")
 // ErrNotReadable: the worker cannot receive messages from its queue.
 var ErrNotReadable = errors.New("eventual: the queue cannot be read")
 
-// errNoResponse: the queue has not responded yet.
-var errNoResponse = errors.New("no response yet")
-
 // readability is whether a receiver can read its queue.
 type readability struct {
 	mu    sync.Mutex
@@ -234,24 +231,14 @@ type readability struct {
 	err   error     // of the last request, nil if the queue responded with messages or none
 }
 
-// newReadability returns the state before the first response.
-func newReadability(now time.Time) *readability { return &readability{since: now, err: errNoResponse} }
-
-// failed notes the error of a request to receive messages. The time of the first error in a row stays.
-func (r *readability) failed(now time.Time, err error) {
+// note notes the error of a request to receive messages, nil for a response. The time of the first error in a row stays.
+func (r *readability) note(now time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err == nil {
 		r.since = now
 	}
 	r.err = err
-}
-
-// succeeded notes that the queue has responded.
-func (r *readability) succeeded() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.err = nil
 }
 
 // result returns nil if the queue can be read.

@@ -56,7 +56,7 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 		return fail(&table.ValueError{Field: "WorkerOptions.CleanUp", Reason: "is the same client as queue or poison; set another queue"})
 	}
 	timeout := opt.Retry.AttemptTimeout
-	w := &Worker{dispatcher: newDispatcher(opt.PerPartition)}
+	w := &Worker{dispatcher: &dispatcher{perPartition: opt.PerPartition, changed: make(chan struct{}), byPartition: map[string]int{}}}
 	w.env.opt, w.env.handlers, w.env.tracer = opt, registered, wire.RedactSpans(opt.Tracing).NewTracer("aztablekit", "")
 	for _, h := range handlers {
 		w.env.stats.addKind(registered.tableHandlers(h.Table.Name()).table.Name(), h.Kind, func(*KindStats) {})
@@ -123,7 +123,8 @@ func (w *Worker) run(ctx context.Context, drain bool) error {
 		return &pool{dispatcher: w.dispatcher, size: size, drain: drain, ctx: ctx, execute: execute}
 	}
 	newReceiver := func(queue queueClient, idle time.Duration, p *pool) *receiver {
-		return &receiver{env: &w.env, queue: queue, pool: p, handlers: handlers, readable: newReadability(w.env.opt.Now()), drain: drain, idle: idle, lastShort: time.Now()}
+		readable := &readability{since: w.env.opt.Now(), err: errors.New("no response yet")}
+		return &receiver{env: &w.env, queue: queue, pool: p, handlers: handlers, readable: readable, drain: drain, idle: idle, lastShort: time.Now()}
 	}
 	receivers := []*receiver{newReceiver(w.env.notifications, w.env.opt.Idle, newPool(w.env.opt.Concurrency, w.executor.execute))}
 	w.mu.Lock()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -97,7 +96,7 @@ func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Tabl
 
 // attachOne returns attached with one more definition. t is the handle without the definitions.
 func attachOne[T any](t, attached *table.Table[T], d Definition[T]) (*table.Table[T], error) {
-	if isNil(d) {
+	if reconcile.IsZero(d) {
 		return nil, &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"}
 	}
 	if door.Table(attached).Mode.Maintainer(d.Name()) != nil {
@@ -166,12 +165,6 @@ func tableOf[T any](m maintainer[T], t *table.Table[T]) *engine.Table {
 	return door.Table(t)
 }
 
-// isNil reports whether a definition is nil, a nil pointer, or a value that no constructor has made.
-func isNil(d any) bool {
-	v := reflect.ValueOf(d)
-	return d == nil || v.Kind() == reflect.Pointer && (v.IsNil() || v.Elem().IsZero())
-}
-
 // readsEntity reports whether a look-up reads the entity that an index row names.
 func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
 
@@ -195,11 +188,7 @@ func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.
 			return t, nil
 		}
 	}
-	return nil, errNotAttached(ix.name)
-}
-
-func errNotAttached(definition string) error {
-	return &DefinitionError{Definition: definition, Field: "table", Reason: "does not have the definition attached: use the handle that Attach has returned, and the same definition"}
+	return nil, &DefinitionError{Definition: ix.name, Field: "table", Reason: "does not have the definition attached: use the handle that Attach has returned, and the same definition"}
 }
 
 // Handler returns the handler for all definitions of t whose rows are elsewhere ([Elsewhere]), for [eventual.NewWorker]. Workers of

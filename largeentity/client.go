@@ -100,7 +100,7 @@ func (c client) create(ctx context.Context, n string, f facts, send func(context
 	return c.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
 		etag, err := send(c.write(ctx, &call))
-		if err = call.CheckWrite(string(blobs.Deref(etag)), err); !exists(err) {
+		if err = call.CheckWrite(string(blobs.Deref(etag)), err); !bloberror.HasCode(err, bloberror.BlobAlreadyExists, bloberror.ConditionNotMet) {
 			return mayRepeat(&call, err), failed(&call, err)
 		}
 		stored, err := c.properties(ctx, n)
@@ -109,11 +109,6 @@ func (c client) create(ctx context.Context, n string, f facts, send func(context
 		}
 		return errors.Is(err, errs.ErrUnreachable), err
 	})
-}
-
-// exists reports whether a blob was not created because there is one.
-func exists(err error) bool {
-	return bloberror.HasCode(err, bloberror.BlobAlreadyExists, bloberror.ConditionNotMet)
 }
 
 // properties reads the properties of a blob. Errors: ErrBlobNotFound.

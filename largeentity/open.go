@@ -84,8 +84,10 @@ func (s *Store) open(ctx context.Context, b Blob, offset, count int64, whole boo
 	if n, ok := parseName(b.name); !ok || n.table != s.table {
 		return nil, condition(ErrForeignBlob, "blob %s is not of the table %s", b.name, s.table)
 	}
-	d := newDownload(ctx, s.client, b, offset, count, whole)
-	if count == 0 && !whole {
+	d := &download{ctx: ctx, client: s.client, blob: b, offset: offset, end: offset + count}
+	if whole {
+		d.hash = sha256.New()
+	} else if count == 0 {
 		return d, nil
 	}
 	if err := d.open(); err != nil {
@@ -152,14 +154,6 @@ type download struct {
 	body   io.ReadCloser // nil if there is no response
 	cancel context.CancelCauseFunc
 	call   wire.Call
-}
-
-func newDownload(ctx context.Context, c client, b Blob, offset, count int64, whole bool) *download {
-	d := &download{ctx: ctx, client: c, blob: b, offset: offset, end: offset + count}
-	if whole {
-		d.hash = sha256.New()
-	}
-	return d
 }
 
 // Read implements io.Reader.

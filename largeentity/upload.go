@@ -245,18 +245,14 @@ func (s *Store) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, error) 
 	if b.name == "" {
 		return b, nil
 	}
-	c, err := s.copyOf(ctx, owner, b)
+	c := b
+	r, err := s.open(ctx, b, 0, b.size, true)
+	if err == nil {
+		defer r.Close()
+		c, err = s.upload(ctx, owner, r, &UploadOptions{ContentType: b.contentType})
+	}
 	if err != nil {
 		return b, fmt.Errorf("largeentity: Copy to %v: %w", owner, err)
 	}
 	return c, nil
-}
-
-func (s *Store) copyOf(ctx context.Context, owner keys.Key, b Blob) (Blob, error) {
-	r, err := s.open(ctx, b, 0, b.size, true)
-	if err != nil {
-		return Blob{}, err
-	}
-	defer r.Close()
-	return s.upload(ctx, owner, r, &UploadOptions{ContentType: b.contentType})
 }

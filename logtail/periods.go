@@ -169,11 +169,6 @@ func (p *Periods) period(r periodRow) Period {
 	return Period{r.From, p.opt.Unit.add(r.From, 1), p.tableName(r.From), r.State}
 }
 
-// newRow returns the row of the period of a time.
-func (p *Periods) newRow(t time.Time, s State) *periodRow {
-	return &periodRow{p.opt.Unit.String(), p.opt.Unit.digits(t), s, p.opt.Unit.start(t)}
-}
-
 // rows yields the rows of the periods that overlap from ≤ time < to, the oldest first. A zero time is no bound. Rows whose keys
 // are not keys of periods are left out.
 func (p *Periods) rows(ctx context.Context, from, to time.Time) iter.Seq2[*table.Entity[periodRow], error] {
@@ -191,9 +186,8 @@ func (p *Periods) rows(ctx context.Context, from, to time.Time) iter.Seq2[*table
 				yield(nil, err)
 				return
 			}
-			from, is := p.opt.Unit.parse(e.Value.Digits)
-			e.Value.From = from
-			if is && !yield(e, nil) {
+			e.Value.From, err = time.Parse(p.opt.Unit.layout(), e.Value.Digits)
+			if err == nil && !yield(e, nil) {
 				return
 			}
 		}
@@ -271,12 +265,6 @@ func (u Unit) shortest() time.Duration {
 // digits returns the digits of the period of a time.
 func (u Unit) digits(t time.Time) string { return t.UTC().Format(u.layout()) }
 
-// parse returns the beginning of the period with these digits, and whether it has them.
-func (u Unit) parse(digits string) (start time.Time, is bool) {
-	start, err := time.Parse(u.layout(), digits)
-	return start, err == nil
-}
-
 // State is what has become of the table of a period.
 type State string
 
@@ -331,7 +319,8 @@ func (p *Periods) Create(ctx context.Context) (periods []Period, err error) {
 	group.SetLimit(maxConcurrent)
 	for i := range all {
 		group.Go(func() (err error) {
-			row := p.newRow(u.add(from, i), StateOpen)
+			at := u.add(from, i)
+			row := &periodRow{u.String(), u.digits(at), StateOpen, at}
 			all[i] = p.period(*row)
 			return p.create(ctx, row, known[row.Digits])
 		})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -176,12 +175,6 @@ func validName(name string) bool {
 	return name != "" && len(name) <= 63
 }
 
-// isNil reports whether a definition is nil, a nil pointer, or one that no constructor has made.
-func isNil(d any) bool {
-	v := reflect.ValueOf(d)
-	return d == nil || v.Kind() == reflect.Pointer && (v.IsNil() || v.Elem().IsZero())
-}
-
 // viewsOf returns the views that are attached to a handle.
 func viewsOf[T any](t *table.Table[T]) (all []attached[T]) {
 	for _, m := range door.Table(t).Mode.Maintainers {
@@ -224,7 +217,7 @@ func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T
 	}
 	t := from
 	for _, v := range views {
-		if isNil(v) {
+		if reconcile.IsZero(v) {
 			return fail(&table.ValueError{Field: "views", Reason: "contain nil or a zero View; use one of materialized.New"})
 		}
 		if err := v.check(from); err != nil {

@@ -42,8 +42,6 @@ type Session[T any] struct {
 	comparisons []Comparison[T]
 }
 
-func newSession[T any](r *run[T]) *Session[T] { return &Session[T]{run: r} }
-
 // Table returns the handle that Run was given, for repairs.
 func (s *Session[T]) Table() *table.Table[T] { return s.run.handle }
 

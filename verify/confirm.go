@@ -329,7 +329,9 @@ func (c *confirmation[T]) deferToBatch(e *table.Entity[T]) {
 			k.status, k.row = batched, nil
 		}
 	}
-	c.batch.addEntity(a)
+	c.batch.mu.Lock()
+	defer c.batch.mu.Unlock()
+	c.batch.additions = append(c.batch.additions, a)
 }
 
 // attempt is an attempt at a confirmation or repair.

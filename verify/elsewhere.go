@@ -218,10 +218,6 @@ type rowElsewhere struct {
 	key        keys.Key
 }
 
-func newElsewhere[T any](r *run[T]) *elsewhere[T] {
-	return &elsewhere[T]{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}, wanted: map[rowElsewhere]keys.Key{}}
-}
-
 // bothKeys returns the two keys as one text; no key contains a /.
 func bothKeys(k keys.Key) string { return k.PartitionKey() + "/" + k.RowKey() }
 
@@ -267,11 +263,6 @@ func (r *elsewhere[T]) read(ctx context.Context, entity keys.Key, rows []rowElse
 		return s, &unreadableError{error: err}
 	}
 	return s, nil
-}
-
-// same reports whether two reads have found the same versions.
-func (s *entityElsewhere[T]) same(other *entityElsewhere[T]) bool {
-	return unchanged(s.stored, other.stored) && slices.EqualFunc(s.rows, other.rows, unchanged)
 }
 
 // faultElsewhere is a fault of a row.
@@ -364,7 +355,7 @@ func (r *elsewhere[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []
 		if err != nil {
 			return err
 		}
-		if !first.same(&second) {
+		if !unchanged(first.stored, second.stored) || !slices.EqualFunc(first.rows, second.rows, unchanged) {
 			return errChanging
 		}
 	}

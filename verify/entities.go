@@ -201,11 +201,6 @@ func (p *partition[T]) compareRows(c *comparison, i int, e *table.Entity[T], wan
 	}
 }
 
-// recordedGroup returns the maintainer state of an entity for a summary, nil if it records no group.
-func recordedGroup[T any](row *table.Row, sum derived.PerGroup[T]) []string {
-	return groupOf((*stored.Row)(row).MaintainerState(sum.Name()))
-}
-
 // groupOf returns the texts of the maintainer state for a summary, nil if they record no group.
 func groupOf(texts []string) []string {
 	if derived.IsUnknownGroup(texts) {

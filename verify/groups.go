@@ -313,7 +313,7 @@ func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
 				break
 			}
 		}
-		if e == nil || slices.Equal(state, recordedGroup(row, d)) {
+		if e == nil || slices.Equal(state, groupOf((*stored.Row)(row).MaintainerState(d.Name()))) {
 			f.Err = nil // a concurrent writer has repaired or deleted the entity
 			break
 		}

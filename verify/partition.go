@@ -133,8 +133,10 @@ func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 		}
 	}
 	if uncounted || p.entitiesWritten.Load() {
-		if err := p.verifySummaries(ctx); err != nil {
-			return err
+		for _, sum := range p.summaries {
+			if err := p.verifyGroups(ctx, sum, !p.opt.Repair); err != nil {
+				return err
+			}
 		}
 	}
 	r.count(Report{Partitions: 1})
@@ -190,15 +192,6 @@ func (p *partition[T]) passes() []map[string][]candidate {
 		passes = append(passes, map[string][]candidate{derived.NoEntity: p.ownerless})
 	}
 	return passes
-}
-
-func (p *partition[T]) verifySummaries(ctx context.Context) error {
-	for _, sum := range p.summaries {
-		if err := p.verifyGroups(ctx, sum, !p.opt.Repair); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // leastAge is how long ago a write began that is taken to be one of a crashed program.

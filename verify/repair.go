@@ -35,14 +35,6 @@ type removal struct {
 	fault     Fault
 }
 
-func newBatch[T any]() *batch[T] { return &batch[T]{rows: map[candidate]*table.Row{}} }
-
-func (b *batch[T]) addEntity(a addition[T]) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.additions = append(b.additions, a)
-}
-
 // addRemoval adds a removal. Removals of the same version of a row share one copy of it.
 func (b *batch[T]) addRemoval(r removal) {
 	b.mu.Lock()
@@ -59,7 +51,7 @@ func (b *batch[T]) addRemoval(r removal) {
 // set.
 func (p *partition[T]) confirmAll(ctx context.Context, candidates map[string][]candidate) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(candidates)), 1000) {
-		b := newBatch[T]()
+		b := &batch[T]{rows: map[candidate]*table.Row{}}
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(10)
 		for _, entity := range some {

@@ -145,12 +145,13 @@ func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) erro
 		}
 	}
 	if len(r.elsewhere) > 0 {
-		if err := newElsewhere(r).verify(ctx); err != nil {
+		e := &elsewhere[T]{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}, wanted: map[rowElsewhere]keys.Key{}}
+		if err := e.verify(ctx); err != nil {
 			return err
 		}
 	}
 	if len(r.comparers) > 0 {
-		return newSession(r).verify(ctx)
+		return (&Session[T]{run: r}).verify(ctx)
 	}
 	return nil
 }

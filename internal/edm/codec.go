@@ -224,10 +224,11 @@ func (p *Codec) addNames(f *field) error {
 // addLabels makes the labels of a field, and adds the length of their JSON to that of the codec.
 func (p *Codec) addLabels(f *field) {
 	for i, name := range f.names {
-		l := newLabel(name, f.storedKind())
+		k := f.storedKind()
+		l := label{name, appendName(nil, name, k), k, utf16Units(name)}
 		f.labels = append(f.labels, l)
 		if i == 0 || f.form == composite { // most lists have few elements
-			p.hint += len(l.json) + roomOf[f.storedKind()]
+			p.hint += len(l.json) + roomOf[k]
 		}
 	}
 }
@@ -325,18 +326,10 @@ func (p *Codec) field(path []int) (*field, error) {
 		return f, nil
 	}
 	name := fmt.Sprint(p.Type)
-	if sf, ok := structField(p.Type, path); ok {
-		name = sf.Name
+	if len(path) > 0 {
+		name = p.Type.FieldByIndex(path).Name
 	}
 	return nil, &errs.ValueError{Field: name, Reason: "is not stored in a property of its own"}
-}
-
-// structField returns the struct field at an index path.
-func structField(t reflect.Type, path []int) (sf reflect.StructField, ok bool) {
-	if len(path) == 0 {
-		return sf, false
-	}
-	return t.FieldByIndex(path), true
 }
 
 // element returns an element of a list, counted from 1, as a field of its own.

@@ -35,9 +35,6 @@ func (c Column) Ending() *Ending {
 	return &Ending{c, string(append(c.append(make([]byte, 0, 64)), '}'))}
 }
 
-// member returns the property without the brace.
-func (e *Ending) member() string { return e.text[:len(e.text)-1] }
-
 func (c *Column) append(b []byte) []byte {
 	if c.json != nil {
 		return append(b, c.json...)

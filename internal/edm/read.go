@@ -439,8 +439,9 @@ func (r *Reader) parse(m *member, v *Value) error {
 		v.G, ok = parseGUID(text)
 		ok = ok && isText
 	case Binary:
-		v.B, ok = r.parseBinary(text)
-		ok = ok && isText
+		b := r.memory.room(base64.StdEncoding.DecodedLen(len(text)))
+		n, err := strictBase64.Decode(b, text)
+		v.B, ok = b[:n:n], err == nil && isText
 	default:
 		return &errs.DecodeError{Reason: fmt.Sprintf("has the unknown type %.60q", m.typ)}
 	}
@@ -448,13 +449,6 @@ func (r *Reader) parse(m *member, v *Value) error {
 		return &errs.DecodeError{Reason: fmt.Sprintf("has a value of %d bytes that is not a valid %v", m.tok.to-m.tok.from, m.kind)}
 	}
 	return nil
-}
-
-// parseBinary returns the bytes of a text of base64.
-func (r *Reader) parseBinary(text []byte) ([]byte, bool) {
-	b := r.memory.room(base64.StdEncoding.DecodedLen(len(text)))
-	n, err := strictBase64.Decode(b, text)
-	return b[:n:n], err == nil
 }
 
 var strictBase64 = base64.StdEncoding.Strict()

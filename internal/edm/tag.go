@@ -31,14 +31,6 @@ const (
 // defaultChunks is the most chunks of a field: more than an entity can have.
 const defaultChunks = 60
 
-// mostElements is the greatest n of the option each=n.
-func mostElements(placed bool) int {
-	if placed {
-		return (MaxPart + 1) * elementsPerPart
-	}
-	return 1000
-}
-
 // parseOptions returns the options in a tag. Nothing behind the option extra is read: a combination with extra is a mistake.
 func parseOptions(tag string) (o tagOptions, err error) {
 	words := strings.FieldsFunc(tag, func(r rune) bool { return r == ',' })
@@ -96,9 +88,13 @@ func (o *tagOptions) parse(option string) (err error) {
 		if o.several {
 			return cannotCombine(word)
 		}
+		most := 1000
+		if o.placed {
+			most = (MaxPart + 1) * elementsPerPart
+		}
 		o.each = maxProperties
 		if number != "" {
-			o.each, err = parseCount(word, "elements", number, mostElements(o.placed))
+			o.each, err = parseCount(word, "elements", number, most)
 		}
 	default:
 		return fmt.Errorf("the table tag has the unknown option %q; use omitempty, int32, json, extra, each, each=n, chunks, chunks=n or part=n", word)
@@ -148,7 +144,12 @@ func (f *field) setForm(t reflect.Type, o tagOptions) error {
 	case o.chunks > 0:
 		return f.setChunks(t, o.chunks)
 	}
-	return f.setSingle(t)
+	s, ok := scalarOf(t)
+	if !ok {
+		return fmt.Errorf("the type %v cannot be stored; implement encoding.TextMarshaler and TextUnmarshaler or table.Composite, or use the options json, each or -", t)
+	}
+	f.scalar, f.names = s, []string{f.name}
+	return nil
 }
 
 func (f *field) setComposite(t reflect.Type) error {
@@ -186,15 +187,6 @@ func (f *field) setChunks(t reflect.Type, most int) error {
 		return errors.New("the option chunks is for strings and []byte")
 	}
 	f.form, f.scalar, f.names, f.perPart = chunks, s, numbered(f.name, most), chunksPerPart
-	return nil
-}
-
-func (f *field) setSingle(t reflect.Type) error {
-	s, ok := scalarOf(t)
-	if !ok {
-		return fmt.Errorf("the type %v cannot be stored; implement encoding.TextMarshaler and TextUnmarshaler or table.Composite, or use the options json, each or -", t)
-	}
-	f.scalar, f.names = s, []string{f.name}
 	return nil
 }
 

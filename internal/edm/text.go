@@ -205,11 +205,6 @@ func JSONOf(text string) JSON { return JSON{text: text} }
 // Len returns the number of bytes, 0 if there is no JSON.
 func (j JSON) Len() int { return len(j.response) + len(j.text) }
 
-// Mentions reports whether the name of a property occurs, perhaps inside a text.
-func (j JSON) Mentions(name string) bool {
-	return mentions(j.text, name, strings.Index) || mentions(j.response, name, func(b []byte, name string) int { return bytes.Index(b, []byte(name)) })
-}
-
 // mentions reports whether a name occurs with a quote behind it. It does not look for the quote in front of it: quotes are frequent.
 func mentions[T string | []byte](text T, name string, index func(T, string) int) bool {
 	for {
@@ -236,7 +231,8 @@ type Stored struct {
 
 // MayHave reports whether the entity may have the system property name, which is not that of the operation ID.
 func (s Stored) MayHave(name string) bool {
-	return s.own == nil && (s.JSON.Len() == 0 || s.JSON.Mentions(name))
+	return s.own == nil && (s.JSON.Len() == 0 || mentions(s.JSON.text, name, strings.Index) ||
+		mentions(s.JSON.response, name, func(b []byte, name string) int { return bytes.Index(b, []byte(name)) }))
 }
 
 // Known reports whether the content is known.

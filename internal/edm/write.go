@@ -383,7 +383,7 @@ func (e *Body) Stored(end *Ending) Stored {
 	case end == nil:
 		return Stored{JSON: JSON{response: e.JSON(nil)}, own: e.own}
 	}
-	return Stored{JSON: JSON{response: e.JSON(nil), text: end.member()}, own: e.own}
+	return Stored{JSON: JSON{response: e.JSON(nil), text: end.text[:len(end.text)-1]}, own: e.own}
 }
 
 // WithKeys returns the entity under other keys.
@@ -431,8 +431,4 @@ type label struct {
 	json  []byte // in front of a value of the kind; nil if it is not encoded
 	kind  Kind
 	units int
-}
-
-func newLabel(name string, k Kind) label {
-	return label{name, appendName(nil, name, k), k, utf16Units(name)}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -130,13 +131,15 @@ func (a *attempts) wait(ctx context.Context, err error) bool {
 		return a.pause(ctx, wait, err)
 	}
 	a.busy++
-	meterOf(ctx).throttled()
+	if m := meterOf(ctx); m != nil {
+		m.busy.Store(true)
+	}
 	least, most := a.retry.Wait, a.retry.MaxWait
 	if least < 0 { // a negative Wait removes the pauses after lost responses; a busy service still gets one
 		least, most = defaultConflictWait, max(most, defaultConflictWait)
 	}
 	wait = max(wait, backOff(a.busy, least, most))
-	a.log.throttled(ctx, a.failed+a.busy, wait, err)
+	a.log.attempt(ctx, slog.LevelWarn, "throttled by the service; another attempt follows", a.failed+a.busy, wait, err)
 	return a.pause(ctx, wait, err)
 }
 

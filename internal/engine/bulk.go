@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	fifo "container/list"
 	"context"
 	"iter"
+	"slices"
 	"sync/atomic"
 
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/pace"
 )
 
 // Bulk applies a stream of operations; see table.Bulk.
@@ -25,7 +28,7 @@ func Bulk(ctx context.Context, ops iter.Seq2[*Op, error], o BulkOptions) (BulkRe
 	}
 	b.finish()
 	b.showing.end()
-	return b.result, firstError(b.err, broken)
+	return b.result, cmp.Or(b.err, broken)
 }
 
 // bulk is bulk work under way. Its fields belong to the goroutine that reads the stream; transactions report to it.
@@ -53,7 +56,8 @@ type bulk struct {
 }
 
 func newBulk(ctx context.Context, o BulkOptions) *bulk {
-	b := &bulk{ctx: ctx, opt: o, pace: newBulkPace(o), groups: map[groupKey]*group{}, waiting: fifo.New(), ahead: map[int]bool{}, reports: make(chan report), over: make(chan struct{})}
+	limits := &bulkPace{all: pace.New(o.Rate), partition: o.PartitionRate, partitions: map[groupKey]*pace.Limit{}}
+	b := &bulk{ctx: ctx, opt: o, pace: limits, groups: map[groupKey]*group{}, waiting: fifo.New(), ahead: map[int]bool{}, reports: make(chan report), over: make(chan struct{})}
 	def := func(v *int, d int) {
 		if *v <= 0 {
 			*v = d
@@ -102,9 +106,10 @@ func (b *bulk) add(index int, op *Op) {
 		return
 	}
 	b.held++
-	b.bytes += item.size()
+	b.bytes += op.size()
 	g := b.group(op)
-	g.put(item)
+	g.queue = append(g.queue, item)
+	g.grow()
 	b.queue(g)
 	for {
 		select {
@@ -196,7 +201,7 @@ func (b *bulk) beginOne(flush bool) bool {
 	batch := g.take()
 	for _, i := range batch {
 		b.held--
-		b.bytes -= i.size()
+		b.bytes -= i.op.size()
 	}
 	b.running++
 	s := &bulkSender{ctx: b.ctx, group: g, pace: b.pace, showing: b.showing, more: flush || g.len() > 0, reports: b.reports, over: b.over}
@@ -235,10 +240,11 @@ func (b *bulk) take(r report) {
 		r.group.busy = false
 		for _, i := range r.left {
 			b.held++
-			b.bytes += i.size()
+			b.bytes += i.op.size()
 		}
 		if len(r.left) > 0 {
-			r.group.back(r.left)
+			r.group.left = append(slices.Clip(r.left), r.group.left...) // in front of all other operations
+			r.group.regrow()
 		}
 		b.queue(r.group)
 	}
@@ -270,9 +276,6 @@ func (i bulkOp) wrong() error {
 	}
 	return i.op.Err
 }
-
-// size is the number of bytes of rows that the operation holds.
-func (i bulkOp) size() int { return i.op.size() }
 
 // groupKey is a partition of a table.
 type groupKey struct {
@@ -314,12 +317,6 @@ func (i bulkOp) sent() int {
 	return mostHeaders + 3*names + i.op.Body.Length
 }
 
-// put adds an operation at the end.
-func (g *group) put(i bulkOp) {
-	g.queue = append(g.queue, i)
-	g.grow()
-}
-
 // grow moves operations from the queue into the next transaction while they fit.
 func (g *group) grow() {
 	for ; g.n < g.len() && !g.full; g.n++ {
@@ -357,14 +354,12 @@ func (g *group) take() (batch []bulkOp) {
 	batch, g.left = g.left[:n:n], g.left[n:]
 	n = g.n - n
 	batch, g.queue = append(batch, g.queue[:n]...), g.queue[n:]
-	g.n, g.full = 0, false
-	g.grow()
+	g.regrow()
 	return batch
 }
 
-// back puts operations that were not sent in front of all other operations.
-func (g *group) back(left []bulkOp) {
-	g.left = append(left[:len(left):len(left)], g.left...)
+// regrow begins the next transaction again.
+func (g *group) regrow() {
 	g.n, g.full = 0, false
 	g.grow()
 }

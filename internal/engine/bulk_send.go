@@ -164,7 +164,7 @@ func (s *bulkSender) commit(batch []bulkOp, m *meter) (left []bulkOp, taken int,
 		batch = slices.Delete(slices.Clone(batch), i, i+1)
 		return true
 	}
-	taken, err = commitSome(m.in(s.ctx), "Bulk", ops, &s.group.ahead, s.showing, s.readNext, passOver)
+	taken, err = commitSome(context.WithValue(s.ctx, meterKey{}, m), "Bulk", ops, &s.group.ahead, s.showing, s.readNext, passOver)
 	s.pace.charge(s.group.key, m)
 	if len(gone) > 0 {
 		s.report(report{done: gone, missing: len(gone)})
@@ -374,10 +374,6 @@ type bulkPace struct {
 	mu         sync.Mutex
 	partition  int // 0 for no limit
 	partitions map[groupKey]*pace.Limit
-}
-
-func newBulkPace(o BulkOptions) *bulkPace {
-	return &bulkPace{all: pace.New(o.Rate), partition: o.PartitionRate, partitions: map[groupKey]*pace.Limit{}}
 }
 
 // slowDown sets the limits that the user has not set.

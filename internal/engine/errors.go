@@ -145,13 +145,6 @@ func known(err error) error {
 // isUnknown reports whether an error leaves the outcome of a write open.
 func isUnknown(err error) bool { return errors.Is(err, errs.ErrUnknownOutcome) }
 
-func firstError(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
-}
-
 // dialing reports whether a request could not be sent because no connection was made, which may change soon.
 func dialing(err error) bool {
 	var op *net.OpError

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -215,7 +217,7 @@ func (t *Table) eachStored(ctx context.Context, filter, choice string, committed
 			stopped = exists && !f(in, columns)
 			return !stopped
 		})
-		if err = firstError(bad, err); err != nil || stopped {
+		if err = cmp.Or(bad, err); err != nil || stopped {
 			return err
 		}
 		p.turn()
@@ -369,8 +371,9 @@ func (p *pager) next(ctx context.Context, left int) ([]byte, error) {
 	}
 	if a := p.ahead; a != nil {
 		p.ahead = nil
-		response, err := a.await()
-		return p.take(int32(p.most()), response, err)
+		<-a.done
+		a.cancel()
+		return p.take(int32(p.most()), a.response, a.err)
 	}
 	r := p.request(p.at.PK, p.at.RK, int32(size))
 	r.deadline = p.deadline
@@ -404,7 +407,8 @@ func (p *pager) readAhead(ctx context.Context, left int) {
 func (p *pager) stop() {
 	if a := p.ahead; a != nil {
 		p.ahead = nil
-		a.stop()
+		a.cancel()
+		<-a.done
 	}
 }
 
@@ -451,7 +455,7 @@ func (p *pager) more() bool { return p.nextPK != nil || p.nextRK != nil }
 // without marks, else 1 for each write that has made them, for each new content, and for each time that the page is read again.
 func (p *pager) viewed(ctx context.Context, body []byte) (_ []byte, v *markView, err error) {
 	for range mostResolutions {
-		if !mayHaveMarks(body) {
+		if !bytes.Contains(body, markName) {
 			return body, nil, nil
 		}
 		if v == nil {

@@ -41,11 +41,6 @@ func (l Log) repeats(ctx context.Context, attempt int, wait time.Duration, err e
 	l.attempt(ctx, slog.LevelDebug, "request failed; another attempt follows", attempt, wait, err)
 }
 
-// throttled logs that the service is busy, and that another attempt follows.
-func (l Log) throttled(ctx context.Context, attempt int, wait time.Duration, err error) {
-	l.attempt(ctx, slog.LevelWarn, "throttled by the service; another attempt follows", attempt, wait, err)
-}
-
 // givesUp logs that no further attempt follows. A caller that has canceled the context knows that.
 func (l Log) givesUp(ctx context.Context, attempt int, err error) {
 	if !errors.Is(ctx.Err(), context.Canceled) {
@@ -141,7 +136,9 @@ func (t *Table) responded(ctx context.Context, call *wire.Call) {
 
 // sending notes in the span of the method that a transaction of several operations is sent, and counts its rows.
 func (t *Table) sending(ctx context.Context, operations int) {
-	meterOf(ctx).sent(operations)
+	if m := meterOf(ctx); m != nil {
+		m.rows.Add(int64(operations))
+	}
 	if t.tracer.Enabled() && operations > 1 {
 		t.tracer.SpanFromContext(ctx).SetAttributes(tracing.Attribute{Key: attrBatchSize, Value: operations})
 	}
@@ -154,22 +151,6 @@ type meter struct {
 }
 
 type meterKey struct{}
-
-// sent counts rows of a request.
-func (m *meter) sent(rows int) {
-	if m != nil {
-		m.rows.Add(int64(rows))
-	}
-}
-
-func (m *meter) throttled() {
-	if m != nil {
-		m.busy.Store(true)
-	}
-}
-
-// in returns the context of what the meter counts.
-func (m *meter) in(ctx context.Context) context.Context { return context.WithValue(ctx, meterKey{}, m) }
 
 // meterOf returns the meter of a context, nil if there is none.
 func meterOf(ctx context.Context) *meter {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -123,7 +124,7 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 		w.out.err = w.newUnknownError(fmt.Errorf("%s, and the abort record could not be stored: %w", errs.Brief(out.err), errs.Cause(err)))
 		return stateInDoubt
 	case err != nil:
-		w.out.err = w.newUnknownError(errs.Cause(firstError(w.sent.doubt, out.err)))
+		w.out.err = w.newUnknownError(errs.Cause(cmp.Or(w.sent.doubt, out.err)))
 		return stateInDoubt
 	case record != commit.Aborted:
 		return w.doneBySight(ctx, w.etags(ctx, -1, ""))
@@ -132,7 +133,7 @@ func (w *write) abort(ctx context.Context, out outcome) state {
 		w.withdraw(ctx) // else a worker rolls back
 	}
 	if out.kind != wire.Refused {
-		w.out.err = errs.With(errs.ErrGivenUp, errs.Cause(firstError(w.sent.doubt, out.err)))
+		w.out.err = errs.With(errs.ErrGivenUp, errs.Cause(cmp.Or(w.sent.doubt, out.err)))
 	}
 	return stateAborted
 }
@@ -148,7 +149,7 @@ func (w *write) afterRefusalWithRecord(ctx context.Context, out outcome) outcome
 	switch {
 	case err != nil || rec == nil:
 		w.sent.recordLost = err == nil
-		w.sent.doubt = firstError(w.sent.doubt, errs.With(errs.ErrUnknownOutcome, firstError(err, errRecordLost)))
+		w.sent.doubt = cmp.Or[error](w.sent.doubt, errs.With(errs.ErrUnknownOutcome, cmp.Or(err, errRecordLost)))
 		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	case rec.State == commit.Aborted:
 		w.sent.doubt = nil

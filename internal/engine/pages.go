@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -118,7 +119,7 @@ type pageAhead struct {
 	err      error
 }
 
-// begin sends the request in a goroutine, which ends with the response or with stop.
+// begin sends the request in a goroutine, which ends with the response or is cancelled.
 func (r *pageRequest) begin(ctx context.Context) *pageAhead {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &pageAhead{cancel: cancel, done: make(chan struct{})}
@@ -127,19 +128,6 @@ func (r *pageRequest) begin(ctx context.Context) *pageAhead {
 		a.response, a.err = r.send(ctx)
 	}()
 	return a
-}
-
-// await waits for the response.
-func (a *pageAhead) await() (pageResponse, error) {
-	<-a.done
-	a.cancel()
-	return a.response, a.err
-}
-
-// stop cancels the request and waits until its goroutine has ended.
-func (a *pageAhead) stop() {
-	a.cancel()
-	<-a.done
 }
 
 func same(a, b *string) bool { return a != nil && b != nil && *a == *b || a == nil && b == nil }
@@ -279,7 +267,7 @@ func readPage(body []byte, partition string, rows map[string]*stored.Row) (n int
 		rows[in.RowKey] = row
 		return true
 	})
-	return n, end, firstError(bad, err)
+	return n, end, cmp.Or(bad, err)
 }
 
 // Partitions calls f for the distinct PartitionKeys of a range behind the last one, until f returns false. It jumps from one

@@ -31,8 +31,9 @@ type Plan struct {
 	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
 	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
 	ahead          *aheadRows             // rows that were read ahead; nil for none
-	lookAhead      lookAhead              // reads the rows that the rest of the transaction loads; may be nil
 	preview        *preview               // not nil for a plan that is made only to learn which rows it loads
+
+	lookAhead func(ctx context.Context, row keys.Key) error // before a row is loaded, reads the rows that the rest of the transaction loads; may be nil
 
 	rows    map[string]*derivedRow
 	order   []string // of rows
@@ -104,7 +105,7 @@ func (p *Plan) Insert(r *stored.Row, taken error) error {
 	}
 	switch {
 	case d.after != nil:
-		return p.refuse(d.key, firstError(taken, errs.ErrDuplicateRow))
+		return p.refuse(d.key, cmp.Or(taken, errs.ErrDuplicateRow))
 	case taken == nil && !d.owned && p.foreign(d, r):
 		return p.refuse(d.key, errs.ErrForeignRow)
 	}
@@ -201,7 +202,10 @@ func (p *Plan) First(text string) bool {
 
 // AfterCommit plans a call for the time when the write is known to be committed; see extend.Plan.AfterCommit.
 func (p *Plan) AfterCommit(name string, call func(context.Context)) {
-	p.after = p.after.with(name, call)
+	p.after = slices.DeleteFunc(slices.Clone(p.after), func(c namedCall) bool { return c.name == name })
+	if call != nil {
+		p.after = append(p.after, namedCall{name, call})
+	}
 }
 
 // NotAfter lets the transaction not be sent after a time; see extend.Plan.NotAfter.

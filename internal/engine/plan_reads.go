@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -48,11 +49,13 @@ func (p *Plan) beforeLoad(ctx context.Context, row keys.Key) (err error) {
 	switch {
 	case p.ahead != nil && p.ahead.has(row.RowKey(), false):
 	case p.preview != nil:
-		p.preview.loads(row)
+		if !slices.Contains(p.preview.rows, row) {
+			p.preview.rows = append(p.preview.rows, row)
+		}
 		return errPreview
 	case p.lookAhead != nil:
 		err = p.lookAhead(ctx, row)
-		p.unread = firstError(p.unread, err)
+		p.unread = cmp.Or(p.unread, err)
 	}
 	return err
 }
@@ -202,29 +205,17 @@ func (noOthers) planOf(rowReader, string) (*Plan, error) { return nil, errPrevie
 func (noOthers) copyFor(*Plan) otherPlans                { return noOthers{} }
 func (noOthers) dropCorrections()                        {}
 
-// lookAhead is called before a plan loads a row that is not known.
-type lookAhead func(ctx context.Context, row keys.Key) error
-
 // preview is of a plan that is made only to learn which rows it loads: it collects them, without reading them.
 type preview struct{ rows []keys.Key }
 
 var errPreview = errors.New("the row is not known in a preview")
-
-// loads notes a row that the plan loads.
-func (t *preview) loads(row keys.Key) {
-	if !slices.Contains(t.rows, row) {
-		t.rows = append(t.rows, row)
-	}
-}
-
-const previewID = "0000000000000000"
 
 // newID returns the function that makes IDs: in a preview, whose IDs are not stored, they are all the same.
 func (t *preview) newID(otherwise func() string) func() string {
 	if t == nil {
 		return otherwise
 	}
-	return func() string { return previewID }
+	return func() string { return "0000000000000000" }
 }
 
 // aheadRows are rows of one partition that were read before a plan needs them, or that an earlier write has written. They belong to
@@ -253,12 +244,6 @@ type aheadRow struct {
 func (a *aheadRows) has(rowKey string, whole bool) bool {
 	r, is := a.rows[rowKey]
 	return is && r.whole == whole
-}
-
-// beginWrite takes the rows over for the next write.
-func (a *aheadRows) beginWrite() {
-	a.used = nil
-	a.writes++
 }
 
 // isOlder reports whether a row was added before this write began.

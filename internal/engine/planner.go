@@ -251,7 +251,8 @@ func (k *planner) readAhead(ctx context.Context, p *Plan, i int) error {
 	return p.ahead.read(ctx, ahead)
 }
 
-// mostAlone is how many rows may be alone before no other rows are sought any more.
+// mostAlone is how many rows may be alone before no other rows are sought any more. Without this bound, n operations whose maintainers
+// scan before they load would be planned n²/2 times: a preview ends at a scan.
 const mostAlone = 4
 
 // lookAhead reads a row that the plan of an operation loads, together with the rows that the operations after it load.

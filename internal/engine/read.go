@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,7 +174,7 @@ func (t *Table) eachEntity(ctx context.Context, filter string, f func(*stored.Ro
 	if err == nil && !stopped {
 		flush()
 	}
-	return firstError(bad, err)
+	return cmp.Or(bad, err)
 }
 
 // readRow reads the row under a key. A row that is not there is no error. 1 request.
@@ -404,7 +405,7 @@ func (t *Table) readHeadAndParts(ctx context.Context, k keys.Key, first, last ui
 	InOrder(ctx, reads, func(ctx context.Context, read func(context.Context) error) (struct{}, error) {
 		return struct{}{}, read(ctx)
 	}, func(_ struct{}, rerr error) bool {
-		err = firstError(err, rerr)
+		err = cmp.Or(err, rerr)
 		return err == nil
 	})
 	if err != nil || a == nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -232,7 +233,7 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []c
 	if old := t.recent(id); old != nil {
 		rec, err := t.Record(ctx, partition, id)
 		if err != nil || rec == nil {
-			return 0, err == nil, firstError(err, old)
+			return 0, err == nil, cmp.Or(err, old)
 		}
 		return rec.State, true, nil
 	}
@@ -258,7 +259,7 @@ func (t *Table) abortOnce(ctx context.Context, partition, id string, remotes []c
 	case verdict == wire.Refused && errors.Is(err, errs.ErrExists):
 		rec, err := t.Record(ctx, partition, id)
 		if err != nil || rec == nil {
-			return 0, err == nil, firstError(err, errRecordLost)
+			return 0, err == nil, cmp.Or(err, errRecordLost)
 		}
 		return rec.State, true, nil
 	}
@@ -348,7 +349,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 				stopped = !yield(op, nil)
 				return !stopped
 			})
-			if err = firstError(err, unswept); err != nil {
+			if err = cmp.Or(err, unswept); err != nil {
 				yield(nil, t.OpError(method, keys.Key{}, err))
 				return
 			}

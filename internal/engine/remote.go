@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -152,7 +153,7 @@ func (w *write) planMoved(ctx context.Context, r *remotes) error {
 		s := step{Op: op, opIndex: i}
 		if s.needsPlanning {
 			if err := s.readAndMaintain(ctx, m.plan); err != nil {
-				return firstError(m.plan.unread, err)
+				return cmp.Or(m.plan.unread, err)
 			}
 		}
 		m.steps = append(m.steps, s)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -80,7 +81,7 @@ func (t *Table) finishPrepared(ctx context.Context, partition, id string, by fin
 			return nil
 		case err == nil:
 			if more, err := conflicts.Wait(ctx, tries.log, errs.ErrChanged); !more {
-				return firstError(err, errs.With(errs.ErrContended, errPrepared))
+				return cmp.Or[error](err, errs.With(errs.ErrContended, errPrepared))
 			}
 		case !again || !tries.wait(ctx, err):
 			return err
@@ -200,7 +201,7 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 	k := keys.Stored(partition, r.RowKey)
 	add := func(kind aztables.TransactionType, k keys.Key, match azcore.ETag, columns []edm.Column) {
 		s, e := libraryStep(t, kind, k, match, columns)
-		err = firstError(err, e)
+		err = cmp.Or(err, e)
 		steps = append(steps, s)
 	}
 	var image *stored.Row

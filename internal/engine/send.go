@@ -20,7 +20,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
-	"github.com/aztablekit/aztablekit/keys"
 )
 
 // send sends the plan until its outcome is known, or the time or the attempts are used up.
@@ -531,16 +530,10 @@ func (s *step) encodedForSDK() []byte {
 	case s.inserts():
 		return s.encoded()
 	case s.deletes():
-		body = noProperties(s.Key)
+		body, _ = edm.NewWriter(s.Key.PartitionKey(), s.Key.RowKey(), 0).Finish() // without properties, there is no limit to exceed
 	}
 	if pk, rk := wire.Doubled(body.PartitionKey), wire.Doubled(body.RowKey); pk != body.PartitionKey || rk != body.RowKey {
 		body = body.WithKeys(pk, rk)
 	}
 	return body.Append(make([]byte, 0, body.Length+8), s.id)
-}
-
-// noProperties returns an entity without properties.
-func noProperties(k keys.Key) edm.Body {
-	body, _ := edm.NewWriter(k.PartitionKey(), k.RowKey(), 0).Finish() // there is no limit to exceed
-	return body
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -38,7 +39,7 @@ func stateOf(old edm.Stored, k keys.Key) (*entityState, error) {
 	incarnation, err1 := r.Property(reserved.Incarnation)
 	ix, err2 := r.Property(reserved.MaintainerState)
 	tags, err3 := r.Property(reserved.Owner)
-	if err := firstError(err1, firstError(err2, err3)); err != nil {
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
 	}
 	s.stored = ix.Kind != edm.Absent

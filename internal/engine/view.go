@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -196,9 +195,6 @@ func (v *markView) row(in edm.Entity, columns []edm.Column) (_ edm.Entity, _ []e
 	}
 	return in, stored.Unmarked(columns), m.Fate != stored.FateDelete
 }
-
-// mayHaveMarks reports whether a page contains the name of the mark, as few do.
-func mayHaveMarks(page []byte) bool { return bytes.Contains(page, markName) } // quotes are frequent
 
 var markName = []byte(reserved.Mark + `"`)
 

@@ -185,7 +185,12 @@ func (s *step) planParts(p *Plan) error {
 	}
 	p.beginMaintainer(s.opIndex, s.Key, partsMaintainer, edm.MaxPart)
 	if s.deletes() {
-		return p.removeParts(s, dir)
+		for _, part := range dir {
+			if err := p.removePart(s, part.number); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	if known && s.merges() {
 		s.stayInPlace(old)
@@ -351,16 +356,6 @@ func (p *Plan) putPart(s *step, number uint8, exists bool, whole, merge []edm.Co
 	}
 	p.make(d, stored.New(d.key, whole), nil)
 	d.merge = merge
-	return nil
-}
-
-// removeParts plans the deletion of the rows of all parts.
-func (p *Plan) removeParts(s *step, all directory) error {
-	for _, part := range all {
-		if err := p.removePart(s, part.number); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -223,7 +223,8 @@ func MoveAcross(ctx context.Context, method string, remove, insert *Op) error {
 func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows, showing *showing, meanwhile func(later []*Op), pass func(i int, err error) bool) (n int, err error) {
 	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass, ahead: ahead, showing: showing}
 	w.meanwhile = func() { meanwhile(w.later) }
-	ahead.beginWrite()
+	ahead.used = nil
+	ahead.writes++
 	w.mayDropTail = w.table.Mode.Completes == nil // a completion is of one write
 	if _, err = w.execute(ctx, keys.Key{}); errors.Is(err, errNothing) {
 		return 0, nil
@@ -264,7 +265,9 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 	if err == nil {
 		w.applied(etags)
 		w.appliedRemotes()
-		w.currentPlan.after.run(ctx)
+		for _, c := range w.currentPlan.after {
+			c.call(ctx) // the write has ended, so that its own bound of time does not count
+		}
 		return etags, nil
 	}
 	if isUnknown(err) {

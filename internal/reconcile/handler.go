@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -81,7 +83,7 @@ func (h *handler) rowsIn(partition keys.Enc, e extend.Effect) (entity keys.Key, 
 
 // targets returns the targets under some keys of an entity. unknown is the error if there are definitions that the handler lacks.
 func (h *handler) targets(entity keys.Key, rows Rows) (all []Target, unknown, err error) {
-	for _, name := range rows.names() {
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		i := slices.IndexFunc(h.definitions, func(d Definition) bool { return d.Name() == name })
 		if i < 0 {
 			// The worker defers the message, as if the row were of a newer version.
@@ -220,9 +222,6 @@ func decode(b []byte) (Rows, error) {
 	return all, nil
 }
 
-// names returns the names of the definitions, in order.
-func (r Rows) names() []string { return slices.Sorted(maps.Keys(r)) }
-
 // Row is a [Target] that is one derived row. It takes 2 requests.
 type Row struct {
 	Table table.AnyTable // any handle of the table where the row is
@@ -254,16 +253,12 @@ func (r *Row) Write(ctx context.Context, entity *table.Row) error {
 	if err != nil {
 		return fmt.Errorf("%v in table %s: %w", r.Key, r.Table.Name(), err)
 	}
-	return r.store(ctx, want)
-}
-
-func (r *Row) store(ctx context.Context, want *table.Row) error {
-	row := *(*stored.Row)(want)
+	row, etag := *(*stored.Row)(want), azcore.ETag("")
 	row.Key = r.Key
-	if r.stored == nil {
-		return door.Table(r.Table).WriteRow(ctx, "Reconcile", &row, "")
+	if r.stored != nil {
+		etag = r.stored.ETag
 	}
-	return door.Table(r.Table).WriteRow(ctx, "Reconcile", &row, r.stored.ETag)
+	return door.Table(r.Table).WriteRow(ctx, "Reconcile", &row, etag)
 }
 
 // Sweep deletes an old tombstone. 1 request.

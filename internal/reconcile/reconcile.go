@@ -1,9 +1,11 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -124,16 +126,9 @@ func each(ctx context.Context, targets []Target, f func(Target, context.Context)
 		if err != nil && !isConflict(err) {
 			return err
 		}
-		conflict = firstError(conflict, err)
+		conflict = cmp.Or(conflict, err)
 	}
 	return conflict
-}
-
-func firstError(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // Inline returns an outbox around another one: once a write is committed, and before it returns, the writer executes the effects of
@@ -256,4 +251,10 @@ func (o *inline) mustShow(n commit.Notification) bool {
 	}
 	o.shown[k] = true
 	return true
+}
+
+// IsZero reports whether a definition is nil, a nil pointer, or a value that no constructor has made.
+func IsZero(x any) bool {
+	v := reflect.ValueOf(x)
+	return x == nil || v.Kind() == reflect.Pointer && (v.IsNil() || v.Elem().IsZero())
 }

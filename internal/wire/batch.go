@@ -295,12 +295,6 @@ type batchEntity struct {
 	text int   // bytes of text before it
 }
 
-// put adds the JSON of an entity.
-func (b *batchBody) put(json []byte) {
-	b.entities = append(b.entities, batchEntity{json, b.length(), b.text.Len()})
-	b.json += int64(len(json))
-}
-
 func (b *batchBody) length() int64 { return int64(b.text.Len()) + b.json }
 
 // ReadAt implements io.ReaderAt.
@@ -446,7 +440,8 @@ func (w *BatchWriter) entity(json []byte, end, headers, match string) {
 	w.text(headers)
 	w.match(match)
 	w.text("x-ms-version: \r\n\r\n")
-	w.body.put(json)
+	w.body.entities = append(w.body.entities, batchEntity{json, w.body.length(), w.body.text.Len()})
+	w.body.json += int64(len(json))
 	w.text(end)
 	w.text("\r\n")
 	w.room()

@@ -297,7 +297,7 @@ func Unreached(ctx context.Context, err error) bool {
 	case errors.As(err, &re):
 		return unavailable(re)
 	}
-	return !callerStopped(ctx)
+	return ctx.Err() == nil || context.Cause(ctx) == ErrRequestTimeout // otherwise the caller has ended ctx
 }
 
 // unavailable reports whether a response is from a service that is down or denies access, or from a proxy: the service sends an
@@ -324,20 +324,12 @@ func unavailable(re *azcore.ResponseError) bool {
 // caller ended the context.
 var ErrRequestTimeout = errors.New("the service did not answer in the time that one request may take")
 
-// callerStopped reports whether the caller ended ctx.
-func callerStopped(ctx context.Context) bool {
-	return ctx.Err() != nil && context.Cause(ctx) != ErrRequestTimeout
-}
-
 // Unreached is the function [Unreached] for the error of this call.
 func (c *Call) Unreached(err error) bool { return Unreached(c.ctx, err) }
 
 // IsNil reports whether x is nil or holds a nil pointer. An interface with a nil pointer is the usual result of passing a variable
 // that was never set.
 func IsNil(x any) bool {
-	if x == nil {
-		return true
-	}
 	v := reflect.ValueOf(x)
-	return v.Kind() == reflect.Pointer && v.IsNil()
+	return x == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -101,7 +102,7 @@ func (w *Writer[T]) Write(p []byte) (n int, err error) {
 		times = append(times, at)
 	}
 	for line := range bytes.Lines(p) {
-		if text := bytes.TrimSuffix(line, []byte{'\n'}); len(withoutReturn(text)) > 0 {
+		if text := bytes.TrimSuffix(line, []byte{'\n'}); len(bytes.TrimSuffix(text, []byte{'\r'})) > 0 {
 			if err := w.sender.add(ctx, text, times[0]); err != nil {
 				return n, w.wrap("Write", err)
 			}
@@ -114,7 +115,7 @@ func (w *Writer[T]) Write(p []byte) (n int, err error) {
 // timeOfLine returns the time of a line of Write, zero without Options.Time.
 func (l *Log[T]) timeOfLine(line []byte, number int) (at time.Time, err error) {
 	text := bytes.TrimSuffix(line, []byte{'\n'})
-	decoded := withoutReturn(text)
+	decoded := bytes.TrimSuffix(text, []byte{'\r'})
 	field := fmt.Sprintf("line %d", number)
 	switch {
 	case len(text) >= maxBlock:
@@ -280,7 +281,7 @@ func (a *appender) create(ctx context.Context, conflicts *engine.Conflicts) (aga
 		return false, nil
 	case r.outcome != wire.Refused: // no block has been sent, so the next attempt creates the blob or finds it
 		return true, r.shown
-	case !isTaken(r.err):
+	case !isConflict(r.err) && !bloberror.HasCode(r.err, bloberror.UnauthorizedBlobOverwrite): // not because another blob has the name
 		return false, r.shown
 	}
 	own := false
@@ -362,10 +363,10 @@ func (a *appender) readBack(ctx context.Context, b *block) (again bool, err erro
 	}
 	a.state = stateOpen
 	switch failed := a.failed; {
-	case isFull(failed.err):
+	case bloberror.HasCode(failed.err, bloberror.BlockCountExceedsLimit, "BlobIsSealed"): // it can never take another block
 		a.leave(ctx)
 		return false, nil
-	case isConflict(failed.err) && !isMoved(failed.err) && !a.late:
+	case isConflict(failed.err) && !bloberror.HasCode(failed.err, bloberror.AppendPositionConditionNotMet, bloberror.ConditionNotMet) && !a.late:
 		if a.abandoned >= maxAbandoned {
 			return false, failed.shown
 		}

@@ -3,6 +3,7 @@ package bloblog
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
@@ -124,10 +124,10 @@ func (o *Options[T]) setDefaults() (common engine.Options, err error) {
 	setDefault(&o.Buffer, 8<<20)
 	setDefault(&o.BlobBlocks, 45_000)
 	if o.Encode == nil {
-		o.Encode = encodeJSON[T]
+		o.Encode = func(v *T) ([]byte, error) { return json.Marshal(v) }
 	}
 	if o.Decode == nil {
-		o.Decode = decodeJSON[T]
+		o.Decode = func(line []byte, v *T) error { return json.Unmarshal(line, v) }
 	}
 	common = engine.Options(o.Common).WithDefaults()
 	switch {
@@ -281,31 +281,10 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// isTaken reports whether a blob was not created because another one has its name.
-func isTaken(err error) bool {
-	return isConflict(err) || bloberror.HasCode(err, bloberror.UnauthorizedBlobOverwrite)
-}
-
 // isConflict reports whether a request was refused because of the state of the blob: it has another length, is full, sealed,
 // leased, or of another type.
 func isConflict(err error) bool {
 	var re *azcore.ResponseError
 	return errors.As(err, &re) && (re.StatusCode == http.StatusConflict || re.StatusCode == http.StatusPreconditionFailed) &&
 		!strings.HasPrefix(re.ErrorCode, "Container") && !strings.HasPrefix(re.ErrorCode, "Account")
-}
-
-// isMoved reports whether a block was refused because the blob is not as the writer knows it.
-func isMoved(err error) bool {
-	return bloberror.HasCode(err, bloberror.AppendPositionConditionNotMet, bloberror.ConditionNotMet)
-}
-
-// isFull reports whether a blob can never take another block.
-func isFull(err error) bool {
-	return bloberror.HasCode(err, bloberror.BlockCountExceedsLimit, "BlobIsSealed")
-}
-
-// isTooLong reports whether a line was not read because of its length.
-func isTooLong(err error) bool {
-	var limit *table.LimitError
-	return errors.As(err, &limit)
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -67,21 +66,21 @@ func (l *Log[T]) Between(ctx context.Context, source string, from, to time.Time)
 
 // read yields the records of a blob in a range of times, until yield returns false.
 func (l *Log[T]) read(ctx context.Context, b listed, from, to time.Time, yield func(*Record[T], error) bool) (more bool, err error) {
-	s := newStream(ctx, l.client, b.name)
+	s := &stream{ctx: ctx, client: l.client, name: b.name, length: -1}
 	defer s.Close()
 	shared := b.public()
-	for lines := newLines(s); ; {
+	for lines := (&lines{from: bufio.NewReaderSize(s, 64<<10)}); ; {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
 			return true, nil
 		}
 		r := &Record[T]{Blob: shared, Line: lines.number, Offset: lines.offset}
-		if line = withoutReturn(line); err == nil && len(line) == 0 {
+		if line = bytes.TrimSuffix(line, []byte{'\r'}); err == nil && len(line) == 0 {
 			continue
 		}
 		if err == nil {
 			err = l.opt.Decode(line, &r.Value)
-		} else if !isTooLong(err) {
+		} else if !errors.As(err, new(*table.LimitError)) {
 			return false, err
 		}
 		if err != nil {
@@ -105,9 +104,6 @@ func (l *Log[T]) read(ctx context.Context, b listed, from, to time.Time, yield f
 // maxBlock is the most bytes of a block, and so of a line. The service allows more only in newer versions of its interface.
 const maxBlock = 4 << 20
 
-func encodeJSON[T any](v *T) ([]byte, error)    { return json.Marshal(v) }
-func decodeJSON[T any](line []byte, v *T) error { return json.Unmarshal(line, v) }
-func withoutReturn(line []byte) []byte          { return bytes.TrimSuffix(line, []byte{'\r'}) }
 func tooLong(field string, n int) *table.LimitError { // n counts the line break
 	return &table.LimitError{Field: field, Limit: "bytes, with its line break", Got: n, Max: maxBlock}
 }
@@ -135,8 +131,6 @@ type lines struct {
 	offset int64  // of the line that next has returned
 	end    int64  // of that line
 }
-
-func newLines(r io.Reader) *lines { return &lines{from: bufio.NewReaderSize(r, 64<<10)} }
 
 // next returns the next line without its line break. It is valid until the next call. A last line without a line break is left out,
 // since a writer may still write it: then next returns io.EOF. A line that is longer than a block is left out, with a

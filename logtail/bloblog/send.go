@@ -340,10 +340,6 @@ type stream struct {
 	call   wire.Call
 }
 
-func newStream(ctx context.Context, c client, n name) *stream {
-	return &stream{ctx: ctx, client: c, name: n, length: -1}
-}
-
 // Read implements io.Reader.
 func (s *stream) Read(p []byte) (n int, err error) {
 	err = engine.Retry(s.client.opt.Retry).Repeat(s.ctx, engine.Log{}, func() (again bool, err error) {

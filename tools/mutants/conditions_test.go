@@ -121,7 +121,7 @@ func TestConditions(t *testing.T) {
 		{Name: "a cut body is read again", File: "internal/wire/probe.go",
 			Old: "	if err == nil && resp != nil {\n		if _, err = ", New: "	if resp != nil {\n		if _, err = ", Test: "TestExchangeReadsBody"},
 		{Name: "the caller has ended what the library has", File: "internal/wire/call.go",
-			Old: "ctx.Err() != nil && context.Cause(ctx) != ErrRequestTimeout", New: "ctx.Err() != nil", Test: "TestUnreached"},
+			Old: "return ctx.Err() == nil || context.Cause(ctx) == ErrRequestTimeout", New: "return ctx.Err() == nil", Test: "TestUnreached"},
 	})
 	mutants.Run(t, "./eventual", []mutants.Mutant{
 		{Name: "the current delivery is counted", File: "eventual/handler.go",
