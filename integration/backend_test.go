@@ -181,7 +181,7 @@ func TestMain(m *testing.M) {
 
 // onOneBackend runs a test that takes long on Azurite alone, and with -short on the service in memory.
 func onOneBackend(t *testing.T, test func(*testing.T, backend)) {
-	for _, b := range backends {
+	for _, b := range services() {
 		if !isAzurite(b) && !testing.Short() {
 			continue
 		}
