@@ -58,7 +58,7 @@ func TestRepairsAreLinear(t *testing.T) {
 			check(t, rawTable(t, s).DeleteAny(ctx, rowAt(fmt.Sprint("ages_L", i))))
 		}
 	}
-	for what, c := range map[string]struct {
+	for what, c := range testkit.SomeNamed(map[string]struct {
 		was, is index.Definition[worker]
 		of      func(i int) worker
 		damage  func(s *storagetest.Service)
@@ -78,7 +78,7 @@ func TestRepairsAreLinear(t *testing.T) {
 		}, requests.Counts{requests.Query: 5, requests.Get: 4 * n, requests.Delete: 1}},
 		"a new key of lists": {teams, lowerTeams, one, nil, requests.Counts{requests.Query: 5, requests.Get: 12, requests.Transaction: 6}},
 		"a lost list":        {teams, teams, one, func(s *storagetest.Service) { check(t, rawTable(t, s).DeleteAny(ctx, rowAt("team_Jones"))) }, requests.Counts{requests.Query: 5, requests.Get: 3*n + 6, requests.Transaction: 6}},
-	} {
+	}) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			old, s := newStaff(t, c.was)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -21,7 +22,7 @@ func TestWaits(t *testing.T) {
 	ofAge := index.NewSummary("ofage", keys.Tuple1(keys.Digits[int](6)), func(w *worker) (int, bool) { return w.Age, true }, nil)
 	insert := func(staff *table.Table[worker], w *worker) table.Op { return staff.InsertOp(w) }
 	upsert := func(staff *table.Table[worker], w *worker) table.Op { return staff.UpsertOp(w, table.ReplaceExisting) }
-	for _, c := range []struct {
+	for _, c := range testkit.Some([]struct {
 		what     string
 		def      index.Definition[worker]
 		before   int  // workers that are stored
@@ -40,7 +41,7 @@ func TestWaits(t *testing.T) {
 		{what: "transaction of upserts", def: byAge, before: 40, n: 40, apart: 1, op: upsert, transact: true, took: 10 * time.Millisecond, requests: "1 query, 1 transaction"},
 		{what: "transaction of upserts among many others", def: byAge, before: 1000, n: 40, apart: 25, op: upsert, transact: true, took: 30 * time.Millisecond, requests: "36 get, 1 query, 1 transaction"},
 		{what: "transaction of inserts of new groups", def: ofAge, n: 40, apart: 1, op: insert, transact: true, took: 10 * time.Millisecond, requests: "1 query, 1 transaction"},
-	} {
+	}) {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

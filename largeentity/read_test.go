@@ -52,7 +52,7 @@ func TestSizes(t *testing.T) {
 			fx, s = newFixture(t, &largeentity.Options{})
 			o = &largeentity.Options{}
 		}
-		for i, n := range []int{0, 1, 32<<10 - 1, 32 << 10, 32<<10 + 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 1<<20 - 1, 1 << 20, 1<<20 + 1, 3 << 20, 4 << 20, 4<<20 + 1} {
+		for i, n := range testkit.Some([]int{0, 1, 32<<10 - 1, 32 << 10, 32<<10 + 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 1<<20 - 1, 1 << 20, 1<<20 + 1, 3 << 20, 4 << 20, 4<<20 + 1}) {
 			content := text(n)
 			b := fx.upload(t, content)
 			e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: i, Photo: b})

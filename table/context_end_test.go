@@ -87,13 +87,17 @@ func TestCallsEndWithContext(t *testing.T) {
 		storagetest.Hang(), storagetest.ExecuteThenHang(), storagetest.LostResponse(), storagetest.Cut(0), storagetest.Slow(time.Hour),
 		storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "OperationTimedOut"), storagetest.NotSent(),
 	})
+	step := 1
+	if testkit.Few() {
+		step = 3
+	}
 	for name, call := range everyCall {
 		for _, exact := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/exact=%v", name, exact), func(t *testing.T) {
 				t.Parallel()
 				runs := 0
 				for _, fault := range faults {
-					for first, more := 1, true; more && first < 30; first++ {
+					for first, more := 1, true; more && first < 30; first += step {
 						synctest.Test(t, func(t *testing.T) {
 							people, s := newTown(t, &table.Options{})
 							out, err := newTableOutbox(serviceOf(t, s), blindOptions())

@@ -70,7 +70,7 @@ func TestLateInDrain(t *testing.T) {
 	for _, before := range testkit.Some([]int{0, 1, 2, 3, 5, 8}) {
 		build := func() crashtest.Workload { return lateWrite(before)() }
 		all := crashtest.Enumerate(t, build, &crashtest.Options{PairLimit: -1})
-		some := crashtest.Schedules(t, build, &crashtest.Options{Runs: 2000, FaultRate: 0.5})
+		some := crashtest.Schedules(t, build, &crashtest.Options{Runs: max(testkit.Fewer(2000), 1000), FaultRate: 0.5})
 		if len(all.Violations) == 0 || len(some.Violations) == 0 {
 			t.Errorf("%d requests before: got %v; %v; want violations", before, all, some)
 		}
