@@ -91,7 +91,7 @@ func (t *Table[T]) insertRow(ctx context.Context, k keys.Key, r *stored.Row) (an
 
 // rowsOf returns a handle for rows of any type; see door.Rows.
 func rowsOf(t *engine.Table, hasID bool) *Table[Row] {
-	rows := *t.Plain()
+	rows := *t.LibraryHandle()
 	rows.Options.OmitOperationID = rows.Options.OmitOperationID || !hasID
 	s := rowSchema()
 	rows.Mode.Schema, rows.Mode.Parts = s, t.Mode.Parts
@@ -101,5 +101,5 @@ func rowsOf(t *engine.Table, hasID bool) *Table[Row] {
 func (h handle) elsewhere(other *engine.Table) handle {
 	s := *h.schema
 	s.partition.all = keys.Range{}
-	return handle{other.With(engine.Mode{BlindWrites: true, Schema: &s}), &s}
+	return handle{other.WithMode(engine.Mode{BlindWrites: true, Schema: &s}), &s}
 }

@@ -49,7 +49,7 @@ func (op Op) Err() error { return op.engine().Check() }
 func (op Op) send(ctx context.Context) error { return op.op.Send(ctx) }
 
 // maintain decides whether the operation needs a plan of its table's maintainers.
-func (op Op) maintain() { op.op.Prepare() }
+func (op Op) maintain() { op.op.DecidePlanning() }
 
 // target is the entity that an operation was made of.
 type target struct {

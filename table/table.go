@@ -137,7 +137,7 @@ type handle struct {
 func (h handle) inMode(change func(*engine.Mode)) handle {
 	m := h.engine.Mode
 	change(&m)
-	h.engine = h.engine.With(m)
+	h.engine = h.engine.WithMode(m)
 	return h
 }
 
@@ -182,7 +182,7 @@ func newHandle(service Service, name string, s *schema, o *Options) (handle, err
 		}
 	}
 	t = t.WithHomes(o.MovedFrom...)
-	return handle{t.With(engine.Mode{BlindWrites: o.BlindWrites, Parts: s.parts, Schema: s}), s}, nil
+	return handle{t.WithMode(engine.Mode{BlindWrites: o.BlindWrites, Parts: s.parts, Schema: s}), s}, nil
 }
 
 // Name returns the table's name.

@@ -182,7 +182,7 @@ func (r *elsewhere[T]) confirm(ctx context.Context, entity keys.Key, rows []rowE
 func (r *elsewhere[T]) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	log := r.log
 	log.Key, log.Conflicts = entity, true
-	err := r.untilConfirmed(ctx, engine.Retry(door.Table(r.table).Options.Retry).OfConflicts(), log, func() (changed bool, err error) {
+	err := r.untilConfirmed(ctx, engine.Retry(door.Table(r.table).Options.Retry).Conflicts(), log, func() (changed bool, err error) {
 		err = r.confirmOnce(ctx, entity, rows, evident)
 		return err == errChanging || mustReread(err), err
 	})

@@ -28,8 +28,8 @@ func (r Retry) Repeat(ctx context.Context, log Log, f func() (again bool, err er
 	}
 }
 
-// OfConflicts returns the policy of the attempts after conflicts, for Repeat.
-func (r Retry) OfConflicts() Retry {
+// Conflicts returns the policy of the attempts after conflicts, for Repeat.
+func (r Retry) Conflicts() Retry {
 	return Retry{Attempts: r.ConflictAttempts, Wait: r.ConflictWait, MaxWait: r.MaxConflictWait}
 }
 

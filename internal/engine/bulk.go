@@ -31,7 +31,7 @@ func Bulk(ctx context.Context, ops iter.Seq2[*Op, error], o BulkOptions) (BulkRe
 	return b.result, cmp.Or(b.err, broken)
 }
 
-// bulk is bulk work under way. Its fields belong to the goroutine that reads the stream; transactions report to it.
+// bulk is bulk work under way. Its fields belong to the goroutine that reads the stream; transactions deliver their outcomes to it.
 type bulk struct {
 	ctx context.Context
 	opt BulkOptions
@@ -46,9 +46,9 @@ type bulk struct {
 	bytes   int          // of their bodies
 	spare   atomic.Int64 // bytes of shared rows that may still be kept
 
-	running int
-	reports chan report
-	over    chan struct{} // closed at the end
+	running  int
+	outcomes chan batchOutcome
+	over     chan struct{} // closed at the end
 
 	ahead  map[int]bool // finished operations behind ResumeAt
 	result BulkResult
@@ -57,7 +57,7 @@ type bulk struct {
 
 func newBulk(ctx context.Context, o BulkOptions) *bulk {
 	limits := &bulkPace{all: pace.New(o.Rate), partition: o.PartitionRate, partitions: map[groupKey]*pace.Limit{}}
-	b := &bulk{ctx: ctx, opt: o, pace: limits, groups: map[groupKey]*group{}, waiting: fifo.New(), ahead: map[int]bool{}, reports: make(chan report), over: make(chan struct{})}
+	b := &bulk{ctx: ctx, opt: o, pace: limits, groups: map[groupKey]*group{}, waiting: fifo.New(), ahead: map[int]bool{}, outcomes: make(chan batchOutcome), over: make(chan struct{})}
 	def := func(v *int, d int) {
 		if *v <= 0 {
 			*v = d
@@ -92,7 +92,7 @@ func (b *bulk) room() bool {
 			return true
 		case b.running < b.opt.Concurrency && b.beginOne(true):
 		default:
-			b.take(<-b.reports)
+			b.take(<-b.outcomes)
 		}
 	}
 	return false
@@ -102,7 +102,7 @@ func (b *bulk) room() bool {
 func (b *bulk) add(index int, op *Op) {
 	item := bulkOp{index: index, op: op}
 	if err := item.wrong(); err != nil {
-		b.take(report{refused: &item, err: err})
+		b.take(batchOutcome{refused: &item, err: err})
 		return
 	}
 	b.held++
@@ -113,7 +113,7 @@ func (b *bulk) add(index int, op *Op) {
 	b.queue(g)
 	for {
 		select {
-		case r := <-b.reports:
+		case r := <-b.outcomes:
 			b.take(r)
 			continue
 		default:
@@ -130,7 +130,7 @@ func (b *bulk) finish() {
 		if b.running == 0 { // and nothing waits, or nothing is begun any more
 			return
 		}
-		b.take(<-b.reports)
+		b.take(<-b.outcomes)
 	}
 }
 
@@ -204,14 +204,14 @@ func (b *bulk) beginOne(flush bool) bool {
 		b.bytes -= i.op.size()
 	}
 	b.running++
-	s := &bulkSender{ctx: b.ctx, group: g, pace: b.pace, showing: b.showing, more: flush || g.len() > 0, reports: b.reports, over: b.over}
+	s := &bulkSender{ctx: b.ctx, group: g, pace: b.pace, showing: b.showing, more: flush || g.len() > 0, outcomes: b.outcomes, over: b.over}
 	go s.run(batch)
 	return true
 }
 
 // take notes the outcome of a batch. Everything that the work counts and decides happens here, in the goroutine that reads the
 // stream.
-func (b *bulk) take(r report) {
+func (b *bulk) take(r batchOutcome) {
 	if r.panics != nil {
 		panic(r.panics)
 	}
@@ -320,7 +320,7 @@ func (i bulkOp) sent() int {
 // grow moves operations from the queue into the next transaction while they fit.
 func (g *group) grow() {
 	for ; g.n < g.len() && !g.full; g.n++ {
-		i := g.at(g.n)
+		i := g.op(g.n)
 		if g.n == 0 {
 			g.rows, g.count, g.bytes = map[string]bool{}, 0, 0
 			if m := i.op.Table.Mode; m.Exact || m.Outbox != nil || m.Completes != nil {
@@ -328,7 +328,7 @@ func (g *group) grow() {
 			}
 		}
 		size, rk := i.sent(), i.op.Key.RowKey()
-		if g.n > 0 && (g.bytes+size > maxTransaction || g.rows[rk] || !i.goesWith(g.at(0))) {
+		if g.n > 0 && (g.bytes+size > maxTransaction || g.rows[rk] || !i.goesWith(g.op(0))) {
 			g.full = true
 			return
 		}
@@ -341,7 +341,7 @@ func (g *group) grow() {
 
 func (g *group) len() int { return len(g.left) + len(g.queue) }
 
-func (g *group) at(i int) bulkOp {
+func (g *group) op(i int) bulkOp {
 	if i < len(g.left) {
 		return g.left[i]
 	}
@@ -387,8 +387,8 @@ type BulkResult struct {
 	ResumeAt int
 }
 
-// report contains the outcome of the operations of a batch.
-type report struct {
+// batchOutcome is the outcome of the operations of a batch.
+type batchOutcome struct {
 	group   *group
 	done    []bulkOp
 	missing int         // of them, deletes that found nothing

@@ -21,34 +21,34 @@ import (
 
 // bulkSender applies one batch.
 type bulkSender struct {
-	ctx     context.Context
-	outside context.Context // of the whole bulk: the rows of the next batch are read ahead below a span of their own
-	group   *group
-	pace    *bulkPace
-	showing *showing
-	reports chan<- report
-	over    <-chan struct{} // no reports are taken any more
-	more    bool            // the next transaction of the group follows at once
-	reading *nextRows       // rows that are read for it; nil for none
-	resent  int             // deletes whose outcome was unknown were sent again so many times
-	missing bool            // a delete has found nothing
-	exists  bool            // an insert has found a row
-	refusal error           // what has ended the batch, if it ends with errStopped
-	left    []bulkOp        // what was too much for the transaction, and has not been sent
+	ctx      context.Context
+	outside  context.Context // of the whole bulk: the rows of the next batch are read ahead below a span of their own
+	group    *group
+	pace     *bulkPace
+	showing  *showing
+	outcomes chan<- batchOutcome
+	over     <-chan struct{} // no outcomes are taken any more
+	more     bool            // the next transaction of the group follows at once
+	reading  *nextRows       // rows that are read for it; nil for none
+	resent   int             // deletes whose outcome was unknown were sent again so many times
+	missing  bool            // a delete has found nothing
+	exists   bool            // an insert has found a row
+	refusal  error           // what has ended the batch, if it ends with errStopped
+	left     []bulkOp        // what was too much for the transaction, and has not been sent
 }
 
-// errStopped is the end of a batch of which everything is reported.
+// errStopped is the end of a batch of which every outcome is delivered.
 var errStopped = errors.New("stopped")
 
 func (s *bulkSender) run(batch []bulkOp) {
-	r := report{group: s.group, end: true, err: errors.New("table: Bulk: its goroutine has ended too early")}
+	r := batchOutcome{group: s.group, end: true, err: errors.New("table: Bulk: its goroutine has ended too early")}
 	defer func() {
 		// What panics in a maintainer panics where Bulk was called.
 		if v := recover(); v != nil {
 			r.panics = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
 		}
 		s.reading.await(&s.group.ahead, r.err != nil || r.panics != nil)
-		s.report(r)
+		s.deliver(r)
 	}()
 	if r.err = s.send(batch); r.err == errStopped {
 		r.err = nil
@@ -56,17 +56,17 @@ func (s *bulkSender) run(batch []bulkOp) {
 	r.left = s.left
 }
 
-func (s *bulkSender) report(r report) {
+func (s *bulkSender) deliver(r batchOutcome) {
 	select {
-	case s.reports <- r:
+	case s.outcomes <- r:
 	case <-s.over:
 	}
 }
 
-// reportRefusal reports a refused operation, and ends the batch unless Skip drops the operation.
-func (s *bulkSender) reportRefusal(i bulkOp, err error) error {
+// deliverRefusal delivers the outcome of a refused operation, and ends the batch unless Skip drops the operation.
+func (s *bulkSender) deliverRefusal(i bulkOp, err error) error {
 	answer := make(chan bool, 1)
-	s.report(report{refused: &i, err: err, answer: answer})
+	s.deliver(batchOutcome{refused: &i, err: err, answer: answer})
 	select {
 	case on := <-answer:
 		if on {
@@ -112,17 +112,17 @@ func (s *bulkSender) sendOnce(batch []bulkOp) (next []bulkOp, err error) {
 	failed, large := blamed(err)
 	switch {
 	case err == nil:
-		s.report(report{done: batch[:taken:taken]})
+		s.deliver(batchOutcome{done: batch[:taken:taken]})
 		s.leave(batch[taken:])
 		return nil, nil
 	case failed != nil:
-		return s.without(batch, failed)
+		return s.dropFailed(batch, failed)
 	case large != nil && len(batch) > 1:
 		fits := fitting(batch[:taken], large.Got-large.Max)
 		s.leave(batch[fits:])
 		return batch[:fits], nil
 	case large != nil:
-		return nil, s.reportRefusal(batch[0], large)
+		return nil, s.deliverRefusal(batch[0], large)
 	case isUnknown(err) && onlyDeletes(batch) && s.ctx.Err() == nil && s.resent+1 < Retry(table.Options.Retry).few():
 		s.resent++
 		s.leave(batch[taken:])
@@ -139,7 +139,7 @@ func (s *bulkSender) usable(batch []bulkOp) ([]bulkOp, error) {
 			i++
 			continue
 		}
-		if err := s.reportRefusal(batch[i], err); err != nil {
+		if err := s.deliverRefusal(batch[i], err); err != nil {
 			return nil, err
 		}
 		batch = slices.Delete(slices.Clone(batch), i, i+1)
@@ -167,7 +167,7 @@ func (s *bulkSender) commit(batch []bulkOp, m *meter) (left []bulkOp, taken int,
 	taken, err = commitSome(context.WithValue(s.ctx, meterKey{}, m), "Bulk", ops, &s.group.ahead, s.showing, s.readNext, passOver)
 	s.pace.charge(s.group.key, m)
 	if len(gone) > 0 {
-		s.report(report{done: gone, missing: len(gone)})
+		s.deliver(batchOutcome{done: gone, missing: len(gone)})
 	}
 	return batch, taken, err
 }
@@ -234,8 +234,8 @@ func blamed(err error) (failed *errs.BatchError, large *errs.LimitError) {
 	return nil, large
 }
 
-// without returns the batch without the operation that failed, or with a new operation in its place.
-func (s *bulkSender) without(batch []bulkOp, failed *errs.BatchError) ([]bulkOp, error) {
+// dropFailed returns the batch without the operation that failed, or with a new operation in its place.
+func (s *bulkSender) dropFailed(batch []bulkOp, failed *errs.BatchError) ([]bulkOp, error) {
 	item := batch[failed.Index]
 	rest := slices.Delete(slices.Clone(batch), failed.Index, failed.Index+1)
 	var derived *errs.DerivedError
@@ -246,14 +246,14 @@ func (s *bulkSender) without(batch []bulkOp, failed *errs.BatchError) ([]bulkOp,
 		s.leave(batch[at:])
 		return batch[:at], nil
 	case item.op.inserts() && ownError(failed.Err, errs.ErrExists):
-		err := s.reportRefusal(item, failed.Err)
+		err := s.deliverRefusal(item, failed.Err)
 		if err == nil && s.exists {
 			rest, err = s.withoutExisting(rest, failed.Err)
 		}
 		s.exists = true
 		return rest, err
 	case item.op.deletes() && ownError(failed.Err, errs.ErrNotFound):
-		s.report(report{done: []bulkOp{item}, missing: 1})
+		s.deliver(batchOutcome{done: []bulkOp{item}, missing: 1})
 		if s.missing {
 			rest = s.withoutMissing(rest, 1)
 		}
@@ -262,7 +262,7 @@ func (s *bulkSender) without(batch []bulkOp, failed *errs.BatchError) ([]bulkOp,
 	case item.op.deletes() && ownError(failed.Err, errs.ErrChanged) && item.op.Remake != nil && item.conflicts+1 < item.op.Table.Options.Retry.ConflictAttempts:
 		return s.remade(item, rest, failed)
 	}
-	return rest, s.reportRefusal(item, failed.Err)
+	return rest, s.deliverRefusal(item, failed.Err)
 }
 
 // remade returns the rest of a batch with a new operation in the place of a delete whose row has changed.
@@ -272,7 +272,7 @@ func (s *bulkSender) remade(item bulkOp, rest []bulkOp, failed *errs.BatchError)
 	case err != nil:
 		return nil, item.fail(err)
 	case !there:
-		s.report(report{done: []bulkOp{item}, missing: 1})
+		s.deliver(batchOutcome{done: []bulkOp{item}, missing: 1})
 		return rest, nil
 	}
 	again := bulkOp{index: item.index, op: op, conflicts: item.conflicts + 1}
@@ -293,7 +293,7 @@ func (s *bulkSender) withoutMissing(batch []bulkOp, missing int) (left []bulkOp)
 		}
 	}
 	if len(gone) > 0 {
-		s.report(report{done: gone, missing: missing * len(gone)})
+		s.deliver(batchOutcome{done: gone, missing: missing * len(gone)})
 	}
 	return left
 }
@@ -305,7 +305,7 @@ func (s *bulkSender) withoutExisting(batch []bulkOp, refusal error) (left []bulk
 	for _, i := range batch {
 		if rk := i.op.Key.RowKey(); !i.op.inserts() || !known(rk) || !there[rk] {
 			left = append(left, i)
-		} else if err := s.reportRefusal(i, refusal); err != nil {
+		} else if err := s.deliverRefusal(i, refusal); err != nil {
 			return nil, err
 		}
 	}
@@ -387,8 +387,8 @@ func (p *bulkPace) slowDown() {
 	}
 }
 
-// of returns the limit of a partition.
-func (p *bulkPace) of(k groupKey) *pace.Limit {
+// limit returns the limit of a partition.
+func (p *bulkPace) limit(k groupKey) *pace.Limit {
 	const many = 10_000
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -409,7 +409,7 @@ func (p *bulkPace) of(k groupKey) *pace.Limit {
 
 // wait waits until the rows of a partition's earlier transactions are paid for. It returns the meter of the next one.
 func (p *bulkPace) wait(ctx context.Context, k groupKey) (*meter, error) {
-	err := p.of(k).Wait(ctx)
+	err := p.limit(k).Wait(ctx)
 	if err == nil {
 		err = p.all.Wait(ctx)
 	}
@@ -421,6 +421,6 @@ func (p *bulkPace) charge(k groupKey, m *meter) {
 	if m.busy.Load() {
 		p.slowDown()
 	}
-	p.of(k).Charge(int(m.rows.Load()))
+	p.limit(k).Charge(int(m.rows.Load()))
 	p.all.Charge(int(m.rows.Load()))
 }

@@ -13,7 +13,7 @@
 //     state (write.go).
 //  2. write.planAnew (write.go) makes a plan. planner.planOperation (planner.go) adds an operation to it: step.readAndMaintain reads the
 //     row if it is not known, and step.callMaintainers calls the maintainers, which add derived rows to the Plan (plan.go).
-//  3. write.makePlan (write.go) makes a transaction of the plan: write.addLead adds the commit record, if there is one, and all steps
+//  3. write.makeTransaction (write.go) makes a transaction of the plan: write.addLead adds the commit record, if there is one, and all steps
 //     are encoded, once for each plan.
 //  4. write.sendNotification (write.go) stores the notification of a write with effects.
 //  5. write.prepare (prepare.go) prepares the other partitions of a write over several: see state preparing (write.go).

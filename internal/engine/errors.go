@@ -162,7 +162,7 @@ func (w *write) resolve(ctx context.Context) (done bool, err error) {
 	defer func() { end(err) }()
 	ctx, cancel := Bound(ctx, w.table.Options.WriteTimeout)
 	defer cancel()
-	state, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentPlan.remotes)...)
+	state, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
 	if err != nil {
 		return false, w.table.OpError("Resolve", RecordKey(w.partition(), w.id), err)
 	}
@@ -172,7 +172,7 @@ func (w *write) resolve(ctx context.Context) (done bool, err error) {
 		w.show(ctx)
 		defer w.awaitShow()
 		w.finish(ctx)
-		w.applied(callersPart(w, w.etags(ctx, -1, "")))
+		w.applied(callersItems(w, w.etags(ctx, -1, "")))
 		w.appliedRemotes()
 		w.showLate(ctx)
 		return true, nil

@@ -31,11 +31,11 @@ func (w *write) done(ctx context.Context, etags []azcore.ETag) state {
 	return stateCommitted
 }
 
-// doneBySight is done for a write of which the stored rows show that it was applied. They do not show which plan was: if it may be an
-// earlier one, the calls of the current plan may delete what another writer still needs.
+// doneBySight is done for a write of which the stored rows show that it was applied. They do not show which transaction was: if it may be an
+// earlier one, the calls of the current transaction may delete what another writer still needs.
 func (w *write) doneBySight(ctx context.Context, etags []azcore.ETag) state {
 	if w.sent.mayStillApply {
-		w.currentPlan.after = nil
+		w.currentTransaction.after = nil
 	}
 	return w.done(ctx, etags)
 }
@@ -51,7 +51,7 @@ func (w *write) tellTargets(inDoubt bool) {
 
 // applied gives the targets what is stored now.
 func (w *write) applied(etags []azcore.ETag) {
-	steps := callersPart(w, w.currentPlan.steps)
+	steps := callersItems(w, w.currentTransaction.steps)
 	for i := range steps {
 		steps[i].applied(etags[i], steps[i].id)
 	}
@@ -62,8 +62,8 @@ func (w *write) keepLoaded(etags []azcore.ETag) {
 	if w.ahead == nil || w.ahead.room == nil {
 		return
 	}
-	for i := range w.currentPlan.steps {
-		s := &w.currentPlan.steps[i]
+	for i := range w.currentTransaction.steps {
+		s := &w.currentTransaction.steps[i]
 		if s.derived == nil || !s.derived.loaded || s.deletes() {
 			continue
 		}
@@ -76,7 +76,7 @@ func (w *write) keepLoaded(etags []azcore.ETag) {
 
 // notify stores the notification of a write with effects.
 func (w *write) notify(ctx context.Context) (err error) {
-	n := commit.Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.table.Options.WriteTimeout, Remotes: placesOf(w.nextPlan.remotes)}
+	n := commit.Notification{Table: w.table.Name, Partition: w.partition(), OperationID: w.id, Hidden: 2 * w.table.Options.WriteTimeout, Remotes: placesOf(w.nextTransaction.remotes)}
 	if w.notification, err = w.outbox.Notify(ctx, n); err == nil && wire.IsNil(w.notification) {
 		err = errors.New("it returned no SentNotification")
 	}
@@ -110,7 +110,7 @@ func (w *write) show(ctx context.Context) {
 	case w.notification == nil || w.showsLate():
 	case w.showing != nil:
 		w.showing.begin(w.notification, o)
-	case len(w.currentPlan.remotes)+len(w.currentPlan.after) > 0:
+	case len(w.currentTransaction.remotes)+len(w.currentTransaction.after) > 0:
 		w.showing, w.awaitsShow = newShowing(ctx, 1), true
 		w.showing.begin(w.notification, o)
 	default:
@@ -130,7 +130,7 @@ func (w *write) showLate(ctx context.Context) {
 // the remotes are so many that not all are finished at once: the writer would not know the ETags of its entities.
 func (w *write) showsLate() bool {
 	_, executes := w.outbox.(AroundOutbox)
-	return executes || len(w.currentPlan.remotes) > FanOut
+	return executes || len(w.currentTransaction.remotes) > FanOut
 }
 
 // awaitShow waits until the notification is shown, unless bulk work does.

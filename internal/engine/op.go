@@ -93,9 +93,9 @@ func (op *Op) upserts() bool {
 // merges reports whether the operation is a merge into a row that exists.
 func (op *Op) merges() bool { return op.Kind == aztables.TransactionTypeUpdateMerge }
 
-// after returns the content of the row once the operation is applied, with this operation ID; zero if it is not known, or there
+// contentAfter returns the content of the row once the operation is applied, with this operation ID; zero if it is not known, or there
 // is no row. Errors: *LimitError if the row would be too large; *DecodeError if the stored row cannot be read.
-func (op *Op) after(id *edm.Ending) (edm.Stored, error) {
+func (op *Op) contentAfter(id *edm.Ending) (edm.Stored, error) {
 	if !op.StoresID {
 		id = nil
 	}
@@ -120,7 +120,7 @@ func (op *Op) applied(etag azcore.ETag, id *edm.Ending) {
 	if op.Target == nil {
 		return
 	}
-	after, _ := op.after(id) // planning has seen it
+	after, _ := op.contentAfter(id) // planning has seen it
 	op.Target.Applied(etag, after)
 }
 

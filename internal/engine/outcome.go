@@ -41,8 +41,8 @@ const maxReadBacks = 10
 // was applied, and the caller's other rows are read for their ETags. Deleted rows show nothing.
 func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.ETag, ours bool, err error) {
 	var order []int
-	for i := range w.currentPlan.steps {
-		switch s := &w.currentPlan.steps[i]; {
+	for i := range w.currentTransaction.steps {
+		switch s := &w.currentTransaction.steps[i]; {
 		case s.StoresID && i == failed:
 			order = slices.Insert(order, 0, i)
 		case s.StoresID:
@@ -51,7 +51,7 @@ func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.
 	}
 	at, etag := -1, azcore.ETag("")
 	for _, i := range order[:min(len(order), most)] {
-		if etag, ours, err = w.readBackRow(ctx, &w.currentPlan.steps[i]); err != nil {
+		if etag, ours, err = w.readBackRow(ctx, &w.currentTransaction.steps[i]); err != nil {
 			return nil, false, err
 		}
 		at = i
@@ -67,9 +67,9 @@ func (w *write) readBack(ctx context.Context, failed, most int) (etags []azcore.
 
 // etags reads the ETags of the caller's rows after the write was applied, but for a step whose ETag is known.
 func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore.ETag {
-	etags := make([]azcore.ETag, len(w.currentPlan.steps))
-	for i := range w.currentPlan.steps {
-		switch s := &w.currentPlan.steps[i]; {
+	etags := make([]azcore.ETag, len(w.currentTransaction.steps))
+	for i := range w.currentTransaction.steps {
+		switch s := &w.currentTransaction.steps[i]; {
 		case i == known:
 			etags[i] = etag
 		case s.deletes(), s.opIndex < 0, s.derived != nil:
@@ -117,7 +117,7 @@ func containsAll(columns, others []edm.Column) bool {
 // abort stores an abort record for a write whose outcome is unknown, so that the write can no longer commit, or finds that it
 // committed.
 func (w *write) abort(ctx context.Context, out outcome) state {
-	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentPlan.remotes)...)
+	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
 	switch {
 	case err != nil && out.kind == wire.Refused:
 		// Do not report a refusal: the write may be applied.
@@ -178,10 +178,10 @@ func (o *Options) mostAge() time.Duration {
 //
 // The same holds for a plan that a maintainer has bounded; see Plan.NotAfter.
 func (w *write) stale() bool {
-	if late := w.currentPlan.late; !late.IsZero() && w.table.Options.Now().After(late) {
+	if late := w.currentTransaction.late; !late.IsZero() && w.table.Options.Now().After(late) {
 		return true
 	}
-	if !w.currentPlan.record {
+	if !w.currentTransaction.record {
 		return false
 	}
 	began, err := commit.TimeOf(w.id)

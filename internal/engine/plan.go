@@ -533,7 +533,7 @@ func (w *write) updateCompleted(etags []azcore.ETag) {
 	}
 	c.done = true
 	etag := etags[0]
-	if w.currentPlan.record { // the write's own comes first
+	if w.currentTransaction.record { // the write's own comes first
 		etag = etags[len(etags)-1]
 	}
 	c.Record.Effects, c.Record.State = c.left, commit.Pending

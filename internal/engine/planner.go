@@ -87,7 +87,7 @@ func (k *planner) begin() *Plan {
 	others := &remotes{write: w, home: p}
 	p.others = others
 	for _, op := range w.moved {
-		others.of(op.Table, op.Key.PartitionKey()).plan.own[op.Key.RowKey()] = op.Table
+		others.remote(op.Table, op.Key.PartitionKey()).plan.own[op.Key.RowKey()] = op.Table
 	}
 	for i := range k.steps {
 		p.own[k.steps[i].Key.RowKey()] = k.steps[i].Table
@@ -116,7 +116,7 @@ func (k *planner) planOperations(ctx context.Context, p *Plan) (planned *Plan, f
 		switch {
 		case p.unread != nil:
 			return nil, -1, p.unread
-		case err == nil && !k.over(p, i):
+		case err == nil && !k.tooMany(p, i):
 			i++
 			continue
 		case w.mayDropTail && err != nil && w.skip(i, err):
@@ -203,8 +203,8 @@ func (k *planner) fits(i int) bool {
 	return !k.write.mayDropTail || i == 0 || k.operations+need <= maxOperations
 }
 
-// over reports whether the operations so far are too many. One operation never is, by the limit on what maintainers derive from it.
-func (k *planner) over(p *Plan, i int) bool {
+// tooMany reports whether the operations so far are too many. One operation never is, by the limit on what maintainers derive from it.
+func (k *planner) tooMany(p *Plan, i int) bool {
 	if !k.write.mayDropTail {
 		return false
 	}
@@ -216,7 +216,7 @@ func (k *planner) over(p *Plan, i int) bool {
 	}
 	k.most = max(k.most, used-k.operations-1)
 	k.operations = used
-	return i > 0 && (used > maxOperations || p.others.(*remotes).over())
+	return i > 0 && (used > maxOperations || p.others.(*remotes).tooLarge())
 }
 
 // cut leaves an operation and the operations behind it to another transaction.
@@ -408,7 +408,7 @@ func (s *step) maintain(ctx context.Context, p *Plan) (err error) {
 	if err != nil {
 		return err
 	}
-	after, err := s.after(unassignedEnding)
+	after, err := s.contentAfter(unassignedEnding)
 	if err != nil {
 		return err
 	}
@@ -487,7 +487,7 @@ func (s *step) planRows(p *Plan) error {
 	if s.deletes() {
 		return nil
 	}
-	after, err := s.after(unassignedEnding)
+	after, err := s.contentAfter(unassignedEnding)
 	if err != nil {
 		return err // with its state it is too large
 	}
@@ -505,9 +505,9 @@ func (s *step) decoded(row edm.Stored) (any, error) {
 
 var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
 
-// Prepare decides whether an operation needs a plan: its table's maintainers derive rows from it, and its row is read first
+// DecidePlanning decides whether an operation needs a plan: its table's maintainers derive rows from it, and its row is read first
 // unless it is known or the table writes blindly.
-func (op *Op) Prepare() {
+func (op *Op) DecidePlanning() {
 	op.Known = op.Known && op.Copied == nil && !op.Edited
 	m := &op.Table.Mode
 	if op.needsPlanning = len(m.Maintainers) > 0 || m.Parts > 0 || !op.Known && !m.BlindWrites; op.needsPlanning || op.Err != nil {

@@ -21,24 +21,24 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// prepare prepares the remotes of the plan, all at the same time. If one of them is refused, the others are rolled back, and the
+// prepare prepares the remotes of the transaction, all at the same time. If one of them is refused, the others are rolled back, and the
 // write is planned again if that may help: with another operation ID, so that what was prepared belongs to no write that can commit.
 func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
-	all := w.currentPlan.remotes
+	all := w.currentTransaction.remotes
 	if len(all) == 0 {
 		return stateReady
 	}
 	i := 0
 	InOrder(ctx, all, func(ctx context.Context, m *remote) (outcome, error) { return w.prepareRemote(ctx, m), nil }, func(out outcome, _ error) bool {
-		all[i].part.out = out
+		all[i].participant.out = out
 		i++
 		return true
 	})
-	i = slices.IndexFunc(all, func(m *remote) bool { return m.part.out.kind != wire.Done })
+	i = slices.IndexFunc(all, func(m *remote) bool { return m.participant.out.kind != wire.Done })
 	if i < 0 {
 		return stateReady
 	}
-	bad := all[i].part
+	bad := all[i].participant
 	_, err := w.rollBackRefused(ctx)
 	repaired, again := false, false
 	if bad.out.kind == wire.Refused {
@@ -71,15 +71,15 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 // prepareRemote sends the transaction that prepares a remote until its outcome is known, or the time or the attempts are used up.
 func (w *write) prepareRemote(ctx context.Context, m *remote) outcome {
 	m.etags = nil
-	plan := m.prepare
-	withID(plan.steps, w.id)
-	tries := attempts{retry: Retry(w.table.Options.Retry), log: m.part.log()}
+	tx := m.prepare
+	withID(tx.steps, w.id)
+	tries := attempts{retry: Retry(w.table.Options.Retry), log: m.participant.log()}
 	for {
 		if w.stale() {
 			return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: errs.With(errs.ErrGivenUp, errStale)}
 		}
-		etags, failed, verdict, err := m.table.transact(ctx, plan.steps)
-		m.part.currentPlan = transaction{steps: plan.steps[1 : 1+len(m.steps)], batch: true}
+		etags, failed, verdict, err := m.table.transact(ctx, tx.steps)
+		m.participant.currentTransaction = transaction{steps: tx.steps[1 : 1+len(m.steps)], batch: true}
 		switch {
 		case verdict == wire.Done:
 			m.etags = etags
@@ -114,7 +114,7 @@ func (m *remote) refused(failed int, err error) outcome {
 	}
 	own := *be
 	own.Index = failed - 1
-	return outcome{kind: wire.Refused, failed: failed - 1, err: m.part.inCallersTerms(&own)}
+	return outcome{kind: wire.Refused, failed: failed - 1, err: m.participant.inCallersTerms(&own)}
 }
 
 // preparation is what a write over several partitions has prepared in one of them. It is a row: the first of the transaction that
@@ -168,8 +168,8 @@ func (p *preparation) body() (edm.Body, error) {
 		if err != nil {
 			return edm.Body{}, err
 		}
-		for i, part := range parts(string(b), maxEffectsPart) {
-			w.Put(partName(preparedProperty, i), edm.Value{Kind: edm.String, S: part})
+		for i, chunk := range chunks(string(b), maxEffectsChunk) {
+			w.Put(chunkName(preparedProperty, i), edm.Value{Kind: edm.String, S: chunk})
 		}
 	}
 	return w.Finish()
@@ -290,8 +290,8 @@ func (t *Table) sweepRemote(ctx context.Context, rec *commit.Record, home string
 // orphans that are left.
 func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans commit.Orphans) (finished int, left []*errs.HomeError, err error) {
 	var all []keys.Key
-	plain, now := t.Plain(), t.Options.Now()
-	err = plain.each(ctx, unendedFilter(partition, before, now), "", func(r *stored.Row) bool {
+	library, now := t.LibraryHandle(), t.Options.Now()
+	err = library.each(ctx, unendedFilter(partition, before, now), "", func(r *stored.Row) bool {
 		id := strings.TrimPrefix(r.Key.RowKey(), reserved.Prepared)
 		p, err := preparationOf(r)
 		switch {
@@ -312,7 +312,7 @@ func (t *Table) FinishPrepared(ctx context.Context, partition string, before tim
 			by.orphans = orphans
 		}
 		var orphan *errs.HomeError
-		err = plain.finishPrepared(ctx, k.PartitionKey(), id, by)
+		err = library.finishPrepared(ctx, k.PartitionKey(), id, by)
 		switch {
 		case err == nil:
 			finished++

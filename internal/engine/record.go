@@ -31,8 +31,8 @@ const (
 
 // The most that the effects of a write have as they are stored, and one chunk of them.
 const (
-	maxEffects     = 256 << 10
-	maxEffectsPart = 30 << 10
+	maxEffects      = 256 << 10
+	maxEffectsChunk = 30 << 10
 )
 
 // storedEffect is an effect in a commit record.
@@ -68,8 +68,8 @@ func recordBody(k keys.Key, state commit.State, effects []commit.Effect, named b
 		if len(b) > maxEffects {
 			return edm.Body{}, &errs.LimitError{Limit: "bytes of the effects of a write", Got: len(b), Max: maxEffects}
 		}
-		for i, part := range parts(string(b), maxEffectsPart) {
-			w.Put(partName(effectsProperty, i), edm.Value{Kind: edm.String, S: part})
+		for i, chunk := range chunks(string(b), maxEffectsChunk) {
+			w.Put(chunkName(effectsProperty, i), edm.Value{Kind: edm.String, S: chunk})
 		}
 	}
 	if named {
@@ -78,16 +78,16 @@ func recordBody(k keys.Key, state commit.State, effects []commit.Effect, named b
 	return w.Finish()
 }
 
-// partName is the property of a chunk of a long text.
-func partName(name string, i int) string {
+// chunkName is the property of a chunk of a long text.
+func chunkName(name string, i int) string {
 	if i == 0 {
 		return name
 	}
 	return fmt.Sprint(name, i)
 }
 
-// parts cuts a text into chunks of at most so many bytes, between characters.
-func parts(s string, most int) (all []string) {
+// chunks cuts a text into chunks of at most so many bytes, between characters.
+func chunks(s string, most int) (all []string) {
 	for len(s) > most {
 		cut := most
 		for !utf8.RuneStart(s[cut]) {
@@ -142,14 +142,14 @@ func checkVersion(r *stored.Row, format string, want int64) error {
 func longText(r *stored.Row, property string) (string, error) {
 	var text strings.Builder
 	for n := 0; ; n++ {
-		name := partName(property, n)
-		switch part := stored.Find(r.Columns(), name); part.Kind {
+		name := chunkName(property, n)
+		switch chunk := stored.Find(r.Columns(), name); chunk.Kind {
 		case edm.Absent:
 			return text.String(), nil
 		case edm.String:
-			text.WriteString(part.S)
+			text.WriteString(chunk.S)
 		default:
-			return "", &errs.DecodeError{Field: name, Reason: fmt.Sprintf("is %s, not %s: another program has stored it", part.Kind, edm.String)}
+			return "", &errs.DecodeError{Field: name, Reason: fmt.Sprintf("is %s, not %s: another program has stored it", chunk.Kind, edm.String)}
 		}
 	}
 }
@@ -325,7 +325,7 @@ func (t *Table) Pending(ctx context.Context, partition, after string, before tim
 // Sweep deletes old commit records of a partition; see extend.Records.Sweep.
 func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err error) {
 	const method = "SweepCommitRecords"
-	plain := t.Plain()
+	library := t.LibraryHandle()
 	before := t.Options.Now().Add(-commit.Retention - time.Hour)
 	filters := []string{recordFilter(partition, "ge '"+reserved.ScheduledSweep+"'", before)}
 	if t.Mode.Outbox != nil { // else no write prepares anything in the table
@@ -335,14 +335,14 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 		for _, filter := range filters {
 			stopped := false
 			var unswept error
-			err := plain.each(ctx, filter, "", func(r *stored.Row) bool {
+			err := library.each(ctx, filter, "", func(r *stored.Row) bool {
 				if !swept(r, before) {
 					return true
 				}
-				if unswept = plain.sweepRemotes(ctx, r); unswept != nil {
+				if unswept = library.sweepRemotes(ctx, r); unswept != nil {
 					return false
 				}
-				op := &Op{Table: plain, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
+				op := &Op{Table: library, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}
 				if op.Match == "" {
 					op.Match = azcore.ETagAny
 				}
@@ -394,7 +394,7 @@ func sweepKey(partition string, hour time.Time) keys.Key {
 func (t *Table) ScheduleSweep(ctx context.Context, partition string, hour time.Time) (err error) {
 	ctx, end := t.Span(ctx, "PlanSweep")
 	defer func() { end(err) }()
-	op := Op{Table: t.Plain(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
+	op := Op{Table: t.LibraryHandle(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
 	w := edm.NewWriter(partition, op.Key.RowKey(), 0)
 	w.Reserve(stored.UnassignedID)
 	op.Body, op.Err = w.Finish()
@@ -423,7 +423,7 @@ func (t *Table) MarkDone(ctx context.Context, rec *commit.Record) (err error) {
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 1)
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: commit.Done.String()})
 	w.Reserve(stored.UnassignedID)
-	op := Op{Table: t.Plain(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: commit.ETagOf(rec), StoresID: true}
+	op := Op{Table: t.LibraryHandle(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: commit.ETagOf(rec), StoresID: true}
 	op.Body, op.Err = w.Finish()
 	if err := op.Send(ctx); errors.Is(err, errs.ErrChanged) {
 		if now, gerr := t.Record(ctx, partition, rec.OperationID); gerr != nil || now != nil && now.State == commit.Pending {

@@ -19,15 +19,15 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// of returns the remote of a partition of a table, and begins it if it is new.
-func (r *remotes) of(t *Table, partition string) *remote {
+// remote returns the remote of a partition of a table, and begins it if it is new.
+func (r *remotes) remote(t *Table, partition string) *remote {
 	i := slices.IndexFunc(r.all, func(m *remote) bool { return m.at.Partition == partition && m.table.Same(t) })
 	if i >= 0 {
 		return r.all[i]
 	}
-	part := r.write.partOf(t, partition)
-	m := &remote{at: commit.Remote{Table: t.Name, Partition: partition}, table: t, part: part}
-	m.plan = newPlan(part)
+	participant := r.write.participant(t, partition)
+	m := &remote{at: commit.Remote{Table: t.Name, Partition: partition}, table: t, participant: participant}
+	m.plan = newPlan(participant)
 	m.plan.others = r
 	r.all = append(r.all, m)
 	return m
@@ -48,8 +48,8 @@ func (r *remotes) copyFor(home *Plan) otherPlans {
 
 // dropCorrections drops what is known of derived rows of an earlier version of an entity.
 func (r *remotes) dropCorrections() {
-	for _, part := range r.write.parts {
-		clear(part.corrections)
+	for _, participant := range r.write.participants {
+		clear(participant.corrections)
 	}
 }
 
@@ -80,8 +80,8 @@ const (
 	mostOfMessage = 20 << 10
 )
 
-// over reports whether the remotes are too many for one write, or have too many rows.
-func (r *remotes) over() bool {
+// tooLarge reports whether the remotes are too many for one write, or have too many rows.
+func (r *remotes) tooLarge() bool {
 	size := 0
 	for _, m := range r.all {
 		size += remoteLength(m.at)
@@ -115,15 +115,15 @@ func PossibleRemotes(home commit.Remote, all []commit.Remote) bool {
 // remoteLength is the most bytes that the remote takes in a message, whose characters may be escaped.
 func remoteLength(r commit.Remote) int { return 40 + len(r.Table) + 6*len([]rune(r.Partition)) }
 
-// partOf returns the part of the write in another partition. It is the same one at each attempt, so that it keeps what it knows of
+// participant returns the participant in another partition. It is the same one at each attempt, so that it keeps what it knows of
 // rows that were not as a plan expected.
-func (w *write) partOf(t *Table, partition string) *write {
-	i := slices.IndexFunc(w.parts, func(p *write) bool { return p.only == partition && p.table.Same(t) })
+func (w *write) participant(t *Table, partition string) *write {
+	i := slices.IndexFunc(w.participants, func(p *write) bool { return p.only == partition && p.table.Same(t) })
 	if i < 0 {
-		i = len(w.parts)
-		w.parts = append(w.parts, &write{table: t, method: w.method, only: partition, asTransaction: w.asTransaction})
+		i = len(w.participants)
+		w.participants = append(w.participants, &write{table: t, method: w.method, only: partition, asTransaction: w.asTransaction})
 	}
-	return w.parts[i]
+	return w.participants[i]
 }
 
 // planOf returns the plan of a partition: the home's, or that of a remote.
@@ -140,7 +140,7 @@ func (r *remotes) planOf(of rowReader, partition string) (*Plan, error) {
 	case partition == r.write.partition() && t.Same(home):
 		return r.home, nil
 	}
-	return r.of(t, partition).plan, nil
+	return r.remote(t, partition).plan, nil
 }
 
 func reserves(partition string) bool { return len(partition) > 0 && partition[:1] == reserved.First }
@@ -149,7 +149,7 @@ func reserves(partition string) bool { return len(partition) > 0 && partition[:1
 func (w *write) planMoved(ctx context.Context, r *remotes) error {
 	for i := range w.moved {
 		op := w.moved[i]
-		m := r.of(op.Table, op.Key.PartitionKey())
+		m := r.remote(op.Table, op.Key.PartitionKey())
 		s := step{Op: op, opIndex: i}
 		if s.needsPlanning {
 			if err := s.readAndMaintain(ctx, m.plan); err != nil {
@@ -198,7 +198,7 @@ func (r *remotes) readUnread(ctx context.Context) (err error) {
 	}
 	i := 0
 	InOrder(ctx, all, func(ctx context.Context, u unread) (readResult, error) {
-		return u.part.readRow(ctx, u.row.key)
+		return u.participant.readRow(ctx, u.row.key)
 	}, func(f readResult, e error) bool {
 		d := all[i].row
 		i++
@@ -352,7 +352,7 @@ func (w *write) place() commit.Remote {
 // prepared row, or a worker, do that.
 func (w *write) rollBack(ctx context.Context) (failed error) {
 	home := w.place()
-	for _, m := range w.currentPlan.remotes {
+	for _, m := range w.currentTransaction.remotes {
 		if err := m.table.believing(home).finishPrepared(ctx, m.at.Partition, w.id, finisher{home: &home, exclude: true}); err != nil {
 			failed = err
 		}
@@ -363,7 +363,7 @@ func (w *write) rollBack(ctx context.Context) (failed error) {
 // rollBackRefused makes sure that a refused write never commits, and rolls back what it has prepared. committed reports that it has
 // committed before.
 func (w *write) rollBackRefused(ctx context.Context) (committed bool, err error) {
-	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentPlan.remotes)...)
+	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
 	if err != nil || record != commit.Aborted {
 		return err == nil, err
 	}
@@ -376,10 +376,10 @@ func (w *write) rollBackRefused(ctx context.Context) (committed bool, err error)
 // finish finishes the remotes of a committed write, all at the same time. If it fails, programs that read a prepared row, or a
 // worker, do that.
 func (w *write) finish(ctx context.Context) {
-	if len(w.currentPlan.remotes) == 0 {
+	if len(w.currentTransaction.remotes) == 0 {
 		return
 	}
-	InOrder(ctx, w.currentPlan.remotes, func(ctx context.Context, m *remote) (struct{}, error) {
+	InOrder(ctx, w.currentTransaction.remotes, func(ctx context.Context, m *remote) (struct{}, error) {
 		w.finishRemote(ctx, m)
 		return struct{}{}, nil
 	}, func(struct{}, error) bool { return true })
@@ -403,23 +403,23 @@ func (w *write) finishRemote(ctx context.Context, m *remote) {
 
 // finished keeps the ETags that the rows of the caller's operations have now.
 func (m *remote) finished(etags []azcore.ETag) {
-	m.part.out.etags = make([]azcore.ETag, len(m.steps))
+	m.participant.out.etags = make([]azcore.ETag, len(m.steps))
 	n := 0
 	for i := range m.steps {
-		if m.part.out.etags[i] = stored.Superseded; etags == nil || fateOf(&m.steps[i]) == stored.FatePart {
+		if m.participant.out.etags[i] = stored.Superseded; etags == nil || fateOf(&m.steps[i]) == stored.FatePart {
 			continue
 		}
 		n++
-		m.part.out.etags[i] = etags[n]
+		m.participant.out.etags[i] = etags[n]
 	}
 }
 
 // appliedRemotes gives the targets of the operations in the remotes their stored rows.
 func (w *write) appliedRemotes() {
-	for _, m := range w.currentPlan.remotes {
+	for _, m := range w.currentTransaction.remotes {
 		for i := range m.steps {
 			if s := &m.steps[i]; s.derived == nil {
-				s.applied(m.part.out.etags[i], idEnding(w.id))
+				s.applied(m.participant.out.etags[i], idEnding(w.id))
 			}
 		}
 	}

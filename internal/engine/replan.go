@@ -17,7 +17,7 @@ import (
 // restartWithNewID lets the write begin again with another operation ID. Nothing that was sent so far can be applied any more.
 func (w *write) restartWithNewID(ctx context.Context) (err error) {
 	w.withdraw(ctx)
-	w.sent, w.currentPlan.remotes = history{}, nil
+	w.sent, w.currentTransaction.remotes = history{}, nil
 	w.id, err = w.table.Options.newOperationID()
 	return err
 }
@@ -37,7 +37,7 @@ func (w *write) contended(out outcome, ended error) outcome {
 	contended := errs.With(errs.ErrContended, cause)
 	var de *errs.DerivedError
 	var be *errs.BatchError
-	switch s := &w.currentPlan.steps[out.failed]; {
+	switch s := &w.currentTransaction.steps[out.failed]; {
 	case s.derived == nil && !s.replannable, s.derived != nil && (!s.derived.loaded || s.derived.ifExists != nil):
 	case errors.As(out.err, &de):
 		de.Err = contended
@@ -61,7 +61,7 @@ func (w *write) overtaken(ctx context.Context) {
 	switch {
 	case !derived && errors.Is(refusal, errs.ErrNotFound):
 		w.out.err = movedAway(refusal)
-	case w.out.failed >= 0 && len(w.moved)+len(w.currentPlan.remotes) == 0: // the service has checked the old row in the same transaction
+	case w.out.failed >= 0 && len(w.moved)+len(w.currentTransaction.remotes) == 0: // the service has checked the old row in the same transaction
 	case derived && de.Key != (keys.Key{}), errors.Is(refusal, errs.ErrExists), errors.Is(refusal, errs.ErrGivenUp):
 		ctx, cancel := w.table.attempt(ctx)
 		defer cancel()
@@ -86,7 +86,7 @@ func (w *write) final() bool {
 	if w.out.failed < 0 || errors.Is(w.out.err, errs.ErrTableNotFound) {
 		return true
 	}
-	match := w.currentPlan.steps[w.out.failed].Match
+	match := w.currentTransaction.steps[w.out.failed].Match
 	return match != "" && match != azcore.ETagAny
 }
 
@@ -97,7 +97,7 @@ func (w *write) canReplan(ctx context.Context) (repaired, again bool) {
 	if out.failed < 0 || out.neverApplies {
 		return false, out.neverApplies
 	}
-	s := &w.currentPlan.steps[out.failed]
+	s := &w.currentTransaction.steps[out.failed]
 	lost := errors.Is(out.err, errs.ErrChanged) || errors.Is(out.err, errs.ErrNotFound) || errors.Is(out.err, errs.ErrExists)
 	d := s.derived
 	switch {
@@ -193,7 +193,7 @@ func (w *write) inCallersTerms(err error) error {
 	}
 	b = &errs.BatchError{Index: b.Index, Key: b.Key, Code: b.Code, Err: b.Err}
 	if b.Index >= 0 {
-		s := &w.currentPlan.steps[b.Index]
+		s := &w.currentTransaction.steps[b.Index]
 		b.Index = s.opIndex
 		if d := s.derived; d != nil {
 			cause := b.Err

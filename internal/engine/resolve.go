@@ -27,7 +27,7 @@ var errPrepared = errors.New("the row is prepared by a write over several partit
 
 // sibling returns a handle for the library's rows in another table of the service. It also believes commit records in this table.
 func (t *Table) sibling(name string) *Table {
-	c := t.Plain()
+	c := t.LibraryHandle()
 	if !strings.EqualFold(name, t.Name) {
 		c.Name, c.client, c.shared, c.homes = name, t.Service.NewClient(name), new(shared), t.Homes()
 	}

@@ -22,15 +22,15 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// send sends the plan until its outcome is known, or the time or the attempts are used up.
+// send sends the transaction until its outcome is known, or the time or the attempts are used up.
 //
 // A request that could not be sent, or whose outcome is unknown, is sent again: the same operations with the same operation ID. The
 // second request can be refused because the first one was applied. So can a request that the network has delivered twice. The
 // commit record, or else the operation ID in the row, shows that the write was applied. If the row has another ID, a write that was
 // sent once was refused. A write that was sent twice may have been applied and then overwritten: its outcome is unknown.
 func (w *write) send(ctx context.Context) state {
-	w.out = w.sendPlan(ctx)
-	w.sent.withoutRecord = w.sent.withoutRecord || !w.currentPlan.record && w.sent.doubt != nil
+	w.out = w.sendTransaction(ctx)
+	w.sent.withoutRecord = w.sent.withoutRecord || !w.currentTransaction.record && w.sent.doubt != nil
 	switch w.out.kind {
 	case wire.Done:
 		if !w.out.responded {
@@ -44,7 +44,7 @@ func (w *write) send(ctx context.Context) state {
 	return stateGivenUp
 }
 
-func (w *write) sendPlan(ctx context.Context) outcome {
+func (w *write) sendTransaction(ctx context.Context) outcome {
 	tries := attempts{retry: Retry(w.table.Options.Retry), log: w.log()}
 	var last error
 	for {
@@ -78,7 +78,7 @@ func (w *write) sendPlan(ctx context.Context) outcome {
 	if w.sent.doubt == nil {
 		return outcome{kind: wire.NotSent, failed: -1, err: last}
 	}
-	if !w.currentPlan.record {
+	if !w.currentTransaction.record {
 		if etags, ours, err := w.readBack(ctx, -1, maxReadBacks); ours && err == nil {
 			return outcome{kind: wire.Done, etags: etags}
 		}
@@ -88,17 +88,17 @@ func (w *write) sendPlan(ctx context.Context) outcome {
 
 // unconditional reports whether nothing of the write depends on what is stored.
 func (w *write) unconditional() bool {
-	return !slices.ContainsFunc(w.currentPlan.steps, func(s step) bool {
+	return !slices.ContainsFunc(w.currentTransaction.steps, func(s step) bool {
 		return s.inserts() || s.Match != "" && s.Match != azcore.ETagAny
 	})
 }
 
-// sendOnce sends the plan once. failed is the step that was refused.
+// sendOnce sends the transaction once. failed is the step that was refused.
 func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
-	if w.currentPlan.batch {
-		return w.table.transact(ctx, w.currentPlan.steps)
+	if w.currentTransaction.batch {
+		return w.table.transact(ctx, w.currentTransaction.steps)
 	}
-	s := &w.currentPlan.steps[0]
+	s := &w.currentTransaction.steps[0]
 	etag, verdict, err := s.sendAlone(ctx)
 	return []azcore.ETag{etag}, 0, verdict, err
 }
@@ -107,11 +107,11 @@ func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, 
 func (w *write) afterRefusal(ctx context.Context, failed int, refusal error) outcome {
 	out := outcome{kind: wire.Refused, failed: failed, err: w.inCallersTerms(refusal)}
 	switch {
-	case w.currentPlan.record:
+	case w.currentTransaction.record:
 		return w.afterRefusalWithRecord(ctx, out)
 	case w.sent.doubt == nil && !w.repeated(failed, refusal):
 		return out
-	case failed >= 0 && w.currentPlan.steps[failed].derived != nil && w.repairable(failed, refusal):
+	case failed >= 0 && w.currentTransaction.steps[failed].derived != nil && w.repairable(failed, refusal):
 		return out // the entity's own step, which comes first, passed: so no earlier request was applied
 	}
 	most := 1 // if the network has repeated the request, the refused row shows it
@@ -132,7 +132,7 @@ func (w *write) afterRefusal(ctx context.Context, failed int, refusal error) out
 		w.sent.doubt = errs.With(errs.ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", errs.Brief(refusal), wire.Redact(err)))
 		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	}
-	if w.currentPlan.steps[failed].deletes() && errors.Is(out.err, errs.ErrNotFound) {
+	if w.currentTransaction.steps[failed].deletes() && errors.Is(out.err, errs.ErrNotFound) {
 		if b, is := out.err.(*errs.BatchError); is {
 			b.Err = &errs.Explained{Err: b.Err, Explanation: repeatedDelete}
 		} else {
@@ -146,16 +146,16 @@ const repeatedDelete = "the network may have repeated the request of this delete
 
 // repairable reports whether a derived row was refused because it is not as the plan expected.
 func (w *write) repairable(failed int, refusal error) bool {
-	d := w.currentPlan.steps[failed].derived
+	d := w.currentTransaction.steps[failed].derived
 	return !(d.ifExists != nil && errors.Is(refusal, errs.ErrExists))
 }
 
 // repeated reports whether a step may have been refused because its request arrived twice, and the first was applied.
 func (w *write) repeated(failed int, refusal error) bool {
-	if failed < 0 || w.currentPlan.steps[failed].derived != nil {
+	if failed < 0 || w.currentTransaction.steps[failed].derived != nil {
 		return false // the entity's own step, which comes first, passed
 	}
-	switch s := &w.currentPlan.steps[failed]; {
+	switch s := &w.currentTransaction.steps[failed]; {
 	case s.inserts():
 		return errors.Is(refusal, errs.ErrExists)
 	case s.deletes():
@@ -491,7 +491,7 @@ func (s *step) sent() *edm.Body {
 // row if was is "". An operation ID is stored as it is, since that of a full copy is its entity's. Without an operation ID of its
 // own, a write whose response is lost fails with ErrUnknownOutcome. 1 request.
 func (t *Table) WriteRow(ctx context.Context, method string, r *stored.Row, was azcore.ETag) error {
-	op := Op{Table: t.Plain(), Method: method, Kind: aztables.TransactionTypeUpdateReplace, Key: r.Key, Match: was}
+	op := Op{Table: t.LibraryHandle(), Method: method, Kind: aztables.TransactionTypeUpdateReplace, Key: r.Key, Match: was}
 	if was == "" {
 		op.Kind = aztables.TransactionTypeAdd
 	}
@@ -522,7 +522,7 @@ func withID(steps []step, id string) {
 // encoded returns the JSON of the step's row.
 func (s *step) encoded() []byte { return s.sent().JSON(s.id) }
 
-// encodedForSDK returns what the SDK makes the step's part of a transaction of. It addresses the row by the keys of the JSON, and does
+// encodedForSDK returns the JSON of which the SDK makes an operation of a transaction. It addresses the row by the keys of the JSON, and does
 // not double the quotes in them. The keys in the row's JSON are then wrong, but the service goes by the address.
 func (s *step) encodedForSDK() []byte {
 	body := *s.sent()

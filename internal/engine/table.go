@@ -104,8 +104,8 @@ func New(s Service, name string, o Options) (*Table, error) {
 	return t, err
 }
 
-// With returns a handle of the same table with another mode.
-func (t *Table) With(m Mode) *Table {
+// WithMode returns a handle of the same table with another mode.
+func (t *Table) WithMode(m Mode) *Table {
 	c := *t
 	c.Mode = m
 	return &c
@@ -127,8 +127,8 @@ func (t *Table) Knows(name string) bool {
 	return slices.ContainsFunc(t.Homes(), func(known string) bool { return strings.EqualFold(known, name) })
 }
 
-// Plain returns a handle for the library's own rows.
-func (t *Table) Plain() *Table { return t.With(Mode{BlindWrites: true, LibraryRows: true}) }
+// LibraryHandle returns a handle for the library's own rows.
+func (t *Table) LibraryHandle() *Table { return t.WithMode(Mode{BlindWrites: true, LibraryRows: true}) }
 
 // NameOf returns the name, "" for nil.
 func (t *Table) NameOf() string {

@@ -72,8 +72,8 @@ func (d directory) tag(number uint8) string {
 	return ""
 }
 
-// with returns the directory with a tag of a part, or without the part if the tag is "".
-func (d directory) with(number uint8, tag string) directory {
+// setTag returns the directory with a tag of a part, or without the part if the tag is "".
+func (d directory) setTag(number uint8, tag string) directory {
 	d = slices.DeleteFunc(slices.Clone(d), func(p partTag) bool { return p.number == number })
 	if tag == "" {
 		return d
@@ -201,16 +201,16 @@ func (s *step) planParts(p *Plan) error {
 	}
 	tag = tag[len(tag)-tagLength:]
 	c := partsChange{plan: p, step: s, tag: tag, known: known, was: dir, now: dir}
-	parts, oldParts := partsIn(s.Body.Columns()), partsIn(old)
+	parts, oldParts := columnsOfParts(s.Body.Columns()), columnsOfParts(old)
 	for number := 1; number < len(parts); number++ {
-		if err := c.put(number, parts.of(number), oldParts.of(number)); err != nil {
+		if err := c.put(number, parts.columns(number), oldParts.columns(number)); err != nil {
 			return err
 		}
 	}
 	if err := c.removeEmpty(parts); err != nil {
 		return err
 	}
-	return s.setDirectory(parts.of(0), dir, c.now)
+	return s.setDirectory(parts.columns(0), dir, c.now)
 }
 
 // storedColumns returns what is known of the columns of the entity. whole reports that these are all columns that are stored.
@@ -243,7 +243,7 @@ func (c *partsChange) put(number int, columns, old []edm.Column) error {
 	case !s.merges() && exists && c.known && stored.Same(columns, old):
 		return nil
 	}
-	c.now = c.now.with(uint8(number), c.tag)
+	c.now = c.now.setTag(uint8(number), c.tag)
 	set := append(slices.Clip(columns), edm.Column{Name: reserved.Part, Value: edm.Value{Kind: edm.String, S: c.tag}})
 	switch {
 	case !s.merges() || !exists:
@@ -260,10 +260,10 @@ func (c *partsChange) removeEmpty(parts columnsByPart) error {
 		return nil
 	}
 	for _, part := range c.was {
-		if len(parts.of(int(part.number))) > 0 {
+		if len(parts.columns(int(part.number))) > 0 {
 			continue
 		}
-		c.now = c.now.with(part.number, "")
+		c.now = c.now.setTag(part.number, "")
 		if err := c.plan.removePart(c.step, part.number); err != nil {
 			return err
 		}
@@ -308,7 +308,7 @@ func (s *step) stayInPlace(old []edm.Column) {
 // columnsByPart are the columns of an entity by the number of their part.
 type columnsByPart [][]edm.Column
 
-func partsIn(columns []edm.Column) (parts columnsByPart) {
+func columnsOfParts(columns []edm.Column) (parts columnsByPart) {
 	parts = make(columnsByPart, 1)
 	for _, c := range columns {
 		for len(parts) <= int(c.Part) {
@@ -319,7 +319,7 @@ func partsIn(columns []edm.Column) (parts columnsByPart) {
 	return parts
 }
 
-func (p columnsByPart) of(number int) []edm.Column {
+func (p columnsByPart) columns(number int) []edm.Column {
 	if number >= len(p) {
 		return nil
 	}

@@ -44,15 +44,15 @@ type write struct {
 	corrections    map[string]readResult  // derived rows that were not as an earlier plan expected
 	entityVersions map[string]azcore.ETag // of entities, when the corrections were read
 
-	state        state
-	nextPlan     transaction // the plan to be sent
-	currentPlan  transaction // the plan that was sent last
-	sent         history
-	out          outcome // of what was sent last
-	lastConflict outcome // the last one that a concurrent writer caused
+	state              state
+	nextTransaction    transaction // to be sent
+	currentTransaction transaction // sent last
+	sent               history
+	out                outcome // of what was sent last
+	lastConflict       outcome // the last one that a concurrent writer caused
 
-	parts []*write // of this write, in other partitions
-	only  string   // the partition of a part
+	participants []*write // of this write, in other partitions
+	only         string   // the partition of a participant
 
 	resolving sync.Mutex // by UnknownError.Resolve
 }
@@ -95,7 +95,7 @@ type outcome struct {
 	failed       int           // the step that was refused, -1 for none
 	err          error
 	neverApplies bool // nothing that was sent with the operation ID can be applied any more
-	responded    bool // the response of the current plan says so, and not what is stored
+	responded    bool // the response to the current transaction says so, and not what is stored
 }
 
 // transaction is a write as it is sent.
@@ -113,14 +113,14 @@ type transaction struct {
 // remote is what a write does in another partition than its home: in another partition of the table, or in another table of the
 // service. It is prepared before the write commits, and finished afterwards.
 type remote struct {
-	at      commit.Remote
-	table   *Table
-	plan    *Plan
-	part    *write      // plans the operations of this partition, and finds out what a refusal means
-	steps   []step      // what the partition is to become
-	prepare transaction // what prepares the partition
-	images  int         // the rows of the preparation that contain new contents
-	etags   []azcore.ETag
+	at          commit.Remote
+	table       *Table
+	plan        *Plan
+	participant *write      // plans the operations of this partition, and finds out what a refusal means
+	steps       []step      // what the partition is to become
+	prepare     transaction // what prepares the partition
+	images      int         // the rows of the preparation that contain new contents
+	etags       []azcore.ETag
 }
 
 // remotes are the remotes of a plan.
@@ -138,9 +138,9 @@ func placesOf(remotes []*remote) (all []commit.Remote) {
 	return all
 }
 
-// callersPart returns the items of the caller's operations in a list with an item for each step.
-func callersPart[X any](w *write, all []X) []X {
-	if w.currentPlan.lead {
+// callersItems returns the items of the caller's operations in a list with an item for each step.
+func callersItems[X any](w *write, all []X) []X {
+	if w.currentTransaction.lead {
 		all = all[1:]
 	}
 	return all[:len(w.ops)]
@@ -176,7 +176,7 @@ func (w *write) readStep(ctx context.Context, s *step) (f readResult, err error)
 
 // stored returns the content of a step's row once the write is applied.
 func (w *write) stored(s *step) edm.Stored {
-	after, _ := s.after(idEnding(w.id)) // planning has seen it
+	after, _ := s.contentAfter(idEnding(w.id)) // planning has seen it
 	return after
 }
 
@@ -265,7 +265,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 	if err == nil {
 		w.applied(etags)
 		w.appliedRemotes()
-		for _, c := range w.currentPlan.after {
+		for _, c := range w.currentTransaction.after {
 			c.call(ctx) // the write has ended, so that its own bound of time does not count
 		}
 		return etags, nil
@@ -298,7 +298,7 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 		case stateGivenUp:
 			w.state = w.giveUp(ctx)
 		case stateCommitted:
-			return callersPart(w, w.out.etags), nil
+			return callersItems(w, w.out.etags), nil
 		default: // inDoubt, aborted
 			w.overtaken(ctx)
 			return nil, w.out.err
@@ -306,7 +306,7 @@ func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
 	}
 }
 
-// fail ends the attempts with the error of a plan that was not sent.
+// fail ends the attempts with the error of a transaction that was not sent.
 func (w *write) fail(failed int, err error) state {
 	if w.asTransaction && failed >= 0 {
 		err = &errs.BatchError{Index: failed, Key: readable(w.ops[failed].Key), Err: err}
@@ -317,10 +317,10 @@ func (w *write) fail(failed int, err error) state {
 
 // planAnew makes a plan, and reads again during an outage.
 func (w *write) planAnew(ctx context.Context) state {
-	var plan transaction
+	var tx transaction
 	var failed int
 	err := Retry(w.table.Options.Retry).Repeat(ctx, w.log(), func() (again bool, err error) {
-		plan, failed, err = w.makePlan(ctx)
+		tx, failed, err = w.makeTransaction(ctx)
 		return outage(err), err
 	})
 	switch {
@@ -332,22 +332,22 @@ func (w *write) planAnew(ctx context.Context) state {
 		return stateGivenUp
 	case err != nil:
 		return w.fail(failed, err)
-	case plan.record && w.sent.withoutRecord: // the new commit record would say nothing of the requests before it
+	case tx.record && w.sent.withoutRecord: // the new commit record would say nothing of the requests before it
 		w.out = outcome{err: w.sent.doubt}
 		return stateInDoubt
 	}
-	w.nextPlan, w.lastConflict = plan, outcome{}
+	w.nextTransaction, w.lastConflict = tx, outcome{}
 	return statePlanned
 }
 
 // sendNotification stores the notification of a write with effects, unless it is stored.
 func (w *write) sendNotification(ctx context.Context) state {
-	if w.nextPlan.effects && w.notification == nil {
+	if w.nextTransaction.effects && w.notification == nil {
 		if err := w.notify(ctx); err != nil {
 			return w.fail(-1, err)
 		}
 	}
-	w.currentPlan, w.nextPlan = w.nextPlan, transaction{}
+	w.currentTransaction, w.nextTransaction = w.nextTransaction, transaction{}
 	return stateNotified
 }
 
@@ -365,7 +365,7 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 			return stateGivenUp
 		}
 	}
-	if len(w.currentPlan.remotes) > 0 {
+	if len(w.currentTransaction.remotes) > 0 {
 		switch committed, err := w.rollBackRefused(ctx); {
 		case err != nil:
 			return stateGivenUp
@@ -386,11 +386,11 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 // giveUp ends a write that was not applied, as far as is known. If the write has a commit record, giveUp makes the outcome certain.
 func (w *write) giveUp(ctx context.Context) state {
 	out := w.out
-	if len(w.currentPlan.remotes) == 0 && out.kind != wire.Unknown && w.sent.doubt == nil && (!w.currentPlan.record || out.neverApplies || !w.sent.mayStillApply) {
+	if len(w.currentTransaction.remotes) == 0 && out.kind != wire.Unknown && w.sent.doubt == nil && (!w.currentTransaction.record || out.neverApplies || !w.sent.mayStillApply) {
 		w.withdraw(ctx)
 		return stateAborted
 	}
-	if !w.currentPlan.record {
+	if !w.currentTransaction.record {
 		if w.sent.doubt != nil {
 			w.out.err = w.sent.doubt
 		}
@@ -403,8 +403,8 @@ func (w *write) giveUp(ctx context.Context) state {
 	return w.abort(ctx, out)
 }
 
-// makePlan makes the transaction. failed is the caller's operation that cannot be planned.
-func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err error) {
+// makeTransaction makes the transaction. failed is the caller's operation that cannot be planned.
+func (w *write) makeTransaction(ctx context.Context) (tx transaction, failed int, err error) {
 	p := newPlanner(w)
 	failed, err = p.planAll(ctx)
 	for err == errOutdated {
@@ -415,26 +415,26 @@ func (w *write) makePlan(ctx context.Context) (plan transaction, failed int, err
 	if err != nil {
 		return transaction{}, failed, err
 	}
-	if err := w.prepareRemotes(p.remotes); err != nil {
+	if err := w.makePreparations(p.remotes); err != nil {
 		return transaction{}, -1, err
 	}
 	w.mayDropTail = false // another plan has the same operations, because this plan may be applied
-	plan = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, remotes: p.remotes, late: p.late}
-	if err := w.addLead(&plan, p.effects); err != nil {
+	tx = transaction{steps: p.steps, batch: w.asTransaction, effects: len(p.effects) > 0, after: p.after, remotes: p.remotes, late: p.late}
+	if err := w.addLead(&tx, p.effects); err != nil {
 		return transaction{}, -1, err
 	}
-	plan.batch = plan.batch || len(plan.steps) > 1
-	if plan.batch && (plan.lead || p.derived) {
-		if err := sized(plan.steps); err != nil {
+	tx.batch = tx.batch || len(tx.steps) > 1
+	if tx.batch && (tx.lead || p.derived) {
+		if err := sized(tx.steps); err != nil {
 			return transaction{}, -1, err
 		}
 	}
-	withID(plan.steps, w.id)
-	return plan, -1, nil
+	withID(tx.steps, w.id)
+	return tx, -1, nil
 }
 
-// prepareRemotes makes the transactions that prepare the remotes.
-func (w *write) prepareRemotes(all []*remote) (err error) {
+// makePreparations makes the transactions that prepare the remotes.
+func (w *write) makePreparations(all []*remote) (err error) {
 	size := 0
 	for _, m := range all {
 		size += remoteLength(m.at)
@@ -449,25 +449,25 @@ func (w *write) prepareRemotes(all []*remote) (err error) {
 	return nil
 }
 
-// addLead adds the step that leads the plan, if it needs one: of the commit record of the write, or of the one that it completes.
-func (w *write) addLead(plan *transaction, effects []commit.Effect) (err error) {
+// addLead adds the step that leads the transaction, if it needs one: of the commit record of the write, or of the one that it completes.
+func (w *write) addLead(tx *transaction, effects []commit.Effect) (err error) {
 	var lead step
 	switch {
-	case w.completes != nil && len(plan.remotes) == 0:
-		plan.effects = false // the worker of the commit record executes them
+	case w.completes != nil && len(tx.remotes) == 0:
+		tx.effects = false // the worker of the commit record executes them
 		lead, err = w.completionStep(effects)
-	case plan.effects && w.outbox == nil:
+	case tx.effects && w.outbox == nil:
 		return &errs.ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
 	case w.completes != nil: // the write has a commit record and a notification of its own, for its remotes
-		plan.record = true
-		lead, err = w.completeWithRemotes(plan, effects)
+		tx.record = true
+		lead, err = w.completeWithRemotes(tx, effects)
 	// If the outbox was notified, there is a pending commit record, also if this plan has no effects any more: an earlier plan may
 	// have been applied.
-	case plan.effects || w.notification != nil:
-		plan.record = true
+	case tx.effects || w.notification != nil:
+		tx.record = true
 		lead, err = w.table.recordStep(w.partition(), w.id, commit.Pending, effects)
 	case w.exact:
-		plan.record = true
+		tx.record = true
 		lead, err = w.table.recordStep(w.partition(), w.id, commit.Done, effects)
 	default:
 		return nil
@@ -475,20 +475,20 @@ func (w *write) addLead(plan *transaction, effects []commit.Effect) (err error) 
 	if err != nil {
 		return err
 	}
-	plan.lead = true
-	plan.steps = slices.Insert(plan.steps, 0, lead)
+	tx.lead = true
+	tx.steps = slices.Insert(tx.steps, 0, lead)
 	return nil
 }
 
-// completeWithRemotes adds the completion to the plan, and returns the step of the commit record. The last effect is that of the
+// completeWithRemotes adds the completion to the transaction, and returns the step of the commit record. The last effect is that of the
 // remotes.
-func (w *write) completeWithRemotes(plan *transaction, effects []commit.Effect) (step, error) {
+func (w *write) completeWithRemotes(tx *transaction, effects []commit.Effect) (step, error) {
 	last := len(effects) - 1
 	completion, err := w.completionStep(effects[:last])
 	if err != nil {
 		return step{}, err
 	}
-	plan.steps = append(plan.steps, completion)
+	tx.steps = append(tx.steps, completion)
 	return w.table.recordStep(w.partition(), w.id, commit.Pending, effects[last:])
 }
 

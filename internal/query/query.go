@@ -178,7 +178,7 @@ type Filter struct {
 // String returns the filter.
 func (f *Filter) String() string { return f.b.String() }
 
-func (f *Filter) and() {
+func (f *Filter) addAnd() {
 	if f.b.Len() > 0 {
 		f.b.WriteString(" and ")
 	}
@@ -186,7 +186,7 @@ func (f *Filter) and() {
 
 // Key adds a comparison of a key.
 func (f *Filter) Key(name, op, value string) {
-	f.and()
+	f.addAnd()
 	f.compare(name, op, edm.Quote(value))
 }
 
@@ -223,7 +223,7 @@ func (f *Filter) Behind(name string, r keys.Range, last *string) {
 // below adds what a range leaves out above its first key: its end, and the library's rows.
 func (f *Filter) below(name string, r keys.Range, to string, closed bool) {
 	if r.SpansReserved() {
-		f.and()
+		f.addAnd()
 		f.b.WriteString("(")
 		f.compare(name, "lt", edm.Quote(reserved.First))
 		f.b.WriteString(" or ")
@@ -248,7 +248,7 @@ func (f *Filter) cond(p *edm.Codec, c Cond) error {
 	if err := inner.tree(p, c); err != nil {
 		return err
 	}
-	f.and()
+	f.addAnd()
 	f.b.WriteString("(" + inner.b.String() + ")")
 	f.n += inner.n
 	return nil

@@ -45,13 +45,13 @@ func MarkOf(v edm.Value) (m Mark, isMarked bool) {
 	if v.Kind != edm.String {
 		return Mark{}, false
 	}
-	parts := strings.SplitN(v.S, "/", 6)
-	if len(parts) != 6 {
+	fields := strings.SplitN(v.S, "/", 6)
+	if len(fields) != 6 {
 		return Mark{}, false
 	}
-	m = Mark{ID: parts[0], Home: commit.Remote{Table: parts[1], Partition: parts[2]}, Fate: Fate(parts[3]), ETag: azcore.ETag(parts[5])}
+	m = Mark{ID: fields[0], Home: commit.Remote{Table: fields[1], Partition: fields[2]}, Fate: Fate(fields[3]), ETag: azcore.ETag(fields[5])}
 	var err error
-	if m.Image, err = strconv.Atoi(parts[4]); err != nil || commit.CheckRemote(m.Home) != nil {
+	if m.Image, err = strconv.Atoi(fields[4]); err != nil || commit.CheckRemote(m.Home) != nil {
 		return Mark{}, false
 	}
 	if m.Fate != FateInsert && m.Fate != FateReplace && m.Fate != FateDelete {

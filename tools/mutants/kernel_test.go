@@ -11,7 +11,7 @@ func TestKernel(t *testing.T) {
 	t.Parallel()
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a move within a partition never looks at the old row", File: "internal/engine/replan.go",
-			Old: "len(w.moved)+len(w.currentPlan.remotes) == 0:", New: "len(w.moved) == 0:", Test: "TestOvertakenGlobal"},
+			Old: "len(w.moved)+len(w.currentTransaction.remotes) == 0:", New: "len(w.moved) == 0:", Test: "TestOvertakenGlobal"},
 		{Name: "a run over the whole table finishes no moves", File: "verify/partition.go",
 			Old: "if r.opt.Partition.IsSet() {", New: "if true {", Test: "TestVerifyFinishesMoves"},
 		{Name: "the row of a unique value has the version of its entity", File: "index/elsewhere.go",
@@ -22,7 +22,7 @@ func TestKernel(t *testing.T) {
 			Old: "Kind: aztables.TransactionTypeUpdateReplace, Key: p.key, Match: p.etag", New: "Kind: aztables.TransactionTypeDelete, Key: p.key, Match: p.etag",
 			Test: "TestMoveEveryFault/^move_to_a_new_department_and_back$"},
 		{Name: "the message does not name the other partitions", File: "internal/engine/finish.go",
-			Old: "Remotes: placesOf(w.nextPlan.remotes)", New: "Remotes: placesOf(nil)", Test: "TestMoveEveryFault/^move$"},
+			Old: "Remotes: placesOf(w.nextTransaction.remotes)", New: "Remotes: placesOf(nil)", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a worker closes the commit record without finishing", File: "eventual/handler.go",
 			Old: "for _, r := range work.Remotes {", New: "for _, r := range work.Remotes[:0] {", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a worker does not roll back", File: "eventual/execute.go",
@@ -42,7 +42,7 @@ func TestKernel(t *testing.T) {
 		{Name: "a finish leaves the new contents", File: "internal/engine/remote.go",
 			Old: "for n := range m.images {", New: "for n := range m.images - m.images {", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a plan keeps what it knew of the other partitions' rows", File: "internal/engine/remote.go",
-			Old: "		clear(part.corrections)\n", New: "		_ = part.corrections\n", Test: "TestRemoteGlobalStale"},
+			Old: "		clear(participant.corrections)\n", New: "		_ = part.corrections\n", Test: "TestRemoteGlobalStale"},
 		{Name: "a taken value that could not be read counts as taken", File: "internal/engine/replan.go",
 			Old: "	w.out.err = cause\n", New: "	_ = cause\n", Test: "TestClaimLinearizable"},
 		{Name: "a worker that knows the tables of unique values excludes nothing there", File: "eventual/handler.go",

@@ -11,13 +11,13 @@ func TestShowing(t *testing.T) {
 	t.Parallel()
 	mutants.Run(t, "./eventual", []mutants.Mutant{
 		{Name: "a notification is shown before the move is finished, not beside it", File: "internal/engine/finish.go",
-			Old: "	case len(w.currentPlan.remotes)+len(w.currentPlan.after) > 0:\n", New: "	case len(w.currentPlan.after) > 0:\n", Test: "TestShownBesideMove"},
+			Old: "	case len(w.currentTransaction.remotes)+len(w.currentTransaction.after) > 0:\n", New: "	case len(w.currentTransaction.after) > 0:\n", Test: "TestShownBesideMove"},
 		{Name: "calls after the commit wait for the notification", File: "internal/engine/finish.go",
-			Old: "	case len(w.currentPlan.remotes)+len(w.currentPlan.after) > 0:\n", New: "	case len(w.currentPlan.remotes) > 0:\n", Test: "TestShownBesideCalls"},
+			Old: "	case len(w.currentTransaction.remotes)+len(w.currentTransaction.after) > 0:\n", New: "	case len(w.currentTransaction.remotes) > 0:\n", Test: "TestShownBesideCalls"},
 		{Name: "effects are executed while the move is finished", File: "internal/engine/finish.go",
 			Old: "	return executes || len", New: "	return executes && false || len", Test: "TestShownBesideMove"},
 		{Name: "a notification is shown beside the finish of any number of partitions", File: "internal/engine/finish.go",
-			Old: "	return executes || len(w.currentPlan.remotes) > FanOut", New: "	return executes", Test: "TestShownAfterMany"},
+			Old: "	return executes || len(w.currentTransaction.remotes) > FanOut", New: "	return executes", Test: "TestShownAfterMany"},
 		{Name: "a write returns before its notification is shown", File: "internal/engine/write.go",
 			Old: "	defer w.awaitShow()\n", New: "", Test: "TestShownBesideMove|TestShownBesideCalls"},
 		{Name: "a transaction of bulk work waits for its notification", File: "internal/engine/bulk.go",

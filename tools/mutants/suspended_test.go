@@ -17,7 +17,7 @@ func TestSuspended(t *testing.T) {
 		{Name: "a delayed write is not notified again", File: "internal/engine/finish.go",
 			Old: "	w.notifyAgain(ctx)\n", New: "", Test: "TestHeldRequest"},
 		{Name: "a delayed write of which only an earlier plan had effects is not notified again", File: "internal/engine/finish.go",
-			Old: "	if w.notify(ctx) != nil {\n", New: "	if w.currentPlan.effects && w.notify(ctx) != nil {\n", Test: "TestNotifiedAgain"},
+			Old: "	if w.notify(ctx) != nil {\n", New: "	if w.currentTransaction.effects && w.notify(ctx) != nil {\n", Test: "TestNotifiedAgain"},
 		{Name: "a notification is lost if it cannot be sent again", File: "internal/engine/finish.go",
 			Old: "		w.notification = first\n", New: "		_ = first\n", Test: "TestNotifiedAgain"},
 		{Name: "a delayed write without effects notifies", File: "internal/engine/finish.go",
