@@ -8,7 +8,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -95,7 +94,7 @@ func (g Grant) values() (v aztables.SASSignatureValues, bounds map[string]string
 	if g.AllowHTTP {
 		v.Protocol = aztables.SASProtocolHTTPSandHTTP
 	}
-	switch err := engine.CheckTableName(g.Table); {
+	switch err := edm.CheckTableName(g.Table); {
 	case err != nil:
 		return v, nil, err
 	case v.Permissions == "" && g.Policy == "":

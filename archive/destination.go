@@ -14,6 +14,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -134,22 +135,22 @@ func (r *ArchivedRow) encode() *table.Row {
 		word, row = wordTombstone, &table.Row{}
 	}
 	words := append([]string{word, url.QueryEscape(r.Kind), r.Time.UTC().Format(time.RFC3339Nano)}, r.Moves...)
-	from := door.Row(row).WithoutSystemProperties()
+	from := (*stored.Row)(row).WithoutSystemProperties()
 	from.Key = r.Key
-	return door.RowOf[table.Row](from.Copy(r.storedKey(), strings.Join(words, " ")))
+	return (*table.Row)(from.Copy(r.storedKey(), strings.Join(words, " ")))
 }
 
 // decodeArchivedRow returns the archived row that a table stores as row. All incarnations have the same length, so a stored key
 // belongs to one entity and one incarnation only. Errors: table.ErrForeignRow; *table.DecodeError for a row that another program has
 // stored again with other types.
 func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
-	if _, err := stored.Text(row, reserved.Owner); err != nil {
+	if _, err := property.Text(row, reserved.Owner); err != nil {
 		return nil, fmt.Errorf("destination: %w", err)
 	}
-	primary, isCopy := door.Row(row).Primary()
+	primary, isCopy := (*stored.Row)(row).Primary()
 	incarnation, ok := strings.CutPrefix(row.Key.RowKey(), primary.RowKey()+separator)
 	id := ID{primary, incarnation}
-	words := strings.Split(door.Row(row).ProjectionID(), " ")
+	words := strings.Split((*stored.Row)(row).ProjectionID(), " ")
 	if !isCopy || !ok || id.Err() != nil || len(words) < 3 || words[0] != wordRow && words[0] != wordTombstone {
 		return nil, fmt.Errorf("destination: %w: %v", table.ErrForeignRow, row.Key)
 	}
@@ -160,7 +161,7 @@ func decodeArchivedRow(row *table.Row) (*ArchivedRow, error) {
 	}
 	r := &ArchivedRow{ID: id, Kind: kind, Moves: words[3:], Version: string(row.ETag), Time: at}
 	if words[0] == wordRow {
-		r.Row = door.RowOf[table.Row](door.Row(row).WithoutSystemProperties())
+		r.Row = (*table.Row)((*stored.Row)(row).WithoutSystemProperties())
 		r.Row.Key, r.Row.ETag = primary, ""
 	}
 	return r, nil
@@ -178,7 +179,7 @@ func tombstoneRecord(id ID) (*table.Row, error) {
 // decodeTombstoneRecord returns the key of the tombstone that a note names. ok reports whether an archived entity can have this
 // tombstone; otherwise another program wrote the note.
 func decodeTombstoneRecord(record *table.Row) (tombstone keys.Key, ok bool) {
-	rowKey, err := stored.Text(record, tombstoneProperty)
+	rowKey, err := property.Text(record, tombstoneProperty)
 	primary, ok := strings.CutSuffix(rowKey, separator+strings.TrimPrefix(record.Key.RowKey(), reserved.Tombstone))
 	ok = ok && err == nil && primary != "" && !strings.HasPrefix(primary, separator)
 	return keys.Stored(record.Key.PartitionKey(), rowKey), ok

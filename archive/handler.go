@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -100,7 +101,7 @@ func (m *Mover[T]) move(ctx context.Context, id ID, j eventual.Job) error {
 			return errMovedBefore
 		}
 	}
-	next, version := &ArchivedRow{ID: id, Kind: m.kind, Row: door.RowOf[table.Row](door.Row(row).WithoutSystemProperties()), Time: row.Timestamp}, ""
+	next, version := &ArchivedRow{ID: id, Kind: m.kind, Row: (*table.Row)((*stored.Row)(row).WithoutSystemProperties()), Time: row.Timestamp}, ""
 	if archived != nil {
 		next.Moves, version = archived.Moves, archived.Version
 	}

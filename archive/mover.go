@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -189,8 +190,8 @@ func restoreRecord(id ID, kind string) (*table.Row, error) {
 // decodeRestoreRecord returns the ID and the kind of the note of a restored incarnation. The ID is invalid if another program
 // wrote the note. Errors: *table.DecodeError.
 func decodeRestoreRecord(record *table.Row) (id ID, kind string, err error) {
-	rowKey, err1 := stored.Text(record, restoredProperty)
-	kind, err2 := stored.Text(record, kindProperty)
+	rowKey, err1 := property.Text(record, restoredProperty)
+	kind, err2 := property.Text(record, kindProperty)
 	return ID{keys.Stored(record.Key.PartitionKey(), rowKey), strings.TrimPrefix(record.Key.RowKey(), reserved.Restored)}, kind, errors.Join(err1, err2)
 }
 
@@ -329,7 +330,7 @@ func (m *Mover[T]) Restore(ctx context.Context, k keys.Key) (*table.Entity[T], e
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}
-	e, err := door.InsertRow[*table.Entity[T]](ctx, t, k, door.Row(archived.Row))
+	e, err := door.InsertRow[*table.Entity[T]](ctx, t, k, (*stored.Row)(archived.Row))
 	if err != nil {
 		return nil, fmt.Errorf("archive: Restore: %w", err)
 	}

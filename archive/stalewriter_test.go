@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -79,7 +80,7 @@ var staleWrites = map[string]func(context.Context, *staleWriter) error{
 		if err := w.clerks.DeleteAny(ctx, at(1)); err != nil {
 			return err
 		}
-		_, err := door.InsertRow[*table.Entity[clerk]](ctx, w.clerks, at(1), door.Row(&w.row.Value))
+		_, err := door.InsertRow[*table.Entity[clerk]](ctx, w.clerks, at(1), (*stored.Row)(&w.row.Value))
 		return err
 	},
 	"the SDK, a new row": func(ctx context.Context, w *staleWriter) error {

@@ -52,14 +52,14 @@ type Change[T any] struct {
 // state. It is nil if the entity is deleted.
 func (c *Change[T]) Row() (*table.Row, error) {
 	r, err := c.change.Row()
-	return door.RowOf[table.Row](r), err
+	return (*table.Row)(r.Clone()), err
 }
 
 // OldRow is [Change.Row] for the row as it is stored before the change. It is nil if the entity is inserted, and if the caller's
 // entity was upgraded from an older version, because the stored row is then not known.
 func (c *Change[T]) OldRow() (*table.Row, error) {
 	r, err := c.change.OldRow()
-	return door.RowOf[table.Row](r), err
+	return (*table.Row)(r.Clone()), err
 }
 
 // StateMissing reports whether the entity exists and its row has no readable maintainer state (_ix): another program has replaced

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -52,11 +53,11 @@ func (p *Plan) result(maintainer string, err error) error {
 // row exists, the write fails with taken. If taken is nil, the row is the maintainer's own and is overwritten; but a copy
 // ([table.Row.Copy]) overwrites only a copy of the same entity, and fails with table.ErrForeignRow otherwise.
 func (p *Plan) Insert(r *table.Row, taken error) error {
-	return p.refused(p.plan.Insert(door.Row(r), taken))
+	return p.refused(p.plan.Insert((*stored.Row)(r).Clone(), taken))
 }
 
 // Put replaces a row, with all its columns: a row that the entity owned before, or a loaded row, which may also be absent.
-func (p *Plan) Put(r *table.Row) error { return p.refused(p.plan.Put(door.Row(r))) }
+func (p *Plan) Put(r *table.Row) error { return p.refused(p.plan.Put((*stored.Row)(r).Clone())) }
 
 // Remove deletes a row that the entity owned, unless another entity in the same transaction takes it over.
 func (p *Plan) Remove(row keys.Enc) error {
@@ -84,13 +85,13 @@ func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*table.Row, error) {
 	return p.read(ctx, row, p.plan.Entity)
 }
 
-func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, string) (*engine.Row, error)) (*table.Row, error) {
+func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, string) (*stored.Row, error)) (*table.Row, error) {
 	s, err := row.Result()
 	if err != nil {
 		return nil, err
 	}
 	r, err := f(ctx, s)
-	return door.RowOf[table.Row](r), p.refused(err)
+	return (*table.Row)(r.Clone()), p.refused(err)
 }
 
 // Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row
@@ -100,7 +101,7 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 // rows, because the scan would leave out other rows. 1 request for each 1,000 rows.
 func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
-		if err := p.plan.Scan(ctx, rows, func(r *engine.Row) bool { return yield(door.RowOf[table.Row](r), nil) }); err != nil {
+		if err := p.plan.Scan(ctx, rows, func(r *stored.Row) bool { return yield((*table.Row)(r.Clone()), nil) }); err != nil {
 			yield(nil, p.refused(err))
 		}
 	}
@@ -130,7 +131,8 @@ func (p *Plan) First(text string) bool { return p.plan.First(text) }
 
 // Remote returns the plan of another partition, of any table of the same service, for rows that must change together with the entity,
 // at every instant: the owner of a value that is unique everywhere. The write is then one over several partitions, as
-// [table.Table.Move] is. In that plan, [Plan.Load] a row before Put and Remove. The partition of t's writes returns p itself.
+// [table.Table.Move] is. In that plan, a row that Put or Remove names and Load has not read is read
+// once, before the write is sent, and stays if it is another entity's. The partition of t's writes returns p itself.
 //
 // Rows that are only loaded there are not protected: Put what must not change. The write needs an outbox. Errors: *keys.KeyError;
 // *table.ValueError for a table of another service, and for a partition of the library. Requests: 2 transactions more for each other
@@ -175,7 +177,7 @@ func (p *Plan) NotAfter(t time.Time) { p.plan.NotAfter(t) }
 // Retake plans another content for a row that this maintainer has planned in this transaction, perhaps for another entity, and
 // reports whether there is such a row. So an entity can take over what another entity of the transaction gives up.
 func (p *Plan) Retake(r *table.Row) (bool, error) {
-	ok, err := p.plan.Retake(door.Row(r))
+	ok, err := p.plan.Retake((*stored.Row)(r).Clone())
 	return ok, p.refused(err)
 }
 
@@ -192,17 +194,17 @@ func init() { door.Plans = doors{} }
 // doors is what other packages of this module do with plans and changes; see package door.
 type doors struct{}
 
-func (doors) Insert(p any, r *engine.Row, taken error) error {
+func (doors) Insert(p any, r *stored.Row, taken error) error {
 	plan := p.(*Plan)
 	return plan.refused(plan.plan.Insert(r, taken))
 }
 
-func (doors) Put(p any, r *engine.Row) error {
+func (doors) Put(p any, r *stored.Row) error {
 	plan := p.(*Plan)
 	return plan.refused(plan.plan.Put(r))
 }
 
-func (doors) ChangedRow(c any) (*engine.Row, error) { return c.(changed).plain().Row() }
+func (doors) ChangedRow(c any) (*stored.Row, error) { return c.(changed).plain().Row() }
 
 // changed is a *Change of any type.
 type changed interface{ plain() *engine.Change }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -284,8 +284,8 @@ func entityOfRow[T any](ctx context.Context, staff *table.Table[T], row *table.R
 			return nil, fmt.Errorf("property _sys is %s in the row %v, not Edm.String: another program has stored it; delete the row, and verify.Run with Repair writes it again", row.Type("_sys"), row.Key)
 		}
 	}
-	k, isCopy := door.Row(row).Primary()
-	if !isCopy || k.Err() != nil || door.Row(row).ProjectionID() == "~" {
+	k, isCopy := (*stored.Row)(row).Primary()
+	if !isCopy || k.Err() != nil || (*stored.Row)(row).ProjectionID() == "~" {
 		return nil, nil
 	}
 	_, full := row.Get("_op")

@@ -66,8 +66,8 @@ func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err 
 }
 
 // Attach returns a handle of the same table with these definitions, besides the definitions of t. Every write by the handle
-// updates the rows of all definitions in the same transaction, still 1 request. Writes by key read the row first; see
-// [extend.With]. A table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows
+// updates the rows in the partition of its entity in the same transaction, still 1 request. Rows elsewhere follow or take more
+// requests; see [Elsewhere] and [Global]. Writes by key read the row first; see [extend.With]. A table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows
 // elsewhere, before. Attach sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package verify adds them, once, while other programs write. Until

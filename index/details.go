@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -188,7 +189,7 @@ func (m *detailsMaintainer[T]) Maintain(ctx context.Context, p *extend.Plan, c *
 		return err
 	}
 	old = m.upgraded(old)
-	if slices.Contains(had, want) && slices.Equal(content, []string{digest}) && old != nil && door.Row(old).Project(m.copied...).Same(door.Row(row).Project(m.copied...)) && !m.mode.Rewrite {
+	if slices.Contains(had, want) && slices.Equal(content, []string{digest}) && old != nil && (*stored.Row)(old).Project(m.copied...).Same((*stored.Row)(row).Project(m.copied...)) && !m.mode.Rewrite {
 		return nil
 	}
 	return m.setDetails(ctx, p, c.Key, want, row)
@@ -199,7 +200,7 @@ func (m *detailsMaintainer[T]) upgraded(row *table.Row) *table.Row {
 	if row == nil {
 		return nil
 	}
-	return door.RowOf[table.Row](m.schema.Upgraded(door.Row(row)))
+	return (*table.Row)(m.schema.Upgraded((*stored.Row)(row)))
 }
 
 // contentState returns what the maintainer state contains behind the RowKey of the target: a digest of the details.
@@ -219,7 +220,7 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 	case row == nil:
 		return fmt.Errorf("%w: %v", ErrNoTarget, k)
 	}
-	if _, isCopy := door.Row(row).Primary(); isCopy || door.Row(row).Owner() != "" {
+	if _, isCopy := (*stored.Row)(row).Primary(); isCopy || (*stored.Row)(row).Owner() != "" {
 		if from == nil {
 			return nil
 		}
@@ -241,9 +242,9 @@ func (m *detailsMaintainer[T]) setDetails(ctx context.Context, p *extend.Plan, e
 		switch {
 		case err != nil:
 			return err
-		case theirs != nil && !m.Owns(row) && (!m.schema.Mine(door.Row(theirs)) || recordsDetails(row, theirs)):
+		case theirs != nil && !m.Owns(row) && (!m.schema.Mine((*stored.Row)(theirs)) || recordsDetails(row, theirs)):
 			return m.foreignDetails(k) // details of another type in the same range, or of another definition
-		case theirs != nil && slices.Contains(door.Row(theirs).MaintainerState(m.name), target):
+		case theirs != nil && slices.Contains((*stored.Row)(theirs).MaintainerState(m.name), target):
 			return &table.DerivedError{Maintainer: m.name, Key: k, Owner: keys.Stored(entity.PartitionKey(), owner), Err: ErrTaken}
 		}
 	}
@@ -266,15 +267,15 @@ func (m *detailsMaintainer[T]) foreignDetails(k keys.Key) error {
 // recordsDetails reports whether the maintainer state of an entity records that its details are in a target, for one of the
 // target's tags.
 func recordsDetails(target, entity *table.Row) bool {
-	return slices.ContainsFunc(door.Row(target).Tags(), func(tag string) bool {
+	return slices.ContainsFunc((*stored.Row)(target).Tags(), func(tag string) bool {
 		name, _, _ := strings.Cut(tag, ":")
-		return slices.Contains(door.Row(entity).MaintainerState(name), target.Key.RowKey())
+		return slices.Contains((*stored.Row)(entity).MaintainerState(name), target.Key.RowKey())
 	})
 }
 
 // sourceOf returns the RowKey of the entity whose details a target holds. Errors: *table.DecodeError.
 func (m *detailsMaintainer[T]) sourceOf(row *table.Row) (string, error) {
-	return stored.Text(row, m.prefix+"RowKey")
+	return property.Text(row, m.prefix+"RowKey")
 }
 
 // setColumns writes the details of an entity into a row, or deletes all details if from is nil.

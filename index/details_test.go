@@ -6,7 +6,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -131,7 +131,7 @@ func TestTargetWithDefinitions(t *testing.T) {
 		}
 		e.Value.Budget++
 		check(t, indexed.Replace(ctx, e))
-		if row, err := indexed.GetRow(ctx, rowAt("department")); err != nil || len(door.Row(row).Tags()) != 1 {
+		if row, err := indexed.GetRow(ctx, rowAt("department")); err != nil || len((*stored.Row)(row).Tags()) != 1 {
 			t.Errorf("department of budget %d: got %v, error %v; want one tag", budget, row, err)
 		}
 	}
@@ -163,7 +163,7 @@ func TestStaleSourceInTransaction(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, at(2)))
 	r, _ := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
 	row, err := staff.GetRow(ctx, rowAt("department"))
-	if err != nil || !r.Sound() || len(door.Row(row).Tags()) != 0 || row.Type("HeadRowKey") != "" {
+	if err != nil || !r.Sound() || len((*stored.Row)(row).Tags()) != 0 || row.Type("HeadRowKey") != "" {
 		t.Errorf("verify with repair: got %+v, row %v, error %v; want a sound report and a department without tag and HeadRowKey", r, row, err)
 	}
 }

@@ -1,6 +1,6 @@
 // Package index keeps rows that follow from entities: secondary indexes, lists, details of one entity in another, and summaries ('Azure
 // Table storage table design guide': secondary indexes, index entities, denormalization). They are in the partition of their entities
-// and change in the same transaction, unless a definition has [Elsewhere].
+// and change in the same transaction, unless a definition has [Elsewhere] or is unique in all partitions ([Global]).
 //
 // An index stores more rows for each entity, under other keys. A definition says which, and has the methods that look entities up:
 //
@@ -27,7 +27,8 @@
 // # Guarantees
 //
 // At every instant, the stored index has every match, and a stored summary is exact: derived rows are written in the transaction of
-// their entity. Rows in other partitions follow ([Elsewhere]). A unique value has one owner at most.
+// their entity. Rows in other partitions follow ([Elsewhere]), except those of unique values, which change together with their entities.
+// A unique value has one owner at most, in its partition or, with [Global], everywhere.
 //
 // # Not guaranteed
 //

@@ -13,9 +13,11 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -141,7 +143,7 @@ func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T],
 		name = t.Name() + strings.ToLower(ix.name)
 	}
 	other, err := engine.New(door.Table(t).Service, name, door.Table(t).Options)
-	if err = cmp.Or(engine.CheckTableName(name), err); err != nil {
+	if err = cmp.Or(edm.CheckTableName(name), err); err != nil {
 		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere.Table", Reason: err.Error(), Err: err}
 	}
 	other.Made = "index.Ensure"
@@ -243,11 +245,11 @@ func (m *elsewhereMaintainer[T]) Target(entity, row keys.Key) (reconcile.Target,
 // has reports whether an entity should have a row: whether its maintainer state records it, so that programs of two releases, with
 // different key functions, agree. If another program has written the entity without its state, the key function decides.
 func (m *elsewhereMaintainer[T]) has(e *table.Row, row keys.Key) (bool, error) {
-	if e == nil || !door.Table(m.table).Mode.Schema.Mine(door.Row(e)) {
+	if e == nil || !door.Table(m.table).Mode.Schema.Mine((*stored.Row)(e)) {
 		return false, nil
 	}
-	if e.Type(reserved.MaintainerState) != "" && !door.Row(e).StateCorrupt() {
-		return slices.Contains(door.Row(e).MaintainerState(m.name), stateText(row)), nil
+	if e.Type(reserved.MaintainerState) != "" && !(*stored.Row)(e).StateCorrupt() {
+		return slices.Contains((*stored.Row)(e).MaintainerState(m.name), stateText(row)), nil
 	}
 	of, err := m.table.Entity(e)
 	switch {
@@ -274,7 +276,7 @@ func (f copyForm[T, K]) contentOf(c *extend.Change[T], rows []keys.Key) (state [
 			return nil, false, err
 		}
 		if i == 0 { // the others differ in their keys only
-			if err := door.Rows[table.Table[table.Row]](door.Table(f.table), false).InsertAtOp(k, door.RowOf[table.Row](copied)).Err(); err != nil {
+			if err := door.Rows[table.Table[table.Row]](door.Table(f.table), false).InsertAtOp(k, (*table.Row)(copied)).Err(); err != nil {
 				return nil, false, err
 			}
 		}
@@ -291,9 +293,9 @@ func (f copyForm[T, K]) mayBe(entity, row keys.Key) bool {
 	return of == memberText(entity) && (!f.hasOwnPartitions() || f.byValue.Of(k).String() == row.PartitionKey())
 }
 
-func (f copyForm[T, K]) follow(entity, row keys.Key, stored, e *table.Row, has, _ bool) (*table.Row, error) {
-	if stored != nil {
-		if owner, isCopy := door.Row(stored).Primary(); !isCopy || owner != entity {
+func (f copyForm[T, K]) follow(entity, row keys.Key, old, e *table.Row, has, _ bool) (*table.Row, error) {
+	if old != nil {
+		if owner, isCopy := (*stored.Row)(old).Primary(); !isCopy || owner != entity {
 			return nil, derived.ForeignRow(f.name, row)
 		}
 	}
@@ -306,7 +308,7 @@ func (f copyForm[T, K]) follow(entity, row keys.Key, stored, e *table.Row, has, 
 func (f copyForm[T, K]) isTombstone(stored *table.Row) bool { return reconcile.IsTombstone(stored) }
 
 func (f copyForm[T, K]) entitiesIn(row *table.Row) []keys.Key {
-	k, _ := door.Row(row).Primary()
+	k, _ := (*stored.Row)(row).Primary()
 	return []keys.Key{k}
 }
 
@@ -400,7 +402,7 @@ func (m *uniqueElsewhere[T]) Maintain(_ context.Context, p *extend.Plan, c *exte
 		}
 		there, err := p.Remote(m.rows, k.Partition())
 		if err == nil {
-			err = there.Remove(k.Row()) // the row is read, and stays if it is another entity's
+			err = there.Remove(k.Row()) // the engine reads the row (remotes.readUnread), and it stays if it is another entity's
 		}
 		if err != nil {
 			return err
@@ -463,7 +465,7 @@ func (m *elsewhereMaintainer[T]) WantedRows(e *table.Entity[T]) ([]keys.Key, err
 }
 
 func (m *elsewhereMaintainer[T]) RecordedRows(entity *table.Row) []keys.Key {
-	rows, _, _ := m.recorded(door.Row(entity).MaintainerState(m.name))
+	rows, _, _ := m.recorded((*stored.Row)(entity).MaintainerState(m.name))
 	return rows
 }
 

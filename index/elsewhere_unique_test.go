@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -115,6 +117,67 @@ func TestGlobal(t *testing.T) {
 	check(t, checkLogins(s.Service))
 	check(t, s.worker.Drain(ctx))
 	check(t, checkLogins(s.Service))
+}
+
+// TestGlobalReader: a client that may only read finds the owner of a value that goes to another entity between its reads, although
+// both writes have committed and are not finished, so that their rows have no ETags of their own.
+func TestGlobalReader(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	byLogin := newLogin()
+	s := newElsewhereScene(t, elsewhere{}, byLogin)
+	refuseFrom := func(first int) { // the transactions of the writer or the reader
+		n := 0
+		s.SetFaults(func(r storagetest.Request) storagetest.Fault {
+			if r.Kind != requests.Transaction {
+				return storagetest.Fault{}
+			}
+			n++
+			if n < first {
+				return storagetest.Fault{}
+			}
+			return storagetest.Refuse(http.StatusForbidden, "AuthorizationPermissionMismatch")
+		})
+	}
+	insertUnfinished := func(w *worker) *table.Entity[worker] {
+		t.Helper()
+		refuseFrom(3) // after prepare and commit
+		e, err := s.staff.Insert(ctx, w)
+		check(t, err)
+		s.SetFaults(nil)
+		return e
+	}
+	jones := insertUnfinished(&worker{"S", 1, "Jones", "a", 44, nil})
+	reads := 0
+	hooked := &testkit.Hooked{Service: s.Service, BeforeRequest: func(r *http.Request) {
+		if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/staff(") || strings.Contains(r.URL.Path, "~") {
+			return
+		}
+		reads++
+		if reads != 1 {
+			return
+		}
+		s.SetFaults(nil)
+		jones.Value.Email = "b"
+		check(t, s.staff.Replace(ctx, jones))
+		insertUnfinished(&worker{"M", 2, "Smith", "a", 44, nil})
+		refuseFrom(1)
+	}}
+	acc, err := account.FromTransport(hooked, nil)
+	check(t, err)
+	o := quick()
+	o.Now = s.Now
+	reader, _, _, err := openElsewhere(acc, o, byLogin)
+	check(t, err)
+	s.Advance(time.Minute) // the reader does not wait for the writer
+	refuseFrom(1)
+	e, err := byLogin.Get(ctx, reader, keys.Enc{}, "a")
+	if err != nil || e.Value.ID != 2 {
+		t.Errorf("got %v, %v; want Smith", e, err)
+	}
+	if reads < 2 {
+		t.Errorf("got %d reads of an entity; want at least 2", reads)
+	}
 }
 
 // TestUniqueScope: a value is unique in the scope that a function of the entity returns.

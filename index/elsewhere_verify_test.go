@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -141,7 +142,7 @@ func TestVerifyElsewhereDamage(t *testing.T) {
 		}},
 		"a copy of no entity": {verify.Dangling, 1, func() error {
 			_, err := raw("staffcopies").InsertAt(ctx, keys.Stored("tag_b", "~x|tag_b_M:w_000009"),
-				door.RowOf[table.Row](door.Row((&table.Row{Key: keys.Stored("M", "w_000009")})).Copy(keys.Stored("tag_b", "~x|tag_b_M:w_000009"), "")))
+				(*table.Row)((*stored.Row)((&table.Row{Key: keys.Stored("M", "w_000009")})).Copy(keys.Stored("tag_b", "~x|tag_b_M:w_000009"), "")))
 			return err
 		}},
 		"a list with another": {verify.Dangling, 1, func() error {
@@ -232,7 +233,7 @@ func TestVerifyElsewhereChanged(t *testing.T) {
 		"a row of no entity, which is deleted": {
 			func(s *elsewhereScene, mail *table.Table[table.Row], _ *table.Table[worker]) error {
 				k := keys.Stored("mail_b", "mail_b_S:w_000002")
-				_, err := mail.InsertAt(ctx, k, door.RowOf[table.Row](door.Row((&table.Row{Key: at(2)})).Copy(k, "")))
+				_, err := mail.InsertAt(ctx, k, (*table.Row)((*stored.Row)((&table.Row{Key: at(2)})).Copy(k, "")))
 				return err
 			},
 			func(s *elsewhereScene, mail *table.Table[table.Row]) error {

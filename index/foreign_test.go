@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -306,15 +307,15 @@ func (x *foreignWriter) insertForeign() {
 	switch x.rnd.IntN(6) {
 	case 0: // of a raw writer
 	case 1:
-		*row = *door.RowOf[table.Row](door.Row(row).Own("team:t_"))
+		*row = *(*table.Row)((*stored.Row)(row).Own("team:t_"))
 	case 2:
-		*row = *door.RowOf[table.Row](door.Row(row).Own("ages:t_?temp"))
+		*row = *(*table.Row)((*stored.Row)(row).Own("ages:t_?temp"))
 	case 3:
 		row = (&table.Row{Key: keys.Stored("S", "t_000001")}).Copy(row.Key)
 	case 4:
-		*row = *door.RowOf[table.Row](door.Row(row).Tag("head:t_", false))
+		*row = *(*table.Row)((*stored.Row)(row).Tag("head:t_", false))
 	case 5: // of a list or a summary of the name that is of the other kind
-		*row = *door.RowOf[table.Row](door.Row(row).Own(x.one("ages:w_", "+team:w_")))
+		*row = *(*table.Row)((*stored.Row)(row).Own(x.one("ages:w_", "+team:w_")))
 	}
 	if _, err := door.Rows[table.Table[table.Row]](door.Table(rawTable(x.t, x.s)), x.rnd.IntN(2) == 0).Insert(context.Background(), row); err != nil {
 		return

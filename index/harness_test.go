@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -262,7 +263,7 @@ func insertForeignRows(ctx context.Context, rows *table.Table[table.Row]) error 
 			return err
 		}
 		if i%3 == 1 {
-			*row = *door.RowOf[table.Row](door.Row(row).Own("team:t_"))
+			*row = *(*table.Row)((*stored.Row)(row).Own("team:t_"))
 		}
 		if _, err := door.Rows[table.Table[table.Row]](door.Table(rows), i%2 == 0).Insert(ctx, row); err != nil {
 			return err

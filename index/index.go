@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/suffix"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -71,7 +72,7 @@ type Options[T any] struct {
 	Reserved bool
 }
 
-// Index is a secondary index in the partitions of its entities, with the methods that look entities up. [New] and [NewMulti] make
+// Index is a secondary index, in the partitions of its entities unless Options say otherwise, with the methods that look entities up. [New] and [NewMulti] make
 // one. An Index can be a package's variable, and is safe for concurrent use.
 type Index[T, K any] struct {
 	name          string
@@ -219,12 +220,12 @@ func (m *indexMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Rang
 func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *indexMaintainer[T, K]) Owns(row *table.Row) bool {
-	_, owns := m.entityOf(door.Row(row))
+	_, owns := m.entityOf((*stored.Row)(row))
 	return owns
 }
 
 // entityOf returns the entity of a row, if the definition has written the row.
-func (m *indexMaintainer[T, K]) entityOf(row *engine.Row) (k keys.Key, owns bool) {
+func (m *indexMaintainer[T, K]) entityOf(row *stored.Row) (k keys.Key, owns bool) {
 	k, isCopy := row.Primary()
 	return k, isCopy && m.schema.Mine(row)
 }
@@ -330,12 +331,12 @@ func entityOfCopy(row *table.Row) (k keys.Key, isCopy bool) {
 	if row == nil {
 		return keys.Key{}, false
 	}
-	return door.Row(row).Primary()
+	return (*stored.Row)(row).Primary()
 }
 
 // putIfOwn puts a row, unless the stored row belongs to another entity or is foreign: another program may have deleted the row that
 // the entity's maintainer state records.
-func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *extend.Plan, c *extend.Change[T], copied *engine.Row) error {
+func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *extend.Plan, c *extend.Change[T], copied *stored.Row) error {
 	is, err := p.Load(ctx, copied.Key.Row())
 	if err != nil {
 		return err
@@ -368,29 +369,29 @@ func projectionID(copied []string) string {
 
 // contentState returns what the maintainer state contains behind the RowKeys: a text for the content of the rows, which begins with
 // /, as no RowKey does. Full copies are always written and need none; pointers need only the sign.
-func (m *indexMaintainer[T, K]) contentState(row *engine.Row) []string {
+func (m *indexMaintainer[T, K]) contentState(row *stored.Row) []string {
 	switch {
 	case m.full():
 		return nil
 	case m.opt.Pointer:
 		return []string{"/"}
 	}
-	return []string{"/" + digestOf(projectionID(m.copied), door.RowOf[table.Row](row))}
+	return []string{"/" + digestOf(projectionID(m.copied), (*table.Row)(row))}
 }
 
 // contents returns what the rows of an entity should contain, and reports whether the entity's change leaves that as it was.
-func (m *indexMaintainer[T, K]) contents(c *extend.Change[T]) (row *engine.Row, same bool, err error) {
+func (m *indexMaintainer[T, K]) contents(c *extend.Change[T]) (row *stored.Row, same bool, err error) {
 	if row, err = door.ChangedRow(c); err != nil || m.full() {
 		return row, false, err // full copies contain the operation ID, which changes with every write
 	}
 	row = m.project(row)
 	old, err := c.OldRow()
-	return row, err == nil && old != nil && m.project(door.Row(old)).Same(row), err
+	return row, err == nil && old != nil && m.project((*stored.Row)(old)).Same(row), err
 }
 
 // project returns the copied properties of an entity. A row of an older version is upgraded first, since a look-up can upgrade only
 // whole rows. Full copies are of the version of their entity: a write of the copy compares both.
-func (m *indexMaintainer[T, K]) project(row *engine.Row) *engine.Row {
+func (m *indexMaintainer[T, K]) project(row *stored.Row) *stored.Row {
 	if len(m.copied) == 0 {
 		return row.Project()
 	}
@@ -398,11 +399,11 @@ func (m *indexMaintainer[T, K]) project(row *engine.Row) *engine.Row {
 }
 
 // checkProjection fails if a projected copy lacks a field that its own key is made of: look-ups could not confirm the copy.
-func (m *indexMaintainer[T, K]) checkProjection(copied *engine.Row) error {
+func (m *indexMaintainer[T, K]) checkProjection(copied *stored.Row) error {
 	if len(m.opt.Only) == 0 {
 		return nil
 	}
-	e, err := m.table.Entity(door.RowOf[table.Row](copied))
+	e, err := m.table.Entity((*table.Row)(copied))
 	if err != nil {
 		return err
 	}
@@ -420,7 +421,7 @@ func (m *indexMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error)
 }
 
 func (m *indexMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
-	if k, owns := m.entityOf(door.Row(row)); owns {
+	if k, owns := m.entityOf((*stored.Row)(row)); owns {
 		return []string{k.RowKey()}
 	}
 	return nil
@@ -430,7 +431,7 @@ func (m *indexMaintainer[T, K]) Content(row *table.Row) *table.Row { return row 
 
 func (m *indexMaintainer[T, K]) WantedContent(entity *table.Row) *table.Row {
 	if !m.full() {
-		entity = door.RowOf[table.Row](m.project(door.Row(entity)))
+		entity = (*table.Row)(m.project((*stored.Row)(entity)))
 	}
 	entity = derived.WithoutSystemProperties(entity)
 	return derived.Copy(entity, entity.Key, projectionID(m.copied))

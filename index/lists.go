@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -107,7 +108,7 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 	} else if err != nil {
 		return nil, list, err
 	}
-	if !tagOf(l.ix.name, t).matches(door.Row(row).Owner()) {
+	if !tagOf(l.ix.name, t).matches((*stored.Row)(row).Owner()) {
 		return nil, list, derived.ForeignRow(l.ix.name, list) // the entities with the value may not be in any list
 	}
 	members, err := l.members(row)
@@ -164,7 +165,7 @@ func (l *Lists[T, K]) members(row *table.Row) (all []string, err error) {
 		return nil, nil
 	}
 	for _, name := range l.listProperties(row) {
-		s, wrong := stored.Text(row, name)
+		s, wrong := property.Text(row, name)
 		err = cmp.Or(err, wrong)
 		for member := range strings.SplitSeq(s, "/") {
 			if member != "" {
@@ -210,7 +211,7 @@ func (m *listsMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Rang
 func (m *listsMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool {
-	return m.tag.matches(door.Row(row).Owner())
+	return m.tag.matches((*stored.Row)(row).Owner())
 }
 
 func (m *listsMaintainer[T, K]) Definition() any { return m.Lists }
@@ -344,7 +345,7 @@ func (l *listsMaintainer[T, K]) row(k keys.Key, before *table.Row, all []string)
 // isEmpty reports whether a row contains no property, except perhaps an operation ID.
 func isEmpty(row *table.Row) bool {
 	row = derived.WithoutSystemProperties(row)
-	n := len(door.Row(row).Columns)
+	n := len((*stored.Row)(row).Columns())
 	return n == 0 || n == 1 && row.Type(reserved.OperationID) != ""
 }
 

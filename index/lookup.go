@@ -9,8 +9,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -18,10 +18,11 @@ import (
 // errNotFound: a look-up found no entity. The text also says why a program that has just attached the index finds none.
 var errNotFound = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after verify.Run with Repair)", table.ErrNotFound)
 
-// Get returns the entity that has the value k in a partition. A full copy has the entity's key, fields and other columns as they
+// Get returns the entity that has the value k in a partition. If the rows have partitions of their own ([Global], or [Elsewhere]
+// without Partition), the value names the partition: pass keys.Enc{}; with Elsewhere.Partition, pass what that function returns. A copy elsewhere that is not unique may be
+// older than its entity; Pointer and ReadEntities read the entity itself. A full copy has the entity's key, fields and other columns as they
 // were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
-// copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written. With
-// Pointer or ReadEntities, Get reads the entity itself.
+// copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written.
 //
 // Entities that were stored before the index was attached, or by handles without it, are not found until they are written again
 // or verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index
@@ -71,7 +72,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		return nil, err
 	}
 	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
-	var before *engine.Row
+	var before *stored.Row
 	o := &door.Table(t).Options
 	conflicts, attempts := o.Conflicts(), 0
 	for ; attempts < o.Retry.ConflictAttempts; attempts++ {
@@ -88,7 +89,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		} else if err != nil {
 			return nil, err
 		}
-		if before != nil && before.ETag == row.ETag {
+		if before != nil && stored.SameVersion(before, row) {
 			return nil, errNotFound // the row is wrong, and no entity has the value
 		}
 		e, err := ix.entityOfCopy(ctx, t, row, copied, ix.hasRow)
@@ -190,7 +191,7 @@ func (ix *Index[T, K]) Keys(ctx context.Context, t *table.Table[T], q table.Quer
 				yield(keys.Key{}, withDefinition(ix.name, err))
 				return
 			}
-			if is && door.Table(t).Mode.Schema.Mine(door.Row(row)) {
+			if is && door.Table(t).Mode.Schema.Mine((*stored.Row)(row)) {
 				if limit--; !yield(k, nil) || limit == 0 {
 					return
 				}
@@ -272,7 +273,7 @@ func (r *queryRun[T, K]) moveTo(to *table.Cursor) {
 // yieldCopies yields the entities of full and projected copies in a table of rows.
 func (r *queryRun[T, K]) yieldCopies(ctx context.Context, rows *table.Table[T]) {
 	goOn, hasRow := true, r.ix.matcher()
-	err := door.Copies(ctx, rows, &r.ofRows, func(row *engine.Row, e *table.Entity[T]) bool {
+	err := door.Copies(ctx, rows, &r.ofRows, func(row *stored.Row, e *table.Entity[T]) bool {
 		e, err := r.ix.entityOfCopy(ctx, r.table, row, e, hasRow)
 		if err == nil {
 			r.moveTo(r.position())

@@ -11,7 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -189,14 +189,14 @@ var errNoPartition = &table.ValueError{Field: "Query.Partition", Reason: "is uns
 // namedBy returns the key of the entity that an index row names. is is false for a foreign row and for a tombstone. Errors:
 // *table.DecodeError.
 func namedBy(row *table.Row) (k keys.Key, is bool, err error) {
-	k, is = door.Row(row).Primary()
+	k, is = (*stored.Row)(row).Primary()
 	return k, is && k.Err() == nil && !reconcile.IsTombstone(row), ownerError(row)
 }
 
 // ownerError returns a *table.DecodeError for a row whose owner another program has stored with another type. Without the check,
 // the row would count as foreign, and be left out.
 func ownerError(row *table.Row) error {
-	_, err := stored.Text(row, reserved.Owner)
+	_, err := property.Text(row, reserved.Owner)
 	if err != nil {
 		err = fmt.Errorf("%w; delete the row, and verify.Run with Repair writes it again", err)
 	}
@@ -222,10 +222,10 @@ func (ix *Index[T, K]) entityOf(ctx context.Context, t *table.Table[T], row *tab
 }
 
 // entityOfCopy is entityOf for what Copies yields: e is the entity of a full copy, nil for other rows. hasRow is Index.hasRow or a matcher.
-func (ix *Index[T, K]) entityOfCopy(ctx context.Context, t *table.Table[T], row *engine.Row, e *table.Entity[T], hasRow func(v *T, primary, row keys.Key) bool) (*table.Entity[T], error) {
+func (ix *Index[T, K]) entityOfCopy(ctx context.Context, t *table.Table[T], row *stored.Row, e *table.Entity[T], hasRow func(v *T, primary, row keys.Key) bool) (*table.Entity[T], error) {
 	switch {
 	case e == nil:
-		return ix.entityOf(ctx, t, door.RowOf[table.Row](row))
+		return ix.entityOf(ctx, t, (*table.Row)(row))
 	case ix.readsEntity(), !ix.full():
 		return ix.readEntity(ctx, t, e.Key, row.Key)
 	}
@@ -252,7 +252,7 @@ func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.E
 	}
 	if !ix.full() {
 		only, err := door.Table(t).Mode.Schema.Properties(untyped(ix.opt.Only)...)
-		if err != nil || door.Row(row).ProjectionID() != projectionID(only) {
+		if err != nil || (*stored.Row)(row).ProjectionID() != projectionID(only) {
 			return nil, true, err
 		}
 	}
@@ -278,8 +278,7 @@ func current[T any](e *table.Entity[T], row keys.Key, hasRow func(v *T, primary,
 	return e
 }
 
-// This file makes the row of an entity in most indexes with fewer allocations than the functions of rows.go, and with the same
-// results.
+// The functions below make the row of an entity in most indexes with fewer allocations than those above, and with the same results.
 
 // isPlain reports whether an entity has one row at most, in its own partition and under its value and its own RowKey.
 func (ix *Index[T, K]) isPlain() bool {
@@ -367,12 +366,14 @@ func (g tag) matches(text string) bool {
 }
 
 // in reports whether an entity that holds details has this tag.
-func (g tag) in(row *table.Row) bool { return slices.ContainsFunc(door.Row(row).Tags(), g.matches) }
+func (g tag) in(row *table.Row) bool {
+	return slices.ContainsFunc((*stored.Row)(row).Tags(), g.matches)
+}
 
 // set adds the tag to an entity that holds details, or removes it. A type in the row's tag stays.
 func (g tag) set(row *table.Row, off bool) {
 	text := g.text
-	for _, t := range door.Row(row).Tags() {
+	for _, t := range (*stored.Row)(row).Tags() {
 		if g.matches(t) {
 			derived.Tag(row, t, true)
 			text = max(text, t)

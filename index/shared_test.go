@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -271,7 +272,7 @@ func TestFullList(t *testing.T) {
 		}
 		check(t, list.Set(name, strings.Join(part, "/")))
 	}
-	*list = *door.RowOf[table.Row](door.Row(list).Own("team:w_"))
+	*list = *(*table.Row)((*stored.Row)(list).Own("team:w_"))
 	_, err := door.Rows[table.Table[table.Row]](door.Table(rows), false).Insert(ctx, list)
 	check(t, err)
 	s.Count()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -163,7 +164,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	} else if err != nil {
 		return fail(err)
 	}
-	if !tagOf(summaryTag+s.ix.name, t).matches(door.Row(row).Owner()) {
+	if !tagOf(summaryTag+s.ix.name, t).matches((*stored.Row)(row).Owner()) {
 		return fail(derived.ForeignRow(s.ix.name, at)) // the entities of the group may not be counted in any row
 	}
 	if g, err = s.group(row, k); err != nil {
@@ -191,7 +192,7 @@ func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition ke
 				err = ownerError(row)
 			}
 			if err == nil {
-				if !mine.matches(door.Row(row).Owner()) {
+				if !mine.matches((*stored.Row)(row).Owner()) {
 					continue
 				}
 				k, err = s.layout.Decode(strings.TrimPrefix(row.Key.RowKey(), s.ix.prefixed("")))
@@ -251,7 +252,7 @@ func (s *Summary[T, K]) totalOf(row *table.Row) (t total, valid bool) {
 func (s *Summary[T, K]) read(row *table.Row) (t total, err error) {
 	t.stats = make([]stat, len(s.measures))
 	get := func(name string) int64 {
-		n, wrong := stored.Whole(row, name)
+		n, wrong := property.Whole(row, name)
 		err = cmp.Or(err, wrong)
 		return n
 	}
@@ -263,7 +264,7 @@ func (s *Summary[T, K]) read(row *table.Row) (t total, err error) {
 		st.count, st.min, st.max = get(m.Name+"Count"), get(m.Name+"Min"), get(m.Name+"Max")
 		st.minCount, st.maxCount = get(m.Name+"MinCount"), get(m.Name+"MaxCount")
 		st.sum.SetInt64(get(m.Name + "Sum"))
-		approximate, wrong := stored.Bool(row, m.Name+"Loose")
+		approximate, wrong := property.Bool(row, m.Name+"Loose")
 		st.approximate, err = approximate, cmp.Or(err, wrong)
 	}
 	return t, err

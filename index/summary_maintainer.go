@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -43,7 +44,7 @@ func (m *summaryMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Ra
 func (m *summaryMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool {
-	return m.tag.matches(door.Row(row).Owner())
+	return m.tag.matches((*stored.Row)(row).Owner())
 }
 
 func (m *summaryMaintainer[T, K]) Definition() any { return m.Summary }
@@ -249,10 +250,10 @@ func (m *summaryMaintainer[T, K]) totalsOf(rows iter.Seq2[*table.Row, error], gr
 			return nil, err
 		}
 		row = derived.AsEntity(row)
-		if !m.schema.Mine(door.Row(row)) {
+		if !m.schema.Mine((*stored.Row)(row)) {
 			continue
 		}
-		of := m.contributionIn(door.Row(row).MaintainerState(m.ix.name))
+		of := m.contributionIn((*stored.Row)(row).MaintainerState(m.ix.name))
 		recorded := of.group != ""
 		if !recorded {
 			of = m.contributionOfRow(row)
@@ -321,7 +322,7 @@ func (m *summaryMaintainer[T, K]) EmptyGroup(group keys.Key) *table.Row {
 }
 
 func (m *summaryMaintainer[T, K]) IsEmptyGroup(row *table.Row) bool {
-	return door.Row(row).WithoutSystemProperties().Same(door.Row(m.EmptyGroup(row.Key)).WithoutSystemProperties())
+	return (*stored.Row)(row).WithoutSystemProperties().Same((*stored.Row)(m.EmptyGroup(row.Key)).WithoutSystemProperties())
 }
 
 func (m *summaryMaintainer[T, K]) Totals(pk string, entities iter.Seq2[*table.Row, error]) (derived.GroupTotals, error) {

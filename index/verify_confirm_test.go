@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -32,7 +33,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
 			switch urls = append(urls, r.Method+" "+r.URL.Path); len(urls) - 1 {
 			case 1: // the list of entities
-				_, err := door.Rows[table.Table[table.Row]](door.Table(rows), false).InsertAt(ctx, rowAt("email_a"), door.RowOf[table.Row](door.Row(src).WithoutSystemProperties()).Copy(rowAt("email_a")))
+				_, err := door.Rows[table.Table[table.Row]](door.Table(rows), false).InsertAt(ctx, rowAt("email_a"), (*table.Row)((*stored.Row)(src).WithoutSystemProperties()).Copy(rowAt("email_a")))
 				testkit.Expect(t, "error of the insert of row email_a", err, nil)
 			case before_:
 				changeProperty(t, rows, 2, "Email", "a")
@@ -44,7 +45,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		check(t, err)
 		row, err := staff.GetRow(ctx, rowAt("email_a"))
 		check(t, err)
-		k, _ := door.Row(row).Primary()
+		k, _ := (*stored.Row)(row).Primary()
 		return urls, k.RowKey()
 	}
 	urls, owner := run(-1)

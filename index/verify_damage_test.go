@@ -15,6 +15,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -382,7 +383,7 @@ func TestEmptyList(t *testing.T) {
 	checkAll(t, s)
 	// Verify finds an empty list that another program left.
 	left := &table.Row{Key: rowAt("team_Nobody")}
-	*left = *door.RowOf[table.Row](door.Row(left).Own("team:w_"))
+	*left = *(*table.Row)((*stored.Row)(left).Own("team:w_"))
 	_, err := door.Rows[table.Table[table.Row]](door.Table(rawTable(t, s)), false).Insert(ctx, left)
 	check(t, err)
 	for _, repair := range []bool{false, true} {

@@ -10,7 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -33,7 +33,7 @@ func TestVerifyScope(t *testing.T) {
 	r, faults := mustVerify(t, staff, verify.Options{Repair: true}, sharedDefinitions()...)
 	after, err := staff.GetRow(ctx, row.Key)
 	check(t, err)
-	if !r.Sound() || len(faults) > 0 || !door.Row(after).Same(door.Row(row)) {
+	if !r.Sound() || len(faults) > 0 || !(*stored.Row)(after).Same((*stored.Row)(row)) {
 		t.Errorf("foreign row with columns of details: got %+v, faults %v and row %+v; want a sound report, no fault and row %+v", r, faults, after, row)
 	}
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -53,7 +54,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	set := func(r *table.Row, name string, v any) *table.Row { check(t, r.Set(name, v)); return r }
-	owned := func(r *table.Row, owner string) *table.Row { return door.RowOf[table.Row](door.Row(r).Own(owner)) }
+	owned := func(r *table.Row, owner string) *table.Row { return (*table.Row)((*stored.Row)(r).Own(owner)) }
 	for what, c := range map[string]struct {
 		definitions []index.Definition[worker]
 		damage      func(rows *table.Table[table.Row])

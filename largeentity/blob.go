@@ -11,9 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reserved"
-	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -168,7 +167,7 @@ func parseName(text string) (n name, ok bool) {
 		return name{}, false
 	}
 	n = name{table: parts[0], id: parts[2]}
-	if n.partition, ok = blobs.Unescape(parts[1]); !ok || n.table != strings.ToLower(n.table) || engine.CheckTableName(n.table) != nil || n.String() != text {
+	if n.partition, ok = blobs.Unescape(parts[1]); !ok || n.table != strings.ToLower(n.table) || edm.CheckTableName(n.table) != nil || n.String() != text {
 		return name{}, false
 	}
 	_, err := commit.TimeOf(n.id)
@@ -238,14 +237,14 @@ func (b blobRow) row() (*table.Row, error) {
 // stored again with other types: such a row keeps its blob.
 func decodeRow(r *table.Row, tableName string) (b blobRow, ok bool) {
 	readable := true
-	text := func(property string) string {
-		s, err := stored.Text(r, property)
+	text := func(name string) string {
+		s, err := property.Text(r, name)
 		readable = readable && err == nil
 		return s
 	}
 	id, ok := strings.CutPrefix(r.Key.RowKey(), reserved.Blob)
 	n, valid := parseName(name{tableName, r.Key.PartitionKey(), id}.String())
-	since, err := stored.Time(r, propertySince)
+	since, err := property.Time(r, propertySince)
 	b = blobRow{n, text(propertyState), text(propertyEntity), text(propertyIncarnation), since}
 	return b, ok && valid && readable && err == nil
 }

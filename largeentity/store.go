@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -33,7 +34,7 @@ type Store struct {
 // *table.ValueError and *table.LimitError for options and names that are invalid.
 func NewStore(c *container.Client, tableName string, o *Options) (*Store, error) {
 	fail := func(err error) (*Store, error) { return nil, fmt.Errorf("largeentity: NewStore: %w", err) }
-	if err := cmp.Or(engine.CheckClient("container", "container", c, c == nil), engine.CheckTableName(tableName)); err != nil {
+	if err := cmp.Or(engine.CheckClient("container", "container", c, c == nil), edm.CheckTableName(tableName)); err != nil {
 		return fail(err)
 	}
 	if o == nil {

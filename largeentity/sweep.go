@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -524,13 +525,13 @@ func readLinks(ctx context.Context, rows *table.Table[table.Row], partition stri
 
 // add adds the blobs that a row links, unless it is a copy of an entity. No two blobs have the same ID.
 func (l *partitionLinks) add(r *table.Row) {
-	if _, isCopy := door.Row(r).Primary(); isCopy {
+	if _, isCopy := (*stored.Row)(r).Primary(); isCopy {
 		return
 	}
 	for property, value := range r.All() {
 		text, _ := value.(string) // a link of another type is none that can be read
 		if n, is := parseName(text); is && strings.HasSuffix(property, suffixBlob) {
-			l.entities[n.id] = door.Row(r).Entity()
+			l.entities[n.id] = (*stored.Row)(r).Entity()
 		}
 	}
 }

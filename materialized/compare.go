@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -106,8 +107,8 @@ func (c *viewComparison[T, V]) readDerived(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if schema.Mine(door.Row(row)) {
-			c.digests[row.Key] = digestOf(contentOf(door.Row(row).Columns))
+		if schema.Mine((*stored.Row)(row)) {
+			c.digests[row.Key] = digestOf(contentOf((*stored.Row)(row).Columns()))
 			c.session.Count(verify.Report{Rows: 1})
 		}
 	}
@@ -156,7 +157,7 @@ func (c *viewComparison[T, V]) Entity(ctx context.Context, e *table.Entity[T], r
 		c.Unreadable(row.Key)
 		return nil
 	}
-	has, _ := recorded(c.stateIn(door.Row(row)))
+	has, _ := recorded(c.stateIn((*stored.Row)(row)))
 	if has == (keys.Key{}) && d.value == nil {
 		return nil
 	}
@@ -241,13 +242,13 @@ func (c *viewComparison[T, V]) confirmOnce(ctx context.Context, entity, k keys.K
 // faultOf returns the fault of a derived entity whose note was read, one without a kind for none. 2 requests.
 func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f verify.Fault, err error) {
 	f = verify.Fault{Definition: c.name, Entity: t.entity, Row: t.key}
-	stored, err := c.plain.GetRow(ctx, t.key)
+	derivedRow, err := c.plain.GetRow(ctx, t.key)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return f, err
 	}
 	digest := ""
-	if stored != nil {
-		digest = digestOf(contentOf(door.Row(stored).Columns))
+	if derivedRow != nil {
+		digest = digestOf(contentOf((*stored.Row)(derivedRow).Columns()))
 	}
 	var n note
 	mine := false
@@ -280,7 +281,7 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f 
 		if taken {
 			f.Kind, f.Owner = verify.DuplicateValue, n.entity
 		}
-	case !has || stored == nil:
+	case !has || derivedRow == nil:
 		f.Kind = verify.Missing
 	case digest != want.digest:
 		f.Kind = verify.Stale

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -62,7 +62,7 @@ func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
 	}
 	switch missing := was.lacks(now.maintainers); {
 	case !mine && !was.gone:
-		return fmt.Errorf("%w: the note of the derived entity %v is of %q", table.ErrForeignRow, t.key, door.Row(t.stored).Owner())
+		return fmt.Errorf("%w: the note of the derived entity %v is of %q", table.ErrForeignRow, t.key, (*stored.Row)(t.stored).Owner())
 	case was.gone:
 		return t.write(ctx, now, want.value, false)
 	case missing != "":
@@ -148,7 +148,7 @@ func (t *target[T, V]) Sweep(ctx context.Context, before time.Time) error {
 // maintainer state of the entity decides about the key, so that programs of two releases agree. If this program's function returns
 // another key, a worker of another release has to execute the effect.
 func (m *maintainer[T, V]) wanted(row *table.Row, k keys.Key) (none derived[V], err error) {
-	if row == nil || !door.Table(m.from).Mode.Schema.Mine(door.Row(row)) {
+	if row == nil || !door.Table(m.from).Mode.Schema.Mine((*stored.Row)(row)) {
 		return none, nil
 	}
 	e, err := m.from.Entity(row)
@@ -163,7 +163,7 @@ func (m *maintainer[T, V]) wanted(row *table.Row, k keys.Key) (none derived[V], 
 		return none, err
 	}
 	has := d.key
-	if is, _ := recorded(m.stateIn(door.Row(row))); is != (keys.Key{}) {
+	if is, _ := recorded(m.stateIn((*stored.Row)(row))); is != (keys.Key{}) {
 		has = is
 	}
 	switch {
@@ -176,4 +176,4 @@ func (m *maintainer[T, V]) wanted(row *table.Row, k keys.Key) (none derived[V], 
 }
 
 // stateIn returns the maintainer state of the view in a row, none if the state is corrupt.
-func (m *maintainer[T, V]) stateIn(row *engine.Row) []string { return row.MaintainerState(m.Name()) }
+func (m *maintainer[T, V]) stateIn(row *stored.Row) []string { return row.MaintainerState(m.Name()) }

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -67,7 +68,7 @@ func (v *View[T, V]) Name() string { return v.name }
 type derived[V any] struct {
 	value  *V
 	key    keys.Key
-	row    *engine.Row // as it is stored, without system properties
+	row    *stored.Row // as it is stored, without system properties
 	digest string
 }
 
@@ -100,8 +101,8 @@ func (v *View[T, V]) once(e *T, k keys.Key) (d derived[V], err error) {
 		return d, fmt.Errorf("view %s: derive returned an entity whose RowKey is too long: %w", v.name, err)
 	}
 	d = derived[V]{value: &value, key: plain.Key}
-	d.row = &engine.Row{Key: plain.Key, Columns: contentOf(plain.Body.Columns())}
-	d.digest = digestOf(d.row.Columns)
+	d.row = stored.New(plain.Key, contentOf(plain.Body.Columns()))
+	d.digest = digestOf(d.row.Columns())
 	return d, nil
 }
 
@@ -346,15 +347,15 @@ func (n note) row(derived keys.Key, owner string) (*table.Row, error) {
 			}
 		}
 	}
-	return door.RowOf[table.Row](door.Row(r).Own(owner)), nil
+	return (*table.Row)((*stored.Row)(r).Own(owner)), nil
 }
 
 // noteIn returns the note in a stored row, and reports whether it has this owner. Errors: *table.DecodeError.
 func noteIn(row *table.Row, owner string) (n note, mine bool, err error) {
-	partition, err1 := stored.Text(row, notePartition)
-	rowKey, err2 := stored.Text(row, noteRow)
-	gone, err3 := stored.Bool(row, noteGone)
-	maintainers, err4 := stored.Text(row, noteMaintainers)
+	partition, err1 := property.Text(row, notePartition)
+	rowKey, err2 := property.Text(row, noteRow)
+	gone, err3 := property.Bool(row, noteGone)
+	maintainers, err4 := property.Text(row, noteMaintainers)
 	n.entity, n.gone = keys.Stored(partition, rowKey), gone
 	if maintainers != "" {
 		n.maintainers = strings.Split(maintainers, "/")
@@ -362,7 +363,7 @@ func noteIn(row *table.Row, owner string) (n note, mine bool, err error) {
 	if err = errors.Join(err1, err2, err3, err4); err != nil {
 		err = fmt.Errorf("%w; delete the row, and verify.Run with Repair writes it again", err)
 	}
-	return n, door.Row(row).Owner() == owner, err
+	return n, (*stored.Row)(row).Owner() == owner, err
 }
 
 // lacks returns a maintainer of the stored derived entity that the handle does not have, "" if there is none.

@@ -82,5 +82,5 @@ func TestBulkEntityInDoubt(t *testing.T) {
 	noError(t, err)
 	testkit.Expect(t, "refused operations", refused, []int{1})
 	testkit.Expect(t, "applied", r.Applied, 2)
-	testkit.Expect(t, "rows", stored(s), "S/p_000001 S/p_000002 S/p_000003")
+	testkit.Expect(t, "rows", storedRows(s), "S/p_000001 S/p_000002 S/p_000003")
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // create is encode for a row that may not exist yet. Lists must show its key. Lists may not show the key of a row that was read
 // ([keys.Stored]).
-func (h handle) create(to *edm.Body, k keys.Key, value any, stored edm.Stored, except ...string) error {
+func (h handle) create(to *edm.Body, k keys.Key, value any, was edm.Stored, except ...string) error {
 	if k.Err() == nil && !h.engine.Mode.LibraryRows {
 		if err := keys.At(keys.Raw(k.PartitionKey()), keys.Raw(k.RowKey())).Err(); err != nil {
 			return err
 		}
 	}
-	return h.encode(to, k, value, stored, except...)
+	return h.encode(to, k, value, was, except...)
 }
 
 // createNew is create for a new entity. agrees reports that the key was made of the value.
@@ -59,7 +59,7 @@ func (h handle) newWriter(k keys.Key) *edm.Writer {
 
 // encode sets a Body to the whole of a value under a key, and the other columns of the stored row, except for some properties. The
 // caller has checked that the key and the value agree.
-func (h handle) encode(to *edm.Body, k keys.Key, value any, stored edm.Stored, except ...string) error {
+func (h handle) encode(to *edm.Body, k keys.Key, value any, was edm.Stored, except ...string) error {
 	if value == nil {
 		return errNil
 	}
@@ -80,21 +80,21 @@ func (h handle) encode(to *edm.Body, k keys.Key, value any, stored edm.Stored, e
 	} else if len(except) > 0 {
 		own = slices.Concat(own, except)
 	}
-	if isRow && !stored.Known() {
-		own = append(own, engine.StateProperties()...) // a new row has no state of another row
+	if isRow && !was.Known() {
+		own = append(own, stored.StateProperties()...) // a new row has no state of another row
 		if !h.engine.Mode.LibraryRows {
 			own = append(own, reserved.Owner)
 		}
 	}
-	if isRow && stored.Known() {
-		if err := row.over(w, stored, h.engine.Mode.LibraryRows, own...); err != nil {
+	if isRow && was.Known() {
+		if err := row.over(w, was, h.engine.Mode.LibraryRows, own...); err != nil {
 			return err
 		}
 	} else if isRow {
-		row.write(w, own...)
+		write(w, row.columns(), own)
 	} else {
-		h.shape.plan.Encode(w, reflect.ValueOf(value).Elem(), stored)
-		h.shape.plan.PutUnknown(w, stored, own...)
+		h.shape.plan.Encode(w, reflect.ValueOf(value).Elem(), was)
+		h.shape.plan.PutUnknown(w, was, own...)
 	}
 	h.reserveID(w)
 	return w.FinishTo(to)
@@ -103,12 +103,12 @@ func (h handle) encode(to *edm.Body, k keys.Key, value any, stored edm.Stored, e
 // reserveID counts the operation ID, if the table's rows have one.
 func (h handle) reserveID(w *edm.Writer) {
 	if !h.engine.Options.OmitOperationID {
-		w.Reserve(engine.UnassignedID)
+		w.Reserve(stored.UnassignedID)
 	}
 }
 
 // encodeSets returns the properties that a merge sets. stored is the row as it was read, if it was.
-func (h handle) encodeSets(k keys.Key, sets []set, stored edm.Stored) (edm.Body, error) {
+func (h handle) encodeSets(k keys.Key, sets []set, was edm.Stored) (edm.Body, error) {
 	if err := k.Err(); err != nil {
 		return edm.Body{}, err
 	}
@@ -126,7 +126,7 @@ func (h handle) encodeSets(k keys.Key, sets []set, stored edm.Stored) (edm.Body,
 			}
 		}
 		if s.name == "" {
-			h.shape.plan.EncodeField(w, s.path, s.element, s.value, stored)
+			h.shape.plan.EncodeField(w, s.path, s.element, s.value, was)
 		} else if err := putNamed(w, s.name, s.value); err != nil {
 			return edm.Body{}, err
 		}
@@ -166,11 +166,11 @@ func (h handle) merged(e parts, sets []set) (body edm.Body, err error) {
 	case !e.row.Known() && !inParts && h.shape.version > 0:
 		return body, fmt.Errorf("%w, and its version is not known", ErrPartial)
 	}
-	stored := e.row
+	was := e.row
 	if inParts {
-		stored = edm.Stored{Columns: e.part.columns}
+		was = edm.Stored{Columns: e.part.columns}
 	}
-	if body, err = h.encodeSets(*e.key, sets, stored); err != nil {
+	if body, err = h.encodeSets(*e.key, sets, was); err != nil {
 		return body, err
 	}
 	if h.shape.oneWay() {
@@ -184,7 +184,7 @@ func (h handle) merged(e parts, sets []set) (body edm.Body, err error) {
 	if e.row.Known() {
 		id := edm.Column{}
 		if !h.engine.Options.OmitOperationID {
-			id = engine.UnassignedID
+			id = stored.UnassignedID
 		}
 		_, err = e.row.Overlay(e.key.PartitionKey(), e.key.RowKey(), body.Columns(), id, reserved.OperationID)
 	}
@@ -212,11 +212,11 @@ func apply(value any, sets []set) {
 // decode turns the entity that the reader has just read into a typed one. stored is its content. mine is false for a row that
 // belongs to another type, and err says why: a *keys.KeyError if another layout has made its key, ErrOtherType if the row says so
 // itself.
-func (s *shape) decode(r *edm.Reader, in edm.Entity, stored edm.Stored) (made entity, mine bool, err error) {
+func (s *shape) decode(r *edm.Reader, in edm.Entity, was edm.Stored) (made entity, mine bool, err error) {
 	made = s.newEntity()
 	e := made.parts()
 	*e.key, *e.etag, *e.timestamp = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
-	e.row = stored
+	e.row = was
 	if err := s.row.decode(e.value, in.RowKey); err != nil {
 		return nil, false, err
 	}
@@ -262,7 +262,8 @@ func (s *shape) conform(r *edm.Reader, e parts) (mine bool, err error) {
 func (s *shape) properties(r *edm.Reader, e parts) (err error) {
 	if row, isRow := e.value.(*Row); isRow {
 		row.Key, row.ETag, row.Timestamp = *e.key, *e.etag, *e.timestamp
-		row.columns, err = r.Columns()
+		columns, err := r.Columns()
+		row.stored().SetColumns(columns)
 		return err
 	}
 	return s.plan.Decode(r, reflect.ValueOf(e.value).Elem())
@@ -274,7 +275,7 @@ func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := &Row{Key: *e.key, ETag: *e.etag, Timestamp: *e.timestamp, columns: columns}
+	row := e.rowWith(columns)
 	for ; v < s.version; v++ {
 		f, ok := s.upgrade[v]
 		if !ok {
@@ -284,9 +285,9 @@ func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
 			return nil, fmt.Errorf("upgrade from version %d: %w", v, err)
 		}
 	}
-	w := edm.NewWriter(e.key.PartitionKey(), e.key.RowKey(), len(row.columns)+2)
+	w := edm.NewWriter(e.key.PartitionKey(), e.key.RowKey(), len(row.columns())+2)
 	own := s.put(w)
-	row.write(w, own...)
+	write(w, row.columns(), own)
 	body, err := w.Finish()
 	if err != nil {
 		return nil, err
@@ -298,38 +299,38 @@ func (s *shape) upgradeRow(r *edm.Reader, e parts, v int) (*edm.Reader, error) {
 
 // entityOf is the entity of a row, which may be a copy of all or some of the entity's properties.
 func (s *shape) entityOf(row *Row) (entity, error) {
-	k, isCopy := row.row().Primary()
+	k, isCopy := row.stored().Primary()
 	if !isCopy {
 		k = row.Key
 	}
-	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(row.columns))
+	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), len(row.columns()))
+	var own []string
 	if isCopy {
-		row.write(w, reserved.Owner)
-	} else {
-		row.write(w)
+		own = []string{reserved.Owner}
 	}
+	write(w, row.columns(), own)
 	body, err := w.Finish()
 	if err != nil {
 		return nil, err
 	}
-	stored := edm.Stored{Columns: body.Columns()}
-	r, in, err := stored.Open(k.PartitionKey(), k.RowKey())
+	was := edm.Stored{Columns: body.Columns()}
+	r, in, err := was.Open(k.PartitionKey(), k.RowKey())
 	if err != nil {
 		return nil, err
 	}
 	in.Timestamp = row.Timestamp
 	if !isCopy {
 		in.ETag = string(row.ETag)
-		e, _, err := s.decode(r, in, stored)
+		e, _, err := s.decode(r, in, was)
 		if err == nil {
-			e.parts().edited = row.edited
+			e.parts().edited = row.stored().Edited()
 		}
 		return e, err
 	}
 	if _, whole := row.Get(reserved.OperationID); whole {
-		e, _, err := s.decode(r, in, stored)
+		e, _, err := s.decode(r, in, was)
 		if err == nil {
-			e.parts().copied = &engine.Row{Key: k, Columns: body.Columns()}
+			e.parts().copied = stored.New(k, body.Columns())
 		}
 		return e, err
 	}
@@ -353,15 +354,15 @@ func (s *shape) partial(r *edm.Reader, in edm.Entity, part *part) (entity, error
 // rowToInsert returns a row as a new entity.
 func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
 	// The limits are checked for the entity that is made of the row: the row may have lost the parts of its columns.
-	stored := edm.Stored{Columns: engine.Without(r.columns, reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts)}
-	if stored.Columns == nil {
-		stored.Columns = []edm.Column{}
+	content := edm.Stored{Columns: stored.Without(r.columns(), reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts)}
+	if content.Columns == nil {
+		content.Columns = []edm.Column{}
 	}
-	in, row, err := stored.Open(k.PartitionKey(), k.RowKey())
+	in, row, err := content.Open(k.PartitionKey(), k.RowKey())
 	if err != nil {
 		return nil, edm.Body{}, err
 	}
-	e, _, err := h.shape.decode(in, row, stored)
+	e, _, err := h.shape.decode(in, row, content)
 	if err != nil {
 		return nil, edm.Body{}, err
 	}
@@ -378,11 +379,11 @@ func (h handle) rowToInsert(k keys.Key, r *Row) (entity, edm.Body, error) {
 	return e, body, err
 }
 
-func (h handle) listCopies(ctx context.Context, q query.Query, yield func(row *engine.Row, e any) bool) error {
+func (h handle) listCopies(ctx context.Context, q query.Query, yield func(row *stored.Row, e any) bool) error {
 	return h.engine.List(ctx, "Rows", *h.shape.query(q, false), &copyLister{shape: h.shape, yield: yield})
 }
 
-func (h handle) getCopy(ctx context.Context, k keys.Key) (row *engine.Row, e entity, err error) {
+func (h handle) getCopy(ctx context.Context, k keys.Key) (row *stored.Row, e entity, err error) {
 	ctx, end := h.engine.Span(ctx, "GetRow")
 	defer func() { end(err) }()
 	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
@@ -403,18 +404,20 @@ func (h handle) getCopy(ctx context.Context, k keys.Key) (row *engine.Row, e ent
 // copyLister is the engine's Lister of copies.
 type copyLister struct {
 	shape  *shape
-	yield  func(row *engine.Row, e any) bool
-	row    *engine.Row
+	yield  func(row *stored.Row, e any) bool
+	row    *stored.Row
 	entity entity     // nil if the row is whole
-	brief  engine.Row // the row of an entity
+	brief  stored.Row // the row of an entity
 }
 
 func (l *copyLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
-	l.brief = engine.Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp}
+	l.brief = *stored.Of(in, nil)
 	l.row = &l.brief
 	if l.entity = l.shape.readCopy(r, in); l.entity == nil {
-		l.row = &engine.Row{Key: l.brief.Key, ETag: l.brief.ETag, Timestamp: l.brief.Timestamp}
-		l.row.Columns, err = r.Columns()
+		l.row = stored.Of(in, nil)
+		columns, err := r.Columns()
+		l.row.SetColumns(columns)
+		return true, err
 	}
 	return true, err
 }
@@ -434,7 +437,7 @@ func (s *shape) readCopy(r *edm.Reader, in edm.Entity) entity {
 	if err != nil || !r.Storable(s.plan) {
 		return nil
 	}
-	rowKey, projectionID, partition := engine.CopiedBy(owner) // of no copy, the RowKey is "", which is not valid
+	rowKey, projectionID, partition := stored.CopiedBy(owner) // of no copy, the RowKey is "", which is not valid
 	k := keys.Stored(cmp.Or(partition, in.PartitionKey), rowKey)
 	if projectionID != "" || k.Err() != nil {
 		return nil
@@ -462,7 +465,7 @@ func (e parts) decodeCopy() error {
 	}
 	columns, err := e.columns()
 	if err == nil {
-		e.row, e.copied, e.rowIsCopy = edm.Stored{Columns: columns}, &engine.Row{Key: *e.key, Columns: columns}, false
+		e.row, e.copied, e.rowIsCopy = edm.Stored{Columns: columns}, stored.New(*e.key, columns), false
 	}
 	return err
 }

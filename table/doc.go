@@ -53,11 +53,13 @@
 // # Limits and requests
 //
 // The service's limits are checked before anything is sent. Errors are typed ([LimitError], [ValueError], [keys.KeyError]) and name
-// the field and the limit. Each method's comment says how many requests it makes; a requests.Counter counts them.
+// the field and the limit. Each method's comment says how many requests it makes; a requests.Counter counts them. Maintainers may add
+// requests to a write: a transaction with effects takes 2 more for the notification, rows that several entities share are read first,
+// and each other partition that changes with the entity (index.Global, Move) takes 2 transactions, to prepare and to finish.
 //
 // # Names in rows
 //
-// The library owns keys that begin with ~, and the properties _op, _life, _ix, _type, _v and _sys. Lists leave such rows out.
+// The library owns keys that begin with ~, and the properties _op, _life, _ix, _sys, _type, _v, _parts, _part and _tx. Lists leave such rows out.
 //
 // # Terms
 //

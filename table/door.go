@@ -5,6 +5,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -16,10 +17,10 @@ type AnyTable interface {
 	plain() *engine.Table
 	inMode(change func(*engine.Mode)) any
 	elsewhere(other *engine.Table) any
-	scan(ctx context.Context, q any, entities bool, h *engine.Hasher, yield func(*engine.Scanned) bool) error
-	copies(ctx context.Context, q any, yield func(row *engine.Row, e any) bool) error
-	insertRow(ctx context.Context, k keys.Key, r *engine.Row) (any, error)
-	getCopy(ctx context.Context, k keys.Key) (*engine.Row, any, error)
+	scan(ctx context.Context, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error
+	copies(ctx context.Context, q any, yield func(row *stored.Row, e any) bool) error
+	insertRow(ctx context.Context, k keys.Key, r *stored.Row) (any, error)
+	getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error)
 }
 
 func init() { door.Tables = doors{} }
@@ -40,25 +41,21 @@ func (doors) Rows(t *engine.Table, hasID bool) any { return rowsOf(t, hasID) }
 
 func (doors) Elsewhere(t any, other *engine.Table) any { return t.(AnyTable).elsewhere(other) }
 
-func (doors) Row(r any) *engine.Row { return r.(*Row).row() }
-
-func (doors) RowOf(r *engine.Row) any { return rowOf(r) }
-
 func (doors) Op(op any) *engine.Op { return op.(Op).plain() }
 
-func (doors) Scan(ctx context.Context, t, q any, entities bool, h *engine.Hasher, yield func(*engine.Scanned) bool) error {
+func (doors) Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
 	return t.(AnyTable).scan(ctx, q, entities, h, yield)
 }
 
-func (doors) Copies(ctx context.Context, t, q any, yield func(row *engine.Row, e any) bool) error {
+func (doors) Copies(ctx context.Context, t, q any, yield func(row *stored.Row, e any) bool) error {
 	return t.(AnyTable).copies(ctx, q, yield)
 }
 
-func (doors) GetCopy(ctx context.Context, t any, k keys.Key) (*engine.Row, any, error) {
+func (doors) GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, error) {
 	return t.(AnyTable).getCopy(ctx, k)
 }
 
-func (doors) InsertRow(ctx context.Context, t any, k keys.Key, r *engine.Row) (any, error) {
+func (doors) InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error) {
 	return t.(AnyTable).insertRow(ctx, k, r)
 }
 
@@ -73,23 +70,23 @@ func (t *Table[T]) inMode(change func(*engine.Mode)) any { return &Table[T]{t.h.
 
 func (t *Table[T]) elsewhere(other *engine.Table) any { return &Table[T]{t.h.elsewhere(other)} }
 
-func (t *Table[T]) scan(ctx context.Context, q any, entities bool, h *engine.Hasher, yield func(*engine.Scanned) bool) error {
+func (t *Table[T]) scan(ctx context.Context, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
 	plain := q.(*Query[T]).engine()
 	plain.WithoutJSON = !entities
 	return t.h.engine.Scan(ctx, *t.h.shape.query(plain, false), h, yield)
 }
 
-func (t *Table[T]) copies(ctx context.Context, q any, yield func(row *engine.Row, e any) bool) error {
+func (t *Table[T]) copies(ctx context.Context, q any, yield func(row *stored.Row, e any) bool) error {
 	return t.h.listCopies(ctx, q.(*Query[T]).engine(), yield)
 }
 
-func (t *Table[T]) getCopy(ctx context.Context, k keys.Key) (*engine.Row, any, error) {
+func (t *Table[T]) getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error) {
 	row, e, err := t.h.getCopy(ctx, k)
 	return row, e, err
 }
 
-func (t *Table[T]) insertRow(ctx context.Context, k keys.Key, r *engine.Row) (any, error) {
-	return storing[T](ctx, t.h.insertRow(k, rowOf(r)))
+func (t *Table[T]) insertRow(ctx context.Context, k keys.Key, r *stored.Row) (any, error) {
+	return storing[T](ctx, t.h.insertRow(k, (*Row)(r)))
 }
 
 // rowsOf returns a handle for rows of any type; see door.Rows.

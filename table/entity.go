@@ -13,9 +13,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -44,7 +44,7 @@ type known struct {
 	// difference to it, whatever the caller has done to Value.
 	row edm.Stored
 
-	copied *engine.Row // the copy that the entity was read from
+	copied *stored.Row // the copy that the entity was read from
 	part   *part       // what was read of a partial entity, nil for any other
 
 	older []edm.Column // the row as it is stored, if upgraded is set
@@ -60,7 +60,7 @@ type part struct {
 	plan    *edm.Plan
 	columns []edm.Column
 	parts   []uint8     // the parts that GetFields has read, nil for a copy
-	head    *engine.Row // as it was stored, if GetFields has read it
+	head    *stored.Row // as it was stored, if GetFields has read it
 }
 
 // entity is an *Entity of any type.
@@ -117,14 +117,19 @@ func (e parts) asRow() (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Row{Key: *e.key, ETag: *e.etag, Timestamp: *e.timestamp, columns: columns}, nil
+	return e.rowWith(columns), nil
+}
+
+// rowWith returns a row of the entity's key and version.
+func (e parts) rowWith(columns []edm.Column) *Row {
+	return (*Row)((&stored.Row{Key: *e.key, ETag: *e.etag, Timestamp: *e.timestamp}).With(columns))
 }
 
 // columns returns the columns of the row.
 func (e parts) columns() ([]edm.Column, error) {
 	columns, err := e.row.Decoded()
 	if err == nil && e.rowIsCopy {
-		columns = engine.Without(columns, reserved.Owner)
+		columns = stored.Without(columns, reserved.Owner)
 	}
 	return columns, err
 }
@@ -232,7 +237,7 @@ func (e parts) text() string {
 		s += "(partial) "
 	}
 	if row, ok := e.value.(*Row); ok {
-		return s + printed(row.columns)
+		return s + printed(row.columns())
 	}
 	if v, ok := e.value.(fmt.Stringer); ok {
 		return s + v.String()
@@ -301,12 +306,12 @@ func shown(x edm.Value) any {
 }
 
 // String returns the key and the properties, for programs that print a row.
-func (r Row) String() string { return r.Key.String() + " " + printed(r.columns) }
+func (r Row) String() string { return r.Key.String() + " " + printed(r.columns()) }
 
 // LogValue is the key and the properties, for slog, also for a nil *Row.
 func (r *Row) LogValue() slog.Value {
 	if r == nil {
 		return slog.Value{}
 	}
-	return slog.GroupValue(append([]slog.Attr{slog.Any("key", r.Key)}, logged(r.columns)...)...)
+	return slog.GroupValue(append([]slog.Attr{slog.Any("key", r.Key)}, logged(r.columns())...)...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -24,7 +25,7 @@ func TestRowsOf(t *testing.T) {
 	at := func(rowKey string) keys.Key { return keys.At(dept.Of("Sales"), keys.Raw(rowKey)) }
 	row, err := staff.GetRow(ctx, at("age_44"))
 	noError(t, err)
-	if k, isCopy := door.Row(row).Primary(); !isCopy || k != at("empid_000001") {
+	if k, isCopy := (*stored.Row)(row).Primary(); !isCopy || k != at("empid_000001") {
 		t.Errorf("got a copy: %v, of %v; want a copy of %v", isCopy, k, at("empid_000001"))
 	}
 	rows := door.Rows[table.Table[table.Row]](door.Table(staff), false)
@@ -36,8 +37,8 @@ func TestRowsOf(t *testing.T) {
 	noError(t, rows.Delete(ctx, e))
 	row, err = staff.GetRow(ctx, at("empid_000001"))
 	noError(t, err)
-	if state := door.Row(row).MaintainerState("age"); door.Row(row).StateCorrupt() || len(state) > 0 {
-		t.Errorf("got state %q, corrupt: %v; want none", state, door.Row(row).StateCorrupt())
+	if state := (*stored.Row)(row).MaintainerState("age"); (*stored.Row)(row).StateCorrupt() || len(state) > 0 {
+		t.Errorf("got state %q, corrupt: %v; want none", state, (*stored.Row)(row).StateCorrupt())
 	}
 	jones, err := staff.Get(ctx, at("empid_000001"))
 	noError(t, err)
@@ -88,7 +89,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for rowKey, want := range map[string]bool{"empid_000001": true, "team_Jones": false} {
-		if got := s.Mine(&engine.Row{Key: keys.At(dept.Of("Sales"), keys.Raw(rowKey))}); got != want {
+		if got := s.Mine(&stored.Row{Key: keys.At(dept.Of("Sales"), keys.Raw(rowKey))}); got != want {
 			t.Errorf("%s: got mine: %v, want %v", rowKey, got, want)
 		}
 	}

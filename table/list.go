@@ -8,12 +8,12 @@ import (
 	"iter"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/query"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -202,7 +202,7 @@ type rowLister struct {
 
 func (l *rowLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 	columns, err := r.Columns()
-	l.last = &Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, columns: columns}
+	l.last = (*Row)(stored.Of(in, columns))
 	return true, err
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -25,8 +25,8 @@ func TestEmptiedStateMoved(t *testing.T) {
 	plain := peopleOf(t, s, &table.Options{})
 	e, err := plain.Get(ctx, residentAt(1))
 	noError(t, err)
-	if row, err := e.Row(); err != nil || row.Type("_ix") != "Edm.Binary" || door.Row(row).StateCorrupt() {
-		t.Fatalf(`got %v %v; want no error and row.Type("_ix") == "Edm.Binary" and not door.Row(row).StateCorrupt()`, row, err)
+	if row, err := e.Row(); err != nil || row.Type("_ix") != "Edm.Binary" || (*stored.Row)(row).StateCorrupt() {
+		t.Fatalf(`got %v %v; want no error and row.Type("_ix") == "Edm.Binary" and not (*stored.Row)(row).StateCorrupt()`, row, err)
 	}
 	e.Value.ID = 2
 	noError(t, plain.Rekey(ctx, e))
@@ -45,8 +45,8 @@ func TestEmptiedStateMoved(t *testing.T) {
 	}
 	e, err = people.Get(ctx, e.Key)
 	noError(t, err)
-	if row, err := e.Row(); err != nil || !slices.Equal(door.Row(row).MaintainerState("email"), []string{"email_b"}) {
-		t.Errorf(`got %v %v; want no error and slices.Equal(door.Row(row).MaintainerState("email"), []string{"email_b"})`, row, err)
+	if row, err := e.Row(); err != nil || !slices.Equal((*stored.Row)(row).MaintainerState("email"), []string{"email_b"}) {
+		t.Errorf(`got %v %v; want no error and slices.Equal((*stored.Row)(row).MaintainerState("email"), []string{"email_b"})`, row, err)
 	}
 	if err := plain.Replace(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("a row with derived rows: got %v; want ErrUnknownMaintainer", err)
@@ -66,7 +66,7 @@ func TestEmptiedStateCopied(t *testing.T) {
 	if v, _ := row.Get("_ix"); v == nil || len(v.([]byte)) > 0 {
 		t.Errorf("got %v; want v != nil and len(v.([]byte)) <= 0", v)
 	}
-	if door.Row(row.At(residentAt(7))).StateCorrupt() {
+	if (*stored.Row)(row.At(residentAt(7))).StateCorrupt() {
 		t.Error("got corrupt state under another key; want none")
 	}
 }

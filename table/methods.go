@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -223,18 +224,18 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 	if err != nil {
 		return nil, h.engine.OpError("GetFields", k, err)
 	}
-	in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(row.ETag), Timestamp: row.Timestamp, Columns: row.Columns}
+	in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(row.ETag), Timestamp: row.Timestamp, Columns: row.Columns()}
 	read := append([]uint8{0}, parts...)
 	if !whole { // else the start of a value in chunks would count as damaged
-		in.Columns = h.shape.plan.OfWholeFields(row.Columns, read)
+		in.Columns = h.shape.plan.OfWholeFields(row.Columns(), read)
 	}
 	r := edm.ReadColumns(in, in.Columns)
 	var e entity
 	if whole {
 		e, _, err = h.shape.read(r, in)
 	} else {
-		head := slices.DeleteFunc(slices.Clone(row.Columns), func(c edm.Column) bool { return c.Part > 0 })
-		e, err = h.shape.partial(r, in, &part{h.shape.plan, row.Columns, read, &engine.Row{Key: row.Key, Columns: head}})
+		head := slices.DeleteFunc(slices.Clone(row.Columns()), func(c edm.Column) bool { return c.Part > 0 })
+		e, err = h.shape.partial(r, in, &part{h.shape.plan, row.Columns(), read, stored.New(row.Key, head)})
 	}
 	if err != nil {
 		return nil, h.engine.OpError("GetFields", k, err)
@@ -305,7 +306,7 @@ func (h handle) update(ctx context.Context, method string, k keys.Key, change fu
 		return nil, h.engine.OpError(method, k, err)
 	}
 	conflicts, log := h.engine.Options.Conflicts(), h.engine.Log(method, k)
-	var current *engine.Row // as it was read after the last conflict
+	var current *stored.Row // as it was read after the last conflict
 	for {
 		var e entity
 		if current != nil {
@@ -340,7 +341,7 @@ func (h handle) update(ctx context.Context, method string, k keys.Key, change fu
 }
 
 // replaceOrMove writes a changed entity. After a conflict, it returns the row if it has read it.
-func (h handle) replaceOrMove(ctx context.Context, method string, e entity) (current *engine.Row, err error) {
+func (h handle) replaceOrMove(ctx context.Context, method string, e entity) (current *stored.Row, err error) {
 	if method == updateAndMove {
 		to, err := h.keyByFields(method, e)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -32,7 +33,7 @@ func TestMisuse(t *testing.T) {
 	_, exists := staff.Exists(ctx, bad)
 	_, getRow := staff.GetRow(ctx, bad)
 	_, getFields := staff.GetFields(ctx, bad, age)
-	_, insertRow := door.InsertRow[*table.Entity[employee]](ctx, staff, keys.Stored("Sales", "~i|1"), door.Row(row))
+	_, insertRow := door.InsertRow[*table.Entity[employee]](ctx, staff, keys.Stored("Sales", "~i|1"), (*stored.Row)(row))
 	_, insertNil := door.InsertRow[*table.Entity[employee]](ctx, staff, e.Key, nil)
 	var many error
 	for _, err := range staff.GetMany(ctx, e.Key, bad) {

@@ -75,7 +75,7 @@ func TestMoveSuspended(t *testing.T) {
 	e.Value.Dept = "M"
 	noError(t, people.Move(ctx, e))
 	own.BeforeRequest = nil
-	testkit.Expect(t, "rows", stored(s), townAfter)
+	testkit.Expect(t, "rows", storedRows(s), townAfter)
 	if old == "" || out.last.OperationID == old {
 		t.Errorf("got the operation IDs %q and %q; want another one after the suspension", old, out.last.OperationID)
 	}
@@ -115,7 +115,7 @@ func TestMoveRolledBackBefore(t *testing.T) {
 		noError(t, err)
 	})
 	noError(t, err)
-	testkit.Expect(t, "rows", stored(s), townAfter)
+	testkit.Expect(t, "rows", storedRows(s), townAfter)
 }
 
 // TestMoveLatePreparation: the request that prepares arrives after the move was given up. It prepares nothing.
@@ -139,7 +139,7 @@ func TestMoveLatePreparation(t *testing.T) {
 	}
 	testkit.Expect(t, "late requests", len(s.LateRequests()), 1)
 	s.Deliver()
-	testkit.Expect(t, "rows", stored(s), townBefore)
+	testkit.Expect(t, "rows", storedRows(s), townBefore)
 }
 
 // TestMoveExecutedAgain: a message that arrives once more, after the rows of its move were swept, leaves no row.
@@ -156,7 +156,7 @@ func TestMoveExecutedAgain(t *testing.T) {
 	before := len(s.Rows("people"))
 	noError(t, door.Table(people).FinishRemote(ctx, "S", out.last.OperationID, commit.Remote{Table: "people", Partition: "M"}, true))
 	testkit.Expect(t, "rows", len(s.Rows("people")), before)
-	testkit.Expect(t, "rows", stored(s), townAfter)
+	testkit.Expect(t, "rows", storedRows(s), townAfter)
 }
 
 // TestMoveBroughtBack: another program has written back what a move had prepared before it was over. A program that finishes the move
@@ -189,12 +189,12 @@ func TestMoveBroughtBack(t *testing.T) {
 		_, err := client.UpsertEntity(ctx, raw, nil)
 		noError(t, err)
 	}
-	before := stored(s)
+	before := storedRows(s)
 	noError(t, door.Table(reader).FinishRemote(ctx, "S", first, commit.Remote{Table: "people", Partition: "M"}, false))
-	testkit.Expect(t, "rows after the first move was finished again", stored(s), before)
+	testkit.Expect(t, "rows after the first move was finished again", storedRows(s), before)
 	for _, id := range []int{1, 2, 3} {
 		_, err := reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(id)))
 		noError(t, err)
 	}
-	testkit.Expect(t, "rows", stored(s), "M/email_a M/email_b M/email_c M/last_Jones=1 2 3 M/p_000001 M/p_000002 M/p_000003")
+	testkit.Expect(t, "rows", storedRows(s), "M/email_a M/email_b M/email_c M/last_Jones=1 2 3 M/p_000001 M/p_000002 M/p_000003")
 }

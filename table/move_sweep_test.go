@@ -60,7 +60,7 @@ func TestMoveSwept(t *testing.T) {
 		_, err = extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.Raw(partition))
 		noError(t, err)
 		testkit.Expect(t, "preparations after the sweep of "+partition, len(preparations(s.Service)), 0)
-		testkit.Expect(t, "rows", stored(s), townAfter)
+		testkit.Expect(t, "rows", storedRows(s), townAfter)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestMoveRolledBackSwept(t *testing.T) {
 	noError(t, err)
 	testkit.Expect(t, "preparations after the sweep", len(preparations(s.Service)), 0)
 	testkit.Expect(t, "records that the sweep deletes", before-recordsOf(s.Service, "S") > 0, true)
-	testkit.Expect(t, "rows", stored(s), townBefore)
+	testkit.Expect(t, "rows", storedRows(s), townBefore)
 }
 
 // TestMoveSweepRefused: what a move has prepared cannot be deleted. Its commit record stays, since it alone names the partition.

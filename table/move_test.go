@@ -30,8 +30,8 @@ func movingTown(t testing.TB) (*table.Table[resident], *testkit.Hooked, *memoryO
 	return people, s, out
 }
 
-// stored returns the rows of the residents' table as text, without those of the library.
-func stored(s *testkit.Hooked) string {
+// storedRows returns the rows of the residents' table as text, without those of the library.
+func storedRows(s *testkit.Hooked) string {
 	var all []string
 	for _, r := range s.Rows("people") {
 		if strings.HasPrefix(r.RowKey, "~") {
@@ -70,7 +70,7 @@ func TestMove(t *testing.T) {
 	if got := s.Count().String(); got != "2 get, 3 transaction" || strings.Join(out.calls, " ") != "notify show" {
 		t.Errorf("got %s and the calls %q; want 2 get, 3 transaction and notify show", got, out.calls)
 	}
-	if got := stored(s); got != townAfter {
+	if got := storedRows(s); got != townAfter {
 		t.Errorf("got %s; want %s", got, townAfter)
 	}
 	if want := keys.At(dept.Of("M"), residentID.Of(1)); e.Key != want {
@@ -78,7 +78,7 @@ func TestMove(t *testing.T) {
 	}
 	e.Value.Last = "Smith"
 	noError(t, people.Replace(ctx, e))
-	if got, want := stored(s), strings.Replace(townAfter, "last_Jones=1 3", "last_Jones=3 M/last_Smith=1", 1); got != want {
+	if got, want := storedRows(s), strings.Replace(townAfter, "last_Jones=1 3", "last_Jones=3 M/last_Smith=1", 1); got != want {
 		t.Errorf("after a write: got %s; want %s", got, want)
 	}
 	record, err := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), out.last.OperationID)
@@ -117,7 +117,7 @@ func TestMoveRefused(t *testing.T) {
 		if err := people.Move(ctx, e); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v; want %v", what, err, c.want)
 		}
-		if got := stored(s); strings.Contains(got, "*") {
+		if got := storedRows(s); strings.Contains(got, "*") {
 			t.Errorf("%s: got %s; want no mark, before %s", what, got, before)
 		}
 		if e.Key != residentAt(1) {
@@ -168,7 +168,7 @@ func TestMoveCrash(t *testing.T) {
 			noError(t, err)
 			noError(t, people.DeleteAny(ctx, keys.At(dept.Of(d), residentID.Of(9))))
 		}
-		got := stored(s)
+		got := storedRows(s)
 		want := townBefore
 		if len(found) == 1 && found[0] == "M" {
 			want = townAfter

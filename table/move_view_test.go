@@ -230,7 +230,7 @@ func TestMoveLongAgo(t *testing.T) {
 			noError(t, err)
 			noError(t, reader.DeleteAny(ctx, keys.At(dept.Of(d), residentID.Of(9))))
 		}
-		testkit.Expect(t, fmt.Sprintf("after a crash before transaction %d", at), stored(s), want)
+		testkit.Expect(t, fmt.Sprintf("after a crash before transaction %d", at), storedRows(s), want)
 	}
 }
 

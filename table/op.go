@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -253,7 +254,7 @@ func (h handle) replace(method string, e entity) Op {
 func (t *Table[T]) ReplaceAnyOp(e *Entity[T]) Op { return t.h.replaceAny(e) }
 
 func (h handle) replaceAny(e entity) Op {
-	op := h.replacement("ReplaceAny", e, engine.StateProperties()...) // e may be older than the row
+	op := h.replacement("ReplaceAny", e, stored.StateProperties()...) // e may be older than the row
 	op.op.Match, op.op.Known = azcore.ETagAny, false
 	op.maintain()
 	return op

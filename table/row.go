@@ -8,29 +8,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // Row is an entity as a bag of properties, for code that does not know its Go type. Row also shows the system properties; they
 // cannot be set, and Replace leaves them as they are. A Table[Row] reads and writes rows with all methods. If its schema binds no
 // keys, Row.Key is the key of a row.
-type Row struct {
-	Key       keys.Key
-	ETag      azcore.ETag // of a row that was read; Replace goes by the Entity's
-	Timestamp time.Time
-
-	columns []edm.Column
-	edited  bool // since it was read
-}
+//
+// Its fields are
+//
+//	Key        keys.Key
+//	ETag       azcore.ETag, of a row that was read; Replace goes by the Entity's
+//	Timestamp  time.Time
+type Row stored.Row
 
 var (
 	rowType   = reflect.TypeFor[Row]()
@@ -39,7 +36,7 @@ var (
 
 // Get returns the value of a property as string, int32, int64, float64, bool, time.Time, [16]byte or []byte.
 func (r *Row) Get(name string) (value any, ok bool) {
-	for _, c := range r.columns {
+	for _, c := range r.columns() {
 		if c.Name == name {
 			return c.Value.Any(), true
 		}
@@ -50,7 +47,7 @@ func (r *Row) Get(name string) (value any, ok bool) {
 // All yields the properties, without the keys and the timestamp, in the order of the service's response.
 func (r *Row) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		for _, c := range r.columns {
+		for _, c := range r.columns() {
 			if !yield(c.Name, c.Value.Any()) {
 				return
 			}
@@ -76,26 +73,26 @@ func (r *Row) Set(name string, value any) error {
 		r.Delete(name)
 		return nil
 	}
-	r.put(name, x)
-	r.edited = true
+	r.stored().Edit(stored.Put(r.columns(), name, x)) // rows that were copied share their columns
 	return nil
 }
 
+// put gives a property a value that the service has stored.
 func (r *Row) put(name string, x edm.Value) {
-	r.columns = engine.Put(r.columns, name, x) // rows that were copied share their columns
+	r.stored().SetColumns(stored.Put(r.columns(), name, x))
 }
 
 // setOperationID takes the operation ID from the row as it is stored.
-func (r *Row) setOperationID(stored edm.Stored) {
-	columns, err := stored.Decoded()
+func (r *Row) setOperationID(row edm.Stored) {
+	columns, err := row.Decoded()
 	if err != nil {
 		return
 	}
-	if id := engine.Find(columns, reserved.OperationID); id.Kind == edm.String {
+	if id := stored.Find(columns, reserved.OperationID); id.Kind == edm.String {
 		r.put(reserved.OperationID, id)
 		return
 	}
-	r.columns = engine.Without(r.columns, reserved.OperationID)
+	r.stored().SetColumns(stored.Without(r.columns(), reserved.OperationID))
 }
 
 // Delete deletes a property, if there is one of that name and it is not the library's.
@@ -103,8 +100,7 @@ func (r *Row) Delete(name string) {
 	if edm.IsSystem(name) {
 		return
 	}
-	r.columns = engine.Without(r.columns, name)
-	r.edited = true
+	r.stored().Edit(stored.Without(r.columns(), name))
 }
 
 // Incarnation returns the incarnation of the row's entity, "" for none; see Incarnation of extend.Change. A text of another form
@@ -119,7 +115,7 @@ func (r *Row) Incarnation() string {
 
 // Type returns the EDM type of a property, such as "Edm.Int64", or "" if there is no such property.
 func (r *Row) Type(name string) string {
-	for _, c := range r.columns {
+	for _, c := range r.columns() {
 		if c.Name == name {
 			return c.Value.Kind.String()
 		}
@@ -127,33 +123,22 @@ func (r *Row) Type(name string) string {
 	return ""
 }
 
-// row returns the row as the engine takes it, nil for nil.
-func (r *Row) row() *engine.Row {
-	if r == nil {
-		return nil
-	}
-	return &engine.Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: r.columns}
-}
+// stored returns the row itself, as the type that the engine uses.
+func (r *Row) stored() *stored.Row { return (*stored.Row)(r) }
 
-// rowOf returns a row of the engine, nil for nil.
-func rowOf(r *engine.Row) *Row {
-	if r == nil {
-		return nil
-	}
-	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, columns: r.Columns}
-}
+func (r *Row) columns() []edm.Column { return r.stored().Columns() }
 
-// stored returns the row's content.
-func (r *Row) stored() edm.Stored {
-	if r.columns == nil {
+// content returns the row's content, which is known even if it has no properties.
+func (r *Row) content() edm.Stored {
+	if r.columns() == nil {
 		return edm.Stored{Columns: []edm.Column{}}
 	}
-	return edm.Stored{Columns: r.columns}
+	return edm.Stored{Columns: r.columns()}
 }
 
-// write writes a row's properties, but for those in except.
-func (r *Row) write(w *edm.Writer, except ...string) {
-	for _, c := range r.columns {
+// write writes properties, but for those in except.
+func write(w *edm.Writer, columns []edm.Column, except []string) {
+	for _, c := range columns {
 		if !slices.Contains(except, c.Name) {
 			w.PutColumn(c)
 		}
@@ -162,35 +147,36 @@ func (r *Row) write(w *edm.Writer, except ...string) {
 
 // flat returns the row as one without parts has it.
 func (r *Row) flat() *Row {
-	if !slices.ContainsFunc(r.columns, func(c edm.Column) bool { return c.Part > 0 }) {
+	if !slices.ContainsFunc(r.columns(), func(c edm.Column) bool { return c.Part > 0 }) {
 		return r
 	}
-	c := *r
-	c.columns = engine.Without(slices.Clone(r.columns), reserved.Parts)
-	for i := range c.columns {
-		c.columns[i].Part = 0
+	columns := stored.Without(slices.Clone(r.columns()), reserved.Parts)
+	for i := range columns {
+		columns[i].Part = 0
 	}
-	return &c
+	c := r.stored().Clone()
+	c.SetColumns(columns)
+	return (*Row)(c)
 }
 
 // At returns the row under another key, for Insert and Put of a extend.Plan.
-func (r *Row) At(k keys.Key) *Row { return &Row{Key: k, columns: r.columns} }
+func (r *Row) At(k keys.Key) *Row { return (*Row)(stored.New(k, r.columns())) }
 
 // Copy returns a full copy of the row under another key of its partition, for Insert and Put of a extend.Plan. The copy contains
 // the key of its entity, so that [Table.Entity] returns the copied entity.
-func (r *Row) Copy(k keys.Key) *Row { return rowOf(r.row().Copy(k, "")) }
+func (r *Row) Copy(k keys.Key) *Row { return (*Row)(r.stored().Copy(k, "")) }
 
-// over writes a row's properties over a stored version of it, whose library's properties stay whatever the row says.
+// over writes a row's properties over a stored version of it, row, whose library's properties stay whatever the row says.
 // But tags are the row's, where derived rows are written.
-func (r *Row) over(w *edm.Writer, stored edm.Stored, derived bool, except ...string) error {
-	columns, err := stored.Decoded()
+func (r *Row) over(w *edm.Writer, row edm.Stored, derived bool, except ...string) error {
+	columns, err := row.Decoded()
 	if err != nil {
 		return err
 	}
 	kept := func(c edm.Column) bool { return edm.IsSystem(c.Name) && !(derived && c.Name == reserved.Owner) }
 	own := slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return !kept(c) })
-	theirs := slices.DeleteFunc(slices.Clone(r.columns), kept)
-	(&Row{columns: append(own, theirs...)}).write(w, except...)
+	theirs := slices.DeleteFunc(slices.Clone(r.columns()), kept)
+	write(w, append(own, theirs...), except)
 	return nil
 }
 
@@ -198,16 +184,16 @@ func (r *Row) over(w *edm.Writer, stored edm.Stored, derived bool, except ...str
 // or type is lost, for destinations that store rows elsewhere. ETag and Timestamp are left out. Errors: *LimitError or
 // *ValueError for a value that no row can have; ErrUnknownParts for the head of an entity that was read without its parts.
 func (r Row) MarshalJSON() ([]byte, error) {
-	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.columns))
-	r.write(w, reserved.Parts)
+	w := edm.NewWriter(r.Key.PartitionKey(), r.Key.RowKey(), len(r.columns()))
+	write(w, r.columns(), []string{reserved.Parts})
 	body, err := w.Finish()
 	if err != nil {
 		return nil, err
 	}
-	switch places := placesOf(r.columns); {
+	switch places := placesOf(r.columns()); {
 	case places != "":
 		return body.Append(nil, edm.Column{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: places}}.Ending()), nil
-	case engine.Find(r.columns, reserved.Parts).Kind != edm.Absent:
+	case stored.Find(r.columns(), reserved.Parts).Kind != edm.Absent:
 		return nil, ErrUnknownParts // the row is the head alone
 	}
 	return body.Append(nil, nil), nil
@@ -224,11 +210,11 @@ func (r *Row) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return ofJSON(err)
 	}
-	if err := place(columns, engine.Find(columns, reserved.Parts).S); err != nil {
+	if err := place(columns, stored.Find(columns, reserved.Parts).S); err != nil {
 		return err
 	}
-	columns = engine.Without(columns, reserved.Parts)
-	*r = Row{Key: keys.Stored(e.PartitionKey, e.RowKey), columns: columns}
+	columns = stored.Without(columns, reserved.Parts)
+	*r = Row(*stored.New(keys.Stored(e.PartitionKey, e.RowKey), columns))
 	return nil
 }
 
@@ -293,7 +279,7 @@ func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 	if err != nil {
 		return nil, h.engine.OpError("GetRow", k, err)
 	}
-	return rowOf(r), nil
+	return (*Row)(r.Clone()), nil
 }
 
 // Entity returns the row as an entity of T: the one that Get would have read. A copy ([Row.Copy]) gives the entity that was
@@ -307,7 +293,7 @@ func (h handle) entity(row *Row) (entity, error) {
 		return nil, h.engine.OpError("Entity", keys.Key{}, errNil)
 	}
 	if h.engine.Mode.LibraryRows { // a handle of RowsOf
-		return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, known: known{row: row.stored(), edited: h.engine.Mode.Parts > 0}}, nil // what is stored is read for its parts
+		return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, known: known{row: row.content(), edited: h.engine.Mode.Parts > 0}}, nil // what is stored is read for its parts
 	}
 	e, err := h.shape.entityOf(row)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -28,7 +29,7 @@ func TestInsertRow(t *testing.T) {
 	was, _ := row.Get("_life")
 	noError(t, people.Delete(ctx, e))
 	s.Count()
-	again, err := door.InsertRow[*table.Entity[resident]](ctx, people, e.Key, door.Row(row))
+	again, err := door.InsertRow[*table.Entity[resident]](ctx, people, e.Key, (*stored.Row)(row))
 	if err != nil || again.Value != e.Value {
 		t.Fatalf("got %+v, %v; want no error and again.Value == e.Value", again, err)
 	}
@@ -46,11 +47,11 @@ func TestInsertRow(t *testing.T) {
 	if hobby, _ := copied.Get("Hobby"); hobby != "chess" {
 		t.Errorf("got %v; want %q", hobby, "chess")
 	}
-	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, e.Key, door.Row(row)); !errors.Is(err, table.ErrExists) {
+	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, e.Key, (*stored.Row)(row)); !errors.Is(err, table.ErrExists) {
 		t.Errorf("got %v; want ErrExists", err)
 	}
 	var ke *keys.KeyError
-	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, keys.At(keys.Raw("S"), keys.Raw("q_1")), door.Row(row)); !errors.As(err, &ke) {
+	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, keys.At(keys.Raw("S"), keys.Raw("q_1")), (*stored.Row)(row)); !errors.As(err, &ke) {
 		t.Errorf("got %v; want a *keys.KeyError", err)
 	}
 	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, e.Key, nil); err == nil {
@@ -79,8 +80,8 @@ func TestRowJSON(t *testing.T) {
 	}
 	var again table.Row
 	noError(t, json.Unmarshal(b, &again))
-	if again.Key != row.Key || len(door.Row(&again).Columns) != len(door.Row(row).Columns) || again.Incarnation() == "" || again.Incarnation() != row.Incarnation() || len(door.Row(&again).MaintainerState("email")) != 1 {
-		t.Errorf(`got %s; want again.Key == row.Key and len(door.Row(again).Columns) == %v and again.Incarnation() != "" and again.Incarnation() == %q and len(door.Row(again).MaintainerState("email")) == 1`, b, len(door.Row(row).Columns), row.Incarnation())
+	if again.Key != row.Key || len((*stored.Row)(&again).Columns()) != len((*stored.Row)(row).Columns()) || again.Incarnation() == "" || again.Incarnation() != row.Incarnation() || len((*stored.Row)(&again).MaintainerState("email")) != 1 {
+		t.Errorf(`got %s; want again.Key == row.Key and len((*stored.Row)(again).Columns) == %v and again.Incarnation() != "" and again.Incarnation() == %q and len((*stored.Row)(again).MaintainerState("email")) == 1`, b, len((*stored.Row)(row).Columns()), row.Incarnation())
 	}
 	for name := range row.All() {
 		is, _ := again.Get(name)
@@ -90,7 +91,7 @@ func TestRowJSON(t *testing.T) {
 		}
 	}
 	noError(t, people.Delete(ctx, e))
-	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, again.Key, door.Row(&again)); err != nil {
+	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, again.Key, (*stored.Row)(&again)); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []string{"", "null", "17", `{"PartitionKey":1}`, `{"PartitionKey":"a","RowKey":"b","X":{}}`, string(b[:len(b)/2])} {

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -39,16 +40,16 @@ func TestScan(t *testing.T) {
 	q := table.Query[employee]{Partition: dept.Of("Sales")}
 	rows, err := table.Collect(staff.Rows(ctx, q))
 	noError(t, err)
-	h, i := engine.NewHasher(maphash.MakeSeed()), 0
+	h, i := stored.NewHasher(maphash.MakeSeed()), 0
 	noError(t, door.Scan(ctx, staff, &q, true, h, func(s *engine.Scanned) bool {
-		want := door.Row(rows[i])
+		want := (*stored.Row)(rows[i])
 		i++
 		got, err := s.Row()
 		noError(t, err)
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got row %+v; want %+v", got, want)
 		}
-		if part, w := s.System(), want.Project(reserved.Properties...); part.Key != want.Key || part.ETag != want.ETag || !reflect.DeepEqual(part.Columns, w.Columns) {
+		if part, w := s.System(), want.Project(reserved.Properties...); part.Key != want.Key || part.ETag != want.ETag || !reflect.DeepEqual(part.Columns(), w.Columns()) {
 			t.Errorf("%v: got system properties %+v; want %+v", s.Key, part, w)
 		}
 		if got, want := s.Sum(), h.Sum(want); got != want {
@@ -91,23 +92,23 @@ func TestScan(t *testing.T) {
 // TestSums: rows have the same number if they have the same properties, in whatever order.
 func TestSums(t *testing.T) {
 	t.Parallel()
-	row := func(properties ...any) *engine.Row {
+	row := func(properties ...any) *stored.Row {
 		r := new(table.Row)
 		for i := 0; i < len(properties); i += 2 {
 			noError(t, r.Set(properties[i].(string), properties[i+1]))
 		}
-		return door.Row(r)
+		return (*stored.Row)(r)
 	}
 	at := time.Date(2024, 5, 6, 7, 8, 9, 123456700, time.UTC)
-	different := []*engine.Row{
+	different := []*stored.Row{
 		row(), row("A", "1"), row("A", int32(1)), row("A", int64(1)), row("A", 1.0), row("A", true), row("A", []byte("1")), row("A", "2"), row("B", "1"),
 		row("A", "1", "B", "2"), row("A", "2", "B", "1"), row("A", "1B2"), row("A", ""), row("A", []byte{}), row("A", 0.0), row("A", math.Copysign(0, -1)), row("A", math.NaN()),
 		row("A", at), row("A", at.Add(100*time.Nanosecond)), row("A", at.Add(time.Second)), row("A", at.AddDate(5000, 0, 0)), row("A", [16]byte{1}), row("A", [16]byte{}), row("A", "", "B", ""),
 	}
-	h, other := engine.NewHasher(maphash.MakeSeed()), map[uint64]*engine.Row{}
+	h, other := stored.NewHasher(maphash.MakeSeed()), map[uint64]*stored.Row{}
 	for _, r := range different {
 		if was, is := other[h.Sum(r)]; is {
-			t.Errorf("got the same sum for %+v and %+v", was.Columns, r.Columns)
+			t.Errorf("got the same sum for %+v and %+v", was.Columns(), r.Columns())
 		}
 		other[h.Sum(r)] = r
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -339,7 +340,7 @@ func (s *shape) Scope() string {
 }
 
 // Mine reports whether a row, or the entity that the row is a copy of, can be T's.
-func (s *shape) Mine(row *engine.Row) bool {
+func (s *shape) Mine(row *stored.Row) bool {
 	k, isCopy := row.Primary()
 	if !isCopy {
 		k = row.Key
@@ -347,7 +348,7 @@ func (s *shape) Mine(row *engine.Row) bool {
 	if k.Err() != nil || !s.Rows().Contains(k.RowKey()) {
 		return false
 	}
-	if v := engine.Find(row.Columns, reserved.Type); v.Kind != edm.Absent && s.name != "" && v.Any() != any(s.name) {
+	if v := stored.Find(row.Columns(), reserved.Type); v.Kind != edm.Absent && s.name != "" && v.Any() != any(s.name) {
 		return false
 	}
 	return s.row.decode(s.newValue(), k.RowKey()) == nil
@@ -367,15 +368,15 @@ func (s *shape) Value(k keys.Key, row edm.Stored) (any, error) {
 }
 
 // Upgraded returns a row of an older version as a row of the schema's version, and any other row as it is.
-func (s *shape) Upgraded(row *engine.Row) *engine.Row {
-	if s.version == 0 || engine.Find(row.Columns, reserved.Version).I >= int64(s.version) {
+func (s *shape) Upgraded(row *stored.Row) *stored.Row {
+	if s.version == 0 || stored.Find(row.Columns(), reserved.Version).I >= int64(s.version) {
 		return row
 	}
-	e, err := s.entityOf(rowOf(row))
+	e, err := s.entityOf((*Row)(row))
 	if err != nil || !e.parts().upgraded {
 		return row
 	}
-	return &engine.Row{Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, Columns: e.parts().row.Columns}
+	return row.With(e.parts().row.Columns)
 }
 
 // Type returns T and its name in rows.
@@ -416,7 +417,7 @@ func (s *shape) projected(value any, properties []string) (any, error) {
 	w := edm.NewWriter("p", "r", s.plan.Fields())
 	e := s.newEntity().parts()
 	if row, ok := value.(*Row); ok {
-		row.write(w, reserved.OperationID)
+		write(w, row.columns(), []string{reserved.OperationID})
 		*e.key = row.Key
 	} else {
 		s.plan.Encode(w, reflect.ValueOf(value).Elem(), edm.Stored{})
@@ -425,8 +426,8 @@ func (s *shape) projected(value any, properties []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored := edm.Stored{Columns: (&engine.Row{Columns: body.Columns()}).Project(properties...).Columns}
-	r, _, err := stored.Open("p", "r")
+	copied := stored.New(keys.Key{}, body.Columns()).Project(properties...)
+	r, _, err := copied.Stored().Open("p", "r")
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -152,7 +153,7 @@ func New[T any](service Service, name string, schema Schema[T], o *Options) (*Ta
 }
 
 func newHandle(service Service, name string, s *shape, o *Options) (handle, error) {
-	if err := engine.CheckTableName(name); err != nil {
+	if err := edm.CheckTableName(name); err != nil {
 		return handle{}, fmt.Errorf("table: New: %w", err)
 	}
 	fail := func(err error) (handle, error) { return handle{}, fmt.Errorf("table: New %s: %w", name, err) }
@@ -176,7 +177,7 @@ func newHandle(service Service, name string, s *shape, o *Options) (handle, erro
 		return fail(&ValueError{Field: "Options.BlindWrites", Reason: "is set, but a write must know the parts of the entity that it replaces"})
 	}
 	for _, name := range o.MovedFrom {
-		if err := engine.CheckTableName(name); err != nil {
+		if err := edm.CheckTableName(name); err != nil {
 			return fail(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -135,7 +136,7 @@ func (s *Session[T]) compareEntity(ctx context.Context, row *table.Row) error {
 	if err := r.pacer.Spend(ctx, 1); err != nil {
 		return err
 	}
-	if !r.schema.Mine(door.Row(row)) {
+	if !r.schema.Mine((*stored.Row)(row)) {
 		return nil
 	}
 	e, err := r.handle.Entity(row)

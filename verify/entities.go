@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -211,8 +212,8 @@ func groupOf(texts []string) []string {
 // stateDamaged reports whether another program has damaged the properties of an entity that its rows depend on, so that the entity
 // must be written again.
 func stateDamaged(row *table.Row) bool {
-	_, isCopy := door.Row(row).Primary()
-	return isCopy || door.Row(row).StateCorrupt()
+	_, isCopy := (*stored.Row)(row).Primary()
+	return isCopy || (*stored.Row)(row).StateCorrupt()
 }
 
 // predictDuplicate returns a fault of a run without repair as a repair would report it: of two entities that lack the same unique
@@ -254,7 +255,7 @@ func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived
 			if err != nil {
 				return err
 			}
-			row, digest := door.RowOf[table.Row](scanned.System()), scanned.Sum()
+			row, digest := (*table.Row)(scanned.System().Clone()), scanned.Sum()
 			entities := s.maintainer.EntitiesIn(row)
 			if len(entities) == 0 {
 				p.foreign[strings.Clone(row.Key.RowKey())] = true
@@ -341,11 +342,11 @@ func (p *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T],
 	f := Fault{Definition: d.Name(), Kind: Stale, Row: row.Key, Err: errChanging}
 	for a := range p.attempts(ctx, row.Key.RowKey()) {
 		clean := derived.WithoutSystemProperties(row)
-		if entity, is := door.Row(row).Primary(); is {
-			clean = derived.Copy(clean.At(entity), row.Key, door.Row(row).ProjectionID())
+		if entity, is := (*stored.Row)(row).Primary(); is {
+			clean = derived.Copy(clean.At(entity), row.Key, (*stored.Row)(row).ProjectionID())
 			clean.ETag = row.ETag
 		} else {
-			derived.Own(clean, door.Row(row).Owner())
+			derived.Own(clean, (*stored.Row)(row).Owner())
 		}
 		if !p.opt.Repair {
 			f.Err = nil
@@ -382,5 +383,5 @@ func withoutOperationID(row *table.Row) *table.Row {
 
 // digest returns a number that differs if contents differ, and that does not depend on the order of the properties.
 func (r *run[T]) digest(row *table.Row) uint64 {
-	return engine.NewHasher(r.seed).Sum(door.Row(row))
+	return stored.NewHasher(r.seed).Sum((*stored.Row)(row))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -279,7 +280,7 @@ func (p *partition[T]) insertEmptyGroup(ctx context.Context, d derived.PerGroup[
 // groupIsMissing reports whether an entity was in a group that had no row, at one instant.
 func (p *partition[T]) groupIsMissing(ctx context.Context, d derived.PerGroup[T], group, member string) (missing bool, err error) {
 	row, err := p.getRow(ctx, member)
-	if err != nil || row == nil || !slices.Contains(door.Row(row).MaintainerState(d.Name()), group) {
+	if err != nil || row == nil || !slices.Contains((*stored.Row)(row).MaintainerState(d.Name()), group) {
 		return false, err
 	}
 	is, err := p.getRow(ctx, group)
@@ -312,7 +313,7 @@ func (p *partition[T]) repairMiscounted(ctx context.Context, f Fault) error {
 				break
 			}
 		}
-		if e == nil || slices.Equal(state, groupOf(door.Row(row).MaintainerState(d.Name()))) {
+		if e == nil || slices.Equal(state, groupOf((*stored.Row)(row).MaintainerState(d.Name()))) {
 			f.Err = nil // a concurrent writer has repaired or deleted the entity
 			break
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -269,7 +270,7 @@ func (p *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.
 func (p *partition[T]) scanned(ctx context.Context, r keys.Range, entities bool) iter.Seq2[*engine.Scanned, error] {
 	return func(yield func(*engine.Scanned, error) bool) {
 		q := p.query(r)
-		err := door.Scan(ctx, p.table, &q, entities, engine.NewHasher(p.seed), func(s *engine.Scanned) bool {
+		err := door.Scan(ctx, p.table, &q, entities, stored.NewHasher(p.seed), func(s *engine.Scanned) bool {
 			err := p.pacer.Spend(ctx, 1)
 			return yield(s, err) && err == nil
 		})
@@ -294,7 +295,7 @@ func (p *partition[T]) entityOf(s *engine.Scanned) (*table.Entity[T], error) {
 // wholeRow returns a row with all its properties.
 func wholeRow(s *engine.Scanned) (*table.Row, error) {
 	row, err := s.Row()
-	return door.RowOf[table.Row](row), err
+	return (*table.Row)(row), err
 }
 
 // getEntity reads an entity. The error is an *unreadableError if the entity cannot be decoded, and errForeign if it is of another
@@ -357,7 +358,7 @@ func (s *consistentRead[T]) stateOf(definition string) []string {
 	if s.stored == nil {
 		return nil
 	}
-	had, _ := derived.SplitState(door.Row(s.stored).MaintainerState(definition))
+	had, _ := derived.SplitState((*stored.Row)(s.stored).MaintainerState(definition))
 	return had
 }
 
@@ -391,8 +392,5 @@ func (p *partition[T]) readConsistently(ctx context.Context, entity string, cand
 
 // unchanged reports whether two reads found the same version of a row, or no row.
 func unchanged(before, after *table.Row) bool {
-	if before == nil || after == nil {
-		return before == nil && after == nil
-	}
-	return before.ETag == after.ETag
+	return stored.SameVersion((*stored.Row)(before), (*stored.Row)(after))
 }

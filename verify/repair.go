@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -232,7 +233,7 @@ func (p *partition[T]) writeRow(ctx context.Context, is, want *table.Row) error 
 		return err
 	}
 	_, hasID := is.Get(reserved.OperationID)
-	_, isCopy := door.Row(is).Primary()
+	_, isCopy := (*stored.Row)(is).Primary()
 	rows := door.Rows[table.Table[table.Row]](door.Table(p.table), hasID && !isCopy)
 	e, err := rows.Entity(is)
 	if err != nil {

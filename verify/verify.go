@@ -39,7 +39,9 @@ import (
 // definitions; *table.TokenError for a damaged Options.Token; [table.ErrRanged] if the client's
 // signature is for a range of keys, because Run would see a part of the table only; errors of a read (see package table). The report counts what was done, also beside an error.
 //
-// Requests: those of [table.Table.Partitions], and for each partition:
+// Requests: with Repair and an outbox, first a scan of the table and of each table with rows elsewhere, which Options.Rate does not
+// limit: 1 for each 1,000 rows, to end the writes over several partitions that have crashed. Then those of [table.Table.Partitions],
+// and for each partition:
 //
 //   - 1 for each 1,000 rows of each definition, and for each 1,000 entities; more if Rate is below 1,000.
 //   - For details, 1 for each 1,000 rows of the partition.

@@ -39,14 +39,14 @@ func refusal(call *wire.Call, err error) error {
 	return blobs.Refusal(call, err, noContainer, "Destination.Ensure")
 }
 
-// stored is a blob as it was read.
-type stored struct {
+// storedBlob is a blob as it was read.
+type storedBlob struct {
 	row *archive.ArchivedRow
 	put string // the ID of the Put that has stored it
 }
 
 // read reads the blob for an ID. It returns nil if there is none. Errors: table.ErrForeignRow.
-func (c client) read(ctx context.Context, id archive.ID) (s *stored, err error) {
+func (c client) read(ctx context.Context, id archive.ID) (s *storedBlob, err error) {
 	err = engine.Retry(c.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		s, again, err = c.readOnce(ctx, id)
 		return again && ctx.Err() == nil, err
@@ -55,7 +55,7 @@ func (c client) read(ctx context.Context, id archive.ID) (s *stored, err error) 
 }
 
 // readOnce makes one attempt to read the blob for an ID. again reports whether the response was cut; the SDK repeats other requests.
-func (c client) readOnce(ctx context.Context, id archive.ID) (s *stored, again bool, err error) {
+func (c client) readOnce(ctx context.Context, id archive.ID) (s *storedBlob, again bool, err error) {
 	ctx, cancel := engine.Bound(ctx, c.opt.ReadTimeout)
 	defer cancel()
 	var call wire.Call
@@ -83,7 +83,7 @@ func (c client) readOnce(ctx context.Context, id archive.ID) (s *stored, again b
 		return nil, false, err
 	}
 	row.Version = string(*resp.ETag)
-	return &stored{row, put}, false, nil
+	return &storedBlob{row, put}, false, nil
 }
 
 // metadata that marks a tombstone, so that lists need not read it.

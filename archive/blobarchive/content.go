@@ -10,7 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/internal/blobs"
-	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -59,7 +59,7 @@ func encode(r *archive.ArchivedRow, put string) ([]byte, error) {
 
 // withoutSystemProperties returns a row without its incarnation, maintainer state and tags. A restored row gets new ones.
 func withoutSystemProperties(r *table.Row, k keys.Key) *table.Row {
-	row := door.RowOf[table.Row](door.Row(r).WithoutSystemProperties())
+	row := (*table.Row)((*stored.Row)(r).WithoutSystemProperties())
 	row.Key, row.ETag, row.Timestamp = k, "", time.Time{}
 	return row
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -139,6 +140,14 @@ type Remote struct {
 
 // Folded returns the remote in the form in which the same places are equal: the service ignores the case of a table's name.
 func Folded(r Remote) Remote { return Remote{strings.ToLower(r.Table), r.Partition} }
+
+// CheckRemote returns an error for a place that no row can have. Errors: *ValueError, *LimitError, *KeyError.
+func CheckRemote(r Remote) error {
+	if err := edm.CheckTableName(r.Table); err != nil {
+		return err
+	}
+	return keys.Stored(r.Partition, "r").Err()
+}
 
 // SentNotification is a notification that an outbox has stored.
 type SentNotification interface {

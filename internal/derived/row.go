@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -50,7 +50,7 @@ func IsForeign(err error) bool {
 // AsEntity returns a row from the range of the entities without the property that would make it a copy: another program may have
 // added that, and no copies are there.
 func AsEntity(row *table.Row) *table.Row {
-	if _, isCopy := door.Row(row).Primary(); isCopy {
+	if _, isCopy := (*stored.Row)(row).Primary(); isCopy {
 		r := *row
 		Tag(&r, "", true)
 		return &r
@@ -60,30 +60,30 @@ func AsEntity(row *table.Row) *table.Row {
 
 // Own and Tag change a row as the methods of an engine.Row do.
 
-func Own(row *table.Row, owner string) { *row = *door.RowOf[table.Row](door.Row(row).Own(owner)) }
+func Own(row *table.Row, owner string) { *row = *(*table.Row)((*stored.Row)(row).Own(owner)) }
 
 func Tag(row *table.Row, tag string, off bool) {
-	*row = *door.RowOf[table.Row](door.Row(row).Tag(tag, off))
+	*row = *(*table.Row)((*stored.Row)(row).Tag(tag, off))
 }
 
 // Copy, Project and WithoutSystemProperties are the methods of an engine.Row.
 
 func Copy(row *table.Row, k keys.Key, projectionID string) *table.Row {
-	return door.RowOf[table.Row](door.Row(row).Copy(k, projectionID))
+	return (*table.Row)((*stored.Row)(row).Copy(k, projectionID))
 }
 
 func Project(row *table.Row, properties ...string) *table.Row {
-	return door.RowOf[table.Row](door.Row(row).Project(properties...))
+	return (*table.Row)((*stored.Row)(row).Project(properties...))
 }
 
 func WithoutSystemProperties(row *table.Row) *table.Row {
-	return door.RowOf[table.Row](door.Row(row).WithoutSystemProperties())
+	return (*table.Row)((*stored.Row)(row).WithoutSystemProperties())
 }
 
 // KeepType keeps the type in the owner of a row that a handle without a type writes again.
 func KeepType(before, after *table.Row) {
-	if before != nil && door.Row(after).Owner() != "" && strings.HasPrefix(door.Row(before).Owner(), door.Row(after).Owner()+"?") {
-		Own(after, door.Row(before).Owner())
+	if before != nil && (*stored.Row)(after).Owner() != "" && strings.HasPrefix((*stored.Row)(before).Owner(), (*stored.Row)(after).Owner()+"?") {
+		Own(after, (*stored.Row)(before).Owner())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -16,20 +17,18 @@ var Tables interface {
 	InMode(t any, change func(*engine.Mode)) any
 	Rows(t *engine.Table, hasID bool) any
 	Elsewhere(t any, other *engine.Table) any
-	Row(r any) *engine.Row
-	RowOf(r *engine.Row) any
 	Op(op any) *engine.Op
-	Scan(ctx context.Context, t, q any, entities bool, h *engine.Hasher, yield func(*engine.Scanned) bool) error
-	Copies(ctx context.Context, t, q any, yield func(row *engine.Row, e any) bool) error
-	GetCopy(ctx context.Context, t any, k keys.Key) (*engine.Row, any, error)
-	InsertRow(ctx context.Context, t any, k keys.Key, r *engine.Row) (any, error)
+	Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error
+	Copies(ctx context.Context, t, q any, yield func(row *stored.Row, e any) bool) error
+	GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, error)
+	InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error)
 }
 
 // Plans is set by package extend, before any function of this package is called with a plan or a change.
 var Plans interface {
-	Insert(p any, r *engine.Row, taken error) error
-	Put(p any, r *engine.Row) error
-	ChangedRow(c any) (*engine.Row, error)
+	Insert(p any, r *stored.Row, taken error) error
+	Put(p any, r *stored.Row) error
+	ChangedRow(c any) (*stored.Row, error)
 }
 
 // Table returns the handle of a table.AnyTable without its type parameter, nil for a nil or zero Table.
@@ -46,18 +45,12 @@ func Rows[H any](t *engine.Table, hasID bool) *H { return Tables.Rows(t, hasID).
 // Elsewhere returns a handle without maintainers for the copies of a table's entities in another table. Its lists take any partition.
 func Elsewhere[H any](t H, other *engine.Table) H { return Tables.Elsewhere(t, other).(H) }
 
-// Row returns a *table.Row without what Set and Delete note of changes, nil for nil.
-func Row(r any) *engine.Row { return Tables.Row(r) }
-
-// RowOf returns a row of the engine as a *table.Row, nil for nil.
-func RowOf[R any](r *engine.Row) *R { return Tables.RowOf(r).(*R) }
-
 // Op returns a table.Op without the entity that it stores.
 func Op(op any) *engine.Op { return Tables.Op(op) }
 
 // Scan is table.Table.Rows for callers that decode only some of what they read; see engine.Scanned. q is a *table.Query of the
 // handle's type. Entities says that Scanned.Entity is called.
-func Scan(ctx context.Context, t, q any, entities bool, h *engine.Hasher, yield func(*engine.Scanned) bool) error {
+func Scan(ctx context.Context, t, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error {
 	return Tables.Scan(ctx, t, q, entities, h, yield)
 }
 
@@ -65,15 +58,15 @@ func Scan(ctx context.Context, t, q any, entities bool, h *engine.Hasher, yield 
 // yield returns false. e is the entity of a full copy, as table.Table.Entity returns it; the row then contains its key and its ETag
 // alone, and is valid until yield returns. e is nil for all other rows, and for copies of which Entity returns an error or that need a
 // closer look.
-func Copies[E any](ctx context.Context, t, q any, yield func(row *engine.Row, e E) bool) error {
-	return Tables.Copies(ctx, t, q, func(row *engine.Row, e any) bool {
+func Copies[E any](ctx context.Context, t, q any, yield func(row *stored.Row, e E) bool) error {
+	return Tables.Copies(ctx, t, q, func(row *stored.Row, e any) bool {
 		typed, _ := e.(E)
 		return yield(row, typed)
 	})
 }
 
 // GetCopy is table.Table.GetRow with the results of Copies.
-func GetCopy[E any](ctx context.Context, t any, k keys.Key) (row *engine.Row, e E, err error) {
+func GetCopy[E any](ctx context.Context, t any, k keys.Key) (row *stored.Row, e E, err error) {
 	row, untyped, err := Tables.GetCopy(ctx, t, k)
 	e, _ = untyped.(E)
 	return row, e, err
@@ -83,17 +76,17 @@ func GetCopy[E any](ctx context.Context, t any, k keys.Key) (row *engine.Row, e 
 // type does not know are stored, too, but not the row's operation ID, incarnation, maintainer state and owner. The row must be one of
 // the handle's type, as Get would read it, and is upgraded as by Get. Requests and errors are those of Insert, and about the row those
 // of Get.
-func InsertRow[E any](ctx context.Context, t any, k keys.Key, r *engine.Row) (e E, err error) {
+func InsertRow[E any](ctx context.Context, t any, k keys.Key, r *stored.Row) (e E, err error) {
 	stored, err := Tables.InsertRow(ctx, t, k, r)
 	e, _ = stored.(E)
 	return e, err
 }
 
 // Insert is extend.Plan.Insert for a row of the engine.
-func Insert(p any, r *engine.Row, taken error) error { return Plans.Insert(p, r, taken) }
+func Insert(p any, r *stored.Row, taken error) error { return Plans.Insert(p, r, taken) }
 
 // Put is extend.Plan.Put for a row of the engine.
-func Put(p any, r *engine.Row) error { return Plans.Put(p, r) }
+func Put(p any, r *stored.Row) error { return Plans.Put(p, r) }
 
 // ChangedRow is extend.Change.Row without a copy.
-func ChangedRow(c any) (*engine.Row, error) { return Plans.ChangedRow(c) }
+func ChangedRow(c any) (*stored.Row, error) { return Plans.ChangedRow(c) }

@@ -138,3 +138,21 @@ func CheckName(name string) error {
 	}
 	return nil
 }
+
+// CheckTableName returns an error for a name that no table can have. Errors: *LimitError, *ValueError.
+func CheckTableName(name string) error {
+	if n := len(name); n < 3 || n > 63 {
+		return &errs.LimitError{Field: tableName(name), Limit: "characters; the service requires 3 to 63", Got: n, Max: 63}
+	}
+	if strings.EqualFold(name, "tables") {
+		return &errs.ValueError{Field: tableName(name), Reason: "belongs to the service; choose another"}
+	}
+	for i, c := range name {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
+			return &errs.ValueError{Field: tableName(name), Reason: fmt.Sprintf("contains %q at byte %d; the service requires the letters A-Z and a-z and digits, a letter first", c, i)}
+		}
+	}
+	return nil
+}
+
+func tableName(name string) string { return fmt.Sprintf("table name %.80q", name) }

@@ -14,6 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/query"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -320,7 +322,7 @@ func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few
 	}
 	filter := fmt.Sprintf("%s eq %s and %s ge %s and %s le %s", edm.PartitionKey, edm.Quote(from.PartitionKey()),
 		edm.RowKey, edm.Quote(from.RowKey()), edm.RowKey, edm.Quote(to.RowKey()))
-	p := batch[0].op.Table.pages(filter, edm.PartitionKey+","+edm.RowKey+","+markProperty)
+	p := batch[0].op.Table.pages(filter, edm.PartitionKey+","+edm.RowKey+","+reserved.Mark)
 	body, err := p.page(s.ctx, query.MaxPage)
 	if err != nil {
 		return nil, nothing // they will tell themselves
@@ -331,8 +333,8 @@ func (s *bulkSender) existing(batch []bulkOp, kind aztables.TransactionType, few
 	r := edm.NewReader(body)
 	if err := r.Page(func(e edm.Entity) bool {
 		last = e.RowKey
-		text, err := r.Property(markProperty)
-		_, is := markOf(text)
+		text, err := r.Property(reserved.Mark)
+		_, is := stored.MarkOf(text)
 		there[last], marked[last] = true, is || err != nil
 		return true
 	}); err != nil {

@@ -16,11 +16,13 @@
 //  3. write.makePlan (write.go) makes a transaction of the plan: write.addLead adds the commit record, if there is one, and all steps
 //     are encoded, once for each plan.
 //  4. write.sendNotification (write.go) stores the notification of a write with effects.
-//  5. write.send (send.go) sends the transaction, or the only step, until the outcome is known; write.afterRefusal (send.go) reads what a
+//  5. write.prepare (remote.go) prepares the other partitions of a write over several: see state preparing (write.go).
+//  6. write.send (send.go) sends the transaction, or the only step, until the outcome is known; write.afterRefusal (send.go) reads what a
 //     refusal means. After a lost response, the commit record or the operation ID in a row shows the outcome (outcome.go).
-//  6. write.replan (write.go) decides after a conflict whether to plan again (replan.go). write.done ends a write that was applied and
-//     shows its notification (finish.go), and write.giveUp (write.go) ends one that was not.
+//  7. write.replan (write.go) decides after a conflict whether to plan again (replan.go). write.finish ends a write that was applied and
+//     shows its notification (finish.go); remote.go finishes its other partitions at the same time. write.giveUp (write.go) ends a write
+//     that was not applied.
 //
-// Commit records are read and resolved in record.go, writes over several partitions in remote.go, prepare.go and resolve.go, and lists
-// in list.go and view.go. Packages commit, query, options and errs declare what the engine and its callers share.
+// Commit records are read and resolved in record.go. The writes of crashed programs over several partitions end in resolve.go, which
+// reads their preparations (prepare.go). Lists are in list.go and view.go. Packages stored, commit, query, options and errs declare what the engine and its callers share.
 package engine

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -68,7 +69,7 @@ func (w *write) keepLoaded(etags []azcore.ETag) {
 		}
 		columns, err := w.stored(s).Decoded()
 		if err == nil && columns != nil {
-			w.ahead.keep(&Row{Key: s.Key, ETag: etags[i], Columns: columns}, s.sent().Length)
+			w.ahead.keep((&stored.Row{Key: s.Key, ETag: etags[i]}).With(columns), s.sent().Length)
 		}
 	}
 }

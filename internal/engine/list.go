@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -73,28 +74,28 @@ type Scanned struct {
 	Timestamp time.Time
 
 	schema Schema
-	hasher *Hasher
+	hasher *stored.Hasher
 	reader *edm.Reader
 	in     edm.Entity
 
-	part   Row      // with the system properties
-	names  []string // of all properties
-	hashes []uint64 // of all properties
-	within bool     // all properties are within the limits of the service
+	part   stored.Row // with the system properties
+	names  []string   // of all properties
+	hashes []uint64   // of all properties
+	within bool       // all properties are within the limits of the service
 }
 
 // Row returns the whole row.
-func (s *Scanned) Row() (*Row, error) {
+func (s *Scanned) Row() (*stored.Row, error) {
 	columns, err := s.reader.Columns()
-	return &Row{Key: s.Key, ETag: s.ETag, Timestamp: s.Timestamp, Columns: columns}, err
+	return (&stored.Row{Key: s.Key, ETag: s.ETag, Timestamp: s.Timestamp}).With(columns), err
 }
 
 // System returns the row with its system properties alone. It is valid until the next row, too.
-func (s *Scanned) System() *Row { return &s.part }
+func (s *Scanned) System() *stored.Row { return &s.part }
 
 // State returns the row's maintainer state.
 func (s *Scanned) State() (map[string][]string, error) {
-	return StateIn(Find(s.part.Columns, reserved.MaintainerState), s.Key.RowKey())
+	return stored.StateIn(stored.Find(s.part.Columns(), reserved.MaintainerState), s.Key.RowKey())
 }
 
 // Sum returns Hasher.Sum of the row.
@@ -109,9 +110,11 @@ func (s *Scanned) Sum() (sum uint64) {
 // whole is set, and otherwise of a copy of some properties (Row.Project).
 func (s *Scanned) SumOfCopy(whole bool, properties []string, projectionID string) (sum uint64) {
 	for i, name := range s.names {
-		system := strings.HasPrefix(name, "_")
-		if whole && !(system && slices.Contains(entityProperties, name)) ||
-			!whole && (slices.Contains(properties, name) && name != reserved.Owner || system && slices.Contains(projectedProperties, name)) {
+		copied := whole || slices.Contains(properties, name)
+		if strings.HasPrefix(name, "_") {
+			copied = copied && !whole && name != reserved.Owner || stored.InCopy(name, whole)
+		}
+		if copied {
 			sum += s.hashes[i]
 		}
 	}
@@ -139,7 +142,7 @@ func (s *Scanned) Entity() any {
 
 // Scan gives the rows of a query to yield, whatever their type, until yield returns false. h makes the numbers of their properties. If
 // Query.WithoutJSON is set, Scanned.Entity returns nil.
-func (t *Table) Scan(ctx context.Context, q query.Query, h *Hasher, yield func(*Scanned) bool) error {
+func (t *Table) Scan(ctx context.Context, q query.Query, h *stored.Hasher, yield func(*Scanned) bool) error {
 	l := &scanLister{yield: yield}
 	l.row.schema, l.row.hasher, l.add = t.Mode.Schema, h, l.property
 	return t.List(ctx, "Rows", q, l)
@@ -156,16 +159,18 @@ func (l *scanLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 	s := &l.row
 	s.Key, s.ETag, s.Timestamp = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
 	s.reader, s.in, s.within = r, in, true
-	s.part = Row{Key: s.Key, ETag: s.ETag, Timestamp: s.Timestamp, Columns: s.part.Columns[:0]}
+	columns := s.part.Columns()[:0]
+	s.part = stored.Row{Key: s.Key, ETag: s.ETag, Timestamp: s.Timestamp}
+	s.part.SetColumns(columns)
 	s.names, s.hashes = s.names[:0], s.hashes[:0]
 	return true, r.Each(l.add)
 }
 
 func (l *scanLister) property(name string, v *edm.Value) {
 	s := &l.row
-	s.names, s.hashes = append(s.names, name), append(s.hashes, s.hasher.of(name, v))
+	s.names, s.hashes = append(s.names, name), append(s.hashes, s.hasher.Number(name, v))
 	if edm.IsSystem(name) {
-		s.part.Columns = append(s.part.Columns, edm.Column{Name: name, Value: *v})
+		s.part.SetColumns(append(s.part.Columns(), edm.Column{Name: name, Value: *v}))
 	}
 	s.within = s.within && edm.CheckValue(name, v) == nil
 }
@@ -174,9 +179,9 @@ func (l *scanLister) Yield() bool { return l.yield(&l.row) }
 
 // each calls f for the rows of a filter, of any type, the library's own included, until f returns false. The rows have the
 // properties in choice, all if it is "". 1 request for each 1,000.
-func (t *Table) each(ctx context.Context, filter, choice string, f func(*Row) bool) error {
+func (t *Table) each(ctx context.Context, filter, choice string, f func(*stored.Row) bool) error {
 	return t.eachPhysical(ctx, filter, choice, func(in edm.Entity, columns []edm.Column) bool {
-		return f(&Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns})
+		return f(stored.Of(in, columns))
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -23,11 +24,11 @@ type Op struct {
 	Err    error       // what is wrong with the operation
 
 	// What the caller knows of the row.
-	Before   edm.Stored // its content, zero if it is not known
-	Copied   *Row       // the copy that the entity was read from, nil if it was not read from a copy
-	Known    bool       // Before is what is stored, or there is no row: the row need not be read first
-	Upgraded bool       // Before is of a newer version than the stored row
-	Edited   bool       // Before is not what is stored
+	Before   edm.Stored  // its content, zero if it is not known
+	Copied   *stored.Row // the copy that the entity was read from, nil if it was not read from a copy
+	Known    bool        // Before is what is stored, or there is no row: the row need not be read first
+	Upgraded bool        // Before is of a newer version than the stored row
+	Edited   bool        // Before is not what is stored
 
 	StoresID      bool // the operation ID is written, too
 	needsPlanning bool // the row is read first, or maintainers derive rows from it
@@ -37,13 +38,13 @@ type Op struct {
 
 	// Head is the stored head of a wide entity of which some parts were read. A merge and a deletion then need to read no more,
 	// unless there are maintainers.
-	Head *Row
+	Head *stored.Row
 
 	Target Target // is told what becomes of the operation; may be nil
 
 	// Current, if set, gets the row as it was read after a concurrent writer made the service refuse the operation; nil if it was not
 	// read, or is gone.
-	Current **Row
+	Current **stored.Row
 
 	// Remake makes the operation again, of the row as it is now, if it is still wanted; nil for an operation that is not repeated.
 	Remake func(context.Context) (op *Op, wanted bool, err error)

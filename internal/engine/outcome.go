@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -16,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -29,18 +29,10 @@ func newID() string {
 	return string(b)
 }
 
-// idColumn is the column with an operation ID.
-func idColumn(id string) edm.Column {
-	return edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: id}}
-}
-
 // idEnding returns an operation ID as the ending of rows.
-func idEnding(id string) *edm.Ending { return idColumn(id).Ending() }
+func idEnding(id string) *edm.Ending { return stored.IDColumn(id).Ending() }
 
-// UnassignedID stands for the operation ID in the columns of a row that has not been written yet.
-var UnassignedID = idColumn(strings.Repeat("?", commit.IDLength)).Encoded()
-
-var unassignedEnding = UnassignedID.Ending()
+var unassignedEnding = stored.UnassignedID.Ending()
 
 // maxReadBacks is the most rows that are read to learn the outcome of a write.
 const maxReadBacks = 10
@@ -84,7 +76,7 @@ func (w *write) etags(ctx context.Context, known int, etag azcore.ETag) []azcore
 		default:
 			var err error
 			if etags[i], _, err = w.readBackRow(ctx, s); err != nil || etags[i] == "" {
-				etags[i] = superseded
+				etags[i] = stored.Superseded
 			}
 		}
 	}
@@ -103,16 +95,16 @@ func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, our
 	if err != nil || f.row == nil {
 		return "", false, err
 	}
-	id := idColumn(w.id)
-	ours = edm.Same(Find(f.row.Columns, reserved.OperationID), id.Value)
+	id := stored.IDColumn(w.id)
+	ours = edm.Same(stored.Find(f.row.Columns(), reserved.OperationID), id.Value)
 	same := false
 	if after, err := w.stored(s).Decoded(); err == nil && after != nil {
-		same = len(after) == len(f.row.Columns) && containsAll(f.row.Columns, after)
+		same = len(after) == len(f.row.Columns()) && containsAll(f.row.Columns(), after)
 	} else {
-		same = ours && containsAll(f.row.Columns, s.Body.Columns())
+		same = ours && containsAll(f.row.Columns(), s.Body.Columns())
 	}
 	if !same {
-		return superseded, ours, nil
+		return stored.Superseded, ours, nil
 	}
 	return f.row.ETag, ours, nil
 }

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/query"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -209,7 +209,7 @@ func (a *aheadRows) query(ctx context.Context, wanted []wantedRow) (left []wante
 	if err != nil {
 		return nil, t.conditioned(ctx, err)
 	}
-	rows := make(map[string]*Row, len(single))
+	rows := make(map[string]*stored.Row, len(single))
 	for _, r := range single {
 		rows[r.key.RowKey()] = nil
 	}
@@ -228,7 +228,7 @@ func (a *aheadRows) query(ctx context.Context, wanted []wantedRow) (left []wante
 		case row == nil:
 			unread = t.RangedRows() // it may be hidden by the client's signature
 		default:
-			unread = row.Columns == nil
+			unread = row.Columns() == nil
 		}
 		covered++
 		switch {
@@ -248,7 +248,7 @@ var errNotInRange = errors.New("the query for a range of rows did not return the
 
 // readPage reads the wanted rows of a page, which are those that rows contains. A row with a mark, or whose properties cannot be read,
 // has no columns. n is the number of all rows of the page, and end the last RowKey.
-func readPage(body []byte, partition string, rows map[string]*Row) (n int, end string, err error) {
+func readPage(body []byte, partition string, rows map[string]*stored.Row) (n int, end string, err error) {
 	r := edm.NewReader(body)
 	var bad error
 	err = r.Page(func(in edm.Entity) bool {
@@ -257,10 +257,11 @@ func readPage(body []byte, partition string, rows map[string]*Row) (n int, end s
 		if bad = checkKey(keys.Stored(partition, in.RowKey), in); bad != nil || !wanted {
 			return bad == nil
 		}
-		row := &Row{Key: keys.Stored(partition, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, JSON: r.Keep()}
+		row := stored.Of(in, nil)
+		row.SetJSON(r.Keep())
 		if columns, err := r.Columns(); err == nil {
-			if _, marked := markIn(columns); !marked {
-				row.Columns = columns
+			if _, marked := stored.MarkIn(columns); !marked {
+				row.SetColumns(columns)
 			}
 		}
 		rows[in.RowKey] = row

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -55,7 +56,7 @@ type Plan struct {
 type rowReader interface {
 	readRow(ctx context.Context, k keys.Key) (readResult, error)
 	readEntity(ctx context.Context, k keys.Key) (readResult, error)
-	eachEntity(ctx context.Context, filter string, f func(*Row) bool) error
+	eachEntity(ctx context.Context, filter string, f func(*stored.Row) bool) error
 	RangedRows() bool
 	wide() bool
 	attempt(context.Context) (context.Context, context.CancelFunc)
@@ -85,7 +86,7 @@ type derivedRow struct {
 	loaded   bool        // the row was loaded: it is written by its ETag, and several maintainers may change it
 	owned    bool        // an entity of this transaction owns the row
 	gaveUp   keys.Key    // the entity that gives the row up, if one does
-	after    *Row        // nil if the row will not exist
+	after    *stored.Row // nil if the row will not exist
 	planned  bool
 	ifExists error // the error if the row exists; nil if it may be replaced
 
@@ -97,7 +98,7 @@ type derivedRow struct {
 
 // Insert plans a row that does not exist. taken is the error if it does; if taken is nil, an outdated copy of the same entity is
 // replaced.
-func (p *Plan) Insert(r *Row, taken error) error {
+func (p *Plan) Insert(r *stored.Row, taken error) error {
 	d, err := p.touch(r)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func (p *Plan) Insert(r *Row, taken error) error {
 }
 
 // Put plans the replacement of a row that the entity owns, or that was loaded.
-func (p *Plan) Put(r *Row) error {
+func (p *Plan) Put(r *stored.Row) error {
 	d, err := p.touch(r)
 	if err != nil {
 		return err
@@ -141,13 +142,13 @@ func (p *Plan) Put(r *Row) error {
 }
 
 // foreign reports whether a copy would replace a row of another owner.
-func (p *Plan) foreign(d *derivedRow, r *Row) bool {
-	return r.isCopy() && d.read != nil && d.read.row != nil && !sameOwner(d.read.row, r) && !p.deletes(d.read.row)
+func (p *Plan) foreign(d *derivedRow, r *stored.Row) bool {
+	return r.IsCopy() && d.read != nil && d.read.row != nil && !stored.SameOwner(d.read.row, r) && !p.deletes(d.read.row)
 }
 
 // Remove plans the deletion of a row that the entity owns, or that was loaded.
 func (p *Plan) Remove(rowKey string) error {
-	d, err := p.touch(&Row{Key: keys.Stored(p.partition, rowKey)})
+	d, err := p.touch(&stored.Row{Key: keys.Stored(p.partition, rowKey)})
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (p *Plan) Remove(rowKey string) error {
 
 // hasDerivedRows reports whether the row is an entity with derived rows of its own, which a plan cannot maintain.
 func (d *derivedRow) hasDerivedRows() bool {
-	return d.loaded && d.read.row != nil && d.read.row.hasState()
+	return d.loaded && d.read.row != nil && d.read.row.HasState()
 }
 
 // has reports whether the row is an entity, by a property: the operation ID, which changes with every write, or the incarnation,
@@ -216,7 +217,7 @@ func (p *Plan) NotAfter(t time.Time) {
 
 // Retake plans another content for a row that the same maintainer has planned in this transaction, for the same or for another
 // entity. It reports whether there is such a row.
-func (p *Plan) Retake(r *Row) (bool, error) {
+func (p *Plan) Retake(r *stored.Row) (bool, error) {
 	if r == nil {
 		return false, errNil
 	}
@@ -262,7 +263,7 @@ func (p *Plan) rowFor(k keys.Key) (*derivedRow, error) {
 }
 
 // touch is rowFor for a row that is written, and counts it.
-func (p *Plan) touch(r *Row) (*derivedRow, error) {
+func (p *Plan) touch(r *stored.Row) (*derivedRow, error) {
 	if r == nil {
 		return nil, errNil
 	}
@@ -280,7 +281,7 @@ func (p *Plan) touch(r *Row) (*derivedRow, error) {
 }
 
 // make plans what becomes of a row.
-func (p *Plan) make(d *derivedRow, r *Row, taken error) {
+func (p *Plan) make(d *derivedRow, r *stored.Row, taken error) {
 	d.after, d.planned, d.ifExists, d.op, d.by = r, true, taken, p.op, p.by
 }
 
@@ -296,7 +297,7 @@ func (p *Plan) refuse(k keys.Key, err error) error {
 }
 
 // deletes reports whether a row is a copy of an entity that this transaction deletes, so that the copy has no owner.
-func (p *Plan) deletes(row *Row) bool {
+func (p *Plan) deletes(row *stored.Row) bool {
 	k, isCopy := row.Primary()
 	after, planned := p.planned[k.RowKey()]
 	return isCopy && planned && !after.Known()
@@ -309,7 +310,7 @@ func (p *Plan) exists(d *derivedRow) (exists bool, match azcore.ETag) {
 	}
 	// If another entity has the unique value, plan an insert all the same: the service refuses it, and the error becomes the taken
 	// one.
-	if exists = d.read.row != nil && (d.owned || d.ifExists == nil || sameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists {
+	if exists = d.read.row != nil && (d.owned || d.ifExists == nil || stored.SameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists {
 		return true, d.read.row.ETag
 	}
 	return false, azcore.ETagAny
@@ -370,11 +371,12 @@ func (p *Plan) steps(t *Table) (steps []step, failed int, err error) {
 			s.Kind, s.Match = aztables.TransactionTypeAdd, ""
 		}
 		if d.after != nil {
-			after := &Row{Key: d.key, Columns: d.after.Columns}
+			columns := d.after.Columns()
 			if s.merges() {
-				after.Columns = d.merge
+				columns = d.merge
 			}
-			if s.Body, s.StoresID, err = after.body(d.has(reserved.OperationID) && !d.after.isCopy(), d.has(reserved.Incarnation), d.has(reserved.Parts)); err != nil {
+			after := stored.New(d.key, columns)
+			if s.Body, s.StoresID, err = after.Body(d.has(reserved.OperationID) && !d.after.IsCopy(), d.has(reserved.Incarnation), d.has(reserved.Parts)); err != nil {
 				return nil, d.op, &errs.DerivedError{Maintainer: d.by, Key: d.key, Err: err}
 			}
 		}
@@ -400,10 +402,10 @@ type Change struct {
 type rowOnce struct {
 	key     keys.Key
 	stored  edm.Stored
-	decoded *Row
+	decoded *stored.Row
 }
 
-func (r *rowOnce) row() (*Row, error) {
+func (r *rowOnce) row() (*stored.Row, error) {
 	if r.decoded != nil || !r.stored.Known() {
 		return r.decoded, nil
 	}
@@ -411,16 +413,16 @@ func (r *rowOnce) row() (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.decoded = &Row{Key: r.key, Columns: ownProperties(columns)}
+	r.decoded = stored.New(r.key, stored.OwnProperties(columns))
 	return r.decoded, nil
 }
 
 // Row returns the row as it will be stored, without incarnation and maintainer state, nil if it is deleted.
-func (c *Change) Row() (*Row, error) { return c.after.row() }
+func (c *Change) Row() (*stored.Row, error) { return c.after.row() }
 
 // OldRow returns the row as it is stored, without incarnation and maintainer state, nil if there is none, or if the caller's is
 // upgraded.
-func (c *Change) OldRow() (*Row, error) { return c.before.row() }
+func (c *Change) OldRow() (*stored.Row, error) { return c.before.row() }
 
 // StateMissing reports whether the entity exists and has no readable maintainer state.
 func (c *Change) StateMissing() bool { return !c.state.isNew && (!c.state.stored || c.state.corrupt) }
@@ -486,7 +488,7 @@ type Completion struct {
 	left []commit.Effect // what the record contains once the write is applied
 }
 
-// complete adds what an operation completes to the write.
+// setCompletion adds what an operation completes to the write.
 func (w *write) setCompletion(c *Completion) error {
 	fail := func(reason string) error { return &errs.ValueError{Field: "Completing", Reason: reason} }
 	switch {
@@ -508,7 +510,7 @@ func (w *write) setCompletion(c *Completion) error {
 	return nil
 }
 
-// completion is the first step of a write that completes an effect: the row of the commit record, by its ETag, so that the write
+// completionStep is the first step of a write that completes an effect: the row of the commit record, by its ETag, so that the write
 // fails there when it arrives once more.
 func (w *write) completionStep(effects []commit.Effect) (step, error) {
 	c := w.completes
@@ -523,7 +525,7 @@ func (w *write) completionStep(effects []commit.Effect) (step, error) {
 	return s, err
 }
 
-// completed makes the commit record what is stored.
+// updateCompleted makes the commit record what is stored.
 func (w *write) updateCompleted(etags []azcore.ETag) {
 	c := w.completes
 	if c == nil {
@@ -535,7 +537,7 @@ func (w *write) updateCompleted(etags []azcore.ETag) {
 		etag = etags[len(etags)-1]
 	}
 	c.Record.Effects, c.Record.State = c.left, commit.Pending
-	commit.SetETag(&c.Record, cmp.Or(etag, superseded))
+	commit.SetETag(&c.Record, cmp.Or(etag, stored.Superseded))
 	if len(c.left) == 0 {
 		c.Record.State = commit.Done
 	}

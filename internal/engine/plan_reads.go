@@ -12,13 +12,14 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // This file contains what a plan reads: single rows, entities, and ranges.
 
 // Load reads a row that several entities share, with the changes that this transaction has planned so far.
-func (p *Plan) Load(ctx context.Context, rowKey string) (*Row, error) {
+func (p *Plan) Load(ctx context.Context, rowKey string) (*stored.Row, error) {
 	d, err := p.rowFor(keys.Stored(p.partition, rowKey))
 	if err != nil {
 		return nil, err
@@ -60,14 +61,14 @@ func (p *Plan) beforeLoad(ctx context.Context, row keys.Key) (err error) {
 }
 
 // Entity returns the row of an entity, with the changes that this transaction has planned so far.
-func (p *Plan) Entity(ctx context.Context, rowKey string) (*Row, error) {
+func (p *Plan) Entity(ctx context.Context, rowKey string) (*stored.Row, error) {
 	k := keys.Stored(p.partition, rowKey)
 	if row, planned := p.planned[rowKey]; planned {
 		if !row.Known() {
 			return nil, nil
 		}
 		columns, err := row.Decoded()
-		return &Row{Key: k, Columns: columns}, err
+		return stored.New(k, columns), err
 	}
 	if p.own[rowKey] != nil {
 		f, err := p.readEntity(ctx, p.own[rowKey], k)
@@ -82,7 +83,7 @@ func (p *Plan) Entity(ctx context.Context, rowKey string) (*Row, error) {
 
 // Scan calls f for the rows of a range as they will be after the transaction, without the row of the changing entity, until f
 // returns false. A scanned row may change before the transaction commits.
-func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) error {
+func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*stored.Row) bool) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 	if own := p.own[p.key.RowKey()]; own != nil {
 		table = own // of the changing entity: another operation's handle may not know of parts
 	}
-	err := table.eachEntity(ctx, filter.String(), func(r *Row) bool {
+	err := table.eachEntity(ctx, filter.String(), func(r *stored.Row) bool {
 		rk := r.Key.RowKey()
 		_, planned := p.planned[rk]
 		if planned || rk == p.key.RowKey() || !rows.Contains(rk) {
@@ -121,7 +122,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*Row) bool) err
 		if err != nil {
 			return err
 		}
-		stopped = !f(&Row{Key: keys.Stored(p.partition, rk), Columns: columns})
+		stopped = !f(stored.New(keys.Stored(p.partition, rk), columns))
 	}
 	return nil
 }
@@ -285,7 +286,7 @@ func (a *aheadRows) release() {
 }
 
 // keep adds a row that a write has written, if there is room for its bytes.
-func (a *aheadRows) keep(row *Row, bytes int) {
+func (a *aheadRows) keep(row *stored.Row, bytes int) {
 	if a.room.Add(-int64(bytes)) < 0 {
 		a.room.Add(int64(bytes))
 		return

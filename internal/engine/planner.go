@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -377,8 +378,8 @@ func (s *step) bindToRow(f readResult) error {
 	case f.row == nil:
 		return f.gone
 	case s.Copied != nil && !s.replannable:
-		is, was := Find(f.row.Columns, reserved.OperationID), Find(s.Copied.Columns, reserved.OperationID)
-		if !edm.Same(is, was) || !SameColumns(Without(f.row.Columns, reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts), s.Copied.Columns) {
+		is, was := stored.Find(f.row.Columns(), reserved.OperationID), stored.Find(s.Copied.Columns(), reserved.OperationID)
+		if !edm.Same(is, was) || !stored.Same(stored.Without(f.row.Columns(), reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts), s.Copied.Columns()) {
 			return errs.ErrChanged
 		}
 	case s.Kind == aztables.TransactionTypeInsertMerge:
@@ -433,7 +434,7 @@ func (s *step) stateBefore() (*entityState, error) {
 	m := &s.Table.Mode
 	head := s.Before
 	if s.Head != nil && !head.Known() {
-		head = edm.Stored{Columns: s.Head.Columns}
+		head = edm.Stored{Columns: s.Head.Columns()}
 	}
 	state, err := stateOf(head, s.Key)
 	switch {
@@ -516,7 +517,7 @@ func (op *Op) Prepare() {
 	case op.Copied != nil:
 		op.Err = errs.With(errs.ErrNoETag, errCopy)
 	case !op.Before.Known():
-	case HasState(op.Before, op.Key):
+	case stored.HasState(op.Before, op.Key):
 		op.Err = errs.ErrUnknownMaintainer
 	case hasParts(op.Before):
 		op.Err = errs.ErrUnknownParts
@@ -551,7 +552,7 @@ func (s *entityState) put(op *Op, maintained bool) (err error) {
 		}
 	}
 	if op.StoresID {
-		w.Reserve(UnassignedID)
+		w.Reserve(stored.UnassignedID)
 	}
 	op.Body, err = w.Finish()
 	return err

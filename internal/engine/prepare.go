@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -129,9 +129,9 @@ type preparation struct {
 
 // preparedRow is a row that is prepared.
 type preparedRow struct {
-	RowKey string `json:"row"`
-	Fate   fate   `json:"fate"`
-	Image  int    `json:"image,omitempty"`
+	RowKey string      `json:"row"`
+	Fate   stored.Fate `json:"fate"`
+	Image  int         `json:"image,omitempty"`
 }
 
 // The properties of a preparation, besides its version.
@@ -176,14 +176,14 @@ func (p *preparation) body() (edm.Body, error) {
 }
 
 // preparationOf reads a preparation from its row.
-func preparationOf(r *Row) (*preparation, error) {
+func preparationOf(r *stored.Row) (*preparation, error) {
 	p := &preparation{key: r.Key, etag: r.ETag}
 	if err := checkVersion(r, "preparation", preparationVersion); err != nil {
 		return nil, err
 	}
-	p.over = Find(r.Columns, stateProperty).S == preparationOver
-	p.home.Table, p.home.Partition, _ = strings.Cut(Find(r.Columns, homeProperty).S, "/")
-	if err := checkRemote(p.home); err != nil {
+	p.over = stored.Find(r.Columns(), stateProperty).S == preparationOver
+	p.home.Table, p.home.Partition, _ = strings.Cut(stored.Find(r.Columns(), homeProperty).S, "/")
+	if err := commit.CheckRemote(p.home); err != nil {
 		return nil, &errs.DecodeError{Field: homeProperty, Reason: "names no table and partition"}
 	}
 	text, err := longText(r, preparedProperty)
@@ -241,7 +241,7 @@ func filterIn(partition, rows string) string {
 
 // sweepRemotes deletes what the write of a commit record that is to be swept has prepared in other partitions. 1 request for each, and 2
 // for those of an abort record, which a forged message may have stored for a write that has another home.
-func (t *Table) sweepRemotes(ctx context.Context, r *Row) error {
+func (t *Table) sweepRemotes(ctx context.Context, r *stored.Row) error {
 	rec, err := recordOf(r)
 	if err != nil {
 		return nil // the row is no commit record
@@ -252,7 +252,7 @@ func (t *Table) sweepRemotes(ctx context.Context, r *Row) error {
 			continue
 		}
 		for _, at := range work.Remotes {
-			if checkRemote(at) != nil {
+			if commit.CheckRemote(at) != nil {
 				continue
 			}
 			err := t.sweepRemote(ctx, rec, r.Key.PartitionKey(), at)
@@ -291,7 +291,7 @@ func (t *Table) sweepRemote(ctx context.Context, rec *commit.Record, home string
 func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans commit.Orphans) (finished int, left []*errs.HomeError, err error) {
 	var all []keys.Key
 	plain, now := t.Plain(), t.Options.Now()
-	err = plain.each(ctx, unendedFilter(partition, before, now), "", func(r *Row) bool {
+	err = plain.each(ctx, unendedFilter(partition, before, now), "", func(r *stored.Row) bool {
 		id := strings.TrimPrefix(r.Key.RowKey(), reserved.Prepared)
 		p, err := preparationOf(r)
 		switch {
@@ -327,71 +327,3 @@ func (t *Table) FinishPrepared(ctx context.Context, partition string, before tim
 	}
 	return finished, left, err
 }
-
-const markProperty = reserved.Mark
-
-// mark is the property of a row that a write over several partitions has prepared. What the row is depends on the commit record of
-// that write, until the write is finished or rolled back.
-type mark struct {
-	id    string        // the operation ID of the write
-	home  commit.Remote // of its commit record
-	what  fate
-	image int         // of a row that is replaced: the number of the row that contains its new content
-	etag  azcore.ETag // of the row before the mark; "" for a row that is inserted
-}
-
-// fate is what becomes of a row if the write commits.
-type fate string
-
-const (
-	fateInsert  fate = "insert"  // the row did not exist
-	fatePart    fate = "part"    // it did not exist, and is part of a wide entity: it has no mark
-	fateReplace fate = "replace" // it gets a new content
-	fateDelete  fate = "delete"
-)
-
-// column returns the mark as it is stored. Keys and names of tables contain no slash.
-func (m mark) column() edm.Column {
-	text := strings.Join([]string{m.id, m.home.Table, m.home.Partition, string(m.what), strconv.Itoa(m.image), string(m.etag)}, "/")
-	return edm.Column{Name: reserved.Mark, Value: edm.Value{Kind: edm.String, S: text}}
-}
-
-// markIn returns the mark of a row's columns. An empty or unreadable mark is none: another program has written it.
-func markIn(columns []edm.Column) (mark, bool) { return markOf(Find(columns, markProperty)) }
-
-func markOf(v edm.Value) (m mark, marked bool) {
-	if v.Kind != edm.String {
-		return mark{}, false
-	}
-	parts := strings.SplitN(v.S, "/", 6)
-	if len(parts) != 6 {
-		return mark{}, false
-	}
-	m = mark{id: parts[0], home: commit.Remote{Table: parts[1], Partition: parts[2]}, what: fate(parts[3]), etag: azcore.ETag(parts[5])}
-	var err error
-	if m.image, err = strconv.Atoi(parts[4]); err != nil || checkRemote(m.home) != nil {
-		return mark{}, false
-	}
-	if m.what != fateInsert && m.what != fateReplace && m.what != fateDelete {
-		return mark{}, false
-	}
-	_, err = commit.TimeOf(m.id)
-	return m, err == nil
-}
-
-// checkRemote returns a *ValueError, *LimitError or *KeyError for a place that no row can have.
-func checkRemote(r commit.Remote) error {
-	if err := CheckTableName(r.Table); err != nil {
-		return err
-	}
-	return keys.Stored(r.Partition, "r").Err()
-}
-
-// existed reports whether the row existed before the mark.
-func (m mark) existed() bool { return m.what != fateInsert }
-
-// unmarked returns columns without a mark.
-func unmarked(columns []edm.Column) []edm.Column { return Without(columns, reserved.Mark) }
-
-// superseded stands for the ETag of a version that was overwritten before it became known. It fits no row.
-const superseded = azcore.ETag(`W/"datetime'1601-01-01T00%3A00%3A00Z'"`)

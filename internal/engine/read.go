@@ -13,13 +13,14 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
 // Get reads the entity under a key as it is stored, with its parts. 1 request. Errors: ErrNotFound; ErrContended if its parts
 // change during each read; errors of a read (see package table), without an OpError.
-func (t *Table) Get(ctx context.Context, k keys.Key) (*Row, error) {
+func (t *Table) Get(ctx context.Context, k keys.Key) (*stored.Row, error) {
 	f, err := t.readEntity(ctx, k)
 	if err == nil && f.row == nil {
 		err = f.gone
@@ -43,12 +44,6 @@ func (t *Table) OpenRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 		err = f.gone
 	}
 	return r, in, err
-}
-
-// Open returns the row as OpenRow returns a row that it has read.
-func (r *Row) Open() (*edm.Reader, edm.Entity) {
-	in := edm.Entity{PartitionKey: r.Key.PartitionKey(), RowKey: r.Key.RowKey(), ETag: string(r.ETag), Timestamp: r.Timestamp, Columns: r.Columns}
-	return edm.ReadColumns(in, in.Columns), in
 }
 
 // wide reports whether an entity may have parts.
@@ -110,7 +105,7 @@ func (r *tornReads) again(a *assembly, err error) (bool, error) {
 // partitions has prepared the head, readRows ends that write and reads again.
 func (t *Table) readRows(ctx context.Context, k keys.Key, last uint8) (a *assembly, err error) {
 	var marked bool
-	var m mark
+	var m stored.Mark
 	view := false
 	for n := range mostResolutions {
 		if a, m, marked, err = t.readRowsOnce(ctx, view, k, last); err != nil || !marked {
@@ -126,10 +121,10 @@ func (t *Table) readRows(ctx context.Context, k keys.Key, last uint8) (a *assemb
 }
 
 // readRowsOnce is one attempt of readRows. It returns the mark of the head, if it has one.
-func (t *Table) readRowsOnce(ctx context.Context, committed bool, k keys.Key, last uint8) (a *assembly, m mark, marked bool, err error) {
-	err = t.eachStored(ctx, rowsFilter(k.PartitionKey(), k.RowKey(), partKey(k, last).RowKey()), "", committed, func(in edm.Entity, columns []edm.Column) bool {
+func (t *Table) readRowsOnce(ctx context.Context, committed bool, k keys.Key, last uint8) (a *assembly, m stored.Mark, marked bool, err error) {
+	err = t.eachStored(ctx, rowsFilter(k.PartitionKey(), k.RowKey(), stored.PartKey(k, last).RowKey()), "", committed, func(in edm.Entity, columns []edm.Column) bool {
 		if in.RowKey == k.RowKey() {
-			if m, marked = markIn(columns); marked {
+			if m, marked = stored.MarkIn(columns); marked {
 				return false
 			}
 		}
@@ -145,7 +140,7 @@ func (t *Table) readRowsOnce(ctx context.Context, committed bool, k keys.Key, la
 }
 
 // eachEntity is each for entities: parts come with their heads.
-func (t *Table) eachEntity(ctx context.Context, filter string, f func(*Row) bool) error {
+func (t *Table) eachEntity(ctx context.Context, filter string, f func(*stored.Row) bool) error {
 	if t.Mode.Parts == 0 {
 		return t.each(ctx, filter, "", f)
 	}
@@ -169,7 +164,7 @@ func (t *Table) eachEntity(ctx context.Context, filter string, f func(*Row) bool
 	}
 	stopped := false
 	err := t.eachPhysical(ctx, filter, "", func(in edm.Entity, columns []edm.Column) bool {
-		if pending != nil && pending.head.PartitionKey == in.PartitionKey && pending.add(in.RowKey, columns) || Find(columns, reserved.Part).Kind != edm.Absent {
+		if pending != nil && pending.head.PartitionKey == in.PartitionKey && pending.add(in.RowKey, columns) || stored.Find(columns, reserved.Part).Kind != edm.Absent {
 			return true
 		}
 		stopped = !flush()
@@ -200,8 +195,8 @@ func (t *Table) openRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 		if err != nil || r == nil {
 			return r, in, f, err
 		}
-		text, err := r.Property(markProperty)
-		m, marked := markOf(text)
+		text, err := r.Property(reserved.Mark)
+		m, marked := stored.MarkOf(text)
 		if err != nil || !marked {
 			return r, in, f, err
 		}
@@ -209,19 +204,19 @@ func (t *Table) openRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 		if err != nil {
 			return nil, in, f, err
 		}
-		if m.id == void {
-			return viewed(in, unmarked(columns), true)
+		if m.ID == void {
+			return viewed(in, stored.Unmarked(columns), true)
 		}
 		ended, err := t.resolve(ctx, k, m, n)
 		switch {
 		case isDamage(err): // the row is as it was before the mark
-			return viewed(in, unmarked(columns), m.existed())
+			return viewed(in, stored.Unmarked(columns), m.Existed())
 		case mayNotWrite(err):
 			return t.viewRow(ctx, k)
 		case err != nil:
 			return nil, in, f, err
 		case ended:
-			void = m.id
+			void = m.ID
 		}
 	}
 	return nil, edm.Entity{}, readResult{}, errs.With(errs.ErrContended, errPrepared)
@@ -276,7 +271,10 @@ func wholeRow(k keys.Key, r *edm.Reader, in edm.Entity) (readResult, error) {
 	if err != nil {
 		return readResult{}, err
 	}
-	return readResult{row: &Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: columns, JSON: in.JSON}}, nil
+	row := &stored.Row{Key: k, ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp}
+	row.SetColumns(columns)
+	row.SetJSON(in.JSON)
+	return readResult{row: row}, nil
 }
 
 // openStored reads a row as it is stored.
@@ -338,7 +336,7 @@ func hidden(call *wire.Call, k keys.Key) bool {
 
 // GetParts reads some parts of an entity, with its head. whole reports that these are all of its parts. Requests: 1 if the parts
 // are the head, or begin with part 1; otherwise 2 at the same time. A torn read is repeated as by Get.
-func (t *Table) GetParts(ctx context.Context, k keys.Key, parts []uint8) (row *Row, whole bool, err error) {
+func (t *Table) GetParts(ctx context.Context, k keys.Key, parts []uint8) (row *stored.Row, whole bool, err error) {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(n uint8) bool { return n == 0 })
 	var gone error
 	var torn tornReads
@@ -382,7 +380,7 @@ func (t *Table) readHead(ctx context.Context, k keys.Key) (a *assembly, gone, er
 		return nil, f.gone, err
 	}
 	in := edm.Entity{PartitionKey: k.PartitionKey(), RowKey: k.RowKey(), ETag: string(f.row.ETag), Timestamp: f.row.Timestamp}
-	return assemble(in, f.row.Columns), nil, nil
+	return assemble(in, f.row.Columns()), nil, nil
 }
 
 // readHeadAndParts reads the head of an entity, and parts behind it, at the same time.
@@ -398,7 +396,7 @@ func (t *Table) readHeadAndParts(ctx context.Context, k keys.Key, first, last ui
 			return err
 		},
 		func(ctx context.Context) error {
-			return t.eachPhysical(ctx, rowsFilter(k.PartitionKey(), partKey(k, first).RowKey(), partKey(k, last).RowKey()), "", func(in edm.Entity, columns []edm.Column) bool {
+			return t.eachPhysical(ctx, rowsFilter(k.PartitionKey(), stored.PartKey(k, first).RowKey(), stored.PartKey(k, last).RowKey()), "", func(in edm.Entity, columns []edm.Column) bool {
 				rows = append(rows, partRow{in.RowKey, columns})
 				return true
 			})
@@ -417,4 +415,19 @@ func (t *Table) readHeadAndParts(ctx context.Context, k keys.Key, first, last ui
 		a.add(row.rowKey, row.columns)
 	}
 	return a, nil, nil
+}
+
+// readResult is a row as it was read.
+type readResult struct {
+	row    *stored.Row // nil if there is none
+	gone   error       // the service's response, if there is none
+	hidden bool        // there may be a row that the client's signature does not show
+}
+
+// etag returns the ETag of the row, "" if there is none.
+func (f readResult) etag() azcore.ETag {
+	if f.row == nil {
+		return ""
+	}
+	return f.row.ETag
 }

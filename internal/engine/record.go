@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -72,7 +73,7 @@ func recordBody(k keys.Key, state commit.State, effects []commit.Effect, named b
 		}
 	}
 	if named {
-		w.Reserve(UnassignedID)
+		w.Reserve(stored.UnassignedID)
 	}
 	return w.Finish()
 }
@@ -98,13 +99,13 @@ func parts(s string, most int) (all []string) {
 }
 
 // recordOf reads a commit record from its row.
-func recordOf(r *Row) (*commit.Record, error) {
+func recordOf(r *stored.Row) (*commit.Record, error) {
 	rec := &commit.Record{Partition: r.Key.Partition(), OperationID: strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord)}
 	commit.SetETag(rec, r.ETag)
 	if err := checkVersion(r, "commit record", recordVersion); err != nil {
 		return nil, err
 	}
-	state := Find(r.Columns, stateProperty)
+	state := stored.Find(r.Columns(), stateProperty)
 	if state.Kind == edm.String {
 		rec.State = commit.ParseState(state.S)
 	}
@@ -129,8 +130,8 @@ func recordOf(r *Row) (*commit.Record, error) {
 }
 
 // checkVersion returns a *VersionError for a row of the library whose format this program does not read.
-func checkVersion(r *Row, format string, want int64) error {
-	n, whole := Find(r.Columns, reserved.Version).Whole()
+func checkVersion(r *stored.Row, format string, want int64) error {
+	n, whole := stored.Find(r.Columns(), reserved.Version).Whole()
 	if !whole || n != want {
 		return &errs.VersionError{Type: format, Got: int(n), Want: int(want)}
 	}
@@ -138,11 +139,11 @@ func checkVersion(r *Row, format string, want int64) error {
 }
 
 // longText returns the text whose chunks a row contains.
-func longText(r *Row, property string) (string, error) {
+func longText(r *stored.Row, property string) (string, error) {
 	var text strings.Builder
 	for n := 0; ; n++ {
 		name := partName(property, n)
-		switch part := Find(r.Columns, name); part.Kind {
+		switch part := stored.Find(r.Columns(), name); part.Kind {
 		case edm.Absent:
 			return text.String(), nil
 		case edm.String:
@@ -291,7 +292,7 @@ func recordFilter(partition, from string, before time.Time) string {
 // Records calls f for the commit and abort records of a partition that are older than a time, until f returns false; see
 // extend.Records.List. A record that cannot be read comes as an error, with its key.
 func (t *Table) Records(ctx context.Context, partition string, before time.Time, f func(*commit.Record, keys.Key, error) bool) error {
-	return t.each(ctx, recordFilter(partition, "ge '"+reserved.CommitRecord+"'", before), "", func(r *Row) bool {
+	return t.each(ctx, recordFilter(partition, "ge '"+reserved.CommitRecord+"'", before), "", func(r *stored.Row) bool {
 		rec, err := recordOf(r)
 		return f(rec, r.Key, err)
 	})
@@ -308,7 +309,7 @@ func (t *Table) Pending(ctx context.Context, partition, after string, before tim
 		from = "gt '" + reserved.CommitRecord + after + "'"
 	}
 	filter := recordFilter(partition, from, before) + fmt.Sprintf(" and %s eq '%s'", stateProperty, commit.Pending)
-	err := t.each(ctx, filter, edm.PartitionKey+","+edm.RowKey, func(r *Row) bool {
+	err := t.each(ctx, filter, edm.PartitionKey+","+edm.RowKey, func(r *stored.Row) bool {
 		id := strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord)
 		if _, err := commit.TimeOf(id); err != nil {
 			return true // no write has made it
@@ -334,7 +335,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 		for _, filter := range filters {
 			stopped := false
 			var unswept error
-			err := plain.each(ctx, filter, "", func(r *Row) bool {
+			err := plain.each(ctx, filter, "", func(r *stored.Row) bool {
 				if !swept(r, before) {
 					return true
 				}
@@ -369,7 +370,7 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 
 // swept reports whether a row is to be deleted: a commit record of which nothing is left to be done, what was prepared by a write that
 // is over, or a note whose hour is over.
-func swept(r *Row, before time.Time) bool {
+func swept(r *stored.Row, before time.Time) bool {
 	if hour, is := strings.CutPrefix(r.Key.RowKey(), reserved.PlannedSweep); is {
 		return hour < hourText(before)
 	}
@@ -395,7 +396,7 @@ func (t *Table) PlanSweep(ctx context.Context, partition string, hour time.Time)
 	defer func() { end(err) }()
 	op := Op{Table: t.Plain(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
 	w := edm.NewWriter(partition, op.Key.RowKey(), 0)
-	w.Reserve(UnassignedID)
+	w.Reserve(stored.UnassignedID)
 	op.Body, op.Err = w.Finish()
 	if err := op.Send(ctx); err != nil && !errors.Is(err, errs.ErrExists) {
 		return err
@@ -421,7 +422,7 @@ func (t *Table) MarkDone(ctx context.Context, rec *commit.Record) (err error) {
 	k := RecordKey(partition, rec.OperationID)
 	w := edm.NewWriter(k.PartitionKey(), k.RowKey(), 1)
 	w.Put(stateProperty, edm.Value{Kind: edm.String, S: commit.Done.String()})
-	w.Reserve(UnassignedID)
+	w.Reserve(stored.UnassignedID)
 	op := Op{Table: t.Plain(), Method: "MarkDone", Kind: aztables.TransactionTypeUpdateMerge, Key: k, Match: commit.ETagOf(rec), StoresID: true}
 	op.Body, op.Err = w.Finish()
 	if err := op.Send(ctx); errors.Is(err, errs.ErrChanged) {

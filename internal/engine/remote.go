@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -103,7 +104,7 @@ func PossibleRemotes(home commit.Remote, all []commit.Remote) bool {
 	size, seen := 0, map[commit.Remote]bool{commit.Folded(home): true}
 	for _, r := range all {
 		size += remoteLength(r)
-		if checkRemote(r) != nil || seen[commit.Folded(r)] {
+		if commit.CheckRemote(r) != nil || seen[commit.Folded(r)] {
 			return false
 		}
 		seen[commit.Folded(r)] = true
@@ -111,7 +112,7 @@ func PossibleRemotes(home commit.Remote, all []commit.Remote) bool {
 	return size <= mostOfMessage
 }
 
-// length is the most bytes that the remote takes in a message, whose characters may be escaped.
+// remoteLength is the most bytes that the remote takes in a message, whose characters may be escaped.
 func remoteLength(r commit.Remote) int { return 40 + len(r.Table) + 6*len([]rune(r.Partition)) }
 
 // partOf returns the part of the write in another partition. It is the same one at each attempt, so that it keeps what it knows of
@@ -234,10 +235,10 @@ func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error
 	for i := range m.steps {
 		s := m.steps[i]
 		r := preparedRow{RowKey: s.Key.RowKey(), Fate: fateOf(&s)}
-		mk := mark{id: id, home: home, what: r.Fate, etag: s.Match}
+		mk := stored.Mark{ID: id, Home: home, Fate: r.Fate, ETag: s.Match}
 		switch r.Fate {
-		case fatePart:
-		case fateInsert:
+		case stored.FatePart:
+		case stored.FateInsert:
 			body, err := withMark(s.sent(), mk, s.StoresID)
 			if err != nil {
 				return transaction{}, err
@@ -248,9 +249,9 @@ func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error
 			if s.Match == "" || s.Match == azcore.ETagAny {
 				return transaction{}, fmt.Errorf("the row %v would be prepared without its ETag", s.Key)
 			}
-			if r.Fate == fateReplace {
+			if r.Fate == stored.FateReplace {
 				r.Image = len(images) + 1
-				mk.image = r.Image
+				mk.Image = r.Image
 				image := s
 				image.Op = &Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: imageKey(m.at.Partition, id, r.Image), StoresID: s.StoresID}
 				image.Body, image.head = s.sent().WithKeys(image.Key.PartitionKey(), image.Key.RowKey()), nil
@@ -276,27 +277,27 @@ func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error
 	return t, sized(t.steps)
 }
 
-func fateOf(s *step) fate {
+func fateOf(s *step) stored.Fate {
 	switch {
-	case s.inserts() && Find(s.sent().Columns(), reserved.Part).Kind != edm.Absent:
-		return fatePart
+	case s.inserts() && stored.Find(s.sent().Columns(), reserved.Part).Kind != edm.Absent:
+		return stored.FatePart
 	case s.inserts():
-		return fateInsert
+		return stored.FateInsert
 	case s.deletes():
-		return fateDelete
+		return stored.FateDelete
 	}
-	return fateReplace
+	return stored.FateReplace
 }
 
 // withMark returns a body with a mark. storesID reports that it gets an operation ID, too.
-func withMark(b *edm.Body, m mark, storesID bool) (edm.Body, error) {
+func withMark(b *edm.Body, m stored.Mark, storesID bool) (edm.Body, error) {
 	w := edm.NewWriter(b.PartitionKey, b.RowKey, len(b.Columns())+1)
 	for _, c := range b.Columns() {
 		w.PutColumn(c)
 	}
-	w.PutColumn(m.column())
+	w.PutColumn(m.Column())
 	if storesID {
-		w.Reserve(UnassignedID)
+		w.Reserve(stored.UnassignedID)
 	}
 	return w.Finish()
 }
@@ -313,12 +314,12 @@ func (m *remote) finishTransaction(id string, home commit.Remote) (transaction, 
 		s := m.steps[i]
 		etag := m.etags[1+i]
 		switch fateOf(&s) {
-		case fatePart:
+		case stored.FatePart:
 			continue
-		case fateInsert, fateReplace:
+		case stored.FateInsert, stored.FateReplace:
 			s.own()
 			s.Kind, s.Match = aztables.TransactionTypeUpdateReplace, etag
-		case fateDelete:
+		case stored.FateDelete:
 			s.own()
 			s.Match = etag
 		}
@@ -405,7 +406,7 @@ func (m *remote) finished(etags []azcore.ETag) {
 	m.part.out.etags = make([]azcore.ETag, len(m.steps))
 	n := 0
 	for i := range m.steps {
-		if m.part.out.etags[i] = superseded; etags == nil || fateOf(&m.steps[i]) == fatePart {
+		if m.part.out.etags[i] = stored.Superseded; etags == nil || fateOf(&m.steps[i]) == stored.FatePart {
 			continue
 		}
 		n++

@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -154,7 +155,7 @@ func (w *write) note(d *derivedRow, f readResult) bool {
 // ownAfterAll reads the row of a unique value that is taken. The write is replanned if the row is a copy of the entity that wants
 // the value, or of an entity that this write deletes, or if the row is gone by now. Otherwise the error names the row's owner.
 func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (repaired, again bool) {
-	if !d.after.isCopy() && w.outbox == nil && w.only == "" {
+	if !d.after.IsCopy() && w.outbox == nil && w.only == "" {
 		return false, false
 	}
 	f, err := w.readRow(ctx, d.key)
@@ -164,11 +165,11 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 		return false, false
 	case err != nil:
 		return false, false
-	case f.row == nil && !d.after.isCopy(): // it was only reserved
+	case f.row == nil && !d.after.IsCopy(): // it was only reserved
 		return false, !f.hidden
-	case !d.after.isCopy():
+	case !d.after.IsCopy():
 		return false, false
-	case f.row == nil || sameOwner(f.row, d.after) || w.deletes(f.row):
+	case f.row == nil || stored.SameOwner(f.row, d.after) || w.deletes(f.row):
 		return w.note(d, f), true
 	}
 	var de *errs.DerivedError
@@ -179,7 +180,7 @@ func (w *write) ownAfterAll(ctx context.Context, d *derivedRow, refusal error) (
 }
 
 // deletes reports whether a row is a copy of an entity that this write deletes, with its derived rows.
-func (w *write) deletes(row *Row) bool {
+func (w *write) deletes(row *stored.Row) bool {
 	k, isCopy := row.Primary()
 	return isCopy && slices.ContainsFunc(w.ops, func(op *Op) bool { return op.needsPlanning && op.deletes() && op.Key == k })
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -48,7 +49,7 @@ func atHome(ctx context.Context, row keys.Key, home commit.Remote, err error) er
 //
 // If exclude is set and the write has prepared nothing there yet, a request that prepares and is still under way will fail.
 func (t *Table) FinishRemote(ctx context.Context, partition, id string, r commit.Remote, exclude bool) error {
-	if err := checkRemote(r); err != nil {
+	if err := commit.CheckRemote(r); err != nil {
 		return err
 	}
 	return t.sibling(r.Table).finishPrepared(ctx, r.Partition, id, finisher{home: &commit.Remote{Table: t.Name, Partition: partition}, exclude: exclude})
@@ -171,7 +172,7 @@ func (t *Table) committed(ctx context.Context, home commit.Remote, id, partition
 }
 
 // isOld reports whether the service stored a row so long ago that a write which began before cannot commit any more.
-func isOld(r *Row, now time.Time) bool { return now.Sub(r.Timestamp) > commit.Retention }
+func isOld(r *stored.Row, now time.Time) bool { return now.Sub(r.Timestamp) > commit.Retention }
 
 // finishSteps returns the steps that end a preparation. A row that does not have the mark any more is left as it is: another program
 // has written it.
@@ -203,8 +204,8 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 		err = cmp.Or(err, e)
 		steps = append(steps, s)
 	}
-	var image *Row
-	if r.Fate == fateReplace {
+	var image *stored.Row
+	if r.Fate == stored.FateReplace {
 		f, err := t.readStored(ctx, imageKey(partition, id, r.Image))
 		if err != nil {
 			return nil, err
@@ -213,9 +214,9 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 			add(aztables.TransactionTypeDelete, image.Key, azcore.ETagAny, nil)
 		}
 	}
-	if r.Fate == fatePart {
+	if r.Fate == stored.FatePart {
 		f, err := t.readStored(ctx, k)
-		if err != nil || f.row == nil || committed || Find(f.row.Columns, reserved.Part).Kind == edm.Absent {
+		if err != nil || f.row == nil || committed || stored.Find(f.row.Columns(), reserved.Part).Kind == edm.Absent {
 			return nil, err
 		}
 		add(aztables.TransactionTypeDelete, k, azcore.ETagAny, nil)
@@ -225,19 +226,19 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 	if err != nil || f.row == nil {
 		return steps, err
 	}
-	if m, _ := markIn(f.row.Columns); m.id != id { // a row without a mark has no ID either
+	if m, _ := stored.MarkIn(f.row.Columns()); m.ID != id { // a row without a mark has no ID either
 		return steps, err
 	}
-	columns := unmarked(f.row.Columns)
+	columns := stored.Unmarked(f.row.Columns())
 	switch {
-	case r.Fate == fateInsert && !committed, r.Fate == fateDelete && committed:
+	case r.Fate == stored.FateInsert && !committed, r.Fate == stored.FateDelete && committed:
 		add(aztables.TransactionTypeDelete, k, f.row.ETag, nil)
-	case r.Fate == fateReplace && committed && image == nil:
+	case r.Fate == stored.FateReplace && committed && image == nil:
 		return nil, &errs.DecodeError{Field: k.RowKey(), Reason: "is prepared, and the row with its new content is missing"}
-	case r.Fate == fateReplace && committed:
-		add(aztables.TransactionTypeUpdateReplace, k, f.row.ETag, image.Columns)
-	case f.row.JSON.Len() > largeRow: // the old contents of all rows might not fit into one transaction
-		add(aztables.TransactionTypeUpdateMerge, k, f.row.ETag, []edm.Column{{Name: markProperty, Value: edm.Value{Kind: edm.String}}})
+	case r.Fate == stored.FateReplace && committed:
+		add(aztables.TransactionTypeUpdateReplace, k, f.row.ETag, image.Columns())
+	case f.row.JSON().Len() > largeRow: // the old contents of all rows might not fit into one transaction
+		add(aztables.TransactionTypeUpdateMerge, k, f.row.ETag, []edm.Column{{Name: reserved.Mark, Value: edm.Value{Kind: edm.String}}})
 	default:
 		add(aztables.TransactionTypeUpdateReplace, k, f.row.ETag, columns)
 	}
@@ -246,8 +247,8 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 
 // resolve ends the write that has prepared a row, so that the row can be read and written. If the write began just now, resolve lets
 // it end itself, and only waits. If its preparation is missing, the write has ended before.
-func (t *Table) resolve(ctx context.Context, k keys.Key, m mark, attempt int) (ended bool, err error) {
-	began, err := commit.TimeOf(m.id)
+func (t *Table) resolve(ctx context.Context, k keys.Key, m stored.Mark, attempt int) (ended bool, err error) {
+	began, err := commit.TimeOf(m.ID)
 	if err != nil {
 		return false, err
 	}
@@ -258,7 +259,7 @@ func (t *Table) resolve(ctx context.Context, k keys.Key, m mark, attempt int) (e
 			return false, nil
 		} // else there is no time to wait
 	}
-	return true, t.finishPrepared(ctx, k.PartitionKey(), m.id, finisher{})
+	return true, t.finishPrepared(ctx, k.PartitionKey(), m.ID, finisher{})
 }
 
 // A reader does not end a write over several partitions that is younger than mostPatience, unless it has waited mostWaits times.

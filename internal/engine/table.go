@@ -22,6 +22,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/options"
 	"github.com/aztablekit/aztablekit/internal/query"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -95,24 +96,6 @@ type shared struct {
 	ranged   atomic.Bool  // the client's signature is for a range of keys
 	rowsOnly atomic.Bool  // and for a range of rows in their partition
 }
-
-// CheckTableName returns an error for a name that no table can have. Errors: *LimitError, *ValueError.
-func CheckTableName(name string) error {
-	if n := len(name); n < 3 || n > 63 {
-		return &errs.LimitError{Field: tableName(name), Limit: "characters; the service requires 3 to 63", Got: n, Max: 63}
-	}
-	if strings.EqualFold(name, "tables") {
-		return &errs.ValueError{Field: tableName(name), Reason: "belongs to the service; choose another"}
-	}
-	for i, c := range name {
-		if (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
-			return &errs.ValueError{Field: tableName(name), Reason: fmt.Sprintf("contains %q at byte %d; the service requires the letters A-Z and a-z and digits, a letter first", c, i)}
-		}
-	}
-	return nil
-}
-
-func tableName(name string) string { return fmt.Sprintf("table name %.80q", name) }
 
 // New returns a handle with the zero mode. It sends nothing. Errors: *ValueError if Options.NewID makes no IDs.
 func New(s Service, name string, o Options) (*Table, error) {
@@ -356,12 +339,12 @@ type Schema interface {
 	Scope() string
 	// Mine reports whether a row, or the entity that the row is a copy of, can be T's: by the RowKey and, where both have one, by
 	// the type.
-	Mine(*Row) bool
+	Mine(*stored.Row) bool
 	// Value returns what a reader would find in a row.
 	Value(k keys.Key, row edm.Stored) (any, error)
 	// Upgraded returns a row of an older version as a row of the schema's version, and any other row as it is, also one that cannot
 	// be upgraded.
-	Upgraded(*Row) *Row
+	Upgraded(*stored.Row) *stored.Row
 	// Properties returns the properties in which fields, each a table.AnyField[T], are stored: none for a field that is part of a
 	// key. Errors: *table.TypeError for a mistake in a field's accessor, and for a field that is not stored, or is the one for
 	// unknown columns.

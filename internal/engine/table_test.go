@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
 type addressed string
@@ -48,5 +50,21 @@ func TestCheckClient(t *testing.T) {
 	}
 	if err := CheckClient("queue", "queue", nil, true); err == nil {
 		t.Error("nil: got no error")
+	}
+}
+
+// TestDirectory: a directory of parts has two digits and a tag for each part, in the order of the numbers.
+func TestDirectory(t *testing.T) {
+	t.Parallel()
+	const tag = "abcdefgh"
+	for text, valid := range map[string]bool{
+		"01" + tag: true, "98" + tag: true, "01" + tag + "02" + tag: true, "09" + tag + "10" + tag: true,
+		"00" + tag: false, "99" + tag: false, "02" + tag + "01" + tag: false, "01" + tag + "01" + tag: false, "01" + tag + "x": false,
+		"/9" + tag: false, ":0" + tag: false, "1/" + tag: false, "0:" + tag: false, "+1" + tag: false, "-1" + tag: false, " 1" + tag: false,
+	} {
+		d, err := directoryIn([]edm.Column{{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: text}}})
+		if (err == nil) != valid || valid && d.String() != text {
+			t.Errorf("directory %q: got %q and error %v; want it to be valid: %v", text, d, err, valid)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -22,12 +23,12 @@ import (
 type markView struct {
 	table  *Table
 	stats  *query.Stats
-	ended  map[marked]bool      // the preparations that had ended before the page was read again
-	void   map[marked]bool      // of these, the preparations whose marks another program has written back: they do not count
-	known  map[commitPlace]bool // the writes that have committed
-	images map[keys.Key]*Row    // of the page
-	marks  map[marked]bool      // of the page: whether the write has committed
-	torn   map[marked]bool      // the committed writes of which a new content is missing, although nothing has ended them
+	ended  map[marked]bool          // the preparations that had ended before the page was read again
+	void   map[marked]bool          // of these, the preparations whose marks another program has written back: they do not count
+	known  map[commitPlace]bool     // the writes that have committed
+	images map[keys.Key]*stored.Row // of the page
+	marks  map[marked]bool          // of the page: whether the write has committed
+	torn   map[marked]bool          // the committed writes of which a new content is missing, although nothing has ended them
 }
 
 // commitPlace is where the commit record of a write is.
@@ -42,18 +43,20 @@ type marked struct {
 	partition string
 }
 
-func (m mark) in(partition string) marked { return marked{commitPlace{m.home, m.id}, partition} }
+func markedIn(partition string, m stored.Mark) marked {
+	return marked{commitPlace{m.Home, m.ID}, partition}
+}
 
 // look looks at the marks of a page. again reports that the page must be read again.
 func (v *markView) look(ctx context.Context, body []byte) (again bool, err error) {
-	v.marks, v.images = map[marked]bool{}, map[keys.Key]*Row{}
+	v.marks, v.images = map[marked]bool{}, map[keys.Key]*stored.Row{}
 	all, err := markedRows(body)
 	if err != nil {
 		return false, nil // the lister reports it
 	}
 	pending := map[commitPlace]bool{}
 	for _, m := range all {
-		at := m.in(m.key.PartitionKey())
+		at := markedIn(m.key.PartitionKey(), m.Mark)
 		if _, seen := v.marks[at]; seen {
 			continue
 		}
@@ -76,17 +79,17 @@ func (v *markView) look(ctx context.Context, body []byte) (again bool, err error
 // markedRow is a row of a page with a mark.
 type markedRow struct {
 	key keys.Key
-	mark
+	stored.Mark
 }
 
 func markedRows(body []byte) (all []markedRow, err error) {
 	r := edm.NewReader(body)
 	err = r.Page(func(in edm.Entity) bool {
-		text, err := r.Property(markProperty)
+		text, err := r.Property(reserved.Mark)
 		if err != nil {
 			return true
 		}
-		if m, is := markOf(text); is {
+		if m, is := stored.MarkOf(text); is {
 			all = append(all, markedRow{keys.Stored(in.PartitionKey, in.RowKey), m})
 		}
 		return true
@@ -97,12 +100,12 @@ func markedRows(body []byte) (all []markedRow, err error) {
 // lookAt finds out whether the write of a mark has committed, or has ended. Then the page must be read again. pending has the writes
 // that were looked at and have not committed.
 func (v *markView) lookAt(ctx context.Context, m markedRow, pending map[commitPlace]bool) (again bool, err error) {
-	at := m.in(m.key.PartitionKey())
+	at := markedIn(m.key.PartitionKey(), m.Mark)
 	var gone error // the table of the commit record: only a preparation needs it
-	if !pending[at.commitPlace] && v.table.Knows(m.home.Table) {
-		rec, err := v.table.sibling(m.home.Table).Record(ctx, m.home.Partition, m.id)
+	if !pending[at.commitPlace] && v.table.Knows(m.Home.Table) {
+		rec, err := v.table.sibling(m.Home.Table).Record(ctx, m.Home.Partition, m.ID)
 		if err = damaged(err); err != nil && !isDamage(err) {
-			gone = atHome(ctx, m.key, m.home, err)
+			gone = atHome(ctx, m.key, m.Home, err)
 			if !isHomeError(gone) {
 				return false, gone
 			}
@@ -128,11 +131,11 @@ func (v *markView) lookAt(ctx context.Context, m markedRow, pending map[commitPl
 // readImages reads the new contents of the rows whose writes have committed.
 func (v *markView) readImages(ctx context.Context, all []markedRow) (again bool, err error) {
 	for _, m := range all {
-		at := m.in(m.key.PartitionKey())
-		if !v.marks[at] || m.what != fateReplace || v.torn[at] {
+		at := markedIn(m.key.PartitionKey(), m.Mark)
+		if !v.marks[at] || m.Fate != stored.FateReplace || v.torn[at] {
 			continue
 		}
-		k := imageKey(at.partition, m.id, m.image)
+		k := imageKey(at.partition, m.ID, m.Image)
 		image, err := v.table.readStored(ctx, k)
 		if err == nil && image.row == nil { // it is finished meanwhile, or damaged
 			v.void[at], again, err = v.isVoid(ctx, at)
@@ -169,31 +172,31 @@ func (v *markView) isVoid(ctx context.Context, m marked) (void, again bool, err 
 
 // row returns a row of the page as it is committed. exists is false for a row that is not there.
 func (v *markView) row(in edm.Entity, columns []edm.Column) (_ edm.Entity, _ []edm.Column, exists bool) {
-	m, is := markIn(columns)
+	m, is := stored.MarkIn(columns)
 	if !is {
 		return in, columns, true
 	}
-	at := m.in(in.PartitionKey)
+	at := markedIn(in.PartitionKey, m)
 	in.JSON = edm.JSON{}
 	if v.void[at] {
-		return in, unmarked(columns), true
+		return in, stored.Unmarked(columns), true
 	}
-	if !v.table.Knows(m.home.Table) {
+	if !v.table.Knows(m.Home.Table) {
 		v.stats.Damaged++
-		return in, unmarked(columns), m.existed()
+		return in, stored.Unmarked(columns), m.Existed()
 	}
 	if !v.marks[at] {
-		in.ETag = string(m.etag)
-		return in, unmarked(columns), m.existed()
+		in.ETag = string(m.ETag)
+		return in, stored.Unmarked(columns), m.Existed()
 	}
-	in.ETag = string(superseded)
-	if image := v.images[imageKey(in.PartitionKey, m.id, m.image)]; m.what == fateReplace && image != nil {
-		return in, image.Columns, true
+	in.ETag = string(stored.Superseded)
+	if image := v.images[imageKey(in.PartitionKey, m.ID, m.Image)]; m.Fate == stored.FateReplace && image != nil {
+		return in, image.Columns(), true
 	}
-	return in, unmarked(columns), m.what != fateDelete
+	return in, stored.Unmarked(columns), m.Fate != stored.FateDelete
 }
 
-var markName = []byte(markProperty + `"`)
+var markName = []byte(reserved.Mark + `"`) // few pages contain it; quotes are frequent
 
 // Lister is told about the rows of a list.
 type Lister interface {
@@ -241,7 +244,7 @@ func (d *delivery) page(r *edm.Reader) error {
 
 // committed returns a row of a page with marks as it is committed.
 func (d *delivery) committed(r *edm.Reader, in edm.Entity) (*edm.Reader, edm.Entity, bool, error) {
-	if text, err := r.Property(markProperty); err != nil || text.Kind == edm.Absent {
+	if text, err := r.Property(reserved.Mark); err != nil || text.Kind == edm.Absent {
 		return r, in, true, err
 	}
 	columns, err := r.Columns()
@@ -302,7 +305,7 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 	var pending *assembly
 	broken := r.Page(func(in edm.Entity) bool {
 		columns, err := r.Columns()
-		if Find(columns, reserved.Part).Kind != edm.Absent {
+		if stored.Find(columns, reserved.Part).Kind != edm.Absent {
 			if d.pager.passed { // else the part is of an entity that was delivered before
 				d.pager.stats.Rows++
 			}
@@ -364,6 +367,6 @@ func (d *delivery) complete(ctx context.Context, a *assembly) (completed, error)
 		return completed{read: true, gone: true}, err
 	}
 	in := a.head
-	in.ETag, in.Timestamp, in.Columns = string(f.row.ETag), f.row.Timestamp, f.row.Columns
+	in.ETag, in.Timestamp, in.Columns = string(f.row.ETag), f.row.Timestamp, f.row.Columns()
 	return completed{entity: in, read: true}, nil
 }

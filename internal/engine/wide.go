@@ -7,13 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/internal/stored"
 )
 
 // A wide entity is stored in several rows of its partition: the head, under the entity's key, and parts, under that key with a !
@@ -45,7 +43,7 @@ var errDirectory = &errs.DecodeError{Field: reserved.Parts, Reason: "is no direc
 
 // directoryIn returns the directory of a head.
 func directoryIn(columns []edm.Column) (directory, error) {
-	v := Find(columns, reserved.Parts)
+	v := stored.Find(columns, reserved.Parts)
 	if v.Kind == edm.Absent {
 		return nil, nil
 	}
@@ -84,29 +82,6 @@ func (d directory) with(number uint8, tag string) directory {
 	return slices.Insert(d, i, partTag{number, tag})
 }
 
-// partKey returns the key of a part of an entity.
-func partKey(k keys.Key, number uint8) keys.Key {
-	return keys.Stored(k.PartitionKey(), fmt.Sprintf("%s%s%02d", k.RowKey(), reserved.PartMark, number))
-}
-
-// Entity returns the key of the entity that the row is a part of, and the row's own key if it is none.
-func (r *Row) Entity() keys.Key {
-	i := strings.LastIndex(r.Key.RowKey(), reserved.PartMark)
-	if i < 0 || !r.Has(reserved.Part) || partOf(r.Key.RowKey()[:i], r.Key.RowKey()) == 0 {
-		return r.Key
-	}
-	return keys.Stored(r.Key.PartitionKey(), r.Key.RowKey()[:i])
-}
-
-// partOf returns the number of a part of an entity by its RowKey, 0 if it is none.
-func partOf(entity, rowKey string) uint8 {
-	digits, is := strings.CutPrefix(rowKey, entity+reserved.PartMark)
-	if !is || len(digits) != 2 || digits[0] < '0' || digits[0] > '9' || digits[1] < '0' || digits[1] > '9' {
-		return 0
-	}
-	return (digits[0]-'0')*10 + digits[1] - '0'
-}
-
 // assembly puts a wide entity together from its rows.
 type assembly struct {
 	head      edm.Entity
@@ -127,8 +102,8 @@ func assemble(head edm.Entity, columns []edm.Column) *assembly {
 
 // add adds a row if it is a part of the entity. A part that the directory does not list is a remnant of another entity.
 func (a *assembly) add(rowKey string, columns []edm.Column) (isPart bool) {
-	number := partOf(a.head.RowKey, rowKey)
-	tag := Find(columns, reserved.Part)
+	number := stored.PartOf(a.head.RowKey, rowKey)
+	tag := stored.Find(columns, reserved.Part)
 	if number == 0 || tag.Kind == edm.Absent {
 		return false
 	}
@@ -185,9 +160,8 @@ func (a *assembly) entity() edm.Entity {
 }
 
 // row returns the entity as a row.
-func (a *assembly) row() *Row {
-	in := &a.head
-	return &Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, Columns: a.columns}
+func (a *assembly) row() *stored.Row {
+	return stored.Of(a.head, a.columns)
 }
 
 // partsMaintainer is the name by which errors call the engine as the maker of the rows of parts.
@@ -242,7 +216,7 @@ func (s *step) planParts(p *Plan) error {
 // storedColumns returns what is known of the columns of the entity. whole reports that these are all columns that are stored.
 func (s *step) storedColumns() (columns []edm.Column, whole bool, err error) {
 	if !s.Before.Known() && s.Head != nil {
-		return s.Head.Columns, false, nil
+		return s.Head.Columns(), false, nil
 	}
 	columns, err = s.Before.Decoded()
 	return columns, s.Before.Known() && !(s.Known && s.Upgraded), err
@@ -260,24 +234,24 @@ type partsChange struct {
 // put plans the row of a part with the columns of the operation, unless the part has the same columns already.
 func (c *partsChange) put(number int, columns, old []edm.Column) error {
 	s := c.step
-	stored := c.was.tag(uint8(number)) != ""
+	exists := c.was.tag(uint8(number)) != ""
 	switch {
 	case len(columns) == 0:
 		return nil
 	case number > s.Table.Mode.Parts:
 		return &errs.LimitError{Field: s.Key.RowKey(), Limit: fmt.Sprintf("parts of an entity (Schema.Parts); it has a property in part %d", number), Got: number, Max: s.Table.Mode.Parts}
-	case !s.merges() && stored && c.known && SameColumns(columns, old):
+	case !s.merges() && exists && c.known && stored.Same(columns, old):
 		return nil
 	}
 	c.now = c.now.with(uint8(number), c.tag)
 	set := append(slices.Clip(columns), edm.Column{Name: reserved.Part, Value: edm.Value{Kind: edm.String, S: c.tag}})
 	switch {
-	case !s.merges() || !stored:
-		return c.plan.putPart(s, uint8(number), stored, set, nil)
+	case !s.merges() || !exists:
+		return c.plan.putPart(s, uint8(number), exists, set, nil)
 	case c.known:
-		return c.plan.putPart(s, uint8(number), stored, overlaid(old, set), set)
+		return c.plan.putPart(s, uint8(number), exists, overlaid(old, set), set)
 	}
-	return c.plan.putPart(s, uint8(number), stored, nil, set)
+	return c.plan.putPart(s, uint8(number), exists, nil, set)
 }
 
 // removeEmpty plans the deletion of the parts that the entity no longer has. A merge keeps all parts.
@@ -299,8 +273,8 @@ func (c *partsChange) removeEmpty(parts columnsByPart) error {
 
 // setDirectory stores the directory in the head.
 func (s *step) setDirectory(head []edm.Column, was, dir directory) (err error) {
-	columns := Without(s.Body.Columns(), reserved.Parts)
-	head = Without(head, reserved.Parts)
+	columns := stored.Without(s.Body.Columns(), reserved.Parts)
+	head = stored.Without(head, reserved.Parts)
 	if len(dir) > 0 && !(s.merges() && slices.Equal(was, dir)) {
 		c := edm.Column{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: dir.String()}}
 		columns, head = append(slices.Clip(columns), c), append(slices.Clip(head), c)
@@ -311,7 +285,7 @@ func (s *step) setDirectory(head []edm.Column, was, dir directory) (err error) {
 		w.PutColumn(c)
 	}
 	if s.StoresID {
-		w.Reserve(UnassignedID)
+		w.Reserve(stored.UnassignedID)
 	}
 	body, err := w.Finish()
 	s.head = &body
@@ -354,7 +328,7 @@ func (p columnsByPart) of(number int) []edm.Column {
 
 // overlaid returns columns, replaced by the columns of set with the same names.
 func overlaid(columns, set []edm.Column) []edm.Column {
-	kept := slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return Find(set, c.Name).Kind != edm.Absent })
+	kept := slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return stored.Find(set, c.Name).Kind != edm.Absent })
 	return append(kept, set...)
 }
 
@@ -364,13 +338,13 @@ func hasParts(row edm.Stored) bool {
 		return false
 	}
 	columns, err := row.Decoded()
-	return err == nil && Find(columns, reserved.Parts).Kind != edm.Absent
+	return err == nil && stored.Find(columns, reserved.Parts).Kind != edm.Absent
 }
 
 // putPart plans the row of a part. stored reports that the directory lists it. merge, if it is not nil, is what changes of a stored
 // part. whole is nil if the rest of the part is not known.
-func (p *Plan) putPart(s *step, number uint8, stored bool, whole, merge []edm.Column) error {
-	d, err := p.rowOfPart(s, number, stored)
+func (p *Plan) putPart(s *step, number uint8, exists bool, whole, merge []edm.Column) error {
+	d, err := p.rowOfPart(s, number, exists)
 	if err != nil {
 		return err
 	}
@@ -380,7 +354,7 @@ func (p *Plan) putPart(s *step, number uint8, stored bool, whole, merge []edm.Co
 	if whole == nil {
 		whole = merge
 	}
-	p.make(d, &Row{Key: d.key, Columns: whole}, nil)
+	p.make(d, stored.New(d.key, whole), nil)
 	d.merge = merge
 	return nil
 }
@@ -396,14 +370,14 @@ func (p *Plan) removePart(s *step, number uint8) error {
 
 var errNoPart = errors.New("it is in the place of a part of a wide entity")
 
-func (p *Plan) rowOfPart(s *step, number uint8, stored bool) (*derivedRow, error) {
-	d, err := p.rowFor(partKey(s.Key, number))
+func (p *Plan) rowOfPart(s *step, number uint8, exists bool) (*derivedRow, error) {
+	d, err := p.rowFor(stored.PartKey(s.Key, number))
 	if err != nil {
 		return nil, err
 	}
 	if d.read != nil && d.read.row != nil && !d.read.row.Has(reserved.Part) {
 		return nil, p.refuse(d.key, errs.With(errs.ErrForeignRow, errNoPart))
 	}
-	d.owned = stored
+	d.owned = exists
 	return d, nil
 }

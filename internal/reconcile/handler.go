@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -252,7 +253,7 @@ func (r *Row) Write(ctx context.Context, entity *table.Row) error {
 	if err != nil {
 		return fmt.Errorf("%v in table %s: %w", r.Key, r.Table.Name(), err)
 	}
-	row, etag := *door.Row(want), azcore.ETag("")
+	row, etag := *(*stored.Row)(want), azcore.ETag("")
 	row.Key = r.Key
 	if r.stored != nil {
 		etag = r.stored.ETag
@@ -278,11 +279,11 @@ const gone = "~"
 
 // Tombstone returns the row that says that there is no row of an entity under a key.
 func Tombstone(entity, at keys.Key) *table.Row {
-	return door.RowOf[table.Row](door.Row((&table.Row{Key: entity})).Copy(at, gone))
+	return (*table.Row)((*stored.Row)((&table.Row{Key: entity})).Copy(at, gone))
 }
 
 // IsTombstone reports whether a row is a Tombstone.
 func IsTombstone(row *table.Row) bool {
-	_, isCopy := door.Row(row).Primary()
-	return isCopy && door.Row(row).ProjectionID() == gone
+	_, isCopy := (*stored.Row)(row).Primary()
+	return isCopy && (*stored.Row)(row).ProjectionID() == gone
 }

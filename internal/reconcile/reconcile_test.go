@@ -14,8 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -72,7 +72,7 @@ func (d byLast) Target(entity, row keys.Key) (reconcile.Target, error) {
 			if is, _ := e.Get("Last"); is != row.PartitionKey() {
 				return reconcile.Tombstone(entity, row), nil
 			}
-			return door.RowOf[table.Row](door.Row(e).Project().Copy(row, "")), nil
+			return (*table.Row)((*stored.Row)(e).Project().Copy(row, "")), nil
 		}}, nil
 }
 

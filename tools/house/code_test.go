@@ -32,6 +32,7 @@ var notGo = map[string]string{
 	"largeentity Blob: Photo ":                 "a table of properties",
 	"table Common: WriteTimeout ":              "a table of options",
 	"table Retry: AttemptTimeout ":             "a table of options",
+	"table Row: Key ":                          "a table of fields",
 	"table Table: string ":                     "a table of types",
 	"table Table: omitempty ":                  "a table of options",
 }

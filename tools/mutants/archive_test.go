@@ -48,7 +48,7 @@ func TestArchive(t *testing.T) {
 		{Name: "incarnations of other tables are found", File: "archive/mover.go",
 			Old: "		if archived.Kind == m.kind && (newest", New: "		if archived.Kind != \"\" && (newest", Test: "TestSharedDestination"},
 		{Name: "an unconditional replace brings the incarnation of an old read", File: "table/op.go",
-			Old: "h.replacement(\"ReplaceAny\", e, engine.StateProperties()...)", New: "h.replacement(\"ReplaceAny\", e)", Test: "TestStaleWriter|TestEveryFault/replaced", Args: some},
+			Old: "h.replacement(\"ReplaceAny\", e, stored.StateProperties()...)", New: "h.replacement(\"ReplaceAny\", e)", Test: "TestStaleWriter|TestEveryFault/replaced", Args: some},
 		{Name: "an incarnation that was moved before is stored again", File: "archive/handler.go",
 			Old: "		case moved:\n			return errMovedBefore\n", New: "		case moved && archived == nil:\n			return errMovedBefore\n", Test: "TestStaleWriter"},
 		{Name: "any text is an incarnation", File: "archive/destination.go",

@@ -29,7 +29,7 @@ func TestGuards(t *testing.T) {
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "an entity without state has no rows elsewhere", File: "index/elsewhere.go",
-			Old: "e.Type(reserved.MaintainerState) != \"\" && !door.Row(e)", New: "!door.Row(e)", Test: "TestElsewhereStateLost"},
+			Old: "e.Type(reserved.MaintainerState) != \"\" && !(*stored.Row)(e)", New: "!(*stored.Row)(e)", Test: "TestElsewhereStateLost"},
 		{Name: "a key that cannot be decoded is no row of the definition", File: "index/elsewhere.go",
 			Old: "if err != nil { // a layout that cannot decode", New: "if err != nil && false {", Test: "TestElsewhereLayouts"},
 		{Name: "a list has a partition of its own", File: "index/elsewhere.go",
@@ -39,7 +39,7 @@ func TestGuards(t *testing.T) {
 	})
 	mutants.Run(t, "./internal/reconcile", []mutants.Mutant{
 		{Name: "every row is a tombstone", File: "internal/reconcile/handler.go",
-			Old: "return isCopy && door.Row(row).ProjectionID() == gone", New: "return isCopy", Test: "TestSweepLeavesRows"},
+			Old: "return isCopy && (*stored.Row)(row).ProjectionID() == gone", New: "return isCopy", Test: "TestSweepLeavesRows"},
 		{Name: "a young tombstone is swept", File: "internal/reconcile/handler.go",
 			Old: "|| !r.stored.Timestamp.Before(before) ", New: "", Test: "TestSweepYoungTombstone"},
 		{Name: "a dropped table stops the clean-up", File: "internal/reconcile/handler.go",

@@ -38,7 +38,7 @@ func TestKernel(t *testing.T) {
 		{Name: "a list does not see that a write has committed", File: "internal/engine/view.go",
 			Old: "if rec != nil && rec.State != commit.Aborted {", New: "if rec != nil && rec.State != commit.Aborted && false {", Test: "TestMoveLinearizable"},
 		{Name: "a list shows what is prepared", File: "internal/engine/view.go",
-			Old: "in.ETag = string(m.etag)\n\t\treturn in, unmarked(columns), m.existed()", New: "in.ETag = string(m.etag)\n\t\treturn in, unmarked(columns), true", Test: "TestMoveLinearizable"},
+			Old: "in.ETag = string(m.ETag)\n\t\treturn in, stored.Unmarked(columns), m.Existed()", New: "in.ETag = string(m.ETag)\n\t\treturn in, stored.Unmarked(columns), true", Test: "TestMoveLinearizable"},
 		{Name: "a finish leaves the new contents", File: "internal/engine/remote.go",
 			Old: "for n := range m.images {", New: "for n := range m.images - m.images {", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a plan keeps what it knew of the other partitions' rows", File: "internal/engine/remote.go",
@@ -49,8 +49,8 @@ func TestKernel(t *testing.T) {
 			Old: "t.remotes = append(t.remotes, strings.ToLower(name))", New: "_ = append(t.remotes, strings.ToLower(name))", Test: "TestClaimEveryFault/^change$"},
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
-		{Name: "a mark may name any partition", File: "internal/engine/prepare.go",
-			Old: "err != nil || checkRemote(m.home) != nil {", New: "err != nil || CheckTableName(m.home.Table) != nil {", Test: "TestForged", Args: []string{"-forgedsample=1"}},
+		{Name: "a mark may name any partition", File: "internal/stored/mark.go",
+			Old: "err != nil || commit.CheckRemote(m.Home) != nil {", New: "err != nil || edm.CheckTableName(m.Home.Table) != nil {", Test: "TestForged", Args: []string{"-forgedsample=1"}},
 		{Name: "an unreadable commit record ends a list", File: "internal/engine/view.go",
 			Old: "if err = damaged(err); err != nil", New: "if err != nil", Test: "TestForged", Args: []string{"-forgedsample=1"}},
 		{Name: "an unreadable preparation ends a list", File: "internal/engine/view.go",

@@ -90,7 +90,7 @@ func TestLargeentity(t *testing.T) {
 		{Name: "a repair of links leaves young blobs", File: "largeentity/sweep.go",
 			Old: "row == nil && !w.opt.Relink && !w.expired(b):", New: "row == nil && !w.expired(b):", Test: "TestRelinkDeletesNothing"},
 		{Name: "the row of a blob names a part of its entity", File: "largeentity/sweep.go",
-			Old: "= door.Row(r).Entity()\n", New: "= r.Key\n", Test: "TestRelinkParts"},
+			Old: "= (*stored.Row)(r).Entity()\n", New: "= r.Key\n", Test: "TestRelinkParts"},
 		{Name: "the links of another partition count", File: "largeentity/sweep.go",
 			Old: "w.links == nil || w.links.partition != n.partition {", New: "w.links == nil {", Test: "TestSweepWithoutRows"},
 		{Name: "a copy of an entity links its blob", File: "largeentity/sweep.go",

@@ -22,10 +22,10 @@ func TestMaintain(t *testing.T) {
 // TestState: a bug in the text of maintainer state is found.
 func TestState(t *testing.T) {
 	t.Parallel()
-	mutants.Run(t, "./internal/engine", []mutants.Mutant{
-		{Name: "the checksum of maintainer state is not checked", File: "internal/engine/state.go",
+	mutants.Run(t, "./internal/stored", []mutants.Mutant{
+		{Name: "the checksum of maintainer state is not checked", File: "internal/stored/state.go",
 			Old: "[stateHeaderLength]byte(b) != stateHeader(b[stateHeaderLength:], rowKey)", New: "string(b) == rowKey", Test: "TestMaintainerStateText"},
-		{Name: "separators in maintainer state are not escaped", File: "internal/engine/state.go",
+		{Name: "separators in maintainer state are not escaped", File: "internal/stored/state.go",
 			Old: "		if strings.IndexByte(stateSigns, s[i]) >= 0 {\n", New: "		if false {\n", Test: "FuzzMaintainerState"},
 	})
 }

@@ -32,7 +32,7 @@ func TestShortWays(t *testing.T) {
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "planning changes the caller's operation", File: "internal/engine/planner.go", Old: "	s.own()\n", New: "", Test: "TestEveryKindEveryFaultPlain"},
 	})
-	mutants.Run(t, "./internal/engine", []mutants.Mutant{
-		{Name: "copies of all projections have one owner", File: "internal/engine/row.go", Old: "r.copied == nil || r.copied.owner != owner {", New: "r.copied == nil {", Test: "TestOwners"},
+	mutants.Run(t, "./internal/stored", []mutants.Mutant{
+		{Name: "copies of all projections have one owner", File: "internal/stored/row.go", Old: "r.copied == nil || r.copied.owner != owner {", New: "r.copied == nil {", Test: "TestOwners"},
 	})
 }

@@ -11,9 +11,9 @@ func TestReadAhead(t *testing.T) {
 	t.Parallel()
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a row with a mark counts as read", File: "internal/engine/pages.go",
-			Old: "if _, marked := markIn(columns); !marked {", New: "if _, marked := markIn(columns); !marked || marked {", Test: "TestReadTogetherMarks"},
+			Old: "if _, marked := stored.MarkIn(columns); !marked {", New: "if _, marked := stored.MarkIn(columns); !marked || marked {", Test: "TestReadTogetherMarks"},
 		{Name: "a maintainer's row with a mark counts as read", File: "internal/engine/pages.go",
-			Old: "unread = row.Columns == nil", New: "unread = len(row.Key.RowKey()) == 0", Test: "TestReadTogetherShared"},
+			Old: "unread = row.Columns() == nil", New: "unread = len(row.Key.RowKey()) == 0", Test: "TestReadTogetherShared"},
 		{Name: "a row that a limited signature may hide counts as absent", File: "internal/engine/pages.go",
 			Old: "unread = t.RangedRows() // it may be hidden by the client's signature", New: "unread = false", Test: "TestReadTogetherGranted"},
 		{Name: "rows are queried through a limited signature", File: "internal/engine/pages.go",

@@ -19,7 +19,7 @@ func TestTable(t *testing.T) {
 		{Name: "an entity holds a version that no response has reported", File: "internal/engine/outcome.go",
 			Old: "	if !same {\n", New: "	if !same && w.stored(s).Known() {\n", Test: "TestHeldVersion"},
 		{Name: "an entity holds the version of a changed row", File: "internal/engine/outcome.go",
-			Old: "same = ours && containsAll(f.row.Columns, s.Body.Columns())", New: "same = containsAll(f.row.Columns, s.Body.Columns())", Test: "TestHeldVersion"},
+			Old: "same = ours && containsAll(f.row.Columns(), s.Body.Columns())", New: "same = containsAll(f.row.Columns(), s.Body.Columns())", Test: "TestHeldVersion"},
 		{Name: "throttling uses up attempts", File: "internal/engine/attempts.go",
 			Old: "if !busy || !bounded || a.retry.Attempts == 1 {", New: "if !busy || bounded || a.retry.Attempts == 1 {", Test: "TestThrottled"},
 		{Name: "Retry-After is ignored", File: "internal/engine/attempts.go",

@@ -31,7 +31,7 @@ func TestWide(t *testing.T) {
 		{Name: "a delete leaves the parts", File: "internal/engine/wide.go",
 			Old: "	if s.deletes() {\n", New: "	if s.deletes() {\n		dir = nil\n", Test: "TestWide$"},
 		{Name: "a changed part counts as unchanged", File: "internal/engine/wide.go",
-			Old: "SameColumns(columns, old)", New: "len(columns) == len(old)", Test: "TestWideRandom"},
+			Old: "stored.Same(columns, old)", New: "len(columns) == len(old)", Test: "TestWideRandom"},
 		{Name: "a row of another program in the place of a part is replaced", File: "internal/engine/wide.go",
 			Old: "!d.read.row.Has(reserved.Part)", New: "d.read.row.Has(\"x\")", Test: "TestWideForeignPart"},
 		{Name: "a merge stores a field in its new part, too", File: "internal/engine/wide.go",

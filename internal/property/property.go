@@ -1,15 +1,14 @@
-// Package stored reads the properties of the library's own rows. Another program may have stored the rows, or copies of them, with other
+// Package property reads the properties of the library's own rows. Another program may have stored the rows, or copies of them, with other
 // types: an import turns text of digits into a number, and an Int64 into an Int32 or a Double. A property of another type is a
 // *table.DecodeError, so that no damaged row reads as empty.
-package stored
+package property
 
 import (
 	"fmt"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -38,7 +37,7 @@ func value[V any](row *table.Row, name string, want edm.Kind) (v V, err error) {
 
 // Whole returns a whole number of any type of numbers. An absent property is a *table.DecodeError, too.
 func Whole(row *table.Row, name string) (int64, error) {
-	v := engine.Find(door.Row(row).Columns, name)
+	v := stored.Find((*stored.Row)(row).Columns(), name)
 	if n, is := v.Whole(); is {
 		return n, nil
 	}

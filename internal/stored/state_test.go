@@ -1,4 +1,4 @@
-package engine
+package stored
 
 import (
 	"encoding/base64"
@@ -19,7 +19,7 @@ func TestMaintainerStateText(t *testing.T) {
 	all := map[string][]string{
 		"email": {"email_jonesj@contoso.com"}, "last": {"last_Jones!_empid_000223", "/"}, "team": {"team_Jones"},
 	}
-	text := string(encodeState(all, "empid_000223"))
+	text := string(EncodeState(all, "empid_000223"))
 	if want := "1\xdc\xdd\x50email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones"; text != want {
 		t.Fatalf("got %q; want %q", text, want)
 	}
@@ -46,7 +46,7 @@ func TestMaintainerStateText(t *testing.T) {
 			t.Errorf("%q: got %q; want an error", s, is)
 		}
 	}
-	nothing := encodeState(map[string][]string{"a": nil}, "r")
+	nothing := EncodeState(map[string][]string{"a": nil}, "r")
 	stringly := edm.Value{Kind: edm.String, S: base64.StdEncoding.EncodeToString([]byte(text))}
 	if is, err := StateIn(stringly, "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
 		t.Errorf("as base64: got %q %v; want no error and maps.EqualFunc(is, all, slices.Equal)", is, err)
@@ -74,7 +74,7 @@ func FuzzMaintainerState(f *testing.F) {
 			return // no maintainers have such names
 		}
 		all := map[string][]string{name: {a, b}, other: {c}}
-		text := encodeState(all, rowKey)
+		text := EncodeState(all, rowKey)
 		is, err := parseState(text, rowKey)
 		if err != nil || !maps.EqualFunc(is, all, slices.Equal) {
 			t.Errorf("%q: got %q, %v; want the state that was written", all, is, err)
@@ -107,7 +107,7 @@ func TestMaintainerStateSize(t *testing.T) {
 	}
 	// By the service's formula a property takes 8 bytes, 2 for each character of its name, and its value: 4 and 2 for each character
 	// of a String, or 4 and the bytes of a Binary.
-	now := encodeState(all, city)
+	now := EncodeState(all, city)
 	before, after := 8+2*len("_ix")+4+2*len(b), 8+2*len("_ix")+4+len(now)
 	t.Logf("%d bytes as JSON, %d now: %q", before, after, now)
 	if after > 120 {

@@ -1,30 +1,44 @@
-package engine
+// Package stored holds what rows are made of, for the engine, for package table and for definitions:
+//
+//   - row.go: Row, functions of its properties, and the owner of a derived row (property _sys)
+//   - state.go: the maintainer state of an entity (_ix)
+//   - mark.go: the mark of a row that a write over several partitions has prepared (_tx)
+//   - hash.go: numbers of properties, by which verify compares rows without keeping them
+//
+// table.Row has Row as its underlying type, so that *table.Row and *Row convert without a copy. Clone makes a row that does not
+// share edits.
+package stored
 
 import (
 	"cmp"
-	"encoding/binary"
-	"hash/maphash"
-	"math"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// Row is a row of any type, as it was read or as it is to be. Rows share their columns: they are never changed, but replaced.
+// Row is a row of any type, as it was read or as it is to be.
 type Row struct {
 	Key       keys.Key
 	ETag      azcore.ETag
 	Timestamp time.Time
-	Columns   []edm.Column
-	JSON      edm.JSON // as it was read
 
-	copied *copied // the last copy of the row; most copies of a row have the same columns
+	content
+}
+
+// content is hidden, so that table.Row, which has Row as its underlying type, shows none of it to users.
+type content struct {
+	columns []edm.Column // shared with copies of the row: they are never changed, but replaced
+	json    edm.JSON     // as it was read
+	edited  bool         // since it was read
+	copied  *copied      // the last copy of the row; most copies of a row have the same columns
 }
 
 // copied is the columns of a copy, and their owner.
@@ -33,8 +47,55 @@ type copied struct {
 	columns []edm.Column
 }
 
+// New returns a row that no service has stored.
+func New(k keys.Key, columns []edm.Column) *Row {
+	return &Row{Key: k, content: content{columns: columns}}
+}
+
+// Of returns a row of a response.
+func Of(in edm.Entity, columns []edm.Column) *Row {
+	return &Row{Key: keys.Stored(in.PartitionKey, in.RowKey), ETag: azcore.ETag(in.ETag), Timestamp: in.Timestamp, content: content{columns: columns}}
+}
+
+// With returns the row with other columns. It is inlined, as Copy and Project are, so that a row in between costs no allocation.
+func (r *Row) With(columns []edm.Column) *Row {
+	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, content: content{columns: columns}}
+}
+
+// Clone returns a row that can be edited without a change of r, nil for nil. It does not keep the JSON.
+func (r *Row) Clone() *Row {
+	if r == nil {
+		return nil
+	}
+	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, content: content{columns: r.columns, edited: r.edited}}
+}
+
+// Columns returns the properties. They are shared, and must not be changed.
+func (r *Row) Columns() []edm.Column { return r.columns }
+
+// SetColumns gives the row other properties, of a row that its caller has made.
+func (r *Row) SetColumns(columns []edm.Column) { r.columns = columns }
+
+// Edit gives the row other properties than those that were read.
+func (r *Row) Edit(columns []edm.Column) { r.columns, r.edited = columns, true }
+
+// Edited reports whether Edit has changed the row.
+func (r *Row) Edited() bool { return r.edited }
+
+// JSON returns the row as it was read, empty if it is not known.
+func (r *Row) JSON() edm.JSON { return r.json }
+
+// SetJSON keeps the row as it was read.
+func (r *Row) SetJSON(json edm.JSON) { r.json = json }
+
+// Open returns the row as a reader of a response returns it.
+func (r *Row) Open() (*edm.Reader, edm.Entity) {
+	in := edm.Entity{PartitionKey: r.Key.PartitionKey(), RowKey: r.Key.RowKey(), ETag: string(r.ETag), Timestamp: r.Timestamp, Columns: r.columns}
+	return edm.ReadColumns(in, in.Columns), in
+}
+
 // Stored returns the row's content.
-func (r *Row) Stored() edm.Stored { return edm.Stored{JSON: r.JSON, Columns: r.Columns} }
+func (r *Row) Stored() edm.Stored { return edm.Stored{JSON: r.json, Columns: r.columns} }
 
 // Find returns the value of a property, absent if there is none.
 func Find(columns []edm.Column, name string) edm.Value {
@@ -47,7 +108,7 @@ func Find(columns []edm.Column, name string) edm.Value {
 }
 
 // Has reports whether the row has a property.
-func (r *Row) Has(name string) bool { return Find(r.Columns, name).Kind != edm.Absent }
+func (r *Row) Has(name string) bool { return Find(r.columns, name).Kind != edm.Absent }
 
 // Put returns columns with a property of this value.
 func Put(columns []edm.Column, name string, v edm.Value) []edm.Column {
@@ -80,8 +141,8 @@ func Only(columns []edm.Column, names ...string) []edm.Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return !slices.Contains(names, c.Name) })
 }
 
-// SameColumns reports whether two rows have the same properties, apart from their operation IDs.
-func SameColumns(a, b []edm.Column) bool {
+// Same reports whether two rows have the same properties, apart from their operation IDs.
+func Same(a, b []edm.Column) bool {
 	n := 0
 	for _, c := range a {
 		if c.Name == reserved.OperationID {
@@ -131,7 +192,7 @@ func copyOf(r *Row, partition, projectionID string) []edm.Column {
 		owner += "/" + r.Key.PartitionKey()
 	}
 	if r.copied == nil || r.copied.owner != owner {
-		r.copied = &copied{owner, putOwner(r.Columns, owner)}
+		r.copied = &copied{owner, putOwner(r.columns, owner)}
 	}
 	return r.copied.columns
 }
@@ -195,26 +256,21 @@ func Tag(columns []edm.Column, tag string, off bool) []edm.Column {
 	return putOwner(columns, "/"+strings.Join(tags, "/"))
 }
 
-// with returns the row with other columns. It is inlined, as Copy and Project are, so that a row in between costs no allocation.
-func (r *Row) with(columns []edm.Column) *Row {
-	return &Row{Key: r.Key, ETag: r.ETag, Timestamp: r.Timestamp, Columns: columns}
-}
-
 // Copy returns a copy of the row under another key; see table.Row.Copy. It is not for concurrent use of the row.
 func (r *Row) Copy(k keys.Key, projectionID string) *Row {
-	return &Row{Key: k, Columns: copyOf(r, k.PartitionKey(), projectionID)}
+	return New(k, copyOf(r, k.PartitionKey(), projectionID))
 }
 
 // ProjectionID returns the projection ID that Copy gave a copy, "" for none.
 func (r *Row) ProjectionID() string {
-	_, id, _ := Copied(r.Columns)
+	_, id, _ := Copied(r.columns)
 	return id
 }
 
 // Project returns the row with some of its properties, and with its type and version. It has no operation ID, because it is not all
 // that the write has written.
 func (r *Row) Project(properties ...string) *Row {
-	return &Row{Key: r.Key, Columns: projected(r.Columns, properties)}
+	return New(r.Key, projected(r.columns, properties))
 }
 
 func projected(columns []edm.Column, properties []string) []edm.Column {
@@ -227,76 +283,79 @@ var projectedProperties = []string{reserved.Type, reserved.Version}
 // WithoutSystemProperties returns the row without the system properties of an entity (_life, _ix, tags), as a full copy of it has
 // them.
 func (r *Row) WithoutSystemProperties() *Row {
-	return r.with(ownProperties(r.Columns))
+	return r.With(OwnProperties(r.columns))
 }
 
-func ownProperties(columns []edm.Column) []edm.Column {
+// OwnProperties returns columns without the system properties of an entity.
+func OwnProperties(columns []edm.Column) []edm.Column {
 	return Without(columns, entityProperties...)
 }
 
 // entityProperties are the system properties of an entity that a copy does not contain.
 var entityProperties = []string{reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts}
 
+// InCopy reports whether a copy contains a system property of its entity: a full copy, or one of some properties.
+func InCopy(name string, whole bool) bool {
+	if whole {
+		return !slices.Contains(entityProperties, name)
+	}
+	return slices.Contains(projectedProperties, name)
+}
+
 // Same reports whether two rows have the same properties, apart from their operation IDs.
-func (r *Row) Same(other *Row) bool { return SameColumns(r.Columns, other.Columns) }
+func (r *Row) Same(other *Row) bool { return Same(r.columns, other.columns) }
 
 // Own returns the row with an owner, any text that is not empty, in place of all its tags.
 func (r *Row) Own(owner string) *Row {
-	return r.with(Own(r.Columns, owner))
+	return r.With(Own(r.columns, owner))
 }
 
 // Owner returns the owner of a derived row, "" for none.
-func (r *Row) Owner() string { return Owner(r.Columns) }
+func (r *Row) Owner() string { return Owner(r.columns) }
 
 // Tag returns the row with a tag of a maintainer that has something in it, or without it if off is set. The tag stays when the
 // row's own writers change it, unless they write the row without having read it.
 func (r *Row) Tag(tag string, off bool) *Row {
-	return r.with(Tag(r.Columns, tag, off))
+	return r.With(Tag(r.columns, tag, off))
 }
 
 // Tags returns the tags of a row; see Tag.
-func (r *Row) Tags() []string { return Tags(r.Columns) }
-
-// StateCorrupt reports whether the row's maintainer state cannot be read; see Mode.IgnoreCorruptState.
-func (r *Row) StateCorrupt() bool {
-	_, err := StateIn(Find(r.Columns, reserved.MaintainerState), r.Key.RowKey())
-	return err != nil
-}
-
-// MaintainerState returns a maintainer's part of the row's maintainer state, none if the state is corrupt.
-func (r *Row) MaintainerState(maintainer string) []string {
-	was, err := StateIn(Find(r.Columns, reserved.MaintainerState), r.Key.RowKey())
-	if err != nil {
-		return nil
-	}
-	return was[maintainer]
-}
+func (r *Row) Tags() []string { return Tags(r.columns) }
 
 // Primary returns the key of the entity that the row is a copy of.
 func (r *Row) Primary() (k keys.Key, isCopy bool) {
-	rowKey, _, partition := Copied(r.Columns)
+	rowKey, _, partition := Copied(r.columns)
 	if rowKey == "" {
 		return keys.Key{}, false
 	}
 	return keys.Stored(cmp.Or(partition, r.Key.PartitionKey()), rowKey), true
 }
 
-func (r *Row) isCopy() bool { _, is := r.Primary(); return is }
+// IsCopy reports whether the row is a copy of an entity.
+func (r *Row) IsCopy() bool { _, is := r.Primary(); return is }
 
-// sameOwner reports whether two rows are copies of one entity.
-func sameOwner(a, b *Row) bool {
+// SameOwner reports whether two rows are copies of one entity.
+func SameOwner(a, b *Row) bool {
 	is, isCopy := a.Primary()
 	want, wanted := b.Primary()
 	return isCopy && wanted && is == want
 }
 
-// body returns the row as it is to be sent as a derived row. The operation ID, the incarnation, the maintainer state and the
+// IDColumn is the column with an operation ID.
+func IDColumn(id string) edm.Column {
+	return edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: id}}
+}
+
+// UnassignedID stands for the operation ID in the columns of a row that has not been written yet.
+var UnassignedID = IDColumn(strings.Repeat("?", commit.IDLength)).Encoded()
+
+// Body returns the row as it is to be sent as a derived row. The operation ID, the incarnation, the maintainer state and the
 // directory of parts belong to the entity, so they are left out. A row that was loaded keeps its incarnation and its directory. named
 // reports that the row gets the operation ID of the write: a copy of a row that gets it, or a row that keeps one.
-func (r *Row) body(keepsID, keepsIncarnation, keepsParts bool) (body edm.Body, named bool, err error) {
-	w := edm.NewCopyWriter(r.Key.PartitionKey(), r.Key.RowKey(), r.Columns)
+func (r *Row) Body(keepsID, keepsIncarnation, keepsParts bool) (body edm.Body, named bool, err error) {
+	w := edm.NewCopyWriter(r.Key.PartitionKey(), r.Key.RowKey(), r.columns)
 	named = keepsID
-	for _, c := range r.Columns {
+	for _, c := range r.columns {
 		c.Part = 0
 		switch c.Name {
 		case reserved.OperationID:
@@ -321,70 +380,25 @@ func (r *Row) body(keepsID, keepsIncarnation, keepsParts bool) (body edm.Body, n
 	return body, named, err
 }
 
-// readResult is a row as it was read.
-type readResult struct {
-	row    *Row  // nil if there is none
-	gone   error // the service's response, if there is none
-	hidden bool  // there may be a row that the client's signature does not show
+// PartKey returns the key of a part of an entity.
+func PartKey(k keys.Key, number uint8) keys.Key {
+	return keys.Stored(k.PartitionKey(), fmt.Sprintf("%s%s%02d", k.RowKey(), reserved.PartMark, number))
 }
 
-// etag returns the ETag of the row, "" if there is none.
-func (f readResult) etag() azcore.ETag {
-	if f.row == nil {
-		return ""
+// Entity returns the key of the entity that the row is a part of, and the row's own key if it is none.
+func (r *Row) Entity() keys.Key {
+	i := strings.LastIndex(r.Key.RowKey(), reserved.PartMark)
+	if i < 0 || !r.Has(reserved.Part) || PartOf(r.Key.RowKey()[:i], r.Key.RowKey()) == 0 {
+		return r.Key
 	}
-	return f.row.ETag
+	return keys.Stored(r.Key.PartitionKey(), r.Key.RowKey()[:i])
 }
 
-// Hasher makes numbers of properties. The sum of the numbers of a row does not depend on the order of its properties, and differs from
-// that of a row with other properties, except by a chance of 1 in 2^64. Its methods may not be called at the same time.
-type Hasher struct {
-	seed maphash.Seed
-	room []byte
-}
-
-// NewHasher returns a Hasher. Hashers with the same seed make the same numbers.
-func NewHasher(seed maphash.Seed) *Hasher { return &Hasher{seed: seed} }
-
-// Sum returns the number of a row, 0 for nil.
-func (h *Hasher) Sum(row *Row) (sum uint64) {
-	if row == nil {
+// PartOf returns the number of a part of an entity by its RowKey, 0 if it is none.
+func PartOf(entity, rowKey string) uint8 {
+	digits, is := strings.CutPrefix(rowKey, entity+reserved.PartMark)
+	if !is || len(digits) != 2 || digits[0] < '0' || digits[0] > '9' || digits[1] < '0' || digits[1] > '9' {
 		return 0
 	}
-	for i := range row.Columns {
-		sum += h.of(row.Columns[i].Name, &row.Columns[i].Value)
-	}
-	return sum
-}
-
-// SumOfCopy returns the number of a copy of an entity (Row.Copy), in the entity's partition, from the numbers of the properties that
-// the copy contains.
-func (h *Hasher) SumOfCopy(properties uint64, rowKey, projectionID string) uint64 {
-	return properties + h.of(reserved.Owner, &edm.Value{Kind: edm.String, S: copyOwner(rowKey, projectionID)})
-}
-
-// of returns the number of a property, by its name, its type and its value.
-func (h *Hasher) of(name string, v *edm.Value) uint64 {
-	b := append(append(h.room[:0], name...), 0, byte(v.Kind))
-	switch v.Kind {
-	case edm.String:
-		b = append(b, v.S...)
-	case edm.Binary:
-		b = append(b, v.B...)
-	case edm.Double:
-		f := v.F
-		if f != f {
-			f = math.NaN() // all alike
-		}
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
-	case edm.DateTime:
-		b = binary.LittleEndian.AppendUint64(b, uint64(v.T.Unix()))
-		b = binary.LittleEndian.AppendUint32(b, uint32(v.T.Nanosecond()))
-	case edm.Guid:
-		b = append(b, v.G[:]...)
-	default:
-		b = binary.LittleEndian.AppendUint64(b, uint64(v.I))
-	}
-	h.room = b
-	return maphash.Bytes(h.seed, b)
+	return (digits[0]-'0')*10 + digits[1] - '0'
 }

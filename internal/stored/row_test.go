@@ -1,11 +1,9 @@
-package engine
+package stored
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -17,8 +15,8 @@ func TestOwners(t *testing.T) {
 	if got := tagged.Tags(); !slices.Equal(got, []string{"manager"}) || len(row.Tags()) > 0 {
 		t.Errorf("got tags %q, and before %q; want manager, and none", got, row.Tags())
 	}
-	if got := tagged.Tag("manager", true); len(got.Columns) > 0 {
-		t.Errorf("got %v, want no property", got.Columns)
+	if got := tagged.Tag("manager", true); len(got.Columns()) > 0 {
+		t.Errorf("got %v, want no property", got.Columns())
 	}
 	if got := tagged.Own("team:x"); got.Owner() != "team:x" || len(got.Tags()) > 0 {
 		t.Errorf("got owner %q and tags %q, want team:x and none", got.Owner(), got.Tags())
@@ -29,21 +27,5 @@ func TestOwners(t *testing.T) {
 	}
 	if again, full := row.Copy(keys.Stored("p", "d"), "id"), row.Copy(keys.Stored("p", "e"), ""); again.ProjectionID() != "id" || full.ProjectionID() != "" {
 		t.Errorf("got projections %q and %q; want id and none", again.ProjectionID(), full.ProjectionID())
-	}
-}
-
-// TestDirectory: a directory of parts has two digits and a tag for each part, in the order of the numbers.
-func TestDirectory(t *testing.T) {
-	t.Parallel()
-	const tag = "abcdefgh"
-	for text, valid := range map[string]bool{
-		"01" + tag: true, "98" + tag: true, "01" + tag + "02" + tag: true, "09" + tag + "10" + tag: true,
-		"00" + tag: false, "99" + tag: false, "02" + tag + "01" + tag: false, "01" + tag + "01" + tag: false, "01" + tag + "x": false,
-		"/9" + tag: false, ":0" + tag: false, "1/" + tag: false, "0:" + tag: false, "+1" + tag: false, "-1" + tag: false, " 1" + tag: false,
-	} {
-		d, err := directoryIn([]edm.Column{{Name: reserved.Parts, Value: edm.Value{Kind: edm.String, S: text}}})
-		if (err == nil) != valid || valid && d.String() != text {
-			t.Errorf("directory %q: got %q and error %v; want it to be valid: %v", text, d, err, valid)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package stored_test
+package property_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -37,10 +37,10 @@ func TestTypes(t *testing.T) {
 		if err := row.Set("X", c.stored); err != nil {
 			t.Fatal(err)
 		}
-		text, err1 := stored.Text(row, "X")
-		whole, err2 := stored.Whole(row, "X")
-		flag, err3 := stored.Bool(row, "X")
-		when, err4 := stored.Time(row, "X")
+		text, err1 := property.Text(row, "X")
+		whole, err2 := property.Whole(row, "X")
+		flag, err3 := property.Bool(row, "X")
+		when, err4 := property.Time(row, "X")
 		for _, r := range []struct {
 			as        string
 			got, want any
