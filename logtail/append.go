@@ -128,7 +128,7 @@ func (l *Log[T]) prepare(values []*T) ([]*Record[T], error) {
 	partition := l.partitions[l.bucket(p)]
 	rs := make([]*Record[T], len(values))
 	for i, v := range values {
-		rs[i] = newRecord(partition, p.after(i), v)
+		rs[i] = newRecord(partition, position{p.time.Add(time.Duration(i) * tick), p.writer, p.sequence + int64(i)}, v)
 	}
 	return rs, nil
 }

@@ -226,11 +226,6 @@ type position struct {
 	sequence int64
 }
 
-// after returns the position i records later.
-func (p position) after(i int) position {
-	return position{p.time.Add(time.Duration(i) * tick), p.writer, p.sequence + int64(i)}
-}
-
 // positionOf returns the content of a RowKey, and whether it is the RowKey of a record.
 func positionOf(rowKey string) (p position, is bool) {
 	var err error

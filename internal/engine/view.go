@@ -360,7 +360,9 @@ type completed struct {
 
 func (d *delivery) complete(ctx context.Context, a *assembly) (completed, error) {
 	if d.pager.q.HeadsOnly || a.whole() == nil {
-		return completed{entity: a.entity()}, nil
+		in := a.head
+		in.Columns = a.columns
+		return completed{entity: in}, nil
 	}
 	f, err := d.pager.table.readEntity(ctx, a.row().Key)
 	if err != nil || f.row == nil {

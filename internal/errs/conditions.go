@@ -131,8 +131,7 @@ func (e UserCodeError) As(target any) bool {
 
 // IsUserCode reports whether an error comes from the code of a maintainer or an outbox.
 func IsUserCode(err error) bool {
-	var e UserCodeError
-	return errors.As(err, &e)
+	return errors.As(err, new(UserCodeError))
 }
 
 // The texts of these errors contain no response of the service.
