@@ -259,9 +259,6 @@ func (d *TableDestination) checkParts(row *table.Row) error {
 	return nil
 }
 
-// isPart reports whether a row is a part of another, which a destination without parts lists on its own.
-func isPart(row *table.Row) bool { return row.Type(reserved.Part) != "" }
-
 // maxKey is the most UTF-16 code units of a key ('Understanding the Table service data model').
 const maxKey = 512
 
@@ -361,8 +358,8 @@ func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Se
 				yield(nil, err)
 				return
 			}
-			if strings.HasPrefix(row.Key.RowKey(), reserved.First) || isPart(row) {
-				continue // the note of a tombstone
+			if strings.HasPrefix(row.Key.RowKey(), reserved.First) || row.Type(reserved.Part) != "" {
+				continue // the note of a tombstone, or a part, which a destination without parts lists on its own
 			}
 			r, err := d.decode(row)
 			if err == nil && r.Row == nil {

@@ -45,10 +45,8 @@ func (l *Log[T]) Delete(ctx context.Context, from, to time.Time, o *table.BulkOp
 				}
 			}
 			for op, err := range alternate(lists) {
-				if l.tables.isEmpty(err) {
-					continue
-				}
-				if _, is := positionOf(door.Op(op).Key.RowKey()); err == nil && !is {
+				_, isRecord := positionOf(door.Op(op).Key.RowKey())
+				if l.tables.isEmpty(err) || err == nil && !isRecord {
 					continue
 				}
 				if !yield(op, err) || err != nil {

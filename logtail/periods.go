@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -462,10 +463,7 @@ func (s *tables[T]) groups(ctx context.Context, from, to, now, soon time.Time, m
 			yield(s.all(from, to))
 			return
 		}
-		from = nextTick(from)
-		if h := s.periods.Horizon(); from.Before(h) {
-			from = h
-		}
+		from = slices.MaxFunc([]time.Time{nextTick(from), s.periods.Horizon()}, time.Time.Compare)
 		if !to.IsZero() {
 			to = nextTick(to)
 		}
@@ -476,9 +474,7 @@ func (s *tables[T]) groups(ctx context.Context, from, to, now, soon time.Time, m
 			return
 		}
 		newest := s.periods.opt.Unit.start(earlier(now, to.Add(-tick))) // the oldest of the first group
-		if newest.Before(from) {
-			newest = from
-		}
+		newest = slices.MaxFunc([]time.Time{newest, from}, time.Time.Compare)
 		if !yield(s.all(newest, to)) || !from.Before(newest) {
 			return
 		}

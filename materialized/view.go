@@ -190,8 +190,7 @@ func kindOf[T any](t *table.Table[T]) string { return "view " + door.Table(t).Mo
 
 // isForeign reports whether an error says that a row is no entity of the table's type.
 func isForeign(err error) bool {
-	var ke *keys.KeyError
-	return errors.As(err, &ke) || errors.Is(err, table.ErrOtherType)
+	return errors.As(err, new(*keys.KeyError)) || errors.Is(err, table.ErrOtherType)
 }
 
 // Attach returns a handle of the same table with these views, besides those that from has. from has an outbox, of

@@ -133,8 +133,7 @@ func unknown(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
 // derived reports whether the error of a write comes from a maintainer or an outbox. The write has been repeated already if that
 // could help.
 func derived(err error) bool {
-	var de *DerivedError
-	return errors.As(err, &de) || errors.Is(err, ErrOutbox)
+	return errors.As(err, new(*DerivedError)) || errors.Is(err, ErrOutbox)
 }
 
 func either(err, otherwise error) error {

@@ -180,8 +180,7 @@ func (h handle) getMany(ctx context.Context, ks []keys.Key, yield func(entity, e
 
 // notMine reports that a row belongs to another type.
 func notMine(err error) bool {
-	var ke *keys.KeyError
-	return errors.Is(err, ErrOtherType) || errors.As(err, &ke)
+	return errors.Is(err, ErrOtherType) || errors.As(err, new(*keys.KeyError))
 }
 
 // GetFields reads some fields of an entity with parts: the head, and the parts in which the fields are stored.

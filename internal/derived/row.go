@@ -43,8 +43,7 @@ func IsForeign(err error) bool {
 	if err == nil {
 		return false
 	}
-	var ke *keys.KeyError
-	return errors.As(err, &ke) || errors.Is(err, table.ErrOtherType)
+	return errors.As(err, new(*keys.KeyError)) || errors.Is(err, table.ErrOtherType)
 }
 
 // AsEntity returns a row from the range of the entities without the property that would make it a copy: another program may have

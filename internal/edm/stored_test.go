@@ -30,7 +30,7 @@ func TestNumbersKeepTheirStoredType(t *testing.T) {
 		{`"X":5`, row{5, 5}, `"N@odata.type":"Edm.Int64","N":"5","F@odata.type":"Edm.Double","F":5`},
 	} {
 		w := NewWriter("p", "r", 0)
-		p.Encode(w, reflect.ValueOf(&c.v).Elem(), Stored{JSON: JSONOf(`{"PartitionKey":"p","RowKey":"r",` + c.stored + `}`)})
+		p.Encode(w, reflect.ValueOf(&c.v).Elem(), Stored{JSON: JSON{text: `{"PartitionKey":"p","RowKey":"r",` + c.stored + `}`}})
 		b, err := finish(w)
 		if got := strings.TrimPrefix(b, `{"PartitionKey":"p","RowKey":"r",`); got != c.want+"}" || err != nil {
 			t.Errorf("%v over %s: got %s, %v, want %s", c.v, c.stored, got, err, c.want)
@@ -49,7 +49,7 @@ func TestPutUnknown(t *testing.T) {
 	raw := `{"odata.etag":"x","PartitionKey":"p","RowKey":"r","Timestamp":"2020-01-01T00:00:00Z","Name":"old","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_op":"o","_life":"i","N":null}`
 	// A name with quotes cannot end the name and begin another property.
 	w := NewWriter("p", "r", 0)
-	newCodec(t, row{}).PutUnknown(w, Stored{JSON: JSONOf(`{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}`)})
+	newCodec(t, row{}).PutUnknown(w, Stored{JSON: JSON{text: `{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}`}})
 	if got, err := finish(w); err != nil || got != `{"PartitionKey":"p","RowKey":"r","x\":1,\"RowKey\":\"evil\",\"y":2}` {
 		t.Errorf("a name with quotes: got %s, %v, want the same name", got, err)
 	}
@@ -61,7 +61,7 @@ func TestPutUnknown(t *testing.T) {
 		{newCodec(t, open{}), `{"PartitionKey":"p","RowKey":"r","_life":"i"}`},
 	} {
 		w := NewWriter("p", "r", 0)
-		c.p.PutUnknown(w, Stored{JSON: JSONOf(raw)})
+		c.p.PutUnknown(w, Stored{JSON: JSON{text: raw}})
 		if got, err := finish(w); err != nil || got != c.want {
 			t.Errorf("got %s, %v, want %s", got, err, c.want)
 		}
@@ -97,7 +97,7 @@ func TestOwn(t *testing.T) {
 		{`"N":5,"_op":"o"`, &open{}, true, true},
 	} {
 		p := newCodec(t, reflect.ValueOf(c.v).Elem().Interface())
-		stored := Stored{JSON: JSONOf(`{"PartitionKey":"p","RowKey":"r",` + c.stored + `}`)}
+		stored := Stored{JSON: JSON{text: `{"PartitionKey":"p","RowKey":"r",` + c.stored + `}`}}
 		r, _, err := stored.Open("", "")
 		if err == nil {
 			err = p.Decode(r, reflect.ValueOf(c.v).Elem())
@@ -164,7 +164,7 @@ func overlay(raw, set string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stored, err := Stored{JSON: JSONOf(raw)}.Overlay(e.PartitionKey, e.RowKey, columns, Column{})
+	stored, err := Stored{JSON: JSON{text: raw}}.Overlay(e.PartitionKey, e.RowKey, columns, Column{})
 	if err != nil {
 		return "", err
 	}
@@ -212,7 +212,7 @@ func TestStoredColumns(t *testing.T) {
 		t.Errorf("Length of %s: got %d; want %d, as many bytes as the SDK sends", json, body.Length, got)
 	}
 	var decoded [2]reflect.Value
-	for i, stored := range []Stored{{JSON: JSONOf(string(json))}, {Columns: body.Columns()}} {
+	for i, stored := range []Stored{{JSON: JSON{text: string(json)}}, {Columns: body.Columns()}} {
 		r, e, err := stored.Open("p'", "r<")
 		if err != nil || e.PartitionKey != "p'" || e.RowKey != "r<" {
 			t.Fatalf("form %d: open: got %+v, error %v; want the keys p' and r<", i, e, err)

@@ -199,9 +199,6 @@ type JSON struct {
 	text     string // behind a response, its last members
 }
 
-// JSONOf returns JSON of a text.
-func JSONOf(text string) JSON { return JSON{text: text} }
-
 // Len returns the number of bytes, 0 if there is no JSON.
 func (j JSON) Len() int { return len(j.response) + len(j.text) }
 

@@ -286,9 +286,6 @@ func (w *Writer) Reserve(c Column) {
 	w.surplus += len(c.json) + int(c.surplus)
 }
 
-// PutAny is Put for a Go value of a type that ValueOf accepts.
-func (w *Writer) PutAny(name string, value any) { w.putAny(0, &label{name: name}, value) }
-
 func (w *Writer) putAny(part uint8, l *label, value any) {
 	x, err := ValueOf(value)
 	if err != nil {

@@ -53,8 +53,7 @@ func outage(err error) bool {
 	if errs.IsUserCode(err) { // which has repeated its own requests
 		return errors.Is(err, errs.ErrUnreachable)
 	}
-	var re *azcore.ResponseError
-	return mayPass(err) && (errors.As(err, &re) || errors.Is(err, errs.ErrUnreachable) || isUnknown(err))
+	return mayPass(err) && (errors.As(err, new(*azcore.ResponseError)) || errors.Is(err, errs.ErrUnreachable) || isUnknown(err))
 }
 
 // mayPass reports whether the failure of a request, which was not refused, may pass: there is no response, or the response of a service

@@ -199,8 +199,7 @@ func onlyDeletes(batch []bulkOp) bool {
 
 // ownError reports whether an operation has failed with an error that is not about a row that a maintainer derived.
 func ownError(err, target error) bool {
-	var derived *errs.DerivedError
-	return errors.Is(err, target) && !errors.As(err, &derived)
+	return errors.Is(err, target) && !errors.As(err, new(*errs.DerivedError))
 }
 
 // fail returns the error of Bulk because of the operation.

@@ -41,8 +41,7 @@ func isDamage(err error) bool {
 
 // isHomeError reports whether an error means that a commit record cannot be read.
 func isHomeError(err error) bool {
-	var he *errs.HomeError
-	return errors.As(err, &he)
+	return errors.As(err, new(*errs.HomeError))
 }
 
 var (

@@ -196,7 +196,7 @@ func (v *markView) row(in edm.Entity, columns []edm.Column) (_ edm.Entity, _ []e
 	return in, stored.Unmarked(columns), m.Fate != stored.FateDelete
 }
 
-var markName = []byte(reserved.Mark + `"`)
+var markName = []byte(reserved.Mark + `"`) // few pages contain it; quotes are frequent
 
 // Lister is told about the rows of a list.
 type Lister interface {
@@ -360,7 +360,9 @@ type completed struct {
 
 func (d *delivery) complete(ctx context.Context, a *assembly) (completed, error) {
 	if d.pager.q.HeadsOnly || a.whole() == nil {
-		return completed{entity: a.entity()}, nil
+		in := a.head
+		in.Columns = a.columns
+		return completed{entity: in}, nil
 	}
 	f, err := d.pager.table.readEntity(ctx, a.row().Key)
 	if err != nil || f.row == nil {

@@ -152,13 +152,6 @@ func (a *assembly) whole() error {
 	return a.err
 }
 
-// entity returns the entity with all columns, for a reader.
-func (a *assembly) entity() edm.Entity {
-	in := a.head
-	in.Columns = a.columns
-	return in
-}
-
 // row returns the entity as a row.
 func (a *assembly) row() *stored.Row {
 	return stored.Of(a.head, a.columns)
@@ -249,7 +242,8 @@ func (c *partsChange) put(number int, columns, old []edm.Column) error {
 	case !s.merges() || !exists:
 		return c.plan.putPart(s, uint8(number), exists, set, nil)
 	case c.known:
-		return c.plan.putPart(s, uint8(number), exists, overlaid(old, set), set)
+		kept := slices.DeleteFunc(slices.Clone(old), func(c edm.Column) bool { return stored.Find(set, c.Name).Kind != edm.Absent })
+		return c.plan.putPart(s, uint8(number), exists, append(kept, set...), set)
 	}
 	return c.plan.putPart(s, uint8(number), exists, nil, set)
 }
@@ -324,12 +318,6 @@ func (p columnsByPart) columns(number int) []edm.Column {
 		return nil
 	}
 	return p[number]
-}
-
-// overlaid returns columns, replaced by the columns of set with the same names.
-func overlaid(columns, set []edm.Column) []edm.Column {
-	kept := slices.DeleteFunc(slices.Clone(columns), func(c edm.Column) bool { return stored.Find(set, c.Name).Kind != edm.Absent })
-	return append(kept, set...)
 }
 
 // hasParts reports whether a row is the head of a wide entity.

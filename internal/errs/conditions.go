@@ -132,8 +132,7 @@ func (e UserCodeError) As(target any) bool {
 
 // IsUserCode reports whether an error comes from the code of a maintainer or an outbox.
 func IsUserCode(err error) bool {
-	var e UserCodeError
-	return errors.As(err, &e)
+	return errors.As(err, new(UserCodeError))
 }
 
 // brief marks errors whose texts contain no response of the service.

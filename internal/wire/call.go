@@ -90,18 +90,12 @@ func (c *Call) Exchange(ctx context.Context, client Client, q *Request, timeout 
 	_, err := client.DeleteEntity(ctx, standInKey, standInKey, &c.options)
 	c.resp = c.probe.response.Load()
 	switch {
-	case !c.Put() && (err == nil || answered(err)): // the service has answered the small call
+	case !c.Put() && (err == nil || errors.As(err, new(*azcore.ResponseError))): // the service has answered the small call
 		return ErrTap
 	case err == nil && c.resp != nil && !q.succeeded(c.resp):
 		return runtime.NewResponseError(c.resp)
 	}
 	return err
-}
-
-// answered reports whether err is made of a response.
-func answered(err error) bool {
-	var re *azcore.ResponseError
-	return errors.As(err, &re)
 }
 
 // Put reports whether the request of Exchange took the place of the SDK's. If not, it was not sent.

@@ -180,12 +180,6 @@ func (e entity[V]) row() (*table.Row, error) {
 
 // A date is a day by the local clock, stored as its midnight in UTC.
 
-// dateOf returns the date that the clock of t shows.
-func dateOf(t time.Time) time.Time {
-	y, m, d := t.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
-}
-
 // maxOffset is more than the offset of any time zone from UTC. Only time.FixedZone makes larger offsets, which no Slots have.
 const maxOffset = 48 * time.Hour
 
@@ -219,7 +213,8 @@ func dayAfter(date time.Time) time.Time { return date.AddDate(0, 0, 1) }
 // dayOf returns the day of an instant. This is not always the date that the clock shows: if the clock is set back over midnight,
 // the new day goes on. So each instant is in one day, and a day is one span of time.
 func dayOf(t time.Time, zone *time.Location) (date time.Time) {
-	date = dateOf(t.In(zone))
+	year, month, day := t.In(zone).Date()
+	date = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	for !startOf(dayAfter(date), zone).After(t) {
 		date = dayAfter(date)
 	}

@@ -67,7 +67,7 @@ func TestLogtail(t *testing.T) {
 		{Name: "a follower past the retention is not told", File: "logtail/follow.go",
 			Old: "	if err == nil {\n		err = l.tables.keeps(c.from)", New: "	if err == nil && false {\n		err = l.tables.keeps(c.from)", Test: "TestFollowPastRetention"},
 		{Name: "rows of other types are deleted", File: "logtail/delete.go",
-			Old: "err == nil && !is {\n", New: "false && !is {\n", Test: "TestDelete"},
+			Old: "err == nil && !isRecord {\n", New: "false && !isRecord {\n", Test: "TestDelete"},
 		{Name: "the end of a range inside a tick is before it", File: "logtail/periods.go",
 			Old: "to = nextTick(to)", New: "to = to.Truncate(tick)", Test: "TestBoundsInsideTicks"},
 		{Name: "a follower believes a clock that was wrong", File: "logtail/log.go",
