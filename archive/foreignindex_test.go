@@ -32,12 +32,12 @@ func addIndex(fx *fixture) error {
 	due := eventual.OnChange("index", func(c *extend.Change[clerk]) (struct{}, bool) {
 		return struct{}{}, c.Old == nil || c.New == nil || c.Old.Last != c.New.Last
 	})
-	plain := fx.current
-	if fx.current, err = eventual.WithOutbox(plain, fx.outbox, due); err != nil {
+	base := fx.current
+	if fx.current, err = eventual.WithOutbox(base, fx.outbox, due); err != nil {
 		return err
 	}
 	fx.handlers = append(fx.handlers, eventual.NewHandler("index", fx.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {
-		return updateIndexRow(ctx, plain, rows, j)
+		return updateIndexRow(ctx, base, rows, j)
 	}))
 	return nil
 }

@@ -8,7 +8,7 @@
 //
 //	onRename := eventual.OnChange("reindex", func(c *extend.Change[Employee]) (Reindex, bool) { … })
 //	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
-//	staff, err := eventual.WithOutbox(plain, out, onRename) // all writes by this handle
+//	staff, err := eventual.WithOutbox(base, out, onRename) // all writes by this handle
 //
 //	reindex := eventual.NewHandler("reindex", staff, func(ctx context.Context, j eventual.Job, r Reindex) error { … })
 //	poison := acc.Queue("staff-poison")

@@ -13,14 +13,14 @@ import (
 func ExampleOutbox_NotifyPending() {
 	ctx := context.Background()
 	acc := storagetest.New(nil)
-	plain, err := table.New(acc.Tables(), "staff", employees, nil)
+	base, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
-	check(plain.Ensure(ctx))
+	check(base.Ensure(ctx))
 	queue := acc.Queue("staff-notifications")
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
 	check(out.Ensure(ctx))
-	staff, err := eventual.WithOutbox(plain, out, badges)
+	staff, err := eventual.WithOutbox(base, out, badges)
 	check(err)
 	for id := range 3 {
 		_, err = staff.Insert(ctx, &Employee{"Sales", id, "Jones"})

@@ -48,13 +48,13 @@ var (
 func ExampleWorker() {
 	ctx := context.Background()
 	acc := storagetest.New(nil)
-	plain, err := table.New(acc.Tables(), "staff", employees, nil)
+	base, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
-	check(plain.Ensure(ctx))
+	check(base.Ensure(ctx))
 	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	check(err)
 	check(out.Ensure(ctx))
-	staff, err := eventual.WithOutbox(plain, out, badges)
+	staff, err := eventual.WithOutbox(base, out, badges)
 	check(err)
 
 	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
@@ -124,13 +124,13 @@ func ExampleWorker_Ready() {
 func ExamplePoisonQueue() {
 	ctx := context.Background()
 	acc := storagetest.New(nil)
-	plain, err := table.New(acc.Tables(), "staff", employees, nil)
+	base, err := table.New(acc.Tables(), "staff", employees, nil)
 	check(err)
-	check(plain.Ensure(ctx))
+	check(base.Ensure(ctx))
 	queue, poison := acc.Queue("staff-notifications"), acc.Queue("staff-poison")
 	out, err := eventual.NewOutbox(queue, nil)
 	check(err)
-	staff, err := eventual.WithOutbox(plain, out, badges)
+	staff, err := eventual.WithOutbox(base, out, badges)
 	check(err)
 
 	ink := false

@@ -123,7 +123,7 @@ func TestEffectInStages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, s := newOffice(t, noPauses())
-	steps, err := eventual.WithOutbox(o.plain, o.out, eventual.OnChange("step", func(c *extend.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
+	steps, err := eventual.WithOutbox(o.base, o.out, eventual.OnChange("step", func(c *extend.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
 	noError(t, err)
 	_, err = steps.Insert(ctx, &clerk{"S", 1, ""})
 	noError(t, err)
@@ -150,9 +150,9 @@ func TestCompletedThenFailed(t *testing.T) {
 	o.addParcels(t)
 	o.insert(t, clerk{"S", 1, "Jones"})
 	h := o.handle(func(ctx context.Context, j eventual.Job) error {
-		e, err := o.plain.Get(ctx, at("S", 1))
+		e, err := o.base.Get(ctx, at("S", 1))
 		if err == nil {
-			err = extend.Completing(o.plain, j.CommitRecord, j.Index).Touch(ctx, e)
+			err = extend.Completing(o.base, j.CommitRecord, j.Index).Touch(ctx, e)
 		}
 		if err != nil {
 			return err
@@ -160,7 +160,7 @@ func TestCompletedThenFailed(t *testing.T) {
 		return eventual.Poison(errors.New("too late"))
 	})
 	sent := 0
-	w := o.worker(t, fastPolling(), h, eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { sent++; return nil }))
+	w := o.worker(t, fastPolling(), h, eventual.NewHandler("parcel", o.base, func(context.Context, eventual.Job, letter) error { sent++; return nil }))
 	drain(t, w)
 	testkit.Expect(t, "parcels", sent, 1)
 	testkit.Expect(t, "poison messages", len(s.Messages("poison")), 1)

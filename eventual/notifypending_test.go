@@ -43,7 +43,7 @@ func TestNotifyPending(t *testing.T) {
 		o.hire(t, 20, 22, 3) // younger than NotifyOptions.Grace
 		fresh := len(s.Messages("notifications"))
 		s.Count()
-		r, err := o.out.NotifyPending(ctx, o.plain, nil)
+		r, err := o.out.NotifyPending(ctx, o.base, nil)
 		noError(t, err)
 		testkit.Expect(t, "result", r, eventual.NotifyResult{Partitions: 3, Sent: 15})
 		testkit.Expect(t, "messages", len(s.Messages("notifications")), fresh+15)
@@ -52,7 +52,7 @@ func TestNotifyPending(t *testing.T) {
 		drain(t, o.worker(t, fastPolling()))
 		noError(t, allExecuted(s))
 		testkit.Expect(t, "letters", len(s.Rows("sent")), 22)
-		r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1})
+		r, err = o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1})
 		noError(t, err)
 		testkit.Expect(t, "notifications if nothing is pending", r.Sent, 0)
 	})
@@ -71,7 +71,7 @@ func TestNotifyPendingResumes(t *testing.T) {
 	opt := eventual.NotifyOptions{Grace: -1, Max: 5}
 	calls, sent := 0, 0
 	for ; calls == 0 || opt.Token != ""; calls++ {
-		r, err := o.out.NotifyPending(ctx, o.plain, &opt)
+		r, err := o.out.NotifyPending(ctx, o.base, &opt)
 		noError(t, err)
 		atMost(t, "notifications of one call", r.Sent, 5)
 		if calls > 10 {
@@ -96,18 +96,18 @@ func TestNotifyPendingResumes(t *testing.T) {
 		}
 		return storagetest.Fault{}
 	})
-	r, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1})
+	r, err := o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1})
 	if err == nil || r.Sent != 7 || r.Token == "" {
 		t.Fatalf("got %+v, %v; want 7 notifications, Resume and an error", r, err)
 	}
 	s.SetFaults(nil)
-	r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Token: r.Token})
+	r, err = o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1, Token: r.Token})
 	noError(t, err)
 	testkit.Expect(t, "notifications after the error", r.Sent, 16)
 	testkit.Expect(t, "Token", r.Token, "")
 	testkit.Expect(t, "messages", len(s.Messages("notifications")), 23)
 	o.clear(t, "notifications")
-	r, err = o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1, Partition: dept.Of("Größe 1")})
+	r, err = o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1, Partition: dept.Of("Größe 1")})
 	noError(t, err)
 	testkit.Expect(t, "result for one partition", r, eventual.NotifyResult{Partitions: 1, Sent: 6})
 	drain(t, o.worker(t, fastPolling()))
@@ -124,17 +124,17 @@ func TestNotifyPendingArguments(t *testing.T) {
 	if _, err := o.out.NotifyPending(ctx, nil, nil); !errors.As(err, &ve) || ve.Field != "source" {
 		t.Errorf("without a table: got %v, want a *ValueError for source", err)
 	}
-	if _, err := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Token: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Token" {
+	if _, err := o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Token: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Token" {
 		t.Errorf("got %v, want a *ValueError for NotifyOptions.Token", err)
 	}
-	for _, err := range extend.RecordsOf(o.plain).Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
+	for _, err := range extend.RecordsOf(o.base).Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
 		if !errors.As(err, &ve) {
 			t.Errorf("a forged operation ID: got %v, want a *ValueError", err)
 		}
 	}
 	nowhere, err := eventual.NewOutbox(o.acc.Queue("nowhere"), nil)
 	noError(t, err)
-	if _, err := nowhere.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1}); !errors.Is(err, eventual.ErrQueueNotFound) {
+	if _, err := nowhere.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1}); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("got %v, want ErrQueueNotFound", err)
 	}
 }
@@ -171,7 +171,7 @@ func TestNotifyPendingConcurrently(t *testing.T) {
 		stopFirst, stopSecond := start(t, o.worker(t, opt)), start(t, o.worker(t, opt))
 		sent := 0
 		for range 50 {
-			r, _ := o.out.NotifyPending(ctx, o.plain, &eventual.NotifyOptions{Grace: -1})
+			r, _ := o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1})
 			sent += r.Sent
 			time.Sleep(200 * time.Millisecond)
 		}

@@ -59,7 +59,7 @@ func lettersOnNewName() extend.Maintainer[clerk] {
 // office is the handles of one process: the table of clerks, without and with effects, the table of sent letters, and the outbox.
 type office struct {
 	acc   *account.Account
-	plain *table.Table[clerk]
+	base  *table.Table[clerk]
 	staff *table.Table[clerk]
 	sent  *table.Table[table.Row]
 	out   *eventual.Outbox
@@ -84,13 +84,13 @@ func openOffice(connection string, tr policy.Transporter, c table.Common) (*offi
 	}
 	o := &office{acc: acc}
 	var errs [3]error
-	o.plain, errs[0] = table.New(acc.Tables(), "staff", schema, &table.Options{Common: c, BlindWrites: true})
+	o.base, errs[0] = table.New(acc.Tables(), "staff", schema, &table.Options{Common: c, BlindWrites: true})
 	o.sent, errs[1] = table.New(acc.Tables(), "sent", table.Schema[table.Row]{}, &table.Options{Common: c, BlindWrites: true})
 	o.out, errs[2] = eventual.NewOutbox(acc.Queue("notifications"), &eventual.OutboxOptions{Common: c})
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	o.staff, err = eventual.WithOutbox(o.plain, o.out, lettersOnNewName())
+	o.staff, err = eventual.WithOutbox(o.base, o.out, lettersOnNewName())
 	return o, err
 }
 
@@ -119,7 +119,7 @@ func (o *office) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.plain.Ensure(ctx), o.sent.Ensure(ctx), w.Ensure(ctx))
+	return errors.Join(o.base.Ensure(ctx), o.sent.Ensure(ctx), w.Ensure(ctx))
 }
 
 // send is the handler of letters.
@@ -132,7 +132,7 @@ func (o *office) send(ctx context.Context, j eventual.Job, l letter) error {
 	return err
 }
 
-func (o *office) handler() eventual.Handler { return eventual.NewHandler("letter", o.plain, o.send) }
+func (o *office) handler() eventual.Handler { return eventual.NewHandler("letter", o.base, o.send) }
 
 func (o *office) newWorker(opt eventual.WorkerOptions, handlers ...eventual.Handler) (*eventual.Worker, error) {
 	return eventual.NewWorker(o.acc.Queue("notifications"), o.acc.Queue("poison"), handlers, &opt)
@@ -208,7 +208,7 @@ func (o *office) poison(t testing.TB) (all []eventual.PoisonMessage) {
 
 // handle returns a handler of letters.
 func (o *office) handle(f func(context.Context, eventual.Job) error) eventual.Handler {
-	return eventual.Handler{Kind: "letter", Table: o.plain, Handle: f}
+	return eventual.Handler{Kind: "letter", Table: o.base, Handle: f}
 }
 
 // expectPoison reports poison messages whose classes differ from the wanted classes.

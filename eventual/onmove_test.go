@@ -32,9 +32,9 @@ func TestOnMove(t *testing.T) {
 		}
 		return "changed " + c.Key.String(), true
 	})
-	plain, err := table.New(o.acc.Tables(), "staff", schema, &table.Options{Common: c})
+	base, err := table.New(o.acc.Tables(), "staff", schema, &table.Options{Common: c})
 	noError(t, err)
-	staff, err := eventual.WithOutbox(plain, o.out, news)
+	staff, err := eventual.WithOutbox(base, o.out, news)
 	noError(t, err)
 	others, err := table.New(o.acc.Tables(), "others", schema, &table.Options{Common: c, MovedFrom: []string{"staff"}})
 	noError(t, err)

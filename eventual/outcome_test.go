@@ -39,7 +39,7 @@ func TestSeveralEffects(t *testing.T) {
 				var letters, parcels atomic.Int64
 				handlers := []eventual.Handler{countingHandler(o, &letters, c.letter)}
 				if c.parcel != nil {
-					handlers = append(handlers, eventual.Handler{Kind: "parcel", Table: o.plain, Handle: func(context.Context, eventual.Job) error { return c.parcel(parcels.Add(1)) }})
+					handlers = append(handlers, eventual.Handler{Kind: "parcel", Table: o.base, Handle: func(context.Context, eventual.Job) error { return c.parcel(parcels.Add(1)) }})
 				}
 				w := o.worker(t, fastPolling(), handlers...)
 				began := time.Now()
@@ -72,7 +72,7 @@ func TestUnknownKind(t *testing.T) {
 			testkit.Expect(t, "messages done", older.Stats().Completed, 0)
 			testkit.Expect(t, "letters", len(s.Rows("sent")), 1)
 			parcels := 0
-			newer := o.worker(t, opt, o.handler(), eventual.NewHandler("parcel", o.plain, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
+			newer := o.worker(t, opt, o.handler(), eventual.NewHandler("parcel", o.base, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
 			if !known {
 				began := time.Now()
 				runUntilEmpty(t, older, s, time.Hour)

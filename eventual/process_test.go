@@ -69,7 +69,7 @@ func (ps *processes) run(t testing.TB, s *storagetest.Service, opt eventual.Work
 		p, ctx := newProcess(s)
 		o := officeOn(t, s, p, noPauses())
 		opt.StopTimeout = time.Millisecond
-		w := o.worker(t, opt, eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+		w := o.worker(t, opt, eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 			ps.mu.Lock()
 			ps.calls[l.ID]++
 			ps.mu.Unlock()

@@ -281,7 +281,7 @@ var _ extend.Outbox = (*Outbox)(nil)
 // WithOutbox is [extend.With] for writes that have effects: the handle also gets the outbox that notifies workers of them. A table
 // has one outbox, and the handles that are made of this one keep it.
 //
-//	staff, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("mail", isNew))
+//	staff, err := eventual.WithOutbox(base, outbox, eventual.OnChange("mail", isNew))
 //
 // Requests: a write with effects takes 2 more, to store its notification and to show it; a refused write stores an abort record and
 // withdraws the notification.

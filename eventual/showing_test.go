@@ -291,7 +291,7 @@ func TestShowPanics(t *testing.T) {
 		o, s := travellingOffice(t)
 		e, err := o.staff.Get(ctx, at("first", 0))
 		noError(t, err)
-		o.staff, err = eventual.WithOutbox(o.plain, panics{o.out}, lettersOnNewName())
+		o.staff, err = eventual.WithOutbox(o.base, panics{o.out}, lettersOnNewName())
 		noError(t, err)
 		e.Value.Dept = "second"
 		for name, write := range map[string]func(){

@@ -126,7 +126,7 @@ func TestSpans(t *testing.T) {
 	opt := fastPolling()
 	opt.Tracing, opt.Attempts, opt.Concurrency = recorder.provider(), 2, 1
 	var fail error
-	h := eventual.NewHandler("letter", o.plain, func(ctx context.Context, j eventual.Job, l letter) error {
+	h := eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 		if fail != nil {
 			return fail
 		}

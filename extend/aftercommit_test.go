@@ -23,11 +23,11 @@ func TestAfterCommit(t *testing.T) {
 	testkit.NoError(t, err)
 	o := &table.Options{}
 	o.Retry.Wait, o.Retry.Attempts = -1, 1
-	plain, err := table.New(acc.Tables(), "staff", staffSchema, o)
+	base, err := table.New(acc.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
-	testkit.NoError(t, plain.Ensure(ctx))
+	testkit.NoError(t, base.Ensure(ctx))
 	var seen []string
-	staff, err := extend.With(plain, notes{&seen})
+	staff, err := extend.With(base, notes{&seen})
 	testkit.NoError(t, err)
 	expect := func(what string, want ...string) {
 		t.Helper()
@@ -101,10 +101,10 @@ func TestNotAfter(t *testing.T) {
 	now := time.Now()
 	o := &table.Options{}
 	o.Now, o.Retry.ConflictWait = func() time.Time { return now }, -1
-	plain, err := table.New(memory.Tables(), "staff", staffSchema, o)
+	base, err := table.New(memory.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
-	testkit.NoError(t, plain.Ensure(ctx))
-	staff, err := extend.With(plain, &bounded{now: &now})
+	testkit.NoError(t, base.Ensure(ctx))
+	staff, err := extend.With(base, &bounded{now: &now})
 	testkit.NoError(t, err)
 	if _, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44}); !errors.Is(err, errTooLate) {
 		t.Errorf("got error %v; want that of the second plan", err)

@@ -24,7 +24,7 @@
 //		return p.Insert(row.Copy(under), errTaken)
 //	}
 //
-//	staff, err := extend.With(plain, byName{}) // all writes by this handle
+//	staff, err := extend.With(base, byName{}) // all writes by this handle
 //
 // All writers of a table must attach the same maintainers. [With] says what a handle without them does.
 //

@@ -36,9 +36,9 @@ func (n notes) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[empl
 // A maintainer that deletes a file when its employee is deleted.
 func ExamplePlan_AfterCommit() {
 	ctx := context.Background()
-	plain, _ := openStaff()
+	base, _ := openStaff()
 	var seen []string
-	staff, err := extend.With(plain, notes{&seen})
+	staff, err := extend.With(base, notes{&seen})
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -84,8 +84,8 @@ func (desks) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employ
 // An employee takes over the desk that another one gives up in the same transaction.
 func ExamplePlan_Retake() {
 	ctx := context.Background()
-	plain, memory := openStaff()
-	staff, err := extend.With(plain, desks{})
+	base, memory := openStaff()
+	staff, err := extend.With(base, desks{})
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
 	check(err)
@@ -114,8 +114,8 @@ func (promptly) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emp
 
 // A program that is suspended before it sends the insert plans it again when it continues.
 func ExamplePlan_NotAfter() {
-	plain, _ := openStaff()
-	staff, err := extend.With(plain, promptly{})
+	base, _ := openStaff()
+	staff, err := extend.With(base, promptly{})
 	check(err)
 	jones, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -142,8 +142,8 @@ func (watch) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change[employ
 // An employee is moved to an archive and back, and is deleted then.
 func ExampleChange_Archived() {
 	ctx := context.Background()
-	plain, memory := openStaff()
-	staff, err := extend.With(plain, watch{})
+	base, memory := openStaff()
+	staff, err := extend.With(base, watch{})
 	check(err)
 	old, err := archive.ToTable(memory.Tables(), "archive", nil)
 	check(err)
@@ -195,8 +195,8 @@ func (journal) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change[empl
 // An employee gets another ID, which is the RowKey.
 func ExampleChange_MovedFrom() {
 	ctx := context.Background()
-	plain, _ := openStaff()
-	staff, err := extend.With(plain, journal{})
+	base, _ := openStaff()
+	staff, err := extend.With(base, journal{})
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

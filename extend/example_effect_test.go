@@ -46,8 +46,8 @@ func (welcomes) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emp
 func ExamplePlan_Effect() {
 	ctx := context.Background()
 	b := &exampleOutbox{}
-	plain, memory := openStaff()
-	staff, err := eventual.WithOutbox(plain, b, welcomes{})
+	base, memory := openStaff()
+	staff, err := eventual.WithOutbox(base, b, welcomes{})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -97,8 +97,8 @@ func (m changed) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[em
 func ExamplePlan_JoinEffect() {
 	ctx := context.Background()
 	b := &exampleOutbox{}
-	plain, _ := openStaff()
-	staff, err := eventual.WithOutbox(plain, b,
+	base, _ := openStaff()
+	staff, err := eventual.WithOutbox(base, b,
 		changed{"LastName", func(e *employee) any { return e.Last }}, changed{"Age", func(e *employee) any { return e.Age }})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})

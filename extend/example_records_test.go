@@ -15,10 +15,10 @@ import (
 
 // staffWithLetters opens a table of an example's own, whose writes have effects: a letter for each new last name.
 func staffWithLetters() (*table.Table[employee], *memoryOutbox) {
-	plain, err := openStaffOn(storagetest.New(nil), nil)
+	base, err := openStaffOn(storagetest.New(nil), nil)
 	check(err)
 	out := &memoryOutbox{}
-	staff, err := eventual.WithOutbox(plain, out, letters{})
+	staff, err := eventual.WithOutbox(base, out, letters{})
 	check(err)
 	return staff, out
 }
@@ -111,9 +111,9 @@ func ExampleRecords_Pending() {
 // Commit records are listed by the time of their writes, and swept 25 hours later.
 func ExampleRecords_Sweep() {
 	ctx := context.Background()
-	plain, err := openStaffOn(storagetest.New(nil), nil)
+	base, err := openStaffOn(storagetest.New(nil), nil)
 	check(err)
-	staff := plain.Exact()
+	staff := base.Exact()
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 	records := extend.RecordsOf(staff)
@@ -134,9 +134,9 @@ func ExampleSweepAll() {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	o := &table.Options{}
 	o.Now = func() time.Time { return now }
-	plain, err := openStaffOn(storagetest.New(nil), o)
+	base, err := openStaffOn(storagetest.New(nil), o)
 	check(err)
-	staff := plain.Exact()
+	staff := base.Exact()
 	for _, d := range []string{"Marketing", "Sales"} {
 		_, err := staff.Insert(ctx, &employee{d, 1, "Jones", 44})
 		check(err)

@@ -53,13 +53,13 @@ func (m badges) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[e
 func ExamplePlan_Remote() {
 	ctx := context.Background()
 	service := storagetest.New(nil).Tables() // the tables of one service
-	plain, err := table.New(service, "staff", staffSchema, nil)
+	base, err := table.New(service, "staff", staffSchema, nil)
 	check(err)
-	check(plain.Ensure(ctx))
+	check(base.Ensure(ctx))
 	rows, err := table.New(service, "badges", table.Schema[table.Row]{}, nil)
 	check(err)
 	check(rows.Ensure(ctx))
-	staff, err := eventual.WithOutbox(plain, &exampleOutbox{}, badges{rows})
+	staff, err := eventual.WithOutbox(base, &exampleOutbox{}, badges{rows})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

@@ -39,8 +39,8 @@ func (byName) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emplo
 // The copies of the employees are always right, and are read like the employees.
 func Example() {
 	ctx := context.Background()
-	plain, memory := openStaff()
-	staff, err := extend.With(plain, byName{}) // all writes by this handle
+	base, memory := openStaff()
+	staff, err := extend.With(base, byName{}) // all writes by this handle
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -110,8 +110,8 @@ func (bySeat) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emplo
 // A unique index: its rows change in the same transaction as the employees, whichever method changes them.
 func ExampleWith() {
 	ctx := context.Background()
-	plain, memory := openStaff()
-	staff, err := extend.With(plain, bySeat{})
+	base, memory := openStaff()
+	staff, err := extend.With(base, bySeat{})
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 7})
 	check(err)
@@ -174,8 +174,8 @@ func (headcount) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[
 // A row that several entities share is loaded, and written by its ETag, so that no concurrent change is lost.
 func ExamplePlan_Load() {
 	ctx := context.Background()
-	plain, memory := openStaff()
-	staff, err := extend.With(plain, headcount{})
+	base, memory := openStaff()
+	staff, err := extend.With(base, headcount{})
 	check(err)
 	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "Jones", 44}), staff.InsertOp(&employee{"Sales", 2, "Smith", 30}))
 	check(err)
@@ -218,8 +218,8 @@ func (roll) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[emplo
 // A maintainer that works once for all entities of a transaction.
 func ExamplePlan_First() {
 	ctx := context.Background()
-	plain, memory := openStaff()
-	staff, err := extend.With(plain, roll{})
+	base, memory := openStaff()
+	staff, err := extend.With(base, roll{})
 	check(err)
 	_, err = table.Transact(ctx, staff.InsertOp(&employee{"Sales", 1, "Jones", 7}), staff.InsertOp(&employee{"Sales", 2, "Smith", 8}))
 	check(err)
@@ -264,8 +264,8 @@ func (oldest) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[emp
 // A derived row that depends on the whole partition.
 func ExamplePlan_Scan() {
 	ctx := context.Background()
-	plain, _ := openStaff()
-	staff, err := extend.With(plain, oldest{})
+	base, _ := openStaff()
+	staff, err := extend.With(base, oldest{})
 	check(err)
 	for i, age := range []int32{44, 61, 30} {
 		_, err := staff.Insert(ctx, &employee{"Sales", i, "Jones", age})
@@ -307,8 +307,8 @@ func (previousVersion) Maintain(_ context.Context, p *extend.Plan, c *extend.Cha
 // The maintainer state of an entity tells which of its derived rows exist.
 func ExampleChange_OldRow() {
 	ctx := context.Background()
-	plain, memory := openStaff()
-	staff, err := extend.With(plain, previousVersion{})
+	base, memory := openStaff()
+	staff, err := extend.With(base, previousVersion{})
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
@@ -345,8 +345,8 @@ func (inDepartment) Maintain(ctx context.Context, p *extend.Plan, c *extend.Chan
 // A maintainer reads another entity of the partition, and refuses a write.
 func ExamplePlan_Entity() {
 	ctx := context.Background()
-	plain, memory := openStaff()
-	staff, err := extend.With(plain, inDepartment{})
+	base, memory := openStaff()
+	staff, err := extend.With(base, inDepartment{})
 	check(err)
 	jones := employee{"Sales", 1, "Jones", 44}
 	_, err = staff.Insert(ctx, &jones)

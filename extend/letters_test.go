@@ -63,9 +63,9 @@ func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.S
 	t.Helper()
 	ctx := context.Background()
 	s, out = storagetest.New(nil), &memoryOutbox{}
-	plain, err := openStaffOn(s, nil)
+	base, err := openStaffOn(s, nil)
 	noError(t, err)
-	staff, err = eventual.WithOutbox(plain, out, letters{})
+	staff, err = eventual.WithOutbox(base, out, letters{})
 	noError(t, err)
 	e, err = staff.Insert(ctx, &employee{"S", 1, "Jones", 44})
 	noError(t, err)

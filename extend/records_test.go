@@ -26,11 +26,11 @@ func TestRecords(t *testing.T) {
 	o := &table.Options{BlindWrites: true}
 	o.Now = func() time.Time { return now }
 	s := storagetest.New(nil)
-	plain, err := openStaffOn(s, o)
+	base, err := openStaffOn(s, o)
 	noError(t, err)
-	e, err := plain.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
+	e, err := base.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	noError(t, err)
-	staff := plain.Exact()
+	staff := base.Exact()
 	in := extend.RecordsOf(staff)
 	pk := keys.Raw("Sales")
 	noError(t, staff.Merge(ctx, e, age.Set(50)))

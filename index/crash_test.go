@@ -97,11 +97,11 @@ func (k definitionSet) open(p *crashtest.Process) (*table.Table[worker], error) 
 }
 
 func (k definitionSet) openBy(open path, p *crashtest.Process) (*table.Table[worker], error) {
-	plain, err := tableBy(open, p, schema)
+	base, err := tableBy(open, p, schema)
 	if err != nil {
 		return nil, err
 	}
-	return index.Attach(plain, k.definitions...)
+	return index.Attach(base, k.definitions...)
 }
 
 // setUp inserts two workers.

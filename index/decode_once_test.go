@@ -40,12 +40,12 @@ func TestRowDecodedOnce(t *testing.T) {
 			definitions = append(definitions, index.New(fmt.Sprint("by", i), keys.Tuple1(keys.Text()), colorOf, nil))
 		}
 		s := storagetest.New(nil)
-		plain := openAs(t, s.ConnectionString(), s, table.Schema[paint]{
+		base := openAs(t, s.ConnectionString(), s, table.Schema[paint]{
 			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *paint) *string { return &p.Shop }),
 			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)), func(p *paint) *int { return &p.ID }),
 		})
-		check(t, plain.Ensure(ctx))
-		paints, err := index.Attach(plain, definitions...)
+		check(t, base.Ensure(ctx))
+		paints, err := index.Attach(base, definitions...)
 		check(t, err)
 		_, err = paints.Insert(ctx, &paint{"S", 1, "red"})
 		check(t, err)

@@ -73,8 +73,8 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		})
 	}
 	s := storagetest.New(nil)
-	plain := openAs(t, s.ConnectionString(), s, schema)
-	if _, err := index.Attach(plain, nil, byEmail); err == nil || !strings.Contains(err.Error(), "Attach staff: definitions contain nil") {
+	base := openAs(t, s.ConnectionString(), s, schema)
+	if _, err := index.Attach(base, nil, byEmail); err == nil || !strings.Contains(err.Error(), "Attach staff: definitions contain nil") {
 		t.Errorf("Attach of a nil definition: got error %v; want one that contains \"Attach staff: definitions contain nil\"", err)
 	}
 	if _, err := index.Attach[worker](nil, nil, byEmail); err == nil || !strings.Contains(err.Error(), "t is nil") {
@@ -82,7 +82,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}
 	// An index by fields of the row key, which are in every projection.
 	byID := index.New("id", keys.Tuple1(keys.Int[int](9)), func(w *worker) (int, bool) { return -w.ID, true }, &index.Options[worker]{Only: []table.AnyField[worker]{age}})
-	staff, err := index.Attach(plain, byID)
+	staff, err := index.Attach(base, byID)
 	check(t, err)
 	check(t, staff.Ensure(context.Background()))
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil}, worker{"S", 2, "Cao", "", 30, nil})
@@ -280,7 +280,7 @@ func TestDetailsAreChecked(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	to := func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), true }
-	plain, _ := newStaff(t)
+	base, _ := newStaff(t)
 	none := func(*worker) (int64, bool) { return 0, false }
 	every := func(*worker) (string, bool) { return "", true }
 	sums := func(measures ...index.Measure[worker]) []index.Definition[worker] {
@@ -305,7 +305,7 @@ func TestDetailsAreChecked(t *testing.T) {
 		"a measure of nothing":       {sums(index.Measure[worker]{Name: "M"}), "one", "Measures", "Of is nil"},
 	} {
 		var de *index.DefinitionError
-		_, err := index.Attach(plain, c.definitions...)
+		_, err := index.Attach(base, c.definitions...)
 		if !errors.As(err, &de) || de.Definition != c.name || de.Field != c.field || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: Attach: got error %v; want a *DefinitionError of %q and %q whose text contains %q", what, err, c.name, c.field, c.says)
 		}

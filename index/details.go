@@ -105,7 +105,7 @@ func (m *detailsMaintainer[T]) MaxRows() int { return 2 }
 
 func (m *detailsMaintainer[T]) Ranges() []keys.Range { return nil }
 
-func (m *detailsMaintainer[T]) Owns(row *table.Row) bool { return m.tag.in(row) }
+func (m *detailsMaintainer[T]) Owns(row *table.Row) bool { return m.tag.occursIn(row) }
 
 func (m *detailsMaintainer[T]) targetProperties() []string {
 	all := []string{m.prefix + "RowKey"}

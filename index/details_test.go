@@ -20,14 +20,14 @@ func TestHeadMoves(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	service := serviceOf(t, s.ConnectionString(), s) // one, or they are other tables to Bulk
-	plain, err := table.New(service, "staff", schema, quick())
+	base, err := table.New(service, "staff", schema, quick())
 	check(t, err)
-	check(t, plain.Ensure(ctx))
+	check(t, base.Ensure(ctx))
 	d, err := table.New(service, "staff", depts, quick())
 	check(t, err)
 	_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)
-	staff, err := index.Attach(plain, sharedDefinitions()...)
+	staff, err := index.Attach(base, sharedDefinitions()...)
 	check(t, err)
 	e := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})[0]
 	e.Value.ID = 9
@@ -88,10 +88,10 @@ func TestTargetKeepsItsLife(t *testing.T) {
 		s := storagetest.New(nil)
 		o := quick()
 		o.OmitOperationID = unnamed
-		plain, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", depts, o)
+		base, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", depts, o)
 		check(t, err)
-		check(t, plain.Ensure(ctx))
-		d, err := extend.With(plain, living{})
+		check(t, base.Ensure(ctx))
+		d, err := extend.With(base, living{})
 		check(t, err)
 		_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)

@@ -8,7 +8,7 @@
 //		return e.Email, e.Email != "" // an employee without an address is not in the index
 //	}, &index.Options[Employee]{Unique: index.InPartition})
 //
-//	staff, err := index.Attach(plain, byEmail, byLastName) // plain is a *table.Table[Employee]
+//	staff, err := index.Attach(base, byEmail, byLastName) // base is a *table.Table[Employee]
 //
 //	e, err := byEmail.Get(ctx, staff, dept.Of("Sales"), "JonesJ@contoso.com") // 1 request
 //

@@ -27,7 +27,7 @@ import (
 //
 //	byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), email, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{}})
 //
-//	staff, err := eventual.WithOutbox(plain, outbox)
+//	staff, err := eventual.WithOutbox(base, outbox)
 //	staff, err = index.Attach(staff, byEmail)
 //	err = index.Ensure(ctx, staff) // creates the table staffemail
 //

@@ -28,14 +28,14 @@ func TestElsewhereDefinitions(t *testing.T) {
 	of := func(e index.Elsewhere[worker]) *index.Index[worker, string] {
 		return index.New("one", text, name, &index.Options[worker]{Elsewhere: &e})
 	}
-	plain := openAs(t, s.ConnectionString(), s, schema)
+	base := openAs(t, s.ConnectionString(), s, schema)
 	for what, c := range map[string]struct {
 		table *table.Table[worker]
 		defs  []index.Definition[worker]
 		says  string
 	}{
-		"no outbox":                  {plain, []index.Definition[worker]{of(index.Elsewhere[worker]{})}, "has no outbox"},
-		"lists without an outbox":    {plain, []index.Definition[worker]{index.NewLists("one", text, name, &index.ListOptions[worker]{Elsewhere: &index.Elsewhere[worker]{}})}, "has no outbox"},
+		"no outbox":                  {base, []index.Definition[worker]{of(index.Elsewhere[worker]{})}, "has no outbox"},
+		"lists without an outbox":    {base, []index.Definition[worker]{index.NewLists("one", text, name, &index.ListOptions[worker]{Elsewhere: &index.Elsewhere[worker]{}})}, "has no outbox"},
 		"a wrong table name":         {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Table: "a_b"})}, "Elsewhere.Table"},
 		"a reserved table name":      {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Table: "tables"})}, "Elsewhere.Table"},
 		"no partition":               {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Partition: func(*worker) keys.Enc { return keys.Enc{} }})}, "returns no key"},

@@ -65,14 +65,14 @@ type elsewhereScene struct {
 
 // openElsewhere opens the table for one program.
 func openElsewhere(acc *account.Account, o *table.Options, definitions ...index.Definition[worker]) (staff *table.Table[worker], out *eventual.Outbox, w *eventual.Worker, err error) {
-	plain, err := table.New(acc.Tables(), "staff", schema, o)
+	base, err := table.New(acc.Tables(), "staff", schema, o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if out, err = eventual.NewOutbox(acc.Queue("effects"), &eventual.OutboxOptions{Common: o.Common}); err != nil {
 		return nil, nil, nil, err
 	}
-	if staff, err = eventual.WithOutbox(plain, out); err != nil {
+	if staff, err = eventual.WithOutbox(base, out); err != nil {
 		return nil, nil, nil, err
 	}
 	if staff, err = index.Attach(staff, definitions...); err != nil {

@@ -214,8 +214,8 @@ func TestGlobalOptions(t *testing.T) {
 		"Elsewhere.Inline":    {Unique: index.Global, Elsewhere: &index.Elsewhere[worker]{Inline: true}},
 		"Elsewhere":           {Unique: index.Global}, // no outbox
 	} {
-		plain, _ := newStaff(t)
-		_, err := index.Attach(plain, index.New("login", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, o))
+		base, _ := newStaff(t)
+		_, err := index.Attach(base, index.New("login", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, o))
 		var de *index.DefinitionError
 		if !errors.As(err, &de) || de.Field != field {
 			t.Errorf("got %v; want a *DefinitionError about %s", err, field)
@@ -310,13 +310,13 @@ func TestVerifyGlobal(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newElsewhereScene(t, elsewhere{}, newLogin())
-	plain, err := table.New(s.Tables(), "staff", schema, quick())
+	base, err := table.New(s.Tables(), "staff", schema, quick())
 	check(t, err)
 	rows, err := table.New(s.Tables(), "stafflogin", table.Schema[table.Row]{}, quick())
 	check(t, err)
 	insert := func(all ...worker) {
 		for _, w := range all {
-			_, err := plain.Insert(ctx, &w)
+			_, err := base.Insert(ctx, &w)
 			check(t, err)
 		}
 	}

@@ -28,12 +28,12 @@ func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, s
 	check(t, err)
 	o := quick()
 	o.Now, o.BlindWrites = s.Now, false
-	plain, err := table.New(acc.Tables(), name, schema, o)
+	base, err := table.New(acc.Tables(), name, schema, o)
 	check(t, err)
 	effects, poison := name+"effects", name+"poison"
 	out, err := eventual.NewOutbox(acc.Queue(effects), &eventual.OutboxOptions{Common: o.Common})
 	check(t, err)
-	staff, err := eventual.WithOutbox(plain, out)
+	staff, err := eventual.WithOutbox(base, out)
 	check(t, err)
 	staff, err = index.Attach(staff, definitions...)
 	check(t, err)
@@ -63,11 +63,11 @@ func TestElsewhereDuplicatesBefore(t *testing.T) {
 		s := storagetest.New(nil)
 		acc, err := account.FromTransport(s, nil)
 		check(t, err)
-		plain, err := table.New(acc.Tables(), "staff", schema, quick())
+		base, err := table.New(acc.Tables(), "staff", schema, quick())
 		check(t, err)
-		check(t, plain.Ensure(ctx))
+		check(t, base.Ensure(ctx))
 		for _, d := range []string{"M", "S"} {
-			_, err = plain.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann"})
+			_, err = base.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann"})
 			check(t, err)
 		}
 		a := openElsewhereOf(t, s, "staff", schema, newLogin())
@@ -111,11 +111,11 @@ func TestElsewhereDuplicatesAgain(t *testing.T) {
 	s := storagetest.New(nil)
 	acc, err := account.FromTransport(s, nil)
 	check(t, err)
-	plain, err := table.New(acc.Tables(), "staff", schema, quick())
+	base, err := table.New(acc.Tables(), "staff", schema, quick())
 	check(t, err)
-	check(t, plain.Ensure(ctx))
+	check(t, base.Ensure(ctx))
 	for _, d := range []string{"M", "S"} {
-		_, err = plain.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann"})
+		_, err = base.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann"})
 		check(t, err)
 	}
 	a := openElsewhereOf(t, s, "staff", schema, newLogin())
@@ -138,11 +138,11 @@ func TestElsewhereMixedDuplicate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	plain, err := table.New(s.Tables(), "staff", schema, quick())
+	base, err := table.New(s.Tables(), "staff", schema, quick())
 	check(t, err)
-	check(t, plain.Ensure(ctx))
+	check(t, base.Ensure(ctx))
 	for _, d := range []string{"M", "S"} {
-		_, err = plain.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann", Last: "Jones"})
+		_, err = base.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann", Last: "Jones"})
 		check(t, err)
 	}
 	byLast := index.New("last", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})

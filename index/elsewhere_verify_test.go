@@ -58,10 +58,10 @@ func TestVerifyElsewhereFillRequests(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := newElsewhereScene(t, d, c.definition)
-			plain, err := table.New(s.Tables(), "staff", schema, quick())
+			base, err := table.New(s.Tables(), "staff", schema, quick())
 			check(t, err)
 			for i := range n {
-				_, err := plain.Insert(ctx, &worker{"S", i, "Jones", fmt.Sprint("m", i), 30, []string{"x", "y", "z"}})
+				_, err := base.Insert(ctx, &worker{"S", i, "Jones", fmt.Sprint("m", i), 30, []string{"x", "y", "z"}})
 				check(t, err)
 			}
 			s.verifyAll(t, false)
@@ -78,10 +78,10 @@ func TestVerifyElsewhereFill(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newElsewhereScene(t, newElsewhere(false))
-	plain, err := table.New(s.Tables(), "staff", schema, quick())
+	base, err := table.New(s.Tables(), "staff", schema, quick())
 	check(t, err)
 	for i := range 25 {
-		_, err := plain.Insert(ctx, &worker{[]string{"S", "M"}[i%2], i, []string{"Jones", "Smith"}[i%2], fmt.Sprint("m", i), 30, []string{"x"}})
+		_, err := base.Insert(ctx, &worker{[]string{"S", "M"}[i%2], i, []string{"Jones", "Smith"}[i%2], fmt.Sprint("m", i), 30, []string{"x"}})
 		check(t, err)
 	}
 	if report := s.verifyAll(t, false); report.Faults[verify.Missing] != 25*5 || report.Sound() || report.Entities != 25 {
@@ -154,9 +154,9 @@ func TestVerifyElsewhereDamage(t *testing.T) {
 			return errors.Join(err, rows.Replace(ctx, e))
 		}},
 		"an entity without its state": {verify.StateMismatch, 5, func() error {
-			plain, err := table.New(s.Tables(), "staff", schema, quick())
+			base, err := table.New(s.Tables(), "staff", schema, quick())
 			if err == nil {
-				_, err = plain.Upsert(ctx, &all[2].Value, table.ReplaceExisting)
+				_, err = base.Upsert(ctx, &all[2].Value, table.ReplaceExisting)
 			}
 			return err
 		}},
@@ -227,7 +227,7 @@ func TestVerifyElsewhereChanged(t *testing.T) {
 	ctx := context.Background()
 	d := newElsewhere(false)
 	for what, c := range map[string]struct {
-		damage func(s *elsewhereScene, mail *table.Table[table.Row], plain *table.Table[worker]) error
+		damage func(s *elsewhereScene, mail *table.Table[table.Row], base *table.Table[worker]) error
 		mend   func(s *elsewhereScene, mail *table.Table[table.Row]) error // before it is confirmed
 	}{
 		"a row of no entity, which is deleted": {
@@ -241,8 +241,8 @@ func TestVerifyElsewhereChanged(t *testing.T) {
 			},
 		},
 		"an entity without maintainer state, which its writer writes": {
-			func(_ *elsewhereScene, _ *table.Table[table.Row], plain *table.Table[worker]) error {
-				_, err := plain.Insert(ctx, &worker{"S", 2, "Cao", "b", 40, nil})
+			func(_ *elsewhereScene, _ *table.Table[table.Row], base *table.Table[worker]) error {
+				_, err := base.Insert(ctx, &worker{"S", 2, "Cao", "b", 40, nil})
 				return err
 			},
 			func(s *elsewhereScene, _ *table.Table[table.Row]) error {
@@ -259,10 +259,10 @@ func TestVerifyElsewhereChanged(t *testing.T) {
 				check(t, s.worker.Drain(ctx))
 				rows, err := table.New(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 				check(t, err)
-				plain, err := table.New(s.Tables(), "staff", schema, quick())
+				base, err := table.New(s.Tables(), "staff", schema, quick())
 				check(t, err)
 				mail := door.Rows[table.Table[table.Row]](door.Table(rows), false)
-				check(t, c.damage(s, mail, plain))
+				check(t, c.damage(s, mail, base))
 				mended := false
 				hooked := &testkit.Hooked{Service: s.Service, Serial: true, BeforeRequest: func(r *http.Request) {
 					if !mended && strings.Contains(r.URL.Path, "RowKey=") {
@@ -324,9 +324,9 @@ func TestVerifyElsewhereConcurrent(t *testing.T) {
 				if err := errors.Join(staff.Ensure(ctx), index.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
 					return err
 				}
-				plain, err := tableOf(p, schema)
+				base, err := tableOf(p, schema)
 				for i := 1; err == nil && i < 5; i++ {
-					_, err = plain.Insert(ctx, &worker{"S", i, "Jones", "a", 30, []string{"x"}})
+					_, err = base.Insert(ctx, &worker{"S", i, "Jones", "a", 30, []string{"x"}})
 				}
 				return err
 			},

@@ -15,7 +15,7 @@ import (
 // wholeCompany is a table of employees whose definitions have their rows elsewhere, and the worker that writes these rows.
 func wholeCompany(ctx context.Context, definitions ...index.Definition[Employee]) (*table.Table[Employee], *eventual.Worker) {
 	s := storagetest.New(nil)
-	plain := openTable(s, table.Schema[Employee]{
+	base := openTable(s, table.Schema[Employee]{
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 	})
@@ -26,7 +26,7 @@ func wholeCompany(ctx context.Context, definitions ...index.Definition[Employee]
 	}
 	outbox, err := eventual.NewOutbox(s.Queue("index"), nil)
 	must(err)
-	staff, err := eventual.WithOutbox(plain, outbox)
+	staff, err := eventual.WithOutbox(base, outbox)
 	must(err)
 	staff, err = index.Attach(staff, definitions...)
 	must(err)

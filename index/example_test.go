@@ -43,11 +43,11 @@ func openTable[T any](s *storagetest.Service, schema table.Schema[T]) *table.Tab
 // staffWith is a table of employees, on a service in memory, with definitions.
 func staffWith(ctx context.Context, definitions ...index.Definition[Employee]) *table.Table[Employee] {
 	s := storagetest.New(nil)
-	plain := openTable(s, table.Schema[Employee]{
+	base := openTable(s, table.Schema[Employee]{
 		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 	})
-	staff, err := index.Attach(plain, definitions...)
+	staff, err := index.Attach(base, definitions...)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -249,9 +249,9 @@ func TestTwoTypesOneName(t *testing.T) {
 		if c.typ != "" {
 			ours.Type = "worker"
 		}
-		plain := openAs(t, s.ConnectionString(), s, ours)
-		check(t, plain.Ensure(ctx))
-		staff, err := index.Attach(plain, byEmail, teams, ages, head)
+		base := openAs(t, s.ConnectionString(), s, ours)
+		check(t, base.Ensure(ctx))
+		staff, err := index.Attach(base, byEmail, teams, ages, head)
 		check(t, err)
 		temps, err := index.Attach(openAs(t, s.ConnectionString(), s, tempSchema(c.typ, c.row)), tempDefinitions()...)
 		check(t, err)

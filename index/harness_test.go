@@ -122,9 +122,9 @@ func serviceOf(t testing.TB, connection string, tr transport) table.Service {
 func newStaff(t *testing.T, definitions ...index.Definition[worker]) (*table.Table[worker], *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
-	plain := openAs(t, s.ConnectionString(), s, schema)
-	check(t, plain.Ensure(context.Background()))
-	staff, err := index.Attach(plain, definitions...)
+	base := openAs(t, s.ConnectionString(), s, schema)
+	check(t, base.Ensure(context.Background()))
+	staff, err := index.Attach(base, definitions...)
 	if err != nil {
 		t.Fatalf("Attach of %d definitions: got error %v; want none", len(definitions), err)
 	}

@@ -31,14 +31,14 @@ func TestKeysAboveTilde(t *testing.T) {
 		"bound": {Partition: keys.BindRaw(func(v *village) *string { return &v.Country }), Row: keys.BindRaw(func(v *village) *string { return &v.Name })},
 		"free":  {},
 	} {
-		plain, err := table.New(s.Tables(), "villages"+what, schema, nil)
+		base, err := table.New(s.Tables(), "villages"+what, schema, nil)
 		check(t, err)
-		check(t, plain.Ensure(ctx))
+		check(t, base.Ensure(ctx))
 		byRiver := index.New("river", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.Options[village]{Reserved: true})
 		lists := index.NewLists("list", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions[village]{Reserved: true})
 		sums := index.NewSummary("sum", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions[village]{
 			Reserved: true, Measures: []index.Measure[village]{{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }}}})
-		villages, err := index.Attach(plain, byRiver, lists, sums)
+		villages, err := index.Attach(base, byRiver, lists, sums)
 		check(t, err)
 		names := []string{"Graz", "\u00a0", "Öblarn", "😀", "\uffff"}
 		for i, name := range names {
@@ -74,10 +74,10 @@ func TestLookUpOfNoEntity(t *testing.T) {
 	s := &gatekeeper{Service: storagetest.New(nil)}
 	acc, err := account.FromTransport(s, nil)
 	check(t, err)
-	plain, err := table.New(acc.Tables(), "workers", schema, nil)
+	base, err := table.New(acc.Tables(), "workers", schema, nil)
 	check(t, err)
-	check(t, plain.Ensure(ctx))
-	workers, err := index.Attach(plain, byEmail, byLast)
+	check(t, base.Ensure(ctx))
+	workers, err := index.Attach(base, byEmail, byLast)
 	check(t, err)
 	_, err = workers.Insert(ctx, &worker{Dept: "S", ID: 1, Last: "Jones", Email: "j"})
 	check(t, err)

@@ -229,9 +229,9 @@ func TestContendedUntilTheEnd(t *testing.T) {
 	o := &table.Options{}
 	o.Retry.ConflictWait = time.Minute
 	o.Logger = slog.New(slog.NewTextHandler(onWrite(cancel), &slog.HandlerOptions{Level: slog.LevelDebug})) // it hears of the wait when it begins
-	plain, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
+	base, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 	check(t, err)
-	slow, err := index.Attach(plain, teams)
+	slow, err := index.Attach(base, teams)
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrExists) {

@@ -32,13 +32,13 @@ func TestLiveTable(t *testing.T) {
 	}
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	plain := openAs(t, s.ConnectionString(), s, schema)
-	check(t, plain.Ensure(ctx))
+	base := openAs(t, s.ConnectionString(), s, schema)
+	check(t, base.Ensure(ctx))
 	t.Logf("inserting %d entities", n)
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for i := range n {
 			w := workerOf(i)
-			if !yield(plain.InsertOp(&w), nil) {
+			if !yield(base.InsertOp(&w), nil) {
 				return
 			}
 		}
@@ -46,7 +46,7 @@ func TestLiveTable(t *testing.T) {
 	check(t, err)
 	writing := index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Pointer: true, WriteOnly: true})
 	definitions := []index.Definition[worker]{byEmail, writing}
-	staff, err := index.Attach(plain, definitions...)
+	staff, err := index.Attach(base, definitions...)
 	check(t, err)
 
 	t.Log("adding two definitions while four programs write")
@@ -80,7 +80,7 @@ func TestLiveTable(t *testing.T) {
 		t.Fatalf("index rows after the backfill: got error %v; want none", err)
 	}
 	// The next release reads the index.
-	next, err := index.Attach(plain, byEmail, byLast)
+	next, err := index.Attach(base, byEmail, byLast)
 	check(t, err)
 	some := ids(t, byLast.Query(ctx, next, table.Query[worker]{Partition: dept.Of("S1"), Limit: 5}))
 	testkit.Expect(t, "entities that the next release reads by the index last", len(some), 5)

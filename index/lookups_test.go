@@ -21,9 +21,9 @@ import (
 func attached[T any](t *testing.T, schema table.Schema[T], definitions ...index.Definition[T]) (*table.Table[T], *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
-	plain := openAs(t, s.ConnectionString(), s, schema)
-	check(t, plain.Ensure(context.Background()))
-	all, err := index.Attach(plain, definitions...)
+	base := openAs(t, s.ConnectionString(), s, schema)
+	check(t, base.Ensure(context.Background()))
+	all, err := index.Attach(base, definitions...)
 	check(t, err)
 	s.Count()
 	return all, s

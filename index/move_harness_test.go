@@ -43,12 +43,12 @@ func openMovers(p *crashtest.Process, definitions ...index.Definition[worker]) (
 	m := &movers{acc: acc}
 	c := quick().Common
 	c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
-	plain, err := table.New(acc.Tables(), "staff", schema, &table.Options{Common: c})
+	base, err := table.New(acc.Tables(), "staff", schema, &table.Options{Common: c})
 	if err == nil {
 		m.out, err = eventual.NewOutbox(acc.Queue("moves"), &eventual.OutboxOptions{Common: c})
 	}
 	if err == nil {
-		m.staff, err = eventual.WithOutbox(plain, m.out)
+		m.staff, err = eventual.WithOutbox(base, m.out)
 	}
 	if err == nil {
 		m.staff, err = index.Attach(m.staff, definitions...)

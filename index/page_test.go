@@ -75,12 +75,12 @@ func TestPageBehindReadAhead(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, s := newStaff(t, byLast)
-	plain := openAs(t, s.ConnectionString(), s, schema)
+	base := openAs(t, s.ConnectionString(), s, schema)
 	for i := range 12 {
 		insertAll(t, staff, s, worker{"S", i, "Cao", "", 1, nil})
 	}
 	for _, i := range []int{1, 2, 11} { // other programs write these without the index
-		check(t, plain.DeleteAny(ctx, at(i)))
+		check(t, base.DeleteAny(ctx, at(i)))
 	}
 	q := table.Query[worker]{Partition: sales, Rows: byLast.Value("Cao"), Limit: 3}
 	var pages [][]int

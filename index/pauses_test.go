@@ -25,9 +25,9 @@ func pausing(t *testing.T, s *storagetest.Service, log io.Writer, do func(*http.
 	o := &table.Options{}
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.Retry.ConflictAttempts = 5
-	plain, err := table.New(serviceOf(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: do}), "staff", schema, o)
+	base, err := table.New(serviceOf(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: do}), "staff", schema, o)
 	check(t, err)
-	staff, err := index.Attach(plain, ix)
+	staff, err := index.Attach(base, ix)
 	check(t, err)
 	return staff
 }

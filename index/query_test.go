@@ -161,9 +161,9 @@ func (e emptyFirst) Do(r *http.Request) (*http.Response, error) {
 func TestBudgetsMakeProgress(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	plain, s := newStaff(t, byEmail, byLast)
+	base, s := newStaff(t, byEmail, byLast)
 	for i := range 30 {
-		insertAll(t, plain, s, worker{"S", i, "Jones", fmt.Sprint("m", i), i, nil})
+		insertAll(t, base, s, worker{"S", i, "Jones", fmt.Sprint("m", i), i, nil})
 	}
 	s.SetFaults(storagetest.OfKind(requests.Query, storagetest.ShortPage(3)))
 	for what, tr := range map[string]transport{"short pages": s, "an empty one": emptyFirst{s}} {

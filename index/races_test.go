@@ -136,9 +136,9 @@ func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		s := storagetest.New(nil)
-		plain := openAs(t, s.ConnectionString(), s, schema)
-		check(t, plain.Ensure(ctx))
-		staff, err := index.Attach(plain, byLast)
+		base := openAs(t, s.ConnectionString(), s, schema)
+		check(t, base.Ensure(ctx))
+		staff, err := index.Attach(base, byLast)
 		check(t, err)
 		_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for i := range 1500 {

@@ -26,9 +26,9 @@ func TestUpgradedSchema(t *testing.T) {
 	s := storagetest.New(nil)
 	v1 := schema
 	v1.Version = 1
-	plain := openAs(t, s.ConnectionString(), s, v1)
-	check(t, plain.Ensure(ctx))
-	old, err := index.Attach(plain, byEmail, byAge)
+	base := openAs(t, s.ConnectionString(), s, v1)
+	check(t, base.Ensure(ctx))
+	old, err := index.Attach(base, byEmail, byAge)
 	check(t, err)
 	insertAll(t, old, s, worker{"S", 1, "jones", "a", 30, nil}, worker{"S", 2, "cao", "b", 31, nil})
 
@@ -85,12 +85,12 @@ func TestOtherKindOfCopy(t *testing.T) {
 		t.Run(fmt.Sprint(before, " to ", after, " ", unique), func(t *testing.T) {
 			t.Parallel()
 			s := storagetest.New(nil)
-			plain := openAs(t, s.ConnectionString(), s, schema)
-			check(t, plain.Ensure(ctx))
-			old, err := index.Attach(plain, was)
+			base := openAs(t, s.ConnectionString(), s, schema)
+			check(t, base.Ensure(ctx))
+			old, err := index.Attach(base, was)
 			check(t, err)
 			insertAll(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 31, nil})
-			staff, err := index.Attach(plain, is)
+			staff, err := index.Attach(base, is)
 			check(t, err)
 			// Worker 1 is written again: a field changes that neither key nor narrow copies contain. Worker 2 stays.
 			check(t, staff.MergeAny(ctx, at(1), email.Set("new")))
@@ -274,9 +274,9 @@ func TestRenamedProperties(t *testing.T) {
 	check(t, err)
 	insertAll(t, first, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil})
 
-	plain := openAs(t, s.ConnectionString(), s, schema)
+	base := openAs(t, s.ConnectionString(), s, schema)
 	sum := at0("ID", "Age")
-	second, err := index.Attach(plain, sum, lists("Ids"), details(last, email))
+	second, err := index.Attach(base, sum, lists("Ids"), details(last, email))
 	check(t, err)
 	insertAll(t, second, s, worker{"S", 3, "Jones", "", 50, nil})
 	stat := func() map[string]index.Stat {
@@ -308,12 +308,12 @@ func TestRenamedProperties(t *testing.T) {
 	// Another kind under the name does not make entities unwritable.
 	pointer := index.New("team", keys.Tuple1(keys.Text()), of, &index.Options[worker]{Pointer: true})
 	s2 := storagetest.New(nil)
-	plain = openAs(t, s2.ConnectionString(), s2, schema)
-	check(t, plain.Ensure(ctx))
-	before, err := index.Attach(plain, pointer)
+	base = openAs(t, s2.ConnectionString(), s2, schema)
+	check(t, base.Ensure(ctx))
+	before, err := index.Attach(base, pointer)
 	check(t, err)
 	insertAll(t, before, s2, worker{"S", 1, "Jones", "", 1, nil})
-	after, err := index.Attach(plain, teams)
+	after, err := index.Attach(base, teams)
 	check(t, err)
 	_, err = after.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
 	check(t, err)

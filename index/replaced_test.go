@@ -188,11 +188,11 @@ func TestStoredBefore(t *testing.T) {
 	ctx := context.Background()
 	both := append(copyDefinitions(), sharedDefinitions()...)
 	for _, verb := range []string{"update", "rename", "delete", "bulk"} {
-		plain, s := newStaff(t)
+		base, s := newStaff(t)
 		_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)
-		insertAll(t, plain, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Jones", "b", 40, nil}, worker{"S", 3, "Jones", "c", 50, nil}, worker{"S", 4, "Cao", "d", 1, nil})
-		staff, err := index.Attach(plain, both...)
+		insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Jones", "b", 40, nil}, worker{"S", 3, "Jones", "c", 50, nil}, worker{"S", 4, "Cao", "d", 1, nil})
+		staff, err := index.Attach(base, both...)
 		check(t, err)
 		count := func(name string) (n int64) {
 			g, err := ages.Get(ctx, staff, sales, name)

@@ -46,8 +46,8 @@ func (ix *Index[T, K]) suffixOf(primary keys.Key) keys.Enc {
 
 // rowKeys returns the RowKeys of an entity's rows, in order; see rows.
 func (ix *Index[T, K]) rowKeys(v *T, primary keys.Key) ([]string, error) {
-	if ix.isPlain() && v != nil {
-		return ix.plainRowKey(v, primary)
+	if ix.hasOneRow() && v != nil {
+		return ix.oneRowKey(v, primary)
 	}
 	all, err := ix.rows(v, primary)
 	return rowKeysOf(all), err
@@ -130,7 +130,7 @@ func (ix *Index[T, K]) hasRow(v *T, primary, row keys.Key) bool {
 
 // matcher returns hasRow for the rows of a list. It is for one goroutine: it reuses its memory.
 func (ix *Index[T, K]) matcher() func(v *T, primary, row keys.Key) bool {
-	if !ix.isPlain() {
+	if !ix.hasOneRow() {
 		return ix.hasRow
 	}
 	m := ix.byValueAndKey.Maker()
@@ -280,22 +280,22 @@ func current[T any](e *table.Entity[T], row keys.Key, hasRow func(v *T, primary,
 
 // The functions below make the row of an entity in most indexes with fewer allocations than those above, and with the same results.
 
-// isPlain reports whether an entity has one row at most, in its own partition and under its value and its own RowKey.
-func (ix *Index[T, K]) isPlain() bool {
+// hasOneRow reports whether an entity has one row at most, in its own partition and under its value and its own RowKey.
+func (ix *Index[T, K]) hasOneRow() bool {
 	return ix.oneKey != nil && ix.opt.Unique == NotUnique && ix.opt.Elsewhere == nil && !ix.opt.Reserved
 }
 
 // maker makes the RowKeys of the rows of an index.
 type maker[K any] = suffix.Maker[K, keys.Enc]
 
-// plainRow is the RowKey of an entity's row, if the entity has one.
-type plainRow struct {
+// oneRow is the RowKey of an entity's row, if the entity has one.
+type oneRow struct {
 	key string
 	in  bool
 	err error
 }
 
-func plainRowOf[K any](m maker[K], k K, in bool, primary keys.Key) (r plainRow) {
+func oneRowOf[K any](m maker[K], k K, in bool, primary keys.Key) (r oneRow) {
 	r.in = in
 	if in {
 		r.key, r.err = m.Of(k, primary.Row()).Result()
@@ -303,12 +303,12 @@ func plainRowOf[K any](m maker[K], k K, in bool, primary keys.Key) (r plainRow) 
 	return r
 }
 
-// plainRowKey is rowKeys for an index in which an entity has one value and one row.
-func (ix *Index[T, K]) plainRowKey(v *T, primary keys.Key) ([]string, error) {
+// oneRowKey is rowKeys for an index in which an entity has one value and one row.
+func (ix *Index[T, K]) oneRowKey(v *T, primary keys.Key) ([]string, error) {
 	m := ix.byValueAndKey.Maker()
-	r, err := callUser(ix.name, "key", func(v *T) plainRow {
+	r, err := callUser(ix.name, "key", func(v *T) oneRow {
 		k, in := ix.oneKey(v)
-		return plainRowOf(m, k, in, primary)
+		return oneRowOf(m, k, in, primary)
 	}, v)
 	if err == nil && r.err != nil {
 		err = withDefinition(ix.name, r.err)
@@ -316,12 +316,12 @@ func (ix *Index[T, K]) plainRowKey(v *T, primary keys.Key) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	again, err := callUser(ix.name, "key", func(v *T) plainRow {
+	again, err := callUser(ix.name, "key", func(v *T) oneRow {
 		k, in := ix.oneKey(v)
 		if in && r.in && m.Is(r.key, k, primary.Row()) {
 			return r
 		}
-		return plainRowOf(m, k, in, primary)
+		return oneRowOf(m, k, in, primary)
 	}, v)
 	switch {
 	case err != nil:
@@ -334,7 +334,7 @@ func (ix *Index[T, K]) plainRowKey(v *T, primary keys.Key) ([]string, error) {
 	return r.all(), nil
 }
 
-func (r plainRow) all() []string {
+func (r oneRow) all() []string {
 	if !r.in {
 		return nil
 	}
@@ -365,8 +365,8 @@ func (g tag) matches(text string) bool {
 	return text == g.text || text == g.untyped || g.text == g.untyped && strings.HasPrefix(text, g.text+"?")
 }
 
-// in reports whether an entity that holds details has this tag.
-func (g tag) in(row *table.Row) bool {
+// occursIn reports whether an entity that holds details has this tag.
+func (g tag) occursIn(row *table.Row) bool {
 	return slices.ContainsFunc((*stored.Row)(row).Tags(), g.matches)
 }
 

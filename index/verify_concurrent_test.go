@@ -193,11 +193,11 @@ func TestInsertedDuringRepair(t *testing.T) {
 	staff, s := newStaff(t, ages)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 40, nil})
 	check(t, rawTable(t, s).MergeAny(ctx, rowAt("ages_Cao"), table.PropertyOf[int64]("AgeSum").Set(7))) // so that verify.Run counts again
-	plain := openAs(t, s.ConnectionString(), s, schema)
+	base := openAs(t, s.ConnectionString(), s, schema)
 	n := 0
 	b := &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) {
 		if n++; n == 5 { // behind three lists of the first count and the list of the entities
-			_, err := plain.Insert(ctx, &worker{"S", 3, "Jones", "", 50, nil})
+			_, err := base.Insert(ctx, &worker{"S", 3, "Jones", "", 50, nil})
 			checkInHook(t, err)
 		}
 	}}

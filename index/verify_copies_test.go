@@ -135,9 +135,9 @@ func TestChangedCopies(t *testing.T) {
 func newParts(t *testing.T) (*table.Table[part], *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
-	plain := openAs(t, s.ConnectionString(), s, partSchema)
-	check(t, plain.Ensure(context.Background()))
-	staff, err := index.Attach(plain, partsFull, partsSome, partsKeys)
+	base := openAs(t, s.ConnectionString(), s, partSchema)
+	check(t, base.Ensure(context.Background()))
+	staff, err := index.Attach(base, partsFull, partsSome, partsKeys)
 	check(t, err)
 	for i := range 3 {
 		_, err = staff.Insert(context.Background(), &part{"S", 1 + i, "text", 7, 1 << 60, 1.5, true, time.Date(2024, 5, 6, 7, 8, 9, 123456700, time.UTC), [16]byte{1}, []byte{1}})

@@ -111,9 +111,9 @@ func TestRepairsAreLinear(t *testing.T) {
 func TestNewDefinitionReported(t *testing.T) {
 	t.Parallel()
 	const n = 1500
-	plain, s := newStaff(t)
-	bulkInsert(t, plain, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
-	staff, err := index.Attach(plain, byLast, ages)
+	base, s := newStaff(t)
+	bulkInsert(t, base, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
+	staff, err := index.Attach(base, byLast, ages)
 	check(t, err)
 	s.Count()
 	var entities int
@@ -161,10 +161,10 @@ func TestPaceOfRepairs(t *testing.T) {
 		ctx := context.Background()
 		s := storagetest.New(nil)
 		w := &watched{Service: s, written: map[int64]int{}}
-		plain := openAs(t, s.ConnectionString(), w, schema)
-		check(t, plain.Ensure(ctx))
-		bulkInsert(t, plain, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
-		staff, err := index.Attach(plain, byEmail, byLast, teams, ages)
+		base := openAs(t, s.ConnectionString(), w, schema)
+		check(t, base.Ensure(ctx))
+		bulkInsert(t, base, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
+		staff, err := index.Attach(base, byEmail, byLast, teams, ages)
 		check(t, err)
 		for _, damage := range []struct {
 			name string

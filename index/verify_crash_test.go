@@ -36,15 +36,15 @@ func TestBackfillSchedules(t *testing.T) {
 			build := func() crashtest.Workload {
 				w := crashtest.Workload{
 					Setup: func(ctx context.Context, p *crashtest.Process) error {
-						plain, err := tableOf(p, schema)
+						base, err := tableOf(p, schema)
 						if err != nil {
 							return err
 						}
-						if err := plain.Ensure(ctx); err != nil {
+						if err := base.Ensure(ctx); err != nil {
 							return err
 						}
 						for _, v := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, nil}, {"S", 3, "Smith", "", 31, nil}} {
-							if _, err := plain.Insert(ctx, &v); err != nil {
+							if _, err := base.Insert(ctx, &v); err != nil {
 								return err
 							}
 						}

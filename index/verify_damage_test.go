@@ -303,10 +303,10 @@ func TestConcurrentBackfill(t *testing.T) {
 	once := true
 	rows := rawTable(t, s)
 	b := &testkit.Hooked{Service: s, Serial: true}
-	plain := openAs(t, s.ConnectionString(), b, schema)
-	staff, err := index.Attach(plain, byLast)
+	base := openAs(t, s.ConnectionString(), b, schema)
+	staff, err := index.Attach(base, byLast)
 	check(t, err)
-	_, err = plain.Insert(ctx, &worker{"S", 1, "Jones", "", 30, nil})
+	_, err = base.Insert(ctx, &worker{"S", 1, "Jones", "", 30, nil})
 	check(t, err)
 	b.BeforeRequest = func(r *http.Request) {
 		if once && strings.Contains(r.URL.Path, "$batch") {
@@ -360,9 +360,9 @@ func TestConflictOfDetails(t *testing.T) {
 	}
 
 	unique := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
-	plain, s := newStaff(t)
-	insertAll(t, plain, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "a", 30, nil})
-	staff, err = index.Attach(plain, unique)
+	base, s := newStaff(t)
+	insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "a", 30, nil})
+	staff, err = index.Attach(base, unique)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, unique)

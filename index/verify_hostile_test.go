@@ -295,9 +295,9 @@ func TestReportPredictsRepair(t *testing.T) {
 			}
 		}
 
-		plain, s := newStaff(t)
-		insertAll(t, plain, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "a", 30, nil})
-		staff, err := index.Attach(plain, byEmail, boom)
+		base, s := newStaff(t)
+		insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "a", 30, nil})
+		staff, err := index.Attach(base, byEmail, boom)
 		check(t, err)
 		r, f = mustVerify(t, staff, verify.Options{Repair: repair}, byEmail, boom)
 		if r.Faults[verify.DuplicateValue] != 0 || r.Faults[verify.Unreadable] != 1 || !f["email missing email_a w_000002"] {

@@ -28,9 +28,9 @@ func TestVerifyLogsRepairs(t *testing.T) {
 		}
 		return a
 	}}))
-	plain, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", schema, o)
+	base, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", schema, o)
 	check(t, err)
-	staff, err := index.Attach(plain, byEmail)
+	staff, err := index.Attach(base, byEmail)
 	check(t, err)
 	for _, want := range []string{
 		"level=WARN msg=\"repaired derived rows\" table=staff operation=verify.Run partition=S rows=2\n" +
@@ -72,9 +72,9 @@ func TestVerifyLogsConflicts(t *testing.T) {
 			o := quick()
 			o.Retry.ConflictAttempts = 3
 			o.Logger = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			plain, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
+			base, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 			check(t, err)
-			slow, err := index.Attach(plain, c.definition)
+			slow, err := index.Attach(base, c.definition)
 			check(t, err)
 			mustVerify(t, slow, verify.Options{Repair: true}, c.definition)
 			const again, last = "level=DEBUG msg=\"conflict with a concurrent writer; another attempt follows\"", "level=WARN msg=\"gave up\""
@@ -107,9 +107,9 @@ func TestVerifyLogsOwner(t *testing.T) {
 	o := quick()
 	o.Retry.ConflictAttempts = 2
 	o.Logger = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	plain, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
+	base, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 	check(t, err)
-	slow, err := index.Attach(plain, byEmail)
+	slow, err := index.Attach(base, byEmail)
 	check(t, err)
 	mustVerify(t, slow, verify.Options{Repair: true}, byEmail)
 	lines := 0

@@ -71,10 +71,10 @@ func TestRepairTakesNothing(t *testing.T) {
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("mp_a")))
 	insertAll(t, staff, s, worker{"S", 3, "Cao", "a", 30, nil})
 	check(t, rawTable(t, s).MergeAny(ctx, at(2), table.PropertyOf[string]("Email").Set("b")))
-	plain := openAs(t, s.ConnectionString(), s, schema)
-	_, err := plain.Insert(ctx, &worker{"S", 1, "Low", "a", 30, nil})
+	base := openAs(t, s.ConnectionString(), s, schema)
+	_, err := base.Insert(ctx, &worker{"S", 1, "Low", "a", 30, nil})
 	check(t, err)
-	staff, err = index.Attach(plain, mailPointer, teams)
+	staff, err = index.Attach(base, mailPointer, teams)
 	check(t, err)
 	testkit.Expect(t, "new definition: faults of verify with repair", repair(staff, teams),
 		[]string{"team missing team_Cao repaired", "team missing team_Jones repaired", "team missing team_Low taken"})

@@ -60,9 +60,9 @@ func TestVerifyScope(t *testing.T) {
 	oneWay := schema
 	oneWay.Row = keys.BindFunc(wid.All(), func(w *worker) keys.Enc { return wid.Of(w.Age) })
 	s = storagetest.New(nil)
-	plain := openAs(t, s.ConnectionString(), s, oneWay)
-	check(t, plain.Ensure(ctx))
-	staff, err = index.Attach(plain, byEmail)
+	base := openAs(t, s.ConnectionString(), s, oneWay)
+	check(t, base.Ensure(ctx))
+	staff, err = index.Attach(base, byEmail)
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 0, "Jones", "a", 7, nil})
 	check(t, rawTable(t, s).MergeAny(ctx, at(7), table.PropertyOf[int64]("Age").Set(8)))
@@ -79,14 +79,14 @@ func TestVerifyUnreadable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	plain := openAs(t, s.ConnectionString(), s, schema)
-	check(t, plain.Ensure(ctx))
+	base := openAs(t, s.ConnectionString(), s, schema)
+	check(t, base.Ensure(ctx))
 	for i, tags := range [][]string{{"a"}, {"a", "b", "c", "d"}, {"b"}} {
-		_, err := plain.Insert(ctx, &worker{fmt.Sprint("S", i/2), i, "Jones", "", 1, tags})
+		_, err := base.Insert(ctx, &worker{fmt.Sprint("S", i/2), i, "Jones", "", 1, tags})
 		check(t, err)
 	}
 	check(t, rawTable(t, s).MergeAny(ctx, keys.Stored("S1", "w_000002"), table.PropertyOf[string]("Age").Set("old")))
-	staff, err := index.Attach(plain, byTag)
+	staff, err := index.Attach(base, byTag)
 	check(t, err)
 	var faults []verify.Fault
 	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) { faults = append(faults, f) }}, byTag)
@@ -100,7 +100,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	testkit.Expect(t, "filled", len(ids(t, byTag.List(ctx, staff, dept.Of("S0"), "a"))), 1)
 
 	var ve *table.ValueError
-	if _, err := verify.Run(ctx, plain, nil); !errors.As(err, &ve) {
+	if _, err := verify.Run(ctx, base, nil); !errors.As(err, &ve) {
 		t.Errorf("no definitions on a table without any: got error %v; want a *table.ValueError", err)
 	}
 	if all, err := verify.Run(ctx, staff, nil); err != nil || all.Entities != r.Entities || all.Rows == 0 {

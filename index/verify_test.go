@@ -195,8 +195,8 @@ func TestNewKeyFunction(t *testing.T) {
 	is := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Email), true }, nil)
 	old, s := newStaff(t, was)
 	insertAll(t, old, s, worker{"S", 1, "Jones", "A", 30, nil}, worker{"S", 2, "Cao", "B", 30, nil}, worker{"S", 3, "Kwok", "c", 30, nil})
-	plain := openAs(t, s.ConnectionString(), s, schema)
-	staff, err := index.Attach(plain, is)
+	base := openAs(t, s.ConnectionString(), s, schema)
+	staff, err := index.Attach(base, is)
 	check(t, err)
 	// A write finds its own old row.
 	check(t, staff.MergeAny(ctx, at(1), last.Set("Smith")))
@@ -215,14 +215,14 @@ func TestNewKeyFunction(t *testing.T) {
 
 	// An index goes by a function that gives nothing.
 	gone := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", false }, nil)
-	staff, err = index.Attach(plain, gone)
+	staff, err = index.Attach(base, gone)
 	check(t, err)
 	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, gone)
 	if !r.Sound() {
 		t.Errorf("key function without keys, verify with repair: got %+v; want a sound report", r)
 	}
 	testkit.Expect(t, "rows", len(s.Rows("staff")), 3)
-	if _, err := plain.Update(ctx, at(2), func(w *worker) error { w.Age++; return nil }); err != nil {
+	if _, err := base.Update(ctx, at(2), func(w *worker) error { w.Age++; return nil }); err != nil {
 		t.Errorf("update without the definition: got error %v; want none, because the maintainer state does not contain the index", err)
 	}
 }

@@ -29,16 +29,16 @@ func TestWideIndex(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	plain, err := table.New(s.Tables(), "docs", table.Schema[wideDoc]{
+	base, err := table.New(s.Tables(), "docs", table.Schema[wideDoc]{
 		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(d *wideDoc) *string { return &d.Site }),
 		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("doc"), func(d *wideDoc) *int { return &d.ID }),
 	}, nil)
 	testkit.NoError(t, err)
-	testkit.NoError(t, plain.Ensure(ctx))
+	testkit.NoError(t, base.Ensure(ctx))
 	size := table.FieldOf(func(d *wideDoc) *int64 { return &d.Size })
 	full := index.New("full", keys.Tuple1(keys.Text()).Named("title"), func(d *wideDoc) (string, bool) { return d.Title, true }, nil)
 	only := index.New("only", keys.Tuple1(keys.Digits[int64](9)).Named("size"), func(d *wideDoc) (int64, bool) { return d.Size, true }, &index.Options[wideDoc]{Only: []table.AnyField[wideDoc]{size}})
-	docs, err := index.Attach(plain, full, only)
+	docs, err := index.Attach(base, full, only)
 	testkit.NoError(t, err)
 	var ops []table.Op
 	for i := range 60 {

@@ -22,11 +22,11 @@ type badge struct {
 // messages become poison, too.
 func effects(e *env) {
 	ctx := context.Background()
-	plain := newTable(e, staffSchema, nil)
-	notifications, poison := e.acc.Queue(plain.Name()+"h"), e.acc.Queue(plain.Name()+"p")
+	base := newTable(e, staffSchema, nil)
+	notifications, poison := e.acc.Queue(base.Name()+"h"), e.acc.Queue(base.Name()+"p")
 	out, err := eventual.NewOutbox(notifications, nil)
 	e.must(err)
-	staff, err := eventual.WithOutbox(plain, out, eventual.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {
+	staff, err := eventual.WithOutbox(base, out, eventual.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {
 		if c.New == nil {
 			return badge{}, false
 		}
@@ -35,8 +35,8 @@ func effects(e *env) {
 	e.must(err)
 	var printed []string
 	worker := func(handle func(badge) error) *eventual.Worker {
-		w, err := eventual.NewWorker(notifications, poison, []eventual.Handler{eventual.NewHandler("badge", plain, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
-			&eventual.WorkerOptions{Concurrency: 1, CleanUp: e.acc.Queue(plain.Name() + "g")})
+		w, err := eventual.NewWorker(notifications, poison, []eventual.Handler{eventual.NewHandler("badge", base, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
+			&eventual.WorkerOptions{Concurrency: 1, CleanUp: e.acc.Queue(base.Name() + "g")})
 		e.must(err)
 		return w
 	}
@@ -47,7 +47,7 @@ func effects(e *env) {
 		printed = nil
 		who := jones
 		who.Department = d
-		e.must(plain.Ensure(ctx))
+		e.must(base.Ensure(ctx))
 		e.counter.Take()
 		k := keys.Stored(d, "empid_000223")
 		if d == "Sales" {
@@ -56,9 +56,9 @@ func effects(e *env) {
 			e.wantRequests("1 message-put, 1 message-update, 1 transaction")
 		} else {
 			// The row has a key of another program.
-			_, err := e.acc.Tables().NewClient(plain.Name()).AddEntity(ctx, []byte(fmt.Sprintf(`{"PartitionKey":%q,"RowKey":"empid_000223","LastName":"x"}`, d)), nil)
+			_, err := e.acc.Tables().NewClient(base.Name()).AddEntity(ctx, []byte(fmt.Sprintf(`{"PartitionKey":%q,"RowKey":"empid_000223","LastName":"x"}`, d)), nil)
 			e.must(err)
-			raw, err := table.New(e.tables, plain.Name(), table.Schema[table.Row]{}, nil)
+			raw, err := table.New(e.tables, base.Name(), table.Schema[table.Row]{}, nil)
 			e.must(err)
 			raw, err = eventual.WithOutbox(raw, out, eventual.OnChange("badge", func(*extend.Change[table.Row]) (badge, bool) { return badge{223, "Jones"}, true }))
 			e.must(err)

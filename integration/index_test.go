@@ -26,8 +26,8 @@ func indexes(e *env) {
 	ages := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true },
 		&index.SummaryOptions[employee]{Measures: []index.Measure[employee]{{Name: "Age", Of: func(w *employee) (int64, bool) { return int64(w.Age), true }}}})
 	all := []index.Definition[employee]{byMail, byLast, byAge, names, ages}
-	plain := newTable(e, staffSchema, nil)
-	staff, err := index.Attach(plain, all...)
+	base := newTable(e, staffSchema, nil)
+	staff, err := index.Attach(base, all...)
 	e.must(err)
 	for i, c := range []struct {
 		worker employee
@@ -87,7 +87,7 @@ func indexes(e *env) {
 	}
 
 	// Delete one row of each index.
-	rows := door.Rows[table.Table[table.Row]](door.Table(plain), false)
+	rows := door.Rows[table.Table[table.Row]](door.Table(base), false)
 	for _, rk := range []string{"mail_new@x", "last_Jones!_empid_000002", "~x|age_030_empid_000003", "name_Jones", "ages_Jones"} {
 		e.must(rows.DeleteAny(ctx, keys.Stored("Sales", rk)))
 	}
@@ -123,10 +123,10 @@ func details(e *env) {
 	ctx := context.Background()
 	sales := dept.Of("Sales")
 	head := index.NewDetails("head", "Head", func(w *employee) (keys.Enc, bool) { return keys.Raw("department"), w.Age > 60 }, last, age)
-	plain := newTable(e, staffSchema, nil)
-	staff, err := index.Attach(plain, head)
+	base := newTable(e, staffSchema, nil)
+	staff, err := index.Attach(base, head)
 	e.must(err)
-	rows := door.Rows[table.Table[table.Row]](door.Table(plain), true)
+	rows := door.Rows[table.Table[table.Row]](door.Table(base), true)
 	department := &table.Row{Key: keys.At(sales, keys.Raw("department"))}
 	e.must(department.Set("Budget", 7))
 	_, err = rows.Insert(ctx, department)

@@ -103,13 +103,13 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 	acc, err := account.FromConnectionString(service.ConnectionString(), o)
 	must(err)
 	name := freshName()
-	plain, err := table.New(acc.Tables(), name, itemSchema, nil)
+	base, err := table.New(acc.Tables(), name, itemSchema, nil)
 	must(err)
 	out, err := eventual.NewOutbox(acc.Queue(name+"q"), nil)
 	must(err)
-	notifying, err := eventual.WithOutbox(plain, out)
+	notifying, err := eventual.WithOutbox(base, out)
 	must(err)
-	must(plain.Ensure(ctx))
+	must(base.Ensure(ctx))
 	items, h, read, err := attach(ctx, acc, notifying, inline)
 	must(err)
 
@@ -137,7 +137,7 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 	must(first.Ensure(ctx))
 	var all []*table.Entity[item]
 	for i := range writes {
-		e, err := plain.Insert(ctx, &item{fmt.Sprint("g", i%20), i, "before"})
+		e, err := base.Insert(ctx, &item{fmt.Sprint("g", i%20), i, "before"})
 		must(err)
 		all = append(all, e)
 	}

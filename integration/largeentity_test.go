@@ -48,20 +48,20 @@ func (e *env) expectPhoto(ctx context.Context, t *table.Table[portrait], s *larg
 }
 
 // newPortraits creates a table and a container.
-func newPortraits(e *env, o *largeentity.Options) (plain, portraits *table.Table[portrait], photos *largeentity.Store) {
+func newPortraits(e *env, o *largeentity.Options) (base, portraits *table.Table[portrait], photos *largeentity.Store) {
 	ctx := context.Background()
-	plain = newTable(e, portraitSchema, nil)
-	photos, err := largeentity.NewStore(e.acc.Container(freshName()), plain.Name(), o)
+	base = newTable(e, portraitSchema, nil)
+	photos, err := largeentity.NewStore(e.acc.Container(freshName()), base.Name(), o)
 	e.must(err)
 	if _, err := photos.Upload(ctx, keys.At(keys.Raw("g"), portraitID.Of(1)), strings.NewReader(strings.Repeat("x", 100_000)), nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
 		e.Errorf("got error %v; want ErrContainerNotFound", err)
 	}
 	e.must(photos.Ensure(ctx))
 	e.must(photos.Ensure(ctx))
-	portraits, err = largeentity.Attach(plain, photos)
+	portraits, err = largeentity.Attach(base, photos)
 	e.must(err)
 	e.counter.Take()
-	return plain, portraits, photos
+	return base, portraits, photos
 }
 
 // largeValues: a value in a blob is written, replaced, read and swept.
@@ -70,7 +70,7 @@ func largeValues(e *env) {
 	now := time.Now()
 	o := &largeentity.Options{BlockSize: 64 << 10}
 	o.Now = func() time.Time { return now }
-	plain, portraits, photos := newPortraits(e, o)
+	base, portraits, photos := newPortraits(e, o)
 	const group = "größe x/ü?#%+&'\"<>/日本."
 	k := portraits.Key(portrait{Group: group, ID: 1})
 	upload := func(size int) largeentity.Blob {
@@ -86,7 +86,7 @@ func largeValues(e *env) {
 	p.Value.Photo = upload(150_000)
 	e.must(portraits.Replace(ctx, p))
 	e.wantRequests("1 blob-commit, 1 blob-delete, 3 blob-stage, 1 transaction")
-	e.expectPhoto(ctx, plain, photos, k, strings.Repeat("0123456789", 15_000))
+	e.expectPhoto(ctx, base, photos, k, strings.Repeat("0123456789", 15_000))
 	r, err := photos.OpenRange(ctx, p.Value.Photo, 70_001, 5)
 	e.must(err)
 	part, err := io.ReadAll(r)
@@ -105,7 +105,7 @@ func largeValues(e *env) {
 	}
 	now = now.Add(26 * time.Hour)
 	e.counter.Take()
-	report, err := largeentity.Sweep(ctx, plain, photos, nil)
+	report, err := largeentity.Sweep(ctx, base, photos, nil)
 	e.must(err)
 	want := largeentity.SweepReport{Blobs: 2, Linked: 1, Orphans: 1, Rows: 3, RowsGone: 1}
 	if report != want {

@@ -36,7 +36,7 @@ type uploader struct {
 
 	requests  atomic.Int64
 	portraits *table.Table[portrait]
-	plain     *table.Table[portrait]
+	base      *table.Table[portrait]
 	photos    *largeentity.Store
 }
 
@@ -70,7 +70,7 @@ func (u *uploader) connect(ahead time.Duration, more ...policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	if u.plain, err = table.New(acc.Tables(), u.Table, portraitSchema, nil); err != nil {
+	if u.base, err = table.New(acc.Tables(), u.Table, portraitSchema, nil); err != nil {
 		return err
 	}
 	blocks := &largeentity.Options{BlocksInFlight: 1} // so that the positions of the requests are known
@@ -78,7 +78,7 @@ func (u *uploader) connect(ahead time.Duration, more ...policy.Policy) error {
 	if u.photos, err = largeentity.NewStore(acc.Container(u.Container), u.Table, blocks); err != nil {
 		return err
 	}
-	u.portraits, err = largeentity.Attach(u.plain, u.photos)
+	u.portraits, err = largeentity.Attach(u.base, u.photos)
 	return err
 }
 
@@ -208,7 +208,7 @@ func testUploadProcess(t *testing.T, b backend) {
 	e := newEnv(t, b)
 	all := &uploader{Connection: b.ConnectionString(), Table: freshName(), Container: freshName(), ASCII: isAzurite(b), Bytes: 18 << 20}
 	e.must(all.connect(0))
-	e.must(errors.Join(all.plain.Ensure(ctx), all.photos.Ensure(ctx)))
+	e.must(errors.Join(all.base.Ensure(ctx), all.photos.Ensure(ctx)))
 	first, err := all.photos.Upload(ctx, all.portraits.Key(portrait{Group: "g", ID: 1}), &pattern{end: 5 << 20}, nil)
 	e.must(err)
 	_, err = all.portraits.Insert(ctx, &portrait{Group: "g", ID: 1, Photo: first})
@@ -232,13 +232,13 @@ func testUploadProcess(t *testing.T, b backend) {
 		}
 	}
 	e.must(all.connect(26 * time.Hour))
-	report, err := largeentity.Sweep(ctx, all.plain, all.photos, nil)
+	report, err := largeentity.Sweep(ctx, all.base, all.photos, nil)
 	e.must(err)
 	t.Logf("after ten killed processes: %+v", report)
 	if report.Missing != 0 || report.Orphans+report.Replaced == 0 || report.Linked != 1 {
 		t.Errorf("got %+v; want 1 linked blob, none dangling, and some that are deleted", report)
 	}
-	report, err = largeentity.Sweep(ctx, all.plain, all.photos, nil)
+	report, err = largeentity.Sweep(ctx, all.base, all.photos, nil)
 	e.must(err)
 	if report.Blobs != 1 || report.Linked != 1 {
 		t.Errorf("got %+v; want 1 blob", report)

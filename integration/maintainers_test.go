@@ -48,10 +48,10 @@ func (mailMaintainer) Maintain(_ context.Context, p *extend.Plan, c *extend.Chan
 // maintainedRows: each write updates derived rows in its transaction. One transaction can swap unique derived rows.
 func maintainedRows(e *env) {
 	ctx := context.Background()
-	plain := newTable(e, staffSchema, nil)
-	staff, err := extend.With(plain, mailMaintainer{})
+	base := newTable(e, staffSchema, nil)
+	staff, err := extend.With(base, mailMaintainer{})
 	e.must(err)
-	rows := sameTable(e, plain, table.Schema[table.Row]{})
+	rows := sameTable(e, base, table.Schema[table.Row]{})
 	stored := func(want ...string) {
 		e.Helper()
 		var got []string
@@ -98,7 +98,7 @@ func maintainedRows(e *env) {
 		e.Errorf("Repaired: got %d; want 1", staff.Repaired())
 	}
 	stored("empid_000001 Smith", "empid_000002 Cao", "mail_c@x Smith", "mail_o'brien@x Cao")
-	if err := plain.Delete(ctx, one); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := base.Delete(ctx, one); !errors.Is(err, table.ErrUnknownMaintainer) {
 		e.Errorf("Delete without the maintainer: got error %v; want ErrUnknownMaintainer", err)
 	}
 	r, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales")}, nil)

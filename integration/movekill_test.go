@@ -70,7 +70,7 @@ func (p *relocator) connect(more ...policy.Policy) error {
 		return err
 	}
 	c := table.Common{WriteTimeout: p.WriteTimeout}
-	plain, err := table.New(p.acc.Tables(), p.Table, itemSchema, &table.Options{Common: c})
+	base, err := table.New(p.acc.Tables(), p.Table, itemSchema, &table.Options{Common: c})
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (p *relocator) connect(more ...policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	if p.items, err = eventual.WithOutbox(plain, out); err != nil {
+	if p.items, err = eventual.WithOutbox(base, out); err != nil {
 		return err
 	}
 	if p.items, err = index.Attach(p.items, itemText, itemLists, itemOwner); err != nil {

@@ -266,9 +266,9 @@ func oneWayKeys(e *env) {
 	if err := users.Merge(ctx, in, mail.Set("other@contoso.com")); !errors.Is(err, table.ErrKeyChanged) {
 		e.Errorf("Merge with another key: got error %v; want ErrKeyChanged", err)
 	}
-	plain, err := table.New(e.tables, users.Name(), table.Schema[user]{}, nil)
+	base, err := table.New(e.tables, users.Name(), table.Schema[user]{}, nil)
 	e.must(err)
-	e.must(plain.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // a writer without the schema's keys
+	e.must(base.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // a writer without the schema's keys
 	var ke *keys.KeyError
 	if _, err := users.Get(ctx, in.Key); !errors.As(err, &ke) || ke.Key == "" {
 		e.Errorf("Get of a row whose fields make another key: got error %v; want a *KeyError", err)

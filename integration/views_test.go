@@ -36,22 +36,22 @@ func views(e *env) {
 	heads := index.NewSummary("heads", keys.Tuple1(keys.Text()).Named("heads"), func(c *colleague) (string, bool) { return c.Department, true }, nil)
 	company, err := index.Attach(newTable(e, colleagueSchema, nil), heads)
 	e.must(err)
-	plain := newTable(e, staffSchema, nil)
-	queue := e.acc.Queue(plain.Name() + "q")
+	base := newTable(e, staffSchema, nil)
+	queue := e.acc.Queue(base.Name() + "q")
 	out, err := eventual.NewOutbox(queue, nil)
 	e.must(err)
-	staff, err := eventual.WithOutbox(plain, out)
+	staff, err := eventual.WithOutbox(base, out)
 	e.must(err)
 	view := materialized.New("company", company, colleagueOf, nil)
 	staff, err = materialized.Attach(staff, view)
 	e.must(err)
-	w, err := eventual.NewWorker(queue, e.acc.Queue(plain.Name()+"p"), []eventual.Handler{materialized.Handler(staff)}, &eventual.WorkerOptions{Concurrency: 1})
+	w, err := eventual.NewWorker(queue, e.acc.Queue(base.Name()+"p"), []eventual.Handler{materialized.Handler(staff)}, &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(w.Ensure(ctx))
 
 	older := jones
 	older.ID = 222
-	_, err = plain.Insert(ctx, &older) // before the view
+	_, err = base.Insert(ctx, &older) // before the view
 	e.must(err)
 	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
 	if e.must(err); !report.Sound() || report.Repaired != 1 {
@@ -96,7 +96,7 @@ func views(e *env) {
 	count("Sales", 2)
 
 	// The same with Inline: the view follows before the write returns.
-	fast, err := eventual.WithOutbox(plain, out)
+	fast, err := eventual.WithOutbox(base, out)
 	e.must(err)
 	fast, err = materialized.Attach(fast, materialized.New("company", company, colleagueOf, &materialized.Options{Inline: true}))
 	e.must(err)

@@ -143,12 +143,12 @@ func TestKeys(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	type document struct{ Content largeentity.Blob }
-	plain, err := table.New(s.Tables(), "documents", table.Schema[document]{}, nil)
+	base, err := table.New(s.Tables(), "documents", table.Schema[document]{}, nil)
 	must(t, err)
 	store, err := largeentity.NewStore(s.Container("documents"), "Documents", small())
 	must(t, err)
-	must(t, errors.Join(plain.Ensure(ctx), store.Ensure(ctx)))
-	documents, err := largeentity.Attach(plain, store)
+	must(t, errors.Join(base.Ensure(ctx), store.Ensure(ctx)))
+	documents, err := largeentity.Attach(base, store)
 	must(t, err)
 	all := []string{"a", "A", ".", "..", "...", ".a.", "a.b", "a b", "a%2Fb", "a~7Eb", "größe", "日本", "😀", "a'b", "a+b", "a&b=c", "<>", `"`, "a:b", "a|b", "-", "_", "=20", strings.Repeat("x", 512)}
 	seen := map[string]bool{}
@@ -165,7 +165,7 @@ func TestKeys(t *testing.T) {
 		must(t, err)
 		must(t, r.Close())
 	}
-	r, err := largeentity.Sweep(ctx, plain, store, nil)
+	r, err := largeentity.Sweep(ctx, base, store, nil)
 	must(t, err)
 	want := largeentity.SweepReport{Blobs: len(all), Linked: len(all), Rows: len(all)}
 	testkit.Expect(t, "report", r, want)

@@ -155,7 +155,7 @@ var (
 		return err
 	})
 	sweeping = on(func(ctx context.Context, c *program) error {
-		_, err := largeentity.Sweep(ctx, c.plain, c.store, &largeentity.SweepOptions{Archived: c.mover.Contains})
+		_, err := largeentity.Sweep(ctx, c.base, c.store, &largeentity.SweepOptions{Archived: c.mover.Contains})
 		return err
 	})
 	sweepingLater = inSequence(func(context.Context, *crashtest.Process) error { time.Sleep(25 * time.Hour); return nil }, sweeping)
@@ -258,7 +258,7 @@ func clean(s *storagetest.Service) error {
 	}
 	for range 3 {
 		time.Sleep(50 * time.Hour)
-		r, err := largeentity.Sweep(ctx, c.plain, c.store, &largeentity.SweepOptions{Archived: c.mover.Contains})
+		r, err := largeentity.Sweep(ctx, c.base, c.store, &largeentity.SweepOptions{Archived: c.mover.Contains})
 		if err != nil {
 			return err
 		}

@@ -24,13 +24,13 @@ func check(err error) {
 // openStaff creates the table of employees and the store of their photos in a service in memory.
 func openStaff(memory *storagetest.Service, o *largeentity.Options) (*table.Table[employee], *largeentity.Store) {
 	ctx := context.Background()
-	plain, err := table.New(memory.Tables(), "staff", schema, nil)
+	base, err := table.New(memory.Tables(), "staff", schema, nil)
 	check(err)
-	check(plain.Ensure(ctx))
+	check(base.Ensure(ctx))
 	photos, err := largeentity.NewStore(memory.Container("photos"), "staff", o)
 	check(err)
 	check(photos.Ensure(ctx))
-	staff, err := largeentity.Attach(plain, photos)
+	staff, err := largeentity.Attach(base, photos)
 	check(err)
 	return staff, photos
 }

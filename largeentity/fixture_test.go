@@ -45,7 +45,7 @@ func photoOf(e *employee) largeentity.Blob { return e.Photo }
 // fixture is what a program has.
 type fixture struct {
 	account *account.Account
-	plain   *table.Table[employee]
+	base    *table.Table[employee]
 	staff   *table.Table[employee] // attached
 	store   *largeentity.Store
 }
@@ -65,13 +65,13 @@ func openFixture(transport account.Transport, o *largeentity.Options) (*fixture,
 	}
 	fx := &fixture{account: acc}
 	to := &table.Options{Common: o.Common}
-	if fx.plain, err = table.New(acc.Tables(), "staff", schema, to); err != nil {
+	if fx.base, err = table.New(acc.Tables(), "staff", schema, to); err != nil {
 		return nil, err
 	}
 	if fx.store, err = largeentity.NewStore(acc.Container("photos"), "staff", o); err != nil {
 		return nil, err
 	}
-	fx.staff, err = largeentity.Attach(fx.plain, fx.store)
+	fx.staff, err = largeentity.Attach(fx.base, fx.store)
 	return fx, err
 }
 

@@ -61,7 +61,7 @@ func testLateDuplicate(t *testing.T, exact bool) {
 	testkit.Expect(t, "transactions", sent, 2)
 	testkit.Expect(t, "states", states(s.Service), "live live, 2 blobs")
 	for id, want := range map[int]string{1: text(20), 2: text(30)} {
-		e, err := fx.plain.Get(ctx, at(id))
+		e, err := fx.base.Get(ctx, at(id))
 		must(t, err)
 		fx.expectContent(t, "photo", e.Value.Photo, want)
 	}

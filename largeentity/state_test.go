@@ -88,7 +88,7 @@ func TestForeignRow(t *testing.T) {
 
 	// A program without Attach stores a photo: the next write gives the photo its row.
 	b := fx.upload(t, text(40))
-	_, err = fx.plain.Insert(ctx, &employee{Department: "Sales", ID: 4, Photo: b})
+	_, err = fx.base.Insert(ctx, &employee{Department: "Sales", ID: 4, Photo: b})
 	must(t, err)
 	_, err = fx.staff.Update(ctx, at(4), func(e *employee) error { e.Last = "Brown"; return nil })
 	must(t, err)
@@ -97,7 +97,7 @@ func TestForeignRow(t *testing.T) {
 	testkit.Expect(t, "states", states(s), "live unlinked unlinked, 1 blobs")
 	// So it is if the program has other maintainers.
 	byLast := index.New("last", keys.Tuple1(keys.Text()), func(e *employee) (string, bool) { return e.Last, true }, nil)
-	indexed, err := index.Attach(fx.plain, byLast)
+	indexed, err := index.Attach(fx.base, byLast)
 	must(t, err)
 	both, err := index.Attach(fx.staff, byLast)
 	must(t, err)
@@ -109,7 +109,7 @@ func TestForeignRow(t *testing.T) {
 	must(t, both.DeleteAny(ctx, at(5)))
 	testkit.Expect(t, "states", states(s), "live unlinked unlinked unlinked, 1 blobs")
 	// A handle without Attach must not write an entity that has a blob.
-	if err := fx.plain.DeleteAny(ctx, at(2)); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := fx.base.DeleteAny(ctx, at(2)); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("got error %v; want ErrUnknownMaintainer", err)
 	}
 }

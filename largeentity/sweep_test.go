@@ -25,7 +25,7 @@ import (
 // sweep runs a sweep, and returns its report.
 func (fx *fixture) sweep(t testing.TB, o *largeentity.SweepOptions) largeentity.SweepReport {
 	t.Helper()
-	r, err := largeentity.Sweep(context.Background(), fx.plain, fx.store, o)
+	r, err := largeentity.Sweep(context.Background(), fx.base, fx.store, o)
 	must(t, err)
 	return r
 }
@@ -184,11 +184,11 @@ func TestSweepErrors(t *testing.T) {
 	for _, err := range []error{
 		second(largeentity.Sweep(ctx, other, fx.store, nil)),
 		second(largeentity.Sweep[employee](ctx, nil, fx.store, nil)),
-		second(largeentity.Sweep(ctx, fx.plain, nil, nil)),
-		second(largeentity.Sweep(ctx, fx.plain, fx.store, &largeentity.SweepOptions{MaxDeletes: -1})),
+		second(largeentity.Sweep(ctx, fx.base, nil, nil)),
+		second(largeentity.Sweep(ctx, fx.base, fx.store, &largeentity.SweepOptions{MaxDeletes: -1})),
 		second(largeentity.Attach(other, fx.store)),
 		second(largeentity.Attach[employee](nil, fx.store)),
-		second(largeentity.Attach(fx.plain, nil)),
+		second(largeentity.Attach(fx.base, nil)),
 		second(largeentity.NewStore(nil, "staff", nil)),
 		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{Grace: time.Second})),
 		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{BlocksInFlight: -1})),
@@ -210,7 +210,7 @@ func TestSweepErrors(t *testing.T) {
 	}
 	empty, err := largeentity.NewStore(fx.account.Container("nothing"), "staff", nil)
 	must(t, err)
-	if _, err := largeentity.Sweep(ctx, fx.plain, empty, nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
+	if _, err := largeentity.Sweep(ctx, fx.base, empty, nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
 		t.Errorf("got error %v; want ErrContainerNotFound", err)
 	}
 }
@@ -250,7 +250,7 @@ func TestSweepPace(t *testing.T) {
 			t.Errorf("got %v for %+v; want 12 s and 30 orphans", took, r)
 		}
 		var ve *table.ValueError
-		if _, err := largeentity.Sweep(t.Context(), fx.plain, fx.store, &largeentity.SweepOptions{Rate: -1}); !errors.As(err, &ve) {
+		if _, err := largeentity.Sweep(t.Context(), fx.base, fx.store, &largeentity.SweepOptions{Rate: -1}); !errors.As(err, &ve) {
 			t.Errorf("got %v; want a *ValueError", err)
 		}
 	})

@@ -47,7 +47,7 @@ func TestSweepErrorAtCap(t *testing.T) {
 	later, err := openFixture(s, o)
 	must(t, err)
 	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Refuse(403, "AuthorizationFailure")))
-	report, err := largeentity.Sweep(ctx, later.plain, later.store, &largeentity.SweepOptions{MaxDeletes: 1, Archived: func(context.Context, keys.Key, string) (bool, error) { return false, nil }})
+	report, err := largeentity.Sweep(ctx, later.base, later.store, &largeentity.SweepOptions{MaxDeletes: 1, Archived: func(context.Context, keys.Key, string) (bool, error) { return false, nil }})
 	if err == nil || !report.Incomplete {
 		t.Errorf("got %+v, error %v; want the error of the delete, and Incomplete", report, err)
 	}

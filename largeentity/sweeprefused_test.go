@@ -42,7 +42,7 @@ func TestSweepRefused(t *testing.T) {
 		c.ahead += 25 * time.Hour
 	}
 	errs := testkit.EachRefused(t, s, "Sweep", prepare, func() error {
-		_, err := largeentity.Sweep(ctx, fx.plain, fx.store, nil)
+		_, err := largeentity.Sweep(ctx, fx.base, fx.store, nil)
 		var re *azcore.ResponseError
 		if err != nil && (!errors.As(err, &re) || re.StatusCode != 403) {
 			t.Errorf("got error %v; want an *azcore.ResponseError with status 403", err)

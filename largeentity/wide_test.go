@@ -30,16 +30,16 @@ type page struct {
 func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], *table.Table[table.Row], *largeentity.Store) {
 	t.Helper()
 	ctx := context.Background()
-	plain, err := table.New(s.Tables(), "pages", table.Schema[page]{
+	base, err := table.New(s.Tables(), "pages", table.Schema[page]{
 		Partition: keys.Bind1(dept, func(p *page) *string { return &p.Site }),
 		Row:       keys.Bind1(empid, func(p *page) *int { return &p.ID }),
 	}, nil)
 	must(t, err)
-	must(t, plain.Ensure(ctx))
+	must(t, base.Ensure(ctx))
 	store, err := largeentity.NewStore(s.Container("photos"), "pages", small())
 	must(t, err)
 	must(t, store.Ensure(ctx))
-	pages, err := largeentity.Attach(plain, store)
+	pages, err := largeentity.Attach(base, store)
 	must(t, err)
 	rows, err := table.New(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
 	must(t, err)

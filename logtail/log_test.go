@@ -111,7 +111,7 @@ func TestClockStepsFarBack(t *testing.T) {
 	}
 }
 
-// TestForeignRows: a log reads rows with plain inverted ticks, as other programs store them, and leaves out rows of other types.
+// TestForeignRows: a log reads rows with inverted ticks alone, as other programs store them, and leaves out rows of other types.
 func TestForeignRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -150,9 +150,9 @@ func filled(is setting, processes ...process) func() crashtest.Workload {
 	return func() crashtest.Workload {
 		w := workload(is, processes...)()
 		w.Setup = on(is, (*program).ensure, func(p *program, ctx context.Context) error {
-			_, err := p.plain.Insert(ctx, &employee{Department: "Sales", ID: 1, Salary: 10})
+			_, err := p.base.Insert(ctx, &employee{Department: "Sales", ID: 1, Salary: 10})
 			if err == nil {
-				_, err = p.plain.Insert(ctx, &employee{Department: "Sales", ID: 2, Salary: 10})
+				_, err = p.base.Insert(ctx, &employee{Department: "Sales", ID: 2, Salary: 10})
 			}
 			return err
 		})

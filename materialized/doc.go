@@ -13,7 +13,7 @@
 //		return Member{e.ID, e.Department}, true
 //	}, nil)
 //
-//	staff, err := eventual.WithOutbox(plain, outbox)
+//	staff, err := eventual.WithOutbox(base, outbox)
 //	staff, err = materialized.Attach(staff, members) // all writes by this handle
 //	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{materialized.Handler(staff)}, nil)
 //

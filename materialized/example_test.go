@@ -34,18 +34,18 @@ func Example() {
 		return member{ID: e.ID, Department: e.Department, Salary: e.Salary}, true
 	}, nil)
 
-	plain, err := table.New(account.Tables(), "staff", staffSchema, nil)
+	base, err := table.New(account.Tables(), "staff", staffSchema, nil)
 	check(err)
 	queue := account.Queue("effects")
 	outbox, err := eventual.NewOutbox(queue, nil)
 	check(err)
-	staff, err := eventual.WithOutbox(plain, outbox)
+	staff, err := eventual.WithOutbox(base, outbox)
 	check(err)
 	staff, err = materialized.Attach(staff, members)
 	check(err)
 	worker, err := eventual.NewWorker(queue, account.Queue("poison"), []eventual.Handler{materialized.Handler(staff)}, nil)
 	check(err)
-	check(plain.Ensure(ctx))
+	check(base.Ensure(ctx))
 	check(company.Ensure(ctx))
 	check(worker.Ensure(ctx))
 

@@ -72,7 +72,7 @@ type setting struct {
 // program is what a program has: employees with a view.
 type program struct {
 	account *account.Account
-	plain   *table.Table[employee]
+	base    *table.Table[employee]
 	staff   *table.Table[employee]
 	company *table.Table[member]
 	heads   *index.Summary[member, string] // nil without a summary
@@ -90,7 +90,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 	if p.account, err = account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: transport}}); err != nil {
 		return nil, err
 	}
-	if p.plain, err = table.New(p.account.Tables(), "staff", staffSchema, &o); err != nil {
+	if p.base, err = table.New(p.account.Tables(), "staff", staffSchema, &o); err != nil {
 		return nil, err
 	}
 	if p.company, err = table.New(p.account.Tables(), "company", companySchema, &o); err != nil {
@@ -107,7 +107,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 		return nil, err
 	}
 	p.view = materialized.New("company", p.company, is.derive, &materialized.Options{Inline: is.inline})
-	if p.staff, err = eventual.WithOutbox(p.plain, p.outbox); err != nil {
+	if p.staff, err = eventual.WithOutbox(p.base, p.outbox); err != nil {
 		return nil, err
 	}
 	p.staff, err = materialized.Attach(p.staff, p.view)
@@ -125,7 +125,7 @@ func (p *program) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.plain.Ensure(ctx), p.company.Ensure(ctx), w.Ensure(ctx))
+	return errors.Join(p.base.Ensure(ctx), p.company.Ensure(ctx), w.Ensure(ctx))
 }
 
 // scene is a program on a service of its own.

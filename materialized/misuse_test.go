@@ -24,7 +24,7 @@ import (
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, setting{})
-	withOutbox, err := eventual.WithOutbox(s.plain, s.outbox)
+	withOutbox, err := eventual.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
 	wide := companySchema
 	wide.Parts = 2
@@ -42,7 +42,7 @@ func TestDefinitions(t *testing.T) {
 		{withOutbox, materialized.New("v", (*table.Table[member])(nil), memberOf, nil), "to"},
 		{withOutbox, materialized.New[employee]("v", s.company, (func(*employee, keys.Key) (member, bool))(nil), nil), "derive"},
 		{withOutbox, materialized.New("v", inParts, memberOf, nil), "to"},
-		{s.plain, materialized.New("v", s.company, memberOf, nil), "Attach"},
+		{s.base, materialized.New("v", s.company, memberOf, nil), "Attach"},
 		{s.staff, materialized.New("company", s.company, memberOf, nil), "name"},
 		{withOutbox, none, ""},
 		{withOutbox, nil, ""},
@@ -65,7 +65,7 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("verify.Run of a view that is not attached: got error %v; want a verify.DefinitionError", err)
 	}
 	var ve *table.ValueError
-	if _, err := verify.Run(context.Background(), s.plain, nil); !errors.As(err, &ve) || ve.Field != "definitions" {
+	if _, err := verify.Run(context.Background(), s.base, nil); !errors.As(err, &ve) || ve.Field != "definitions" {
 		t.Errorf("verify.Run without views: got error %v; want a ValueError about definitions", err)
 	}
 	if _, err := verify.Run[employee](context.Background(), nil, nil); err == nil {
@@ -117,7 +117,7 @@ func TestFunctions(t *testing.T) {
 	// Verify reports such an entity, and leaves its derived entity as it is.
 	e := s.insert(t, "Sales", 1, 10)
 	s.drain(t)
-	testkit.NoError(t, door.InMode(s.plain, blind).MergeAny(ctx, e.Key, table.FieldOf(func(e *employee) *string { return &e.Last }).Set("panics")))
+	testkit.NoError(t, door.InMode(s.base, blind).MergeAny(ctx, e.Key, table.FieldOf(func(e *employee) *string { return &e.Last }).Set("panics")))
 	s.verify(t, verify.Options{Repair: true}, "1 unreadable")
 	testkit.Expect(t, "members", s.members(), "1:Sales:10")
 }
@@ -246,7 +246,7 @@ func TestIndexOfView(t *testing.T) {
 	byDept := index.New("dept", keys.Tuple1(keys.Text()), func(m *member) (string, bool) { return m.Department, true }, nil)
 	company, err := index.Attach(s.company, byDept)
 	testkit.NoError(t, err)
-	staff, err := eventual.WithOutbox(s.plain, s.outbox)
+	staff, err := eventual.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
 	staff, err = materialized.Attach(staff, materialized.New("company", company, memberOf, nil))
 	testkit.NoError(t, err)

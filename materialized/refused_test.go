@@ -32,7 +32,7 @@ func TestVerifyRefused(t *testing.T) {
 		derived := func(id int) keys.Key { return s.company.Key(member{ID: id}) }
 		salary := table.FieldOf(func(m *member) *int64 { return &m.Salary })
 		damage := func() {
-			_, err := s.plain.Upsert(ctx, &employee{Department: "Sales", ID: 7, Salary: 10}, table.ReplaceExisting)
+			_, err := s.base.Upsert(ctx, &employee{Department: "Sales", ID: 7, Salary: 10}, table.ReplaceExisting)
 			testkit.NoError(t, err)
 			testkit.NoError(t, s.company.DeleteAny(ctx, derived(1)))
 			testkit.NoError(t, rows.DeleteAny(ctx, keys.Stored("company", "~v|"+derived(2).RowKey())))

@@ -22,7 +22,7 @@ func TestViewSameRows(t *testing.T) {
 	s := storagetest.New(nil)
 	acc, err := account.FromTransport(s, nil)
 	testkit.NoError(t, err)
-	plain, err := table.New(acc.Tables(), "staff", staffSchema, nil)
+	base, err := table.New(acc.Tables(), "staff", staffSchema, nil)
 	testkit.NoError(t, err)
 	type short struct {
 		Department string
@@ -36,7 +36,7 @@ func TestViewSameRows(t *testing.T) {
 	testkit.NoError(t, err)
 	out, err := eventual.NewOutbox(acc.Queue("effects"), nil)
 	testkit.NoError(t, err)
-	staff, err := eventual.WithOutbox(plain, out)
+	staff, err := eventual.WithOutbox(base, out)
 	testkit.NoError(t, err)
 	staff, err = materialized.Attach(staff, materialized.New("short", shorts, func(e *employee, k keys.Key) (short, bool) {
 		return short{e.Department, e.ID, e.Salary}, true

@@ -56,7 +56,7 @@ func TestFill(t *testing.T) {
 	ctx := context.Background()
 	s := newScene(t, setting{summary: true})
 	for i := range 30 {
-		_, err := s.plain.Insert(ctx, &employee{Department: fmt.Sprint("D", i%3), ID: i + 1, Salary: int64(i)})
+		_, err := s.base.Insert(ctx, &employee{Department: fmt.Sprint("D", i%3), ID: i + 1, Salary: int64(i)})
 		testkit.NoError(t, err)
 	}
 	r := s.verify(t, verify.Options{}, "29 missing")
@@ -93,7 +93,7 @@ func TestDamage(t *testing.T) {
 	testkit.NoError(t, s.company.DeleteAny(ctx, derived(1)))                                                                    // the derived entity, but not its note
 	testkit.NoError(t, rows.DeleteAny(ctx, keys.Stored("company", "~v|"+derived(2).RowKey())))                                  // the note
 	testkit.NoError(t, s.company.MergeAny(ctx, derived(3), table.FieldOf(func(m *member) *int64 { return &m.Salary }).Set(99))) // its content
-	testkit.NoError(t, door.InMode(s.plain, blind).DeleteAny(ctx, employeeKey(4)))                                              // the entity
+	testkit.NoError(t, door.InMode(s.base, blind).DeleteAny(ctx, employeeKey(4)))                                               // the entity
 	_, err = s.company.Insert(ctx, &member{ID: 100, Department: "Sales", Salary: 1})                                            // a derived entity of its own
 	testkit.NoError(t, err)
 	r := s.verify(t, verify.Options{}, "2 missing, 1 dangling, 1 stale")
@@ -343,11 +343,11 @@ func TestRanged(t *testing.T) {
 		{"a part of the view", account.Grant{}, account.Grant{Partitions: keys.Point(companyPartition), Rows: memberID.All()}, true},
 		{"everything", account.Grant{}, account.Grant{}, false},
 	} {
-		plain, err := table.New(granted("staff", c.staff), "staff", staffSchema, &s.options)
+		base, err := table.New(granted("staff", c.staff), "staff", staffSchema, &s.options)
 		testkit.NoError(t, err)
 		company, err := table.New(granted("company", c.company), "company", companySchema, &s.options)
 		testkit.NoError(t, err)
-		staff, err := eventual.WithOutbox(plain, s.outbox)
+		staff, err := eventual.WithOutbox(base, s.outbox)
 		testkit.NoError(t, err)
 		staff, err = materialized.Attach(staff, materialized.New("company", company, memberOf, nil))
 		testkit.NoError(t, err)
@@ -377,7 +377,7 @@ func TestVerifyPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, setting{})
 		for i := range 20 {
-			_, err := s.plain.Insert(t.Context(), &employee{Department: "D", ID: i + 1, Salary: int64(i)})
+			_, err := s.base.Insert(t.Context(), &employee{Department: "D", ID: i + 1, Salary: int64(i)})
 			testkit.NoError(t, err)
 		}
 		began := time.Now()
@@ -405,7 +405,7 @@ func TestVerifyEverything(t *testing.T) {
 	testkit.NoError(t, err)
 	testkit.NoError(t, index.Ensure(ctx, staff))
 	for i := range 3 {
-		_, err := s.plain.Insert(ctx, &employee{Department: "Sales", ID: i + 1, Salary: 10})
+		_, err := s.base.Insert(ctx, &employee{Department: "Sales", ID: i + 1, Salary: 10})
 		testkit.NoError(t, err)
 	}
 	run := func(o verify.Options, want string, definitions ...verify.Definition) verify.Report {

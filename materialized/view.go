@@ -196,7 +196,7 @@ func isForeign(err error) bool {
 // Attach returns a handle of the same table with these views, besides those that from has. from has an outbox, of
 // [eventual.WithOutbox]. All writers of the table must use such handles. Attach sends nothing.
 //
-//	staff, err := eventual.WithOutbox(plain, outbox)
+//	staff, err := eventual.WithOutbox(base, outbox)
 //	staff, err = materialized.Attach(staff, byCompany)
 //	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{materialized.Handler(staff)}, nil)
 //

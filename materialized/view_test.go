@@ -118,7 +118,7 @@ func TestInlineWithIndex(t *testing.T) {
 	s := newScene(t, setting{})
 	byLast := index.New("last", keys.Tuple1(keys.Text()), func(e *employee) (string, bool) { return e.Last, e.Last != "" },
 		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{Inline: true}})
-	staff, err := eventual.WithOutbox(s.plain, s.outbox)
+	staff, err := eventual.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
 	staff, err = index.Attach(staff, byLast)
 	testkit.NoError(t, err)

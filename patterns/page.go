@@ -107,7 +107,7 @@ func writePage(file, service string, reports []report) error {
 					return err
 				}
 				r.Related = slices.DeleteFunc(slices.Clone(r.Related), func(name string) bool { return !ran(name) })
-				shown.Recipes = append(shown.Recipes, pageRecipe{report: r, File: file, Code: code, Without: r.Compared.without()})
+				shown.Recipes = append(shown.Recipes, pageRecipe{report: r, File: file, Code: code, Without: r.Compared.naiveRequests()})
 			}
 		}
 		if len(shown.Recipes) > 0 {

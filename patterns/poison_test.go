@@ -17,7 +17,7 @@ import (
 func TestPoison(t *testing.T) {
 	ctx := context.Background()
 	server, acc := onEnv(t)
-	plain, err := table.New(acc.Tables(), "articles", articles, nil)
+	base, err := table.New(acc.Tables(), "articles", articles, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,16 +25,16 @@ func TestPoison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	indexed, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("search", TitleChanged))
+	indexed, err := eventual.WithOutbox(base, outbox, eventual.OnChange("search", TitleChanged))
 	if err != nil {
 		t.Fatal(err)
 	}
-	failing := eventual.NewHandler("search", plain, func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
+	failing := eventual.NewHandler("search", base, func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
 	worker, err := eventual.NewWorker(acc.Queue("notifications"), acc.Queue("poison"), []eventual.Handler{failing}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(plain.Ensure(ctx), worker.Ensure(ctx)); err != nil {
+	if err := errors.Join(base.Ensure(ctx), worker.Ensure(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {

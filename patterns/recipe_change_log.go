@@ -55,7 +55,7 @@ var changeLog = recipe{
 		that crashes appends it again, so the operation ID of the write and the RowKey identify the record: AppendOnce stores it once. A move to
 		another department is one change, although it deletes a row and inserts another.`,
 	run: func(ctx context.Context, r *Run) error {
-		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[staffMember]{
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[staffMember]{
 			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *staffMember) *string { return &e.Department }),
 			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *staffMember) *int { return &e.ID }),
 		}, nil)
@@ -66,7 +66,7 @@ var changeLog = recipe{
 		if err != nil {
 			return err
 		}
-		staff, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("change", changeOf))
+		staff, err := eventual.WithOutbox(base, outbox, eventual.OnChange("change", changeOf))
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ var changeLog = recipe{
 			}
 		}
 		return r.Naive("write the entity, crash, and append never", func() error {
-			if _, err := plain.Insert(ctx, &staffMember{Department: "Sales", ID: 226, LastName: "Cao"}); err != nil {
+			if _, err := base.Insert(ctx, &staffMember{Department: "Sales", ID: 226, LastName: "Cao"}); err != nil {
 				return err
 			}
 			r.Answer("Cao is hired, and the log does not say so")

@@ -35,14 +35,14 @@ var indexEntities = recipe{
 		lists := index.NewLists("name", keys.Tuple1(keys.Text()), name, &index.ListOptions[Employee]{Property: "EmployeeIDs"})
 		members := index.New("last", keys.Tuple1(keys.Text()), name, &index.Options[Employee]{Pointer: true})
 
-		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		staff, err := index.Attach(plain, lists, members)
+		staff, err := index.Attach(base, lists, members)
 		if err != nil {
 			return err
 		}
@@ -107,14 +107,14 @@ var indexEntities = recipe{
 			{"listed", "rename Cao to Jones with the list: read both lists, and write the employee and both lists in one transaction", lists},
 			{"members", "rename Cao to Jones with member rows: write three rows in one transaction, and read none", members},
 		} {
-			plain, err := table.New(r.Tables(), r.TableName(alone.table), table.Schema[Employee]{
+			base, err := table.New(r.Tables(), r.TableName(alone.table), table.Schema[Employee]{
 				Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 				Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 			}, nil)
 			if err != nil {
 				return err
 			}
-			staff, err := index.Attach(plain, alone.definition)
+			staff, err := index.Attach(base, alone.definition)
 			if err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ var indexEntities = recipe{
 		}
 		lastName := table.FieldOf(func(e *Employee) *string { return &e.LastName })
 		return r.Naive("find all employees called Jones by a filter, which reads all rows of the department, 1 request for each 1,000", func() error {
-			return show(plain.List(ctx, table.Query[Employee]{Partition: sales, Where: lastName.Eq("Jones")}))
+			return show(base.List(ctx, table.Query[Employee]{Partition: sales, Where: lastName.Eq("Jones")}))
 		})
 	},
 }

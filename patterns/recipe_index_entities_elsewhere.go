@@ -148,7 +148,7 @@ var indexEntitiesElsewhere = recipe{
 			Elsewhere: &index.Elsewhere[Colleague]{Table: r.TableName("EmployeeDetails")},
 		})
 
-		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Colleague]{
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Colleague]{
 			Partition: keys.Bind1(dept, func(e *Colleague) *string { return &e.Department }),
 			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *Colleague) *int { return &e.ID }),
 		}, nil)
@@ -159,14 +159,14 @@ var indexEntitiesElsewhere = recipe{
 		if err != nil {
 			return err
 		}
-		staff, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("names", RenamedIn))
+		staff, err := eventual.WithOutbox(base, outbox, eventual.OnChange("names", RenamedIn))
 		if err != nil {
 			return err
 		}
 		if staff, err = index.Attach(staff, inPartition, details); err != nil {
 			return err
 		}
-		blobs := &NameBlobs{plain, r.Account().Container(r.ContainerName("names"))}
+		blobs := &NameBlobs{base, r.Account().Container(r.ContainerName("names"))}
 		worker, err := eventual.NewWorker(r.Queue("lists"), r.Queue("poison"),
 			[]eventual.Handler{index.Handler(staff), eventual.NewHandler("names", staff, blobs.Handle)}, &eventual.WorkerOptions{Concurrency: 1})
 		if err != nil {
@@ -175,7 +175,7 @@ var indexEntitiesElsewhere = recipe{
 		if _, err := blobs.Names.Create(ctx, nil); err != nil {
 			return err
 		}
-		if err := errors.Join(plain.Ensure(ctx), index.Ensure(ctx, staff), worker.Ensure(ctx)); err != nil {
+		if err := errors.Join(base.Ensure(ctx), index.Ensure(ctx, staff), worker.Ensure(ctx)); err != nil {
 			return err
 		}
 		if err := r.Do("insert three employees of two departments, with the lists of option 2 in the same transactions", func() error {
@@ -239,7 +239,7 @@ var indexEntitiesElsewhere = recipe{
 		}
 		lastName := table.FieldOf(func(e *Colleague) *string { return &e.LastName })
 		return r.Naive("find all employees called Jones by a filter, which reads the whole table, 1 request for each 1,000 rows", func() error {
-			n, err := plain.Count(ctx, table.Query[Colleague]{TableScan: true, Where: lastName.Eq("Jones")})
+			n, err := base.Count(ctx, table.Query[Colleague]{TableScan: true, Where: lastName.Eq("Jones")})
 			r.Answer("%d employees", n)
 			return err
 		})

@@ -46,7 +46,7 @@ var interPartitionIndex = recipe{
 				Table: r.TableName("staff"), Partition: func(e *Employee) keys.Enc { return keys.Raw("hired_" + e.Department) }, Inline: true,
 			}})
 
-		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -57,7 +57,7 @@ var interPartitionIndex = recipe{
 		if err != nil {
 			return err
 		}
-		withOutbox, err := eventual.WithOutbox(plain, outbox)
+		withOutbox, err := eventual.WithOutbox(base, outbox)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ var interPartitionIndex = recipe{
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(plain.Ensure(ctx), index.Ensure(ctx, both), worker.Ensure(ctx)); err != nil {
+		if err := errors.Join(base.Ensure(ctx), index.Ensure(ctx, both), worker.Ensure(ctx)); err != nil {
 			return err
 		}
 		var jones *table.Entity[Employee]
@@ -124,7 +124,7 @@ var interPartitionIndex = recipe{
 				return show(byYear.Between(ctx, both, keys.Raw("hired_Sales"), 2020, 2022))
 			}, ""},
 			{"an employee from before the index: insert by a handle without it, and let verify find and add the missing rows", func() error {
-				if _, err := plain.Insert(ctx, &Employee{"Marketing", 152, "Brown", "brownb@contoso.com", 2019}); err != nil {
+				if _, err := base.Insert(ctx, &Employee{"Marketing", 152, "Brown", "brownb@contoso.com", 2019}); err != nil {
 					return err
 				}
 				report, err := verify.Run(ctx, both, &verify.Options{Repair: true})
@@ -142,7 +142,7 @@ var interPartitionIndex = recipe{
 			}
 		}
 		return r.Naive("find smithj@contoso.com by a filter, which reads the whole table, 1 request for each 1,000 rows", func() error {
-			return show(plain.List(ctx, table.Query[Employee]{TableScan: true, Where: email.Eq("smithj@contoso.com")}))
+			return show(base.List(ctx, table.Query[Employee]{TableScan: true, Where: email.Eq("smithj@contoso.com")}))
 		})
 	},
 }

@@ -51,14 +51,14 @@ var intraPartitionIndex = recipe{
 		byName := index.New("last", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.LastName, true },
 			&index.Options[Employee]{Pointer: true})
 
-		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		staff, err := index.Attach(plain, byEmail, byHire, byName)
+		staff, err := index.Attach(base, byEmail, byHire, byName)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ var intraPartitionIndex = recipe{
 			return err
 		}
 		return r.Naive("find smithj@contoso.com by a filter, which reads all rows of the department, 1 request for each 1,000, and finds this spelling only", func() error {
-			return show(plain.List(ctx, table.Query[Employee]{Partition: sales, Where: email.Eq("smithj@contoso.com")}))
+			return show(base.List(ctx, table.Query[Employee]{Partition: sales, Where: email.Eq("smithj@contoso.com")}))
 		})
 	},
 }

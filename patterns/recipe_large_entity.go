@@ -30,7 +30,7 @@ var largeEntity = recipe{
 			Photo      largeentity.Blob
 		}
 		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -40,11 +40,11 @@ var largeEntity = recipe{
 		now := time.Now()
 		o := &largeentity.Options{}
 		o.Now = func() time.Time { return now } // a program leaves it out
-		photos, err := largeentity.NewStore(r.Account().Container(r.ContainerName("photos")), plain.Name(), o)
+		photos, err := largeentity.NewStore(r.Account().Container(r.ContainerName("photos")), base.Name(), o)
 		if err != nil {
 			return err
 		}
-		staff, err := largeentity.Attach(plain, photos)
+		staff, err := largeentity.Attach(base, photos)
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ var lostNotifications = recipe{
 		stored its effects in a commit record. A job finds the pending commit records and notifies the workers again, while
 		writers and workers keep running.`,
 	run: func(ctx context.Context, r *Run) error {
-		plain, err := table.New(r.Tables(), r.TableName("orders"), orders, nil)
+		base, err := table.New(r.Tables(), r.TableName("orders"), orders, nil)
 		if err != nil {
 			return err
 		}
@@ -61,17 +61,17 @@ var lostNotifications = recipe{
 		if err != nil {
 			return err
 		}
-		mailed, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("mail", IsNew))
+		mailed, err := eventual.WithOutbox(base, outbox, eventual.OnChange("mail", IsNew))
 		if err != nil {
 			return err
 		}
 		mails := 0
-		send := eventual.NewHandler("mail", plain, func(context.Context, eventual.Job, struct{}) error { mails++; return nil })
+		send := eventual.NewHandler("mail", base, func(context.Context, eventual.Job, struct{}) error { mails++; return nil })
 		worker, err := eventual.NewWorker(r.Queue("mails"), r.Queue("poison"), []eventual.Handler{send}, &eventual.WorkerOptions{Concurrency: 1})
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(plain.Ensure(ctx), worker.Ensure(ctx)); err != nil {
+		if err := errors.Join(base.Ensure(ctx), worker.Ensure(ctx)); err != nil {
 			return err
 		}
 		if err := r.Do("insert three orders of two shops, and clear the queue", func() error {
@@ -94,7 +94,7 @@ var lostNotifications = recipe{
 		}
 		if err := r.Do("find the partitions, query each one for pending commit records, and send a notification for each record", func() error {
 			// By default, Grace leaves out the writes of the last minutes, whose own notifications may still arrive.
-			sent, err := NotifyAll(ctx, outbox, plain, eventual.NotifyOptions{Grace: -1, Max: 2}, func(string) error { return nil })
+			sent, err := NotifyAll(ctx, outbox, base, eventual.NotifyOptions{Grace: -1, Max: 2}, func(string) error { return nil })
 			r.Answer("%d notifications sent", sent)
 			return err
 		}); err != nil {
@@ -108,7 +108,7 @@ var lostNotifications = recipe{
 			return err
 		}
 		return r.Do("run the job again: no commit record is pending", func() error {
-			sent, err := NotifyAll(ctx, outbox, plain, eventual.NotifyOptions{Grace: -1}, func(string) error { return nil })
+			sent, err := NotifyAll(ctx, outbox, base, eventual.NotifyOptions{Grace: -1}, func(string) error { return nil })
 			r.Answer("%d notifications sent", sent)
 			return err
 		})

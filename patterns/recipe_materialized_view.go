@@ -53,7 +53,7 @@ var materializedView = recipe{
 		members := materialized.New("members", company, func(e *Employee, _ keys.Key) (Member, bool) {
 			return Member{ID: e.ID, Department: e.Department, Name: e.Name}, true
 		}, nil)
-		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -64,7 +64,7 @@ var materializedView = recipe{
 		if err != nil {
 			return err
 		}
-		staff, err := eventual.WithOutbox(plain, outbox)
+		staff, err := eventual.WithOutbox(base, outbox)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ var materializedView = recipe{
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(plain.Ensure(ctx), company.Ensure(ctx), worker.Ensure(ctx)); err != nil {
+		if err := errors.Join(base.Ensure(ctx), company.Ensure(ctx), worker.Ensure(ctx)); err != nil {
 			return err
 		}
 		count := func() error {
@@ -111,7 +111,7 @@ var materializedView = recipe{
 			return err
 		}
 		if err := r.Do("another program has inserted an employee without the view: compare the view with the entities, and repair it", func() error {
-			if _, err := plain.Insert(ctx, &Employee{"Sales", 300, "Kerr", "1111"}); err != nil {
+			if _, err := base.Insert(ctx, &Employee{"Sales", 300, "Kerr", "1111"}); err != nil {
 				return err
 			}
 			report, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
@@ -136,7 +136,7 @@ var materializedView = recipe{
 		}
 		return r.Naive("read all employees of all partitions, and count them", func() error {
 			counts := map[string]int{}
-			for e, err := range plain.List(ctx, table.Query[Employee]{TableScan: true}) {
+			for e, err := range base.List(ctx, table.Query[Employee]{TableScan: true}) {
 				if err != nil {
 					return err
 				}

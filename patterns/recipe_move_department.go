@@ -43,14 +43,14 @@ var moveDepartment = recipe{
 			}
 			o := &table.Options{}
 			o.Retry.ConflictWait = -1 // do not give a program that moves an employee the time to end
-			plain, err := table.New(acc.Tables(), r.TableName("staff"), table.Schema[Employee]{
+			base, err := table.New(acc.Tables(), r.TableName("staff"), table.Schema[Employee]{
 				Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 				Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 			}, o)
 			if err != nil {
 				return nil, err
 			}
-			indexed, err := index.Attach(plain, byEmail, byName)
+			indexed, err := index.Attach(base, byEmail, byName)
 			if err != nil {
 				return nil, err
 			}

@@ -30,27 +30,27 @@ var newIndex = recipe{
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
-		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		if err := plain.Ensure(ctx); err != nil {
+		if err := base.Ensure(ctx); err != nil {
 			return err
 		}
 		// release returns the definition of one release of the program, and a handle with it.
 		release := func(key func(*Employee) (string, bool), writeOnly bool) (*index.Index[Employee, string], *table.Table[Employee], error) {
 			byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), key, &index.Options[Employee]{Unique: index.InPartition, WriteOnly: writeOnly})
-			staff, err := index.Attach(plain, byEmail)
+			staff, err := index.Attach(base, byEmail)
 			return byEmail, staff, err
 		}
 		address := func(e *Employee) (string, bool) { return e.Email, e.Email != "" }
 		sales := dept.Of("Sales")
 		if err := r.Do("insert three employees without an index", func() error {
 			for _, e := range []Employee{{"Sales", 1, "ann@contoso.com"}, {"Sales", 2, "bob@contoso.com"}, {"Sales", 3, "Bob@contoso.com"}} {
-				if _, err := plain.Insert(ctx, &e); err != nil {
+				if _, err := base.Insert(ctx, &e); err != nil {
 					return err
 				}
 			}
@@ -77,7 +77,7 @@ var newIndex = recipe{
 			return err
 		}
 		if err := r.Do("two employees have the same address, so change one of them", func() error {
-			return plain.MergeAny(ctx, keys.At(sales, empid.Of(3)), email.Set("bobby@contoso.com"))
+			return base.MergeAny(ctx, keys.At(sales, empid.Of(3)), email.Set("bobby@contoso.com"))
 		}); err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ var newIndex = recipe{
 			if err != nil {
 				return err
 			}
-			for e, err := range plain.List(ctx, table.Query[Employee]{Partition: sales}) {
+			for e, err := range base.List(ctx, table.Query[Employee]{Partition: sales}) {
 				if err != nil {
 					return err
 				}

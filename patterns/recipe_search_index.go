@@ -99,7 +99,7 @@ var searchIndex = recipe{
 			return err
 		}
 		defer os.RemoveAll(dir)
-		plain, err := table.New(r.Tables(), r.TableName("articles"), articles, nil)
+		base, err := table.New(r.Tables(), r.TableName("articles"), articles, nil)
 		if err != nil {
 			return err
 		}
@@ -107,17 +107,17 @@ var searchIndex = recipe{
 		if err != nil {
 			return err
 		}
-		indexed, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("search", TitleChanged))
+		indexed, err := eventual.WithOutbox(base, outbox, eventual.OnChange("search", TitleChanged))
 		if err != nil {
 			return err
 		}
-		x := &SearchIndex{path: filepath.Join(dir, "titles.json"), from: plain}
-		worker, err := eventual.NewWorker(r.Queue("search"), r.Queue("poison"), []eventual.Handler{eventual.NewHandler("search", plain, x.Update)},
+		x := &SearchIndex{path: filepath.Join(dir, "titles.json"), from: base}
+		worker, err := eventual.NewWorker(r.Queue("search"), r.Queue("poison"), []eventual.Handler{eventual.NewHandler("search", base, x.Update)},
 			&eventual.WorkerOptions{Concurrency: 1})
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(plain.Ensure(ctx), worker.Ensure(ctx)); err != nil {
+		if err := errors.Join(base.Ensure(ctx), worker.Ensure(ctx)); err != nil {
 			return err
 		}
 		var e *table.Entity[Article]
@@ -151,7 +151,7 @@ var searchIndex = recipe{
 			if err != nil {
 				return err
 			}
-			unnotified, err := eventual.WithOutbox(plain, down, eventual.OnChange("search", TitleChanged))
+			unnotified, err := eventual.WithOutbox(base, down, eventual.OnChange("search", TitleChanged))
 			if err != nil {
 				return err
 			}
@@ -177,7 +177,7 @@ var searchIndex = recipe{
 			return err
 		}
 		return r.Naive("write the table and then the file: after a crash in between, the file lacks the article", func() error {
-			_, err := plain.Insert(ctx, &Article{"News", 3, "Not in the index"})
+			_, err := base.Insert(ctx, &Article{"News", 3, "Not in the index"})
 			return err
 		})
 	},

@@ -33,14 +33,14 @@ var summary = recipe{
 			&index.SummaryOptions[Employee]{Measures: []index.Measure[Employee]{
 				{Name: "Salary", Of: func(e *Employee) (int64, bool) { return e.Salary, e.Salary > 0 }},
 			}})
-		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		staff, err := index.Attach(plain, teams)
+		staff, err := index.Attach(base, teams)
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ var summary = recipe{
 			n, sum := 0, int64(0)
 			var lowest, highest int64
 			team := table.FieldOf(func(e *Employee) *string { return &e.Team })
-			for e, err := range plain.List(ctx, table.Query[Employee]{Partition: sales, Where: team.Eq("North")}) {
+			for e, err := range base.List(ctx, table.Query[Employee]{Partition: sales, Where: team.Eq("North")}) {
 				if err != nil {
 					return err
 				}

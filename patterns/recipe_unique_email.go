@@ -30,7 +30,7 @@ var uniqueEmail = recipe{
 		}
 		dept := keys.Tuple1(keys.Text())
 		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-		plain, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
 			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
 			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
 		}, nil)
@@ -41,7 +41,7 @@ var uniqueEmail = recipe{
 		if err != nil {
 			return err
 		}
-		withOutbox, err := eventual.WithOutbox(plain, outbox)
+		withOutbox, err := eventual.WithOutbox(base, outbox)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ type parcelNames struct{ table, mails, poison string }
 
 // openParcels returns the table for programs that write.
 func openParcels(acc *account.Account, names parcelNames) (*table.Table[parcel], error) {
-	plain, err := table.New(acc.Tables(), names.table, table.Schema[parcel]{
+	base, err := table.New(acc.Tables(), names.table, table.Schema[parcel]{
 		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *parcel) *string { return &p.Shop }),
 		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("parcel"), func(p *parcel) *int { return &p.ID }),
 	}, nil)
@@ -44,7 +44,7 @@ func openParcels(acc *account.Account, names parcelNames) (*table.Table[parcel],
 		}
 		return *c.New, true
 	}
-	return eventual.WithOutbox(plain, outbox, eventual.OnChange("mail", newParcel))
+	return eventual.WithOutbox(base, outbox, eventual.OnChange("mail", newParcel))
 }
 
 // newMailWorker returns the worker that sends the mails.

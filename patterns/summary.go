@@ -43,7 +43,7 @@ func printTable(out io.Writer, reports []report) {
 	fmt.Fprintf(out, line, "REQUESTS OF THE PATTERN", "for this step", "here", "without the pattern", "consistency")
 	for _, r := range reports {
 		c := r.Compared
-		fmt.Fprintf(out, line, r.Name, shorten(c.What, 62), fmt.Sprint(c.Requests.Total()), c.without(), r.Consistency)
+		fmt.Fprintf(out, line, r.Name, shorten(c.What, 62), fmt.Sprint(c.Requests.Total()), c.naiveRequests(), r.Consistency)
 	}
 	fmt.Fprintln(out)
 	for _, c := range consistencies {
@@ -53,8 +53,8 @@ func printTable(out io.Writer, reports []report) {
 	fmt.Fprint(out, "go run ./patterns copy NAME DIR writes a recipe as a program of its own.\n")
 }
 
-// without returns the requests of the way without the pattern, or a dash if the recipe does not show it.
-func (c *comparison) without() string {
+// naiveRequests returns the requests of the way without the pattern, or a dash if the recipe does not show it.
+func (c *comparison) naiveRequests() string {
 	if c.Naive == nil {
 		return "-"
 	}

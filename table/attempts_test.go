@@ -131,11 +131,11 @@ func TestOperationIDs(t *testing.T) {
 		t.Errorf("got the operation ID %v in the entity; want %s", op, last)
 	}
 	o.OmitOperationID = true
-	plain, err := table.New(sdkClientOf(t, s), "staff", staffSchema, o)
+	base, err := table.New(sdkClientOf(t, s), "staff", staffSchema, o)
 	noError(t, err)
-	e, err = plain.Get(ctx, e.Key)
+	e, err = base.Get(ctx, e.Key)
 	noError(t, err)
-	noError(t, plain.Replace(ctx, e))
+	noError(t, base.Replace(ctx, e))
 	if got := name(0); got != "" {
 		t.Errorf("got operation ID %s; want none", got)
 	}

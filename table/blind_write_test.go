@@ -72,16 +72,16 @@ func TestReadBeforeBlindWrite(t *testing.T) {
 		t.Errorf("got %v; want %v unchanged", after, before)
 	}
 	// A write of a row without derived rows costs one request more, if the method has not read the row.
-	plain := peopleOf(t, s, readsFirst())
+	base := peopleOf(t, s, readsFirst())
 	s.Count()
-	e, err := plain.Insert(ctx, &resident{"T", 1, "Jones", ""})
+	e, err := base.Insert(ctx, &resident{"T", 1, "Jones", ""})
 	noError(t, err)
-	noError(t, plain.Merge(ctx, e, lastName.Set("Smith")))
+	noError(t, base.Merge(ctx, e, lastName.Set("Smith")))
 	if got := s.Count().String(); got != "1 insert, 1 merge" {
 		t.Errorf("got %q; want %q", got, "1 insert, 1 merge")
 	}
-	noError(t, plain.MergeAny(ctx, e.Key, lastName.Set("Cao")))
-	noError(t, plain.DeleteAny(ctx, e.Key))
+	noError(t, base.MergeAny(ctx, e.Key, lastName.Set("Cao")))
+	noError(t, base.DeleteAny(ctx, e.Key))
 	if got := s.Count().String(); got != "1 delete, 2 get, 1 merge" {
 		t.Errorf("got %q; want %q", got, "1 delete, 2 get, 1 merge")
 	}

@@ -110,9 +110,9 @@ func TestDeleteBounds(t *testing.T) {
 func TestDeleteRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	plain, _ := newBulkStaffWithOne(t)
+	base, _ := newBulkStaffWithOne(t)
 	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
-	staff, err := extend.With(plain, maintains(func(*extend.Plan, *extend.Change[employee]) error { return fails }))
+	staff, err := extend.With(base, maintains(func(*extend.Plan, *extend.Change[employee]) error { return fails }))
 	noError(t, err)
 	r, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
 	if !errors.Is(err, fails) || r != (table.BulkResult{}) {

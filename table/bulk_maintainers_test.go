@@ -28,8 +28,8 @@ func (m maintains) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[
 // maintained returns a table of employees with a maintainer.
 func maintained(t testing.TB, m maintains) *table.Table[employee] {
 	t.Helper()
-	plain, _ := newBulkStaff()
-	staff, err := extend.With(plain, m)
+	base, _ := newBulkStaff()
+	staff, err := extend.With(base, m)
 	noError(t, err)
 	return staff
 }

@@ -36,9 +36,9 @@ func TestBulkDuplicateRow(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	plain := peopleOf(t, s, nil)
-	noError(t, plain.Ensure(ctx))
-	people, err := extend.With(plain, sameRow{twice: true})
+	base := peopleOf(t, s, nil)
+	noError(t, base.Ensure(ctx))
+	people, err := extend.With(base, sameRow{twice: true})
 	noError(t, err)
 	for n := 1; n <= 3; n++ {
 		var refused []int

@@ -54,11 +54,11 @@ func TestBulkSpans(t *testing.T) {
 	c := &countByMethod{counts: map[string]int{}}
 	s := storagetest.New(&storagetest.Options{Client: azcore.ClientOptions{PerCallPolicies: []policy.Policy{c}, TracingProvider: methodTracing()}})
 	o := &table.Options{Common: table.Common{Tracing: methodTracing()}}
-	plain, err := table.New(s.Tables(), "staff", staffSchema, o)
+	base, err := table.New(s.Tables(), "staff", staffSchema, o)
 	noError(t, err)
-	noError(t, plain.Ensure(ctx))
+	noError(t, base.Ensure(ctx))
 	// Each employee has an index row, so that a transaction takes half of 100 employees, and the rows of the others are read ahead.
-	staff, err := index.Attach(plain, index.New("last", keys.Tuple1(keys.Text()), func(e *employee) (string, bool) { return e.Last, true }, nil))
+	staff, err := index.Attach(base, index.New("last", keys.Tuple1(keys.Text()), func(e *employee) (string, bool) { return e.Last, true }, nil))
 	noError(t, err)
 	clear(c.counts)
 

@@ -129,9 +129,9 @@ func TestBulkMaintained(t *testing.T) {
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
-	plain, err := table.New(serviceOf(t, s), "people", peopleSchema, nil)
+	base, err := table.New(serviceOf(t, s), "people", peopleSchema, nil)
 	noError(t, err)
-	if _, err := table.BulkDelete(ctx, plain, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if _, err := table.BulkDelete(ctx, base, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("got %v; want ErrUnknownMaintainer", err)
 	}
 }

@@ -340,10 +340,10 @@ func TestExactWithoutTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	plain := peopleOf(t, s, nil)
-	lettered, err := eventual.WithOutbox(plain, &memoryOutbox{}, letters{})
+	base := peopleOf(t, s, nil)
+	lettered, err := eventual.WithOutbox(base, &memoryOutbox{}, letters{})
 	noError(t, err)
-	for _, people := range []*table.Table[resident]{plain.Exact(), lettered} {
+	for _, people := range []*table.Table[resident]{base.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {
 			t.Errorf("got %v; want ErrTableNotFound and not ErrUnknownOutcome", err)
 		}

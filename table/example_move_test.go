@@ -49,10 +49,10 @@ func ExampleTable_MoveTo() {
 	ctx := context.Background()
 	service := storagetest.New(nil).Tables()
 	open := func(name string, o *table.Options) *table.Table[employee] {
-		plain, err := table.New(service, name, staffSchema, o)
+		base, err := table.New(service, name, staffSchema, o)
 		check(err)
-		check(plain.Ensure(ctx))
-		t, err := eventual.WithOutbox(plain, exampleOutboxOfAll)
+		check(base.Ensure(ctx))
+		t, err := eventual.WithOutbox(base, exampleOutboxOfAll)
 		check(err)
 		return t
 	}

@@ -55,20 +55,20 @@ func TestNestedForeignErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
-	plain := peopleOf(t, s, nil)
-	e := insertAll(t, plain, s, resident{"S", 1, "Jones", "a"})[0]
+	base := peopleOf(t, s, nil)
+	e := insertAll(t, base, s, resident{"S", 1, "Jones", "a"})[0]
 	fails := errors.Join(&table.DerivedError{Maintainer: "another", Err: table.ErrChanged}, table.ErrUnknownOutcome)
-	people, err := extend.With(plain, failsWith{&fails})
+	people, err := extend.With(base, failsWith{&fails})
 	noError(t, err)
 	var de *table.DerivedError
 	if err := people.Replace(ctx, e); errors.Is(err, table.ErrUnknownOutcome) || !errors.As(err, &de) || de.Maintainer != "failing" {
 		t.Errorf(`got %v; want not ErrUnknownOutcome and a *DerivedError and de.Maintainer == "failing"`, err)
 	}
-	if err := plain.Replace(ctx, e); err != nil {
+	if err := base.Replace(ctx, e); err != nil {
 		t.Errorf("a write of the same entity: got %v; want no error", err)
 	}
 	// A failed request of the maintainer is not a failed request of the table.
-	_, fails = plain.Get(ctx, residentAt(7))
+	_, fails = base.Get(ctx, residentAt(7))
 	var oe *table.OpError
 	if err := people.Replace(ctx, e); !errors.As(err, &oe) || oe.Code != "" || !strings.Contains(err.Error(), "p_000007") {
 		t.Errorf(`got %v; want a *OpError and oe.Code == "" and "p_000007" in the error`, err)

@@ -199,9 +199,9 @@ func TestRepairIsLogged(t *testing.T) {
 	ctx := context.Background()
 	o, lines := loggedOptions()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	plain := peopleOf(t, s, o)
-	noError(t, plain.Ensure(ctx))
-	people, err := extend.With(plain, byEmail{})
+	base := peopleOf(t, s, o)
+	noError(t, base.Ensure(ctx))
+	people, err := extend.With(base, byEmail{})
 	noError(t, err)
 	jones, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	noError(t, err)

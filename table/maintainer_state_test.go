@@ -22,22 +22,22 @@ func TestEmptiedStateMoved(t *testing.T) {
 	people, s := newTown(t, nil)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	noError(t, people.Merge(ctx, e, eMail.Set("")))
-	plain := peopleOf(t, s, &table.Options{})
-	e, err := plain.Get(ctx, residentAt(1))
+	base := peopleOf(t, s, &table.Options{})
+	e, err := base.Get(ctx, residentAt(1))
 	noError(t, err)
 	if row, err := e.Row(); err != nil || row.Type("_ix") != "Edm.Binary" || (*stored.Row)(row).StateCorrupt() {
 		t.Fatalf(`got %v %v; want no error and row.Type("_ix") == "Edm.Binary" and not (*stored.Row)(row).StateCorrupt()`, row, err)
 	}
 	e.Value.ID = 2
-	noError(t, plain.Rekey(ctx, e))
+	noError(t, base.Rekey(ctx, e))
 	for _, r := range s.Rows("people") {
 		if r.RowKey == "p_000002" && (r.Get("_ix") != nil || r.Get("_life") != nil) {
 			t.Errorf("got %v; want no system properties of the old key", r)
 		}
 	}
-	e, err = plain.Get(ctx, residentAt(2))
+	e, err = base.Get(ctx, residentAt(2))
 	noError(t, err)
-	if err := plain.Replace(ctx, e); err != nil {
+	if err := base.Replace(ctx, e); err != nil {
 		t.Errorf("without maintainers: got %v; want no error", err)
 	}
 	if err := people.MergeAny(ctx, e.Key, eMail.Set("b")); err != nil {
@@ -48,7 +48,7 @@ func TestEmptiedStateMoved(t *testing.T) {
 	if row, err := e.Row(); err != nil || !slices.Equal((*stored.Row)(row).MaintainerState("email"), []string{"email_b"}) {
 		t.Errorf(`got %v %v; want no error and slices.Equal((*stored.Row)(row).MaintainerState("email"), []string{"email_b"})`, row, err)
 	}
-	if err := plain.Replace(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := base.Replace(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("a row with derived rows: got %v; want ErrUnknownMaintainer", err)
 	}
 }
@@ -77,7 +77,7 @@ func TestEmptyState(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	people, s := newTown(t, nil)
-	plain := peopleOf(t, s, &table.Options{})
+	base := peopleOf(t, s, &table.Options{})
 	has := func(what string, want any) {
 		t.Helper()
 		for _, r := range s.Rows("people") {
@@ -97,11 +97,11 @@ func TestEmptyState(t *testing.T) {
 	e.Value.Email = ""
 	noError(t, people.Replace(ctx, e))
 	has("replace by nothing", empty)
-	e, err = plain.Get(ctx, residentAt(1))
+	e, err = base.Get(ctx, residentAt(1))
 	noError(t, err)
-	noError(t, plain.Replace(ctx, e))
+	noError(t, base.Replace(ctx, e))
 	has("Replace of a loaded entity, without maintainers", empty)
-	noError(t, plain.ReplaceAny(ctx, e))
+	noError(t, base.ReplaceAny(ctx, e))
 	has("without maintainers", nil)
 	noError(t, people.ReplaceAny(ctx, e))
 	has("after a write without maintainers", nil)
@@ -143,11 +143,11 @@ func TestMaintainerState(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
-	plain, err := table.New(serviceOf(t, s), "people", peopleSchema, noWaitOptions())
+	base, err := table.New(serviceOf(t, s), "people", peopleSchema, noWaitOptions())
 	noError(t, err)
 	long := strings.Repeat("é\n", 12_000) // 4 bytes each, as JSON
 	for _, texts := range [][]string{{"a"}, {"", "é", "a\x01\"\\\u2028"}, {long}, {"x" + strings.Repeat("é", 30_711) + "y"}, slices.Repeat([]string{"key"}, 5000)} {
-		keeps, err := extend.With(plain, keepsState{texts: texts})
+		keeps, err := extend.With(base, keepsState{texts: texts})
 		noError(t, err)
 		e, err := keeps.Insert(ctx, &resident{"S", 1, "same", ""})
 		noError(t, err)
@@ -156,20 +156,20 @@ func TestMaintainerState(t *testing.T) {
 				t.Errorf("%v: got %v; want no error", what, err)
 			}
 		}
-		shorter, err := extend.With(plain, keepsState{[]string{"b"}, true})
+		shorter, err := extend.With(base, keepsState{[]string{"b"}, true})
 		noError(t, err)
 		noError(t, shorter.MergeAny(ctx, e.Key, lastName.Set("other")))
-		strict, err := extend.With(plain, keepsState{texts: []string{"b"}})
+		strict, err := extend.With(base, keepsState{texts: []string{"b"}})
 		noError(t, err)
 		noError(t, strict.MergeAny(ctx, e.Key, lastName.Set("another")))
-		clears, err := extend.With(plain, keepsState{nil, true})
+		clears, err := extend.With(base, keepsState{nil, true})
 		noError(t, err)
 		noError(t, clears.MergeAny(ctx, e.Key, lastName.Set("third")))
-		if err := plain.DeleteAny(ctx, e.Key); err != nil { // no maintainer state is left
+		if err := base.DeleteAny(ctx, e.Key); err != nil { // no maintainer state is left
 			t.Error(err)
 		}
 	}
-	keeps, err := extend.With(plain, keepsState{texts: []string{long, long}})
+	keeps, err := extend.With(base, keepsState{texts: []string{long, long}})
 	noError(t, err)
 	s.Count()
 	var le *table.LimitError
@@ -199,10 +199,10 @@ func TestStateStaysWithEntity(t *testing.T) {
 	if !exists {
 		t.Error("got no row email_a; want the derived row of the other entity")
 	}
-	plain := peopleOf(t, s, nil)
-	e, err := plain.Get(ctx, residentAt(1))
+	base := peopleOf(t, s, nil)
+	e, err := base.Get(ctx, residentAt(1))
 	noError(t, err)
-	if err := plain.ReplaceAny(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := base.ReplaceAny(ctx, e); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("got %v; want ErrUnknownMaintainer", err)
 	}
 

@@ -294,7 +294,7 @@ func (s writesRow) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	_, s := newTown(t, nil)
-	plain := peopleOf(t, s, nil)
+	base := peopleOf(t, s, nil)
 	for _, c := range []struct {
 		at   keys.Key
 		want error
@@ -304,7 +304,7 @@ func TestPlanRefuses(t *testing.T) {
 		{keys.At(keys.Raw("T"), keys.Raw("x")), table.ErrOtherPartition},
 		{residentAt(1), table.ErrDuplicateRow},
 	} {
-		people, err := extend.With(plain, writesRow{c.at})
+		people, err := extend.With(base, writesRow{c.at})
 		noError(t, err)
 		_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 		var de *table.DerivedError
@@ -320,18 +320,18 @@ func TestPlainHandle(t *testing.T) {
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
-	plain, err := table.New(serviceOf(t, s), "people", peopleSchema, blindOptions())
+	base, err := table.New(serviceOf(t, s), "people", peopleSchema, blindOptions())
 	noError(t, err)
-	e, err := plain.Get(ctx, residentAt(1))
+	e, err := base.Get(ctx, residentAt(1))
 	noError(t, err)
 	s.Count()
-	_, terr := table.Transact(ctx, plain.DeleteOp(e))
-	for _, err := range []error{plain.Replace(ctx, e), plain.Merge(ctx, e, eMail.Set("b")), plain.Delete(ctx, e), terr} {
+	_, terr := table.Transact(ctx, base.DeleteOp(e))
+	for _, err := range []error{base.Replace(ctx, e), base.Merge(ctx, e, eMail.Set("b")), base.Delete(ctx, e), terr} {
 		if !errors.Is(err, table.ErrUnknownMaintainer) {
 			t.Errorf("got %v; want ErrUnknownMaintainer", err)
 		}
 	}
-	half, err := extend.With(plain, byLast{})
+	half, err := extend.With(base, byLast{})
 	noError(t, err)
 	if err := half.DeleteAny(ctx, e.Key); !errors.Is(err, table.ErrUnknownMaintainer) || s.Count().String() != "1 get" {
 		t.Errorf(`got %v; want ErrUnknownMaintainer and s.Count().String() == "1 get"`, err)

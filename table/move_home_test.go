@@ -38,9 +38,9 @@ func openLeaversTable(t testing.TB, service table.Service, now func() time.Time,
 	t.Helper()
 	o := *noWaitOptions()
 	o.Now, o.MovedFrom = now, movedFrom
-	plain, err := table.New(service, name, peopleSchema, &o)
+	base, err := table.New(service, name, peopleSchema, &o)
 	noError(t, err)
-	people, err := eventual.WithOutbox(plain, leaversOutbox)
+	people, err := eventual.WithOutbox(base, leaversOutbox)
 	noError(t, err)
 	return people
 }

@@ -43,9 +43,9 @@ func TestRemoteWideList(t *testing.T) {
 	for at, want := range map[int]string{2: "a", 3: "b"} {
 		s := storagetest.New(nil)
 		own := &testkit.Hooked{Service: s}
-		plain, err := table.New(serviceOf(t, own), "pages", pageSchema(), readingOptions())
+		base, err := table.New(serviceOf(t, own), "pages", pageSchema(), readingOptions())
 		noError(t, err)
-		pages, err := eventual.WithOutbox(plain, &memoryOutbox{})
+		pages, err := eventual.WithOutbox(base, &memoryOutbox{})
 		noError(t, err)
 		noError(t, pages.Ensure(context.Background()))
 		e, err := pages.Insert(context.Background(), &page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: "x", Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"})
@@ -208,10 +208,10 @@ func (m remoteEffect) Maintain(ctx context.Context, p *extend.Plan, c *extend.Ch
 func TestRemoteEffect(t *testing.T) {
 	t.Parallel()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	plain := peopleOf(t, s, nil)
-	noError(t, plain.Ensure(context.Background()))
+	base := peopleOf(t, s, nil)
+	noError(t, base.Ensure(context.Background()))
 	out := &memoryOutbox{}
-	people, err := eventual.WithOutbox(plain, out, remoteEffect{plain})
+	people, err := eventual.WithOutbox(base, out, remoteEffect{base})
 	noError(t, err)
 	_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 	noError(t, err)
@@ -250,9 +250,9 @@ func TestRemoteTakerIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	plain := peopleOf(t, s, nil)
-	noError(t, plain.Ensure(ctx))
-	people, err := eventual.WithOutbox(plain, &memoryOutbox{}, remoteEmail{plain})
+	base := peopleOf(t, s, nil)
+	noError(t, base.Ensure(ctx))
+	people, err := eventual.WithOutbox(base, &memoryOutbox{}, remoteEmail{base})
 	noError(t, err)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	_, err = table.Transact(ctx, people.InsertOp(&resident{"S", 2, "Smith", "a"}), people.ReplaceOp(e))
@@ -291,9 +291,9 @@ func (m remoteLoad) Maintain(ctx context.Context, p *extend.Plan, c *extend.Chan
 func TestRemoteLoad(t *testing.T) {
 	t.Parallel()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	plain := peopleOf(t, s, nil)
-	noError(t, plain.Ensure(context.Background()))
-	people, err := eventual.WithOutbox(plain, &memoryOutbox{}, remoteLoad{plain})
+	base := peopleOf(t, s, nil)
+	noError(t, base.Ensure(context.Background()))
+	people, err := eventual.WithOutbox(base, &memoryOutbox{}, remoteLoad{base})
 	noError(t, err)
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return strings.Contains(r.RowKey, "shared") }, storagetest.Refuse(403, "AuthorizationFailure")))
 	if _, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"}); err == nil {
@@ -393,9 +393,9 @@ func TestRemoteTables(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	plain, err := table.New(acc.Tables(), "people", peopleSchema, noWaitOptions())
+	base, err := table.New(acc.Tables(), "people", peopleSchema, noWaitOptions())
 	noError(t, err)
-	noError(t, plain.Ensure(ctx))
+	noError(t, base.Ensure(ctx))
 	var both inBoth
 	for _, name := range []string{"first", "second"} {
 		in, err := table.New(acc.Tables(), name, table.Schema[table.Row]{}, noWaitOptions())
@@ -403,7 +403,7 @@ func TestRemoteTables(t *testing.T) {
 		noError(t, in.Ensure(ctx))
 		both = append(both, in)
 	}
-	people, err := eventual.WithOutbox(plain, &memoryOutbox{}, both)
+	people, err := eventual.WithOutbox(base, &memoryOutbox{}, both)
 	noError(t, err)
 	counts := func() (all []string) {
 		for _, name := range []string{"first", "second"} {

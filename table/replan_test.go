@@ -269,8 +269,8 @@ func TestReadRowThenShared(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
-	plain := peopleOf(t, s, nil)
-	people, err := extend.With(plain, insertsThenShares{})
+	base := peopleOf(t, s, nil)
+	people, err := extend.With(base, insertsThenShares{})
 	noError(t, err)
 	rows := residentRows(t, s)
 	_, err = rows.Insert(ctx, residentRow(t, "mixed", nil))
@@ -279,7 +279,7 @@ func TestReadRowThenShared(t *testing.T) {
 		if n == 2 {
 			_, err := rows.Upsert(ctx, residentRow(t, "mixed", nil), table.ReplaceExisting)
 			noError(t, err)
-			_, err = plain.Insert(ctx, &resident{"S", 1, "A", "a"})
+			_, err = base.Insert(ctx, &resident{"S", 1, "A", "a"})
 			noError(t, err)
 		}
 	})

@@ -95,34 +95,34 @@ func TestSpanAttributes(t *testing.T) {
 	o := noWaitOptions()
 	o.Tracing = tracer.provider()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	plain := peopleOf(t, s, o)
-	people, err := extend.With(plain, byEmail{})
+	base := peopleOf(t, s, o)
+	people, err := extend.With(base, byEmail{})
 	noError(t, err)
 	q := table.Query[resident]{Partition: keys.Raw("S")}
-	base := func(method string) string {
+	attributes := func(method string) string {
 		return "db.collection.name=people db.operation.name=" + method
 	}
 	for _, c := range []struct {
 		do   func() error
 		want string
 	}{
-		{func() error { return people.Ensure(ctx) }, "Ensure az.service_request_id=true " + base("Ensure") + " db.system.name=azure.tables"},
+		{func() error { return people.Ensure(ctx) }, "Ensure az.service_request_id=true " + attributes("Ensure") + " db.system.name=azure.tables"},
 		// It exists: that is no failure.
-		{func() error { return people.Ensure(ctx) }, "Ensure az.service_request_id=true " + base("Ensure") + " db.system.name=azure.tables"},
-		{func() error { return second(plain.Insert(ctx, &resident{"S", 1, "Jones", ""})) }, "Insert az.service_request_id=true " + base("Insert") + " db.system.name=azure.tables"},
+		{func() error { return people.Ensure(ctx) }, "Ensure az.service_request_id=true " + attributes("Ensure") + " db.system.name=azure.tables"},
+		{func() error { return second(base.Insert(ctx, &resident{"S", 1, "Jones", ""})) }, "Insert az.service_request_id=true " + attributes("Insert") + " db.system.name=azure.tables"},
 		{func() error { return second(people.Insert(ctx, &resident{"S", 2, "Cao", "cao"})) }, "Insert az.service_request_id=true db.collection.name=people db.operation.batch.size=2 db.operation.name=Insert db.system.name=azure.tables"},
-		{func() error { return second(plain.Get(ctx, plain.Key(resident{Dept: "S", ID: 1}))) }, "Get az.service_request_id=true " + base("Get") + " db.system.name=azure.tables"},
-		{func() error { return second(plain.Get(ctx, plain.Key(resident{Dept: "S", ID: 9}))) }, "Get failed az.service_request_id=true " + base("Get") + " db.response.status_code=ResourceNotFound db.system.name=azure.tables"},
-		{func() error { return second(table.Collect(plain.List(ctx, q))) }, "List az.service_request_id=true " + base("List") + " db.system.name=azure.tables"},
+		{func() error { return second(base.Get(ctx, base.Key(resident{Dept: "S", ID: 1}))) }, "Get az.service_request_id=true " + attributes("Get") + " db.system.name=azure.tables"},
+		{func() error { return second(base.Get(ctx, base.Key(resident{Dept: "S", ID: 9}))) }, "Get failed az.service_request_id=true " + attributes("Get") + " db.response.status_code=ResourceNotFound db.system.name=azure.tables"},
+		{func() error { return second(table.Collect(base.List(ctx, q))) }, "List az.service_request_id=true " + attributes("List") + " db.system.name=azure.tables"},
 		{func() error {
-			return second(table.Transact(ctx, plain.InsertOp(&resident{"S", 3, "a", ""}), plain.InsertOp(&resident{"S", 4, "b", ""}), plain.InsertOp(&resident{"S", 5, "c", ""})))
+			return second(table.Transact(ctx, base.InsertOp(&resident{"S", 3, "a", ""}), base.InsertOp(&resident{"S", 4, "b", ""}), base.InsertOp(&resident{"S", 5, "c", ""})))
 		}, "Transact az.service_request_id=true db.collection.name=people db.operation.batch.size=3 db.operation.name=Transact db.system.name=azure.tables"},
-		{func() error { return second(plain.Insert(ctx, &resident{"S", 1, "Jones", ""})) }, "Insert failed az.service_request_id=true " + base("Insert") + " db.response.status_code=EntityAlreadyExists db.system.name=azure.tables"},
+		{func() error { return second(base.Insert(ctx, &resident{"S", 1, "Jones", ""})) }, "Insert failed az.service_request_id=true " + attributes("Insert") + " db.response.status_code=EntityAlreadyExists db.system.name=azure.tables"},
 		{func() error {
 			// The conflict ends inside the method, which succeeds.
 			s.SetFaults(storagetest.OfKind(requests.Replace, storagetest.Once(storagetest.Refuse(412, "UpdateConditionNotSatisfied"))))
-			return second(plain.Update(ctx, plain.Key(resident{Dept: "S", ID: 1}), func(r *resident) error { r.Last = "Brown"; return nil }))
-		}, "Update az.service_request_id=true " + base("Update") + " db.system.name=azure.tables"},
+			return second(base.Update(ctx, base.Key(resident{Dept: "S", ID: 1}), func(r *resident) error { r.Last = "Brown"; return nil }))
+		}, "Update az.service_request_id=true " + attributes("Update") + " db.system.name=azure.tables"},
 	} {
 		err := c.do()
 		if got := tracer.take(); len(got) != 1 || got[0] != c.want {

@@ -22,8 +22,8 @@ func TestTakenValue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	type town struct {
-		people, plain *table.Table[resident]
-		es            []*table.Entity[resident] // 1 and 2, with the addresses a and b
+		people, base *table.Table[resident]
+		es           []*table.Entity[resident] // 1 and 2, with the addresses a and b
 	}
 	insert := func(x town, id int, mail string) table.Op {
 		return x.people.InsertOp(&resident{"S", id, "New", mail})
@@ -47,17 +47,17 @@ func TestTakenValue(t *testing.T) {
 			return []table.Op{x.people.ReplaceOp(x.es[0]), insert(x, 3, "a")}
 		}, 1, 1},
 		"its owner is deleted without its derived rows": {func(x town) []table.Op {
-			return []table.Op{x.plain.DeleteAnyOp(residentAt(1)), insert(x, 3, "a")}
+			return []table.Op{x.base.DeleteAnyOp(residentAt(1)), insert(x, 3, "a")}
 		}, 1, 1},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := &testkit.Hooked{Service: storagetest.New(nil)}
-			plain := peopleOf(t, s, nil)
-			noError(t, plain.Ensure(ctx))
-			people, err := extend.With(plain, byEmail{names: true})
+			base := peopleOf(t, s, nil)
+			noError(t, base.Ensure(ctx))
+			people, err := extend.With(base, byEmail{names: true})
 			noError(t, err)
-			x := town{people, plain, insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})}
+			x := town{people, base, insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})}
 			client := s.Service.Tables().NewClient("people")
 			for i, e := range x.es {
 				_, err := client.UpsertEntity(ctx, []byte(`{"PartitionKey":"S","RowKey":"`+e.Key.RowKey()+`","Last":"`+e.Value.Last+`","Email":"`+e.Value.Email+`"}`), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
@@ -98,13 +98,13 @@ func TestTakenValueLooked(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	plain := peopleOf(t, s, nil)
-	noError(t, plain.Ensure(ctx))
-	people, err := extend.With(plain, byEmail{names: true})
+	base := peopleOf(t, s, nil)
+	noError(t, base.Ensure(ctx))
+	people, err := extend.With(base, byEmail{names: true})
 	noError(t, err)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
 	before := storedPeople(s)
-	curious, err := extend.With(plain, looking{byEmail{names: true}})
+	curious, err := extend.With(base, looking{byEmail{names: true}})
 	noError(t, err)
 	if _, err := curious.Insert(ctx, &resident{"S", 2, "Smith", "a"}); !errors.Is(err, errTaken) {
 		t.Errorf("got error %v; want errTaken", err)

@@ -84,8 +84,8 @@ func TestTransactSize(t *testing.T) {
 		}
 		return batchResponse(batchBody(donePart(1), donePart(2), donePart(3), donePart(4), donePart(5), donePart(6), donePart(7), donePart(8), donePart(9)))
 	}}
-	base := azcore.ClientOptions{Transport: w}
-	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: table.ClientOptions(base, nil)})
+	options := azcore.ClientOptions{Transport: w}
+	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: table.ClientOptions(options, nil)})
 	noError(t, err)
 	bags, err := table.New(s, "bags", table.Schema[bag]{}, singleAttempt())
 	noError(t, err)
@@ -115,10 +115,10 @@ func TestTransactSize(t *testing.T) {
 	if _, err := table.Transact(ctx, ops(bags, 100+room+1)...); !errors.As(err, &le) || le.Got != 4<<20+1 || le.Max != 4<<20 || w.requests() != "" || errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf(`a byte over the limit: got %v, %s; want a *LimitError and le.Got == 4<<20+1 and le.Max == 4<<20 and w.requests() == "" and not ErrUnknownOutcome`, err, w.requests())
 	}
-	plain, err := table.New(sdkClient(t, noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
+	base, err := table.New(sdkClient(t, noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
 	noError(t, err)
-	tenth := plain.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
-	if _, err := table.Transact(ctx, append(ops(plain, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
+	tenth := base.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
+	if _, err := table.Transact(ctx, append(ops(base, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
 		t.Errorf("bodies that do not fit: got %v; want a *LimitError and le.Got > le.Max", err)
 	}
 }

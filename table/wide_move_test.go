@@ -23,9 +23,9 @@ func TestWideMove(t *testing.T) {
 	crashed := 0
 	for at := 1; ; at++ {
 		s := &testkit.Hooked{Service: storagetest.New(nil)}
-		plain, err := table.New(serviceOf(t, s), "pages", pageSchema(), readingOptions())
+		base, err := table.New(serviceOf(t, s), "pages", pageSchema(), readingOptions())
 		noError(t, err)
-		pages, err := eventual.WithOutbox(plain, &memoryOutbox{})
+		pages, err := eventual.WithOutbox(base, &memoryOutbox{})
 		noError(t, err)
 		noError(t, pages.Ensure(context.Background()))
 		want := page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: strings.Repeat("text ", 30_000), Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"}
@@ -88,10 +88,10 @@ func TestMoveLimits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	plain, err := table.New(serviceOf(t, s), "rows", table.Schema[table.Row]{}, noWaitOptions())
+	base, err := table.New(serviceOf(t, s), "rows", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
-	noError(t, plain.Ensure(ctx))
-	rows, err := eventual.WithOutbox(plain, &memoryOutbox{})
+	noError(t, base.Ensure(ctx))
+	rows, err := eventual.WithOutbox(base, &memoryOutbox{})
 	noError(t, err)
 	full := &table.Row{Key: keys.At(keys.Raw("a"), keys.Raw("r"))}
 	for i := range 251 { // and _op
@@ -114,10 +114,10 @@ func TestMoveLimits(t *testing.T) {
 	// Bad handles.
 	for what, move := range map[string]func() error{
 		"without an outbox": func() error {
-			e, err := plain.Get(ctx, full.Key)
+			e, err := base.Get(ctx, full.Key)
 			noError(t, err)
 			e.Value.Key = keys.At(keys.Raw("b"), keys.Raw("r"))
-			return plain.Move(ctx, e)
+			return base.Move(ctx, e)
 		},
 		"to nil": func() error { return rows.MoveTo(ctx, nil, e) },
 		"to another service": func() error {

@@ -136,14 +136,14 @@ func TestWideScan(t *testing.T) {
 	ctx := context.Background()
 	_, s, _ := newPages(t, nil)
 	tables := s.Tables()
-	plain, err := table.New(tables, "pages", pageSchema(), nil)
+	base, err := table.New(tables, "pages", pageSchema(), nil)
 	testkit.NoError(t, err)
 	for i := range 3 {
-		_, err := plain.Insert(ctx, &page{Site: "s", Path: fmt.Sprint(i), Note: "n"})
+		_, err := base.Insert(ctx, &page{Site: "s", Path: fmt.Sprint(i), Note: "n"})
 		testkit.NoError(t, err)
 	}
 	seen := 0
-	pages, err := extend.With(plain, scanning{&seen})
+	pages, err := extend.With(base, scanning{&seen})
 	testkit.NoError(t, err)
 	old, err := table.New(tables, "pages", table.Schema[narrow]{
 		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *narrow) *string { return &p.Site }),

@@ -46,9 +46,9 @@ func (m byTitle) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[pa
 func TestWideMaintainers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	plain, s, counter := newPages(t, nil)
+	base, s, counter := newPages(t, nil)
 	var seen []string
-	pages, err := extend.With(plain, byTitle{&seen})
+	pages, err := extend.With(base, byTitle{&seen})
 	testkit.NoError(t, err)
 	big := bigPage("big")
 	e, err := pages.Insert(ctx, &big)
@@ -70,12 +70,12 @@ func TestWideMaintainers(t *testing.T) {
 	if !strings.HasSuffix(rows, " title_U") || strings.Contains(rows, "title_T") {
 		t.Errorf("got rows %s, want title_U", rows)
 	}
-	if err := plain.Merge(ctx, got, day(2).Set(1)); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := base.Merge(ctx, got, day(2).Set(1)); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("a handle without the maintainer: got %v, want ErrUnknownMaintainer", err)
 	}
-	part, err = plain.GetFields(ctx, e.Key)
+	part, err = base.GetFields(ctx, e.Key)
 	testkit.NoError(t, err)
-	if err := plain.Delete(ctx, part); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if err := base.Delete(ctx, part); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("a handle without the maintainer: got %v, want ErrUnknownMaintainer", err)
 	}
 	taken := page{Site: "s", Path: "other", Title: "U", Visits: make([]int32, 300)}
@@ -86,7 +86,7 @@ func TestWideMaintainers(t *testing.T) {
 	testkit.Expect(t, "rows", storedPages(s), "")
 
 	var le *table.LimitError
-	if _, err := extend.With(plain, manyTitles{}); !errors.As(err, &le) {
+	if _, err := extend.With(base, manyTitles{}); !errors.As(err, &le) {
 		t.Errorf("got %v, want a *LimitError: 90 rows and 20 parts do not fit one transaction", err)
 	}
 }

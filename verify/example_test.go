@@ -47,11 +47,11 @@ func newStaff(ctx context.Context) *table.Table[Employee] {
 // A new index for a table in use: one release writes it, Run fills it, and the next release reads it.
 func ExampleRun() {
 	ctx := context.Background()
-	plain := newStaff(ctx)
+	base := newStaff(ctx)
 	byAge := func(o *index.Options[Employee]) *index.Index[Employee, int] {
 		return index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, true }, o)
 	}
-	first, err := index.Attach(plain, byAge(&index.Options[Employee]{WriteOnly: true}))
+	first, err := index.Attach(base, byAge(&index.Options[Employee]{WriteOnly: true}))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func ExampleRun() {
 	fmt.Println(report.Faults, "repaired:", report.Repaired, "sound:", report.Sound())
 
 	next := byAge(nil)
-	staff, err := index.Attach(plain, next)
+	staff, err := index.Attach(base, next)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -355,8 +355,8 @@ var byName = index.New("name", keys.Tuple1(keys.Ordered()), func(e *Employee) (s
 
 // page:end
 
-func addIndex(ctx context.Context, plain *table.Table[Employee]) (verify.Report, error) {
-	staff, err := index.Attach(plain, byName)
+func addIndex(ctx context.Context, base *table.Table[Employee]) (verify.Report, error) {
+	staff, err := index.Attach(base, byName)
 	if err != nil {
 		return verify.Report{}, err
 	}

@@ -96,19 +96,19 @@ func firstError[E any](list iter.Seq2[E, error]) error {
 // readMethods are further methods that read, beside those of outageMethods.
 var readMethods = map[string]func(context.Context, *outage) error{
 	"Page": func(ctx context.Context, x *outage) error {
-		_, err := x.plain.Page(ctx, table.Query[Employee]{TableScan: true}, "")
+		_, err := x.base.Page(ctx, table.Query[Employee]{TableScan: true}, "")
 		return err
 	},
 	"Count": func(ctx context.Context, x *outage) error {
-		_, err := x.plain.Count(ctx, table.Query[Employee]{TableScan: true})
+		_, err := x.base.Count(ctx, table.Query[Employee]{TableScan: true})
 		return err
 	},
 	"GetMany of several": func(ctx context.Context, x *outage) error { // of several keys, which are read by a query
-		_, err := table.Collect(x.plain.GetMany(ctx, jones, keys.Stored("Sales", "000224"), keys.Stored("Sales", "000225")))
+		_, err := table.Collect(x.base.GetMany(ctx, jones, keys.Stored("Sales", "000224"), keys.Stored("Sales", "000225")))
 		return err
 	},
 	"Partitions": func(ctx context.Context, x *outage) error {
-		return firstError(x.plain.Partitions(ctx))
+		return firstError(x.base.Partitions(ctx))
 	},
 	"verify": func(ctx context.Context, x *outage) error {
 		_, err := verify.Run(ctx, x.indexed, nil)
@@ -152,14 +152,14 @@ var readMethods = map[string]func(context.Context, *outage) error{
 			Department, ID string
 			Photo          largeentity.Blob
 		}
-		plain, err := table.New(x.tables, "staff", table.Schema[photographed]{
+		base, err := table.New(x.tables, "staff", table.Schema[photographed]{
 			Partition: keys.BindRaw(func(e *photographed) *string { return &e.Department }),
 			Row:       keys.BindRaw(func(e *photographed) *string { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
 		}
-		staff, err := largeentity.Attach(plain, x.photos)
+		staff, err := largeentity.Attach(base, x.photos)
 		if err != nil {
 			return err
 		}
@@ -189,16 +189,16 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		_, err := extend.RecordsOf(x.sending).FinishPrepared(ctx, keys.Raw("Sales"), hired.AddDate(1000, 0, 0), nil)
 		return err
 	},
-	"GetFields": func(ctx context.Context, x *outage) error { _, err := x.plain.GetFields(ctx, jones, age); return err },
+	"GetFields": func(ctx context.Context, x *outage) error { _, err := x.base.GetFields(ctx, jones, age); return err },
 	"View.List": func(ctx context.Context, x *outage) error {
-		names, err := table.ViewOf[struct{ Name string }](x.plain)
+		names, err := table.ViewOf[struct{ Name string }](x.base)
 		if err != nil {
 			return err
 		}
 		return firstError(names.List(ctx, table.Query[Employee]{TableScan: true}))
 	},
 	"Mixed.List": func(ctx context.Context, x *outage) error {
-		all, err := table.NewMixed(x.plain)
+		all, err := table.NewMixed(x.base)
 		if err != nil {
 			return err
 		}
@@ -244,7 +244,7 @@ func summarized(x *outage) (*index.Lists[Employee, string], *index.Summary[Emplo
 	name := func(e *Employee) (string, bool) { return e.Name, true }
 	lists := index.NewLists("list", keys.Tuple1(keys.Text()), name, &index.ListOptions[Employee]{Reserved: true})
 	summary := index.NewSummary("sum", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[Employee]{Reserved: true})
-	staff, err := index.Attach(x.plain, lists, summary)
+	staff, err := index.Attach(x.base, lists, summary)
 	if err != nil {
 		panic(err)
 	}

@@ -67,14 +67,14 @@ func TestOperations(t *testing.T) {
 	defer cancel()
 	outbox, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
 	fatal(t, err)
-	plain := openStaff(t, acc.Tables())
-	fatal(t, errors.Join(plain.Ensure(ctx), outbox.Ensure(ctx)))
+	base := openStaff(t, acc.Tables())
+	fatal(t, errors.Join(base.Ensure(ctx), outbox.Ensure(ctx)))
 	hire := func(c *extend.Change[Employee]) (string, bool) { return c.New.Name, c.Old == nil }
-	staff, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("hired", hire))
+	staff, err := eventual.WithOutbox(base, outbox, eventual.OnChange("hired", hire))
 	fatal(t, err)
 	fatal(t, kitInsert(ctx, staff))
 	hired := ""
-	handler := eventual.NewHandler("hired", plain, func(_ context.Context, _ eventual.Job, name string) error {
+	handler := eventual.NewHandler("hired", base, func(_ context.Context, _ eventual.Job, name string) error {
 		hired = name
 		cancel() // as the signal does
 		return nil

@@ -35,7 +35,7 @@ type outage struct {
 	s       *storagetest.Service
 	tables  *aztables.ServiceClient
 	client  *aztables.Client
-	plain   *table.Table[Employee]
+	base    *table.Table[Employee]
 	indexed *table.Table[Employee]
 	sending *table.Table[Employee] // with effects
 	spread  *table.Table[Employee] // with indexes in other partitions
@@ -73,12 +73,12 @@ func newOutageOf(t *testing.T, service *storagetest.Service, s services) *outage
 
 // openOutage opens the tables, the queue and the containers, and sends nothing.
 func openOutage(t *testing.T, s services, common table.Common) *outage {
-	x := &outage{tables: s.Tables(), client: s.Tables().NewClient("staff"), plain: openStaffWith(t, s.Tables(), common)}
-	x.indexed = attach(t, x.plain)
+	x := &outage{tables: s.Tables(), client: s.Tables().NewClient("staff"), base: openStaffWith(t, s.Tables(), common)}
+	x.indexed = attach(t, x.base)
 	var err error
 	x.out, err = eventual.NewOutbox(s.Queue("notifications"), &eventual.OutboxOptions{Common: common})
 	fatal(t, err)
-	x.sending, err = eventual.WithOutbox(x.plain, x.out, eventual.OnChange("badge", func(*extend.Change[Employee]) (string, bool) { return "new", true }))
+	x.sending, err = eventual.WithOutbox(x.base, x.out, eventual.OnChange("badge", func(*extend.Change[Employee]) (string, bool) { return "new", true }))
 	fatal(t, err)
 	unique := index.New("unique", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Unique: index.Global})
 	elsewhere := index.New("elsewhere", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{Inline: true}})
@@ -102,14 +102,14 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 // fill creates what the methods work on.
 func (x *outage) fill(t *testing.T) {
 	ctx := t.Context()
-	fatal(t, errors.Join(x.plain.Ensure(ctx), x.out.Ensure(ctx), index.Ensure(ctx, x.spread), x.lines.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
-	fatal(t, kitInsert(ctx, x.plain))
+	fatal(t, errors.Join(x.base.Ensure(ctx), x.out.Ensure(ctx), index.Ensure(ctx, x.spread), x.lines.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
+	fatal(t, kitInsert(ctx, x.base))
 	fatal(t, errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx)))
 	fatal(t, x.cold.Put(ctx, archivedJones, ""))
 	var err error
 	x.photo, err = x.photos.Upload(ctx, jones, strings.NewReader(strings.Repeat("x", 100_000)), nil)
 	fatal(t, err)
-	x.jones, err = x.plain.Get(ctx, jones)
+	x.jones, err = x.base.Get(ctx, jones)
 	fatal(t, err)
 }
 
@@ -123,9 +123,9 @@ var outageMethods = []struct {
 	reads    bool // it is a read, or begins with one: the SDK repeats it
 	kit, sdk func(context.Context, *outage) error
 }{
-	{"Ensure", false, func(ctx context.Context, x *outage) error { return x.plain.Ensure(ctx) }, func(ctx context.Context, x *outage) error { return sdkCreate(ctx, x.client) }},
-	{"Insert", false, func(ctx context.Context, x *outage) error { _, err := x.plain.Insert(ctx, smith); return err }, sdkOutageInsert},
-	{"Insert, exact", false, func(ctx context.Context, x *outage) error { _, err := x.plain.Exact().Insert(ctx, smith); return err }, sdkOutageTransaction},
+	{"Ensure", false, func(ctx context.Context, x *outage) error { return x.base.Ensure(ctx) }, func(ctx context.Context, x *outage) error { return sdkCreate(ctx, x.client) }},
+	{"Insert", false, func(ctx context.Context, x *outage) error { _, err := x.base.Insert(ctx, smith); return err }, sdkOutageInsert},
+	{"Insert, exact", false, func(ctx context.Context, x *outage) error { _, err := x.base.Exact().Insert(ctx, smith); return err }, sdkOutageTransaction},
 	{"Insert, indexed", false, func(ctx context.Context, x *outage) error { _, err := x.indexed.Insert(ctx, smith); return err }, sdkOutageTransaction},
 	{"Insert, outbox", false, func(ctx context.Context, x *outage) error { _, err := x.sending.Insert(ctx, smith); return err }, func(ctx context.Context, x *outage) error {
 		if _, err := x.s.Queue("notifications").EnqueueMessage(ctx, "m", nil); err != nil {
@@ -142,7 +142,7 @@ var outageMethods = []struct {
 	}},
 	{"Rekey", false, func(ctx context.Context, x *outage) error {
 		x.jones.Value.ID = "000299"
-		return x.plain.Rekey(ctx, x.jones)
+		return x.base.Rekey(ctx, x.jones)
 	}, sdkOutageTransaction},
 	{"InPartition", true, func(ctx context.Context, x *outage) error {
 		_, err := table.InPartition(ctx, keys.Raw("Sales"), func(tx *table.Tx) error {
@@ -158,17 +158,17 @@ var outageMethods = []struct {
 	}, sdkOutageTransaction},
 	{"logtail", false, func(ctx context.Context, x *outage) error { _, err := x.lines.Append(ctx, smith); return err }, sdkOutageTransaction},
 	{"Upsert", false, func(ctx context.Context, x *outage) error {
-		_, err := x.plain.Upsert(ctx, smith, table.ReplaceExisting)
+		_, err := x.base.Upsert(ctx, smith, table.ReplaceExisting)
 		return err
 	}, sdkOutageUpsert},
-	{"Replace", false, func(ctx context.Context, x *outage) error { return x.plain.Replace(ctx, x.jones) }, sdkOutageUpsert},
-	{"Merge", false, func(ctx context.Context, x *outage) error { return x.plain.Merge(ctx, x.jones, age.Set(50)) }, sdkOutageUpsert},
+	{"Replace", false, func(ctx context.Context, x *outage) error { return x.base.Replace(ctx, x.jones) }, sdkOutageUpsert},
+	{"Merge", false, func(ctx context.Context, x *outage) error { return x.base.Merge(ctx, x.jones, age.Set(50)) }, sdkOutageUpsert},
 	{"MergeAny", false, func(ctx context.Context, x *outage) error { return x.indexed.MergeAny(ctx, jones, age.Set(50)) }, sdkOutageUpsert},
 	{"Update", false, func(ctx context.Context, x *outage) error {
-		_, err := x.plain.Update(ctx, jones, func(e *Employee) error { e.Age++; return nil })
+		_, err := x.base.Update(ctx, jones, func(e *Employee) error { e.Age++; return nil })
 		return err
 	}, sdkOutageUpsert},
-	{"Delete", false, func(ctx context.Context, x *outage) error { return x.plain.Delete(ctx, x.jones) }, sdkOutageDelete},
+	{"Delete", false, func(ctx context.Context, x *outage) error { return x.base.Delete(ctx, x.jones) }, sdkOutageDelete},
 	{"DeleteAny", false, func(ctx context.Context, x *outage) error { return x.indexed.DeleteAny(ctx, jones) }, sdkOutageDelete},
 	{"Delete, indexed", false, func(ctx context.Context, x *outage) error {
 		e, err := x.indexed.Insert(ctx, smith)
@@ -180,11 +180,11 @@ var outageMethods = []struct {
 		return errors.Join(sdkOutageTransaction(ctx, x), sdkOutageDelete(ctx, x))
 	}},
 	{"Transact, exact", false, func(ctx context.Context, x *outage) error {
-		_, err := table.Transact(ctx, x.plain.Exact().InsertOp(smith), x.plain.Exact().DeleteOp(x.jones))
+		_, err := table.Transact(ctx, x.base.Exact().InsertOp(smith), x.base.Exact().DeleteOp(x.jones))
 		return err
 	}, sdkOutageTransaction},
 	{"Transact", false, func(ctx context.Context, x *outage) error {
-		_, err := table.Transact(ctx, x.plain.InsertOp(smith), x.plain.DeleteOp(x.jones))
+		_, err := table.Transact(ctx, x.base.InsertOp(smith), x.base.DeleteOp(x.jones))
 		return err
 	}, sdkOutageTransaction},
 	{"table.Bulk", false, func(ctx context.Context, x *outage) error {
@@ -192,7 +192,7 @@ var outageMethods = []struct {
 		return err
 	}, sdkOutageTransaction},
 	{"table.BulkDelete", true, func(ctx context.Context, x *outage) error {
-		_, err := table.BulkDelete(ctx, x.plain, table.Query[Employee]{TableScan: true}, nil)
+		_, err := table.BulkDelete(ctx, x.base, table.Query[Employee]{TableScan: true}, nil)
 		return err
 	}, func(ctx context.Context, x *outage) error {
 		return errors.Join(sdkOutageList(ctx, x), sdkOutageDelete(ctx, x))
@@ -213,12 +213,12 @@ var outageMethods = []struct {
 	{"blobarchive", false, func(ctx context.Context, x *outage) error {
 		return x.cold.Put(ctx, &archive.ArchivedRow{ID: archive.ID{Key: jones, Incarnation: strings.Repeat("0", 16)}, Row: &table.Row{Key: jones}}, "")
 	}, sdkOutageBlob},
-	{"Get", true, func(ctx context.Context, x *outage) error { _, err := x.plain.Get(ctx, jones); return err }, func(ctx context.Context, x *outage) error {
+	{"Get", true, func(ctx context.Context, x *outage) error { _, err := x.base.Get(ctx, jones); return err }, func(ctx context.Context, x *outage) error {
 		_, err := x.client.GetEntity(ctx, "Sales", jones.RowKey(), nil)
 		return err
 	}},
 	{"GetMany", true, func(ctx context.Context, x *outage) error {
-		for _, err := range x.plain.GetMany(ctx, jones) {
+		for _, err := range x.base.GetMany(ctx, jones) {
 			if err != nil {
 				return err
 			}
@@ -226,7 +226,7 @@ var outageMethods = []struct {
 		return nil
 	}, sdkOutageList},
 	{"List", true, func(ctx context.Context, x *outage) error {
-		_, err := table.Collect(x.plain.List(ctx, table.Query[Employee]{TableScan: true}))
+		_, err := table.Collect(x.base.List(ctx, table.Query[Employee]{TableScan: true}))
 		return err
 	}, sdkOutageList},
 	{"look-up", true, func(ctx context.Context, x *outage) error {

@@ -25,7 +25,7 @@ type sideBySide struct {
 	t      *testing.T
 	s      *storagetest.Service
 	client *aztables.Client
-	plain  *table.Table[Employee] // without an index
+	base   *table.Table[Employee] // without an index
 	staff  *table.Table[Employee] // with the index
 	index  *index.Index[Employee, string]
 }
@@ -41,11 +41,11 @@ func newSideBySide(t *testing.T, by *index.Index[Employee, string]) *sideBySide 
 	t.Cleanup(func() { x.s.Close() })
 	x.client, err = sdkConnect(cs)
 	fatal(t, err)
-	x.plain, err = kitConnect(cs)
+	x.base, err = kitConnect(cs)
 	fatal(t, err)
-	x.staff, err = index.Attach(x.plain, by)
+	x.staff, err = index.Attach(x.base, by)
 	fatal(t, err)
-	fatal(t, x.plain.Ensure(t.Context()))
+	fatal(t, x.base.Ensure(t.Context()))
 	return x
 }
 
@@ -66,9 +66,9 @@ func openStaffWith(t *testing.T, service table.Service, common table.Common) *ta
 }
 
 // attach attaches byName to a table.
-func attach(t *testing.T, plain *table.Table[Employee]) *table.Table[Employee] {
+func attach(t *testing.T, base *table.Table[Employee]) *table.Table[Employee] {
 	t.Helper()
-	staff, err := index.Attach(plain, byName)
+	staff, err := index.Attach(base, byName)
 	fatal(t, err)
 	return staff
 }
@@ -146,7 +146,7 @@ func TestAztablesWritesBesideIndexes(t *testing.T) {
 
 			x.write(aztables.UpdateModeMerge, `{"PartitionKey":"Sales","RowKey":"000223","Name":"Smith"}`)
 			x.expectFound("a merge by aztables", before("Jones")...)
-			if err := kitUpdate(ctx, x.plain); !errors.Is(err, table.ErrUnknownMaintainer) {
+			if err := kitUpdate(ctx, x.base); !errors.Is(err, table.ErrUnknownMaintainer) {
 				t.Errorf("write by a handle without the index: got %v, want ErrUnknownMaintainer", err)
 			}
 			fatal(t, kitUpdate(ctx, x.staff))
@@ -202,8 +202,8 @@ func TestAztablesQueriesBesideIndexes(t *testing.T) {
 			acc, err := account.FromTransport(s, nil)
 			fatal(t, err)
 			client := s.Tables().NewClient("staff")
-			plain := openStaff(t, acc.Tables())
-			fatal(t, plain.Ensure(ctx))
+			base := openStaff(t, acc.Tables())
+			fatal(t, base.Ensure(ctx))
 			for i, name := range []string{"Jones", "Cao", "Jones", "Smith"} {
 				body := `{"PartitionKey":"Sales","RowKey":"00022%d","Name":%q,"Age":%d,"Salary":"%d","Salary@odata.type":"Edm.Int64","Hired":"2021-02-03T04:05:06Z","Hired@odata.type":"Edm.DateTime"}`
 				_, err := client.AddEntity(ctx, fmt.Appendf(nil, body, i+1, name, 38+i, 49000+1000*i), nil)
@@ -228,7 +228,7 @@ func TestAztablesQueriesBesideIndexes(t *testing.T) {
 			}
 			out, err := eventual.NewOutbox(acc.Queue("effects"), nil)
 			fatal(t, err)
-			withOutbox, err := eventual.WithOutbox(plain, out)
+			withOutbox, err := eventual.WithOutbox(base, out)
 			fatal(t, err)
 			staff, err := index.Attach(withOutbox, c.by)
 			fatal(t, err)
@@ -253,24 +253,24 @@ func TestAztablesWritesWithoutIndexes(t *testing.T) {
 	t.Parallel()
 	x := newSideBySide(t, byName)
 	ctx := t.Context()
-	fatal(t, kitInsert(ctx, x.plain))
-	e, err := x.plain.Get(ctx, jones)
+	fatal(t, kitInsert(ctx, x.base))
+	e, err := x.base.Get(ctx, jones)
 	fatal(t, err)
 	op := x.row().Get("_op")
 	x.write(aztables.UpdateModeMerge, `{"PartitionKey":"Sales","RowKey":"000223","Phone":"123"}`)
 	if got := x.row().Get("_op"); got != op {
 		t.Errorf("_op after a merge by aztables: got %v, want %v", got, op)
 	}
-	err = x.plain.Replace(ctx, e)
+	err = x.base.Replace(ctx, e)
 	var refused *azcore.ResponseError
 	if !errors.Is(err, table.ErrChanged) || !errors.As(err, &refused) || refused.StatusCode != 412 {
 		t.Errorf("Replace by an old ETag: got %v, want ErrChanged and a *azcore.ResponseError of 412", err)
 	}
-	fatal(t, errors.Join(kitUpdate(ctx, x.plain), sdkUpdate(ctx, x.client), kitMerge(ctx, x.plain)))
+	fatal(t, errors.Join(kitUpdate(ctx, x.base), sdkUpdate(ctx, x.client), kitMerge(ctx, x.base)))
 	if row := x.row(); row.Get("Phone") != "123" || row.Get("Age") != int32(46) {
 		t.Errorf("got row %v, want Phone 123, which Employee does not have, and Age 46", row)
 	}
-	_, err = x.plain.Upsert(ctx, &Employee{Department: "Sales", ID: "000223", Name: "Jones"}, table.ReplaceExisting)
+	_, err = x.base.Upsert(ctx, &Employee{Department: "Sales", ID: "000223", Name: "Jones"}, table.ReplaceExisting)
 	fatal(t, err)
 	if got := x.row().Get("Phone"); got != nil {
 		t.Errorf("Phone after Upsert with ReplaceExisting: got %v, want none", got)
@@ -323,7 +323,7 @@ func TestAztablesTypes(t *testing.T) {
 
 	_, err = x.client.AddEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"000224","Hired":"2014-07-31T09:00:00Z"}`), nil)
 	fatal(t, err)
-	_, err = x.plain.Get(ctx, keys.Stored("Sales", "000224"))
+	_, err = x.base.Get(ctx, keys.Stored("Sales", "000224"))
 	var wrong *table.DecodeError
 	if !errors.As(err, &wrong) || wrong.Field != "Hired" {
 		t.Errorf("a time that is stored as text: got %v, want a *table.DecodeError that names Hired", err)
@@ -339,23 +339,23 @@ func TestAztablesKeys(t *testing.T) {
 		_, err := x.client.AddEntity(ctx, []byte(body), nil)
 		fatal(t, err)
 	}
-	all, err := table.Collect(x.plain.List(ctx, table.Query[Employee]{Partition: keys.Raw("Sales")}))
+	all, err := table.Collect(x.base.List(ctx, table.Query[Employee]{Partition: keys.Raw("Sales")}))
 	fatal(t, err)
 	if len(all) != 2 || all[0].Value.ID != "" || all[1].Value.ID != "O'Brien & Öblarn" {
 		t.Fatalf("got entities %v, want the empty RowKey and O'Brien & Öblarn", all)
 	}
-	fatal(t, x.plain.Replace(ctx, all[1]))
+	fatal(t, x.base.Replace(ctx, all[1]))
 	var wrong *keys.KeyError
-	if err := x.plain.Replace(ctx, all[0]); !errors.As(err, &wrong) {
+	if err := x.base.Replace(ctx, all[0]); !errors.As(err, &wrong) {
 		t.Errorf("Replace of the row with the empty key: got %v, want a *keys.KeyError", err)
 	}
-	empty, err := x.plain.Get(ctx, keys.Stored("Sales", ""))
+	empty, err := x.base.Get(ctx, keys.Stored("Sales", ""))
 	fatal(t, err)
 	if err := x.staff.Delete(ctx, empty); !errors.As(err, &wrong) {
 		t.Errorf("Delete of the row with the empty key by a handle with an index: got %v, want a *keys.KeyError", err)
 	}
-	fatal(t, x.plain.Delete(ctx, empty))
-	if _, err := x.plain.Get(ctx, keys.Stored("Sales", "~home")); !errors.As(err, &wrong) {
+	fatal(t, x.base.Delete(ctx, empty))
+	if _, err := x.base.Get(ctx, keys.Stored("Sales", "~home")); !errors.As(err, &wrong) {
 		t.Errorf("Get of the RowKey ~home: got %v, want a *keys.KeyError", err)
 	}
 }

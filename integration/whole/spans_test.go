@@ -55,41 +55,41 @@ func (s *spans) provider() tracing.Provider {
 // refusedMethods are calls during which the service refuses a request although they succeed, beside outageMethods and readMethods.
 var refusedMethods = map[string]func(context.Context, *outage) error{
 	"Ensure": func(ctx context.Context, x *outage) error {
-		return errors.Join(x.plain.Ensure(ctx), x.lines.Ensure(ctx))
+		return errors.Join(x.base.Ensure(ctx), x.lines.Ensure(ctx))
 	},
-	"GetOrInsert": func(ctx context.Context, x *outage) error { _, _, err := x.plain.GetOrInsert(ctx, smith); return err },
+	"GetOrInsert": func(ctx context.Context, x *outage) error { _, _, err := x.base.GetOrInsert(ctx, smith); return err },
 	"InPartition after a conflict": func(ctx context.Context, x *outage) error {
 		changed := false
 		_, err := table.InPartition(ctx, keys.Raw("Sales"), func(tx *table.Tx) error {
-			e, err := table.GetIn(tx, x.plain, keys.Raw(jones.RowKey()))
+			e, err := table.GetIn(tx, x.base, keys.Raw(jones.RowKey()))
 			if err != nil {
 				return err
 			}
 			if !changed {
 				changed = true
-				err = x.plain.MergeAny(ctx, jones, age.Set(50))
+				err = x.base.MergeAny(ctx, jones, age.Set(50))
 			}
 			e.Value.Age++
-			tx.Do(x.plain.ReplaceOp(e))
+			tx.Do(x.base.ReplaceOp(e))
 			return err
 		})
 		return err
 	},
 	"table.Bulk with Skip": func(ctx context.Context, x *outage) error {
 		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-			yield(x.plain.InsertOp(&x.jones.Value), nil)
-			yield(x.plain.InsertOp(smith), nil)
+			yield(x.base.InsertOp(&x.jones.Value), nil)
+			yield(x.base.InsertOp(smith), nil)
 		}, &table.BulkOptions{Skip: func(int, error) bool { return true }})
 		return err
 	},
 	"table.Bulk of a row that exists": func(ctx context.Context, x *outage) error {
-		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(x.plain.InsertOp(&x.jones.Value), nil) }, nil)
+		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) { yield(x.base.InsertOp(&x.jones.Value), nil) }, nil)
 		return err
 	},
 	"table.Bulk of rows that do not exist": func(ctx context.Context, x *outage) error {
 		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for _, id := range []string{"1", "2", "3"} {
-				yield(x.plain.DeleteAnyOp(keys.Stored("Sales", id)), nil)
+				yield(x.base.DeleteAnyOp(keys.Stored("Sales", id)), nil)
 			}
 		}, nil)
 		return err
@@ -137,7 +137,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return errors.Join(errEnsure, errGet)
 	},
 	"View.Get": func(ctx context.Context, x *outage) error {
-		names, err := table.ViewOf[struct{ Name string }](x.plain)
+		names, err := table.ViewOf[struct{ Name string }](x.base)
 		if err != nil {
 			return err
 		}

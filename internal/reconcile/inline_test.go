@@ -36,7 +36,7 @@ func TestInlinePanic(t *testing.T) {
 	ctx := context.Background()
 	s := newScene(t)
 	o := &table.Options{Common: table.Common{Now: s.Now}}
-	plain, err := table.New(s.Tables(), "staff", staffSchema, o)
+	base, err := table.New(s.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
 	rows, err := table.New(s.Tables(), "names", table.Schema[table.Row]{}, o)
 	testkit.NoError(t, err)
@@ -44,9 +44,9 @@ func TestInlinePanic(t *testing.T) {
 	testkit.NoError(t, err)
 	broken := false
 	names := fragile{byLast{rows}, &broken}
-	staff, err := eventual.WithOutbox(plain, out, names)
+	staff, err := eventual.WithOutbox(base, out, names)
 	testkit.NoError(t, err)
-	staff = door.InMode(staff, func(m *engine.Mode) { m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", plain, names)) })
+	staff = door.InMode(staff, func(m *engine.Mode) { m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", base, names)) })
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones"})
 	testkit.NoError(t, err)
 	const first = "Jones/Sales:empid_000001=empid_000001//Sales"

@@ -103,7 +103,7 @@ func (s *scene) open(t testing.TB, transport policy.Transporter) *scene {
 	o := &table.Options{}
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 	o.Now = s.Now
-	plain, err := table.New(acc.Tables(), "staff", staffSchema, o)
+	base, err := table.New(acc.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
 	rows, err := table.New(acc.Tables(), "names", table.Schema[table.Row]{}, o)
 	testkit.NoError(t, err)
@@ -111,7 +111,7 @@ func (s *scene) open(t testing.TB, transport policy.Transporter) *scene {
 	testkit.NoError(t, err)
 	p := &scene{Service: s.Service}
 	names := byLast{rows}
-	p.staff, err = eventual.WithOutbox(plain, out, names)
+	p.staff, err = eventual.WithOutbox(base, out, names)
 	testkit.NoError(t, err)
 	p.worker, err = eventual.NewWorker(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{reconcile.Handler("names", p.staff, names)},
 		&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups")})

@@ -164,7 +164,7 @@ func TestEveryFault(t *testing.T) {
 	}
 }
 
-// TestSchedules: so it is in random orders of two writers. The schedules of plain writes omit duplicated requests: if a concurrent
+// TestSchedules: so it is in random orders of two writers. The schedules of writes that are not exact omit duplicated requests: if a concurrent
 // writer overwrites the first copy of an increment, the second one is refused although the increment was applied.
 func TestSchedules(t *testing.T) {
 	t.Parallel()

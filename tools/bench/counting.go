@@ -15,7 +15,7 @@ import (
 type office struct {
 	service *storagetest.Service
 	acc     *account.Account
-	plain   *table.Table[order]
+	base    *table.Table[order]
 	outbox  *eventual.Outbox
 }
 
@@ -25,18 +25,18 @@ func openOffice(ctx context.Context) (*office, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	base, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := plain.Ensure(ctx); err != nil {
+	if err := base.Ensure(ctx); err != nil {
 		return nil, err
 	}
 	outbox, err := eventual.NewOutbox(acc.Queue("notifications"), nil)
 	if err != nil {
 		return nil, err
 	}
-	return &office{s, acc, plain, outbox}, outbox.Ensure(ctx)
+	return &office{s, acc, base, outbox}, outbox.Ensure(ctx)
 }
 
 // requests returns the number of requests of f.
@@ -69,7 +69,7 @@ func (o *office) ofWorker(ctx context.Context, h eventual.Handler) (int, error) 
 
 // maintained returns the table with indexes in the entities' partitions, in which an order is stored, and the order.
 func (o *office) maintained(ctx context.Context, definitions ...index.Definition[order]) (*table.Table[order], *table.Entity[order], error) {
-	t, err := index.Attach(o.plain, definitions...)
+	t, err := index.Attach(o.base, definitions...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +81,7 @@ func (o *office) maintained(ctx context.Context, definitions ...index.Definition
 // remote returns the table with an index in another table, in which an order is stored, and the order. A worker has executed its
 // effects.
 func (o *office) remote(ctx context.Context, byEmail *index.Index[order, string]) (*table.Table[order], *table.Entity[order], error) {
-	notifying, err := eventual.WithOutbox(o.plain, o.outbox)
+	notifying, err := eventual.WithOutbox(o.base, o.outbox)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -102,7 +102,7 @@ func countPointerList(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	t, err := index.Attach(o.plain, by)
+	t, err := index.Attach(o.base, by)
 	if err != nil {
 		return 0, err
 	}
@@ -164,15 +164,15 @@ func countMove(ctx context.Context, ofWorker bool) (int, error) {
 	if err := old.Ensure(ctx); err != nil {
 		return 0, err
 	}
-	mover, err := archive.New("orders/archive", o.plain, old, o.outbox)
+	mover, err := archive.New("orders/archive", o.base, old, o.outbox)
 	if err != nil {
 		return 0, err
 	}
 	v := newOrder(1)
-	if _, err := o.plain.Insert(ctx, &v); err != nil {
+	if _, err := o.base.Insert(ctx, &v); err != nil {
 		return 0, err
 	}
-	e, err := o.plain.Get(ctx, o.plain.Key(v))
+	e, err := o.base.Get(ctx, o.base.Key(v))
 	if err != nil {
 		return 0, err
 	}
@@ -277,7 +277,7 @@ func countLarge(ctx context.Context, operation string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	plain, err := table.New(o.acc.Tables(), tableName, table.Schema[album]{
+	base, err := table.New(o.acc.Tables(), tableName, table.Schema[album]{
 		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(a *album) *string { return &a.Site }),
 		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(a *album) *string { return &a.Name }),
 	}, nil)
@@ -291,7 +291,7 @@ func countLarge(ctx context.Context, operation string) (int, error) {
 	if err := photos.Ensure(ctx); err != nil {
 		return 0, err
 	}
-	albums, err := largeentity.Attach(plain, photos)
+	albums, err := largeentity.Attach(base, photos)
 	if err != nil {
 		return 0, err
 	}
@@ -343,17 +343,17 @@ func countDeletes(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := fill(o.plain, newOrders(n)); err != nil {
+	if err := fill(o.base, newOrders(n)); err != nil {
 		return 0, err
 	}
-	all, err := table.Collect(o.plain.List(ctx, table.Query[order]{Partition: keys.Raw(customer)}))
+	all, err := table.Collect(o.base.List(ctx, table.Query[order]{Partition: keys.Raw(customer)}))
 	if err != nil {
 		return 0, err
 	}
 	return o.requests(func() error {
 		result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for _, e := range all {
-				if !yield(o.plain.DeleteOp(e), nil) {
+				if !yield(o.base.DeleteOp(e), nil) {
 					return
 				}
 			}

@@ -155,11 +155,11 @@ func (e *emulator) transactions(ctx context.Context) (pair, error) {
 
 func (e *emulator) indexed(ctx context.Context) (pair, error) {
 	const copies = 5
-	plain, c, err := e.sides(ctx, nil)
+	base, c, err := e.sides(ctx, nil)
 	if err != nil {
 		return pair{}, err
 	}
-	t, err := withCopies(plain, copies)
+	t, err := withCopies(base, copies)
 	if err != nil {
 		return pair{}, err
 	}

@@ -32,11 +32,11 @@ func withCopies(t *table.Table[order], n int) (*table.Table[order], error) {
 func indexedInserts(n int) func() (pair, error) {
 	return func() (pair, error) {
 		ctx := context.Background()
-		plain, c, err := sides(ordersOf, nil, 0)
+		base, c, err := sides(ordersOf, nil, 0)
 		if err != nil {
 			return pair{}, err
 		}
-		t, err := withCopies(plain, n)
+		t, err := withCopies(base, n)
 		if err != nil {
 			return pair{}, err
 		}
@@ -86,11 +86,11 @@ func indexLists() (pair, error) {
 			return pair{}, err
 		}
 	}
-	plain, err := ordersOf(r, nil)
+	base, err := ordersOf(r, nil)
 	if err != nil {
 		return pair{}, err
 	}
-	t, err := index.Attach(plain, byEmail)
+	t, err := index.Attach(base, byEmail)
 	if err != nil {
 		return pair{}, err
 	}

@@ -88,9 +88,9 @@ func tapedOrders(t *tape, definitions ...index.Definition[order]) (*table.Table[
 	if err != nil {
 		return nil, err
 	}
-	plain, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	base, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return nil, err
 	}
-	return index.Attach(plain, definitions...)
+	return index.Attach(base, definitions...)
 }

@@ -84,14 +84,14 @@ func indexedOrders(ctx context.Context, definitions ...index.Definition[order]) 
 	if err != nil {
 		return nil, nil, err
 	}
-	plain, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	base, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := plain.Ensure(ctx); err != nil {
+	if err := base.Ensure(ctx); err != nil {
 		return nil, nil, err
 	}
-	t, err := index.Attach(plain, definitions...)
+	t, err := index.Attach(base, definitions...)
 	return t, d, err
 }
 

@@ -43,18 +43,18 @@ func work(ctx context.Context, n, partitions int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	plain, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	base, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return 0, err
 	}
-	if err := plain.Ensure(ctx); err != nil {
+	if err := base.Ensure(ctx); err != nil {
 		return 0, err
 	}
 	outbox, err := eventual.NewOutbox(acc.Queue("notifications"), nil)
 	if err != nil {
 		return 0, err
 	}
-	t, err := eventual.WithOutbox(plain, outbox, eventual.OnChange("ship", func(c *extend.Change[order]) (int, bool) { return c.New.Number, true }))
+	t, err := eventual.WithOutbox(base, outbox, eventual.OnChange("ship", func(c *extend.Change[order]) (int, bool) { return c.New.Number, true }))
 	if err != nil {
 		return 0, err
 	}

@@ -50,7 +50,7 @@ func inserts() (pair, error) {
 	}, nil
 }
 
-// exactInserts measures Insert of an exact handle in comparison with Insert of a plain handle.
+// exactInserts measures Insert of an exact handle in comparison with Insert of a handle that is not exact.
 func exactInserts() (pair, error) {
 	ctx := context.Background()
 	t, _, err := sides(ordersOf, nil, 0)

@@ -327,9 +327,9 @@ func newCaller(t *testing.T) *caller {
 		Row:       keys.Bind1(text.Named("item"), func(v *item) *string { return &v.Name }),
 	}
 	retry := table.Common{Retry: table.Retry{Attempts: 1}, WriteTimeout: time.Second}
-	plain, err := table.New(s.Tables(), "items", schema, &table.Options{Common: retry})
+	base, err := table.New(s.Tables(), "items", schema, &table.Options{Common: retry})
 	no(err)
-	no(plain.Ensure(ctx))
+	no(base.Ensure(ctx))
 	outbox, err := eventual.NewOutbox(s.Queue("work"), nil)
 	no(err)
 	no(outbox.Ensure(ctx))
@@ -340,11 +340,11 @@ func newCaller(t *testing.T) *caller {
 	size := table.FieldOf(func(v *item) *int64 { return &v.Size })
 	name := table.FieldOf(func(v *item) *string { return &v.Group })
 	details := index.NewDetails("details", "Of", func(v *item) (keys.Enc, bool) { return keys.Enc{}, false }, table.AnyField[item](size))
-	items, err := index.Attach(plain, byName, lists, sums)
+	items, err := index.Attach(base, byName, lists, sums)
 	no(err)
 	items, err = eventual.WithOutbox(items, outbox)
 	no(err)
-	key := plain.Key(item{Group: "g", Name: "a"})
+	key := base.Key(item{Group: "g", Name: "a"})
 	store, err := largeentity.NewStore(s.Container("blobs"), "items", nil)
 	no(err)
 	no(store.Ensure(ctx))
@@ -383,14 +383,14 @@ func newCaller(t *testing.T) *caller {
 	no(blobLog.Ensure(ctx))
 	lines, err := blobLog.Writer("source")
 	no(err)
-	reader, err := table.NewMixed(plain)
+	reader, err := table.NewMixed(base)
 	no(err)
-	projection, err := table.ViewOf[some](plain)
+	projection, err := table.ViewOf[some](base)
 	no(err)
 	acc, err := account.FromTransport(s, nil)
 	no(err)
 	operations := iter.Seq2[table.Op, error](func(func(table.Op, error) bool) {})
-	put(plain, items, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, records, slots, numbers, log, periods, store, text, key, key.Row(), schema, size, ctx,
+	put(base, items, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, records, slots, numbers, log, periods, store, text, key, key.Row(), schema, size, ctx,
 		"group", &table.Options{}, table.Query[item]{Partition: text.Of("g")}, nameOf, operations, items.PinOp(stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
@@ -402,7 +402,7 @@ func newCaller(t *testing.T) *caller {
 	c.valid[reflect.TypeFor[archive.Destination]()] = reflect.ValueOf(destination)
 	c.valid[reflect.TypeFor[table.AnyField[item]]()] = reflect.ValueOf(size)
 	c.valid[reflect.TypeFor[eventual.Queue]()] = reflect.ValueOf(s.Queue("work"))
-	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(plain)
+	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(base)
 	c.valid[reflect.TypeFor[func(*item) error]()] = reflect.ValueOf(func(*item) error { return nil })
 	c.valid[reflect.TypeFor[func(*item) (string, bool)]()] = reflect.ValueOf(nameOf)
 
@@ -450,14 +450,14 @@ func newCaller(t *testing.T) *caller {
 			return err
 		},
 		"extend.Plan in a write": func(v *item) error {
-			watched, err := extend.With(plain, extend.Maintainer[item](planCaller{c}))
+			watched, err := extend.With(base, extend.Maintainer[item](planCaller{c}))
 			if err == nil {
 				_, err = watched.Upsert(ctx, &item{Group: "g", Name: "watched"}, table.ReplaceExisting)
 			}
 			return err
 		},
 		"verify.Session in a run": func(v *item) error {
-			watched, err := extend.With(plain, extend.Maintainer[item](planCaller{c}))
+			watched, err := extend.With(base, extend.Maintainer[item](planCaller{c}))
 			if err == nil {
 				_, err = verify.Run(ctx, watched, nil)
 			}
@@ -469,7 +469,7 @@ func newCaller(t *testing.T) *caller {
 		acc, account.Grant{}, mover, destination, blobs, records, outbox, poison, byName, lists, sums, b3, keys.Bind[item]{}, text, l2, l3, keys.NamedAs(keys.Layout[string](text), "x"),
 		keys.Layout1[string]{}, keys.Layout2[string, string]{}, keys.Layout3[string, string, string]{}, keys.Compound[string]{}, keys.Range{}, keys.Enc{}, new(keys.Key),
 		store, new(largeentity.Blob), numbers, slots, series.Slots{}, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
-		stored, new(table.Entity[item]), row, new(table.Row), plain, items, size, name, table.Field[item, int64]{}, projection,
+		stored, new(table.Entity[item]), row, new(table.Row), base, items, size, name, table.Field[item, int64]{}, projection,
 	}
 	return c
 }

@@ -54,7 +54,7 @@ var readersCode = map[string]string{
 		var connectionString string
 		var acc *account.Account
 		var schema table.Schema[Employee]
-		var plain *table.Table[Employee]
+		var base *table.Table[Employee]
 		var staff *table.Table[Employee]
 		var e *table.Entity[Employee]
 		var key keys.Key

@@ -170,7 +170,7 @@ func workloadNamed(t testing.TB, name string) workload {
 	return workload{}
 }
 
-func (a archiveProtocol) of(w workload) Model[archiveState] {
+func (a archiveProtocol) modelOf(w workload) Model[archiveState] {
 	a.users, a.index, a.archived, a.otherArchived, a.jumps = w.users, w.index, w.archived || w.archivedAfterRead, w.otherArchived, w.jumps
 	a.archivedAfterRead = w.archivedAfterRead
 	m := a.model()
@@ -186,7 +186,7 @@ func TestArchive(t *testing.T) {
 		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			expectSound(t, explore(archiveProtocol{}.of(w)))
+			expectSound(t, explore(archiveProtocol{}.modelOf(w)))
 		})
 	}
 }
@@ -212,7 +212,7 @@ func TestArchiveAlternatives(t *testing.T) {
 				}
 				t.Run(w.name, func(t *testing.T) {
 					t.Parallel()
-					expectSound(t, explore(a.of(w)))
+					expectSound(t, explore(a.modelOf(w)))
 				})
 			}
 		})
@@ -277,7 +277,7 @@ func TestArchiveMutants(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			expectFault(t, m.a.of(w).Explore(), m.wrong)
+			expectFault(t, m.a.modelOf(w).Explore(), m.wrong)
 		})
 	}
 }

@@ -103,8 +103,8 @@ func becomes(op, content uint8) contentChange { return contentChange{op: op, con
 func inserts(op, content uint8) contentChange {
 	return contentChange{op: op, content: content, create: true}
 }
-func deletes(op uint8) contentChange             { return contentChange{op: op} }
-func (c contentChange) of(e uint8) contentChange { c.entity = e; return c }
+func deletes(op uint8) contentChange                     { return contentChange{op: op} }
+func (c contentChange) withEntity(e uint8) contentChange { c.entity = e; return c }
 
 var touches = contentChange{}
 
@@ -134,19 +134,19 @@ var reconcileWorkloads = []reconcileWorkload{
 	{name: "inline, insert and delete", p: reconcileProtocol{oneWorker: true, inline: true, writers: writers(first(inserts(1, a1)), deletes(2))}},
 	{name: "inline, there and back", p: reconcileProtocol{oneWorker: true, inline: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1), becomes(2, a1)))}},
 
-	{name: "list of two", p: reconcileProtocol{primary: [2]uint8{a1, a1}, writers: writers(first(becomes(1, b1)), becomes(2, b1).of(1))}},
-	{name: "list, delete and insert", p: reconcileProtocol{primary: [2]uint8{a1}, writers: writers(first(deletes(1)), inserts(2, a1).of(1))}},
-	{name: "list, insert and delete", p: reconcileProtocol{writers: writers(first(inserts(1, a1), deletes(2)), inserts(3, a1).of(1))}},
-	{name: "list, inline", p: reconcileProtocol{oneWorker: true, inline: true, primary: [2]uint8{a1, b1}, writers: writers(first(becomes(1, b1)), becomes(2, a1).of(1))}, size: huge},
+	{name: "list of two", p: reconcileProtocol{primary: [2]uint8{a1, a1}, writers: writers(first(becomes(1, b1)), becomes(2, b1).withEntity(1))}},
+	{name: "list, delete and insert", p: reconcileProtocol{primary: [2]uint8{a1}, writers: writers(first(deletes(1)), inserts(2, a1).withEntity(1))}},
+	{name: "list, insert and delete", p: reconcileProtocol{writers: writers(first(inserts(1, a1), deletes(2)), inserts(3, a1).withEntity(1))}},
+	{name: "list, inline", p: reconcileProtocol{oneWorker: true, inline: true, primary: [2]uint8{a1, b1}, writers: writers(first(becomes(1, b1)), becomes(2, a1).withEntity(1))}, size: huge},
 
 	{name: "counts", p: reconcileProtocol{counts: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)), becomes(2, a2))}},
-	{name: "counts of two", p: reconcileProtocol{counts: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)), inserts(2, a1).of(1))}},
+	{name: "counts of two", p: reconcileProtocol{counts: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)), inserts(2, a1).withEntity(1))}},
 	{name: "counts, insert and delete", p: reconcileProtocol{counts: true, writers: writers(first(inserts(1, a1)), deletes(2))}},
 	{name: "counts, there and back", p: reconcileProtocol{counts: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1), becomes(2, a1)))}},
 
 	{name: "retention, there and back", p: reconcileProtocol{sweeps: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1), becomes(2, a1)))}, size: huge},
 	{name: "retention, insert and delete", p: reconcileProtocol{sweeps: true, writers: writers(first(inserts(1, a1)), deletes(2))}},
-	{name: "retention, list", p: reconcileProtocol{sweeps: true, primary: [2]uint8{a1}, writers: writers(first(deletes(1)), inserts(2, a1).of(1))}, size: long},
+	{name: "retention, list", p: reconcileProtocol{sweeps: true, primary: [2]uint8{a1}, writers: writers(first(deletes(1)), inserts(2, a1).withEntity(1))}, size: long},
 
 	{name: "fill and change", p: reconcileProtocol{oneWorker: true, fill: fillInserts, primary: [2]uint8{a1}, writers: writers(first(becomes(1, a2)), becomes(2, b1))}},
 	{name: "fill and delete", p: reconcileProtocol{oneWorker: true, fill: fillInserts, primary: [2]uint8{a1}, writers: writers(first(deletes(1)), inserts(2, a2))}},
