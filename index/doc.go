@@ -1,6 +1,6 @@
 // Package index keeps rows that follow from entities: secondary indexes, lists, details of one entity in another, and summaries ('Azure
 // Table storage table design guide': secondary indexes, index entities, denormalization). They are in the partition of their entities
-// and change in the same transaction, unless a definition has [Elsewhere] or is unique in all partitions ([Global]).
+// and change in the same transaction, unless a definition has [Elsewhere] or [Global].
 //
 // An index stores more rows for each entity, under other keys. A definition says which, and has the methods that look entities up:
 //
@@ -20,15 +20,14 @@
 //   - [Index]: a row for each entity and value. A full copy by default, from which 1 request reads the entity; a copy of some
 //     fields; or a pointer. Unique or not, with several values for an entity ([NewMulti]), over several fields
 //     ([keys.Struct2]). Entities may be left out.
-//   - [Lists]: one row that lists all entities with a value.
+//   - [Lists]: one row for all entities with a value.
 //   - [Details]: fields of one entity in another, such as the manager's in the department.
 //   - [Summary]: counts, sums, least and greatest values of a group, in one row.
 //
 // # Guarantees
 //
 // At every instant, the stored index has every match, and a stored summary is exact: derived rows are written in the transaction of
-// their entity. Rows in other partitions follow ([Elsewhere]), except those of unique values, which change together with their entities.
-// A unique value has one owner at most, in its partition or, with [Global], everywhere.
+// their entity. Rows elsewhere follow, except unique ones. A unique value has one owner, in its partition or everywhere.
 //
 // # Not guaranteed
 //

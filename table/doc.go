@@ -25,8 +25,7 @@
 // # Reading
 //
 // [Table.Get] reads one entity. [Table.List] reads the entities of a [Query]: a partition, a range of rows, conditions on
-// properties. A query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores the position
-// of a list for another process. A [View] reads some properties, and a [Mixed] reads entities of several types.
+// properties. A query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores a list's position. A [View] reads some properties, and a [Mixed] reads entities of several types.
 //
 // # Writing
 //
@@ -53,9 +52,7 @@
 // # Limits and requests
 //
 // The service's limits are checked before anything is sent. Errors are typed ([LimitError], [ValueError], [keys.KeyError]) and name
-// the field and the limit. Each method's comment says how many requests it makes; a requests.Counter counts them. Maintainers may add
-// requests to a write: a transaction with effects takes 2 more for the notification, rows that several entities share are read first,
-// and each other partition that changes with the entity (index.Global, Move) takes 2 transactions, to prepare and to finish.
+// the field and the limit. Each method's comment says how many requests it makes, [Table] what maintainers add.
 //
 // # Names in rows
 //

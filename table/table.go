@@ -48,6 +48,10 @@ type Options struct {
 // Table reads and writes entities of type T, a struct, in one table. It is safe for concurrent use. With T = [Row] it reads
 // and writes rows of any type as bags of properties.
 //
+// Maintainers may add requests to those that the methods name: a transaction with effects takes 2 more for its notification, rows that
+// several entities share are read first, and each other partition that changes with the entity (index.Global, Move) takes 2
+// transactions, to prepare and to finish.
+//
 // # How fields are stored
 //
 // A field is stored in the property of its name, or of the name in its tag: `table:"LastName"`. Unexported fields, fields tagged
