@@ -25,7 +25,8 @@
 // # Reading
 //
 // [Table.Get] reads one entity. [Table.List] reads the entities of a [Query]: a partition, a range of rows, conditions on
-// properties. A query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores a list's position. A [View] reads some properties, and a [Mixed] reads entities of several types.
+// properties. A query without a partition fails with [ErrTableScan] unless Query.TableScan is set. A [Cursor] stores a list's position.
+// A [View] reads some properties, and a [Mixed] reads entities of several types.
 //
 // # Writing
 //
