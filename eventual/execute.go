@@ -170,7 +170,7 @@ func (e *executor) rollBack(ctx context.Context, t *tableHandlers, x *lease) out
 	few := len(x.message.Remotes) <= mostExcluded
 	for _, r := range x.message.Remotes {
 		registered := e.env.handlers.tableHandlers(r.Table) != nil || slices.Contains(t.remotes, strings.ToLower(r.Table))
-		err := door.Table(t.table).FinishRemote(ctx, x.message.Partition, x.message.Op, r, registered && few)
+		err := door.Table(t.table).EndRemote(ctx, x.message.Partition, x.message.Op, r, registered && few)
 		if errors.Is(err, table.ErrTableNotFound) && !registered {
 			continue
 		} else if err != nil {

@@ -254,7 +254,7 @@ func Transactions(t table.AnyTable) Handler {
 			return Poison(errors.New("the effect is not that of a write over several partitions"))
 		}
 		for _, r := range work.Remotes {
-			if err := door.Table(t).FinishRemote(ctx, pk, j.OperationID, r, false); err != nil {
+			if err := door.Table(t).EndRemote(ctx, pk, j.OperationID, r, false); err != nil {
 				return err
 			}
 		}

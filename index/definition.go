@@ -165,32 +165,6 @@ func tableOf[T any](m maintainer[T], t *table.Table[T]) *engine.Table {
 	return door.Table(t)
 }
 
-// readsEntity reports whether a look-up reads the entity that an index row names.
-func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
-
-// readable returns the handle of the table where the rows of a definition are: of ix itself, or of the Lists or Summary that
-// contains ix. Errors: ErrWriteOnly; *DefinitionError if the definition is wrong, or is not attached to t.
-func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.Table[T], err error) {
-	switch {
-	case door.Table(t) == nil:
-		return nil, engine.CheckHandle("t", nil)
-	case ix.invalid != nil:
-		return nil, ix.invalid
-	case ix.opt.WriteOnly:
-		return nil, ErrWriteOnly
-	}
-	// An index without rows and an index that is not attached would look the same, and so would an index of the same name.
-	if m := door.Table(t).Mode.Maintainer(ix.name); m != nil {
-		if e, is := m.Typed().(ofElsewhere[T]); is && e.Definition() == definition {
-			return e.rowsTable(), nil
-		}
-		if m, is := m.Typed().(derived.Maintainer[T]); is && m.Definition() == definition {
-			return t, nil
-		}
-	}
-	return nil, &DefinitionError{Definition: ix.name, Field: "table", Reason: "does not have the definition attached: use the handle that Attach has returned, and the same definition"}
-}
-
 // Handler returns the handler for all definitions of t whose rows are elsewhere ([Elsewhere]), for [eventual.NewWorker]. Workers of
 // a release without one of the definitions leave its effects to other workers. A row of another program under the key of an index
 // row, and a list that is full, make the message poison.
@@ -256,39 +230,6 @@ func untyped[T any](fields []table.AnyField[T]) []any {
 		all[i] = f
 	}
 	return all
-}
-
-func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &indexMaintainer[T, K]{Index: ix, table: t, schema: door.Table(t).Mode.Schema}
-	if ix.invalid != nil {
-		return m, ix.invalid
-	}
-	if door.Table(t).Options.OmitOperationID && ix.full() {
-		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "is empty, but with Common.OmitOperationID nothing shows whether a full copy is up to date: set Only to the fields to copy, or set Pointer"}
-	}
-	var err error
-	if m.copied, err = m.schema.Properties(untyped(ix.opt.Only)...); err != nil {
-		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
-	}
-	if err := ix.probe(t, m.copied...); err != nil || ix.opt.Elsewhere == nil {
-		return m, err
-	}
-	e, err := newElsewhere(t, ix, m, copyForm[T, K]{m})
-	if err == nil && ix.isUniqueElsewhere() {
-		return &uniqueElsewhere[T]{e, 2 * ix.maxValues}, nil
-	}
-	return e, err
-}
-
-func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
-	m := &listsMaintainer[T, K]{Lists: l, tag: tagOf(l.ix.name, t)}
-	if l.ix.invalid != nil {
-		return m, l.ix.invalid
-	}
-	if err := l.ix.probe(t); err != nil || l.ix.opt.Elsewhere == nil {
-		return m, err
-	}
-	return newElsewhere(t, l.ix, m, listForm[T, K]{m})
 }
 
 // unrecordedRows returns the rows that an entity may have although its maintainer state contains none: the rows that follow from

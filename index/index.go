@@ -220,12 +220,12 @@ func (m *indexMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Rang
 func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *indexMaintainer[T, K]) Owns(row *table.Row) bool {
-	_, owns := m.entityOf((*stored.Row)(row))
+	_, owns := m.ownerOf((*stored.Row)(row))
 	return owns
 }
 
-// entityOf returns the entity of a row, if the definition has written the row.
-func (m *indexMaintainer[T, K]) entityOf(row *stored.Row) (k keys.Key, owns bool) {
+// ownerOf returns the key of the entity of a row, if the definition has written the row.
+func (m *indexMaintainer[T, K]) ownerOf(row *stored.Row) (k keys.Key, owns bool) {
 	k, isCopy := row.Primary()
 	return k, isCopy && m.schema.Mine(row)
 }
@@ -319,15 +319,15 @@ func (m *indexMaintainer[T, K]) removeRow(ctx context.Context, p *extend.Plan, e
 		if err != nil {
 			return err
 		}
-		if owner, isCopy := entityOfCopy(row); !isCopy || owner != entity {
+		if owner, isCopy := copiedKey(row); !isCopy || owner != entity {
 			return nil
 		}
 	}
 	return p.Remove(k.Row())
 }
 
-// entityOfCopy returns the entity of a copy, if the row exists and is one.
-func entityOfCopy(row *table.Row) (k keys.Key, isCopy bool) {
+// copiedKey returns the key of the entity that a row is a copy of, if the row exists and is one.
+func copiedKey(row *table.Row) (k keys.Key, isCopy bool) {
 	if row == nil {
 		return keys.Key{}, false
 	}
@@ -342,7 +342,7 @@ func (m *indexMaintainer[T, K]) putIfOwn(ctx context.Context, p *extend.Plan, c 
 		return err
 	}
 	want, _ := copied.Primary()
-	owner, isCopy := entityOfCopy(is)
+	owner, isCopy := copiedKey(is)
 	stored, err := c.OldRow()
 	switch {
 	case err != nil:
@@ -421,7 +421,7 @@ func (m *indexMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error)
 }
 
 func (m *indexMaintainer[T, K]) EntitiesIn(row *table.Row) []string {
-	if k, owns := m.entityOf((*stored.Row)(row)); owns {
+	if k, owns := m.ownerOf((*stored.Row)(row)); owns {
 		return []string{k.RowKey()}
 	}
 	return nil
@@ -446,3 +446,25 @@ func (m *indexMaintainer[T, K]) Without(*table.Row, ...string) (*table.Row, erro
 
 func (m *indexMaintainer[T, K]) Shared() bool { return false }
 func (m *indexMaintainer[T, K]) Unique() bool { return m.opt.Unique != NotUnique }
+
+func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &indexMaintainer[T, K]{Index: ix, table: t, schema: door.Table(t).Mode.Schema}
+	if ix.invalid != nil {
+		return m, ix.invalid
+	}
+	if door.Table(t).Options.OmitOperationID && ix.full() {
+		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "is empty, but with Common.OmitOperationID nothing shows whether a full copy is up to date: set Only to the fields to copy, or set Pointer"}
+	}
+	var err error
+	if m.copied, err = m.schema.Properties(untyped(ix.opt.Only)...); err != nil {
+		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
+	}
+	if err := ix.probe(t, m.copied...); err != nil || ix.opt.Elsewhere == nil {
+		return m, err
+	}
+	e, err := newElsewhere(t, ix, m, copyForm[T, K]{m})
+	if err == nil && ix.isUniqueElsewhere() {
+		return &uniqueElsewhere[T]{e, 2 * ix.maxValues}, nil
+	}
+	return e, err
+}

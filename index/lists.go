@@ -389,3 +389,14 @@ func (m *listsMaintainer[T, K]) Without(row *table.Row, entities ...string) (*ta
 	}
 	return left, nil
 }
+
+func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
+	m := &listsMaintainer[T, K]{Lists: l, tag: tagOf(l.ix.name, t)}
+	if l.ix.invalid != nil {
+		return m, l.ix.invalid
+	}
+	if err := l.ix.probe(t); err != nil || l.ix.opt.Elsewhere == nil {
+		return m, err
+	}
+	return newElsewhere(t, l.ix, m, listForm[T, K]{m})
+}

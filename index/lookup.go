@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -516,4 +517,30 @@ func within(r, all keys.Range) bool {
 	}
 	n := keys.Compare(to, last)
 	return n < 0 || n == 0 && (lastClosed || !closed)
+}
+
+// readsEntity reports whether a look-up reads the entity that an index row names.
+func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
+
+// readable returns the handle of the table where the rows of a definition are: of ix itself, or of the Lists or Summary that
+// contains ix. Errors: ErrWriteOnly; *DefinitionError if the definition is wrong, or is not attached to t.
+func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.Table[T], err error) {
+	switch {
+	case door.Table(t) == nil:
+		return nil, engine.CheckHandle("t", nil)
+	case ix.invalid != nil:
+		return nil, ix.invalid
+	case ix.opt.WriteOnly:
+		return nil, ErrWriteOnly
+	}
+	// An index without rows and an index that is not attached would look the same, and so would an index of the same name.
+	if m := door.Table(t).Mode.Maintainer(ix.name); m != nil {
+		if e, is := m.Typed().(ofElsewhere[T]); is && e.Definition() == definition {
+			return e.rowsTable(), nil
+		}
+		if m, is := m.Typed().(derived.Maintainer[T]); is && m.Definition() == definition {
+			return t, nil
+		}
+	}
+	return nil, &DefinitionError{Definition: ix.name, Field: "table", Reason: "does not have the definition attached: use the handle that Attach has returned, and the same definition"}
 }

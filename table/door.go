@@ -86,7 +86,7 @@ func (t *Table[T]) getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, e
 }
 
 func (t *Table[T]) insertRow(ctx context.Context, k keys.Key, r *stored.Row) (any, error) {
-	return storing[T](ctx, t.h.insertRow(k, (*Row)(r)))
+	return sendStoring[T](ctx, t.h.insertRow(k, (*Row)(r)))
 }
 
 // rowsOf returns a handle for rows of any type; see door.Rows.

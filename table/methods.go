@@ -66,12 +66,12 @@ func (h handle) getToWrite(ctx context.Context, method string, k keys.Key) (e en
 // network may have delivered its request twice, or, with a commit record, stores an abort record. An insert of one row alone does
 // not send the headers of the context (policy.WithHTTPHeader).
 func (t *Table[T]) Insert(ctx context.Context, v *T) (*Entity[T], error) {
-	return storing[T](ctx, t.InsertOp(v))
+	return sendStoring[T](ctx, t.InsertOp(v))
 }
 
 // InsertAt is Insert under an explicit key, for schemas that leave a binding out. Bound fields must agree with the key.
 func (t *Table[T]) InsertAt(ctx context.Context, k keys.Key, v *T) (*Entity[T], error) {
-	return storing[T](ctx, t.InsertAtOp(k, v))
+	return sendStoring[T](ctx, t.InsertAtOp(k, v))
 }
 
 // Upsert stores an entity whether its row exists or not: the last writer wins. It reads the row first and writes by its ETag. After
@@ -81,12 +81,12 @@ func (t *Table[T]) InsertAt(ctx context.Context, k keys.Key, v *T) (*Entity[T], 
 // MergeExisting of a value in chunks, or if rows have versions; errors of a write (see package table). 2 requests, or 1 without
 // reading ([Options].BlindWrites). Idempotent.
 func (t *Table[T]) Upsert(ctx context.Context, v *T, mode UpsertMode) (*Entity[T], error) {
-	return storing[T](ctx, t.UpsertOp(v, mode))
+	return sendStoring[T](ctx, t.UpsertOp(v, mode))
 }
 
 // UpsertAt is Upsert under an explicit key; see [Table.InsertAt].
 func (t *Table[T]) UpsertAt(ctx context.Context, k keys.Key, v *T, mode UpsertMode) (*Entity[T], error) {
-	return storing[T](ctx, t.UpsertAtOp(k, v, mode))
+	return sendStoring[T](ctx, t.UpsertAtOp(k, v, mode))
 }
 
 // Replace stores e.Value in place of the row, by the ETag of e: only if the row has not changed since e was read. Columns that T

@@ -166,8 +166,8 @@ func (h handle) beginEntity(method string, kind aztables.TransactionType, e enti
 	return op, p
 }
 
-// storing returns the entity of an operation that was sent.
-func storing[T any](ctx context.Context, op Op) (*Entity[T], error) {
+// sendStoring sends an operation that stores an entity, and returns the entity.
+func sendStoring[T any](ctx context.Context, op Op) (*Entity[T], error) {
 	return typed[T](op.stored(), op.send(ctx))
 }
 

@@ -24,7 +24,7 @@ import (
 const widthElsewhere = 10
 
 // verify compares all rows with all entities. First it reads the rows, then the entities, and confirms each difference.
-func (r *elsewhere[T]) verify(ctx context.Context) error {
+func (r *elsewhereRun[T]) verify(ctx context.Context) error {
 	r.confirms, ctx = errgroup.WithContext(ctx)
 	r.confirms.SetLimit(widthElsewhere)
 	err := r.readRows(ctx)
@@ -48,7 +48,7 @@ func (r *elsewhere[T]) verify(ctx context.Context) error {
 }
 
 // readRows reads the rows of all definitions. With Repair, it deletes old tombstones.
-func (r *elsewhere[T]) readRows(ctx context.Context) error {
+func (r *elsewhereRun[T]) readRows(ctx context.Context) error {
 	before := door.Table(r.table).Options.Now().Add(-extend.Retention - time.Hour)
 	for i, d := range r.elsewhere {
 		for row, err := range d.Rows(ctx, r.pacer.PageSize()) {
@@ -71,7 +71,7 @@ func (r *elsewhere[T]) readRows(ctx context.Context) error {
 }
 
 // sweep deletes an old tombstone.
-func (r *elsewhere[T]) sweep(ctx context.Context, d derived.Elsewhere[T], row *table.Row) error {
+func (r *elsewhereRun[T]) sweep(ctx context.Context, d derived.Elsewhere[T], row *table.Row) error {
 	err := d.Delete(ctx, row)
 	switch {
 	case mustReread(err):
@@ -83,7 +83,7 @@ func (r *elsewhere[T]) sweep(ctx context.Context, d derived.Elsewhere[T], row *t
 }
 
 // addRow adds a row of a definition with the entities that it names.
-func (r *elsewhere[T]) addRow(definition int, row *table.Row) {
+func (r *elsewhereRun[T]) addRow(definition int, row *table.Row) {
 	r.count(Report{Rows: 1})
 	d := r.elsewhere[definition]
 	for _, entity := range d.EntitiesIn(row) {
@@ -94,7 +94,7 @@ func (r *elsewhere[T]) addRow(definition int, row *table.Row) {
 }
 
 // readEntities reads the entities and compares them with the rows.
-func (r *elsewhere[T]) readEntities(ctx context.Context) error {
+func (r *elsewhereRun[T]) readEntities(ctx context.Context) error {
 	q := table.Query[T]{Partition: r.opt.Partition, Rows: r.schema.Rows(), PageSize: r.pacer.PageSize(), TableScan: true}
 	n := 0
 	for row, err := range r.table.Rows(ctx, q) {
@@ -130,7 +130,7 @@ func (r *elsewhere[T]) readEntities(ctx context.Context) error {
 }
 
 // drop leaves the rows of an entity that cannot be read as they are.
-func (r *elsewhere[T]) drop(entity keys.Key) {
+func (r *elsewhereRun[T]) drop(entity keys.Key) {
 	for pair := range r.digests {
 		if pair.entity == bothKeys(entity) {
 			delete(r.digests, pair)
@@ -139,7 +139,7 @@ func (r *elsewhere[T]) drop(entity keys.Key) {
 }
 
 // compare compares an entity with the rows, and deletes from them what it has compared. An error is one of the definitions' functions.
-func (r *elsewhere[T]) compare(ctx context.Context, e *table.Entity[T], row *table.Row) error {
+func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *table.Row) error {
 	var evident, candidates []rowElsewhere
 	for i, d := range r.elsewhere {
 		want, err := d.WantedRows(e)
@@ -172,14 +172,14 @@ func (r *elsewhere[T]) compare(ctx context.Context, e *table.Entity[T], row *tab
 
 // confirm confirms and repairs rows of an entity, together with other entities. evident says that the entity alone shows the faults:
 // its maintainer state is not what it should be.
-func (r *elsewhere[T]) confirm(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) {
+func (r *elsewhereRun[T]) confirm(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) {
 	if len(rows) > 0 {
 		r.confirms.Go(func() error { return r.confirmEntity(ctx, entity, rows, evident) })
 	}
 }
 
 // confirmEntity confirms and repairs rows of an entity, until that succeeds or concurrent writers have changed them too often.
-func (r *elsewhere[T]) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
+func (r *elsewhereRun[T]) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	log := r.log
 	log.Key, log.Conflicts = entity, true
 	err := r.untilConfirmed(ctx, engine.Retry(door.Table(r.table).Options.Retry).Conflicts(), log, func() (changed bool, err error) {
@@ -194,8 +194,8 @@ func (r *elsewhere[T]) confirmEntity(ctx context.Context, entity keys.Key, rows 
 	return err
 }
 
-// elsewhere is a run over the definitions whose rows are in other partitions or tables.
-type elsewhere[T any] struct {
+// elsewhereRun is a run over the definitions whose rows are in other partitions or tables.
+type elsewhereRun[T any] struct {
 	*run[T]
 	digests  map[pairElsewhere]uint64 // of the content of all rows, for each entity that a row names
 	confirms *errgroup.Group          // confirmations and repairs of entities, several at a time
@@ -234,7 +234,7 @@ type entityElsewhere[T any] struct {
 }
 
 // read reads rows and their entity.
-func (r *elsewhere[T]) read(ctx context.Context, entity keys.Key, rows []rowElsewhere) (s entityElsewhere[T], err error) {
+func (r *elsewhereRun[T]) read(ctx context.Context, entity keys.Key, rows []rowElsewhere) (s entityElsewhere[T], err error) {
 	if err := r.pacer.Spend(ctx, 1+len(rows)); err != nil {
 		return s, err
 	}
@@ -273,7 +273,7 @@ type faultElsewhere struct {
 }
 
 // faultsOf returns the faults of rows; if evident is set, only those that the entity alone shows.
-func (r *elsewhere[T]) faultsOf(entity keys.Key, rows []rowElsewhere, s *entityElsewhere[T], evident bool) (all []faultElsewhere, err error) {
+func (r *elsewhereRun[T]) faultsOf(entity keys.Key, rows []rowElsewhere, s *entityElsewhere[T], evident bool) (all []faultElsewhere, err error) {
 	for i, k := range rows {
 		d := r.elsewhere[k.definition]
 		wanted, recorded := false, false
@@ -319,7 +319,7 @@ func (r *elsewhere[T]) faultsOf(entity keys.Key, rows []rowElsewhere, s *entityE
 
 // firstOwner returns the first entity that lacks the row of a unique value, in a run without Repair: with Repair, the first one gets the
 // row.
-func (r *elsewhere[T]) firstOwner(d derived.Elsewhere[T], row rowElsewhere, entity keys.Key, lacks bool) keys.Key {
+func (r *elsewhereRun[T]) firstOwner(d derived.Elsewhere[T], row rowElsewhere, entity keys.Key, lacks bool) keys.Key {
 	if r.opt.Repair || d.Kind() != "" || !lacks {
 		return entity
 	}
@@ -334,7 +334,7 @@ func (r *elsewhere[T]) firstOwner(d derived.Elsewhere[T], row rowElsewhere, enti
 
 // confirmOnce makes one attempt to confirm and repair rows of an entity. A difference is a fault if no commit record is pending that
 // will change the row, and neither the entity nor the row has changed since before that was known.
-func (r *elsewhere[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
+func (r *elsewhereRun[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	first, err := r.read(ctx, entity, rows)
 	if err != nil {
 		return err
@@ -344,7 +344,7 @@ func (r *elsewhere[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []
 		return err
 	}
 	if !evident {
-		switch pending, err := r.pending(ctx, entity, faults); {
+		switch pending, err := r.hasPendingRecord(ctx, entity, faults); {
 		case err != nil:
 			return err
 		case pending:
@@ -370,7 +370,7 @@ func (r *elsewhere[T]) confirmOnce(ctx context.Context, entity keys.Key, rows []
 
 // repair repairs rows of an entity: by a write of the entity if its maintainer state is wrong, or if its rows change together with it;
 // else as a worker does.
-func (r *elsewhere[T]) repair(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, evident bool) error {
+func (r *elsewhereRun[T]) repair(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, evident bool) error {
 	rewrite := r.rewritten(faults)
 	var written error
 	if evident || len(rewrite) > 0 {
@@ -396,7 +396,7 @@ func (r *elsewhere[T]) repair(ctx context.Context, s *entityElsewhere[T], faults
 }
 
 // rewritten returns the definitions whose rows a write of the entity repairs, because they change together with it.
-func (r *elsewhere[T]) rewritten(faults []faultElsewhere) (definitions []string) {
+func (r *elsewhereRun[T]) rewritten(faults []faultElsewhere) (definitions []string) {
 	for _, f := range faults {
 		if r.elsewhere[f.of.definition].Kind() == "" && f.Kind != Dangling && f.Kind != DuplicateValue {
 			definitions = append(definitions, f.Definition)
@@ -407,7 +407,7 @@ func (r *elsewhere[T]) rewritten(faults []faultElsewhere) (definitions []string)
 
 // writeEntity writes an entity with its rows. written is the error of the write, and taken the fault of the row that another entity
 // has, if that is this error.
-func (r *elsewhere[T]) writeEntity(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, rewrite []string) (written error, taken *Fault, err error) {
+func (r *elsewhereRun[T]) writeEntity(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, rewrite []string) (written error, taken *Fault, err error) {
 	if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
 		return nil, nil, err
 	}
@@ -428,7 +428,7 @@ func (r *elsewhere[T]) writeEntity(ctx context.Context, s *entityElsewhere[T], f
 }
 
 // noteTaken notes the faults of an entity that cannot be written until it has another value than that of the row taken.
-func (r *elsewhere[T]) noteTaken(faults []faultElsewhere, taken *Fault, written error) {
+func (r *elsewhereRun[T]) noteTaken(faults []faultElsewhere, taken *Fault, written error) {
 	for i := range faults {
 		if f := &faults[i].Fault; f == taken {
 			f.Kind = DuplicateValue
@@ -443,7 +443,7 @@ func (r *elsewhere[T]) noteTaken(faults []faultElsewhere, taken *Fault, written 
 
 // repairRow repairs a row that the write of the entity has not repaired, and notes its fault. written is the error of that write. The
 // error is one after which the row must be read again.
-func (r *elsewhere[T]) repairRow(ctx context.Context, f faultElsewhere, evident bool, written error) error {
+func (r *elsewhereRun[T]) repairRow(ctx context.Context, f faultElsewhere, evident bool, written error) error {
 	if f.Kind == DuplicateValue || f.Err != nil {
 		r.noteFault(f.Fault)
 		return nil
@@ -466,7 +466,7 @@ func (r *elsewhere[T]) repairRow(ctx context.Context, f faultElsewhere, evident 
 
 // takenRow returns the fault of the row that another entity has, if that is the error of a write, with its owner. If confirm is set,
 // it confirms that row, and repairs it if its owner should not have it.
-func (r *elsewhere[T]) takenRow(ctx context.Context, written error, faults []faultElsewhere, confirm bool) (*Fault, error) {
+func (r *elsewhereRun[T]) takenRow(ctx context.Context, written error, faults []faultElsewhere, confirm bool) (*Fault, error) {
 	var de *table.DerivedError
 	if !errors.Is(written, derived.ErrTaken) || !errors.As(written, &de) {
 		return nil, nil
@@ -483,7 +483,7 @@ func (r *elsewhere[T]) takenRow(ctx context.Context, written error, faults []fau
 }
 
 // reconcile makes a row follow from its entity, as a worker does.
-func (r *elsewhere[T]) reconcile(ctx context.Context, entity keys.Key, row rowElsewhere) error {
+func (r *elsewhereRun[T]) reconcile(ctx context.Context, entity keys.Key, row rowElsewhere) error {
 	if err := r.pacer.Spend(ctx, 3); err != nil {
 		return err
 	}
@@ -497,7 +497,7 @@ func (r *elsewhere[T]) reconcile(ctx context.Context, entity keys.Key, row rowEl
 
 // writer returns a handle whose writes of entities also change the rows elsewhere before they return. Those of some definitions are
 // written even if nothing has changed.
-func (r *elsewhere[T]) writer(rewrite []string) (*table.Table[T], error) {
+func (r *elsewhereRun[T]) writer(rewrite []string) (*table.Table[T], error) {
 	all := derived.MaintainersOf[extend.Maintainer[T]](door.Table(r.table))
 	for i, m := range all {
 		if d, is := m.(derived.Elsewhere[T]); is {
@@ -510,9 +510,9 @@ func (r *elsewhere[T]) writer(rewrite []string) (*table.Table[T], error) {
 	}), all...)
 }
 
-// pending reports whether a commit record is pending that will change rows of an entity. With Repair, it notifies the workers of
+// hasPendingRecord reports whether a commit record is pending that will change rows of an entity. With Repair, it notifies the workers of
 // records that are overdue.
-func (r *elsewhere[T]) pending(ctx context.Context, entity keys.Key, faults []faultElsewhere) (is bool, err error) {
+func (r *elsewhereRun[T]) hasPendingRecord(ctx context.Context, entity keys.Key, faults []faultElsewhere) (is bool, err error) {
 	var kinds []string
 	for _, f := range faults {
 		if kind := r.elsewhere[f.of.definition].Kind(); kind != "" && !slices.Contains(kinds, kind) {
@@ -535,7 +535,7 @@ func (r *elsewhere[T]) pending(ctx context.Context, entity keys.Key, faults []fa
 }
 
 // notify sends the notification of a write again, once.
-func (r *elsewhere[T]) notify(ctx context.Context, partition, id string) error {
+func (r *elsewhereRun[T]) notify(ctx context.Context, partition, id string) error {
 	r.mu.Lock()
 	sent := r.notified[partition+"/"+id]
 	r.notified[partition+"/"+id] = true

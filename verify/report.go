@@ -147,11 +147,11 @@ type recorder struct {
 	progress func(Report)
 	log      engine.Log
 
-	mu       sync.Mutex
-	report   Report
-	pending  []string        // PartitionKeys in order, from the first that is not finished
-	finished map[string]bool // of these
-	repaired map[string]int  // faults, by the PartitionKeys of partitions that are not finished
+	mu         sync.Mutex
+	report     Report
+	unfinished []string        // PartitionKeys in order, from the first that is not finished
+	finished   map[string]bool // of these
+	repaired   map[string]int  // faults, by the PartitionKeys of partitions that are not finished
 }
 
 func newRecorder(o *Options, log engine.Log) *recorder {
@@ -169,7 +169,7 @@ func newRecorder(o *Options, log engine.Log) *recorder {
 func (r *recorder) begin(partitionKey string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pending = append(r.pending, partitionKey)
+	r.unfinished = append(r.unfinished, partitionKey)
 }
 
 // finish notes that a partition is finished, and logs how many rows were repaired. The token is behind the partition only if all
@@ -183,9 +183,9 @@ func (r *recorder) finish(ctx context.Context, partitionKey string) {
 		log.Repaired(ctx, n)
 		delete(r.repaired, partitionKey)
 	}
-	for r.finished[partitionKey] = true; len(r.pending) > 0 && r.finished[r.pending[0]]; r.pending = r.pending[1:] {
-		r.report.Token = tokenOf(r.pending[0])
-		delete(r.finished, r.pending[0])
+	for r.finished[partitionKey] = true; len(r.unfinished) > 0 && r.finished[r.unfinished[0]]; r.unfinished = r.unfinished[1:] {
+		r.report.Token = tokenOf(r.unfinished[0])
+		delete(r.finished, r.unfinished[0])
 	}
 }
 
@@ -202,23 +202,6 @@ func (r *recorder) count(more Report) {
 	r.report.Finished += more.Finished
 	r.report.Unowned += more.Unowned
 	r.report.Tombstones += more.Tombstones
-}
-
-// untilConfirmed repeats an attempt to confirm faults while it reports that concurrent writers have changed what it has read.
-func (r *recorder) untilConfirmed(ctx context.Context, retry engine.Retry, log engine.Log, attempt func() (changed bool, err error)) error {
-	var changed bool
-	err := retry.Repeat(ctx, log, func() (_ bool, err error) {
-		changed, err = attempt()
-		if changed && err == nil {
-			err = errChanging
-		}
-		return changed, err
-	})
-	if changed {
-		r.count(Report{Unconfirmed: 1})
-		return nil
-	}
-	return err
 }
 
 func (r *recorder) noteFault(f Fault) {

@@ -145,7 +145,7 @@ func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) erro
 		}
 	}
 	if len(r.elsewhere) > 0 {
-		e := &elsewhere[T]{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}, wanted: map[rowElsewhere]keys.Key{}}
+		e := &elsewhereRun[T]{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}, wanted: map[rowElsewhere]keys.Key{}}
 		if err := e.verify(ctx); err != nil {
 			return err
 		}

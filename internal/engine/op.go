@@ -8,6 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 )
@@ -142,3 +143,22 @@ const (
 // MaxDerived is how many rows all maintainers of an entity may touch: the entity's own row, under two keys if it is rekeyed, and
 // the commit record take the others of a transaction.
 const MaxDerived = maxOperations - 3
+
+// DecidePlanning decides whether an operation needs a plan: its table's maintainers derive rows from it, and its row is read first
+// unless it is known or the table writes blindly.
+func (op *Op) DecidePlanning() {
+	op.Known = op.Known && op.Copied == nil && !op.Edited
+	m := &op.Table.Mode
+	if op.needsPlanning = len(m.Maintainers) > 0 || m.Parts > 0 || !op.Known && !m.BlindWrites; op.needsPlanning || op.Err != nil {
+		return
+	}
+	switch {
+	case op.Copied != nil:
+		op.Err = errs.With(errs.ErrNoETag, errCopy)
+	case !op.Before.Known():
+	case stored.HasState(op.Before, op.Key):
+		op.Err = errs.ErrUnknownMaintainer
+	case hasParts(op.Before):
+		op.Err = errs.ErrUnknownParts
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -504,56 +503,3 @@ func (s *step) decoded(row edm.Stored) (any, error) {
 }
 
 var errCopy = errors.New("it was read from a copy of its row: write it by the handle that keeps the copies")
-
-// DecidePlanning decides whether an operation needs a plan: its table's maintainers derive rows from it, and its row is read first
-// unless it is known or the table writes blindly.
-func (op *Op) DecidePlanning() {
-	op.Known = op.Known && op.Copied == nil && !op.Edited
-	m := &op.Table.Mode
-	if op.needsPlanning = len(m.Maintainers) > 0 || m.Parts > 0 || !op.Known && !m.BlindWrites; op.needsPlanning || op.Err != nil {
-		return
-	}
-	switch {
-	case op.Copied != nil:
-		op.Err = errs.With(errs.ErrNoETag, errCopy)
-	case !op.Before.Known():
-	case stored.HasState(op.Before, op.Key):
-		op.Err = errs.ErrUnknownMaintainer
-	case hasParts(op.Before):
-		op.Err = errs.ErrUnknownParts
-	}
-}
-
-// put adds the state to an operation that stores the row, or merges into it. maintained reports that the handle has maintainers.
-func (s *entityState) put(op *Op, maintained bool) (err error) {
-	merge := op.merges()
-	maps.DeleteFunc(s.after, func(_ string, texts []string) bool { return len(texts) == 0 })
-	same := !s.corrupt && maps.EqualFunc(s.before, s.after, slices.Equal)
-	if merge && same && !s.newIncarnation {
-		return nil
-	}
-	w := edm.NewWriter(op.Key.PartitionKey(), op.Key.RowKey(), len(op.Body.Columns())+4)
-	for _, c := range op.Body.Columns() {
-		switch c.Name {
-		case reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner:
-		default:
-			w.PutColumn(c)
-		}
-	}
-	if s.tags != "" {
-		w.Put(reserved.Owner, edm.Value{Kind: edm.String, S: s.tags})
-	}
-	if s.incarnation != "" {
-		w.Put(reserved.Incarnation, edm.Value{Kind: edm.String, S: s.incarnation})
-	}
-	if !merge || !same {
-		if err := s.write(w, op.Key.RowKey(), merge, maintained); err != nil {
-			return err
-		}
-	}
-	if op.StoresID {
-		w.Reserve(stored.UnassignedID)
-	}
-	op.Body, err = w.Finish()
-	return err
-}

@@ -29,7 +29,7 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 		return stateReady
 	}
 	i := 0
-	InOrder(ctx, all, func(ctx context.Context, m *remote) (outcome, error) { return w.prepareRemote(ctx, m), nil }, func(out outcome, _ error) bool {
+	InOrder(ctx, all, func(ctx context.Context, m *remote) (outcome, error) { return w.sendPreparation(ctx, m), nil }, func(out outcome, _ error) bool {
 		all[i].participant.out = out
 		i++
 		return true
@@ -39,7 +39,7 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 		return stateReady
 	}
 	bad := all[i].participant
-	_, err := w.rollBackRefused(ctx)
+	_, err := w.abortAndRollBack(ctx)
 	repaired, again := false, false
 	if bad.out.kind == wire.Refused {
 		repaired, again = bad.canReplan(ctx)
@@ -68,8 +68,8 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 	return stateAborted
 }
 
-// prepareRemote sends the transaction that prepares a remote until its outcome is known, or the time or the attempts are used up.
-func (w *write) prepareRemote(ctx context.Context, m *remote) outcome {
+// sendPreparation sends the transaction that prepares a remote until its outcome is known, or the time or the attempts are used up.
+func (w *write) sendPreparation(ctx context.Context, m *remote) outcome {
 	m.etags = nil
 	tx := m.prepare
 	withID(tx.steps, w.id)
@@ -307,12 +307,12 @@ func (t *Table) FinishPrepared(ctx context.Context, partition string, before tim
 			return finished, left, err
 		}
 		id := strings.TrimPrefix(k.RowKey(), reserved.Prepared)
-		by := finisher{}
+		by := ender{}
 		if t.recent(id) != nil { // the table of the commit record of a younger write may be back in a moment
 			by.orphans = orphans
 		}
 		var orphan *errs.HomeError
-		err = library.finishPrepared(ctx, k.PartitionKey(), id, by)
+		err = library.endPrepared(ctx, k.PartitionKey(), id, by)
 		switch {
 		case err == nil:
 			finished++
@@ -326,4 +326,78 @@ func (t *Table) FinishPrepared(ctx context.Context, partition string, before tim
 		err = errs.ErrRanged
 	}
 	return finished, left, err
+}
+
+// prepareSteps makes the transaction that prepares: the preparation first, then each row, marked, then new contents.
+func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error) {
+	p := &preparation{key: preparationKey(m.at.Partition, id), home: home}
+	var rows, images []step
+	for i := range m.steps {
+		s := m.steps[i]
+		r := preparedRow{RowKey: s.Key.RowKey(), Fate: fateOf(&s)}
+		mk := stored.Mark{ID: id, Home: home, Fate: r.Fate, ETag: s.Match}
+		switch r.Fate {
+		case stored.FatePart:
+		case stored.FateInsert:
+			body, err := withMark(s.sent(), mk, s.StoresID)
+			if err != nil {
+				return transaction{}, err
+			}
+			s.own()
+			s.Body, s.head = body, nil
+		default:
+			if s.Match == "" || s.Match == azcore.ETagAny {
+				return transaction{}, fmt.Errorf("the row %v would be prepared without its ETag", s.Key)
+			}
+			if r.Fate == stored.FateReplace {
+				r.Image = len(images) + 1
+				mk.Image = r.Image
+				image := s
+				image.Op = &Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: imageKey(m.at.Partition, id, r.Image), StoresID: s.StoresID}
+				image.Body, image.head = s.sent().WithKeys(image.Key.PartitionKey(), image.Key.RowKey()), nil
+				images = append(images, image)
+			}
+			body, err := withMark(&edm.Body{PartitionKey: s.Key.PartitionKey(), RowKey: s.Key.RowKey()}, mk, false)
+			if err != nil {
+				return transaction{}, err
+			}
+			s.Op = &Op{Table: m.table, Kind: aztables.TransactionTypeUpdateMerge, Key: s.Key, Match: s.Match, Body: body}
+			s.head = nil
+		}
+		p.rows = append(p.rows, r)
+		rows = append(rows, s)
+	}
+	first := step{Op: &Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: p.key}, opIndex: -1}
+	var err error
+	if first.Body, err = p.body(); err != nil {
+		return transaction{}, err
+	}
+	m.images = len(images)
+	t := transaction{steps: slices.Concat([]step{first}, rows, images), batch: true}
+	return t, sized(t.steps)
+}
+
+func fateOf(s *step) stored.Fate {
+	switch {
+	case s.inserts() && stored.Find(s.sent().Columns(), reserved.Part).Kind != edm.Absent:
+		return stored.FatePart
+	case s.inserts():
+		return stored.FateInsert
+	case s.deletes():
+		return stored.FateDelete
+	}
+	return stored.FateReplace
+}
+
+// withMark returns a body with a mark. storesID reports that it gets an operation ID, too.
+func withMark(b *edm.Body, m stored.Mark, storesID bool) (edm.Body, error) {
+	w := edm.NewWriter(b.PartitionKey, b.RowKey, len(b.Columns())+1)
+	for _, c := range b.Columns() {
+		w.PutColumn(c)
+	}
+	w.PutColumn(m.Column())
+	if storesID {
+		w.Reserve(stored.UnassignedID)
+	}
+	return w.Finish()
 }

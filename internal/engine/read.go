@@ -111,7 +111,7 @@ func (t *Table) readRows(ctx context.Context, k keys.Key, last uint8) (a *assemb
 		if a, m, marked, err = t.readRowsOnce(ctx, view, k, last); err != nil || !marked {
 			return a, err
 		}
-		ended, err := t.resolve(ctx, k, m, n)
+		ended, err := t.endWriteOf(ctx, k, m, n)
 		if err != nil && !mayNotWrite(err) && !isDamage(err) {
 			return nil, err
 		}
@@ -207,7 +207,7 @@ func (t *Table) openRow(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entit
 		if m.ID == void {
 			return viewed(in, stored.Unmarked(columns), true)
 		}
-		ended, err := t.resolve(ctx, k, m, n)
+		ended, err := t.endWriteOf(ctx, k, m, n)
 		switch {
 		case isDamage(err): // the row is as it was before the mark
 			return viewed(in, stored.Unmarked(columns), m.Existed())

@@ -3,19 +3,15 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/reserved"
-	"github.com/aztablekit/aztablekit/internal/stored"
-	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -228,113 +224,6 @@ func (r *remotes) effects() (all []commit.Effect) {
 	return all
 }
 
-// prepareSteps makes the transaction that prepares: the preparation first, then each row, marked, then new contents.
-func (m *remote) prepareSteps(id string, home commit.Remote) (transaction, error) {
-	p := &preparation{key: preparationKey(m.at.Partition, id), home: home}
-	var rows, images []step
-	for i := range m.steps {
-		s := m.steps[i]
-		r := preparedRow{RowKey: s.Key.RowKey(), Fate: fateOf(&s)}
-		mk := stored.Mark{ID: id, Home: home, Fate: r.Fate, ETag: s.Match}
-		switch r.Fate {
-		case stored.FatePart:
-		case stored.FateInsert:
-			body, err := withMark(s.sent(), mk, s.StoresID)
-			if err != nil {
-				return transaction{}, err
-			}
-			s.own()
-			s.Body, s.head = body, nil
-		default:
-			if s.Match == "" || s.Match == azcore.ETagAny {
-				return transaction{}, fmt.Errorf("the row %v would be prepared without its ETag", s.Key)
-			}
-			if r.Fate == stored.FateReplace {
-				r.Image = len(images) + 1
-				mk.Image = r.Image
-				image := s
-				image.Op = &Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: imageKey(m.at.Partition, id, r.Image), StoresID: s.StoresID}
-				image.Body, image.head = s.sent().WithKeys(image.Key.PartitionKey(), image.Key.RowKey()), nil
-				images = append(images, image)
-			}
-			body, err := withMark(&edm.Body{PartitionKey: s.Key.PartitionKey(), RowKey: s.Key.RowKey()}, mk, false)
-			if err != nil {
-				return transaction{}, err
-			}
-			s.Op = &Op{Table: m.table, Kind: aztables.TransactionTypeUpdateMerge, Key: s.Key, Match: s.Match, Body: body}
-			s.head = nil
-		}
-		p.rows = append(p.rows, r)
-		rows = append(rows, s)
-	}
-	first := step{Op: &Op{Table: m.table, Kind: aztables.TransactionTypeAdd, Key: p.key}, opIndex: -1}
-	var err error
-	if first.Body, err = p.body(); err != nil {
-		return transaction{}, err
-	}
-	m.images = len(images)
-	t := transaction{steps: slices.Concat([]step{first}, rows, images), batch: true}
-	return t, sized(t.steps)
-}
-
-func fateOf(s *step) stored.Fate {
-	switch {
-	case s.inserts() && stored.Find(s.sent().Columns(), reserved.Part).Kind != edm.Absent:
-		return stored.FatePart
-	case s.inserts():
-		return stored.FateInsert
-	case s.deletes():
-		return stored.FateDelete
-	}
-	return stored.FateReplace
-}
-
-// withMark returns a body with a mark. storesID reports that it gets an operation ID, too.
-func withMark(b *edm.Body, m stored.Mark, storesID bool) (edm.Body, error) {
-	w := edm.NewWriter(b.PartitionKey, b.RowKey, len(b.Columns())+1)
-	for _, c := range b.Columns() {
-		w.PutColumn(c)
-	}
-	w.PutColumn(m.Column())
-	if storesID {
-		w.Reserve(stored.UnassignedID)
-	}
-	return w.Finish()
-}
-
-// finishTransaction makes the transaction that finishes, by the ETags of the preparation.
-func (m *remote) finishTransaction(id string, home commit.Remote) (transaction, error) {
-	p := &preparation{key: preparationKey(m.at.Partition, id), home: home, etag: m.etags[0]}
-	first, err := p.end(m.table)
-	if err != nil {
-		return transaction{}, err
-	}
-	steps := []step{first}
-	for i := range m.steps {
-		s := m.steps[i]
-		etag := m.etags[1+i]
-		switch fateOf(&s) {
-		case stored.FatePart:
-			continue
-		case stored.FateInsert, stored.FateReplace:
-			s.own()
-			s.Kind, s.Match = aztables.TransactionTypeUpdateReplace, etag
-		case stored.FateDelete:
-			s.own()
-			s.Match = etag
-		}
-		steps = append(steps, s)
-	}
-	for n := range m.images {
-		s, err := libraryStep(m.table, aztables.TransactionTypeDelete, imageKey(m.at.Partition, id, n+1), azcore.ETagAny, nil)
-		if err != nil {
-			return transaction{}, err
-		}
-		steps = append(steps, s)
-	}
-	return transaction{steps: steps, batch: true}, nil
-}
-
 // believing returns a handle that believes commit records in the home of a write.
 func (t *Table) believing(home commit.Remote) *Table {
 	if t.Knows(home.Table) {
@@ -346,83 +235,6 @@ func (t *Table) believing(home commit.Remote) *Table {
 // place is where the commit record of the write is.
 func (w *write) place() commit.Remote {
 	return commit.Remote{Table: w.table.Name, Partition: w.partition()}
-}
-
-// rollBack rolls back what the write has prepared, or may have, so that it never commits. If it fails, programs that read a
-// prepared row, or a worker, do that.
-func (w *write) rollBack(ctx context.Context) (failed error) {
-	home := w.place()
-	for _, m := range w.currentTransaction.remotes {
-		if err := m.table.believing(home).finishPrepared(ctx, m.at.Partition, w.id, finisher{home: &home, exclude: true}); err != nil {
-			failed = err
-		}
-	}
-	return failed
-}
-
-// rollBackRefused makes sure that a refused write never commits, and rolls back what it has prepared. committed reports that it has
-// committed before.
-func (w *write) rollBackRefused(ctx context.Context) (committed bool, err error) {
-	record, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
-	if err != nil || record != commit.Aborted {
-		return err == nil, err
-	}
-	if w.rollBack(ctx) != nil {
-		w.notification = nil // it stays, and a worker rolls back
-	}
-	return false, nil
-}
-
-// finish finishes the remotes of a committed write, all at the same time. If it fails, programs that read a prepared row, or a
-// worker, do that.
-func (w *write) finish(ctx context.Context) {
-	if len(w.currentTransaction.remotes) == 0 {
-		return
-	}
-	InOrder(ctx, w.currentTransaction.remotes, func(ctx context.Context, m *remote) (struct{}, error) {
-		w.finishRemote(ctx, m)
-		return struct{}{}, nil
-	}, func(struct{}, error) bool { return true })
-}
-
-func (w *write) finishRemote(ctx context.Context, m *remote) {
-	if m.etags != nil {
-		if t, err := m.finishTransaction(w.id, w.place()); err == nil {
-			withID(t.steps, w.id)
-			etags, _, verdict, _ := m.table.transact(ctx, t.steps)
-			if verdict == wire.Done {
-				m.finished(etags)
-				return
-			}
-		}
-	}
-	home := w.place()
-	_ = m.table.believing(home).finishPrepared(ctx, m.at.Partition, w.id, finisher{home: &home})
-	m.finished(nil)
-}
-
-// finished keeps the ETags that the rows of the caller's operations have now.
-func (m *remote) finished(etags []azcore.ETag) {
-	m.participant.out.etags = make([]azcore.ETag, len(m.steps))
-	n := 0
-	for i := range m.steps {
-		if m.participant.out.etags[i] = stored.Superseded; etags == nil || fateOf(&m.steps[i]) == stored.FatePart {
-			continue
-		}
-		n++
-		m.participant.out.etags[i] = etags[n]
-	}
-}
-
-// appliedRemotes gives the targets of the operations in the remotes their stored rows.
-func (w *write) appliedRemotes() {
-	for _, m := range w.currentTransaction.remotes {
-		for i := range m.steps {
-			if s := &m.steps[i]; s.derived == nil {
-				s.applied(m.participant.out.etags[i], idEnding(w.id))
-			}
-		}
-	}
 }
 
 // FanOut is how many requests travel at a time: as many idle connections as the SDK's transport keeps for one host.

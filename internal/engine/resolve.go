@@ -43,39 +43,39 @@ func atHome(ctx context.Context, row keys.Key, home commit.Remote, err error) er
 	return &errs.HomeError{Row: row, Table: home.Table, Partition: home.Partition, Gone: true, Err: errs.Cause(err)} // not ErrTableNotFound: this table exists
 }
 
-// FinishRemote ends what a write of a partition of this table has prepared, or may have, in a remote: by the commit record of the
+// EndRemote ends what a write of a partition of this table has prepared, or may have, in a remote: by the commit record of the
 // write, it finishes or rolls back. Requests: 1 if nothing is to be done; else 1 for the commit record, 1 for each prepared row and
 // each new content, and 1. Idempotent.
 //
 // If exclude is set and the write has prepared nothing there yet, a request that prepares and is still under way will fail.
-func (t *Table) FinishRemote(ctx context.Context, partition, id string, r commit.Remote, exclude bool) error {
+func (t *Table) EndRemote(ctx context.Context, partition, id string, r commit.Remote, exclude bool) error {
 	if err := commit.CheckRemote(r); err != nil {
 		return err
 	}
-	return t.sibling(r.Table).finishPrepared(ctx, r.Partition, id, finisher{home: &commit.Remote{Table: t.Name, Partition: partition}, exclude: exclude})
+	return t.sibling(r.Table).endPrepared(ctx, r.Partition, id, ender{home: &commit.Remote{Table: t.Name, Partition: partition}, exclude: exclude})
 }
 
-// finisher is what a program that ends a write knows of it.
-type finisher struct {
+// ender is what a program that ends a write knows of it.
+type ender struct {
 	home    *commit.Remote // the place of its commit record; nil if only the preparation names it
 	exclude bool           // a request that prepares may still be under way
 	orphans commit.Orphans
 }
 
-// is reports whether the finisher is that of a write with a home.
-func (f finisher) is(home commit.Remote) bool {
+// is reports whether the ender is that of a write with a home.
+func (f ender) is(home commit.Remote) bool {
 	return f.home == nil || commit.Folded(*f.home) == commit.Folded(home)
 }
 
-// finishPrepared ends what a write has prepared in a partition. It starts again after a conflict. If the write has
-// prepared nothing yet and never commits, and by says so, finishPrepared excludes that it prepares later. Errors: *HomeError.
-func (t *Table) finishPrepared(ctx context.Context, partition, id string, by finisher) error {
+// endPrepared ends what a write has prepared in a partition. It starts again after a conflict. If the write has
+// prepared nothing yet and never commits, and by says so, endPrepared excludes that it prepares later. Errors: *HomeError.
+func (t *Table) endPrepared(ctx context.Context, partition, id string, by ender) error {
 	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
 	defer cancel()
 	tries := attempts{retry: Retry(t.Options.Retry), log: t.Log("Resolve", preparationKey(partition, id))}
 	conflicts := t.Options.Conflicts()
 	for {
-		again, err := t.finishOnce(ctx, partition, id, by)
+		again, err := t.endOnce(ctx, partition, id, by)
 		switch {
 		case err == nil && !again:
 			return nil
@@ -89,8 +89,8 @@ func (t *Table) finishPrepared(ctx context.Context, partition, id string, by fin
 	}
 }
 
-// finishOnce is one attempt of finishPrepared. again reports that another one may succeed.
-func (t *Table) finishOnce(ctx context.Context, partition, id string, by finisher) (again bool, err error) {
+// endOnce is one attempt of endPrepared. again reports that another one may succeed.
+func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (again bool, err error) {
 	f, err := t.readStored(ctx, preparationKey(partition, id))
 	switch {
 	case err != nil:
@@ -245,9 +245,9 @@ func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedR
 	return steps, err
 }
 
-// resolve ends the write that has prepared a row, so that the row can be read and written. If the write began just now, resolve lets
+// endWriteOf ends the write that has prepared a row, so that the row can be read and written. If the write began just now, endWriteOf lets
 // it end itself, and only waits. If its preparation is missing, the write has ended before.
-func (t *Table) resolve(ctx context.Context, k keys.Key, m stored.Mark, attempt int) (ended bool, err error) {
+func (t *Table) endWriteOf(ctx context.Context, k keys.Key, m stored.Mark, attempt int) (ended bool, err error) {
 	began, err := commit.TimeOf(m.ID)
 	if err != nil {
 		return false, err
@@ -259,7 +259,7 @@ func (t *Table) resolve(ctx context.Context, k keys.Key, m stored.Mark, attempt 
 			return false, nil
 		} // else there is no time to wait
 	}
-	return true, t.finishPrepared(ctx, k.PartitionKey(), m.ID, finisher{})
+	return true, t.endPrepared(ctx, k.PartitionKey(), m.ID, ender{})
 }
 
 // A reader does not end a write over several partitions that is younger than mostPatience, unless it has waited mostWaits times.

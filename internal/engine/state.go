@@ -2,6 +2,8 @@ package engine
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -73,4 +75,38 @@ func (s *entityState) write(w *edm.Writer, rowKey string, merge, maintained bool
 		w.Put(reserved.MaintainerState, edm.Value{Kind: edm.Binary, B: b})
 	}
 	return nil
+}
+
+// put adds the state to an operation that stores the row, or merges into it. maintained reports that the handle has maintainers.
+func (s *entityState) put(op *Op, maintained bool) (err error) {
+	merge := op.merges()
+	maps.DeleteFunc(s.after, func(_ string, texts []string) bool { return len(texts) == 0 })
+	same := !s.corrupt && maps.EqualFunc(s.before, s.after, slices.Equal)
+	if merge && same && !s.newIncarnation {
+		return nil
+	}
+	w := edm.NewWriter(op.Key.PartitionKey(), op.Key.RowKey(), len(op.Body.Columns())+4)
+	for _, c := range op.Body.Columns() {
+		switch c.Name {
+		case reserved.OperationID, reserved.Incarnation, reserved.MaintainerState, reserved.Owner:
+		default:
+			w.PutColumn(c)
+		}
+	}
+	if s.tags != "" {
+		w.Put(reserved.Owner, edm.Value{Kind: edm.String, S: s.tags})
+	}
+	if s.incarnation != "" {
+		w.Put(reserved.Incarnation, edm.Value{Kind: edm.String, S: s.incarnation})
+	}
+	if !merge || !same {
+		if err := s.write(w, op.Key.RowKey(), merge, maintained); err != nil {
+			return err
+		}
+	}
+	if op.StoresID {
+		w.Reserve(stored.UnassignedID)
+	}
+	op.Body, err = w.Finish()
+	return err
 }

@@ -366,7 +366,7 @@ func (w *write) replan(ctx context.Context, conflicts *Conflicts) state {
 		}
 	}
 	if len(w.currentTransaction.remotes) > 0 {
-		switch committed, err := w.rollBackRefused(ctx); {
+		switch committed, err := w.abortAndRollBack(ctx); {
 		case err != nil:
 			return stateGivenUp
 		case committed:

@@ -16,9 +16,9 @@ func TestConditions(t *testing.T) {
 			Old: "etag = etags[len(etags)-1]", New: "etag = etags[0]", Test: "TestCompletingRemotes"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "a page is read once if its last write is pending", File: "internal/engine/view.go",
+		{Name: "a page is read once if its last write is pending", File: "internal/engine/markview.go",
 			Old: "again = again || changed", New: "again = changed", Test: "TestMovePageOfMany"},
-		{Name: "a list contains the rows of an aborted write", File: "internal/engine/view.go",
+		{Name: "a list contains the rows of an aborted write", File: "internal/engine/markview.go",
 			Old: "		if rec != nil && rec.State != commit.Aborted {\n			v.known", New: "		if rec != nil {\n			v.known", Test: "TestMovePageOfMany"},
 		{Name: "the value of an entity that the transaction deletes is taken", File: "internal/engine/replan.go",
 			Old: " || w.deletes(f.row):", New: ":", Test: "TestTakenValue$"},
@@ -36,8 +36,8 @@ func TestConditions(t *testing.T) {
 			Old: "		if w.stale() {\n", New: "		if w.stale() && false {\n", Test: "TestMoveSuspended"},
 		{Name: "a preparation that was rolled back counts as prepared", File: "internal/engine/prepare.go",
 			Old: "err == nil && !p.over {", New: "err == nil && (!p.over || true) {", Test: "TestMoveRolledBackBefore"},
-		{Name: "a writer's roll back does not exclude a late request", File: "internal/engine/remote.go",
-			Old: "finisher{home: &home, exclude: true}", New: "finisher{home: &home}", Test: "TestMoveLatePreparation"},
+		{Name: "a writer's roll back does not exclude a late request", File: "internal/engine/finish.go",
+			Old: "ender{home: &home, exclude: true}", New: "ender{home: &home}", Test: "TestMoveLatePreparation"},
 		{Name: "a preparation is excluded although its write is committed", File: "internal/engine/resolve.go",
 			Old: "err != nil || committed {\n		return outage(err), err\n	}\n	p := &preparation", New: "err != nil || committed && false {\n		return outage(err), err\n	}\n	p := &preparation", Test: "TestMoveExecutedAgain"},
 		{Name: "the mark of another write is ended", File: "internal/engine/resolve.go",

@@ -24,7 +24,7 @@ func TestGuards(t *testing.T) {
 			Old: "p.only == partition && p.table.Same(t)", New: "p.only == partition", Test: "TestRemoteTables"},
 		{Name: "an entity in doubt is sent", File: "internal/engine/bulk_send.go",
 			Old: "err := batch[i].op.Usable()", New: "err := error(nil)", Test: "TestBulkEntityInDoubt"},
-		{Name: "a deleted entity is a foreign row", File: "internal/engine/view.go",
+		{Name: "a deleted entity is a foreign row", File: "internal/engine/delivery.go",
 			Old: "if a.gone {", New: "if false {", Test: "TestWideDeletedMeanwhile"},
 	})
 	mutants.Run(t, "./index", []mutants.Mutant{
@@ -66,7 +66,7 @@ func TestGuards(t *testing.T) {
 			Old: "	if errors.Is(err, table.ErrNotFound) {\n		return nil", New: "	if errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrTableNotFound) {\n		return nil", Test: "TestTables"},
 		{Name: "a name with a zero is refused", File: "materialized/view.go",
 			Old: "c < '0' ||", New: "c <= '0' ||", Test: "TestDefinitions"},
-		{Name: "a fault that is not confirmed is none", File: "verify/report.go",
+		{Name: "a fault that is not confirmed is none", File: "verify/consistent.go",
 			Old: "		r.count(Report{Unconfirmed: 1})\n", New: "", Test: "TestVerifyUnconfirmed"},
 	})
 	mutants.Run(t, "./largeentity", []mutants.Mutant{

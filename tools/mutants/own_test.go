@@ -25,7 +25,7 @@ func TestShortWays(t *testing.T) {
 		{Name: "memory of a reader is used again", File: "internal/edm/shape.go", Old: "		*r = Reader{}\n", New: "		r.memory.bytes = r.memory.bytes[:0]\n		*r = Reader{memory: r.memory}\n", Test: "TestRelease"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
-		{Name: "what prepares a row changes what finishes it", File: "internal/engine/remote.go", Old: "			s.own()\n			s.Body, s.head = body, nil\n", New: "			s.Body, s.head = body, nil\n", Test: "TestMove"},
+		{Name: "what prepares a row changes what finishes it", File: "internal/engine/prepare.go", Old: "			s.own()\n			s.Body, s.head = body, nil\n", New: "			s.Body, s.head = body, nil\n", Test: "TestMove"},
 		{Name: "a row twice is found only side by side", File: "internal/engine/send.go", Old: "rows == nil && op.Key.RowKey() < last {", New: "rows != nil && op.Key.RowKey() < last {", Test: "TestTransactRefusedBeforeSending"},
 		{Name: "a row twice is found only apart", File: "internal/engine/send.go", Old: "i > 0 && op.Key.RowKey() == last:", New: "i < 0:", Test: "TestTransactRefusedBeforeSending"},
 	})

@@ -3,7 +3,6 @@ package verify
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -219,11 +218,6 @@ func (p *partition[T]) writeTogether(ctx context.Context, all []addition[T], def
 		done += n
 	}
 	return skipped, nil
-}
-
-// mustReread reports whether a write failed because of a concurrent writer, or has an unknown outcome.
-func mustReread(err error) bool {
-	return errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrUnknownOutcome)
 }
 
 // writeRow replaces a row that was read, by its ETag, or deletes it if want is nil. A row that contains an operation ID and is no

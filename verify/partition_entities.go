@@ -380,8 +380,3 @@ func withoutOperationID(row *table.Row) *table.Row {
 	}
 	return derived.Project(row, names...)
 }
-
-// digest returns a number that differs if contents differ, and that does not depend on the order of the properties.
-func (r *run[T]) digest(row *table.Row) uint64 {
-	return stored.NewHasher(r.seed).Sum((*stored.Row)(row))
-}
