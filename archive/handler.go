@@ -45,7 +45,7 @@ func (m *Mover[T]) handle(ctx context.Context, j eventual.Job) (err error) {
 	n, movedBefore := 0, false
 	log := door.Table(m.from).Log("Archive", id.Key)
 	log.Conflicts = true
-	err = engine.Retry(door.Table(m.from).Options.Retry).Conflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err = engine.Retry(door.Table(m.from).Options.Retry).ForConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		n++
 		err = attempt(ctx, id, j)
 		if err == errMovedBefore && movedBefore {

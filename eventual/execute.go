@@ -52,7 +52,7 @@ var errConflict = errors.New("eventual: the commit record has changed")
 func (e *executor) executeRecord(ctx context.Context, t *tableHandlers, x *lease) (out outcome) {
 	log := x.engineLog("Execute")
 	log.Conflicts = true
-	err := engine.Retry(e.env.opt.Retry).Conflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err := engine.Retry(e.env.opt.Retry).ForConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		var conflict bool
 		if out, conflict = e.tryRecord(ctx, t, x); conflict {
 			return true, errConflict

@@ -75,7 +75,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 	// Between the two reads, another entity may get the value: no entity has it only if the row has not changed.
 	var before *stored.Row
 	o := &door.Table(t).Options
-	conflicts, attempts := o.Conflicts(), 0
+	conflicts, attempts := o.NewConflicts(), 0
 	for ; attempts < o.Retry.ConflictAttempts; attempts++ {
 		if attempts > 1 { // the second read shows whether there was a conflict
 			if again, err := conflicts.Wait(ctx, door.Table(t).Log("Get", at), table.ErrChanged); err != nil {

@@ -139,7 +139,7 @@ func checkTwoWay(unset bool, lossy ...string) error {
 	}
 	for i, why := range lossy {
 		if why != "" {
-			return &KeyError{Component: fmt.Sprintf("part %d", i+1), Reason: "cannot be bound both ways: " + why + "; use BindFunc"}
+			return &KeyError{Component: fmt.Sprintf("component %d", i+1), Reason: "cannot be bound both ways: " + why + "; use BindFunc"}
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/suffix"
 )
 
-// Component encodes one component of a key. The functions of this package make Components, and layouts consist of Components.
+// Component encodes one value of a key. The functions of this package make Components, and a layout consists of Components.
 type Component[A any] struct {
 	name     string
 	append   func(dst []byte, a A) ([]byte, error) // errors are *KeyError without Component
@@ -225,7 +225,7 @@ func escapedComponent[S ~string](name, end string, rule func(byte) (byte, bool))
 				hi, lo := strings.IndexByte(upperHex, s[i+1]), strings.IndexByte(upperHex, s[i+2])
 				c := byte(hi<<4 | lo)
 				if hi < 0 || lo < 0 || escapes[c] == 0 || escapes[c] != s[i] {
-					return "", &KeyError{Value: s, Reason: fmt.Sprintf("contains %q, which is not an escape of this part", s[i:i+3])}
+					return "", &KeyError{Value: s, Reason: fmt.Sprintf("contains %q, which is not an escape of this component", s[i:i+3])}
 				}
 				b = append(b, c)
 				i += 2

@@ -34,7 +34,7 @@ func orderLost[A any](n int, p *Component[A]) error {
 	if p.width > 0 || p.end != "" {
 		return nil
 	}
-	return componentError(n, p, &KeyError{Reason: "does not sort by its values before another part; use Ordered"})
+	return componentError(n, p, &KeyError{Reason: "does not sort by its values before another component; use Ordered"})
 }
 
 func (l Layout1[A]) valueLayout() valueLayout[A] {
@@ -206,7 +206,7 @@ func (f valueLayout[K]) orderedAll(fault error) Range {
 
 func (f valueLayout[K]) startingWith(k K) Range {
 	if f.err == nil && (f.components > 1 || !f.prefixes) {
-		return Range{err: &KeyError{Component: "layout", Reason: "has no range of prefixes, which requires a single part of text or bytes; for the first of several parts use Prefix of the layout"}}
+		return Range{err: &KeyError{Component: "layout", Reason: "has no range of prefixes, which requires a single component of text or bytes; for the first of several components use Prefix of the layout"}}
 	}
 	w, err := f.newWriter(k, false)
 	if err != nil {

@@ -90,7 +90,7 @@ func ExampleEnum() {
 	fmt.Println(state.Of("lost", 7))
 	// Output:
 	// new_0007
-	// (keys: part 1, enum: "lost" is none of ["new" "done"])
+	// (keys: component 1, enum: "lost" is none of ["new" "done"])
 }
 
 // Map makes a part for a type of the program.

@@ -43,7 +43,7 @@ func ExampleAt() {
 	fmt.Println(keys.At(dept.Of("Sales"), empid.Of(1234567)).Err())
 	// Output:
 	// ('Sales','empid_000223')
-	// keys: RowKey: part 1, digits(6): "1234567" has too many digits (7, at most 6)
+	// keys: RowKey: component 1, digits(6): "1234567" has too many digits (7, at most 6)
 }
 
 // Raw keys are for existing tables.

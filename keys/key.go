@@ -250,7 +250,7 @@ func Spread[A any](p Component[A], n int) Component[A] {
 // KeyError reports a value that cannot be encoded as a key, or a key that cannot be decoded. No request is sent with such a key.
 type KeyError struct {
 	Key       string // PartitionKey or RowKey; empty if unknown
-	Component string // the component of the layout, such as "part 2, digits(4)"; empty for a key without a layout
+	Component string // the component of the layout, such as "component 2, digits(4)"; empty for a key without a layout
 	Value     string // the value or the key; Error truncates it to 64 bytes
 	Reason    string // the violated rule, as a predicate such as "is negative"
 	Length    int    // the length, if Limit is set

@@ -77,8 +77,8 @@ func TestKeyErrorNamesTheInvalidHalf(t *testing.T) {
 	}
 	var ke *keys.KeyError
 	err := keys.At(keys.Raw("Sales"), empid.Of(1234567)).Err()
-	if !errors.As(err, &ke) || ke.Key != "RowKey" || ke.Component != "part 1, digits(6)" || ke.Length != 7 || ke.Limit != 6 || ke.Value != "1234567" {
-		t.Errorf("seven digits: got %v, want a *KeyError of part 1 of the RowKey with length 7 of at most 6", err)
+	if !errors.As(err, &ke) || ke.Key != "RowKey" || ke.Component != "component 1, digits(6)" || ke.Length != 7 || ke.Limit != 6 || ke.Value != "1234567" {
+		t.Errorf("seven digits: got %v, want a *KeyError of component 1 of the RowKey with length 7 of at most 6", err)
 	}
 	err = keys.At(keys.Raw("a/b"), empid.Of(-1)).Err()
 	for _, word := range []string{"PartitionKey", "RowKey", "negative", `'/'`} {

@@ -223,13 +223,13 @@ func readComponent[A any](r *reader, p *Component[A], to *A, more bool) {
 		end := p.end + separator
 		i := strings.Index(s, separator)
 		if i < 0 || !strings.HasSuffix(s[:i+1], end) {
-			r.err = componentError(r.n, p, &KeyError{Value: r.whole, Reason: "ends before the last part"})
+			r.err = componentError(r.n, p, &KeyError{Value: r.whole, Reason: "ends before the last component"})
 			return
 		}
 		s, r.rest = s[:i+1-len(end)], s[i+1:]
 	}
 	if p.width > 0 && len(s) != p.width {
-		r.err = componentError(r.n, p, &KeyError{Value: r.whole, Reason: fmt.Sprintf("has %d characters in this part; the layout requires %d", len(s), p.width)})
+		r.err = componentError(r.n, p, &KeyError{Value: r.whole, Reason: fmt.Sprintf("has %d characters in this component; the layout requires %d", len(s), p.width)})
 		return
 	}
 	v, err := p.parse(s)
@@ -260,7 +260,7 @@ func componentError[A any](n int, p *Component[A], err error) error {
 		ke = &KeyError{Reason: err.Error()}
 	}
 	c := *ke
-	c.Component = fmt.Sprintf("part %d, %s", n, p.name)
+	c.Component = fmt.Sprintf("component %d, %s", n, p.name)
 	return &c
 }
 

@@ -50,7 +50,7 @@ const (
 
 var faultNames = [...]string{
 	"none", "not sent", "request lost", "response lost", "twice", "late duplicate", "late", "refused", "executed, then refused", "refused in transaction",
-	"response cut", "response truncated", "hang", "executed, then hang", "slow", "short page", "page of a partition", "invalid plan",
+	"response cut", "response truncated", "hang", "executed, then hang", "slow", "short page", "page of a partition", "unknown kind of request",
 }
 
 // NotSent fails the connection. The client knows that the service did not receive the request.

@@ -41,7 +41,7 @@ type Options struct {
 	// Now must not call the methods of the Service.
 	Now func() time.Time
 
-	// Faults is the first FaultFunc. Defaults to no faults. See SetFaults.
+	// Faults chooses the faults of requests until SetFaults replaces it. Defaults to no faults.
 	Faults FaultFunc
 
 	// AfterRequest is called for each request, after its execution and before its response. AfterRequest is also called for
@@ -177,11 +177,11 @@ func (s *Service) Advance(d time.Duration) {
 	s.ahead += d
 }
 
-// SetFaults replaces the FaultFunc. A nil FaultFunc has no faults.
-func (s *Service) SetFaults(p FaultFunc) {
+// SetFaults replaces the FaultFunc. With nil, no request has a fault.
+func (s *Service) SetFaults(f FaultFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = p
+	s.faults = f
 }
 
 // Requests returns the last requests, oldest first.

@@ -109,7 +109,7 @@ func ExampleTable_Insert() {
 	fmt.Println(errors.As(err, &bad), bad)
 	// Output:
 	// true
-	// true keys: RowKey: part 1, digits(6): "1234567" has too many digits (7, at most 6)
+	// true keys: RowKey: component 1, digits(6): "1234567" has too many digits (7, at most 6)
 }
 
 // money is stored in two properties.

@@ -304,7 +304,7 @@ func (h handle) update(ctx context.Context, method string, k keys.Key, change fu
 	if err := k.Err(); err != nil {
 		return nil, h.engine.OpError(method, k, err)
 	}
-	conflicts, log := h.engine.Options.Conflicts(), h.engine.Log(method, k)
+	conflicts, log := h.engine.Options.NewConflicts(), h.engine.Log(method, k)
 	var current *stored.Row // as it was read after the last conflict
 	for {
 		var e entity

@@ -172,7 +172,7 @@ func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (r 
 			return r, err
 		}
 		if conflicts == nil {
-			begun := tx.table.Options.Conflicts()
+			begun := tx.table.Options.NewConflicts()
 			conflicts = &begun
 		}
 		if again, ended := conflicts.Wait(tx.ctx, tx.log(), err); !again {

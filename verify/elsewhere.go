@@ -182,7 +182,7 @@ func (r *elsewhereRun[T]) confirm(ctx context.Context, entity keys.Key, rows []r
 func (r *elsewhereRun[T]) confirmEntity(ctx context.Context, entity keys.Key, rows []rowElsewhere, evident bool) error {
 	log := r.log
 	log.Key, log.Conflicts = entity, true
-	err := r.untilConfirmed(ctx, engine.Retry(door.Table(r.table).Options.Retry).Conflicts(), log, func() (changed bool, err error) {
+	err := r.untilConfirmed(ctx, engine.Retry(door.Table(r.table).Options.Retry).ForConflicts(), log, func() (changed bool, err error) {
 		err = r.confirmOnce(ctx, entity, rows, evident)
 		return err == errChanging || mustReread(err), err
 	})

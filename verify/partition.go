@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -196,41 +195,6 @@ func (p *partition[T]) passes() []map[string][]candidate {
 
 // leastAge is how long ago a write began that is taken to be one of a crashed program.
 const leastAge = 10 * time.Minute
-
-// finishPrepared ends the writes over several partitions that crashed programs have left, in the table and in those of rows
-// elsewhere. Until then, the rows of such a write are as its commit record says, so that nothing is wrong without that.
-func (r *run[T]) finishPrepared(ctx context.Context) error {
-	e := door.Table(r.table)
-	if !r.opt.Repair || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
-		return nil // without an outbox there are no such writes, and views follow what the commit record says
-	}
-	before := e.Options.Now().Add(-leastAge)
-	partition := "" // all
-	if r.opt.Partition.IsSet() {
-		partition = r.opt.Partition.String()
-	}
-	err := r.finishIn(ctx, e, partition, before)
-	done := map[string]bool{strings.ToLower(e.Name): true}
-	for _, d := range r.elsewhere {
-		name := strings.ToLower(d.Table().Name)
-		if err != nil || done[name] {
-			continue
-		}
-		done[name] = true
-		err = r.finishIn(ctx, d.Table(), "", before)
-	}
-	return err
-}
-
-// finishIn ends such writes in a table, and reports the orphans that are left.
-func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, partition string, before time.Time) error {
-	n, left, err := t.FinishPrepared(ctx, partition, before, commit.Orphans(r.opt.Orphans))
-	r.count(Report{Finished: n})
-	for _, orphan := range left {
-		r.recorder.noteFault(Fault{Kind: Unreadable, Row: orphan.Row, Err: orphan})
-	}
-	return err
-}
 
 var (
 	// errChanging: no consistent read was possible.

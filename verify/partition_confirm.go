@@ -347,7 +347,7 @@ func (p *partition[T]) attempts(ctx context.Context, entity string) iter.Seq[*at
 	return func(yield func(*attempt) bool) {
 		o := door.Table(p.table).Options
 		o.WriteTimeout = -1
-		conflicts := o.Conflicts()
+		conflicts := o.NewConflicts()
 		for i := 0; ; i++ {
 			a := &attempt{number: i}
 			if !yield(a) {

@@ -56,7 +56,7 @@ func (p *partition[T]) readEntities(ctx context.Context) error {
 }
 
 // comparison is what the comparison of an entity with the snapshots finds.
-type comparison struct {
+type entityComparison struct {
 	faults     []Fault
 	candidates []candidate // one for each fault
 
@@ -65,7 +65,7 @@ type comparison struct {
 	unsure bool
 }
 
-func (c *comparison) add(f Fault, of candidate) {
+func (c *entityComparison) add(f Fault, of candidate) {
 	c.faults = append(c.faults, f)
 	c.candidates = append(c.candidates, of)
 }
@@ -78,7 +78,7 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 		return err
 	}
 	state, corrupt := row.State()
-	var c comparison
+	var c entityComparison
 	for i, s := range p.snapshots {
 		digest, err := p.wantedDigest(s, row)
 		if err != nil {
@@ -122,7 +122,7 @@ func (p *partition[T]) wantedOf(e *table.Entity[T]) (rows, groups [][]string, er
 }
 
 // noteComparison notes the faults of an entity, or leaves them to a confirmation or repair. miscounted are the faults of its groups.
-func (p *partition[T]) noteComparison(ctx context.Context, e *table.Entity[T], c *comparison, miscounted []Fault) error {
+func (p *partition[T]) noteComparison(ctx context.Context, e *table.Entity[T], c *entityComparison, miscounted []Fault) error {
 	switch {
 	case len(c.faults)+len(miscounted) == 0:
 	case c.unsure && p.opt.Repair:
@@ -162,7 +162,7 @@ func (p *partition[T]) wantedDigest(s *snapshot[T], row *engine.Scanned) (uint64
 }
 
 // compareRows compares the rows of an entity with a snapshot: the wanted rows, which should have a digest, and the recorded rows.
-func (p *partition[T]) compareRows(c *comparison, i int, e *table.Entity[T], want uint64, recorded, wanted []string) {
+func (p *partition[T]) compareRows(c *entityComparison, i int, e *table.Entity[T], want uint64, recorded, wanted []string) {
 	s := p.snapshots[i]
 	d := s.maintainer
 	for _, rk := range wanted {

@@ -97,7 +97,7 @@ type Fault struct {
 	Owner      keys.Key // of a duplicate value, the other entity, which has the row
 	Blob       string   // the name of the blob, of a fault of largeentity.Sweep
 	Repaired   bool
-	Err        error // why the fault could not be repaired
+	Err        error // why the fault cannot be repaired; of an Unreadable fault, why the row cannot be read
 }
 
 // Report counts the work of Run so far.
@@ -107,7 +107,7 @@ type Report struct {
 	Rows       int // derived rows that were read, and derived entities of views
 	Faults     map[FaultKind]int
 	Repaired   int
-	Failed     int // faults that could not be repaired, without duplicate values
+	Failed     int // faults with an Err: Unreadable ones, and those that Repair cannot repair, without duplicate values
 
 	// Unconfirmed counts the entities, the groups of summaries and the derived entities of views of which a suspected fault could not be
 	// confirmed, or a fault of a contribution not repaired, because concurrent writers changed the rows at every attempt.

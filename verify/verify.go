@@ -7,9 +7,12 @@ import (
 	"hash/maphash"
 	"reflect"
 	"slices"
+	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -64,7 +67,8 @@ import (
 //
 // An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of a new definition, or records
 // rows of an earlier key function. Such entities are written together, as many as a transaction holds. If concurrent writers change
-// what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most.
+// what is read, the confirmation, repair or summary begins again after a pause, Retry.ConflictAttempts times at most; for a view, 5
+// times without a pause.
 func Run[T any](ctx context.Context, t *table.Table[T], o *Options, definitions ...Definition) (Report, error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return Report{}, fmt.Errorf("verify: Run: %w", err)
@@ -285,4 +289,39 @@ func (r *run[T]) unverifiedUnique() bool {
 	return slices.ContainsFunc(derived.MaintainersOf[derived.PerEntity[T]](door.Table(r.table)), func(d derived.PerEntity[T]) bool {
 		return d.RowsPerWrite() > 0 && d.Unique() && !r.verifies(d.Name())
 	})
+}
+
+// finishPrepared ends the writes over several partitions that crashed programs have left, in the table and in those of rows
+// elsewhere. Until then, the rows of such a write are as its commit record says, so that nothing is wrong without that.
+func (r *run[T]) finishPrepared(ctx context.Context) error {
+	e := door.Table(r.table)
+	if !r.opt.Repair || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
+		return nil // without an outbox there are no such writes, and views follow what the commit record says
+	}
+	before := e.Options.Now().Add(-leastAge)
+	partition := "" // all
+	if r.opt.Partition.IsSet() {
+		partition = r.opt.Partition.String()
+	}
+	err := r.finishIn(ctx, e, partition, before)
+	done := map[string]bool{strings.ToLower(e.Name): true}
+	for _, d := range r.elsewhere {
+		name := strings.ToLower(d.Table().Name)
+		if err != nil || done[name] {
+			continue
+		}
+		done[name] = true
+		err = r.finishIn(ctx, d.Table(), "", before)
+	}
+	return err
+}
+
+// finishIn ends such writes in a table, and reports the orphans that are left.
+func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, partition string, before time.Time) error {
+	n, left, err := t.FinishPrepared(ctx, partition, before, commit.Orphans(r.opt.Orphans))
+	r.count(Report{Finished: n})
+	for _, orphan := range left {
+		r.recorder.noteFault(Fault{Kind: Unreadable, Row: orphan.Row, Err: orphan})
+	}
+	return err
 }

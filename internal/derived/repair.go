@@ -1,7 +1,7 @@
 package derived
 
 // RepairMode tells a maintainer that package verify writes an entity to repair derived rows. The zero value is the mode of all
-// other writes, in which a maintainer trusts the maintainer state of the entity. There are five uses:
+// other writes, in which a maintainer trusts the maintainer state of the entity. There are seven uses:
 //
 //	                                       Rewrite  ReleaseOnly  CheckUnique  Absent
 //	entities get rows they do not record                            (1)
@@ -9,8 +9,13 @@ package derived
 //	confirmed faults of one entity           yes                    yes         yes
 //	one entity gives rows up for another               yes          yes
 //	a summary miscounts one entity                                  yes
+//	the rows elsewhere of an entity        (2)
 //
 // (1) if the writes also write unique rows of definitions that are not verified, because each row costs a request.
+// (2) if a definition's rows are written again; without, the entity only records its rows.
+//
+// Active is set in all of them.
+//
 // "Entities get rows they do not record" needs no Rewrite: a maintainer compares the wanted rows with the maintainer state.
 type RepairMode struct {
 	Active bool

@@ -57,24 +57,25 @@ func AsEntity(row *table.Row) *table.Row {
 	return row
 }
 
-// Own and Tag change a row as the methods of an engine.Row do.
-
+// Own gives a row an owner, as stored.Row.Own.
 func Own(row *table.Row, owner string) { *row = *(*table.Row)((*stored.Row)(row).Own(owner)) }
 
+// Tag gives a row a tag, or takes it away, as stored.Row.Tag.
 func Tag(row *table.Row, tag string, off bool) {
 	*row = *(*table.Row)((*stored.Row)(row).Tag(tag, off))
 }
 
-// Copy, Project and WithoutSystemProperties are the methods of an engine.Row.
-
+// Copy returns a copy of a row, as stored.Row.Copy.
 func Copy(row *table.Row, k keys.Key, projectionID string) *table.Row {
 	return (*table.Row)((*stored.Row)(row).Copy(k, projectionID))
 }
 
+// Project returns a row with some of its properties, as stored.Row.Project.
 func Project(row *table.Row, properties ...string) *table.Row {
 	return (*table.Row)((*stored.Row)(row).Project(properties...))
 }
 
+// WithoutSystemProperties returns a row as a full copy has it, as stored.Row.WithoutSystemProperties.
 func WithoutSystemProperties(row *table.Row) *table.Row {
 	return (*table.Row)((*stored.Row)(row).WithoutSystemProperties())
 }

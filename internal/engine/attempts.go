@@ -28,8 +28,8 @@ func (r Retry) Repeat(ctx context.Context, log Log, f func() (again bool, err er
 	}
 }
 
-// Conflicts returns the policy of the attempts after conflicts, for Repeat.
-func (r Retry) Conflicts() Retry {
+// ForConflicts returns the policy of the attempts after conflicts, for Repeat.
+func (r Retry) ForConflicts() Retry {
 	return Retry{Attempts: r.ConflictAttempts, Wait: r.ConflictWait, MaxWait: r.MaxConflictWait}
 }
 
@@ -188,8 +188,8 @@ type Conflicts struct {
 	attempts int       // that are over
 }
 
-// Conflicts begins to count, and to measure the time, now.
-func (o *Options) Conflicts() Conflicts {
+// NewConflicts begins to count, and to measure the time, now.
+func (o *Options) NewConflicts() Conflicts {
 	c := Conflicts{retry: Retry(o.Retry)}
 	if o.WriteTimeout > 0 {
 		c.end = time.Now().Add(o.WriteTimeout)

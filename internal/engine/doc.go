@@ -17,12 +17,13 @@
 //     are encoded, once for each plan.
 //  4. write.sendNotification (write.go) stores the notification of a write with effects (notification.go).
 //  5. write.prepare (prepare.go) prepares the other partitions of a write over several. Their plans are in remote.go.
-//  6. write.send (send.go) sends the transaction, or the only step (step.go), until the outcome is known; write.afterRefusal (send.go)
-//     reads what a refusal means. After a lost response, the commit record or the operation ID in a row shows the outcome (outcome.go).
+//  6. write.send (send.go) sends the transaction, or the only step (step.go), until the outcome is known: outcome.go says what a refusal
+//     or a lost response means, by the commit record or the operation ID in a row.
 //  7. write.replan (write.go) decides after a conflict whether to plan again (replan.go). write.done (finish.go) ends a write that was
-//     applied, finishes its other partitions and shows its notification. write.giveUp (write.go) ends a write that was not applied.
+//     applied: it shows the notification, and finishes the other partitions at the same time. write.giveUp (write.go) ends a write that
+//     was not applied. Its abort record (record.go) excludes that it commits later; without one, UnknownError.Resolve asks again.
 //
-// Commit records are read and resolved in record.go. The writes of crashed programs over several partitions end in resolve.go, which
-// reads their preparations (prepare.go). A list requests pages in list.go, hands out their rows in delivery.go, and shows marked rows
-// by markview.go. Packages stored, commit, query, options and errs declare what the engine and its callers share.
+// Commit records are read and resolved in record.go. Preparations of crashed programs are ended in end_prepared.go. A list requests pages
+// in list.go, hands out their rows in delivery.go, and shows marked rows by markview.go. Packages stored, commit, query, options and
+// errs declare what the engine and its callers share.
 package engine

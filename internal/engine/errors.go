@@ -9,7 +9,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -148,41 +147,4 @@ func isUnknown(err error) bool { return errors.Is(err, errs.ErrUnknownOutcome) }
 func dialing(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
-}
-
-// resolve reports whether the write was applied; see errs.UnknownError.
-func (w *write) resolve(ctx context.Context) (done bool, err error) {
-	w.resolving.Lock()
-	defer w.resolving.Unlock()
-	if w.state != stateInDoubt {
-		return w.state == stateCommitted, nil
-	}
-	ctx, end := w.table.Span(ctx, "Resolve")
-	defer func() { end(err) }()
-	ctx, cancel := Bound(ctx, w.table.Options.WriteTimeout)
-	defer cancel()
-	state, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
-	if err != nil {
-		return false, w.table.OpError("Resolve", RecordKey(w.partition(), w.id), err)
-	}
-	if state != commit.Aborted {
-		w.state = stateCommitted
-		w.showing = nil // the bulk work of the write has ended
-		w.show(ctx)
-		defer w.awaitShow()
-		w.finish(ctx)
-		w.applied(callersItems(w, w.etags(ctx, -1, "")))
-		w.appliedRemotes()
-		w.showLate(ctx)
-		return true, nil
-	}
-	w.state = stateAborted
-	_ = w.rollBack(ctx) // else a worker does it
-	w.tellTargets(false)
-	return false, nil
-}
-
-// newUnknownError returns an *UnknownError for a write with a commit record whose outcome is unknown.
-func (w *write) newUnknownError(err error) error {
-	return errs.NewUnknownError(w.table.Name, w.partition(), w.id, err, w.resolve)
 }

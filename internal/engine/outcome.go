@@ -3,11 +3,10 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -19,20 +18,15 @@ import (
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
-// newID returns 80 random bits.
-func newID() string {
-	b := make([]byte, commit.RandomLength)
-	rand.Read(b) // it never fails
-	for i := range b {
-		b[i] = commit.Digits[b[i]&31]
-	}
-	return string(b)
+// outcome is what has become of the steps.
+type outcome struct {
+	kind         wire.Outcome
+	etags        []azcore.ETag // of the steps
+	failed       int           // the step that was refused, -1 for none
+	err          error
+	neverApplies bool // nothing that was sent with the operation ID can be applied any more
+	responded    bool // the response to the current transaction says so, and not what is stored
 }
-
-// idEnding returns an operation ID as the ending of rows.
-func idEnding(id string) *edm.Ending { return stored.IDColumn(id).Ending() }
-
-var unassignedEnding = stored.UnassignedID.Ending()
 
 // maxReadBacks is the most rows that are read to learn the outcome of a write.
 const maxReadBacks = 10
@@ -159,38 +153,6 @@ func (w *write) afterRefusalWithRecord(ctx context.Context, out outcome) outcome
 	return outcome{kind: wire.Done, etags: w.etags(ctx, -1, "")}
 }
 
-// mostAge is the greatest age of an operation ID with which a write is still sent: twice the write's timeout, when an outbox shows
-// its notification, and no more than half the retention of abort records.
-func (o *Options) mostAge() time.Duration {
-	if most := 2 * o.WriteTimeout; most > 0 {
-		return min(most, commit.Retention/2)
-	}
-	return commit.Retention / 2
-}
-
-// stale reports whether the operation ID of a write with a commit record is too old to be sent, or lies in the future, by the wall
-// clock. Contexts end by another clock, which stands still while a machine is suspended. Without this check, a write that continues
-// after the retention could commit although its abort record was stored and swept. A clock that was set looks the same; it costs a
-// new operation ID.
-//
-// If the wall clock of the machine stands still as well, the writer cannot find out how much time has passed. The service then
-// refuses requests that are signed with the account's key, but not requests with a shared access signature or a token.
-//
-// The same holds for a plan that a maintainer has bounded; see Plan.NotAfter.
-func (w *write) stale() bool {
-	if late := w.currentTransaction.late; !late.IsZero() && w.table.Options.Now().After(late) {
-		return true
-	}
-	if !w.currentTransaction.record {
-		return false
-	}
-	began, err := commit.TimeOf(w.id)
-	age, most := w.table.Options.Now().Sub(began), w.table.Options.mostAge()
-	return err != nil || age > most || age < -most
-}
-
-var errStale = errors.New("its operation ID is too old, or lies in the future: the machine was suspended, or its clock was set")
-
 // unsent is the outcome of a stale write, which is not sent any more. If nothing that was sent with its operation ID can be
 // applied, the write begins again with another ID.
 func (w *write) unsent() outcome {
@@ -198,4 +160,80 @@ func (w *write) unsent() outcome {
 		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	}
 	return outcome{kind: wire.Refused, failed: -1, neverApplies: !w.sent.mayStillApply, err: errs.With(errs.ErrGivenUp, errStale)}
+}
+
+// resolve reports whether the write was applied; see errs.UnknownError.
+func (w *write) resolve(ctx context.Context) (done bool, err error) {
+	w.resolving.Lock()
+	defer w.resolving.Unlock()
+	if w.state != stateInDoubt {
+		return w.state == stateCommitted, nil
+	}
+	ctx, end := w.table.Span(ctx, "Resolve")
+	defer func() { end(err) }()
+	ctx, cancel := Bound(ctx, w.table.Options.WriteTimeout)
+	defer cancel()
+	state, err := w.table.abort(ctx, w.partition(), w.id, placesOf(w.currentTransaction.remotes)...)
+	if err != nil {
+		return false, w.table.OpError("Resolve", RecordKey(w.partition(), w.id), err)
+	}
+	if state != commit.Aborted {
+		w.state = stateCommitted
+		w.showing = nil // the bulk work of the write has ended
+		w.show(ctx)
+		defer w.awaitShow()
+		w.finish(ctx)
+		w.applied(callersItems(w, w.etags(ctx, -1, "")))
+		w.appliedRemotes()
+		w.showLate(ctx)
+		return true, nil
+	}
+	w.state = stateAborted
+	_ = w.rollBack(ctx) // else a worker does it
+	w.tellTargets(false)
+	return false, nil
+}
+
+// newUnknownError returns an *UnknownError for a write with a commit record whose outcome is unknown.
+func (w *write) newUnknownError(err error) error {
+	return errs.NewUnknownError(w.table.Name, w.partition(), w.id, err, w.resolve)
+}
+
+// afterRefusal is the outcome if the service has refused a step.
+func (w *write) afterRefusal(ctx context.Context, failed int, refusal error) outcome {
+	out := outcome{kind: wire.Refused, failed: failed, err: w.inCallersTerms(refusal)}
+	switch {
+	case w.currentTransaction.record:
+		return w.afterRefusalWithRecord(ctx, out)
+	case w.sent.doubt == nil && !w.repeated(failed, refusal):
+		return out
+	case failed >= 0 && w.currentTransaction.steps[failed].derived != nil && w.repairable(failed, refusal):
+		return out // the entity's own step, which comes first, passed: so no earlier request was applied
+	}
+	most := 1 // if the network has repeated the request, the refused row shows it
+	if w.sent.doubt != nil {
+		most = maxReadBacks
+	}
+	etags, ours, err := w.readBack(ctx, failed, most)
+	var re *azcore.ResponseError
+	switch {
+	case err == nil && ours:
+		return outcome{kind: wire.Done, etags: etags}
+	case w.sent.doubt != nil:
+		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
+	case errors.As(err, &re) && re.StatusCode == http.StatusForbidden:
+		return out // a caller that may not read cannot find out; see account.Grant
+	case err != nil:
+		// Do not return the refusal: an earlier request of this write may have caused it.
+		w.sent.doubt = errs.With(errs.ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", errs.Brief(refusal), wire.Redact(err)))
+		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
+	}
+	if w.currentTransaction.steps[failed].deletes() && errors.Is(out.err, errs.ErrNotFound) {
+		if b, is := out.err.(*errs.BatchError); is {
+			b.Err = &errs.Explained{Err: b.Err, Explanation: repeatedDelete}
+		} else {
+			out.err = &errs.Explained{Err: out.err, Explanation: repeatedDelete}
+		}
+	}
+	return out
 }

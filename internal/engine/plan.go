@@ -42,7 +42,7 @@ type Plan struct {
 	late    time.Time       // the plan is not sent after this time, unless it is zero
 	first   map[string]bool // the texts that First was asked about
 	blamed  int             // the operation that an error of Put is about, if it is not the current one; else -1
-	unread  error           // the error of a read, which is about no operation
+	readErr error           // the error of a read, which is about no operation
 
 	// The call of a maintainer.
 	op      int // index of the caller's operation

@@ -55,7 +55,7 @@ func (p *Plan) beforeLoad(ctx context.Context, row keys.Key) (err error) {
 		return errPreview
 	case p.lookAhead != nil:
 		err = p.lookAhead(ctx, row)
-		p.unread = cmp.Or(p.unread, err)
+		p.readErr = cmp.Or(p.readErr, err)
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*stored.Row) bo
 		err = errs.ErrRanged
 	}
 	if err != nil {
-		p.unread = err
+		p.readErr = err
 		return err
 	}
 	for rk, row := range p.planned {
@@ -171,7 +171,7 @@ func (p *Plan) read(ctx context.Context, k keys.Key, whole bool, read func(conte
 	defer cancel()
 	f, err := read(ctx, k)
 	if err != nil {
-		p.unread = err
+		p.readErr = err
 	}
 	return f, err
 }

@@ -113,8 +113,8 @@ func (k *planner) planOperations(ctx context.Context, p *Plan) (planned *Plan, f
 		}
 		err := k.planOperation(ctx, p, i)
 		switch {
-		case p.unread != nil:
-			return nil, -1, p.unread
+		case p.readErr != nil:
+			return nil, -1, p.readErr
 		case err == nil && !k.tooMany(p, i):
 			i++
 			continue
@@ -134,27 +134,27 @@ func (k *planner) planOperations(ctx context.Context, p *Plan) (planned *Plan, f
 	return p, -1, nil
 }
 
-// planOperation plans one operation. If the plan has an error in unread then, it is not about an operation.
+// planOperation plans one operation. If the plan has a readErr then, it is not about an operation.
 func (k *planner) planOperation(ctx context.Context, p *Plan, i int) error {
 	s := &k.steps[i]
 	if !s.needsPlanning {
 		return nil
 	}
 	if err := k.readAhead(ctx, p, i); err != nil {
-		p.unread = withReadHint(err, s.adds())
-		return p.unread
+		p.readErr = withReadHint(err, s.adds())
+		return p.readErr
 	}
 	p.lookAhead = func(ctx context.Context, row keys.Key) error { return k.lookAhead(ctx, p, i, row) }
 	err := s.readAndMaintain(ctx, p)
 	others := p.others.(*remotes)
-	if p.unread == nil {
-		p.unread = others.unread()
+	if p.readErr == nil {
+		p.readErr = others.readErr()
 	}
 	if p.blamed < 0 {
 		p.blamed = others.blamed()
 	}
-	if err != nil && p.unread == nil {
-		p.unread = p.confirm(ctx, func(*derivedRow) bool { return true })
+	if err != nil && p.readErr == nil {
+		p.readErr = p.confirm(ctx, func(*derivedRow) bool { return true })
 	}
 	return err
 }
@@ -172,7 +172,7 @@ func (k *planner) addRemotes(ctx context.Context, p *Plan) error {
 			p.NotAfter(m.plan.late)
 		}
 	}
-	if err := others.planned(ctx); err != nil {
+	if err := others.complete(ctx); err != nil {
 		return err
 	}
 	k.remotes = others.all
@@ -334,8 +334,8 @@ func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 		f, err = p.readEntity(ctx, s.Table, s.Key)
 	}
 	if err != nil {
-		p.unread = withReadHint(err, s.adds())
-		return p.unread
+		p.readErr = withReadHint(err, s.adds())
+		return p.readErr
 	}
 	// The corrections belong to the version of the entity that was read with them. If the entity has changed since, they are
 	// dropped.

@@ -83,7 +83,7 @@ type tornReads struct {
 }
 
 func (r *tornReads) policy(t *Table) Retry {
-	policy := Retry(t.Options.Retry).Conflicts()
+	policy := Retry(t.Options.Retry).ForConflicts()
 	policy.Attempts = mostTornReads
 	return policy
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -14,6 +13,26 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
+
+// remote is what a write does in another partition than its home: in another partition of the table, or in another table of the
+// service. It is prepared before the write commits, and finished afterwards.
+type remote struct {
+	at          commit.Remote
+	table       *Table
+	plan        *Plan
+	participant *write      // plans the operations of this partition, and finds out what a refusal means
+	steps       []step      // what the partition is to become
+	prepare     transaction // what prepares the partition
+	images      int         // the rows of the preparation that contain new contents
+	etags       []azcore.ETag
+}
+
+// remotes are the remotes of a plan.
+type remotes struct {
+	write *write
+	home  *Plan
+	all   []*remote
+}
 
 // remote returns the remote of a partition of a table, and begins it if it is new.
 func (r *remotes) remote(t *Table, partition string) *remote {
@@ -49,11 +68,11 @@ func (r *remotes) dropCorrections() {
 	}
 }
 
-// unread returns an error that a read in a remote returned, nil if there is none.
-func (r *remotes) unread() error {
+// readErr returns an error that a read in a remote returned, nil if there is none.
+func (r *remotes) readErr() error {
 	for _, m := range r.all {
-		if m.plan.unread != nil {
-			return m.plan.unread
+		if m.plan.readErr != nil {
+			return m.plan.readErr
 		}
 	}
 	return nil
@@ -149,7 +168,7 @@ func (w *write) planMoved(ctx context.Context, r *remotes) error {
 		s := step{Op: op, opIndex: i}
 		if s.needsPlanning {
 			if err := s.readAndMaintain(ctx, m.plan); err != nil {
-				return cmp.Or(m.plan.unread, err)
+				return cmp.Or(m.plan.readErr, err)
 			}
 		}
 		m.steps = append(m.steps, s)
@@ -157,9 +176,9 @@ func (w *write) planMoved(ctx context.Context, r *remotes) error {
 	return nil
 }
 
-// planned adds what the maintainers have planned in the remotes to their operations, and leaves out remotes in which nothing is to be
+// complete adds what the maintainers have planned in the remotes to their operations, and leaves out remotes in which nothing is to be
 // done.
-func (r *remotes) planned(ctx context.Context) error {
+func (r *remotes) complete(ctx context.Context) error {
 	r.all = slices.DeleteFunc(r.all, func(m *remote) bool {
 		return len(m.steps) == 0 && !slices.ContainsFunc(m.plan.order, func(rk string) bool { return m.plan.writes(m.plan.rows[rk]) })
 	})
@@ -237,47 +256,10 @@ func (w *write) place() commit.Remote {
 	return commit.Remote{Table: w.table.Name, Partition: w.partition()}
 }
 
-// FanOut is how many requests travel at a time: as many idle connections as the SDK's transport keeps for one host.
-const FanOut = 10
-
-// InOrder works on each item, FanOut at a time, and hands out the results in the order of the items, until yield returns false.
-// When it returns, no work goes on.
-func InOrder[X, R any](ctx context.Context, items []X, work func(context.Context, X) (R, error), yield func(R, error) bool) {
-	if len(items) == 0 {
-		return
+// placesOf returns where remotes are.
+func placesOf(remotes []*remote) (all []commit.Remote) {
+	for _, m := range remotes {
+		all = append(all, m.at)
 	}
-	type result struct {
-		r   R
-		err error
-	}
-	const ahead = 4 * FanOut
-	var (
-		wg      sync.WaitGroup
-		next    = make(chan int, ahead) // begun and not yet handed out, so it never blocks
-		results = make([]chan result, len(items))
-	)
-	ctx, cancel := context.WithCancel(ctx)
-	defer wg.Wait()
-	defer close(next)
-	defer cancel()
-	for range min(FanOut, len(items)) {
-		wg.Go(func() {
-			for i := range next {
-				r, err := work(ctx, items[i])
-				results[i] <- result{r, err}
-			}
-		})
-	}
-	begun := 0
-	for i := range items {
-		for ; begun < min(len(items), i+ahead); begun++ {
-			results[begun] = make(chan result, 1)
-			next <- begun
-		}
-		got := <-results[i]
-		results[i] = nil
-		if !yield(got.r, got.err) {
-			return
-		}
-	}
+	return all
 }

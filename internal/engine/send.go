@@ -103,45 +103,6 @@ func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, 
 	return []azcore.ETag{etag}, 0, verdict, err
 }
 
-// afterRefusal is the outcome if the service has refused a step.
-func (w *write) afterRefusal(ctx context.Context, failed int, refusal error) outcome {
-	out := outcome{kind: wire.Refused, failed: failed, err: w.inCallersTerms(refusal)}
-	switch {
-	case w.currentTransaction.record:
-		return w.afterRefusalWithRecord(ctx, out)
-	case w.sent.doubt == nil && !w.repeated(failed, refusal):
-		return out
-	case failed >= 0 && w.currentTransaction.steps[failed].derived != nil && w.repairable(failed, refusal):
-		return out // the entity's own step, which comes first, passed: so no earlier request was applied
-	}
-	most := 1 // if the network has repeated the request, the refused row shows it
-	if w.sent.doubt != nil {
-		most = maxReadBacks
-	}
-	etags, ours, err := w.readBack(ctx, failed, most)
-	var re *azcore.ResponseError
-	switch {
-	case err == nil && ours:
-		return outcome{kind: wire.Done, etags: etags}
-	case w.sent.doubt != nil:
-		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
-	case errors.As(err, &re) && re.StatusCode == http.StatusForbidden:
-		return out // a caller that may not read cannot find out; see account.Grant
-	case err != nil:
-		// Do not return the refusal: an earlier request of this write may have caused it.
-		w.sent.doubt = errs.With(errs.ErrUnknownOutcome, fmt.Errorf("%s, and the row could not be read: %w", errs.Brief(refusal), wire.Redact(err)))
-		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
-	}
-	if w.currentTransaction.steps[failed].deletes() && errors.Is(out.err, errs.ErrNotFound) {
-		if b, is := out.err.(*errs.BatchError); is {
-			b.Err = &errs.Explained{Err: b.Err, Explanation: repeatedDelete}
-		} else {
-			out.err = &errs.Explained{Err: out.err, Explanation: repeatedDelete}
-		}
-	}
-	return out
-}
-
 const repeatedDelete = "the network may have repeated the request of this delete, so that the delete itself removed the row; a handle of Exact can tell"
 
 // repairable reports whether a derived row was refused because it is not as the plan expected.

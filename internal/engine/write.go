@@ -88,16 +88,6 @@ type history struct {
 	withoutRecord bool  // a request in doubt had none
 }
 
-// outcome is what has become of the steps.
-type outcome struct {
-	kind         wire.Outcome
-	etags        []azcore.ETag // of the steps
-	failed       int           // the step that was refused, -1 for none
-	err          error
-	neverApplies bool // nothing that was sent with the operation ID can be applied any more
-	responded    bool // the response to the current transaction says so, and not what is stored
-}
-
 // transaction is a write as it is sent.
 type transaction struct {
 	steps   []step // the commit record, if there is one; the caller's; the derived
@@ -108,34 +98,6 @@ type transaction struct {
 	remotes []*remote
 	after   afterCommit
 	late    time.Time // zero for a transaction that may be sent at any time
-}
-
-// remote is what a write does in another partition than its home: in another partition of the table, or in another table of the
-// service. It is prepared before the write commits, and finished afterwards.
-type remote struct {
-	at          commit.Remote
-	table       *Table
-	plan        *Plan
-	participant *write      // plans the operations of this partition, and finds out what a refusal means
-	steps       []step      // what the partition is to become
-	prepare     transaction // what prepares the partition
-	images      int         // the rows of the preparation that contain new contents
-	etags       []azcore.ETag
-}
-
-// remotes are the remotes of a plan.
-type remotes struct {
-	write *write
-	home  *Plan
-	all   []*remote
-}
-
-// placesOf returns where remotes are.
-func placesOf(remotes []*remote) (all []commit.Remote) {
-	for _, m := range remotes {
-		all = append(all, m.at)
-	}
-	return all
 }
 
 // callersItems returns the items of the caller's operations in a list with an item for each step.
@@ -193,45 +155,6 @@ func (w *write) log() Log {
 	return l
 }
 
-// Send sends a write on its own.
-func (op *Op) Send(ctx context.Context) error {
-	if err := op.Usable(); err != nil {
-		return op.Table.OpError(op.Method, op.Key, err)
-	}
-	w := write{table: op.Table, method: op.Method, ops: []*Op{op}}
-	_, err := w.execute(ctx, op.Key)
-	return err
-}
-
-// Commit applies operations, all or none of them.
-func Commit(ctx context.Context, method string, k keys.Key, ops []*Op) ([]azcore.ETag, error) {
-	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true}
-	return w.execute(ctx, k)
-}
-
-// MoveAcross deletes a row and inserts one in another partition or table, both or none.
-func MoveAcross(ctx context.Context, method string, remove, insert *Op) error {
-	w := write{table: remove.Table, method: method, ops: []*Op{remove}, moved: []*Op{insert}}
-	_, err := w.execute(ctx, remove.Key)
-	return err
-}
-
-// commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n
-// is their number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves
-// it out. ahead may contain rows that were read ahead, and takes rows for the operations behind the first ones. meanwhile is called
-// with these operations when the transaction is about to be sent. The notification goes to showing.
-func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows, showing *showing, meanwhile func(later []*Op), pass func(i int, err error) bool) (n int, err error) {
-	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass, ahead: ahead, showing: showing}
-	w.meanwhile = func() { meanwhile(w.later) }
-	ahead.used = nil
-	ahead.writes++
-	w.mayDropTail = w.table.Mode.Completes == nil // a completion is of one write
-	if _, err = w.execute(ctx, keys.Key{}); errors.Is(err, errNothing) {
-		return 0, nil
-	}
-	return len(w.ops), err
-}
-
 // execute runs the write, and gives its targets the outcomes of their operations.
 func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, err error) {
 	t, method := w.table, w.method
@@ -278,7 +201,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 
 // run leads the write from state to state.
 func (w *write) run(ctx context.Context) ([]azcore.ETag, error) {
-	conflicts := w.table.Options.Conflicts()
+	conflicts := w.table.Options.NewConflicts()
 	for {
 		switch w.state {
 		case stateBegun:
@@ -490,22 +413,4 @@ func (w *write) completeWithRemotes(tx *transaction, effects []commit.Effect) (s
 	}
 	tx.steps = append(tx.steps, completion)
 	return w.table.recordStep(w.partition(), w.id, commit.Pending, effects[last:])
-}
-
-// Transact applies operations, all or none of them; see table.Transact.
-func Transact(ctx context.Context, ops []*Op) ([]azcore.ETag, error) {
-	if len(ops) == 0 || len(ops) > maxOperations {
-		return nil, &errs.OpError{Op: "Transact", Err: &errs.LimitError{Limit: "operations of a transaction; the service requires 1 to 100", Got: len(ops), Max: maxOperations}}
-	}
-	if err := checkTogether(ops); err != nil {
-		return nil, ops[0].Table.OpError("Transact", keys.Key{}, err)
-	}
-	return Commit(ctx, "Transact", keys.Key{}, ops)
-}
-
-// Move says that the writes of a handle move entities between the table and another place.
-type Move struct {
-	Away     bool   // deletes: the entity is stored in the other place
-	Restored string // inserts: the incarnation that comes back from the other place
-	Renewed  string // updates: the incarnation in whose place the entity gets a new one
 }

@@ -64,7 +64,7 @@ type Retry struct {
 	Wait, MaxWait time.Duration
 
 	// ConflictAttempts bounds how often a method begins again after a conflict: Update, InPartition, GetOrInsert, writes by key
-	// (Upsert, and methods with Any in their names), writes with derived rows, and bulk deletes; also index.Get and verify.Run.
+	// (Upsert, and methods with Any in their names), writes with derived rows, and bulk deletes; also index.Index.Get and verify.Run.
 	// WriteTimeout usually ends first. Defaults to 100.
 	ConflictAttempts int
 

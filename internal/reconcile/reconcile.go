@@ -70,7 +70,7 @@ func Reconcile(ctx context.Context, source table.AnyTable, entity keys.Key, targ
 	log.Conflicts = true
 	n, inDoubt := 0, 0
 	conflict := false
-	err = engine.Retry(door.Table(source).Options.Retry).Conflicts().Repeat(ctx, log, func() (again bool, err error) {
+	err = engine.Retry(door.Table(source).Options.Retry).ForConflicts().Repeat(ctx, log, func() (again bool, err error) {
 		n, conflict = n+1, false
 		began := door.Table(source).Options.Now()
 		if err := each(ctx, targets, Target.Read); err != nil {

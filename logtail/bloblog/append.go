@@ -224,7 +224,7 @@ type blobState struct {
 func (a *appender) store(ctx context.Context) error {
 	ctx, cancel := engine.Bound(ctx, a.client.opt.WriteTimeout)
 	defer cancel()
-	conflicts := a.client.opt.Conflicts()
+	conflicts := a.client.opt.NewConflicts()
 	b := a.pending[0]
 	if a.state != stateOpen { // else the last of the blobs that did not take the block gets it again
 		a.abandoned = 0

@@ -9,7 +9,7 @@ import (
 // TestCopies: what the decoding of full copies straight from a page rests on.
 func TestCopies(t *testing.T) {
 	t.Parallel()
-	const copies, storable = "table/codec.go", "internal/edm/read.go"
+	const copies, storable = "table/copies.go", "internal/edm/read.go"
 	mutants.Run(t, "./index", []mutants.Mutant{
 		{Name: "a row without an operation ID is a full copy", File: copies, Old: "err != nil || id.Kind == edm.Absent {", New: "err != nil && id.Kind == edm.Absent {", Test: "TestCopiesAsRows"},
 		{Name: "a copy loses its Timestamp", File: copies, Old: "*e.key, *e.timestamp = k, in.Timestamp", New: "*e.key = k", Test: "TestCopiesAsRows"},

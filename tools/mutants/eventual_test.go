@@ -37,7 +37,7 @@ func TestEventual(t *testing.T) {
 			Old: "r, registered && few)", New: "r, registered && (few || true))", Test: "TestForgedRemotes|TestManyRemotes"},
 		{Name: "a message that names many partitions rolls back nothing", File: "eventual/execute.go",
 			Old: "	for _, r := range x.message.Remotes {\n", New: "	for _, r := range x.message.Remotes[:min(len(x.message.Remotes), mostExcluded)] {\n", Test: "TestManyRemotes"},
-		{Name: "the clean-up of an abort record deletes what any write has prepared", File: "internal/engine/prepare.go",
+		{Name: "the clean-up of an abort record deletes what any write has prepared", File: "internal/engine/end_prepared.go",
 			Old: "	if rec.State == commit.Aborted {\n", New: "	if rec.State == commit.Aborted && false {\n", Test: "TestForgedHome"},
 		{Name: "a worker whose queue is down is ready", File: "eventual/dispatcher.go",
 			Old: "		r.readable.note(r.env.opt.Now(), err)\n", New: "		r.readable.note(r.env.opt.Now(), nil)\n", Test: "TestReady$"},

@@ -28,7 +28,7 @@ func TestShowing(t *testing.T) {
 			Old: "make(chan struct{}, most)", New: "make(chan struct{}, 1000*most)", Test: "TestShownBesideBulk"},
 		{Name: "a panic in Show is lost", File: "internal/engine/notification.go",
 			Old: "	if text := s.panicked.Load(); text != nil {\n", New: "	if text := s.panicked.Load(); text != nil && false {\n", Test: "TestShowPanics"},
-		{Name: "a write that is resolved later is shown by bulk work that has ended", File: "internal/engine/errors.go",
+		{Name: "a write that is resolved later is shown by bulk work that has ended", File: "internal/engine/outcome.go",
 			Old: "		w.showing = nil // the bulk work of the write has ended\n", New: "", Test: "TestResolvedAfterBulk"},
 	})
 }

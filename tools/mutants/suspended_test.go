@@ -12,7 +12,7 @@ func TestSuspended(t *testing.T) {
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a write with an old operation ID is sent", File: "internal/engine/send.go",
 			Old: "		if w.stale() {\n", New: "		if w.stale() && false {\n", Test: "TestSuspendedWriter|TestSuspendedExact"},
-		{Name: "a write with an operation ID of the future is sent", File: "internal/engine/outcome.go",
+		{Name: "a write with an operation ID of the future is sent", File: "internal/engine/operation_id.go",
 			Old: " || age < -most", New: "", Test: "TestSuspendedExact"},
 		{Name: "a delayed write is not notified again", File: "internal/engine/finish.go",
 			Old: "	w.notifyAgain(ctx)\n", New: "", Test: "TestHeldRequest"},

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -73,7 +74,7 @@ func (t *Table) endPrepared(ctx context.Context, partition, id string, by ender)
 	ctx, cancel := Bound(ctx, t.Options.WriteTimeout)
 	defer cancel()
 	tries := attempts{retry: Retry(t.Options.Retry), log: t.Log("Resolve", preparationKey(partition, id))}
-	conflicts := t.Options.Conflicts()
+	conflicts := t.Options.NewConflicts()
 	for {
 		again, err := t.endOnce(ctx, partition, id, by)
 		switch {
@@ -111,7 +112,7 @@ func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (ag
 	}
 	committed, err := false, error(&errs.HomeError{Row: p.key, Table: p.home.Table, Partition: p.home.Partition})
 	if t.Knows(p.home.Table) {
-		committed, err = t.committed(ctx, p.home, id, partition, isOld(f.row, t.Options.Now()))
+		committed, err = t.resolveAtHome(ctx, p.home, id, partition, isOld(f.row, t.Options.Now()))
 		err = damaged(atHome(ctx, p.key, p.home, err))
 	}
 	if isHomeError(err) && by.orphans != commit.LeaveOrphans {
@@ -120,7 +121,7 @@ func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (ag
 	if err != nil {
 		return outage(err), err
 	}
-	steps, err := t.finishSteps(ctx, p, id, committed)
+	steps, err := t.endingSteps(ctx, p, id, committed)
 	if err != nil {
 		return outage(err), err
 	}
@@ -130,7 +131,7 @@ func (t *Table) endOnce(ctx context.Context, partition, id string, by ender) (ag
 // excludePreparation stores the preparation of a write that never commits as if it had been rolled back: a request that prepares and
 // is still under way then fails.
 func (t *Table) excludePreparation(ctx context.Context, partition, id string, home commit.Remote) (again bool, err error) {
-	if committed, err := t.committed(ctx, home, id, partition, false); err != nil || committed {
+	if committed, err := t.resolveAtHome(ctx, home, id, partition, false); err != nil || committed {
 		return outage(err), err
 	}
 	p := &preparation{key: preparationKey(partition, id), home: home, over: true}
@@ -158,10 +159,10 @@ func (t *Table) sendSteps(ctx context.Context, id string, steps []step) (again b
 	return verdict != wire.Refused, err
 }
 
-// committed reports whether a write is committed. If it is not, it never will be: its home has an abort record then. A pending
+// resolveAtHome reports whether a write is committed. If it is not, resolveAtHome stores an abort record, so that it never will be. A pending
 // commit record is never deleted, so that a missing one whose time is over is none of a committed write. If the writer's clock is ahead,
 // old reports whether it is over.
-func (t *Table) committed(ctx context.Context, home commit.Remote, id, partition string, old bool) (bool, error) {
+func (t *Table) resolveAtHome(ctx context.Context, home commit.Remote, id, partition string, old bool) (bool, error) {
 	at := t.sibling(home.Table)
 	rec, err := at.Resolve(ctx, home.Partition, id, commit.Remote{Table: t.Name, Partition: partition})
 	if errors.Is(err, errs.ErrExpired) || old && errors.Is(err, ErrAhead) {
@@ -174,9 +175,9 @@ func (t *Table) committed(ctx context.Context, home commit.Remote, id, partition
 // isOld reports whether the service stored a row so long ago that a write which began before cannot commit any more.
 func isOld(r *stored.Row, now time.Time) bool { return now.Sub(r.Timestamp) > commit.Retention }
 
-// finishSteps returns the steps that end a preparation. A row that does not have the mark any more is left as it is: another program
+// endingSteps returns the steps that end a preparation. A row that does not have the mark any more is left as it is: another program
 // has written it.
-func (t *Table) finishSteps(ctx context.Context, p *preparation, id string, committed bool) ([]step, error) {
+func (t *Table) endingSteps(ctx context.Context, p *preparation, id string, committed bool) ([]step, error) {
 	partition := p.key.PartitionKey()
 	first, err := p.end(t)
 	if err != nil {
@@ -184,7 +185,7 @@ func (t *Table) finishSteps(ctx context.Context, p *preparation, id string, comm
 	}
 	steps := []step{first}
 	InOrder(ctx, p.rows, func(ctx context.Context, r preparedRow) (more []step, err error) {
-		return t.finishRow(ctx, partition, id, r, committed)
+		return t.endingOfRow(ctx, partition, id, r, committed)
 	}, func(more []step, e error) bool {
 		steps, err = append(steps, more...), e
 		return e == nil
@@ -196,8 +197,8 @@ func (t *Table) finishSteps(ctx context.Context, p *preparation, id string, comm
 // into one transaction.
 const largeRow = 30 << 10
 
-// finishRow returns the steps that end the preparation of a row.
-func (t *Table) finishRow(ctx context.Context, partition, id string, r preparedRow, committed bool) (steps []step, err error) {
+// endingOfRow returns the steps that end the preparation of a row.
+func (t *Table) endingOfRow(ctx context.Context, partition, id string, r preparedRow, committed bool) (steps []step, err error) {
 	k := keys.Stored(partition, r.RowKey)
 	add := func(kind aztables.TransactionType, k keys.Key, match azcore.ETag, columns []edm.Column) {
 		s, e := libraryStep(t, kind, k, match, columns)
@@ -272,4 +273,93 @@ const (
 func mayNotWrite(err error) bool {
 	var re *azcore.ResponseError
 	return errors.As(err, &re) && re.StatusCode == http.StatusForbidden
+}
+
+// FinishPrepared ends the writes over several partitions that began before a time and have not ended in a partition, or in any if
+// it is "", which takes a scan of the table; see extend.Records.FinishPrepared. It goes on behind orphans, and returns the
+// orphans that are left.
+func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans commit.Orphans) (finished int, left []*errs.HomeError, err error) {
+	var all []keys.Key
+	library, now := t.LibraryHandle(), t.Options.Now()
+	err = library.each(ctx, unendedFilter(partition, before, now), "", func(r *stored.Row) bool {
+		id := strings.TrimPrefix(r.Key.RowKey(), reserved.Prepared)
+		p, err := preparationOf(r)
+		switch {
+		case err != nil || p.over || len(id) != commit.IDLength: // it is a new content, or has ended
+		case errors.Is(t.recent(id), ErrAhead) && !isOld(r, now):
+		default:
+			all = append(all, r.Key)
+		}
+		return true
+	})
+	for _, k := range all {
+		if err != nil {
+			return finished, left, err
+		}
+		id := strings.TrimPrefix(k.RowKey(), reserved.Prepared)
+		by := ender{}
+		if t.recent(id) != nil { // the table of the commit record of a younger write may be back in a moment
+			by.orphans = orphans
+		}
+		var orphan *errs.HomeError
+		err = library.endPrepared(ctx, k.PartitionKey(), id, by)
+		switch {
+		case err == nil:
+			finished++
+		case errors.As(err, &orphan):
+			left, err = append(left, orphan), nil
+		case isDamage(damaged(err)): // it is forged, or of a newer release
+			left, err = append(left, &errs.HomeError{Row: k, Err: err}), nil
+		}
+	}
+	if err == nil && t.RangedRows() {
+		err = errs.ErrRanged
+	}
+	return finished, left, err
+}
+
+// sweepRemotes deletes what the write of a commit record that is to be swept has prepared in other partitions. 1 request for each, and 2
+// for those of an abort record, which a forged message may have stored for a write that has another home.
+func (t *Table) sweepRemotes(ctx context.Context, r *stored.Row) error {
+	rec, err := recordOf(r)
+	if err != nil {
+		return nil // the row is no commit record
+	}
+	for _, e := range rec.Effects {
+		var work RemoteWork
+		if e.Kind != RemoteEffect || json.Unmarshal(e.Payload, &work) != nil {
+			continue
+		}
+		for _, at := range work.Remotes {
+			if commit.CheckRemote(at) != nil {
+				continue
+			}
+			err := t.sweepRemote(ctx, rec, r.Key.PartitionKey(), at)
+			if err != nil && !errors.Is(err, errs.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sweepRemote deletes what the write of a commit record has prepared in another partition.
+func (t *Table) sweepRemote(ctx context.Context, rec *commit.Record, home string, at commit.Remote) error {
+	in, k, match := t.sibling(at.Table), preparationKey(at.Partition, rec.OperationID), azcore.ETagAny
+	if rec.State == commit.Aborted {
+		f, err := in.readStored(ctx, k)
+		if err != nil || f.row == nil {
+			return err
+		}
+		p, err := preparationOf(f.row)
+		if err != nil || commit.Folded(p.home) != commit.Folded(commit.Remote{Table: t.Name, Partition: home}) {
+			return nil // it is another program's
+		}
+		match = f.row.ETag
+	}
+	s, err := libraryStep(in, aztables.TransactionTypeDelete, k, match, nil)
+	if err == nil {
+		_, _, err = s.sendAlone(ctx)
+	}
+	return err
 }

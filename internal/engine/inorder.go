@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"context"
+	"sync"
+)
+
+// FanOut is how many requests travel at a time: as many idle connections as the SDK's transport keeps for one host.
+const FanOut = 10
+
+// InOrder works on each item, FanOut at a time, and hands out the results in the order of the items, until yield returns false.
+// When it returns, no work goes on.
+func InOrder[X, R any](ctx context.Context, items []X, work func(context.Context, X) (R, error), yield func(R, error) bool) {
+	if len(items) == 0 {
+		return
+	}
+	type result struct {
+		r   R
+		err error
+	}
+	const ahead = 4 * FanOut
+	var (
+		wg      sync.WaitGroup
+		next    = make(chan int, ahead) // begun and not yet handed out, so it never blocks
+		results = make([]chan result, len(items))
+	)
+	ctx, cancel := context.WithCancel(ctx)
+	defer wg.Wait()
+	defer close(next)
+	defer cancel()
+	for range min(FanOut, len(items)) {
+		wg.Go(func() {
+			for i := range next {
+				r, err := work(ctx, items[i])
+				results[i] <- result{r, err}
+			}
+		})
+	}
+	begun := 0
+	for i := range items {
+		for ; begun < min(len(items), i+ahead); begun++ {
+			results[begun] = make(chan result, 1)
+			next <- begun
+		}
+		got := <-results[i]
+		results[i] = nil
+		if !yield(got.r, got.err) {
+			return
+		}
+	}
+}
