@@ -106,7 +106,7 @@ func TestIndex(t *testing.T) {
 		{Name: "a summary whose owner has another type is left out", File: "index/summary.go",
 			Old: "				err = ownerError(row)\n", New: "				_ = ownerError\n", Test: "TestStoredTypes"},
 		{Name: "an index row whose owner has another type is left out", File: "index/rows.go",
-			Old: "	_, err := property.Text(row, reserved.Owner)\n", New: "	var err error\n	_ = stored.Text\n", Test: "TestStoredTypes"},
+			Old: "	_, err := property.Text(row, reserved.Owner)\n", New: "	var err error\n	_ = property.Text\n", Test: "TestStoredTypes"},
 		{Name: "a list of another type has no members", File: "index/lists.go",
 			Old: "		err = cmp.Or(err, wrong)\n", New: "		_ = wrong\n", Test: "TestImportedList"},
 		{Name: "a message replaces a list that it cannot read", File: "index/elsewhere.go",

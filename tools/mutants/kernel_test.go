@@ -42,7 +42,7 @@ func TestKernel(t *testing.T) {
 		{Name: "a finish leaves the new contents", File: "internal/engine/finish.go",
 			Old: "for n := range m.images {", New: "for n := range m.images - m.images {", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a plan keeps what it knew of the other partitions' rows", File: "internal/engine/remote.go",
-			Old: "		clear(participant.corrections)\n", New: "		_ = part.corrections\n", Test: "TestRemoteGlobalStale"},
+			Old: "		clear(participant.corrections)\n", New: "		_ = participant.corrections\n", Test: "TestRemoteGlobalStale"},
 		{Name: "a taken value that could not be read counts as taken", File: "internal/engine/replan.go",
 			Old: "	w.out.err = cause\n", New: "	_ = cause\n", Test: "TestClaimLinearizable"},
 		{Name: "a worker that knows the tables of unique values excludes nothing there", File: "eventual/handler.go",
