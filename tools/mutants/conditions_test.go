@@ -43,7 +43,7 @@ func TestConditions(t *testing.T) {
 		{Name: "the mark of another write is ended", File: "internal/engine/end_prepared.go",
 			Old: "m.ID != id { //", New: "m.ID == \"\" { //", Test: "TestMoveBroughtBack"},
 		{Name: "a row without the mark of the write is ended", File: "internal/engine/end_prepared.go",
-			Old: "m.ID != id { //", New: "m.id != id && false { //", Test: "TestMoveBroughtBack"},
+			Old: "m.ID != id { //", New: "m.ID != id && false { //", Test: "TestMoveBroughtBack"},
 		{Name: "a request that is sent again has the address of the small call", File: "internal/wire/probe.go",
 			Old: "was == nil || raw.URL.Path != *was || raw.Method", New: "was == nil || raw.Method", Test: "TestTapSentAgainAsCopies"},
 	})

@@ -30,7 +30,7 @@ func TestEventual(t *testing.T) {
 		{Name: "a message may name any number of partitions", File: "internal/engine/remote.go",
 			Old: "	return size <= mostOfMessage\n", New: "	return size >= 0\n", Test: "TestForgedRemotes"},
 		{Name: "a message may name a partition twice", File: "internal/engine/remote.go",
-			Old: "commit.CheckRemote(r) != nil || seen[commit.Folded(r)] {", New: "checkRemote(r) != nil {", Test: "TestForgedRemotes"},
+			Old: "commit.CheckRemote(r) != nil || seen[commit.Folded(r)] {", New: "commit.CheckRemote(r) != nil {", Test: "TestForgedRemotes"},
 		{Name: "a message may name places that no row has", File: "internal/engine/remote.go",
 			Old: "commit.CheckRemote(r) != nil || seen[commit.Folded(r)] {", New: "seen[commit.Folded(r)] {", Test: "TestForgedRemotes"},
 		{Name: "a message that names many partitions stores a row in each", File: "eventual/execute.go",
@@ -116,7 +116,7 @@ func TestEventual(t *testing.T) {
 		{Name: "each of several poison messages with one text is replayed", File: "eventual/poison.go",
 			Old: " || replayed[m.Text] {\n", New: " {\n", Test: "TestReplayOnce"},
 		{Name: "an abort record is stored for an old operation ID", File: "internal/engine/record.go",
-			Old: "\tcase age > commit.Retention:\n", New: "\tcase age > 1000*Retention:\n", Test: "TestUntrusted"},
+			Old: "\tcase age > commit.Retention:\n", New: "\tcase age > 1000*commit.Retention:\n", Test: "TestUntrusted"},
 	})
 	mutants.Run(t, "./integration", []mutants.Mutant{
 		{Name: "the message of a killed worker is lost", File: "eventual/execute.go",

@@ -74,7 +74,7 @@ func TestPageAhead(t *testing.T) {
 		{Name: "a page ahead outlives the loop", File: "internal/engine/list.go",
 			Old: "		a.cancel()\n		<-a.done", New: "		a.cancel()", Test: "TestReadAheadEnds"},
 		{Name: "the page ahead is the current one", File: "internal/engine/list.go",
-			Old: "p.request(p.nextPK, p.nextRK, int32(n))", New: "p.request(p.at.pk, p.at.rk, int32(n))", Test: "TestReadAheadSame", Args: []string{"-rapid.nofailfile"}},
+			Old: "p.request(p.nextPK, p.nextRK, int32(n))", New: "p.request(p.at.PK, p.at.RK, int32(n))", Test: "TestReadAheadSame", Args: []string{"-rapid.nofailfile"}},
 		{Name: "pages are requested one after the other", File: "internal/engine/list.go",
 			Old: "case !p.q.ReadAhead, ", New: "case p.q.ReadAhead, ", Test: "TestReadAheadTime"},
 		{Name: "a page reads the next one ahead", File: "internal/engine/list.go",

@@ -25,7 +25,7 @@ func TestSuspended(t *testing.T) {
 		{Name: "an abort record that was stored too late is trusted", File: "internal/engine/record.go",
 			Old: "			return 0, true, old\n", New: "			_ = old\n", Test: "TestSuspendedResolver"},
 		{Name: "operation IDs of a clock that is slightly ahead are refused as too old", File: "internal/engine/record.go",
-			Old: "\tcase age > commit.Retention:\n", New: "\tcase age > Retention, age < 0:\n", Test: "TestClocksAhead"},
+			Old: "\tcase age > commit.Retention:\n", New: "\tcase age > commit.Retention, age < 0:\n", Test: "TestClocksAhead"},
 		{Name: "a row's text is an incarnation", File: "table/row.go",
 			Old: "\tif s, _ := v.(string); commit.IsID(s) {\n", New: "\tif s, _ := v.(string); s != \"\" {\n", Test: "TestForgedIncarnation"},
 		{Name: "a new incarnation may have any form", File: "internal/engine/planner.go",
