@@ -167,7 +167,8 @@ func parseName(text string) (n name, ok bool) {
 		return name{}, false
 	}
 	n = name{table: parts[0], id: parts[2]}
-	if n.partition, ok = blobs.Unescape(parts[1]); !ok || n.table != strings.ToLower(n.table) || edm.CheckTableName(n.table) != nil || n.String() != text {
+	n.partition, ok = blobs.Unescape(parts[1])
+	if !ok || n.table != strings.ToLower(n.table) || edm.CheckTableName(n.table) != nil || n.String() != text {
 		return name{}, false
 	}
 	_, err := commit.TimeOf(n.id)

@@ -132,7 +132,8 @@ func (d *delivery) widePage(ctx context.Context, r *edm.Reader) error {
 		}
 		if d.view != nil && err == nil {
 			var exists bool
-			if in, columns, exists = d.view.row(in, columns); !exists {
+			in, columns, exists = d.view.row(in, columns)
+			if !exists {
 				d.pager.absent(in)
 				return true
 			}

@@ -127,7 +127,8 @@ func (m *remote) finished(etags []azcore.ETag) {
 	m.participant.out.etags = make([]azcore.ETag, len(m.steps))
 	n := 0
 	for i := range m.steps {
-		if m.participant.out.etags[i] = stored.Superseded; etags == nil || fateOf(&m.steps[i]) == stored.FatePart {
+		m.participant.out.etags[i] = stored.Superseded
+		if etags == nil || fateOf(&m.steps[i]) == stored.FatePart {
 			continue
 		}
 		n++

@@ -149,7 +149,8 @@ const MaxDerived = maxOperations - 3
 func (op *Op) DecidePlanning() {
 	op.Known = op.Known && op.Copied == nil && !op.Edited
 	m := &op.Table.Mode
-	if op.needsPlanning = len(m.Maintainers) > 0 || m.Parts > 0 || !op.Known && !m.BlindWrites; op.needsPlanning || op.Err != nil {
+	op.needsPlanning = len(m.Maintainers) > 0 || m.Parts > 0 || !op.Known && !m.BlindWrites
+	if op.needsPlanning || op.Err != nil {
 		return
 	}
 	switch {

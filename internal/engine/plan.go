@@ -310,7 +310,8 @@ func (p *Plan) exists(d *derivedRow) (exists bool, match azcore.ETag) {
 	}
 	// If another entity has the unique value, plan an insert all the same: the service refuses it, and the error becomes the taken
 	// one.
-	if exists = d.read.row != nil && (d.owned || d.ifExists == nil || stored.SameOwner(d.read.row, d.after) || p.deletes(d.read.row)); exists {
+	exists = d.read.row != nil && (d.owned || d.ifExists == nil || stored.SameOwner(d.read.row, d.after) || p.deletes(d.read.row))
+	if exists {
 		return true, d.read.row.ETag
 	}
 	return false, azcore.ETagAny

@@ -124,7 +124,8 @@ func (t *Table) readRows(ctx context.Context, k keys.Key, last uint8) (a *assemb
 func (t *Table) readRowsOnce(ctx context.Context, committed bool, k keys.Key, last uint8) (a *assembly, m stored.Mark, marked bool, err error) {
 	err = t.eachStored(ctx, rowsFilter(k.PartitionKey(), k.RowKey(), stored.PartKey(k, last).RowKey()), "", committed, func(in edm.Entity, columns []edm.Column) bool {
 		if in.RowKey == k.RowKey() {
-			if m, marked = stored.MarkIn(columns); marked {
+			m, marked = stored.MarkIn(columns)
+			if marked {
 				return false
 			}
 		}

@@ -339,7 +339,8 @@ func (t *Table) Sweep(ctx context.Context, partition string) (deleted int, err e
 				if !swept(r, before) {
 					return true
 				}
-				if unswept = library.sweepRemotes(ctx, r); unswept != nil {
+				unswept = library.sweepRemotes(ctx, r)
+				if unswept != nil {
 					return false
 				}
 				op := &Op{Table: library, Method: method, Kind: aztables.TransactionTypeDelete, Key: r.Key, Match: r.ETag}

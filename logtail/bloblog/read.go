@@ -75,7 +75,8 @@ func (l *Log[T]) read(ctx context.Context, b listed, from, to time.Time, yield f
 			return true, nil
 		}
 		r := &Record[T]{Blob: shared, Line: lines.number, Offset: lines.offset}
-		if line = bytes.TrimSuffix(line, []byte{'\r'}); err == nil && len(line) == 0 {
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+		if err == nil && len(line) == 0 {
 			continue
 		}
 		if err == nil {
