@@ -171,8 +171,10 @@ func FuzzHostile(f *testing.F) {
 	for _, x := range testkit.Some(hostiles()) {
 		f.Add(x.rowKey, x.incarnation, x.rowIncarnation, x.payload, x.forget)
 	}
+	f.Add("\xff", ownIncarnation, ownIncarnation, "", false)
 	f.Fuzz(func(t *testing.T, rowKey, incarnation, rowIncarnation, payload string, forget bool) {
-		x := hostile{rowKey, incarnation, rowIncarnation, payload, forget}
+		// The commit record holds texts as JSON does.
+		x := hostile{jsonText(t, rowKey), jsonText(t, incarnation), jsonText(t, rowIncarnation), payload, forget}
 		s, before, _ := executeHostile(t, x)
 		if payload != "" {
 			var p struct {
@@ -185,6 +187,14 @@ func FuzzHostile(f *testing.F) {
 			t.Errorf("%+v: got changed rows %q; want none", x, changed)
 		}
 	})
+}
+
+// jsonText returns a text as it is read from JSON: what is not UTF-8 becomes the replacement character.
+func jsonText(t *testing.T, s string) (read string) {
+	b, err := json.Marshal(s)
+	must(t, err)
+	must(t, json.Unmarshal(b, &read))
+	return read
 }
 
 // insertBySDK inserts a row as a program does that does not use this library.
