@@ -2,11 +2,15 @@ package extend
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
+	"time"
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -176,3 +180,200 @@ func attach(t *engine.Table, more []engine.Maintainer) (func(*engine.Mode), erro
 	}
 	return func(m *engine.Mode) { m.Maintainers = maintainers }, nil
 }
+
+// Plan is a transaction while it is planned. All maintainers of all its entities, of any types, add their rows to it. It has one
+// operation for each RowKey, so that two entities that change one row make one operation of it.
+//
+// There are two sorts of derived rows. A row of one entity, such as an index row: the maintainer knows from its maintainer state
+// whether the row exists, and uses Insert, Put and Remove, which cost no request. A shared row, such as a list or a sum, follows
+// from several entities: Load it first, for 1 request, and then Put or Remove it. A shared row is written by its ETag, and after a
+// conflict the whole transaction is replanned.
+type Plan struct {
+	plan    *engine.Plan
+	parent  *Plan // of the entity's partition; nil if that is this one
+	refusal error // the last error of a derived row that the plan returned
+}
+
+// refused returns an error of the plan as the maintainer sees it.
+func (p *Plan) refused(err error) error {
+	if _, ofRow := err.(*table.DerivedError); ofRow {
+		of := p
+		if p.parent != nil {
+			of = p.parent
+		}
+		of.refusal = err
+	}
+	return err
+}
+
+// result returns what a maintainer has returned, as the engine takes it: an error of the plan stays as it is, also in other words.
+func (p *Plan) result(maintainer string, err error) error {
+	de, is := err.(*table.DerivedError)
+	switch {
+	case is && (de.Maintainer == maintainer || err == p.refusal), err != nil && p.refusal != nil && errors.Is(err, p.refusal):
+		return engine.PlanError{Err: err}
+	}
+	return err
+}
+
+// Insert adds a row that does not exist, unless this transaction removes it. The row's ETag is ignored. If the
+// row exists, the write fails with taken. If taken is nil, the row is the maintainer's own and is overwritten; but a copy
+// ([table.Row.Copy]) overwrites only a copy of the same entity, and fails with table.ErrForeignRow otherwise.
+func (p *Plan) Insert(r *table.Row, taken error) error {
+	return p.refused(p.plan.Insert((*stored.Row)(r).Clone(), taken))
+}
+
+// Put replaces a row, with all its columns: a row that the entity owned before, or a loaded row, which may also be absent.
+func (p *Plan) Put(r *table.Row) error { return p.refused(p.plan.Put((*stored.Row)(r).Clone())) }
+
+// Remove deletes a row that the entity owned, unless another entity in the same transaction takes it over.
+func (p *Plan) Remove(row keys.Enc) error {
+	s, err := row.Result()
+	if err != nil {
+		return err
+	}
+	return p.refused(p.plan.Remove(s))
+}
+
+// Load reads a shared row of the partition, and returns it with the changes that this transaction has planned so far; nil if
+// there is none. It may be an entity of another type, which keeps its incarnation; an entity with derived rows of its own cannot
+// be written here (table.ErrUnknownMaintainer), and a row with parts, of which Load reads the head, keeps them. If the row cannot
+// be read, the write fails. A row that is loaded and not written is not protected against concurrent writers. 1 request for each
+// row of a transaction. Bulk work keeps rows that it has loaded and written for its next transactions of the partition: such a
+// row takes a request only if it was not written this time, or has changed.
+func (p *Plan) Load(ctx context.Context, row keys.Enc) (*table.Row, error) {
+	return p.read(ctx, row, p.plan.Load)
+}
+
+// Entity returns the row of an entity of the partition, of any type, with the changes that this transaction has planned so far; nil
+// if there is none. It is for reading only. An entity with parts that is not in the transaction fails with table.ErrUnknownParts. At
+// most 1 request.
+func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*table.Row, error) {
+	return p.read(ctx, row, p.plan.Entity)
+}
+
+func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, string) (*stored.Row, error)) (*table.Row, error) {
+	s, err := row.Result()
+	if err != nil {
+		return nil, err
+	}
+	r, err := f(ctx, s)
+	return (*table.Row)(r.Clone()), p.refused(err)
+}
+
+// Scan yields the rows of a range of the partition, with the changes that this transaction has planned so far and without the row
+// of the changing entity, in no order. Use Scan to recompute a shared row, such as a minimum after its entity was deleted.
+// Concurrent writers may change the scanned rows before the transaction commits. To exclude that, Load and Put one row that every
+// writer of this range also writes. An error ends the write. Errors: table.ErrRanged if the client's signature is for a range of
+// rows, because the scan would leave out other rows. 1 request for each 1,000 rows.
+func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*table.Row, error] {
+	return func(yield func(*table.Row, error) bool) {
+		if err := p.plan.Scan(ctx, rows, func(r *stored.Row) bool { return yield((*table.Row)(r.Clone()), nil) }); err != nil {
+			yield(nil, p.refused(err))
+		}
+	}
+}
+
+// Effect adds work that is due outside the partition once the transaction is committed. The outbox's workers execute it at least
+// once, by the handler of this kind. version is the version of the payload's form. All effects of a transaction together have 256
+// KiB as they are stored, which is about 190 KiB of payload. Without an outbox, the write fails with a *table.ValueError.
+func (p *Plan) Effect(kind string, version int, payload []byte) {
+	p.plan.Effect(kind, version, payload)
+}
+
+// JoinEffect is [Plan.Effect] for several maintainers that share one effect of an entity: join returns the payload of all, given the
+// payload so far, which is nil at first. It must not change its argument. A nil join
+// fails the write with a *table.ValueError.
+func (p *Plan) JoinEffect(kind string, version int, join func(payload []byte) []byte) {
+	if join == nil {
+		p.refusal = &table.ValueError{Field: "join", Reason: "is nil"}
+		return
+	}
+	p.plan.JoinEffect(kind, version, join)
+}
+
+// First returns true the first time it is called with this text in a plan, for work that is done once for all entities of a
+// transaction. A replanned transaction begins again.
+func (p *Plan) First(text string) bool { return p.plan.First(text) }
+
+// Remote returns the plan of another partition, of any table of the same service, for rows that must change together with the entity,
+// at every instant: the owner of a value that is unique everywhere. The write is then one over several partitions, as
+// [table.Table.Move] is. In that plan, a row that Put or Remove names and Load has not read is read
+// once, before the write is sent, and stays if it is another entity's. The partition of t's writes returns p itself.
+//
+// Rows that are only loaded there are not protected: Put what must not change. The write needs an outbox. Errors: *keys.KeyError;
+// *table.ValueError for a table of another service, and for a partition of the library. Requests: 2 transactions more for each other
+// partition, to prepare and to finish, and 2 for the message.
+func (p *Plan) Remote(t table.AnyTable, partition keys.Enc) (*Plan, error) {
+	pk, err := partition.Result()
+	if err != nil {
+		return nil, err
+	}
+	if wire.IsNil(t) || door.Table(t) == nil {
+		return nil, engine.CheckHandle("t", nil)
+	}
+	remote, err := p.plan.Remote(door.Table(t), pk)
+	if err != nil {
+		return nil, p.refused(err)
+	}
+	switch {
+	case remote == p.plan:
+		return p, nil
+	case p.parent != nil && remote == p.parent.plan:
+		return p.parent, nil
+	}
+	parent := p
+	if p.parent != nil {
+		parent = p.parent
+	}
+	return &Plan{plan: remote, parent: parent}, nil
+}
+
+// AfterCommit plans a call of f for the time when the transaction is known to be committed, before the method that writes
+// returns. Meanwhile, the outbox may show the notification of the write. It is for work whose loss does no harm, such as the
+// deletion of blobs that the entity does not refer to any more, and f reports its own errors: f is not called after a crash, nor
+// after a write whose outcome stayed unknown, nor if an earlier plan of the write may have been committed. Work that must be done
+// is a [Plan.Effect]. A later call with the same name replaces f; a nil f removes it.
+func (p *Plan) AfterCommit(name string, f func(context.Context)) { p.plan.AfterCommit(name, f) }
+
+// NotAfter lets the transaction not be sent after a time by the clock of the table's options, also if the program is suspended once
+// the transaction is planned. The write is then planned again, so that the maintainer can refuse it. Of several times, the earliest
+// counts.
+func (p *Plan) NotAfter(t time.Time) { p.plan.NotAfter(t) }
+
+// Retake plans another content for a row that this maintainer has planned in this transaction, perhaps for another entity, and
+// reports whether there is such a row. So an entity can take over what another entity of the transaction gives up.
+func (p *Plan) Retake(r *table.Row) (bool, error) {
+	ok, err := p.plan.Retake((*stored.Row)(r).Clone())
+	return ok, p.refused(err)
+}
+
+// Archived reports whether the entity is deleted because package archive has stored it in its destination. What the entity refers to
+// must then stay.
+func (c *Change[T]) Archived() bool { return c.change.Archived() }
+
+// Restored returns the incarnation that the inserted entity had in the destination of package archive, "" if the entity does not
+// come from there.
+func (c *Change[T]) Restored() string { return c.change.Restored() }
+
+func init() { door.Plans = doors{} }
+
+// doors is what other packages of this module do with plans and changes; see package door.
+type doors struct{}
+
+func (doors) Insert(p any, r *stored.Row, taken error) error {
+	plan := p.(*Plan)
+	return plan.refused(plan.plan.Insert(r, taken))
+}
+
+func (doors) Put(p any, r *stored.Row) error {
+	plan := p.(*Plan)
+	return plan.refused(plan.plan.Put(r))
+}
+
+func (doors) ChangedRow(c any) (*stored.Row, error) { return c.(changed).engine().Row() }
+
+// changed is a *Change of any type.
+type changed interface{ engine() *engine.Change }
+
+func (c *Change[T]) engine() *engine.Change { return c.change }

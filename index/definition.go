@@ -15,7 +15,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -53,16 +52,6 @@ func checkName(name string) error {
 		}
 	}
 	return nil
-}
-
-// callUser calls a function of the definition. If the function panics, only the write or look-up that needs it fails.
-func callUser[T, R any](definition, field string, f func(*T) R, v *T) (r R, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &DefinitionError{Definition: definition, Field: field, Reason: fmt.Sprintf("panics: %v", p)}
-		}
-	}()
-	return f(v), nil
 }
 
 // Attach returns a handle of the same table with these definitions, besides the definitions of t. Every write by the handle
@@ -228,24 +217,6 @@ func untyped[T any](fields []table.AnyField[T]) []any {
 	all := make([]any, len(fields))
 	for i, f := range fields {
 		all[i] = f
-	}
-	return all
-}
-
-// unrecordedRows returns the rows that an entity may have although its maintainer state contains none: the rows that follow from
-// the stored entity. Either another program has replaced the entity and its _ix, or the entity is older than the definition and
-// has no rows.
-func unrecordedRows[T any](c *extend.Change[T], had []string, rows func(*T, keys.Key) ([]string, error)) []string {
-	return unrecorded(c, len(had) > 0, rows)
-}
-
-func unrecorded[T, R any](c *extend.Change[T], recorded bool, rows func(*T, keys.Key) ([]R, error)) []R {
-	if recorded || c.Old == nil {
-		return nil
-	}
-	all, err := rows(c.Old, c.Key)
-	if err != nil {
-		return nil // no write can have made a row
 	}
 	return all
 }

@@ -1,17 +1,14 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net"
-	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
-	"github.com/aztablekit/aztablekit/keys"
 )
 
 // damagedError: a preparation or a commit record cannot be read.
@@ -48,31 +45,6 @@ var (
 	errNoTable = &errs.ValueError{Field: "Op", Reason: "was made by no method of a table"}
 )
 
-// AddressErr returns a *KeyError for a key by which no row can be read or deleted. A row with an empty RowKey can be, because
-// other programs store such rows. Writes check keys.Key.Err.
-func AddressErr(k keys.Key) error {
-	if k.PartitionKey() == "" {
-		return k.Err()
-	}
-	return QueryErr(k)
-}
-
-// QueryErr is AddressErr for a query, which also finds a row with an empty PartitionKey.
-func QueryErr(k keys.Key) error {
-	if err := k.Partition().Err(); err != nil {
-		return err
-	}
-	return keys.Stored(cmp.Or(k.PartitionKey(), "p"), cmp.Or(k.RowKey(), "r")).Err()
-}
-
-// readable is a key for an error, or none if the error is about the key.
-func readable(k keys.Key) keys.Key {
-	if QueryErr(k) != nil {
-		return keys.Key{}
-	}
-	return k
-}
-
 // conditioned adds the condition to an error of a request that reads. ctx is the context of the request: it shows whether the
 // caller or a timeout ended the request.
 func conditioned(ctx context.Context, err error) error {
@@ -88,17 +60,6 @@ func conditioned(ctx context.Context, err error) error {
 		return errs.With(errs.ErrUnreachable, err)
 	}
 	return err
-}
-
-// checkRead returns err, the error of a request that reads, or nil if a complete response of status 200 came. The library decides
-// whether the response can be read, and not the SDK.
-func checkRead(call *wire.Call, err error) error {
-	if call.Check(nil) == nil && call.Status() == http.StatusOK {
-		if body, berr := call.Body(); berr == nil && len(body) > 0 {
-			return nil
-		}
-	}
-	return call.Check(err)
 }
 
 // withCondition adds the condition to an error of a request that writes.

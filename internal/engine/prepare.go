@@ -25,9 +25,6 @@ import (
 // write is planned again if that may help: with another operation ID, so that what was prepared belongs to no write that can commit.
 func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 	all := w.currentTransaction.remotes
-	if len(all) == 0 {
-		return stateReady
-	}
 	i := 0
 	InOrder(ctx, all, func(ctx context.Context, m *remote) (outcome, error) { return w.sendPreparation(ctx, m), nil }, func(out outcome, _ error) bool {
 		all[i].participant.out = out

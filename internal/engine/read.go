@@ -432,3 +432,14 @@ func (f readResult) etag() azcore.ETag {
 	}
 	return f.row.ETag
 }
+
+// checkRead returns err, the error of a request that reads, or nil if a complete response of status 200 came. The library decides
+// whether the response can be read, and not the SDK.
+func checkRead(call *wire.Call, err error) error {
+	if call.Check(nil) == nil && call.Status() == http.StatusOK {
+		if body, berr := call.Body(); berr == nil && len(body) > 0 {
+			return nil
+		}
+	}
+	return call.Check(err)
+}

@@ -404,3 +404,28 @@ func isName(name string) bool {
 	}
 	return len(name) >= 3 && len(name) <= 63
 }
+
+// AddressErr returns a *KeyError for a key by which no row can be read or deleted. A row with an empty RowKey can be, because
+// other programs store such rows. Writes check keys.Key.Err.
+func AddressErr(k keys.Key) error {
+	if k.PartitionKey() == "" {
+		return k.Err()
+	}
+	return QueryErr(k)
+}
+
+// QueryErr is AddressErr for a query, which also finds a row with an empty PartitionKey.
+func QueryErr(k keys.Key) error {
+	if err := k.Partition().Err(); err != nil {
+		return err
+	}
+	return keys.Stored(cmp.Or(k.PartitionKey(), "p"), cmp.Or(k.RowKey(), "r")).Err()
+}
+
+// readable is a key for an error, or none if the error is about the key.
+func readable(k keys.Key) keys.Key {
+	if QueryErr(k) != nil {
+		return keys.Key{}
+	}
+	return k
+}

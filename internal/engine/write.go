@@ -61,7 +61,7 @@ type write struct {
 //
 //	state        function           next states
 //	begun        planAnew           planned, givenUp, inDoubt
-//	planned      sendNotification   notified, givenUp
+//	planned      sendNotification   notified, ready, givenUp
 //	notified     prepare            ready, begun, aborted
 //	ready        send               committed, refused, givenUp
 //	refused      replan             begun, givenUp, aborted, committed
@@ -71,7 +71,7 @@ type state int
 const (
 	stateBegun     state = iota // next: make a plan
 	statePlanned                // next: notify the outbox, if there are effects
-	stateNotified               // next: prepare the other partitions, if there are any
+	stateNotified               // next: prepare the other partitions
 	stateReady                  // next: send it until its outcome is known
 	stateRefused                // a step was refused; next: plan again, if that may help
 	stateGivenUp                // no further attempt; next: make the outcome certain, if there is a commit record
@@ -271,6 +271,9 @@ func (w *write) sendNotification(ctx context.Context) state {
 		}
 	}
 	w.currentTransaction, w.nextTransaction = w.nextTransaction, transaction{}
+	if len(w.currentTransaction.remotes) == 0 {
+		return stateReady
+	}
 	return stateNotified
 }
 
@@ -413,4 +416,61 @@ func (w *write) completeWithRemotes(tx *transaction, effects []commit.Effect) (s
 	}
 	tx.steps = append(tx.steps, completion)
 	return w.table.recordStep(w.partition(), w.id, commit.Pending, effects[last:])
+}
+
+// Transact applies operations, all or none of them; see table.Transact.
+func Transact(ctx context.Context, ops []*Op) ([]azcore.ETag, error) {
+	if len(ops) == 0 || len(ops) > maxOperations {
+		return nil, &errs.OpError{Op: "Transact", Err: &errs.LimitError{Limit: "operations of a transaction; the service requires 1 to 100", Got: len(ops), Max: maxOperations}}
+	}
+	if err := checkTogether(ops); err != nil {
+		return nil, ops[0].Table.OpError("Transact", keys.Key{}, err)
+	}
+	return Commit(ctx, "Transact", keys.Key{}, ops)
+}
+
+// Move says that the writes of a handle move entities between the table and another place.
+type Move struct {
+	Away     bool   // deletes: the entity is stored in the other place
+	Restored string // inserts: the incarnation that comes back from the other place
+	Renewed  string // updates: the incarnation in whose place the entity gets a new one
+}
+
+// MoveAcross deletes a row and inserts one in another partition or table, both or none.
+func MoveAcross(ctx context.Context, method string, remove, insert *Op) error {
+	w := write{table: remove.Table, method: method, ops: []*Op{remove}, moved: []*Op{insert}}
+	_, err := w.execute(ctx, remove.Key)
+	return err
+}
+
+// Commit applies operations, all or none of them.
+func Commit(ctx context.Context, method string, k keys.Key, ops []*Op) ([]azcore.ETag, error) {
+	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true}
+	return w.execute(ctx, k)
+}
+
+// commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n
+// is their number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves
+// it out. ahead may contain rows that were read ahead, and takes rows for the operations behind the first ones. meanwhile is called
+// with these operations when the transaction is about to be sent. The notification goes to showing.
+func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows, showing *showing, meanwhile func(later []*Op), pass func(i int, err error) bool) (n int, err error) {
+	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass, ahead: ahead, showing: showing}
+	w.meanwhile = func() { meanwhile(w.later) }
+	ahead.used = nil
+	ahead.writes++
+	w.mayDropTail = w.table.Mode.Completes == nil // a completion is of one write
+	if _, err = w.execute(ctx, keys.Key{}); errors.Is(err, errNothing) {
+		return 0, nil
+	}
+	return len(w.ops), err
+}
+
+// Send sends a write on its own.
+func (op *Op) Send(ctx context.Context) error {
+	if err := op.Usable(); err != nil {
+		return op.Table.OpError(op.Method, op.Key, err)
+	}
+	w := write{table: op.Table, method: op.Method, ops: []*Op{op}}
+	_, err := w.execute(ctx, op.Key)
+	return err
 }

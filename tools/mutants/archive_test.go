@@ -55,7 +55,7 @@ func TestArchive(t *testing.T) {
 			Old: "	if len(id.Incarnation) != incarnationLength || strings.Trim(id.Incarnation, incarnationDigits) != \"\" {\n", New: "	if id.Incarnation == \"\" {\n", Test: "TestHostile"},
 		{Name: "an incarnation may contain any character", File: "archive/destination.go",
 			Old: " || strings.Trim(id.Incarnation, incarnationDigits) != \"\" {", New: " {", Test: "TestHostile"},
-		{Name: "a row's text stays an incarnation", File: "internal/engine/maintainer_state.go",
+		{Name: "a row's text stays an incarnation", File: "internal/engine/op.go",
 			Old: "	if commit.IsID(incarnation.S) {\n", New: "	if incarnation.S != \"\" {\n", Test: "TestForgedRow"},
 		{Name: "an effect may name rows of the library", File: "archive/mover.go",
 			Old: "	if strings.HasPrefix(j.Effect.RowKey, reserved.First) {\n", New: "	if strings.HasPrefix(j.Effect.RowKey, \"~~~\") {\n", Test: "TestHostile"},

@@ -100,7 +100,7 @@ func TestConditions(t *testing.T) {
 			Old: "!known && r.read(m, &r.value) != nil", New: "!known && r.read(m, &r.value) != nil && false", Test: "TestStorable"},
 		{Name: "a quote ends a key", File: "internal/edm/write.go",
 			Old: "		if w.simpleKeys {\n			b.json", New: "		if w.simpleKeys || true {\n			b.json", Test: "TestQuotedKeys"},
-		{Name: "a full chunk is the last", File: "internal/edm/columns.go",
+		{Name: "a full chunk is the last", File: "internal/edm/decode.go",
 			Old: "for len(x.B) >= maxBinary {", New: "for len(x.B) > maxBinary {", Test: "TestChunksMissing"},
 		{Name: "a negative number is a large one", File: "internal/edm/shape.go",
 			Old: "x.Kind != Int32 && x.Kind != Int64 || x.I < 0 || v.OverflowUint", New: "x.Kind != Int32 && x.Kind != Int64 || v.OverflowUint", Test: "TestDecodeRefuses"},

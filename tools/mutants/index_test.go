@@ -79,7 +79,7 @@ func TestIndex(t *testing.T) {
 			Old: "	case from != nil && owner != derived.NoEntity && !m.Owns(row) &&", New: "	case false && !m.Owns(row) &&", Test: "TestForeignDetails"},
 		{Name: "details are written into a list", File: "index/details.go",
 			Old: "isCopy || (*stored.Row)(row).Owner() != \"\" {", New: "isCopy {", Test: "TestForeignDetails"},
-		{Name: "rows of an entity that another program has replaced stay", File: "index/definition.go",
+		{Name: "rows of an entity that another program has replaced stay", File: "index/rows.go",
 			Old: "	if recorded || c.Old == nil {\n", New: "	if true || recorded {\n", Test: "TestReplacedEntities"},
 		{Name: "an entity that another program has replaced is counted twice", File: "index/summary_maintainer.go",
 			Old: "	if had.group == \"\" && c.Old != nil {\n", New: "	if false && c.Old != nil {\n", Test: "TestReplacedEntities|TestStoredBefore"},

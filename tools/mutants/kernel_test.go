@@ -21,7 +21,7 @@ func TestKernel(t *testing.T) {
 		{Name: "a preparation that is over is deleted", File: "internal/engine/prepare.go",
 			Old: "Kind: aztables.TransactionTypeUpdateReplace, Key: p.key, Match: p.etag", New: "Kind: aztables.TransactionTypeDelete, Key: p.key, Match: p.etag",
 			Test: "TestMoveEveryFault/^move_to_a_new_department_and_back$"},
-		{Name: "the message does not name the other partitions", File: "internal/engine/notification.go",
+		{Name: "the message does not name the other partitions", File: "internal/engine/finish.go",
 			Old: "Remotes: placesOf(w.nextTransaction.remotes)", New: "Remotes: placesOf(nil)", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a worker closes the commit record without finishing", File: "eventual/handler.go",
 			Old: "for _, r := range work.Remotes {", New: "for _, r := range work.Remotes[:0] {", Test: "TestMoveEveryFault/^move$"},

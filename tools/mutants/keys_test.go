@@ -51,11 +51,11 @@ func TestEDM(t *testing.T) {
 			Old: "		from = end\n", New: "		from = int(w.body.keysEnd)\n", Test: "TestColumnsAsEncoded"},
 		{Name: "a large value does not count", File: "internal/edm/write.go",
 			Old: "			w.length += lengthOf(v)\n", New: "			w.length += lengthOf(v) - len(v.S)\n", Test: "TestColumnsAsEncoded"},
-		{Name: "a separator of lines is not escaped", File: "internal/edm/text.go",
+		{Name: "a separator of lines is not escaped", File: "internal/edm/value.go",
 			Old: "		if isSeparator(s, i) {\n", New: "		if isSeparator(s, i) && s[i+2] == 0xA8 {\n", Test: "TestSeparators"},
-		{Name: "an escaped separator does not count", File: "internal/edm/text.go",
+		{Name: "an escaped separator does not count", File: "internal/edm/value.go",
 			Old: "		case isSeparator(v.S, i):\n			n += 3\n", New: "		case isSeparator(v.S, i):\n", Test: "TestSeparators"},
-		{Name: "what the SDK escapes does not count", File: "internal/edm/text.go",
+		{Name: "what the SDK escapes does not count", File: "internal/edm/value.go",
 			Old: "(quote-each)&^quote | ", New: "quote&0 | ", Test: "TestColumnsAsEncoded"},
 	})
 }

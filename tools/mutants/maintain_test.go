@@ -12,9 +12,9 @@ func TestMaintain(t *testing.T) {
 	mutants.Run(t, "./table", []mutants.Mutant{
 		{Name: "a stale entity is accepted at any version", File: "internal/engine/planner.go",
 			Old: "\tcase !s.replannable && s.Match != f.row.ETag:\n", New: "\tcase false && s.Match != f.row.ETag:\n", Test: "TestStaleVersions"},
-		{Name: "empty maintainer state looks like lost maintainer state", File: "internal/engine/maintainer_state.go",
+		{Name: "empty maintainer state looks like lost maintainer state", File: "internal/engine/op.go",
 			Old: "s.stored && (merge || maintained) || s.isNew && maintained {\n", New: "s.stored && (merge || maintained) {\n", Test: "TestEmptyState"},
-		{Name: "lost maintainer state looks like empty maintainer state", File: "internal/engine/maintainer_state.go",
+		{Name: "lost maintainer state looks like empty maintainer state", File: "internal/engine/op.go",
 			Old: "s.stored && (merge || maintained) || s.isNew && maintained {\n", New: "s.stored && merge || maintained {\n", Test: "TestEmptyState"},
 	})
 }

@@ -80,7 +80,7 @@ func TestResponses(t *testing.T) {
 // TestRedaction: no error, log or span contains a signature.
 func TestRedaction(t *testing.T) {
 	t.Parallel()
-	const redact = "internal/wire/redact.go"
+	const redact = "internal/wire/call.go"
 	mutants.Run(t, "./internal/wire", []mutants.Mutant{
 		{Name: "a response that repeats its URL loses its code", File: redact,
 			Old: "return withoutEcho(err, re)", New: "return withoutSignature(err)", Test: "TestRedactResponse"},

@@ -10,11 +10,11 @@ import (
 func TestWide(t *testing.T) {
 	t.Parallel()
 	mutants.Run(t, "./internal/edm", []mutants.Mutant{
-		{Name: "a value may end with a full chunk", File: "internal/edm/columns.go",
+		{Name: "a value may end with a full chunk", File: "internal/edm/decode.go",
 			Old: "case full && isLast:", New: "case full && isLast && false:", Test: "TestChunksMissing"},
-		{Name: "a chunk in the middle may be missing", File: "internal/edm/columns.go",
+		{Name: "a chunk in the middle may be missing", File: "internal/edm/decode.go",
 			Old: "case !full && !isLast:", New: "case !full && !isLast && false:", Test: "TestChunksMissing"},
-		{Name: "a text that fills its chunk has no empty one behind", File: "internal/edm/columns.go",
+		{Name: "a text that fills its chunk has no empty one behind", File: "internal/edm/decode.go",
 			Old: "return len(s), units >= chunkUnits-1", New: "return len(s), units > chunkUnits", Test: "TestChunksMissing"},
 	})
 	mutants.Run(t, "./table", []mutants.Mutant{
