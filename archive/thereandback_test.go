@@ -96,7 +96,7 @@ func TestThereAndBackEveryFault(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(3)}))
+				r := crashtest.Enumerate(t, workload(processes...), shortened(crashtest.Options{PairLimit: -1, Sample: testkit.Sample(5)}))
 				r.Require(t)
 				t.Log(r)
 			})

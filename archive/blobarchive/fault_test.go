@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -323,7 +324,7 @@ func TestPutEveryFault(t *testing.T) {
 			},
 		}
 	}
-	report := crashtest.Enumerate(t, workload, nil)
+	report := crashtest.Enumerate(t, workload, testkit.Crash(crashtest.Options{}))
 	report.Require(t)
 	t.Log(report)
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/azurite"
@@ -67,26 +68,30 @@ func TestGoSDK(t *testing.T) {
 		t.Cleanup(emulator.Stop)
 		settings = settingsOf(emulator.ConnectionString)
 	}
+	var all sync.WaitGroup // most of their time the suites wait
 	for _, u := range suites {
 		if !compared && u.large > 0 {
 			u.skip, u.tests = u.skip+"|/("+transfer+")", u.tests-u.large
 		}
-		t.Run(u.name, func(t *testing.T) {
-			t.Parallel()
-			program := u.compile(t)
-			t.Logf("running the tests of %s on storagetest", u.name)
-			s := storagetest.New(&storagetest.Options{Account: "peers", GeoRedundant: true})
-			passed, failed, output := program.run(t, u.skip, live(t, inMemory(s)), s.Account(), s.Key())
-			if len(passed) != u.tests || len(failed) > 0 {
-				t.Errorf("storagetest: got %d tests that passed and %q that failed; want %d and none\n%s", len(passed), failed, u.tests, output)
-			}
-			if settings == nil {
-				return
-			}
-			passed, failed, _ = program.run(t, u.skip, live(t, emulated(t, settings)), settings["AccountName"], settings["AccountKey"])
-			t.Logf("Azurite: %d of %d pass; failed %q", len(passed), u.tests, failed)
-		})
+		all.Go(func() { t.Run(u.name, func(t *testing.T) { u.test(t, settings) }) })
 	}
+	all.Wait()
+}
+
+// test runs the tests of the suite, also on the emulator if it has settings.
+func (u *suite) test(t *testing.T, settings map[string]string) {
+	program := u.compile(t)
+	t.Logf("running the tests of %s on storagetest", u.name)
+	s := storagetest.New(&storagetest.Options{Account: "peers", GeoRedundant: true})
+	passed, failed, output := program.run(t, u.skip, live(t, inMemory(s)), s.Account(), s.Key())
+	if len(passed) != u.tests || len(failed) > 0 {
+		t.Errorf("storagetest: got %d tests that passed and %q that failed; want %d and none\n%s", len(passed), failed, u.tests, output)
+	}
+	if settings == nil {
+		return
+	}
+	passed, failed, _ = program.run(t, u.skip, live(t, emulated(t, settings)), settings["AccountName"], settings["AccountKey"])
+	t.Logf("Azurite: %d of %d pass; failed %q", len(passed), u.tests, failed)
 }
 
 // program is a compiled test program. It runs in a folder of the package's files.
