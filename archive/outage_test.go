@@ -51,6 +51,16 @@ func outageFaults() map[string]storagetest.Fault {
 	return all
 }
 
+// sampleOf returns the names of the faults that a test tries: of a sample, a part that differs from side to side.
+func sampleOf(faults map[string]storagetest.Fault, side int) (names []string) {
+	for i, name := range slices.Sorted(maps.Keys(testkit.SomeNamed(faults))) {
+		if (i+side)%testkit.Sample(1) == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // workThroughOutage archives three clerks, and runs a worker during an outage of two hours, far longer than all attempts of a move,
 // and after it. No message becomes poison or uses up an attempt, and every clerk is moved once.
 func workThroughOutage(t testing.TB, fx *fixture, s, destination *storagetest.Service, begin, end func()) {
@@ -95,12 +105,9 @@ func TestOutages(t *testing.T) {
 		{"writes", func(q storagetest.Request) bool { return q.Table == "old" && q.Kind != requests.Get }},
 		{"table", func(q storagetest.Request) bool { return q.Table == "current" }},
 	}
-	faults := testkit.SomeNamed(outageFaults())
+	faults := outageFaults()
 	for i, side := range sides {
-		for n, name := range slices.Sorted(maps.Keys(faults)) {
-			if (i+n)%testkit.Sample(1) != 0 {
-				continue
-			}
+		for _, name := range sampleOf(faults, i) {
 			t.Run(side.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {

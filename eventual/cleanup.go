@@ -41,7 +41,7 @@ func (c *cleaner) schedule(ctx context.Context, t *tableHandlers, m message) {
 		case err == errHourOver:
 			continue
 		case err != nil:
-			c.env.opt.Logger.Warn("clean-up not planned", "table", m.Table, "partition", m.Partition, "error", wire.Redact(err))
+			c.env.opt.Logger.Warn("clean-up not scheduled", "table", m.Table, "partition", m.Partition, "error", wire.Redact(err))
 		}
 		return
 	}

@@ -93,7 +93,7 @@ func TestCleanUpLost(t *testing.T) {
 		logged.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		drain(t, o.worker(t, logged))
 		s.SetFaults(nil)
-		testkit.Expect(t, "warnings", strings.Count(log.String(), `level=WARN msg="clean-up not planned" table=staff partition=S`), 1)
+		testkit.Expect(t, "warnings", strings.Count(log.String(), `level=WARN msg="clean-up not scheduled" table=staff partition=S`), 1)
 		testkit.Expect(t, "clean-up messages after a lost request", len(s.Messages("cleanups")), 0)
 		time.Sleep(time.Second)
 		write()

@@ -294,7 +294,7 @@ func (r *elsewhereRun[T]) faultsOf(entity keys.Key, rows []rowElsewhere, s *enti
 		}
 		has := slices.Contains(owners, entity)
 		switch first := r.firstOwner(d, f.of, entity, wanted && !has); {
-		case wanted && !has && d.Kind() == "" && len(owners) > 0:
+		case wanted && !has && changeWithEntities(d) && len(owners) > 0:
 			f.Kind, f.Owner = DuplicateValue, owners[0]
 		case first != entity:
 			f.Kind, f.Owner = DuplicateValue, first
@@ -317,10 +317,13 @@ func (r *elsewhereRun[T]) faultsOf(entity keys.Key, rows []rowElsewhere, s *enti
 	return all, nil
 }
 
+// changeWithEntities reports whether the rows of a definition change together with their entities. Otherwise workers change them.
+func changeWithEntities(d interface{ Kind() string }) bool { return d.Kind() == "" }
+
 // firstOwner returns the first entity that lacks the row of a unique value, in a run without Repair: with Repair, the first one gets the
 // row.
 func (r *elsewhereRun[T]) firstOwner(d derived.Elsewhere[T], row rowElsewhere, entity keys.Key, lacks bool) keys.Key {
-	if r.opt.Repair || d.Kind() != "" || !lacks {
+	if r.opt.Repair || !changeWithEntities(d) || !lacks {
 		return entity
 	}
 	r.mu.Lock()
@@ -398,7 +401,7 @@ func (r *elsewhereRun[T]) repair(ctx context.Context, s *entityElsewhere[T], fau
 // rewritten returns the definitions whose rows a write of the entity repairs, because they change together with it.
 func (r *elsewhereRun[T]) rewritten(faults []faultElsewhere) (definitions []string) {
 	for _, f := range faults {
-		if r.elsewhere[f.of.definition].Kind() == "" && f.Kind != Dangling && f.Kind != DuplicateValue {
+		if changeWithEntities(r.elsewhere[f.of.definition]) && f.Kind != Dangling && f.Kind != DuplicateValue {
 			definitions = append(definitions, f.Definition)
 		}
 	}
@@ -449,9 +452,9 @@ func (r *elsewhereRun[T]) repairRow(ctx context.Context, f faultElsewhere, evide
 		return nil
 	}
 	switch d := r.elsewhere[f.of.definition]; {
-	case evident, d.Kind() == "" && f.Kind != Dangling:
+	case evident, changeWithEntities(d) && f.Kind != Dangling:
 		f.Err = written
-	case d.Kind() == "":
+	case changeWithEntities(d):
 		f.Err = d.Delete(ctx, f.row)
 	default:
 		f.Err = r.reconcile(ctx, f.Entity, f.of)

@@ -33,10 +33,10 @@ func (t *Table) List(ctx context.Context, method string, q query.Query, l Lister
 	for !p.at.Done {
 		body, err := p.next(ctx, d.left)
 		if err != nil {
-			return t.ReadError(ctx, method, keys.Key{}, err)
+			return t.readError(ctx, method, keys.Key{}, err)
 		}
 		if body, d.view, err = p.viewed(ctx, body); err != nil {
-			return t.ReadError(ctx, method, keys.Key{}, err)
+			return t.readError(ctx, method, keys.Key{}, err)
 		}
 		p.readAhead(ctx, d.left)
 		r := t.shared.shapes.Reader(body)
@@ -50,7 +50,7 @@ func (t *Table) List(ctx context.Context, method string, q query.Query, l Lister
 			d.err = t.OpError(method, keys.Key{}, broken)
 		}
 		if p.spent && !d.stopped {
-			d.err = t.ReadError(ctx, method, keys.Key{}, errRows)
+			d.err = t.readError(ctx, method, keys.Key{}, errRows)
 		}
 		switch {
 		case d.stopped:

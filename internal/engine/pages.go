@@ -284,7 +284,7 @@ func (t *Table) Partitions(ctx context.Context, all keys.Range, last *string, f 
 			err = errBackwards
 		}
 		if err != nil {
-			return t.ReadError(ctx, "Partitions", keys.Key{}, err)
+			return t.readError(ctx, "Partitions", keys.Key{}, err)
 		}
 		if last == nil || !f(*last) {
 			return nil

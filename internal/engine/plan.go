@@ -24,7 +24,7 @@ import (
 // it. It has one operation for each RowKey, so that two entities that change one row make one operation of it.
 type Plan struct {
 	table          rowReader
-	others         otherPlans
+	others         *remotes // the plans of the write in its other partitions; nil for a preview
 	partition      string
 	own            map[string]rowReader   // the rows of the caller's operations, with their handles
 	planned        map[string]edm.Stored  // of those that are planned, the content after the transaction; not known for a deleted row
@@ -62,15 +62,11 @@ type rowReader interface {
 	attempt(context.Context) (context.Context, context.CancelFunc)
 }
 
-// otherPlans are the plans of one write in its other partitions.
-type otherPlans interface {
-	planOf(t rowReader, partition string) (*Plan, error)
-	copyFor(home *Plan) otherPlans
-	dropCorrections()
-}
-
 // Remote returns the plan of another partition, in which the same maintainer plans rows for the same entity.
 func (p *Plan) Remote(t rowReader, partition string) (*Plan, error) {
+	if p.preview != nil {
+		return nil, errPreview
+	}
 	q, err := p.others.planOf(t, partition)
 	if err == nil && q != p {
 		q.beginMaintainer(p.op, p.key, p.by, p.most)

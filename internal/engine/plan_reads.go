@@ -181,7 +181,7 @@ func (p *Plan) read(ctx context.Context, k keys.Key, whole bool, read func(conte
 // was more than one row; otherwise none was read.
 func (p *Plan) readTogether(ctx context.Context, t *Table, row keys.Key, later []step) (read bool, err error) {
 	c := p.copyRows()
-	c.preview, c.others = &preview{rows: []keys.Key{row}}, noOthers{}
+	c.preview, c.others = &preview{rows: []keys.Key{row}}, nil
 	c.corrections, c.entityVersions = maps.Clone(p.corrections), maps.Clone(p.entityVersions)
 	for _, s := range later {
 		if s.needsPlanning {
@@ -197,13 +197,6 @@ func (p *Plan) readTogether(ctx context.Context, t *Table, row keys.Key, later [
 	}
 	return true, p.ahead.read(ctx, ahead)
 }
-
-// noOthers are the plans of other partitions in a preview: there are none.
-type noOthers struct{}
-
-func (noOthers) planOf(rowReader, string) (*Plan, error) { return nil, errPreview }
-func (noOthers) copyFor(*Plan) otherPlans                { return noOthers{} }
-func (noOthers) dropCorrections()                        {}
 
 // preview is of a plan that is made only to learn which rows it loads: it collects them, without reading them.
 type preview struct{ rows []keys.Key }

@@ -63,7 +63,7 @@ func (k *planner) planAll(ctx context.Context) (failed int, err error) {
 	if err := p.confirm(ctx, func(d *derivedRow) bool { return !p.writes(d) }); err != nil {
 		return -1, err
 	}
-	if err := w.planMoved(ctx, p.others.(*remotes)); err != nil {
+	if err := w.planMoved(ctx, p.others); err != nil {
 		return -1, err
 	}
 	k.used(p)
@@ -118,9 +118,9 @@ func (k *planner) planOperations(ctx context.Context, p *Plan) (planned *Plan, f
 		case err == nil && !k.tooMany(p, i):
 			i++
 			continue
-		case w.mayDropTail && err != nil && w.skip(i, err):
+		case w.mayDropTail && err != nil && w.passOver(i, err):
 			delete(p.own, k.steps[i].Key.RowKey()) // before has the same map
-			k.drop(i)
+			k.passOver(i)
 		case w.mayDropTail && i > 0:
 			// Its error may come from an operation before it, which may itself fail. So it is tried again in the next transaction.
 			k.cut(i)
@@ -146,7 +146,7 @@ func (k *planner) planOperation(ctx context.Context, p *Plan, i int) error {
 	}
 	p.lookAhead = func(ctx context.Context, row keys.Key) error { return k.lookAhead(ctx, p, i, row) }
 	err := s.readAndMaintain(ctx, p)
-	others := p.others.(*remotes)
+	others := p.others
 	if p.readErr == nil {
 		p.readErr = others.readErr()
 	}
@@ -161,7 +161,7 @@ func (k *planner) planOperation(ctx context.Context, p *Plan, i int) error {
 
 // addRemotes adds to the plan what follows from the plans in other partitions.
 func (k *planner) addRemotes(ctx context.Context, p *Plan) error {
-	others := p.others.(*remotes)
+	others := p.others
 	if len(others.all) == 0 {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (k *planner) tooMany(p *Plan, i int) bool {
 	}
 	k.most = max(k.most, used-k.operations-1)
 	k.operations = used
-	return i > 0 && (used > maxOperations || p.others.(*remotes).tooLarge())
+	return i > 0 && (used > maxOperations || p.others.tooLarge())
 }
 
 // cut leaves an operation and the operations behind it to another transaction.
@@ -223,8 +223,8 @@ func (k *planner) cut(i int) {
 	k.write.ops, k.write.later, k.steps = k.write.ops[:i], k.write.ops[i:], k.steps[:i]
 }
 
-// drop leaves an operation out.
-func (k *planner) drop(i int) {
+// passOver leaves an operation out.
+func (k *planner) passOver(i int) {
 	w := k.write
 	w.ops = slices.Delete(slices.Clone(w.ops), i, i+1)
 	k.steps = slices.Delete(k.steps, i, i+1)
@@ -345,7 +345,9 @@ func (s *step) readAndMaintain(ctx context.Context, p *Plan) error {
 	}
 	if was, ok := p.entityVersions[s.Key.RowKey()]; ok && was != etag {
 		clear(p.corrections)
-		p.others.dropCorrections()
+		if p.preview == nil {
+			p.others.dropCorrections()
+		}
 	}
 	p.entityVersions[s.Key.RowKey()] = etag
 	if err := s.bindToRow(f); err != nil {

@@ -393,9 +393,9 @@ func sweepKey(partition string, hour time.Time) keys.Key {
 
 // ScheduleSweep notes in a partition that the commit records of an hour will be swept. 1 request; idempotent.
 func (t *Table) ScheduleSweep(ctx context.Context, partition string, hour time.Time) (err error) {
-	ctx, end := t.Span(ctx, "PlanSweep")
+	ctx, end := t.Span(ctx, "ScheduleSweep")
 	defer func() { end(err) }()
-	op := Op{Table: t.LibraryHandle(), Method: "PlanSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
+	op := Op{Table: t.LibraryHandle(), Method: "ScheduleSweep", Kind: aztables.TransactionTypeAdd, Key: sweepKey(partition, hour), StoresID: true}
 	w := edm.NewWriter(partition, op.Key.RowKey(), 0)
 	w.Reserve(stored.UnassignedID)
 	op.Body, op.Err = w.Finish()

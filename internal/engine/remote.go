@@ -49,7 +49,7 @@ func (r *remotes) remote(t *Table, partition string) *remote {
 }
 
 // copyFor returns the remotes as they are now, for a copy of the home's plan.
-func (r *remotes) copyFor(home *Plan) otherPlans {
+func (r *remotes) copyFor(home *Plan) *remotes {
 	c := &remotes{r.write, home, make([]*remote, len(r.all))}
 	for i, m := range r.all {
 		n := *m

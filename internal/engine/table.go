@@ -188,8 +188,8 @@ func (t *Table) OpError(method string, k keys.Key, err error) error {
 	return e
 }
 
-// ReadError is OpError for an error of a request that reads.
-func (t *Table) ReadError(ctx context.Context, method string, k keys.Key, err error) error {
+// readError is OpError for an error of a request that reads.
+func (t *Table) readError(ctx context.Context, method string, k keys.Key, err error) error {
 	if err == nil {
 		return nil
 	}

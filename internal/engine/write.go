@@ -28,7 +28,7 @@ type write struct {
 	moved         []*Op // the caller's in other partitions
 	asTransaction bool  // the caller asked for a transaction
 	mayDropTail   bool  // the first plan may leave out operations at the end that do not fit
-	skip          func(i int, err error) bool
+	passOver      func(i int, err error) bool // reports whether a failed operation is left out
 	later         []*Op      // that it has left out
 	ahead         *aheadRows // rows that were read ahead, for this write and those after it; nil for none
 	meanwhile     func()     // is called when the transaction is about to be sent; may be nil
@@ -450,11 +450,11 @@ func Commit(ctx context.Context, method string, k keys.Key, ops []*Op) ([]azcore
 }
 
 // commitSome is Commit for the first of the operations: as many as fit into one transaction with what their maintainers derive. n
-// is their number. pass is asked about each operation that cannot be planned, by its index among those that are left: true leaves
+// is their number. passOver is asked about each operation that cannot be planned, by its index among those that are left: true leaves
 // it out. ahead may contain rows that were read ahead, and takes rows for the operations behind the first ones. meanwhile is called
 // with these operations when the transaction is about to be sent. The notification goes to showing.
-func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows, showing *showing, meanwhile func(later []*Op), pass func(i int, err error) bool) (n int, err error) {
-	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, skip: pass, ahead: ahead, showing: showing}
+func commitSome(ctx context.Context, method string, ops []*Op, ahead *aheadRows, showing *showing, meanwhile func(later []*Op), passOver func(i int, err error) bool) (n int, err error) {
+	w := write{table: ops[0].Table, method: method, ops: ops, asTransaction: true, passOver: passOver, ahead: ahead, showing: showing}
 	w.meanwhile = func() { meanwhile(w.later) }
 	ahead.used = nil
 	ahead.writes++
