@@ -24,14 +24,14 @@ import (
 type write struct {
 	table         *Table
 	method        string
-	ops           []*Op // the caller's, as they were made
-	moved         []*Op // the caller's in other partitions
-	asTransaction bool  // the caller asked for a transaction
-	mayDropTail   bool  // the first plan may leave out operations at the end that do not fit
+	ops           []*Op                       // the caller's, as they were made
+	moved         []*Op                       // the caller's in other partitions
+	asTransaction bool                        // the caller asked for a transaction
+	mayDropTail   bool                        // the first plan may leave out operations at the end that do not fit
 	passOver      func(i int, err error) bool // reports whether a failed operation is left out
-	later         []*Op      // that it has left out
-	ahead         *aheadRows // rows that were read ahead, for this write and those after it; nil for none
-	meanwhile     func()     // is called when the transaction is about to be sent; may be nil
+	later         []*Op                       // that it has left out
+	ahead         *aheadRows                  // rows that were read ahead, for this write and those after it; nil for none
+	meanwhile     func()                      // is called when the transaction is about to be sent; may be nil
 
 	outbox    commit.Outbox
 	exact     bool

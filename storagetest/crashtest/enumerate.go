@@ -11,7 +11,7 @@ import (
 // Enumerate runs a workload once without faults, and then once for each of its requests and each fault of the request: the faults
 // of Options, a crash of the process before and after the request, and for a write, late arrival and a late duplicate after each
 // number of other requests. Short workloads also run with each pair of faults. The processes run one after the other. The runs use
-// all processors.
+// all processors. With -v, each thousandth run is logged.
 func Enumerate(t *testing.T, build func() Workload, o *Options) *Report {
 	t.Helper()
 	e := &enumeration{t: t, build: build, options: o.withDefaults(), report: &Report{}}
@@ -124,7 +124,7 @@ func (e *enumeration) run(injections []injection) outcome {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.report.Runs++
+	e.report.countRun(e.t)
 	if injections != nil {
 		e.report.Required++
 	}

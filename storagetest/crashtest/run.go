@@ -296,6 +296,15 @@ func (r *Report) Require(t testing.TB) {
 	}
 }
 
+// countRun counts a run, and logs each thousandth.
+func (r *Report) countRun(t testing.TB) {
+	t.Helper()
+	r.Runs++
+	if r.Runs%1000 == 0 {
+		t.Logf("so far: %v", r)
+	}
+}
+
 // String returns the numbers of the report in one line.
 func (r *Report) String() string {
 	s := fmt.Sprintf("%d requests, %d runs", r.Requests, r.Runs)

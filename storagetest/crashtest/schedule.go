@@ -15,7 +15,7 @@ import (
 
 // Schedules runs a workload once without faults, and then many times with all processes at once. Each run has a random order of
 // requests and random faults, of the same kinds as in [Enumerate]. Time also passes at random while requests are held, so leases
-// and contexts end. The runs use all processors.
+// and contexts end. The runs use all processors. With -v, each thousandth run is logged.
 //
 // A seed reproduces a run, with the same other options, if the workload is deterministic. A [Violation] reports whether its seed
 // has reproduced the violation.
@@ -48,7 +48,7 @@ func Schedules(t *testing.T, build func() Workload, o *Options) *Report {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		report.Runs++
+		report.countRun(t)
 		distinct[s.id()] = true
 		if s.err == nil {
 			return
