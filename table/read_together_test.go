@@ -397,3 +397,38 @@ func TestReadTogetherUnreadable(t *testing.T) {
 		testkit.Expect(t, c.what+": residents", lastNames(s), c.names)
 	}
 }
+
+// scanFirst is a maintainer that scans before it loads a row.
+type scanFirst struct{ calls *int }
+
+func (scanFirst) Name() string { return "scanFirst" }
+func (scanFirst) MaxRows() int { return 1 }
+func (m scanFirst) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
+	*m.calls++
+	for _, err := range p.Scan(ctx, keys.RawBetween("scanned_", "scanned_~")) {
+		if err != nil {
+			return err
+		}
+	}
+	_, err := p.Load(ctx, keys.Raw(fmt.Sprint("loaded_", c.New.ID)))
+	return err
+}
+
+// TestReadTogetherAfterScans: a preview ends at a scan. When some previews have found no row, there are no more, so that the calls of
+// a maintainer grow with the operations and not with their square.
+func TestReadTogetherAfterScans(t *testing.T) {
+	t.Parallel()
+	people, _ := newTown(t, nil)
+	calls := 0
+	people, err := extend.With(people, scanFirst{&calls})
+	noError(t, err)
+	var ops []table.Op
+	for id := range 80 {
+		ops = append(ops, people.InsertOp(&resident{"S", id, "Jones", ""}))
+	}
+	_, err = table.Transact(t.Context(), ops...)
+	noError(t, err)
+	if calls > 5*len(ops) {
+		t.Errorf("got %d calls of the maintainer for %d operations; want at most 5 for each", calls, len(ops))
+	}
+}
