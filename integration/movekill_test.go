@@ -216,7 +216,7 @@ func TestMoveKill(t *testing.T) {
 func testMoveKill(t *testing.T, b backend) {
 	items, moves, kills := 80, int64(6**processKills), *processKills
 	if testing.Short() {
-		items, moves, kills = 30, 100, 16
+		items, moves, kills = 30, 50, 8
 	}
 	e := newEnv(t, b)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // of a machine with much other work

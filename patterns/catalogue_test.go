@@ -84,6 +84,9 @@ func TestCatalogue(t *testing.T) {
 
 // TestAlone runs the program without other programs and without a network except for the loopback interface.
 func TestAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: compiles and links the program")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "patterns")

@@ -13,7 +13,7 @@ func TestReadAhead(t *testing.T) {
 		{Name: "a row with a mark counts as read", File: "internal/engine/pages.go",
 			Old: "if _, marked := stored.MarkIn(columns); !marked {", New: "if _, marked := stored.MarkIn(columns); !marked || marked {", Test: "TestReadTogetherMarks"},
 		{Name: "previews go on behind scans", File: "internal/engine/planner.go",
-			Old: "const mostAlone = 4", New: "const mostAlone = 1000", Test: "TestReadTogetherAfterScans"},
+			Old: "k.alone >= mostAlone || end", New: "k.alone < 0 || end", Test: "TestReadTogetherAfterScans"},
 		{Name: "a maintainer's row with a mark counts as read", File: "internal/engine/pages.go",
 			Old: "unread = row.Columns() == nil", New: "unread = len(row.Key.RowKey()) == 0", Test: "TestReadTogetherShared"},
 		{Name: "a row that a limited signature may hide counts as absent", File: "internal/engine/pages.go",
