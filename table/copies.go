@@ -46,7 +46,8 @@ type copyLister struct {
 func (l *copyLister) Read(r *edm.Reader, in edm.Entity) (mine bool, err error) {
 	l.brief = *stored.Of(in, nil)
 	l.row = &l.brief
-	if l.entity = l.schema.readCopy(r, in); l.entity == nil {
+	l.entity = l.schema.readCopy(r, in)
+	if l.entity == nil {
 		l.row = stored.Of(in, nil)
 		columns, err := r.Columns()
 		l.row.SetColumns(columns)

@@ -448,7 +448,8 @@ func mentions[T string | []byte](text T, name string, index func(T, string) int)
 		if i < 0 {
 			return false
 		}
-		if text = text[i+len(name):]; len(text) > 0 && text[0] == '"' {
+		text = text[i+len(name):]
+		if len(text) > 0 && text[0] == '"' {
 			return true
 		}
 	}
