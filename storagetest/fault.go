@@ -382,7 +382,7 @@ func (s *Service) DeliverOne(i int) Request {
 	return r
 }
 
-func (s *Service) takeLate(i int) lateRequest {
+func (s *Service) takeLate(i int) *lateRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.late.take(i)
@@ -409,11 +409,11 @@ type lateRequest struct {
 }
 
 // lateRequests are the requests that have not arrived yet, in the order in which they were sent.
-type lateRequests []lateRequest
+type lateRequests []*lateRequest
 
 // add adds a request. The request arrives after so many other requests, or if others is 0, only when delivered.
 func (l *lateRequests) add(r Request, received *received, others int) {
-	late := lateRequest{request: r, received: received}
+	late := &lateRequest{request: r, received: received}
 	if others > 0 {
 		late.before = r.Number + others + 1
 	}
@@ -422,11 +422,11 @@ func (l *lateRequests) add(r Request, received *received, others int) {
 
 // due returns the index of the first request that arrives before the request with a number, or a negative number.
 func (l lateRequests) due(number int) int {
-	return slices.IndexFunc(l, func(r lateRequest) bool { return r.before != 0 && r.before <= number })
+	return slices.IndexFunc(l, func(r *lateRequest) bool { return r.before != 0 && r.before <= number })
 }
 
 // take removes and returns request i.
-func (l *lateRequests) take(i int) lateRequest {
+func (l *lateRequests) take(i int) *lateRequest {
 	r := (*l)[i]
 	*l = slices.Delete(*l, i, i+1)
 	return r

@@ -47,7 +47,7 @@ func (r Result) String() string {
 // Explore visits every state in order of distance from the start, until one has a fault. A state without steps is a fault unless it
 // is quiet.
 func (m Model[S]) Explore() Result {
-	e := explorer[S]{seed: maphash.MakeSeed(), table: make([]uint32, 1<<12)}
+	e := explorer[S]{seed: maphash.MakeSeed(), table: make([]entry, 1<<12)}
 	e.add(m.Start, 0)
 	var r Result
 	for at := 0; at < e.n; at++ {
@@ -69,9 +69,10 @@ func (m Model[S]) Explore() Result {
 				steps++
 				n := e.add(to, at)
 				if m.Termination {
-					e.steps = append(e.steps, [2]uint32{uint32(at), n})
+					e.steps = append(e.steps, n)
 				}
 			})
+			e.ends = append(e.ends, uint32(len(e.steps)))
 			if steps == 0 && !quiet {
 				r.Wrong = "stuck"
 			}
@@ -85,23 +86,28 @@ func (m Model[S]) Explore() Result {
 		}
 	}
 	r.States = e.n
-	if at := e.endless(); m.Termination && r.Wrong == "" && at >= 0 {
-		r.Wrong, r.Trace = "no quiet state is reachable", m.trace(&e, at)
+	if m.Termination && r.Wrong == "" {
+		if at := e.endless(); at >= 0 {
+			r.Wrong, r.Trace = "no quiet state is reachable", m.trace(&e, at)
+		}
 	}
 	return r
 }
 
-// explorer numbers the states. The hash table maps a state to its number, in four bytes for each slot. States are stored in blocks,
-// since a single slice would be copied when it grows.
+// explorer numbers the states. States are stored in blocks, since a single slice would be copied when it grows.
 type explorer[S comparable] struct {
 	seed   maphash.Seed
 	n      int
 	blocks [][]S
 	from   []uint32
-	table  []uint32 // number + 1; 0 is a free slot
-	steps  [][2]uint32
+	table  []entry // a hash table, whose length is a power of 2
+	steps  []uint32 // the states that steps lead to; those of state n end before steps[ends[n]]
+	ends   []uint32
 	quiet  []uint32
 }
+
+// entry is a state in the hash table. Its part of the hash spares most comparisons with states that are elsewhere in memory.
+type entry struct{ hash, number uint32 } // the number from 1; 0 is a free slot
 
 const block = 1 << 12
 
@@ -109,8 +115,9 @@ func (e *explorer[S]) state(i int) *S { return &e.blocks[i/block][i%block] }
 
 // add returns the number of s, which it stores if it is new.
 func (e *explorer[S]) add(s S, from int) uint32 {
-	slot := e.slot(s)
-	if n := e.table[slot]; n != 0 {
+	hash := uint32(maphash.Comparable(e.seed, s))
+	slot := e.slot(hash, func(n uint32) bool { return *e.state(int(n - 1)) == s })
+	if n := e.table[slot].number; n != 0 {
 		return n - 1
 	}
 	if e.n%block == 0 {
@@ -119,21 +126,24 @@ func (e *explorer[S]) add(s S, from int) uint32 {
 	*e.state(e.n) = s
 	e.n++
 	e.from = append(e.from, uint32(from))
-	e.table[slot] = uint32(e.n)
+	e.table[slot] = entry{hash, uint32(e.n)}
 	if 2*e.n >= len(e.table) {
-		e.table = make([]uint32, 4*len(e.table))
-		for i := range e.n {
-			e.table[e.slot(*e.state(i))] = uint32(i + 1)
+		all := e.table
+		e.table = make([]entry, 4*len(all))
+		for _, old := range all {
+			if old.number != 0 {
+				e.table[e.slot(old.hash, func(uint32) bool { return false })] = old
+			}
 		}
 	}
 	return uint32(e.n - 1)
 }
 
-// slot returns the slot of s in the hash table, or the free slot for it.
-func (e *explorer[S]) slot(s S) uint64 {
-	mask := uint64(len(e.table) - 1)
-	for i := maphash.Comparable(e.seed, s) & mask; ; i = (i + 1) & mask {
-		if n := e.table[i]; n == 0 || *e.state(int(n - 1)) == s {
+// slot returns the slot of the state with a hash that is the one, or the free slot for it.
+func (e *explorer[S]) slot(hash uint32, is func(number uint32) bool) uint32 {
+	mask := uint32(len(e.table) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		if x := e.table[i]; x.number == 0 || x.hash == hash && is(x.number) {
 			return i
 		}
 	}
@@ -142,16 +152,20 @@ func (e *explorer[S]) slot(s S) uint64 {
 // endless returns the first state from which no quiet state is reachable, -1 if there is none.
 func (e *explorer[S]) endless() int {
 	begin := make([]uint32, e.n+2) // the steps into state n are those of into[begin[n]:begin[n+1]]
-	for _, s := range e.steps {
-		begin[s[1]+2]++
+	for _, to := range e.steps {
+		begin[to+2]++
 	}
 	for n := range e.n {
 		begin[n+2] += begin[n+1]
 	}
 	into := make([]uint32, len(e.steps))
-	for _, s := range e.steps {
-		into[begin[s[1]+1]] = s[0]
-		begin[s[1]+1]++
+	from := 0
+	for i, to := range e.steps {
+		for i == int(e.ends[from]) {
+			from++
+		}
+		into[begin[to+1]] = uint32(from)
+		begin[to+1]++
 	}
 	can := make([]bool, e.n)
 	for open := e.quiet; len(open) > 0; {
