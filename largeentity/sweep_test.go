@@ -39,12 +39,15 @@ func newSweepFixture(t testing.TB) (*fixture, *storagetest.Service, *clock) {
 	return newFixtureOn(t, s, s, o), s, c
 }
 
+// sweptBlobs are more than the 5,000 that a page of a list has.
+var sweptBlobs = testkit.Count("sweptblobs", 8_000, "blobs that TestSweep uploads")
+
 // TestSweep: among many blobs, all that nothing refers to are found, and no others.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s, c := newSweepFixture(t)
-	n := testkit.Fewer(20_000)
+	n := testkit.Fewer(*sweptBlobs)
 	if testing.Short() {
 		n = min(n, 2_000)
 	}
