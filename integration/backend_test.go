@@ -137,18 +137,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv("OTHER_TABLE") != "" {
 		os.Exit(m.Run()) // the process of another test, which names its service
 	}
-	if text := os.Getenv(moverEnv); text != "" {
-		os.Exit(runMoverProcess(text))
-	}
-	if text := os.Getenv(logWriterEnv); text != "" {
-		os.Exit(runLogWriter(text))
-	}
-	if text := os.Getenv(uploaderEnv); text != "" {
-		os.Exit(runUploader(text))
-	}
-	if text := os.Getenv(relocatorEnv); text != "" {
-		os.Exit(runRelocator(text))
-	}
 	double := storagetest.New(nil)
 	connection, err := double.Listen()
 	if err != nil {
@@ -177,17 +165,4 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	s.Stop()
 	os.Exit(code)
-}
-
-// onOneBackend runs a test that takes long on Azurite alone, and with -short on the service in memory.
-func onOneBackend(t *testing.T, test func(*testing.T, backend)) {
-	for _, b := range services() {
-		if !isAzurite(b) && !testing.Short() {
-			continue
-		}
-		t.Run(b.Name(), func(t *testing.T) {
-			t.Parallel()
-			test(t, b)
-		})
-	}
 }

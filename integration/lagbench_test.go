@@ -17,6 +17,18 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
+// item is the entity type of the benchmark.
+type item struct {
+	Group string
+	ID    int
+	Text  string
+}
+
+var itemSchema = table.Schema[item]{
+	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(m *item) *string { return &m.Group }),
+	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("m"), func(m *item) *int { return &m.ID }),
+}
+
 // BenchmarkLag changes 50 entities a second on Azurite, for ten seconds, with four workers. It reports how long a view, or an index
 // elsewhere, takes to follow: from the beginning of the write to the end of the worker's effect; with Inline, from the return of
 // the write to the end of a read that finds the change. It reports how long the writes take, too.

@@ -75,7 +75,7 @@ var arrows = map[string][]string{
 	"storagetest/internal/queues":   {"requests", "storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings", "storagetest/internal/xmlform"},
 	"storagetest/internal/xmlform":  {"storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings"},
 
-	"integration": {}, "integration/peers": {}, "integration/whole": {},
+	"integration": {}, "integration/peers": {}, "integration/processes": {}, "integration/whole": {},
 	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
 	"patterns/hr":         {"extend", "account", "eventual", "index", "keys", "largeentity", "logtail", "storagetest", "table"},
@@ -83,7 +83,7 @@ var arrows = map[string][]string{
 }
 
 // programs are the folders of public programs and tests.
-var programs = []string{"integration", "integration/peers", "integration/whole", "patterns", "patterns/hr", "patterns/quickstart", "storagetest/conformance"}
+var programs = []string{"integration", "integration/peers", "integration/processes", "integration/whole", "patterns", "patterns/hr", "patterns/quickstart", "storagetest/conformance"}
 
 // isPublic reports whether programs import the package of a folder.
 func isPublic(name string) bool {

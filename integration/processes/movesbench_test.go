@@ -1,4 +1,4 @@
-package integration
+package processes
 
 import (
 	"context"
@@ -21,16 +21,15 @@ import (
 // concurrent changes: a message with the key, a copy, a deletion, by four workers that ask the queue every 50 ms and execute one
 // message at a time. The ratio is that of the two medians.
 //
-//	go test -run='^$' -bench=Moves -benchtime=1x ./integration
+//	go test -run='^$' -bench=Moves -benchtime=1x ./integration/processes
 func BenchmarkMoves(b *testing.B) {
 	if testing.Short() {
 		b.Skip("-short: starts Azurite")
 	}
 	const rate, moves = 50, 500
-	service := backends[len(backends)-1]
 	for range b.N {
-		guide := measureMoves(b, service, rate, moves, false)
-		ours := measureMoves(b, service, rate, moves, true)
+		guide := measureMoves(b, rate, moves, false)
+		ours := measureMoves(b, rate, moves, true)
 		b.ReportMetric(float64(ours.p99.Milliseconds()), "p99-ms")
 		b.ReportMetric(float64(guide.p99.Milliseconds()), "guide-p99-ms")
 		b.ReportMetric(float64(ours.p50)/float64(guide.p50), "p50/guide")
@@ -45,24 +44,18 @@ type measurement struct {
 }
 
 // measureMoves moves entities at a rate, in the library's way or in the guide's.
-func measureMoves(b *testing.B, service backend, rate, moves int, ours bool) (p measurement) {
+func measureMoves(b *testing.B, rate, moves int, ours bool) (p measurement) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	must := func(err error) {
-		b.Helper()
-		if err != nil {
-			b.Fatalf("got error %v; want none", err)
-		}
-	}
-	mp := &moverProcess{Connection: service.ConnectionString(), Name: freshName(), ASCII: service.Name() == "azurite"}
-	must(mp.connect())
+	mp := &moverProcess{connection: service, Name: freshName()}
+	must(b, mp.connect())
 	first, err := mp.worker()
-	must(err)
-	must(errors.Join(mp.current.Ensure(ctx), mp.old.Ensure(ctx), first.Ensure(ctx)))
+	must(b, err)
+	must(b, errors.Join(mp.current.Ensure(ctx), mp.old.Ensure(ctx), first.Ensure(ctx)))
 	var all []*table.Entity[item]
 	for i := range moves {
 		e, err := mp.current.Insert(ctx, &item{fmt.Sprint("g", i%20), i, "text"})
-		must(err)
+		must(b, err)
 		all = append(all, e)
 	}
 	var mu sync.Mutex
@@ -90,7 +83,7 @@ func measureMoves(b *testing.B, service backend, rate, moves int, ours bool) (p 
 				return err
 			}
 			w, err := eventual.NewWorker(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []eventual.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
-			must(err)
+			must(b, err)
 			workers.Go(func() { w.Run(working) })
 		} else {
 			workers.Go(func() { mp.workAsInGuide(working, done) })
@@ -118,7 +111,7 @@ func measureMoves(b *testing.B, service backend, rate, moves int, ours bool) (p 
 		})
 		if i%rate == rate-1 {
 			n, err := first.Backlog(ctx)
-			must(err)
+			must(b, err)
 			p.backlog = max(p.backlog, n)
 		}
 	}

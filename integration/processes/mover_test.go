@@ -1,12 +1,10 @@
-package integration
+package processes
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,7 +14,6 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -35,11 +32,11 @@ var itemSchema = table.Schema[item]{
 
 // moverProcess is a process that moves items. Another process opens it from its exported fields, in JSON.
 type moverProcess struct {
-	Connection, Name string
-	ASCII            bool
-	WriteTimeout     time.Duration // short for a process that is killed, so that its messages become visible soon; 0 means the default
-	Target           string        // the position at which the process is killed, "" for none
-	Visits           int64         // how often the process reaches the position before it is killed there
+	connection
+	Name         string
+	WriteTimeout time.Duration // short for a process that is killed, so that its messages become visible soon; 0 means the default
+	Target       string        // the position at which the process is killed, "" for none
+	Visits       int64         // how often the process reaches the position before it is killed there
 
 	acc     *account.Account
 	current *table.Table[item]
@@ -47,17 +44,9 @@ type moverProcess struct {
 	mover   *archive.Mover[item]
 }
 
-// moverEnv is the environment variable that makes a process of this test a worker.
-const moverEnv = "AZTABLEKIT_MOVER"
-
 func (mp *moverProcess) connect(more ...policy.Policy) error {
-	o := &account.Options{}
-	if mp.ASCII {
-		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
-	}
-	o.Client.PerRetryPolicies = more
 	var err error
-	if mp.acc, err = account.FromConnectionString(mp.Connection, o); err != nil {
+	if mp.acc, err = mp.open(more...); err != nil {
 		return err
 	}
 	opt := &table.Options{Common: table.Common{WriteTimeout: mp.WriteTimeout}}
@@ -128,26 +117,20 @@ func (mp *moverProcess) position(r *http.Request) string {
 	return "deletion"
 }
 
-// runMoverProcess is the main function of such a process. It works until its input ends, or until the process is killed.
-func runMoverProcess(text string) int {
+// runMover is the program of a mover. It works until its input ends, or until the process is killed.
+func runMover(settings []byte) error {
 	var mp moverProcess
-	err := json.Unmarshal([]byte(text), &mp)
-	if err == nil {
-		at := &positionReporter{process: &mp}
-		at.remaining.Store(mp.Visits)
-		err = mp.connect(at)
+	if err := json.Unmarshal(settings, &mp); err != nil {
+		return err
 	}
-	if err == nil {
-		var w *eventual.Worker
-		if w, err = mp.worker(); err == nil {
-			ctx, cancel := context.WithCancel(context.Background())
-			go func() { io.Copy(io.Discard, os.Stdin); cancel() }()
-			err = w.Run(ctx)
-		}
+	at := &positionReporter{process: &mp}
+	at.remaining.Store(mp.Visits)
+	if err := mp.connect(at); err != nil {
+		return err
 	}
+	w, err := mp.worker()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
-	return 0
+	return w.Run(inputContext())
 }

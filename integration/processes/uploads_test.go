@@ -1,47 +1,52 @@
-package integration
+package processes
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"runtime"
-	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
-	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
 
+// portrait is an entity with a large value.
+type portrait struct {
+	Group string
+	ID    int
+	Photo largeentity.Blob
+}
+
+var portraitSchema = table.Schema[portrait]{
+	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *portrait) *string { return &p.Group }),
+	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("m"), func(p *portrait) *int { return &p.ID }),
+}
+
+func photoOf(p *portrait) largeentity.Blob { return p.Photo }
+
 // uploader is a process that uploads a photo, stores it in an entity, and reads it back. Another process opens it from its exported
 // fields, in JSON.
 type uploader struct {
-	Connection, Table, Container string
-	ASCII                        bool
-	Bytes                        int64
-	Kill                         string // the position at which the process is killed, such as "before 3 blob-stage", "" for none
+	connection
+	Table, Container string
+	Bytes            int64
+	Kill             string // the position at which the process is killed, such as "before 3 blob-stage", "" for none
 
 	requests  atomic.Int64
 	portraits *table.Table[portrait]
 	base      *table.Table[portrait]
 	photos    *largeentity.Store
 }
-
-// uploaderEnv is the environment variable that makes a process of this test an uploader.
-const uploaderEnv = "AZTABLEKIT_UPLOADER"
 
 // Do implements policy.Policy. It prints the position at which the process is to be killed, and stops there.
 func (u *uploader) Do(r *policy.Request) (*http.Response, error) {
@@ -61,12 +66,7 @@ func (u *uploader) report(at string) {
 
 // connect opens the table and the container, with a clock that is ahead.
 func (u *uploader) connect(ahead time.Duration, more ...policy.Policy) error {
-	o := &account.Options{}
-	if u.ASCII {
-		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
-	}
-	o.Client.PerRetryPolicies = more
-	acc, err := account.FromConnectionString(u.Connection, o)
+	acc, err := u.open(more...)
 	if err != nil {
 		return err
 	}
@@ -120,16 +120,18 @@ func (u *uploader) work(ctx context.Context) error {
 	return err
 }
 
-// runUploader is the main function of such a process. It prints the greatest heap in use, in bytes.
-func runUploader(text string) int {
+// runUploader is the program of an uploader. It prints the greatest heap in use, in bytes.
+func runUploader(settings []byte) error {
 	u := &uploader{}
-	err := json.Unmarshal([]byte(text), u)
-	if err == nil {
-		err = u.connect(0, u)
+	if err := json.Unmarshal(settings, u); err != nil {
+		return err
 	}
-	most := uint64(0)
+	if err := u.connect(0, u); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
+	most := uint64(0)
 	measured := make(chan bool)
 	go func() {
 		defer close(measured)
@@ -146,100 +148,67 @@ func runUploader(text string) int {
 			}
 		}
 	}()
-	if err == nil {
-		err = u.work(ctx)
-	}
+	err := u.work(ctx)
 	cancel()
 	<-measured
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
 	fmt.Println("heap", most)
-	return 0
+	return err
 }
 
 // run runs the process, and kills it at its position. It returns what the process has printed.
 func (u *uploader) run() (printed string, err error) {
-	text, err := json.Marshal(u)
+	p, err := start("uploader", u, "GOMEMLIMIT=32MiB", "GOGC=100")
 	if err != nil {
 		return "", err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
+	if p.Lines.Scan() {
+		printed = p.Lines.Text()
 	}
-	cmd := exec.Command(self, "-test.run=^$")
-	cmd.Env = append(os.Environ(), uploaderEnv+"="+string(text), "GOMEMLIMIT=32MiB", "GOGC=100")
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
+	if printed == u.Kill {
+		p.kill()
 	}
-	if err != nil {
-		return "", err
-	}
-	if lines := bufio.NewScanner(out); lines.Scan() {
-		if printed = lines.Text(); printed == u.Kill {
-			cmd.Process.Signal(syscall.SIGKILL)
-		}
-	}
-	err = cmd.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && !exit.Exited() && printed == u.Kill {
-		return printed, nil
-	}
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, errs.String())
-	}
-	return printed, err
+	return printed, p.wait()
 }
 
 // TestUploadProcess: processes upload a large value and are killed at ten places. Every link has its blob, and after a sweep no blob is left
 // over. One more process uploads 100 MiB and reads them back with little memory.
 func TestUploadProcess(t *testing.T) {
 	t.Parallel()
-	onOneBackend(t, testUploadProcess)
-}
-
-func testUploadProcess(t *testing.T, b backend) {
 	ctx := context.Background()
-	e := newEnv(t, b)
-	all := &uploader{Connection: b.ConnectionString(), Table: freshName(), Container: freshName(), ASCII: isAzurite(b), Bytes: 18 << 20}
-	e.must(all.connect(0))
-	e.must(errors.Join(all.base.Ensure(ctx), all.photos.Ensure(ctx)))
+	all := &uploader{connection: service, Table: freshName(), Container: freshName(), Bytes: 18 << 20}
+	must(t, all.connect(0))
+	must(t, errors.Join(all.base.Ensure(ctx), all.photos.Ensure(ctx)))
 	first, err := all.photos.Upload(ctx, all.portraits.Key(portrait{Group: "g", ID: 1}), &pattern{end: 5 << 20}, nil)
-	e.must(err)
+	must(t, err)
 	_, err = all.portraits.Insert(ctx, &portrait{Group: "g", ID: 1, Photo: first})
-	e.must(err)
+	must(t, err)
 	for _, at := range []string{
 		"before 1 blob-stage", "after 1 blob-stage", "before 5 blob-stage", "before 6 blob-commit", "after 6 blob-commit",
 		"before 8 transaction", "after 8 transaction", "before 9 blob-delete", "after 9 blob-delete", "before 11 blob-get",
 	} {
-		u := &uploader{Connection: all.Connection, Table: all.Table, Container: all.Container, ASCII: all.ASCII, Bytes: all.Bytes, Kill: at}
+		u := &uploader{connection: service, Table: all.Table, Container: all.Container, Bytes: all.Bytes, Kill: at}
 		printed, err := u.run()
-		e.must(err)
+		must(t, err)
 		if printed != at {
 			t.Fatalf("got %q; want the process to be killed %s", printed, at)
 		}
 		r, p, err := largeentity.Open(ctx, all.portraits, all.photos, all.portraits.Key(portrait{Group: "g", ID: 1}), photoOf)
-		e.must(err)
+		must(t, err)
 		n, err := io.Copy(io.Discard, r)
-		e.must(errors.Join(err, r.Close()))
+		must(t, errors.Join(err, r.Close()))
 		if n != p.Value.Photo.Size() {
 			t.Errorf("killed %s: got %d bytes; want %d", at, n, p.Value.Photo.Size())
 		}
 	}
-	e.must(all.connect(26 * time.Hour))
+	must(t, all.connect(26*time.Hour))
 	report, err := largeentity.Sweep(ctx, all.base, all.photos, nil)
-	e.must(err)
+	must(t, err)
 	t.Logf("after ten killed processes: %+v", report)
 	if report.Missing != 0 || report.Orphans+report.Replaced == 0 || report.Linked != 1 {
 		t.Errorf("got %+v; want 1 linked blob, none dangling, and some that are deleted", report)
 	}
 	report, err = largeentity.Sweep(ctx, all.base, all.photos, nil)
-	e.must(err)
+	must(t, err)
 	if report.Blobs != 1 || report.Linked != 1 {
 		t.Errorf("got %+v; want 1 blob", report)
 	}
@@ -247,10 +216,10 @@ func testUploadProcess(t *testing.T, b backend) {
 	all.Bytes = 100 << 20
 	start := time.Now()
 	printed, err := all.run()
-	e.must(err)
+	must(t, err)
 	var heap int
 	_, err = fmt.Sscanf(printed, "heap %d", &heap)
-	e.must(err)
+	must(t, err)
 	t.Logf("100 MiB uploaded and read back in %v with GOMEMLIMIT=32MiB; the greatest heap in use was %.1f MiB", time.Since(start).Round(time.Second/10), float64(heap)/(1<<20))
 	if heap > 32<<20 {
 		t.Errorf("got a heap of %d bytes; want at most 32 MiB", heap)

@@ -1,21 +1,16 @@
-package integration
+package processes
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,22 +29,19 @@ import (
 
 // relocator is a process that moves items between two groups. Another process opens it from its exported fields, in JSON.
 type relocator struct {
-	Connection, Table string
-	ASCII             bool
-	WriteTimeout      time.Duration // short for a process that is killed, so that its messages become visible soon; 0 means the default
-	Items             int
-	Kill              int64  // the number of the request at which the process is killed, reads not counted; 0 for none
-	After             bool   // it is killed after the request
-	Seed              uint64 // of its choices
+	connection
+	Table        string
+	WriteTimeout time.Duration // short for a process that is killed, so that its messages become visible soon; 0 means the default
+	Items        int
+	Kill         int64  // the number of the request at which the process is killed, reads not counted; 0 for none
+	After        bool   // it is killed after the request
+	Seed         uint64 // of its choices
 
 	requests atomic.Int64
 	acc      *account.Account
 	items    *table.Table[item]
 	owners   *table.Table[table.Row] // of the texts, which are unique in both groups
 }
-
-// relocatorEnv is the environment variable that makes a process of this test a relocator.
-const relocatorEnv = "AZTABLEKIT_RELOCATOR"
 
 var (
 	itemText  = index.New("text", keys.Tuple1(keys.Text()), func(m *item) (string, bool) { return m.Text, true }, &index.Options[item]{Unique: index.InPartition})
@@ -60,13 +52,8 @@ var (
 
 // connect opens the table.
 func (p *relocator) connect(more ...policy.Policy) error {
-	o := &account.Options{}
-	if p.ASCII {
-		o.Client.PerCallPolicies = append(o.Client.PerCallPolicies, azurite.ASCII{})
-	}
-	o.Client.PerRetryPolicies = more
 	var err error
-	if p.acc, err = account.FromConnectionString(p.Connection, o); err != nil {
+	if p.acc, err = p.open(more...); err != nil {
 		return err
 	}
 	c := table.Common{WriteTimeout: p.WriteTimeout}
@@ -141,101 +128,64 @@ func (p *relocator) work(ctx context.Context) error {
 	return nil
 }
 
-// runRelocator is the main function of such a process. It works until its input ends, or until it is killed.
-func runRelocator(text string) int {
+// runRelocator is the program of a relocator. It works until its input ends, or until it is killed.
+func runRelocator(settings []byte) error {
 	var p relocator
-	err := json.Unmarshal([]byte(text), &p)
-	if err == nil {
-		err = p.connect(&p)
+	if err := json.Unmarshal(settings, &p); err != nil {
+		return err
 	}
-	if err == nil {
-		ctx, cancel := context.WithCancel(context.Background())
-		go func() { io.Copy(io.Discard, os.Stdin); cancel() }()
-		err = p.work(ctx)
+	if err := p.connect(&p); err != nil {
+		return err
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	return p.work(inputContext())
 }
 
 // run runs the process until it is to be killed, and kills it, or until ctx ends. at is where it was killed.
 func (p *relocator) run(ctx context.Context, moved *atomic.Int64) (at string, err error) {
-	text, err := json.Marshal(p)
+	running, err := start("relocator", p)
 	if err != nil {
 		return "", err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command(self, "-test.run=^$")
-	cmd.Env = append(os.Environ(), relocatorEnv+"="+string(text))
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return "", err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	stop := context.AfterFunc(ctx, func() { in.Close() })
-	defer stop()
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if place, killed := strings.CutPrefix(lines.Text(), "killed "); killed {
+	defer context.AfterFunc(ctx, running.end)()
+	for running.Lines.Scan() {
+		if place, killed := strings.CutPrefix(running.Lines.Text(), "killed "); killed {
 			at = place
-			cmd.Process.Signal(syscall.SIGKILL)
+			running.kill()
 		} else {
 			moved.Add(1)
 		}
 	}
-	err = cmd.Wait()
-	var ee *exec.ExitError
-	if errors.As(err, &ee) && !ee.Exited() && at != "" {
-		return at, nil
-	}
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, errs.String())
-	}
-	return at, err
+	return at, running.wait()
 }
+
+// moveKills is how many processes TestMoveKill kills. The default kills once before and after each of the first 15 requests.
+var moveKills = testkit.Count("movekills", 30, "processes that TestMoveKill kills")
 
 // TestMoveKill: processes that move items and claim unique texts are killed again and again, before and after each request. Every item
 // is in exactly one group, every text has the owner that has it, and no work is left.
 func TestMoveKill(t *testing.T) {
 	t.Parallel()
-	onOneBackend(t, testMoveKill)
-}
-
-func testMoveKill(t *testing.T, b backend) {
-	items, moves, kills := 80, int64(6**processKills), *processKills
+	items, moves, kills := 80, int64(6**moveKills), *moveKills
 	if testing.Short() {
 		items, moves, kills = 30, 50, 8
 	}
-	e := newEnv(t, b)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // of a machine with much other work
 	defer cancel()
-	p := &relocator{Connection: b.ConnectionString(), Table: freshName(), ASCII: isAzurite(b), Items: items}
-	e.must(p.connect())
+	p := &relocator{connection: service, Table: freshName(), Items: items}
+	must(t, p.connect())
 	w, err := p.worker()
-	e.must(err)
-	e.must(errors.Join(p.items.Ensure(ctx), index.Ensure(ctx, p.items), w.Ensure(ctx)))
+	must(t, err)
+	must(t, errors.Join(p.items.Ensure(ctx), index.Ensure(ctx, p.items), w.Ensure(ctx)))
 	for i := range items {
 		_, err := p.items.Insert(ctx, &item{relocated[i%2], i, fmt.Sprint("text-", i)})
-		e.must(err)
+		must(t, err)
 	}
 	start := time.Now()
 	working, ends := context.WithCancel(ctx)
 	defer ends()
 	report := func(err error) {
 		if err != nil {
-			e.Errorf("got error %v; want none", err)
+			t.Errorf("got error %v; want none", err)
 			ends()
 		}
 	}
@@ -247,7 +197,7 @@ func testMoveKill(t *testing.T, b backend) {
 	for i := range 4 {
 		running.Go(func() {
 			for n := next.Add(1) - 1; working.Err() == nil; n = next.Add(1) - 1 {
-				q := &relocator{Connection: p.Connection, Table: p.Table, ASCII: p.ASCII, WriteTimeout: 2 * time.Second, Items: items, Seed: uint64(n)}
+				q := &relocator{connection: service, Table: p.Table, WriteTimeout: 2 * time.Second, Items: items, Seed: uint64(n)}
 				if n < int64(kills) {
 					q.Kill, q.After = 1+n/2%15, n%2 == 1 // a move without a conflict has 5 writes
 				}
@@ -270,13 +220,13 @@ func testMoveKill(t *testing.T, b backend) {
 	}
 	ends()
 	running.Wait()
-	e.must(ctx.Err())
+	must(t, ctx.Err())
 	for left := 1; left > 0; <-tick.C {
-		e.must(w.Drain(ctx))
+		must(t, w.Drain(ctx))
 		left, err = w.Backlog(ctx)
-		e.must(err)
+		must(t, err)
 	}
-	checkRelocated(e, p)
+	checkRelocated(t, p)
 	total := 0
 	var counts []string
 	for at, n := range killed {
@@ -291,28 +241,28 @@ func testMoveKill(t *testing.T, b backend) {
 }
 
 // checkRelocated fails the test unless each item is in one group, with its derived rows, and no work is left.
-func checkRelocated(e *env, p *relocator) {
+func checkRelocated(t *testing.T, p *relocator) {
 	ctx := context.Background()
 	rows, err := table.New(p.acc.Tables(), p.Table, table.Schema[table.Row]{}, nil)
-	e.must(err)
+	must(t, err)
 	want, got, groups := map[string]string{}, map[string]string{}, map[int]string{}
 	lists := map[string][]string{}
 	for x, err := range rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
-		e.must(err)
+		must(t, err)
 		pk, rk := x.Key.PartitionKey(), x.Key.RowKey()
 		switch kind, rest, _ := strings.Cut(rk, "_"); kind {
 		case "m":
 			var id int
 			_, err := fmt.Sscanf(rest, "%d", &id)
-			e.must(err)
+			must(t, err)
 			if groups[id] != "" {
-				e.Errorf("item %d is in %s and %s", id, groups[id], pk)
+				t.Errorf("item %d is in %s and %s", id, groups[id], pk)
 			}
 			groups[id] = pk
 			text, _ := x.Value.Get("Text")
 			want[fmt.Sprintf("%s/text_%s", pk, text)] = ""
 			if owner := fmt.Sprint("owner of ", text); want[owner] != "" {
-				e.Errorf("%s and %v have the text %s", want[owner], x.Key, text)
+				t.Errorf("%s and %v have the text %s", want[owner], x.Key, text)
 			} else {
 				want[owner] = rk + "//" + pk
 			}
@@ -324,11 +274,11 @@ func checkRelocated(e *env, p *relocator) {
 			text, _ := x.Value.Get("Members")
 			got[pk+"/"+rk] = fmt.Sprint(text)
 		default:
-			e.Errorf("%v is left", x.Key)
+			t.Errorf("%v is left", x.Key)
 		}
 	}
 	for x, err := range p.owners.List(ctx, table.Query[table.Row]{TableScan: true}) {
-		e.must(err)
+		must(t, err)
 		owner, _ := x.Value.Get("_sys")
 		got["owner of "+strings.TrimPrefix(x.Key.RowKey(), "owner_")] = fmt.Sprint(owner)
 	}
@@ -336,32 +286,32 @@ func checkRelocated(e *env, p *relocator) {
 		want[list] = strings.Join(members, "/")
 	}
 	if len(groups) != p.Items {
-		e.Errorf("got %d items; want %d", len(groups), p.Items)
+		t.Errorf("got %d items; want %d", len(groups), p.Items)
 	}
 	for name, text := range want {
 		if got[name] != text {
-			e.Errorf("%s: got %q; want %q", name, got[name], text)
+			t.Errorf("%s: got %q; want %q", name, got[name], text)
 		}
 		delete(got, name)
 	}
 	for name := range got {
-		e.Errorf("got %s, which belongs to no item", name)
+		t.Errorf("got %s, which belongs to no item", name)
 	}
 	marked := "_tx ne '' or RowKey ge '~t|' and RowKey lt '~t}' and State ne 'over'"
 	for _, name := range []string{p.Table, p.Table + "owner"} {
 		for pages := p.acc.Tables().NewClient(name).NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &marked}); pages.More(); {
 			page, err := pages.NextPage(ctx)
-			e.must(err)
+			must(t, err)
 			for _, row := range page.Entities {
-				e.Errorf("still prepared: %s", row)
+				t.Errorf("still prepared: %s", row)
 			}
 		}
 	}
 	for _, g := range relocated {
 		for r, err := range extend.RecordsOf(p.items).List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
-			e.must(err)
+			must(t, err)
 			if r.State == extend.Pending {
-				e.Errorf("commit record %s of %s: got state pending; want done or aborted", r.OperationID, g)
+				t.Errorf("commit record %s of %s: got state pending; want done or aborted", r.OperationID, g)
 			}
 		}
 	}

@@ -1,17 +1,12 @@
-package integration
+package processes
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,9 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// processKills is how many processes are killed. The default kills at each position of both tests, before and after the request: at the first,
-// second and third request there in TestKill.
-var processKills = testkit.Count("kills", 42, "processes that a test kills")
+// processKills is how many processes TestKill kills. The default kills at the first, second and third request of each position, before and after it.
+var processKills = testkit.Count("kills", 42, "processes that TestKill kills")
 
 // processPool replaces processes that are killed at chosen positions.
 type processPool struct {
@@ -68,66 +62,33 @@ func (c *processPool) work(ctx context.Context) {
 
 // runProcess runs one process. It returns the position at which the process was killed, "" for none.
 func (c *processPool) runProcess(ctx context.Context, mp moverProcess) (at string, err error) {
-	text, err := json.Marshal(mp)
+	p, err := start("mover", mp)
 	if err != nil {
 		return "", err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
+	defer context.AfterFunc(ctx, p.end)()
+	if p.Lines.Scan() { // the process has reached its position, and waits
+		at = p.Lines.Text()
+		p.kill()
 	}
-	cmd := exec.Command(self, "-test.run=^$")
-	cmd.Env = append(os.Environ(), moverEnv+"="+string(text))
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return "", err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	stop := context.AfterFunc(ctx, func() { in.Close() })
-	defer stop()
-	if lines := bufio.NewScanner(out); lines.Scan() { // the process has reached its position, and waits
-		at = lines.Text()
-		cmd.Process.Signal(syscall.SIGKILL)
-	}
-	err = cmd.Wait()
-	var ee *exec.ExitError
-	if errors.As(err, &ee) && !ee.Exited() && at != "" {
-		return at, nil
-	}
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, errs.String())
-	}
-	return "", err
+	return at, p.wait()
 }
 
 // TestKill: processes that move entities are killed again and again, at each request of a move. Every entity is archived once, and
 // no work is left.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	onOneBackend(t, testKill)
-}
-
-func testKill(t *testing.T, b backend) {
 	entities, kills := 4**processKills, *processKills
 	if testing.Short() {
 		entities, kills = 60, 14
 	}
-	e := newEnv(t, b)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // of a machine with much other work
 	defer cancel()
-	mp := &moverProcess{Connection: b.ConnectionString(), Name: freshName(), ASCII: isAzurite(b)}
-	e.must(mp.connect())
+	mp := &moverProcess{connection: service, Name: freshName()}
+	must(t, mp.connect())
 	own, err := mp.worker()
-	e.must(err)
-	e.must(errors.Join(mp.current.Ensure(ctx), mp.old.Ensure(ctx), own.Ensure(ctx)))
+	must(t, err)
+	must(t, errors.Join(mp.current.Ensure(ctx), mp.old.Ensure(ctx), own.Ensure(ctx)))
 	start := time.Now()
 	killable := *mp
 	killable.WriteTimeout = 2 * time.Second
@@ -140,8 +101,8 @@ func testKill(t *testing.T, b backend) {
 	}
 	for i := range entities {
 		x, err := mp.current.Insert(ctx, &item{fmt.Sprint("g", i%20), i, fmt.Sprint("text ", i)})
-		e.must(err)
-		e.must(mp.mover.Archive(ctx, x))
+		must(t, err)
+		must(t, mp.mover.Archive(ctx, x))
 	}
 	// The processes need work until the last of them is killed.
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -150,33 +111,33 @@ func testKill(t *testing.T, b backend) {
 	for left := 1; left > 0; {
 		select {
 		case <-ctx.Done():
-			e.Fatalf("got %d messages after five minutes; want none", left)
+			t.Fatalf("got %d messages after five minutes; want none", left)
 		case <-tick.C:
 		}
 		due := kills
 		pool.mu.Lock()
 		if pool.err != nil {
 			defer pool.mu.Unlock()
-			e.Fatal(pool.err)
+			t.Fatal(pool.err)
 		}
 		for _, n := range pool.killed {
 			due -= n
 		}
 		pool.mu.Unlock()
 		left, err = own.Backlog(ctx)
-		e.must(err)
+		must(t, err)
 		if left == 0 && due > 0 {
 			x, err := mp.current.Insert(ctx, &item{"more", more, fmt.Sprint("text ", more)})
-			e.must(err)
-			e.must(mp.mover.Archive(ctx, x))
+			must(t, err)
+			must(t, mp.mover.Archive(ctx, x))
 			more++
 			left = 1
 		}
 	}
 	ends()
 	running.Wait()
-	e.must(pool.err)
-	checkAllArchived(e, mp, more)
+	must(t, pool.err)
+	checkAllArchived(t, mp, more)
 	var counts []string
 	total := 0
 	for at, n := range pool.killed {
@@ -191,32 +152,32 @@ func testKill(t *testing.T, b backend) {
 }
 
 // checkAllArchived fails the test unless the destination contains items 0 to n-1 once, and no work is left.
-func checkAllArchived(e *env, mp *moverProcess, n int) {
+func checkAllArchived(t *testing.T, mp *moverProcess, n int) {
 	ctx := context.Background()
 	for x, err := range mp.current.List(ctx, table.Query[item]{TableScan: true}) {
-		e.must(err)
-		e.Errorf("table current: got %v; want it moved", x.Key)
+		must(t, err)
+		t.Errorf("table current: got %v; want it moved", x.Key)
 	}
 	seen := map[int]int{}
 	rows, err := table.New(mp.acc.Tables(), mp.Name+"o", table.Schema[table.Row]{}, nil)
-	e.must(err)
+	must(t, err)
 	for x, err := range rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
-		e.must(err)
+		must(t, err)
 		var id int
 		_, err = fmt.Sscanf(x.Key.RowKey(), "m_%06d~", &id)
-		e.must(err)
+		must(t, err)
 		seen[id]++
 		if text, _ := x.Value.Get("Text"); text != fmt.Sprint("text ", id) {
-			e.Errorf("archived row %v: got text %v; want text %d", x.Key, text, id)
+			t.Errorf("archived row %v: got text %v; want text %d", x.Key, text, id)
 		}
 	}
 	for id := range n {
 		if seen[id] != 1 {
-			e.Errorf("archived entity %d: got %d rows; want 1", id, seen[id])
+			t.Errorf("archived entity %d: got %d rows; want 1", id, seen[id])
 		}
 	}
 	if len(seen) != n {
-		e.Errorf("got %d archived entities; want %d", len(seen), n)
+		t.Errorf("got %d archived entities; want %d", len(seen), n)
 	}
 	groups := map[string]bool{}
 	for id := range n {
@@ -224,17 +185,17 @@ func checkAllArchived(e *env, mp *moverProcess, n int) {
 	}
 	for g := range groups {
 		for i, err := range extend.RecordsOf(mp.current).List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
-			e.must(err)
+			must(t, err)
 			if i.State == extend.Pending {
-				e.Errorf("commit record %s of partition %s: got state pending; want done", i.OperationID, g)
+				t.Errorf("commit record %s of partition %s: got state pending; want done", i.OperationID, g)
 			}
 		}
 	}
 	for _, q := range []string{"q", "p"} {
 		props, err := mp.acc.Queue(mp.Name+q).GetProperties(ctx, nil)
-		e.must(err)
+		must(t, err)
 		if n := *props.ApproximateMessagesCount; n != 0 {
-			e.Errorf("queue %s: got %d messages; want none", q, n)
+			t.Errorf("queue %s: got %d messages; want none", q, n)
 		}
 	}
 }
