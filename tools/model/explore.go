@@ -100,7 +100,7 @@ type explorer[S comparable] struct {
 	n      int
 	blocks [][]S
 	from   []uint32
-	table  []entry // a hash table, whose length is a power of 2
+	table  []entry  // a hash table, whose length is a power of 2
 	steps  []uint32 // the states that steps lead to; those of state n end before steps[ends[n]]
 	ends   []uint32
 	quiet  []uint32
