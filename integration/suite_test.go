@@ -41,8 +41,6 @@ var suite = map[string]func(*env){
 	"entity lifecycle":          entityLifecycle,
 	"logs":                      logs,
 	"logs by period":            logsByPeriod,
-	"logs in blobs":             logBlobs,
-	"changed log blobs":         logBlobChanges,
 	"wide entities":             wideEntities,
 	"data series":               dataSeries,
 	"data series writers":       dataSeriesWriters,
@@ -135,4 +133,6 @@ var blobSuite = map[string]func(*env){
 	"blob limits":              blobLimits,
 	"blob missing":             missingBlobs,
 	"blob concurrent appends":  concurrentAppends,
+	"logs in blobs":            logBlobs,
+	"changed log blobs":        logBlobChanges,
 }
