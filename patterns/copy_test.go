@@ -15,7 +15,7 @@ import (
 )
 
 // copies leaves out recipes: each is compiled and linked by itself.
-var copies = testkit.Count("copies", 20, "of so many recipes, a copy of one is built and run")
+var copies = testkit.Count("copies", 100, "of so many recipes, a copy of one is built and run")
 
 // TestCopy: a copy of each recipe is a program of its own, which builds, and prints what the catalogue prints for the recipe. Sampled
 // tests have one with child processes, one with a policy of its own, and a plain one. Short tests have the one with child processes.

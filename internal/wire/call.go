@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -382,16 +383,21 @@ func (e *signatureError) Is(target error) bool { return errors.Is(e.of, target) 
 // signature matches the signature of a URL, also of a URL that was escaped several times.
 var signature = regexp.MustCompile(`(?i)(sig(?:nature)?(?:=|%(?:25)*3d|&#61;|":\s*"))[^&\s"'<>]*`)
 
+// hasSignature reports whether a text contains a signature. Few texts contain its first letters, which are found faster.
+func hasSignature(text string) bool {
+	return strings.Contains(strings.ToLower(text), "sig") && signature.MatchString(text)
+}
+
 // RedactText removes signatures from a text.
 func RedactText(text string) string { return signature.ReplaceAllString(text, "${1}REDACTED") }
 
 // withoutSignature removes signatures from the error text of a caller's transport.
 func withoutSignature(err error) error {
-	if err == nil || !signature.MatchString(err.Error()) {
+	if err == nil || !hasSignature(err.Error()) {
 		return err
 	}
 	e := &signatureError{text: RedactText(err.Error()), of: err}
-	for e.err = errors.Unwrap(err); e.err != nil && signature.MatchString(e.err.Error()); {
+	for e.err = errors.Unwrap(err); e.err != nil && hasSignature(e.err.Error()); {
 		e.err = errors.Unwrap(e.err)
 	}
 	return e
@@ -400,7 +406,7 @@ func withoutSignature(err error) error {
 // withoutEcho removes signatures from an error that contains a response, and from the response: from its request, and from what the
 // response repeats of it.
 func withoutEcho(err error, re *azcore.ResponseError) error {
-	if !hasSigned(re.RawResponse) && !signature.MatchString(err.Error()) {
+	if !hasSigned(re.RawResponse) && !hasSignature(err.Error()) {
 		return err
 	}
 	clean := redactResponse(re)
@@ -416,10 +422,10 @@ func hasSigned(resp *http.Response) bool {
 	case resp == nil:
 		return false
 	case resp.Request != nil && resp.Request.URL != nil:
-		return signature.MatchString(resp.Request.URL.RawQuery)
+		return hasSignature(resp.Request.URL.RawQuery)
 	}
 	for _, values := range resp.Header {
-		if slices.ContainsFunc(values, signature.MatchString) {
+		if slices.ContainsFunc(values, hasSignature) {
 			return true
 		}
 	}
