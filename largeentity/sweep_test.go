@@ -47,9 +47,9 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s, c := newSweepFixture(t)
-	n := testkit.Fewer(*sweptBlobs)
-	if testing.Short() {
-		n = min(n, 2_000)
+	n := *sweptBlobs
+	if testkit.Few() {
+		n = 2_000
 	}
 	faults := n / 20
 	var want []string

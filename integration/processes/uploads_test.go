@@ -171,7 +171,7 @@ func (u *uploader) run() (printed string, err error) {
 }
 
 // TestUploadProcess: processes upload a large value and are killed at ten places. Every link has its blob, and after a sweep no blob is left
-// over. One more process uploads 100 MiB and reads them back with little memory.
+// over. One more process uploads 100 MiB, or with -short 40, and reads them back with a heap of at most 32.
 func TestUploadProcess(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -214,13 +214,16 @@ func TestUploadProcess(t *testing.T) {
 	}
 
 	all.Bytes = 100 << 20
+	if testing.Short() {
+		all.Bytes = 40 << 20
+	}
 	start := time.Now()
 	printed, err := all.run()
 	must(t, err)
 	var heap int
 	_, err = fmt.Sscanf(printed, "heap %d", &heap)
 	must(t, err)
-	t.Logf("100 MiB uploaded and read back in %v with GOMEMLIMIT=32MiB; the greatest heap in use was %.1f MiB", time.Since(start).Round(time.Second/10), float64(heap)/(1<<20))
+	t.Logf("%d MiB uploaded and read back in %v with GOMEMLIMIT=32MiB; the greatest heap in use was %.1f MiB", all.Bytes>>20, time.Since(start).Round(time.Second/10), float64(heap)/(1<<20))
 	if heap > 32<<20 {
 		t.Errorf("got a heap of %d bytes; want at most 32 MiB", heap)
 	}
