@@ -23,7 +23,7 @@ type randomClient interface {
 	next() (request, response string)
 }
 
-var blobSeeds = testkit.Count("blobseeds", 2, "series of random requests for blobs that are compared")
+var blobSeeds = testkit.Count("blobseeds", 1, "series of random requests for blobs that are compared")
 
 // compareRandom sends the same random requests to every service.
 func compareRandom(t *testing.T, client func(*randomBlobs) randomClient) {

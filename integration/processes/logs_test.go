@@ -60,7 +60,7 @@ func (w logWriter) log() (*logtail.Log[event], error) {
 }
 
 // logSeconds is how long the writers append. A twelfth of the time passes from one kill to the next.
-var logSeconds = testkit.Count("logseconds", 6, "seconds for which the writers of TestLogWriters append")
+var logSeconds = testkit.Count("logseconds", 4, "seconds for which the writers of TestLogWriters append")
 
 // TestLogWriters: 8 processes append to a log, one of which is killed again and again and replaced. A follower sees each acknowledged
 // record once, and the records of a writer in their order.

@@ -16,8 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// processKills is how many processes TestKill kills. The default kills at the first, second and third request of each position, before and after it.
-var processKills = testkit.Count("kills", 42, "processes that TestKill kills")
+// processKills is how many processes TestKill kills. The default kills at the first and second request of each position, before and after it.
+var processKills = testkit.Count("kills", 28, "processes that TestKill kills")
 
 // processPool replaces processes that are killed at chosen positions.
 type processPool struct {

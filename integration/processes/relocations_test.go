@@ -158,8 +158,8 @@ func (p *relocator) run(ctx context.Context, moved *atomic.Int64) (at string, er
 	return at, running.wait()
 }
 
-// moveKills is how many processes TestMoveKill kills. The default kills once before and after each of the first 15 requests.
-var moveKills = testkit.Count("movekills", 30, "processes that TestMoveKill kills")
+// moveKills is how many processes TestMoveKill kills. The default kills once before and after each of the first 10 requests.
+var moveKills = testkit.Count("movekills", 20, "processes that TestMoveKill kills")
 
 // TestMoveKill: processes that move items and claim unique texts are killed again and again, before and after each request. Every item
 // is in exactly one group, every text has the owner that has it, and no work is left.

@@ -123,7 +123,7 @@ type reconcileWorkload struct {
 var reconcileWorkloads = []reconcileWorkload{
 	{name: "two changes", p: reconcileProtocol{primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)), becomes(2, a2))}},
 	{name: "there and back", p: reconcileProtocol{primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1), becomes(2, a1)))}},
-	{name: "there and back by two", p: reconcileProtocol{primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)), becomes(2, a1), touches)}},
+	{name: "there and back by two", p: reconcileProtocol{primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)), becomes(2, a1), touches)}, size: long},
 	{name: "change and delete", p: reconcileProtocol{primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)), deletes(2))}},
 	{name: "insert, delete", p: reconcileProtocol{writers: writers(first(inserts(1, a1)), deletes(2))}},
 	{name: "delete, insert", p: reconcileProtocol{primary: [2]uint8{a1}, writers: writers(first(deletes(1)), inserts(2, a2))}},
