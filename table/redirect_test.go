@@ -54,6 +54,12 @@ func TestRedirects(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, employeeJSON)
 		},
+		"a row of another account": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("X-Ms-Request-Id", "1")
+			w.Header().Set("X-Ms-Version", "2019-02-02")
+			fmt.Fprint(w, employeeJSON)
+		},
 		"a web page": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
 	}
 	for _, status := range []int{301, 302, 303, 307, 308} {

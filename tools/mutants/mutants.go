@@ -59,7 +59,7 @@ func Run(t *testing.T, pkg string, all []Mutant) {
 			switch {
 			case err == nil:
 				t.Errorf("%s was not found by %s", m.Name, m.Test)
-			case !strings.Contains(out, "--- FAIL: "):
+			case !strings.Contains(out, "--- FAIL: ") && !strings.Contains(out, "panic: runtime error: "): // the test fails, or a goroutine of it
 				t.Errorf("%s: %v\n%s", m.Test, err, out)
 			default:
 				t.Log(first(out))
