@@ -190,8 +190,8 @@ func (a *acknowledgedEvents) start(w logWriter) (*logProcess, error) {
 	}
 	writer := &logProcess{p, make(chan error, 1)}
 	go func() {
-		for p.Lines.Scan() {
-			a.note(p.Lines.Text())
+		for p.lines.Scan() {
+			a.note(p.lines.Text())
 		}
 		writer.ended <- p.wait()
 		close(writer.ended)

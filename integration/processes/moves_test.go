@@ -67,8 +67,8 @@ func (c *processPool) runProcess(ctx context.Context, mp moverProcess) (at strin
 		return "", err
 	}
 	defer context.AfterFunc(ctx, p.end)()
-	if p.Lines.Scan() { // the process has reached its position, and waits
-		at = p.Lines.Text()
+	if p.lines.Scan() { // the process has reached its position, and waits
+		at = p.lines.Text()
 		p.kill()
 	}
 	return at, p.wait()

@@ -94,11 +94,11 @@ func freshName() string { return fmt.Sprintf("t%d%x", serial.Add(1), time.Now().
 
 // process is a running program.
 type process struct {
-	Lines *bufio.Scanner // what it prints
+	lines *bufio.Scanner // what it prints
 
 	cmd    *exec.Cmd
 	input  io.Closer
-	errors strings.Builder
+	stderr strings.Builder
 	killed atomic.Bool
 }
 
@@ -114,7 +114,7 @@ func start(program string, settings any, env ...string) (*process, error) {
 	}
 	p := &process{cmd: exec.Command(self, "-test.run=^$")}
 	p.cmd.Env = append(append(os.Environ(), programEnv+"="+program, settingsEnv+"="+string(text)), env...)
-	p.cmd.Stderr = &p.errors
+	p.cmd.Stderr = &p.stderr
 	p.input, err = p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func start(program string, settings any, env ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Lines = bufio.NewScanner(out)
+	p.lines = bufio.NewScanner(out)
 	return p, p.cmd.Start()
 }
 
@@ -144,7 +144,7 @@ func (p *process) wait() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, p.errors.String())
+		return fmt.Errorf("%w: %s", err, p.stderr.String())
 	}
 	return nil
 }

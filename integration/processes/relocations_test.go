@@ -147,8 +147,8 @@ func (p *relocator) run(ctx context.Context, moved *atomic.Int64) (at string, er
 		return "", err
 	}
 	defer context.AfterFunc(ctx, running.end)()
-	for running.Lines.Scan() {
-		if place, killed := strings.CutPrefix(running.Lines.Text(), "killed "); killed {
+	for running.lines.Scan() {
+		if place, killed := strings.CutPrefix(running.lines.Text(), "killed "); killed {
 			at = place
 			running.kill()
 		} else {

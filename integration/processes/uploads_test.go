@@ -161,8 +161,8 @@ func (u *uploader) run() (printed string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if p.Lines.Scan() {
-		printed = p.Lines.Text()
+	if p.lines.Scan() {
+		printed = p.lines.Text()
 	}
 	if printed == u.Kill {
 		p.kill()

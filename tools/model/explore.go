@@ -139,11 +139,11 @@ func (e *explorer[S]) add(s S, from int) uint32 {
 	return uint32(e.n - 1)
 }
 
-// slot returns the slot of the state with a hash that is the one, or the free slot for it.
-func (e *explorer[S]) slot(hash uint32, is func(number uint32) bool) uint32 {
+// slot returns the slot of the state with a hash for which same is true, or the free slot for it.
+func (e *explorer[S]) slot(hash uint32, same func(number uint32) bool) uint32 {
 	mask := uint32(len(e.table) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
-		if x := e.table[i]; x.number == 0 || x.hash == hash && is(x.number) {
+		if x := e.table[i]; x.number == 0 || x.hash == hash && same(x.number) {
 			return i
 		}
 	}
