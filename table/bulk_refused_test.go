@@ -73,7 +73,7 @@ func TestBulkEntityInDoubt(t *testing.T) {
 		if !yield(people.InsertOp(&resident{"S", 2, "Jones", "b"}), nil) || !yield(people.DeleteOp(e), nil) || !yield(people.InsertOp(&resident{"S", 3, "Jones", "c"}), nil) {
 			return
 		}
-		s.SetFaults(storagetest.When(func(storagetest.Request) bool { return true }, storagetest.LostResponse()))
+		s.SetFaults(storagetest.When(func(storagetest.Request) bool { return true }, storagetest.LostRequest()))
 		if err := people.Replace(ctx, e); !errors.Is(err, table.ErrUnknownOutcome) {
 			t.Errorf("Replace: got error %v; want ErrUnknownOutcome", err)
 		}

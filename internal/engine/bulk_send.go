@@ -97,6 +97,10 @@ func (s *bulkSender) send(batch []bulkOp) (err error) {
 
 // sendOnce sends the operations of a batch that fit into one transaction. If the transaction fails, it returns those to send next.
 func (s *bulkSender) sendOnce(batch []bulkOp) (next []bulkOp, err error) {
+	batch, err = s.usable(batch)
+	if err != nil || len(batch) == 0 {
+		return nil, err
+	}
 	table := batch[0].op.Table
 	s.reading.await(&s.group.ahead, false)
 	s.reading = nil
@@ -125,6 +129,22 @@ func (s *bulkSender) sendOnce(batch []bulkOp) (next []bulkOp, err error) {
 		return s.afterUnknownDeletes(batch[:taken:taken]), nil
 	}
 	return nil, batch[0].fail(err)
+}
+
+// usable returns the batch without the operations that cannot be sent. They are refused.
+func (s *bulkSender) usable(batch []bulkOp) ([]bulkOp, error) {
+	for i := 0; i < len(batch); {
+		err := batch[i].op.Usable() // also for what has become of its entity since it was read
+		if err == nil {
+			i++
+			continue
+		}
+		if err := s.deliverRefusal(batch[i], err); err != nil {
+			return nil, err
+		}
+		batch = slices.Delete(slices.Clone(batch), i, i+1)
+	}
+	return batch, nil
 }
 
 // commit sends the first operations of a batch. It returns the batch without the deletes that find nothing, by the plan, and how
