@@ -218,7 +218,7 @@ func queuesOnly(t testing.TB, s *recorder) *account.Account {
 // TestTableSAS: the URL opens an account with no other credential.
 func TestTableSAS(t *testing.T) {
 	t.Parallel()
-	grant := account.Grant{Table: "staff", Read: true, Partitions: keys.Point(keys.Raw("p")), Expiry: time.Now().Add(time.Hour)}
+	grant := account.Grant{Table: "staff", Read: true, Partitions: keys.RawPartition("p").Point(), Expiry: time.Now().Add(time.Hour)}
 	for _, endpoint := range []string{"", ";TableEndpoint=https://t.invalid", ";TableEndpoint=https://t.invalid/acct/"} {
 		a, err := account.FromConnectionString("AccountName=acct;AccountKey="+key+endpoint, nil)
 		if err != nil {
@@ -278,7 +278,7 @@ func TestErrorTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := staff.Get(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r"))); err == nil || !strings.Contains(err.Error(), "Make sure the value of Authorization header") {
+	if _, err := staff.Get(context.Background(), keys.At(keys.RawPartition("p"), keys.RawRow("r"))); err == nil || !strings.Contains(err.Error(), "Make sure the value of Authorization header") {
 		t.Errorf("a wrong key: got %v, want the message of the service", err)
 	}
 }

@@ -90,7 +90,7 @@ func ExampleAccount_TableSAS() {
 	address, err := acc.TableSAS(account.Grant{
 		Table:      "settings",
 		Read:       true,
-		Partitions: keys.Point(keys.Raw("jonesj")),
+		Partitions: keys.RawPartition("jonesj").Point(),
 		Expiry:     time.Now().Add(time.Hour),
 		AllowHTTP:  true, // the emulator has no TLS
 	})
@@ -110,11 +110,11 @@ func ExampleGrant() {
 		fmt.Println(err)
 		return
 	}
-	user := keys.Tuple1(keys.Text())
+	user := keys.Text()
 	query, err := account.Grant{
 		Table:      "settings",
 		Read:       true,
-		Partitions: keys.Point(user.Of("jonesj@contoso.com")),
+		Partitions: user.PartitionKey("jonesj@contoso.com").Point(),
 		Expiry:     time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
 	}.Sign(cred)
 	if err != nil {

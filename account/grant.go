@@ -39,7 +39,8 @@ type Grant struct {
 	Read, Add, Update, Delete bool
 
 	// Partitions and Rows are the range of keys. An unset range contains every key. Rows requires a single partition.
-	Partitions, Rows keys.Range
+	Partitions keys.PartitionRange
+	Rows       keys.RowRange
 
 	// Start and Expiry are the period, in whole seconds. With the zero Start, the period begins at once. Clocks differ by minutes,
 	// so leave Start out if possible. Expiry is required, here or in the policy.
@@ -121,7 +122,7 @@ func (g Grant) bound(v *aztables.SASSignatureValues) (err error) {
 		return nil
 	}
 	if !g.Partitions.IsPoint() {
-		return &table.ValueError{Field: "Grant.Rows", Reason: "is a range of rows, which needs a single partition; set Partitions to keys.Point(partition)"}
+		return &table.ValueError{Field: "Grant.Rows", Reason: "is a range of rows, which needs a single partition; set Partitions to the Point of a PartitionKey"}
 	}
 	v.StartRowKey, v.EndRowKey, err = g.Rows.Inclusive()
 	return inKey(edm.RowKey, err)

@@ -130,7 +130,7 @@ func jsonResponse(status int, body string) *http.Response {
 
 const etag = `W/"datetime'2026-11-21T01%3A02%3A03.1234567Z'"`
 
-var empid = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+var empid = keys.Digits[int](6).Named("empid")
 
 var year2030 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -138,24 +138,25 @@ var year2030 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	empid := keys.Tuple1(keys.Digits[int](3)).Named("empid")
+	empid := keys.Digits[int](3).Named("empid")
 	g := &signatureService{now: year2030, keys: []string{"ann/a", "ann/z", "ano/a", "bob/empid_100", "bob/empid_199", "bob/empid_200", "bob/note", "cid/x", "~i/x", "Öst/x"}}
 	for what, c := range map[string]struct {
-		partitions, rows keys.Range
-		sees             string
+		partitions keys.PartitionRange
+		rows       keys.RowRange
+		sees       string
 	}{
-		"everything":              {keys.Range{}, keys.Range{}, "ann/a ann/z ano/a bob/empid_100 bob/empid_199 bob/empid_200 bob/note cid/x ~i/x Öst/x"},
-		"a partition":             {keys.Point(keys.Raw("bob")), keys.Range{}, "bob/empid_100 bob/empid_199 bob/empid_200 bob/note"},
-		"partitions up to one":    {keys.RawBetween("ann", "ano"), keys.Range{}, "ann/a ann/z"},
-		"partitions from one":     {keys.RawBetween("b", "~"), keys.Range{}, "bob/empid_100 bob/empid_199 bob/empid_200 bob/note cid/x"},
-		"partitions behind ~":     {keys.RawBetween(reserved.FirstAbove, ""), keys.Range{}, "Öst/x"},
-		"partitions up to Ü":      {keys.RawBetween("Ö", "Ü"), keys.Range{}, "Öst/x"},
-		"rows by number":          {keys.Point(keys.Raw("bob")), empid.Between(100, 199), "bob/empid_100 bob/empid_199"},
-		"rows of a layout":        {keys.Point(keys.Raw("bob")), empid.All(), "bob/empid_100 bob/empid_199 bob/empid_200"},
-		"one row":                 {keys.Point(keys.Raw("bob")), keys.Point(keys.Raw("note")), "bob/note"},
-		"rows up to one":          {keys.Point(keys.Raw("bob")), empid.AtMost(150), "bob/empid_100"},
-		"an empty partition":      {keys.Point(keys.Raw("empty")), keys.Range{}, ""},
-		"rows of another's range": {keys.Point(keys.Raw("ann")), empid.All(), ""},
+		"everything":              {keys.PartitionRange{}, keys.RowRange{}, "ann/a ann/z ano/a bob/empid_100 bob/empid_199 bob/empid_200 bob/note cid/x ~i/x Öst/x"},
+		"a partition":             {keys.RawPartition("bob").Point(), keys.RowRange{}, "bob/empid_100 bob/empid_199 bob/empid_200 bob/note"},
+		"partitions up to one":    {keys.RawPartitions("ann", "ano"), keys.RowRange{}, "ann/a ann/z"},
+		"partitions from one":     {keys.RawPartitions("b", "~"), keys.RowRange{}, "bob/empid_100 bob/empid_199 bob/empid_200 bob/note cid/x"},
+		"partitions behind ~":     {keys.RawPartitions(reserved.FirstAbove, ""), keys.RowRange{}, "Öst/x"},
+		"partitions up to Ü":      {keys.RawPartitions("Ö", "Ü"), keys.RowRange{}, "Öst/x"},
+		"rows by number":          {keys.RawPartition("bob").Point(), empid.Rows().Between(100, 199), "bob/empid_100 bob/empid_199"},
+		"rows of a layout":        {keys.RawPartition("bob").Point(), empid.Rows().All(), "bob/empid_100 bob/empid_199 bob/empid_200"},
+		"one row":                 {keys.RawPartition("bob").Point(), keys.RawRow("note").Point(), "bob/note"},
+		"rows up to one":          {keys.RawPartition("bob").Point(), empid.Rows().AtMost(150), "bob/empid_100"},
+		"an empty partition":      {keys.RawPartition("empty").Point(), keys.RowRange{}, ""},
+		"rows of another's range": {keys.RawPartition("ann").Point(), empid.Rows().All(), ""},
 	} {
 		query, err := account.Grant{Table: "staff", Read: true, Add: true, Partitions: c.partitions, Rows: c.rows, Expiry: year2030.Add(time.Hour)}.Sign(credential(t))
 		if err != nil {
@@ -201,7 +202,7 @@ func TestGrantsToWrite(t *testing.T) {
 	ctx := context.Background()
 	query, err := account.Grant{
 		Table: "staff", Update: true, Delete: true, Expiry: year2030.Add(time.Hour),
-		Partitions: keys.Point(keys.Raw("bob")), Rows: keys.Tuple1(keys.Digits[int](3)).Named("empid").Between(100, 199),
+		Partitions: keys.RawPartition("bob").Point(), Rows: keys.Digits[int](3).Named("empid").Rows().Between(100, 199),
 	}.Sign(credential(t))
 	testkit.NoError(t, err)
 	tab := tableBySignature(t, &signatureService{now: year2030}, query)
@@ -256,21 +257,21 @@ func TestGrantsRefused(t *testing.T) {
 		"nothing":                {Table: "staff", Expiry: later},
 		"no expiry":              {Table: "staff", Read: true},
 		"over before it begins":  {Table: "staff", Read: true, Start: later, Expiry: later},
-		"rows everywhere":        {Table: "staff", Read: true, Expiry: later, Rows: empid.All()},
-		"rows of partitions":     {Table: "staff", Read: true, Expiry: later, Rows: empid.All(), Partitions: keys.RawBetween("a", "b")},
-		"swapped rows":           {Table: "staff", Read: true, Expiry: later, Rows: empid.Between(2, 1), Partitions: keys.Point(keys.Raw("a"))},
-		"swapped partitions":     {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("b", "a")},
-		"a family":               {Table: "staff", Read: true, Expiry: later, Rows: keys.Family(empid.Of(1)), Partitions: keys.Point(keys.Raw("a"))},
-		"a key that cannot be":   {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a/b"))},
-		"the empty partition":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Stored("", "x").Partition())},
-		"the empty row":          {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a")), Rows: keys.Point(keys.Stored("a", "").Row())},
-		"no partition at all":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("a", "a")},
-		"nothing between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("ab\uffff!", "ac")},
-		"no rows between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a")), Rows: keys.RawBetween("a!", "a!")},
-		"around ~":               {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawBetween("b", "")},
-		"rows around ~":          {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Raw("a")), Rows: keys.RawBetween("b", "Ü")},
+		"rows everywhere":        {Table: "staff", Read: true, Expiry: later, Rows: empid.Rows().All()},
+		"rows of partitions":     {Table: "staff", Read: true, Expiry: later, Rows: empid.Rows().All(), Partitions: keys.RawPartitions("a", "b")},
+		"swapped rows":           {Table: "staff", Read: true, Expiry: later, Rows: empid.Rows().Between(2, 1), Partitions: keys.RawPartition("a").Point()},
+		"swapped partitions":     {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartitions("b", "a")},
+		"a family":               {Table: "staff", Read: true, Expiry: later, Rows: empid.RowKey(1).Family(), Partitions: keys.RawPartition("a").Point()},
+		"a key that cannot be":   {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartition("a/b").Point()},
+		"the empty partition":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.Stored("", "x").Partition().Point()},
+		"the empty row":          {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartition("a").Point(), Rows: keys.Stored("a", "").Row().Point()},
+		"no partition at all":    {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartitions("a", "a")},
+		"nothing between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartitions("ab\uffff!", "ac")},
+		"no rows between":        {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartition("a").Point(), Rows: keys.RawRows("a!", "a!")},
+		"around ~":               {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartitions("b", "")},
+		"rows around ~":          {Table: "staff", Read: true, Expiry: later, Partitions: keys.RawPartition("a").Point(), Rows: keys.RawRows("b", "Ü")},
 		"within a second":        {Table: "staff", Read: true, Start: later.Add(3e8), Expiry: later.Add(6e8)},
-		"a key that was not set": {Table: "staff", Read: true, Expiry: later, Partitions: keys.Point(keys.Enc{})},
+		"a key that was not set": {Table: "staff", Read: true, Expiry: later, Partitions: keys.PartitionKey{}.Point()},
 	} {
 		query, err := g.Sign(credential(t))
 		var (
@@ -304,7 +305,7 @@ func TestTrapT13(t *testing.T) {
 	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err == nil {
 		t.Error("got no error with the SDK's signature; want one, unless the SDK was repaired")
 	}
-	query, err = account.Grant{Table: "staff", Read: true, Expiry: year2030.Add(time.Hour), Partitions: keys.Point(keys.Raw("p"))}.Sign(credential(t))
+	query, err = account.Grant{Table: "staff", Read: true, Expiry: year2030.Add(time.Hour), Partitions: keys.RawPartition("p").Point()}.Sign(credential(t))
 	testkit.NoError(t, err)
 	if _, err := tableBySignature(t, g, query).Get(context.Background(), keys.Stored("p", "r")); err != nil {
 		t.Error(err)

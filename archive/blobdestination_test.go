@@ -69,7 +69,7 @@ func TestMoveToBlobs(t *testing.T) {
 	count("the move", "1 blob-create, 1 blob-get, 2 get, 1 message-delete, 2 message-get, 1 transaction") // and 1 finds no message
 	wantArchived(t, fx.mover, "Name1")
 	count("Find", "1 blob-get, 1 blob-list, 1 get")
-	for e, err := range fx.mover.Archived(ctx, dept.Of("S")) {
+	for e, err := range fx.mover.Archived(ctx, dept.PartitionKey("S")) {
 		must(t, err)
 		testkit.Expect(t, "archived", e.Value.Last, "Name1")
 	}

@@ -105,13 +105,13 @@ type Checker interface {
 type Lister interface {
 	// List yields the stored rows of a partition's entities, of all kinds, without tombstones. For a row that no move has stored,
 	// it yields table.ErrForeignRow and goes on.
-	List(ctx context.Context, partition keys.Enc) iter.Seq2[*ArchivedRow, error]
+	List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error]
 }
 
 // Sweeper is a destination that deletes old tombstones.
 type Sweeper interface {
 	// Sweep deletes the tombstones of a partition that were stored before a time.
-	Sweep(ctx context.Context, partition keys.Enc, before time.Time) error
+	Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error
 }
 
 // separator stands between the RowKey and the incarnation of a stored row. No key of package keys contains it.
@@ -186,8 +186,8 @@ func decodeTombstoneNote(note *table.Row) (tombstone keys.Key, ok bool) {
 }
 
 // rowsWithPrefix yields the rows of a partition whose RowKeys begin with a prefix.
-func rowsWithPrefix(ctx context.Context, t *table.Table[table.Row], partition keys.Enc, prefix string) iter.Seq2[*table.Row, error] {
-	return t.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(prefix, prefix+"\x7f")})
+func rowsWithPrefix(ctx context.Context, t *table.Table[table.Row], partition keys.PartitionKey, prefix string) iter.Seq2[*table.Row, error] {
+	return t.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredRows(prefix, prefix+"\x7f")})
 }
 
 // TableDestination is a destination in a table. It stores each row in the partition that the row comes from, under its RowKey with
@@ -351,9 +351,9 @@ var lastRowKey = strings.Repeat("\uFFFF", 16)
 // List yields the stored rows of a partition's entities, in the order of their RowKeys, without tombstones. 1 request for each
 // 1000 rows. Errors: table.ErrForeignRow, table.ErrUnknownParts or *table.DecodeError for a row that cannot be read, after which
 // the list continues; errors of a read (see package table).
-func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Seq2[*ArchivedRow, error] {
+func (d *TableDestination) List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*ArchivedRow, error] {
 	return func(yield func(*ArchivedRow, error) bool) {
-		for row, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween("", lastRowKey)}) {
+		for row, err := range d.rows.Rows(ctx, table.Query[table.Row]{Partition: partition, Rows: keys.StoredRows("", lastRowKey)}) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -374,7 +374,7 @@ func (d *TableDestination) List(ctx context.Context, partition keys.Enc) iter.Se
 
 // Sweep deletes the tombstones from before a time. 1 request for each 1000 tombstones, and 1 for each 50 that it deletes. Errors:
 // *table.BulkError around an error of a write; errors of a read (see package table).
-func (d *TableDestination) Sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
+func (d *TableDestination) Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for note, err := range rowsWithPrefix(ctx, d.rows, partition, reserved.Tombstone) {
 			if err != nil {

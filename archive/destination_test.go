@@ -71,7 +71,7 @@ func TestSharedDestination(t *testing.T) {
 	if _, err := m.Restore(ctx, at(1)); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Restore by the second mover: got error %v; want ErrNotFound", err)
 	}
-	for e, err := range m.Archived(ctx, dept.Of("S")) {
+	for e, err := range m.Archived(ctx, dept.PartitionKey("S")) {
 		t.Errorf("Archived of the second mover: got %v, %v; want nothing", e, err)
 	}
 	other, err := second.Insert(ctx, &clerk{"S", 1, "Other"})

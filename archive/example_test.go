@@ -28,10 +28,10 @@ type Employee struct {
 func Example() {
 	ctx := context.Background()
 	acc := storagetest.New(nil)
-	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 	current, err := table.New(acc.Tables(), "Current", table.Schema[Employee]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+		Partition: keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department }),
+		Row:       empid,
 	}, nil)
 	check(err)
 	check(current.Ensure(ctx))
@@ -85,7 +85,7 @@ func ExampleTableDestination() {
 	old, err := archive.ToTable(acc.Tables(), "Archive", nil)
 	check(err)
 	check(old.Ensure(ctx))
-	k := keys.At(keys.Raw("Sales"), keys.Raw("empid_000456"))
+	k := keys.At(keys.RawPartition("Sales"), keys.RawRow("empid_000456"))
 	row := &table.Row{Key: k}
 	check(row.Set("LastName", "Jones"))
 	id := archive.ID{Key: k, Incarnation: "0123456789ABCDEF"}
@@ -119,7 +119,7 @@ func ExampleTableDestination() {
 
 // A destination that makes paths of IDs calls Err first.
 func ExampleID_Err() {
-	key := keys.At(keys.Raw("Sales"), keys.Raw("empid_000456"))
+	key := keys.At(keys.RawPartition("Sales"), keys.RawRow("empid_000456"))
 	fmt.Println(archive.ID{Key: key, Incarnation: "7ZK3M9Q0W1E2R4T5"}.Err())
 	fmt.Println(archive.ID{Key: key, Incarnation: "../../etc/cron.d"}.Err() != nil)
 	// Output:

@@ -37,8 +37,8 @@ func TestArchivedParts(t *testing.T) {
 	must(t, fx.workerOf(t, fx.options(), mover.Handler()).Drain(ctx))
 
 	narrow, err := table.New(s.Tables(), "folders", table.Schema[clerk]{
-		Partition: keys.Bind1(dept, func(c *clerk) *string { return &c.Dept }),
-		Row:       keys.Bind1(cid, func(c *clerk) *int { return &c.ID }),
+		Partition: keys.Partition(dept, func(c *clerk) *string { return &c.Dept }),
+		Row:       keys.Row(cid, func(c *clerk) *int { return &c.ID }),
 	}, &table.Options{Common: fx.common})
 	must(t, err)
 	narrowMover, err := archive.New("folders/old", narrow, fx.destination, fx.outbox)
@@ -53,7 +53,7 @@ func TestArchivedParts(t *testing.T) {
 		t.Errorf("Find of an entity without parts: got %v, archived %v, error %v; want Jones", found, archived, err)
 	}
 	var listed []string
-	for e, err := range narrowMover.Archived(ctx, dept.Of("S")) {
+	for e, err := range narrowMover.Archived(ctx, dept.PartitionKey("S")) {
 		switch {
 		case errors.Is(err, table.ErrUnknownParts):
 			listed = append(listed, "unknown")
@@ -64,7 +64,7 @@ func TestArchivedParts(t *testing.T) {
 		}
 	}
 	testkit.Expect(t, "listed", fmt.Sprint(listed), "[0 unknown 2]")
-	for range narrowMover.Archived(ctx, dept.Of("S")) {
+	for range narrowMover.Archived(ctx, dept.PartitionKey("S")) {
 		break // the list ends, and does not panic
 	}
 }
@@ -80,7 +80,7 @@ func TestFindErrors(t *testing.T) {
 	must(t, fx.work(ctx))
 	withoutList, err := archive.New("x", fx.current, notLister{fx.destination}, fx.outbox)
 	must(t, err)
-	for e, err := range withoutList.Archived(ctx, dept.Of("S")) {
+	for e, err := range withoutList.Archived(ctx, dept.PartitionKey("S")) {
 		if !errors.Is(err, archive.ErrCannotList) {
 			t.Errorf("Archived: got %v, error %v; want ErrCannotList", e, err)
 		}
@@ -95,7 +95,7 @@ func TestFindErrors(t *testing.T) {
 		},
 		"Contains": func() error { _, err := fx.mover.Contains(ctx, at(1), "0123456789ABCDEF"); return err },
 		"Archived": func() error {
-			for _, err := range fx.mover.Archived(ctx, dept.Of("S")) {
+			for _, err := range fx.mover.Archived(ctx, dept.PartitionKey("S")) {
 				if err != nil {
 					return err
 				}
@@ -103,7 +103,7 @@ func TestFindErrors(t *testing.T) {
 			return nil
 		},
 		"Restore": func() error { _, err := fx.mover.Restore(ctx, at(1)); return err },
-		"Sweep":   func() error { return fx.mover.Handler().Sweep(ctx, keys.Raw("S"), s.Now().Add(-25*time.Hour)) },
+		"Sweep":   func() error { return fx.mover.Handler().Sweep(ctx, keys.RawPartition("S"), s.Now().Add(-25*time.Hour)) },
 	} {
 		refused := 0
 		for n := 1; ; n++ {

@@ -39,15 +39,15 @@ type clerk struct {
 }
 
 var (
-	dept   = keys.Tuple1(keys.Text())
-	cid    = keys.Tuple1(keys.Digits[int](6)).Named("c")
+	dept   = keys.Text()
+	cid    = keys.Digits[int](6).Named("c")
 	schema = table.Schema[clerk]{
-		Partition: keys.Bind1(dept, func(c *clerk) *string { return &c.Dept }),
-		Row:       keys.Bind1(cid, func(c *clerk) *int { return &c.ID }),
+		Partition: keys.Partition(dept, func(c *clerk) *string { return &c.Dept }),
+		Row:       keys.Row(cid, func(c *clerk) *int { return &c.ID }),
 	}
 )
 
-func at(id int) keys.Key { return keys.At(dept.Of("S"), cid.Of(id)) }
+func at(id int) keys.Key { return keys.At(dept.PartitionKey("S"), cid.RowKey(id)) }
 
 // fixture is what a program has: an account, the table "current", the destination "old", a mover between both, and queues.
 type fixture struct {

@@ -263,7 +263,7 @@ func TestForeignRows(t *testing.T) {
 	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 1)))
 	must(t, fx.work(ctx))
 	found, foreign := 0, 0
-	for e, err := range fx.mover.Archived(ctx, dept.Of("S")) {
+	for e, err := range fx.mover.Archived(ctx, dept.PartitionKey("S")) {
 		switch {
 		case err == nil && e.Key == at(1):
 			found++

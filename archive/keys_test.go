@@ -54,7 +54,7 @@ func (fx *rowFixture) wantArchivedRow(t testing.TB, k keys.Key) *table.Entity[ta
 }
 
 // archivedRowKeys returns the RowKeys that Archived yields.
-func (fx *rowFixture) archivedRowKeys(t testing.TB, partition keys.Enc) (rowKeys []string) {
+func (fx *rowFixture) archivedRowKeys(t testing.TB, partition keys.PartitionKey) (rowKeys []string) {
 	t.Helper()
 	for e, err := range fx.mover.Archived(context.Background(), partition) {
 		must(t, err)
@@ -74,7 +74,7 @@ func TestAnyRowKey(t *testing.T) {
 		must(t, fx.mover.Archive(ctx, fx.insertBySDK(t, keys.Stored("S", rk), `"Last":"x"`)))
 	}
 	must(t, fx.worker.Drain(ctx))
-	if got := fx.archivedRowKeys(t, keys.Raw("S")); !slices.Equal(got, all) {
+	if got := fx.archivedRowKeys(t, keys.RawPartition("S")); !slices.Equal(got, all) {
 		t.Errorf("Archived: got  %+q\nwant %+q", got, all)
 	}
 	for _, rk := range all {
@@ -87,7 +87,7 @@ func TestAnyRowKey(t *testing.T) {
 	must(t, fx.worker.Drain(ctx))
 	s.Advance(30 * time.Hour)
 	sweepLibraryRows(t, fx.mover.Handler(), s)
-	testkit.Expect(t, "archived rows", fx.archivedRowKeys(t, keys.Raw("S")), nil)
+	testkit.Expect(t, "archived rows", fx.archivedRowKeys(t, keys.RawPartition("S")), nil)
 	testkit.Expect(t, "stored rows", s.Rows("old"), nil)
 }
 

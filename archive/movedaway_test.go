@@ -16,7 +16,7 @@ import (
 func TestArchiveAndChangeOfPartition(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	away := keys.At(dept.Of("T"), cid.Of(1))
+	away := keys.At(dept.PartitionKey("T"), cid.RowKey(1))
 	moves, archives := 0, 0
 	for at := 1; ; at++ {
 		fx, s, e := newPendingMove(t)

@@ -278,7 +278,7 @@ func (m *Mover[T]) newest(ctx context.Context, k keys.Key) (newest *ArchivedRow,
 // table.ErrUnknownParts for a stored row that no move has stored, or whose parts were not read; table.ErrOtherType,
 // *keys.KeyError, *table.VersionError or *table.DecodeError for a row that is no entity of T; other errors of the destination,
 // which end the list. Requests are the destination's.
-func (m *Mover[T]) Archived(ctx context.Context, partition keys.Enc) iter.Seq2[*table.Entity[T], error] {
+func (m *Mover[T]) Archived(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		l, is := m.to.(Lister)
 		if !is {
@@ -365,7 +365,7 @@ func (m *Mover[T]) newestMoved(ctx context.Context, k keys.Key) (*ArchivedRow, e
 // sweep deletes tombstones, and notes of restored incarnations, that are older than any late request. A note that cannot be read
 // stays, because without it the incarnation might be restored again. 1 request for each old note, besides the requests of the
 // destination's sweep and of one list.
-func (m *Mover[T]) sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
+func (m *Mover[T]) sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	if s, is := m.to.(Sweeper); is {
 		if err := s.Sweep(ctx, partition, before); err != nil {
 			return err

@@ -44,7 +44,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("Replace of an archived entity: got error %v; want ErrNoETag", err)
 	}
 	var ids []int
-	for e, err := range fx.mover.Archived(ctx, dept.Of("S")) {
+	for e, err := range fx.mover.Archived(ctx, dept.PartitionKey("S")) {
 		must(t, err)
 		ids = append(ids, e.Value.ID)
 	}
@@ -100,8 +100,8 @@ func TestRowBeyondLimits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newRowFixture(t)
-	long := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw(strings.Repeat("x", 500)))}
-	large := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("large"))}
+	long := &table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow(strings.Repeat("x", 500)))}
+	large := &table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow("large"))}
 	for i := range 15 {
 		must(t, large.Set(fmt.Sprint("P", i), strings.Repeat("x", 32<<10)))
 	}
@@ -110,7 +110,7 @@ func TestRowBeyondLimits(t *testing.T) {
 		return fx.rows.InsertOp(large).Err() != nil
 	})
 	must(t, large.Set("Rest", strings.Repeat("x", rest)))
-	many := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("many"))}
+	many := &table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow("many"))}
 	for i := range 251 { // and _op; with _life, the row has the most properties that are possible
 		must(t, many.Set(fmt.Sprint("P", i), int64(i)))
 	}

@@ -21,7 +21,7 @@ import (
 // sweepLibraryRows sweeps the tombstones and the restore records of a mover that are older than 25 hours.
 func sweepLibraryRows(t testing.TB, h eventual.Handler, s *storagetest.Service) {
 	t.Helper()
-	must(t, h.Sweep(context.Background(), keys.Raw("S"), s.Now().Add(-25*time.Hour)))
+	must(t, h.Sweep(context.Background(), keys.RawPartition("S"), s.Now().Add(-25*time.Hour)))
 }
 
 // advanceAndSweepCommitRecords advances the clock by 30 hours and sweeps the commit records of moves. It returns a fixture with the
@@ -32,7 +32,7 @@ func advanceAndSweepCommitRecords(t testing.TB, s *storagetest.Service, want int
 	common := noPauses()
 	common.Now = s.Now
 	fx := newFixtureOn(t, s, s, common, nil)
-	n, err := extend.RecordsOf(fx.current).Sweep(context.Background(), dept.Of("S"))
+	n, err := extend.RecordsOf(fx.current).Sweep(context.Background(), dept.PartitionKey("S"))
 	must(t, err)
 	testkit.Expect(t, "swept commit records", n, want)
 	return fx
@@ -127,7 +127,7 @@ func TestArchivedTypes(t *testing.T) {
 				t.Errorf("Find: got %v, archived %v, error %v; want a *DecodeError of _sys", e, archived, err)
 			}
 			good, failed := 0, 0
-			for _, err := range fx.mover.Archived(ctx, keys.Raw("S")) {
+			for _, err := range fx.mover.Archived(ctx, keys.RawPartition("S")) {
 				if errors.As(err, &de) {
 					failed++
 				} else if err == nil {

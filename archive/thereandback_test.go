@@ -41,7 +41,7 @@ func (fx *fixture) moveClerk(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	e, err := clerks.Get(ctx, keys.At(dept.Of(from), cid.Of(1)))
+	e, err := clerks.Get(ctx, keys.At(dept.PartitionKey(from), cid.RowKey(1)))
 	if err == nil {
 		e.Value.Dept = to
 		err = clerks.Move(ctx, e)

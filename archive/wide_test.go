@@ -97,14 +97,14 @@ func TestWideEntity(t *testing.T) {
 // openFolders opens the table of folders, with its index, and a mover of folders.
 func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *archive.Mover[folder], err error) {
 	folders, err = table.New(fx.account.Tables(), "folders", table.Schema[folder]{
-		Partition: keys.Bind1(dept, func(f *folder) *string { return &f.Dept }),
-		Row:       keys.Bind1(cid, func(f *folder) *int { return &f.ID }),
+		Partition: keys.Partition(dept, func(f *folder) *string { return &f.Dept }),
+		Row:       keys.Row(cid, func(f *folder) *int { return &f.ID }),
 	}, &table.Options{Common: fx.common})
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	last := table.FieldOf(func(f *folder) *string { return &f.Last })
-	byLast := index.New("bylast", keys.Tuple1(keys.Text()).Named("last"), func(f *folder) (string, bool) { return f.Last, true }, &index.Options[folder]{Only: []table.AnyField[folder]{last}})
+	byLast := index.New("bylast", keys.Text().Named("last"), func(f *folder) (string, bool) { return f.Last, true }, &index.Options[folder]{Only: []table.AnyField[folder]{last}})
 	if indexed, err = index.Attach(folders, byLast); err != nil {
 		return nil, nil, nil, err
 	}

@@ -125,7 +125,7 @@ func (s *hourSet) once(name string, f func() error) error {
 // NotifyOptions are the options of [Outbox.NotifyPending]. The zero value is ready for use.
 type NotifyOptions struct {
 	// Partition restricts the call to one partition. Defaults to the whole table.
-	Partition keys.Enc
+	Partition keys.PartitionKey
 
 	// Grace is how old a write must be. For a younger write, the writer's own notification may still be hidden, for twice the
 	// writer's WriteTimeout, or a worker may be about to execute the effects. A redundant notification does no harm, so Grace only
@@ -218,15 +218,15 @@ func (n *notifier) run(ctx context.Context) (err error) {
 }
 
 // partitions yields the partitions to search.
-func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
-	return func(yield func(keys.Enc, error) bool) {
+func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
+	return func(yield func(keys.PartitionKey, error) bool) {
 		begun := keys.Stored(n.start.Partition, "").Partition()
 		switch {
 		case n.opt.Partition.IsSet():
 			yield(n.opt.Partition, nil)
 			return
 		case n.start.Partition == "":
-			begun = keys.Enc{}
+			begun = keys.PartitionKey{}
 		case n.start.OperationID != "" && !yield(begun, nil):
 			return
 		}
@@ -240,13 +240,13 @@ func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
 			}
 		}
 		if t.Ranged() { // partitions would be left out
-			yield(keys.Enc{}, &table.OpError{Op: "Partitions", Table: t.Name, Err: table.ErrRanged})
+			yield(keys.PartitionKey{}, &table.OpError{Op: "Partitions", Table: t.Name, Err: table.ErrRanged})
 		}
 	}
 }
 
 // notify sends the notifications of a partition.
-func (n *notifier) notify(ctx context.Context, partition keys.Enc) error {
+func (n *notifier) notify(ctx context.Context, partition keys.PartitionKey) error {
 	pk, err := partition.Result()
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func TestCleanUp(t *testing.T) {
 		o, s := newOffice(t, noPauses())
 		swept := map[string]time.Time{}
 		h := o.handler()
-		h.Sweep = func(_ context.Context, partition keys.Enc, before time.Time) error {
+		h.Sweep = func(_ context.Context, partition keys.PartitionKey, before time.Time) error {
 			swept[partition.String()] = before
 			return nil
 		}
@@ -139,7 +139,7 @@ func TestSweepPanics(t *testing.T) {
 	o, s := newOffice(t, noPauses())
 	o.put(t, "cleanups", `{"v":1,"table":"staff","partition":"S","hour":"2026-01-01T00:00:00Z"}`)
 	h := o.handler()
-	h.Sweep = func(context.Context, keys.Enc, time.Time) error { panic("oh") }
+	h.Sweep = func(context.Context, keys.PartitionKey, time.Time) error { panic("oh") }
 	opt := fastPolling()
 	opt.CleanUp = o.acc.Queue("cleanups")
 	w := o.worker(t, opt, h)

@@ -29,10 +29,10 @@ type Badge struct {
 }
 
 var (
-	empid     = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	empid     = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 	employees = table.Schema[Employee]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+		Partition: keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department }),
+		Row:       empid,
 	}
 
 	// Each employee with a new name gets a badge.

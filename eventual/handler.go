@@ -50,13 +50,13 @@ type Handler struct {
 
 	// Sweep deletes the handler's own rows in a partition that are older than a time, in the partition's clean-up. The commit
 	// records from before that time are deleted afterwards, with the effects that they contained. May be nil.
-	Sweep func(ctx context.Context, partition keys.Enc, before time.Time) error
+	Sweep func(ctx context.Context, partition keys.PartitionKey, before time.Time) error
 }
 
 // Job is an effect to execute.
 type Job struct {
 	Table       string
-	Partition   keys.Enc
+	Partition   keys.PartitionKey
 	OperationID string // of the write; [extend.Record.Time] returns the write's time
 	Effect      extend.Effect
 

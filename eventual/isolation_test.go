@@ -167,7 +167,7 @@ func TestDeadlyCleanUp(t *testing.T) {
 			p, ctx := newProcess(s)
 			o := officeOn(t, s, p, noPauses())
 			h := o.handler()
-			h.Sweep = func(ctx context.Context, _ keys.Enc, _ time.Time) error { return p.crashIn(ctx) }
+			h.Sweep = func(ctx context.Context, _ keys.PartitionKey, _ time.Time) error { return p.crashIn(ctx) }
 			opt := fastPolling()
 			opt.CleanUp, opt.Attempts, opt.StopTimeout = o.acc.Queue("cleanups"), 2, time.Millisecond
 			time.AfterFunc(time.Minute, p.cancel)

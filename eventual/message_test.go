@@ -256,7 +256,7 @@ func TestLongKeys(t *testing.T) {
 	rows, err = eventual.WithOutbox(rows, o.out, eventual.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))
 	noError(t, err)
 	for _, k := range []string{"A" + strings.Repeat("中", 511), strings.Repeat("x", 512), "A" + strings.Repeat("😀", 255)} {
-		_, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.Raw(k), keys.Raw("r"))})
+		_, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.RawPartition(k), keys.RawRow("r"))})
 		noError(t, err)
 	}
 	w := o.worker(t, fastPolling())

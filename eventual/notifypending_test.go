@@ -127,7 +127,7 @@ func TestNotifyPendingArguments(t *testing.T) {
 	if _, err := o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Token: "x"}); !errors.As(err, &ve) || ve.Field != "NotifyOptions.Token" {
 		t.Errorf("got %v, want a *ValueError for NotifyOptions.Token", err)
 	}
-	for _, err := range extend.RecordsOf(o.base).Pending(ctx, keys.Raw("p"), "' or 1 eq 1", time.Now()) {
+	for _, err := range extend.RecordsOf(o.base).Pending(ctx, keys.RawPartition("p"), "' or 1 eq 1", time.Now()) {
 		if !errors.As(err, &ve) {
 			t.Errorf("a forged operation ID: got %v, want a *ValueError", err)
 		}
@@ -195,11 +195,11 @@ func TestNotifyPendingWithGrant(t *testing.T) {
 		refused   bool
 	}{
 		"the table":               {account.Grant{}, "", false},
-		"partitions":              {account.Grant{Partitions: keys.RawBetween("S0", "S1")}, "", true},
-		"partitions without rows": {account.Grant{Partitions: keys.RawBetween("A", "B")}, "", true},
-		"partitions, for one":     {account.Grant{Partitions: keys.RawBetween("S0", "S1")}, "S0", false},
-		"rows":                    {account.Grant{Partitions: keys.Point(keys.Raw("S0")), Rows: keys.RawBetween("a", "b")}, "", true},
-		"rows, for one partition": {account.Grant{Partitions: keys.Point(keys.Raw("S0")), Rows: keys.RawBetween("a", "b")}, "S0", true},
+		"partitions":              {account.Grant{Partitions: keys.RawPartitions("S0", "S1")}, "", true},
+		"partitions without rows": {account.Grant{Partitions: keys.RawPartitions("A", "B")}, "", true},
+		"partitions, for one":     {account.Grant{Partitions: keys.RawPartitions("S0", "S1")}, "S0", false},
+		"rows":                    {account.Grant{Partitions: keys.RawPartition("S0").Point(), Rows: keys.RawRows("a", "b")}, "", true},
+		"rows, for one partition": {account.Grant{Partitions: keys.RawPartition("S0").Point(), Rows: keys.RawRows("a", "b")}, "S0", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -215,7 +215,7 @@ func TestNotifyPendingWithGrant(t *testing.T) {
 			noError(t, err)
 			opt := eventual.NotifyOptions{Grace: -1}
 			if c.partition != "" {
-				opt.Partition = keys.Raw(c.partition)
+				opt.Partition = keys.RawPartition(c.partition)
 			}
 			r, err := o.out.NotifyPending(ctx, granted, &opt)
 			if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && (err != nil || r.Sent == 0) {

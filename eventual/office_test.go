@@ -27,12 +27,9 @@ type clerk struct {
 }
 
 var (
-	dept   = keys.Tuple1(keys.Text())
-	cid    = keys.Tuple1(keys.Digits[int](6)).Named("c")
-	schema = table.Schema[clerk]{
-		Partition: keys.Bind1(dept, func(c *clerk) *string { return &c.Dept }),
-		Row:       keys.Bind1(cid, func(c *clerk) *int { return &c.ID }),
-	}
+	dept   = keys.Partition(keys.Text(), func(c *clerk) *string { return &c.Dept })
+	cid    = keys.Row(keys.Digits[int](6), func(c *clerk) *int { return &c.ID }).Named("c")
+	schema = table.Schema[clerk]{Partition: dept, Row: cid}
 )
 
 func at(d string, id int) keys.Key { return keys.At(dept.Of(d), cid.Of(id)) }
@@ -124,7 +121,7 @@ func (o *office) ensure(ctx context.Context) error {
 
 // send is the handler of letters.
 func (o *office) send(ctx context.Context, j eventual.Job, l letter) error {
-	r := &table.Row{Key: keys.At(keys.Raw(fmt.Sprint(l.ID)), keys.Raw(j.OperationID))}
+	r := &table.Row{Key: keys.At(keys.RawPartition(fmt.Sprint(l.ID)), keys.RawRow(j.OperationID))}
 	if err := r.Set("Last", l.Last); err != nil {
 		return err
 	}

@@ -193,10 +193,10 @@ func (afar) Name() string   { return "afar" }
 func (m afar) MaxRows() int { return 1 }
 func (m afar) Maintain(_ context.Context, p *extend.Plan, _ *extend.Change[clerk]) error {
 	for i := range m.n {
-		partition := keys.Raw(fmt.Sprint("far", i))
+		partition := keys.RawPartition(fmt.Sprint("far", i))
 		q, err := p.Remote(m.staff, partition)
 		if err == nil {
-			err = q.Insert(&table.Row{Key: keys.At(partition, keys.Raw("row"))}, nil)
+			err = q.Insert(&table.Row{Key: keys.At(partition, keys.RawRow("row"))}, nil)
 		}
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ func TestCompleting(t *testing.T) {
 	if err := last.Delete(ctx, e); err != nil || i.State != extend.Done {
 		t.Fatalf("got %v, %+v; want no error and i.State == extend.Done", err, i)
 	}
-	if is, err := extend.RecordsOf(staff).Get(ctx, keys.Raw("S"), i.OperationID); err != nil || is.State != extend.Done || len(is.Effects) > 0 {
+	if is, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), i.OperationID); err != nil || is.State != extend.Done || len(is.Effects) > 0 {
 		t.Errorf("got %+v, %v; want no error and is.State == extend.Done and len(is.Effects) <= 0", is, err)
 	}
 	if len(s.Rows("staff")) != 1 {
@@ -42,7 +42,7 @@ func TestCompletingRaces(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, _, _, e, mine := pendingEffect(t)
-	concurrent, err := extend.RecordsOf(staff).Get(ctx, keys.Raw("S"), mine.OperationID)
+	concurrent, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), mine.OperationID)
 	noError(t, err)
 	e.Value.Last = "Smith"
 	noError(t, extend.Completing(staff, concurrent, 0).Replace(ctx, e))
@@ -76,7 +76,7 @@ func TestCompletingFaults(t *testing.T) {
 		})
 		err := extend.Completing(staff, i, 0).Delete(ctx, e)
 		done := len(s.Rows("staff")) == 1
-		is, gerr := extend.RecordsOf(staff).Get(ctx, keys.Raw("S"), i.OperationID)
+		is, gerr := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), i.OperationID)
 		noError(t, gerr)
 		if (err == nil) != done || done != (is.State == extend.Done) || is.State != i.State {
 			t.Errorf("%v: got %v, deleted %v, the records %+v and %+v; want all or nothing done, and equal states", f, err, done, is, i)
@@ -94,7 +94,7 @@ func TestCompletingRefused(t *testing.T) {
 		"no such effect": extend.Completing(staff, i, 1).Delete(ctx, e),
 		"below":          extend.Completing(staff, i, -1).Delete(ctx, e),
 		"nil":            extend.Completing(staff, nil, 0).Delete(ctx, e),
-		"not pending":    extend.Completing(staff, &extend.Record{Partition: keys.Raw("S"), Effects: i.Effects}, 0).Delete(ctx, e),
+		"not pending":    extend.Completing(staff, &extend.Record{Partition: keys.RawPartition("S"), Effects: i.Effects}, 0).Delete(ctx, e),
 	} {
 		if !errors.As(err, &ve) {
 			t.Errorf("%s: got %v; want a *ValueError", what, err)
@@ -138,7 +138,7 @@ func TestBulkCompleting(t *testing.T) {
 		if err != nil || r.Applied != 81 {
 			t.Errorf("%v: got %+v, %v; want no error and r.Done == 81", at, r, err)
 		}
-		is, err := extend.RecordsOf(staff).Get(ctx, keys.Raw("S"), i.OperationID)
+		is, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), i.OperationID)
 		noError(t, err)
 		for _, r := range s.Rows("staff") {
 			if r.RowKey == e.Key.RowKey() {
@@ -156,10 +156,10 @@ func TestCompletingOneOfSeveral(t *testing.T) {
 		staff, _, out, e, _ := pendingEffect(t)
 		_, err := table.Transact(ctx, staff.InsertOp(&employee{"S", 2, "Jones", 44}), staff.InsertOp(&employee{"S", 3, "Cao", 30}))
 		noError(t, err)
-		r, err := extend.RecordsOf(staff).Get(ctx, keys.Raw("S"), out.notes[0].OperationID)
+		r, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), out.notes[0].OperationID)
 		noError(t, err)
 		noError(t, extend.Completing(staff, r, at).Delete(ctx, e))
-		stored, err := extend.RecordsOf(staff).Get(ctx, keys.Raw("S"), r.OperationID)
+		stored, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), r.OperationID)
 		noError(t, err)
 		for what, is := range map[string]*extend.Record{"the record": r, "the stored record": stored} {
 			if is.State != extend.Pending || len(is.Effects) != 1 || string(is.Effects[0].Payload) != left {
@@ -176,7 +176,7 @@ func (badge) Name() string { return "badge" }
 func (badge) MaxRows() int { return 1 }
 
 func (m badge) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
-	there, err := p.Remote(m.staff, keys.Raw("company"))
+	there, err := p.Remote(m.staff, keys.RawPartition("company"))
 	if err == nil && c.New != nil && c.Old == nil {
 		err = there.Insert(&table.Row{Key: keys.Stored("company", c.New.Last)}, nil)
 	}

@@ -11,7 +11,7 @@
 //
 //	func (byName) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[Employee]) error {
 //		for _, old := range c.State() { // the rows of the last write
-//			if err := p.Remove(keys.Raw(old)); err != nil {
+//			if err := p.Remove(keys.RawRow(old)); err != nil {
 //				return err
 //			}
 //		}
@@ -19,7 +19,7 @@
 //		if err != nil || row == nil { // nil: the employee is deleted
 //			return err
 //		}
-//		under := keys.At(c.Key.Partition(), names.Of(c.New.LastName))
+//		under := keys.At(c.Key.Partition(), names.RowKey(c.New.LastName))
 //		c.SetState(under.RowKey())
 //		return p.Insert(row.Copy(under), errTaken)
 //	}

@@ -59,7 +59,7 @@ func (desks) MaxRows() int { return 2 }
 
 func (desks) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	row := func(age int32, of string) (*table.Row, error) {
-		r := &table.Row{Key: keys.At(c.Key.Partition(), keys.Raw(fmt.Sprintf("desk_%d", age)))}
+		r := &table.Row{Key: keys.At(c.Key.Partition(), keys.RawRow(fmt.Sprintf("desk_%d", age)))}
 		return r, r.Set("Of", of)
 	}
 	if c.Old != nil && (c.New == nil || c.New.Age != c.Old.Age) {

@@ -57,7 +57,7 @@ func ExamplePlan_Effect() {
 	check(err)
 	records := extend.RecordsOf(rows)
 	for _, n := range b.notes {
-		record, err := records.Resolve(ctx, keys.Raw(n.Partition), n.OperationID)
+		record, err := records.Resolve(ctx, keys.RawPartition(n.Partition), n.OperationID)
 		check(err)
 		fmt.Println(n.visible, record.State, record.Time().IsZero())
 		if record.State != extend.Pending {
@@ -67,7 +67,7 @@ func ExamplePlan_Effect() {
 			fmt.Printf("%s %d of %s: %s\n", effect.Kind, effect.Version, effect.RowKey, effect.Payload)
 		}
 		check(records.MarkDone(ctx, record))
-		record, err = records.Get(ctx, keys.Raw(n.Partition), n.OperationID)
+		record, err = records.Get(ctx, keys.RawPartition(n.Partition), n.OperationID)
 		check(err)
 		fmt.Println(record.State)
 	}
@@ -103,7 +103,7 @@ func ExamplePlan_JoinEffect() {
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	record, err := extend.RecordsOf(staff).Get(ctx, keys.Raw("Sales"), b.notes[0].OperationID)
+	record, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("Sales"), b.notes[0].OperationID)
 	check(err)
 	for _, effect := range record.Effects {
 		fmt.Printf("%s:%s\n", effect.Kind, effect.Payload)

@@ -32,7 +32,7 @@ func ExampleRecords() {
 
 	records := extend.RecordsOf(staff)
 	for _, n := range out.notes {
-		record, err := records.Resolve(ctx, keys.Raw(n.Partition), n.OperationID)
+		record, err := records.Resolve(ctx, keys.RawPartition(n.Partition), n.OperationID)
 		check(err)
 		if record.State != extend.Pending {
 			continue // not committed, or executed already
@@ -73,7 +73,7 @@ func ExampleCompleting() {
 	staff, out := staffWithLetters()
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	record, err := extend.RecordsOf(staff).Get(ctx, keys.Raw("Sales"), out.notes[0].OperationID)
+	record, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("Sales"), out.notes[0].OperationID)
 	check(err)
 	before := record.Version()
 
@@ -87,7 +87,7 @@ func ExampleRecords_Resolve() {
 	ctx := context.Background()
 	staff, _ := staffWithLetters()
 	id := "01KAJ5ZVW0ABCDEFGHJKMNPQRS" // from a message
-	_, err := extend.RecordsOf(staff).Resolve(ctx, keys.Raw("Sales"), id)
+	_, err := extend.RecordsOf(staff).Resolve(ctx, keys.RawPartition("Sales"), id)
 	fmt.Println(errors.Is(err, table.ErrExpired))
 	// Output: true
 }
@@ -117,11 +117,11 @@ func ExampleRecords_Sweep() {
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 	records := extend.RecordsOf(staff)
-	for record, err := range records.List(ctx, keys.Raw("Sales"), time.Now().Add(time.Minute)) {
+	for record, err := range records.List(ctx, keys.RawPartition("Sales"), time.Now().Add(time.Minute)) {
 		check(err)
 		fmt.Println(record.State, len(record.Effects), time.Since(record.Time()) < time.Minute)
 	}
-	n, err := records.Sweep(ctx, keys.Raw("Sales")) // the record is younger than 25 hours
+	n, err := records.Sweep(ctx, keys.RawPartition("Sales")) // the record is younger than 25 hours
 	fmt.Println(n, err)
 	// Output:
 	// done 0 true

@@ -25,13 +25,13 @@ func (m badges) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[e
 	if c.Old != nil && c.New != nil && c.Old.Last == c.New.Last {
 		return nil
 	}
-	company := keys.Raw("company")
+	company := keys.RawPartition("company")
 	there, err := p.Remote(m.table, company)
 	if err != nil {
 		return err
 	}
 	if c.Old != nil {
-		name := keys.Raw(c.Old.Last)
+		name := keys.RawRow(c.Old.Last)
 		if _, err := there.Load(ctx, name); err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (m badges) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[e
 	if c.New == nil {
 		return nil
 	}
-	row := &table.Row{Key: keys.At(company, keys.Raw(c.New.Last))}
+	row := &table.Row{Key: keys.At(company, keys.RawRow(c.New.Last))}
 	if err := row.Set("Owner", c.Key.PartitionKey()+"/"+c.Key.RowKey()); err != nil {
 		return err
 	}

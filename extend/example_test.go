@@ -12,7 +12,7 @@ import (
 
 var (
 	errTaken = errors.New("the name is taken")
-	names    = keys.Tuple1(keys.Text()).Named("name")
+	names    = keys.Text().Named("name")
 )
 
 // byName stores a copy of each employee under the last name. Here no two employees of a department have the same.
@@ -23,7 +23,7 @@ func (byName) MaxRows() int { return 2 } // the old name and the new one
 
 func (byName) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	for _, old := range c.State() { // the rows of the last write
-		if err := p.Remove(keys.Raw(old)); err != nil {
+		if err := p.Remove(keys.RawRow(old)); err != nil {
 			return err
 		}
 	}
@@ -31,7 +31,7 @@ func (byName) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emplo
 	if err != nil || row == nil { // nil: the employee is deleted
 		return err
 	}
-	under := keys.At(c.Key.Partition(), names.Of(c.New.Last))
+	under := keys.At(c.Key.Partition(), names.RowKey(c.New.Last))
 	c.SetState(under.RowKey())
 	return p.Insert(row.Copy(under), errTaken)
 }
@@ -49,7 +49,7 @@ func Example() {
 	for _, row := range memory.Rows("staff") {
 		fmt.Println(row.RowKey, row.Get("LastName"), row.Get("Age"))
 	}
-	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), names.Of("Smith")))
+	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), names.RowKey("Smith")))
 	check(err)
 	smith, err := staff.Entity(row)
 	check(err)
@@ -66,7 +66,7 @@ func Example() {
 
 var (
 	errSeat = errors.New("the seat is taken")
-	seats   = keys.Tuple1(keys.Text()).Named("seat")
+	seats   = keys.Text().Named("seat")
 )
 
 // bySeat keeps a row for each seat, with a copy of the employee. An employee's age is the seat here. No two employees have the
@@ -79,17 +79,17 @@ func (bySeat) MaxRows() int { return 2 } // the old seat and the new one
 func (bySeat) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
 	var seat string
 	if c.New != nil {
-		seat = seats.Of(fmt.Sprint(c.New.Age)).String()
+		seat = seats.PartitionKey(fmt.Sprint(c.New.Age)).String()
 		c.SetState(seat) // so that later versions of this program find the row
 	}
 	had, stays := c.State(), false
 	if c.StateMissing() { // another program has replaced the row, so only its content tells the seat
-		had = []string{seats.Of(fmt.Sprint(c.Old.Age)).String()}
+		had = []string{seats.PartitionKey(fmt.Sprint(c.Old.Age)).String()}
 	}
 	for _, was := range had {
 		if was == seat {
 			stays = true
-		} else if err := p.Remove(keys.Raw(was)); err != nil {
+		} else if err := p.Remove(keys.RawRow(was)); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (bySeat) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emplo
 	if err != nil {
 		return err
 	}
-	row = row.At(keys.At(c.Key.Partition(), keys.Raw(seat)))
+	row = row.At(keys.At(c.Key.Partition(), keys.RawRow(seat)))
 	if stays {
 		return p.Put(row) // the row exists, and its copy is updated
 	}
@@ -150,7 +150,7 @@ func (headcount) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[
 	if c.Old != nil && c.New != nil {
 		return nil // the number is the same
 	}
-	k := keys.At(c.Key.Partition(), keys.Raw("headcount"))
+	k := keys.At(c.Key.Partition(), keys.RawRow("headcount"))
 	row, err := p.Load(ctx, k.Row())
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (roll) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[emplo
 	if !p.First("roll") {
 		return nil // another employee of this transaction has counted it
 	}
-	k := keys.At(c.Key.Partition(), keys.Raw("roll"))
+	k := keys.At(c.Key.Partition(), keys.RawRow("roll"))
 	row, err := p.Load(ctx, k.Row())
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ func (oldest) Name() string { return "oldest" }
 func (oldest) MaxRows() int { return 1 }
 
 func (oldest) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
-	k := keys.At(c.Key.Partition(), keys.Raw("oldest"))
+	k := keys.At(c.Key.Partition(), keys.RawRow("oldest"))
 	if _, err := p.Load(ctx, k.Row()); err != nil { // so that a concurrent write of it is a conflict
 		return err
 	}
@@ -272,7 +272,7 @@ func ExamplePlan_Scan() {
 		check(err)
 	}
 	check(staff.DeleteAny(ctx, keys.At(dept.Of("Sales"), empid.Of(1))))
-	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("oldest")))
+	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.RawRow("oldest")))
 	check(err)
 	fmt.Println(row.Get("Age"))
 	// Output: 44 true
@@ -289,7 +289,7 @@ func (previousVersion) Maintain(_ context.Context, p *extend.Plan, c *extend.Cha
 	if err != nil || old == nil {
 		return err
 	}
-	k := keys.At(c.Key.Partition(), keys.Raw("previous_"+c.Key.RowKey()))
+	k := keys.At(c.Key.Partition(), keys.RawRow("previous_"+c.Key.RowKey()))
 	exists := len(c.State()) > 0
 	if c.New == nil {
 		if exists {
@@ -335,7 +335,7 @@ func (inDepartment) Maintain(ctx context.Context, p *extend.Plan, c *extend.Chan
 	if c.New == nil {
 		return nil
 	}
-	department, err := p.Entity(ctx, keys.Raw("department"))
+	department, err := p.Entity(ctx, keys.RawRow("department"))
 	if err == nil && department == nil {
 		err = errNoDepartment
 	}
@@ -354,7 +354,7 @@ func ExamplePlan_Entity() {
 
 	departments, err := table.New(memory.Tables(), staff.Name(), table.Schema[table.Row]{}, nil)
 	check(err)
-	_, err = departments.Insert(ctx, &table.Row{Key: keys.At(dept.Of("Sales"), keys.Raw("department"))})
+	_, err = departments.Insert(ctx, &table.Row{Key: keys.At(dept.Of("Sales"), keys.RawRow("department"))})
 	check(err)
 	_, err = staff.Insert(ctx, &jones)
 	fmt.Println(err)

@@ -69,7 +69,7 @@ func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.S
 	noError(t, err)
 	e, err = staff.Insert(ctx, &employee{"S", 1, "Jones", 44})
 	noError(t, err)
-	r, err = extend.RecordsOf(staff).Get(ctx, keys.Raw("S"), out.notes[0].OperationID)
+	r, err = extend.RecordsOf(staff).Get(ctx, keys.RawPartition("S"), out.notes[0].OperationID)
 	noError(t, err)
 	s.Count()
 	out.notes = nil

@@ -227,7 +227,7 @@ func (p *Plan) Insert(r *table.Row, taken error) error {
 func (p *Plan) Put(r *table.Row) error { return p.refused(p.plan.Put((*stored.Row)(r).Clone())) }
 
 // Remove deletes a row that the entity owned, unless another entity in the same transaction takes it over.
-func (p *Plan) Remove(row keys.Enc) error {
+func (p *Plan) Remove(row keys.RowKey) error {
 	s, err := row.Result()
 	if err != nil {
 		return err
@@ -241,18 +241,18 @@ func (p *Plan) Remove(row keys.Enc) error {
 // be read, the write fails. A row that is loaded and not written is not protected against concurrent writers. 1 request for each
 // row of a transaction. Bulk work keeps rows that it has loaded and written for its next transactions of the partition: such a
 // row takes a request only if it was not written this time, or has changed.
-func (p *Plan) Load(ctx context.Context, row keys.Enc) (*table.Row, error) {
+func (p *Plan) Load(ctx context.Context, row keys.RowKey) (*table.Row, error) {
 	return p.read(ctx, row, p.plan.Load)
 }
 
 // Entity returns the row of an entity of the partition, of any type, with the changes that this transaction has planned so far; nil
 // if there is none. It is for reading only. An entity with parts that is not in the transaction fails with table.ErrUnknownParts. At
 // most 1 request.
-func (p *Plan) Entity(ctx context.Context, row keys.Enc) (*table.Row, error) {
+func (p *Plan) Entity(ctx context.Context, row keys.RowKey) (*table.Row, error) {
 	return p.read(ctx, row, p.plan.Entity)
 }
 
-func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, string) (*stored.Row, error)) (*table.Row, error) {
+func (p *Plan) read(ctx context.Context, row keys.RowKey, f func(context.Context, string) (*stored.Row, error)) (*table.Row, error) {
 	s, err := row.Result()
 	if err != nil {
 		return nil, err
@@ -266,7 +266,7 @@ func (p *Plan) read(ctx context.Context, row keys.Enc, f func(context.Context, s
 // Concurrent writers may change the scanned rows before the transaction commits. To exclude that, Load and Put one row that every
 // writer of this range also writes. An error ends the write. Errors: table.ErrRanged if the client's signature is for a range of
 // rows, because the scan would leave out other rows. 1 request for each 1,000 rows.
-func (p *Plan) Scan(ctx context.Context, rows keys.Range) iter.Seq2[*table.Row, error] {
+func (p *Plan) Scan(ctx context.Context, rows keys.RowRange) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		if err := p.plan.Scan(ctx, rows, func(r *stored.Row) bool { return yield((*table.Row)(r.Clone()), nil) }); err != nil {
 			yield(nil, p.refused(err))
@@ -304,7 +304,7 @@ func (p *Plan) First(text string) bool { return p.plan.First(text) }
 // Rows that are only loaded there are not protected: Put what must not change. The write needs an outbox. Errors: *keys.KeyError;
 // *table.ValueError for a table of another service, and for a partition of the library. Requests: 2 transactions more for each other
 // partition, to prepare and to finish, and 2 for the message.
-func (p *Plan) Remote(t table.AnyTable, partition keys.Enc) (*Plan, error) {
+func (p *Plan) Remote(t table.AnyTable, partition keys.PartitionKey) (*Plan, error) {
 	pk, err := partition.Result()
 	if err != nil {
 		return nil, err

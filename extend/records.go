@@ -25,7 +25,7 @@ func RecordsOf(t table.AnyTable) *Records { return &Records{door.Table(t)} }
 // Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still
 // commit, see Resolve; *table.VersionError for a commit record of a later version of this library; errors of a read (see package
 // table). 1 request.
-func (in *Records) Get(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
+func (in *Records) Get(ctx context.Context, partition keys.PartitionKey, operationID string) (*Record, error) {
 	return in.read(ctx, "Get", partition, operationID, func(ctx context.Context, pk, id string) (*Record, error) {
 		r, err := in.engine.Record(ctx, pk, id)
 		if err == nil && r == nil {
@@ -39,13 +39,13 @@ func (in *Records) Get(ctx context.Context, partition keys.Enc, operationID stri
 // committed, and never will be, and the returned record has the state Aborted. Errors: table.ErrExpired if there is no record and
 // the write is older than Retention; *table.ValueError for a text that is not an operation ID, or of a time more than a day ahead;
 // *table.VersionError. 1 request if there is a record, 2 if there is none, and 3 if the write commits in between. Idempotent.
-func (in *Records) Resolve(ctx context.Context, partition keys.Enc, operationID string) (*Record, error) {
+func (in *Records) Resolve(ctx context.Context, partition keys.PartitionKey, operationID string) (*Record, error) {
 	return in.read(ctx, "Resolve", partition, operationID, func(ctx context.Context, pk, id string) (*Record, error) {
 		return in.engine.Resolve(ctx, pk, id)
 	})
 }
 
-func (in *Records) read(ctx context.Context, method string, partition keys.Enc, id string, f func(ctx context.Context, pk, id string) (*Record, error)) (_ *Record, err error) {
+func (in *Records) read(ctx context.Context, method string, partition keys.PartitionKey, id string, f func(ctx context.Context, pk, id string) (*Record, error)) (_ *Record, err error) {
 	ctx, end := in.engine.Span(ctx, method)
 	defer func() { end(err) }()
 	pk, err := partition.Result()
@@ -91,7 +91,7 @@ func (in *Records) MarkDone(ctx context.Context, r *Record) error {
 // List yields the commit and abort records of a partition that are older than a time, in the order of their writes. A record that
 // cannot be read yields a *table.VersionError or a *table.DecodeError, and the list goes on; any other error ends it. 1 request for
 // each 1,000 records.
-func (in *Records) List(ctx context.Context, partition keys.Enc, before time.Time) iter.Seq2[*Record, error] {
+func (in *Records) List(ctx context.Context, partition keys.PartitionKey, before time.Time) iter.Seq2[*Record, error] {
 	const method = "ListCommitRecords"
 	return func(yield func(*Record, error) bool) {
 		var err error
@@ -119,7 +119,7 @@ func (in *Records) List(ctx context.Context, partition keys.Enc, before time.Tim
 // Requests: 1 for each page of 1,000 rows or fewer. Errors: *table.ValueError for a text that is no operation ID;
 // table.ErrTableNotFound; table.ErrRanged if the client's signature is for a range of rows; the other errors of a read (see
 // package table).
-func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string, before time.Time) iter.Seq2[string, error] {
+func (in *Records) Pending(ctx context.Context, partition keys.PartitionKey, after string, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		var err error
 		ctx, end := in.engine.Span(ctx, "Pending")
@@ -144,7 +144,7 @@ func (in *Records) Pending(ctx context.Context, partition keys.Enc, after string
 // eventual about these times, and the preparations of writes over several partitions in the other partitions. Requests: 1 for
 // each 1,000 records, 2 for a handle with an outbox; 1 for each 100 that are deleted; and 1 or 2 for each other partition of such
 // a write. Idempotent.
-func (in *Records) Sweep(ctx context.Context, partition keys.Enc) (deleted int, err error) {
+func (in *Records) Sweep(ctx context.Context, partition keys.PartitionKey) (deleted int, err error) {
 	ctx, end := in.engine.Span(ctx, "SweepCommitRecords")
 	defer func() { end(err) }()
 	pk, err := partition.Result()
@@ -170,7 +170,7 @@ type FinishOptions struct {
 // Errors: table.ErrRanged if the client's signature is for a range of rows; *table.HomeError about the first orphan, after all
 // other writes were ended; errors of a read and of a write (see package table). Requests: 1 for each 1,000 rows, and for each
 // write 3 and 1 for each of its rows. Idempotent.
-func (in *Records) FinishPrepared(ctx context.Context, partition keys.Enc, before time.Time, o *FinishOptions) (finished int, err error) {
+func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionKey, before time.Time, o *FinishOptions) (finished int, err error) {
 	if o == nil {
 		o = &FinishOptions{}
 	}
@@ -199,7 +199,7 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err e
 	}
 	records := RecordsOf(t)
 	var n atomic.Int64
-	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {
+	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.PartitionKey) error {
 		d, err := records.Sweep(ctx, partition)
 		n.Add(int64(d))
 		return err
@@ -227,7 +227,7 @@ func Completing[T any](t *table.Table[T], r *Record, n int) *table.Table[T] {
 
 // What a commit record contains, and what an outbox receives.
 type (
-	// Record is the commit record of an exact write or of a write with effects: a row in its Partition (keys.Enc), stored in the
+	// Record is the commit record of an exact write or of a write with effects: a row in its Partition (keys.PartitionKey), stored in the
 	// write's own transaction, with the write's OperationID, its State and its Effects. With the state Aborted it is the abort record,
 	// which stands in the place of a commit record.
 	//

@@ -32,7 +32,7 @@ func TestRecords(t *testing.T) {
 	noError(t, err)
 	staff := base.Exact()
 	in := extend.RecordsOf(staff)
-	pk := keys.Raw("Sales")
+	pk := keys.RawPartition("Sales")
 	noError(t, staff.Merge(ctx, e, age.Set(50)))
 	var all []*extend.Record
 	list := func() int {
@@ -136,7 +136,7 @@ func TestStoredTypes(t *testing.T) {
 				_, err := s.Tables().NewClient(staff.Name()).UpsertEntity(ctx, []byte(body), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
 				noError(t, err)
 			}
-			rec, err := extend.RecordsOf(staff).Get(ctx, keys.Raw("Sales"), op)
+			rec, err := extend.RecordsOf(staff).Get(ctx, keys.RawPartition("Sales"), op)
 			var de *table.DecodeError
 			var ve *table.VersionError
 			whole := typ == "Int32" || typ == "Int64" || typ == "whole Double"

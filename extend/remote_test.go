@@ -44,22 +44,22 @@ func TestRemotePlans(t *testing.T) {
 		if own != p || err != nil {
 			t.Errorf("the plan of the own partition: got another plan or error %v; want the plan", err)
 		}
-		there, err := p.Remote(staff, keys.Raw("company"))
+		there, err := p.Remote(staff, keys.RawPartition("company"))
 		testkit.NoError(t, err)
 		for name, from := range map[string]*extend.Plan{"the plan": p, "the remote plan": there} {
-			other, err := from.Remote(staff, keys.Raw("other"))
+			other, err := from.Remote(staff, keys.RawPartition("other"))
 			testkit.NoError(t, err)
 			if back, err := other.Remote(staff, c.Key.Partition()); back != p || err != nil {
 				t.Errorf("back from %s: got another plan or error %v; want the first plan", name, err)
 			}
 			var ke *keys.KeyError
-			if _, err := from.Remote(staff, keys.Raw("a/b")); !errors.As(err, &ke) {
+			if _, err := from.Remote(staff, keys.RawPartition("a/b")); !errors.As(err, &ke) {
 				t.Errorf("%s, an invalid partition: got error %v; want a *keys.KeyError", name, err)
 			}
-			if err := from.Remove(keys.Raw("a/b")); !errors.As(err, &ke) {
+			if err := from.Remove(keys.RawRow("a/b")); !errors.As(err, &ke) {
 				t.Errorf("%s, removing an invalid RowKey: got error %v; want a *keys.KeyError", name, err)
 			}
-			if _, err := from.Load(ctx, keys.Raw("a/b")); !errors.As(err, &ke) {
+			if _, err := from.Load(ctx, keys.RawRow("a/b")); !errors.As(err, &ke) {
 				t.Errorf("%s, loading an invalid RowKey: got error %v; want a *keys.KeyError", name, err)
 			}
 		}
@@ -87,7 +87,7 @@ func TestRemotePlans(t *testing.T) {
 	// An error of a remote plan ends the write with its reason, although the maintainer returns it through.
 	foreign, _ := openStaff()
 	other := remotes{func(ctx context.Context, p *extend.Plan, c *extend.Change[employee]) error {
-		_, err := p.Remote(foreign, keys.Raw("company"))
+		_, err := p.Remote(foreign, keys.RawPartition("company"))
 		return err
 	}}
 	maintained, err = eventual.WithOutbox(staff, &exampleOutbox{}, other)

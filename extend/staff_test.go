@@ -16,13 +16,10 @@ type employee struct {
 }
 
 var (
-	dept        = keys.Tuple1(keys.Text())
-	empid       = keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	staffSchema = table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
-	}
-	age = table.FieldOf(func(e *employee) *int32 { return &e.Age })
+	dept        = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
+	empid       = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	staffSchema = table.Schema[employee]{Partition: dept, Row: empid}
+	age         = table.FieldOf(func(e *employee) *int32 { return &e.Age })
 )
 
 // openStaff creates the table of employees in a service in memory.

@@ -104,7 +104,7 @@ func newStreamed(t *testing.T, seed int) *streamed {
 
 func (x *streamed) step() step {
 	w := x.worker()
-	st := step{key: keys.At(dept.Of(w.Dept), wid.Of(w.ID)), after: func(worker) worker { return w }}
+	st := step{key: keys.At(dept.PartitionKey(w.Dept), wid.RowKey(w.ID)), after: func(worker) worker { return w }}
 	merged := func(old worker) worker { old.Last, old.Email, old.Age = w.Last, w.Email, w.Age; return old }
 	sets := []table.Set[worker]{last.Set(w.Last), email.Set(w.Email), age.Set(w.Age)}
 	if len(x.loaded) == 0 || x.rnd.IntN(3) > 0 {
@@ -253,7 +253,7 @@ func (x *streamed) compare(result table.BulkResult, skipped map[int]error) {
 	testkit.Expect(x.t, "result", result, want)
 	n := 0
 	for _, place := range x.places {
-		for e, err := range x.staff.List(context.Background(), table.Query[worker]{Partition: dept.Of(place)}) {
+		for e, err := range x.staff.List(context.Background(), table.Query[worker]{Partition: dept.PartitionKey(place)}) {
 			check(x.t, err)
 			n++
 			if w, ok := x.model[e.Key]; !ok || fmt.Sprint(e.Value) != fmt.Sprint(w) {

@@ -64,7 +64,7 @@ func TestBulkKeepsSharedRows(t *testing.T) {
 // members returns the number of members of a team.
 func members(t *testing.T, staff *table.Table[worker], in, team string) int {
 	t.Helper()
-	all, err := teams.Keys(context.Background(), staff, dept.Of(in), team)
+	all, err := teams.Keys(context.Background(), staff, dept.PartitionKey(in), team)
 	check(t, err)
 	return len(all)
 }
@@ -95,7 +95,7 @@ func TestBulkKeptRowChanges(t *testing.T) {
 					return
 				}
 				if batches++; batches == 2 {
-					e, err := staff.Get(ctx, keys.At(dept.Of("S"), wid.Of(moving.ID)))
+					e, err := staff.Get(ctx, keys.At(dept.PartitionKey("S"), wid.RowKey(moving.ID)))
 					check(t, err)
 					e.Value.Last = "a"
 					check(t, staff.Replace(ctx, e))

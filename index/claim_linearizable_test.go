@@ -84,7 +84,7 @@ func (h *claimHistory) do(ctx context.Context, m *movers, by *index.Index[worker
 	var err error
 	if a.id == 0 {
 		var e *table.Entity[worker]
-		if e, err = by.Get(ctx, m.staff, keys.Enc{}, a.mail); err == nil {
+		if e, err = by.Get(ctx, m.staff, keys.PartitionKey{}, a.mail); err == nil {
 			r.owner = e.Value.ID
 		} else if errors.Is(err, table.ErrNotFound) {
 			err = nil

@@ -89,7 +89,7 @@ func TestLookups(t *testing.T) {
 		t.Fatalf("look-up of JonesJ@Contoso.COM: got %v, error %v; want worker 1 of age 44 with the key %v and no ETag", e, err, at(1))
 	}
 	testkit.Expect(t, "full copy", s.Count().String(), "1 get")
-	for name, get := range map[string]func(context.Context, *table.Table[worker], keys.Enc, string) (*table.Entity[worker], error){"email": byEmail.Get, "last": byLast.Get} {
+	for name, get := range map[string]func(context.Context, *table.Table[worker], keys.PartitionKey, string) (*table.Entity[worker], error){"email": byEmail.Get, "last": byLast.Get} {
 		_, err := get(ctx, staff, sales, "nobody")
 		const advice = "(an entity that was stored before the index was attached is found after verify.Run with Repair)"
 		if want := "index " + name + ": no such row with this value in the index " + advice; !errors.Is(err, table.ErrNotFound) || err.Error() != want {
@@ -278,7 +278,7 @@ func TestColumnsSurvive(t *testing.T) {
 	e.Value.Email = "k"
 	check(t, staff.Replace(ctx, e))
 	right(t, s)
-	row, err := staff.GetRow(ctx, keys.At(sales, keys.Raw("email_k")))
+	row, err := staff.GetRow(ctx, keys.At(sales, keys.RawRow("email_k")))
 	check(t, err)
 	if note, _ := row.Get("Note"); note != "kept" {
 		t.Errorf("Note of the copy %v: got %v; want kept", row, note)
@@ -290,7 +290,7 @@ func TestColumnsSurvive(t *testing.T) {
 func TestProjectionIsRefreshed(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	byMail := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+	byMail := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options[worker]{Only: []table.AnyField[worker]{email, age}})
 	staff, s := newStaff(t, byMail)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})

@@ -189,8 +189,8 @@ func TestCopiesAsRows(t *testing.T) {
 	t.Parallel()
 	schemas := map[string]table.Schema[gadget]{}
 	bindings := table.Schema[gadget]{
-		Partition: keys.Bind1(dept, func(g *gadget) *string { return &g.Dept }),
-		Row:       keys.Bind1(wid, func(g *gadget) *int { return &g.ID }),
+		Partition: keys.Partition(dept, func(g *gadget) *string { return &g.Dept }),
+		Row:       keys.Row(wid, func(g *gadget) *int { return &g.ID }),
 	}
 	schemas["without a type"] = bindings
 	typed := bindings
@@ -199,23 +199,23 @@ func TestCopiesAsRows(t *testing.T) {
 	typed.Upgrade = map[int]func(*table.Row) error{1: func(r *table.Row) error { return r.Set("Large", int64(8)) }}
 	schemas["with an upgrade"] = typed
 	oneWay := bindings
-	oneWay.Row = keys.BindFunc(wid.All(), func(g *gadget) keys.Enc { return wid.Of(int(g.Seq)) })
+	oneWay.Row = keys.RowFunc(wid, func(g *gadget) int { return int(g.Seq) })
 	schemas["with a key that is not decoded"] = oneWay
 	name := func(g *gadget) (string, bool) { return g.Name, g.Name != "" }
 	for what, schema := range testkit.SomeNamed(schemas) {
 		testCopies(t, what, schema, table.FieldOf(func(g *gadget) *string { return &g.Name }), name, func(g *gadget) { g.Name = "changed" })
 	}
 	testCopies(t, "of few fields", table.Schema[narrow]{
-		Partition: keys.BindRaw(func(n *narrow) *string { return &n.Dept }),
-		Row:       keys.Bind1(wid, func(n *narrow) *int { return &n.ID }),
+		Partition: keys.RawPartitionOf(func(n *narrow) *string { return &n.Dept }),
+		Row:       keys.Row(wid, func(n *narrow) *int { return &n.ID }),
 	}, table.FieldOf(func(n *narrow) *string { return &n.Name }), func(n *narrow) (string, bool) { return n.Name, n.Name != "" }, func(n *narrow) { n.Name = "changed" })
-	testCopies(t, "of rows", table.Schema[table.Row]{Row: keys.BindFunc(wid.All(), func(r *table.Row) keys.Enc { return r.Key.Row() })}, table.PropertyOf[string]("Name"),
+	testCopies(t, "of rows", table.Schema[table.Row]{Row: keys.RowFunc(wid, func(r *table.Row) int { id, _ := wid.Decode(r.Key.RowKey()); return id })}, table.PropertyOf[string]("Name"),
 		func(r *table.Row) (string, bool) { name, _ := r.Get("Name"); s, is := name.(string); return s, is },
 		func(r *table.Row) { check(t, r.Set("Name", "changed")) })
 }
 
 func testCopies[T any](t *testing.T, what string, schema table.Schema[T], only table.AnyField[T], name func(*T) (string, bool), change func(*T)) {
-	layout := keys.Tuple1(keys.Text())
+	layout := keys.Text()
 	full := index.New("name", layout, name, nil)
 	multi := index.NewMulti("name", layout, 2, func(v *T) []string { s, _ := name(v); return []string{s, "other"} }, nil)
 	some := index.New("name", layout, name, &index.Options[T]{Only: []table.AnyField[T]{only}})

@@ -37,12 +37,12 @@ func TestRowDecodedOnce(t *testing.T) {
 		var definitions []index.Definition[paint]
 		for i := range n {
 			colorOf := func(p *paint) (string, bool) { return fmt.Sprint(i, string(p.Color)), true }
-			definitions = append(definitions, index.New(fmt.Sprint("by", i), keys.Tuple1(keys.Text()), colorOf, nil))
+			definitions = append(definitions, index.New(fmt.Sprint("by", i), keys.Text(), colorOf, nil))
 		}
 		s := storagetest.New(nil)
 		base := openAs(t, s.ConnectionString(), s, table.Schema[paint]{
-			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *paint) *string { return &p.Shop }),
-			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)), func(p *paint) *int { return &p.ID }),
+			Partition: keys.Partition(keys.Text(), func(p *paint) *string { return &p.Shop }),
+			Row:       keys.Row(keys.Digits[int](6), func(p *paint) *int { return &p.ID }),
 		})
 		check(t, base.Ensure(ctx))
 		paints, err := index.Attach(base, definitions...)

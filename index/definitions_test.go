@@ -19,14 +19,14 @@ import (
 // TestDefinitionsAreChecked: the error of a wrong definition is returned by Attach, contains its name, and takes no request.
 func TestDefinitionsAreChecked(t *testing.T) {
 	t.Parallel()
-	text := keys.Tuple1(keys.Text())
+	text := keys.Text()
 	of := func(w *worker) (string, bool) { return w.Last, true }
 	def := func(name string, o *index.Options[worker]) index.Definition[worker] {
 		return index.New(name, text, of, o)
 	}
 	raw := table.Schema[worker]{
 		Partition: schema.Partition,
-		Row:       keys.BindRaw(func(w *worker) *string { return &w.Last }),
+		Row:       keys.RawRowOf(func(w *worker) *string { return &w.Last }),
 	}
 	n := 0
 	for what, c := range map[string]struct {
@@ -46,7 +46,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		}, name: "b", says: "97"},
 		"the rows of a list":    {defs: []index.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
 		"the rows of a summary": {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
-		"a broken layout":       {defs: []index.Definition[worker]{index.New("a", keys.Tuple1(keys.Digits[int](0)), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
+		"a broken layout":       {defs: []index.Definition[worker]{index.New("a", keys.Digits[int](0), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
 		"no layout":             {defs: []index.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
 		"no key":                {defs: []index.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
 		"no values":             {defs: []index.Definition[worker]{index.NewMulti("a", text, 0, func(w *worker) []string { return nil }, nil)}, name: "a", says: "most"},
@@ -61,7 +61,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := storagetest.New(nil)
-			if c.schema.Row.Err() == nil && !c.schema.Row.IsSet() {
+			if c.schema.Row == nil {
 				c.schema = schema
 			}
 			_, err := index.Attach(openAs(t, s.ConnectionString(), s, c.schema), c.defs...)
@@ -81,7 +81,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		t.Errorf("Attach to a nil table: got error %v; want one that contains \"t is nil\"", err)
 	}
 	// An index by fields of the row key, which are in every projection.
-	byID := index.New("id", keys.Tuple1(keys.Int[int](9)), func(w *worker) (int, bool) { return -w.ID, true }, &index.Options[worker]{Only: []table.AnyField[worker]{age}})
+	byID := index.New("id", keys.Int[int](9), func(w *worker) (int, bool) { return -w.ID, true }, &index.Options[worker]{Only: []table.AnyField[worker]{age}})
 	staff, err := index.Attach(base, byID)
 	check(t, err)
 	check(t, staff.Ensure(context.Background()))
@@ -94,7 +94,7 @@ func TestFaultyKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	calls := 0
-	text := keys.Tuple1(keys.Ordered())
+	text := keys.Ordered()
 	odd := func(w *worker) (string, bool) {
 		switch w.Last {
 		case "panics":
@@ -174,7 +174,7 @@ func TestWriteOnly(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	of := func(w *worker) (string, bool) { return w.Last, true }
-	building := index.New("last", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{Pointer: true, WriteOnly: true})
+	building := index.New("last", keys.Ordered(), of, &index.Options[worker]{Pointer: true, WriteOnly: true})
 	staff, s := newStaff(t, building)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil})
 	_, err := building.Get(ctx, staff, sales, "Jones")
@@ -237,7 +237,7 @@ func TestCompound(t *testing.T) {
 		On   time.Time
 	}
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
-	byHire := index.New("hired", keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Date()), func(h *hired) (*string, *time.Time) { return &h.Last, &h.On }),
+	byHire := index.New("hired", keys.Struct2(keys.Ordered(), keys.Date(), func(h *hired) (*string, *time.Time) { return &h.Last, &h.On }),
 		func(w *worker) (hired, bool) { return hired{w.Last, day(w.Age)}, w.Age > 0 }, nil)
 	staff, s := newStaff(t, byHire)
 	insertAll(t, staff, s, worker{"S", 1, "Clerk", "", 9, nil}, worker{"S", 2, "Clerk", "", 3, nil}, worker{"S", 3, "Clerks", "", 1, nil}, worker{"S", 4, "Chief", "", 7, nil}, worker{"S", 5, "Clerk", "", 0, nil})
@@ -252,7 +252,7 @@ func TestMeasuresThatCollide(t *testing.T) {
 	_, s := newStaff(t)
 	for _, other := range []string{"AgeMin", "AgeMax"} {
 		_, err := index.Attach(openAs(t, s.ConnectionString(), s, schema),
-			index.NewSummary("s", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: of}, {Name: other, Of: of}}}))
+			index.NewSummary("s", keys.Text(), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: of}, {Name: other, Of: of}}}))
 		var de *index.DefinitionError
 		if !errors.As(err, &de) || de.Field != "Measures" {
 			t.Errorf("Attach with measures Age and %s: got error %v; want a *DefinitionError of Measures", other, err)
@@ -267,24 +267,24 @@ func TestReservedPrefix(t *testing.T) {
 		Last string
 		Age  int
 	}
-	two := keys.Tuple2(keys.Ordered(), keys.Digits[int](3)).Named("la")
-	ix := index.New("la", keys.Struct2(two, func(k *lastAge) (*string, *int) { return &k.Last, &k.Age }), func(w *worker) (lastAge, bool) { return lastAge{w.Last, w.Age}, true },
+	two := keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(k *lastAge) (*string, *int) { return &k.Last, &k.Age }).Named("la")
+	ix := index.New("la", two, func(w *worker) (lastAge, bool) { return lastAge{w.Last, w.Age}, true },
 		&index.Options[worker]{Reserved: true})
 	staff, s := newStaff(t, ix)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 40, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Cao", "", 30, nil})
-	testkit.Expect(t, "Jones", ids(t, ix.Query(context.Background(), staff, table.Query[worker]{Partition: sales, Rows: two.Prefix("Jones")})), []int{2, 1})
+	testkit.Expect(t, "Jones", ids(t, ix.Query(context.Background(), staff, table.Query[worker]{Partition: sales, Rows: two.Under("Jones").All()})), []int{2, 1})
 }
 
 // TestDetailsAreChecked: details that could overwrite other details or properties fail when they are attached.
 func TestDetailsAreChecked(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	to := func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), true }
+	to := func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), true }
 	base, _ := newStaff(t)
 	none := func(*worker) (int64, bool) { return 0, false }
 	every := func(*worker) (string, bool) { return "", true }
 	sums := func(measures ...index.Measure[worker]) []index.Definition[worker] {
-		return []index.Definition[worker]{index.NewSummary("one", keys.Tuple1(keys.Text()), every, &index.SummaryOptions[worker]{Measures: measures})}
+		return []index.Definition[worker]{index.NewSummary("one", keys.Text(), every, &index.SummaryOptions[worker]{Measures: measures})}
 	}
 	one := func(d index.Definition[worker]) []index.Definition[worker] { return []index.Definition[worker]{d} }
 	for what, c := range map[string]struct {
@@ -298,7 +298,7 @@ func TestDetailsAreChecked(t *testing.T) {
 		"no fields":                  {one(index.NewDetails[worker]("one", "Head", to)), "one", "fields", "are empty"},
 		"a bad prefix":               {one(index.NewDetails("one", "Head-", to, last)), "one", "prefix", "Head-"},
 		"a target that is not pure":  {one(index.NewDetails("one", "Head", moody(), last)), "one", "target", "is not pure"},
-		"a bad property":             {one(index.NewLists("one", keys.Tuple1(keys.Text()), every, &index.ListOptions[worker]{Property: "a b"})), "one", "Property", "a b"},
+		"a bad property":             {one(index.NewLists("one", keys.Text(), every, &index.ListOptions[worker]{Property: "a b"})), "one", "Property", "a b"},
 		"a measure that is not pure": {sums(index.Measure[worker]{Name: "M", Of: counting()}), "one", "measure M", "is not pure"},
 		"a measure of no name":       {sums(index.Measure[worker]{Of: none}), "one", "Measures", "without a Name"},
 		"a measure twice":            {sums(index.Measure[worker]{Name: "M", Of: none}, index.Measure[worker]{Name: "M", Of: none}), "one", "Measures", "two measures"},
@@ -310,7 +310,7 @@ func TestDetailsAreChecked(t *testing.T) {
 			t.Errorf("%s: Attach: got error %v; want a *DefinitionError of %q and %q whose text contains %q", what, err, c.name, c.field, c.says)
 		}
 	}
-	staff, s := newStaff(t, byEmail, index.NewDetails("bad", "Bad", func(w *worker) (keys.Enc, bool) { return keys.Raw("email_x"), w.Last == "y" }, last))
+	staff, s := newStaff(t, byEmail, index.NewDetails("bad", "Bad", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("email_x"), w.Last == "y" }, last))
 	insertAll(t, staff, s, worker{"S", 1, "x", "x", 1, nil})
 	var ve *table.ValueError
 	if _, err := staff.Insert(ctx, &worker{"S", 2, "y", "", 1, nil}); !errors.As(err, &ve) {

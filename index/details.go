@@ -37,17 +37,17 @@ import (
 type Details[T any] struct {
 	name    string
 	prefix  string
-	target  func(*T) (keys.Enc, bool)
+	target  func(*T) (keys.RowKey, bool)
 	fields  []table.AnyField[T]
 	invalid error
 }
 
 // NewDetails defines details. target returns the RowKey of the target, and false for an entity whose details are not stored.
 //
-//	manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.Enc, bool) {
-//		return keys.Raw("department"), e.IsManager
+//	manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.RowKey, bool) {
+//		return keys.RawRow("department"), e.IsManager
 //	}, lastName, email) // in ManagerLastName, ManagerEmail, and ManagerRowKey
-func NewDetails[T any](name, prefix string, target func(*T) (keys.Enc, bool), fields ...table.AnyField[T]) *Details[T] {
+func NewDetails[T any](name, prefix string, target func(*T) (keys.RowKey, bool), fields ...table.AnyField[T]) *Details[T] {
 	d := &Details[T]{name: name, prefix: prefix, target: target, fields: slices.Clone(fields)}
 	switch err := checkName(name); {
 	case err != nil:
@@ -103,7 +103,7 @@ func (d *Details[T]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 // MaxRows counts the target that loses the details and the target that gets them.
 func (m *detailsMaintainer[T]) MaxRows() int { return 2 }
 
-func (m *detailsMaintainer[T]) Ranges() []keys.Range { return nil }
+func (m *detailsMaintainer[T]) Ranges() []keys.RowRange { return nil }
 
 func (m *detailsMaintainer[T]) Owns(row *table.Row) bool { return m.tag.occursIn(row) }
 
@@ -131,7 +131,7 @@ func (m *detailsMaintainer[T]) targetOf(v *T) (string, error) {
 		return "", nil
 	}
 	type result struct {
-		e  keys.Enc
+		e  keys.RowKey
 		in bool
 	}
 	of := func(v *T) result { e, in := m.target(v); return result{e, in} }

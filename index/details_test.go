@@ -36,7 +36,7 @@ func TestHeadMoves(t *testing.T) {
 
 	// A department and its head are deleted together, and inserted together.
 	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-		_ = yield(staff.DeleteOp(e), nil) && yield(d.DeleteAnyOp(keys.At(sales, keys.Raw("department"))), nil)
+		_ = yield(staff.DeleteOp(e), nil) && yield(d.DeleteAnyOp(keys.At(sales, keys.RawRow("department"))), nil)
 	}, nil)
 	if err != nil || result.Applied != 2 {
 		t.Fatalf("delete of the head and the department: got %+v, error %v; want 2 done", result, err)
@@ -56,7 +56,7 @@ func TestStaleSource(t *testing.T) {
 	ctx := context.Background()
 	staff, d, s := newCampus(t)
 	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
-	old, err := d.Get(ctx, keys.At(sales, keys.Raw("department")))
+	old, err := d.Get(ctx, keys.At(sales, keys.RawRow("department")))
 	check(t, err)
 	_, err = table.Transact(ctx, staff.MergeOp(es[0], email.Set("")), staff.MergeOp(es[1], email.Set("a")))
 	check(t, err)
@@ -118,7 +118,7 @@ func TestTargetWithDefinitions(t *testing.T) {
 	ctx := context.Background()
 	staff, d, s := newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
-	byBudget := index.New("budget", keys.Tuple1(keys.Digits[int](4)), func(d *department) (int, bool) { return d.Budget, true }, &index.Options[department]{Unique: index.InPartition})
+	byBudget := index.New("budget", keys.Digits[int](4), func(d *department) (int, bool) { return d.Budget, true }, &index.Options[department]{Unique: index.InPartition})
 	indexed, err := index.Attach(d, byBudget)
 	check(t, err)
 	e, err := indexed.Get(ctx, rowAt("department"))

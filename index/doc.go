@@ -4,7 +4,7 @@
 //
 // An index stores more rows for each entity, under other keys. A definition says which, and has the methods that look entities up:
 //
-//	var byEmail = index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) {
+//	var byEmail = index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 //		return e.Email, e.Email != "" // an employee without an address is not in the index
 //	}, &index.Options[Employee]{Unique: index.InPartition})
 //

@@ -25,7 +25,7 @@ import (
 // Elsewhere says where the rows of an [Index] or [Lists] are, if they are not in their entities' own partitions ('Azure Table storage
 // table design guide': inter-partition secondary index pattern). It is for look-ups over all partitions, and for volume beyond one.
 //
-//	byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), email, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{}})
+//	byEmail := index.New("email", keys.Fold(keys.Text()), email, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{}})
 //
 //	staff, err := eventual.WithOutbox(base, outbox)
 //	staff, err = index.Attach(staff, byEmail)
@@ -33,7 +33,7 @@ import (
 //
 //	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{index.Handler(staff)}, nil)
 //
-//	e, err := byEmail.Get(ctx, staff, keys.Enc{}, "JonesJ@contoso.com") // 1 request, whatever the department
+//	e, err := byEmail.Get(ctx, staff, keys.PartitionKey{}, "JonesJ@contoso.com") // 1 request, whatever the department
 //
 // # Guarantees
 //
@@ -61,7 +61,7 @@ type Elsewhere[T any] struct {
 
 	// Partition returns the partition of the rows of an entity, and must be pure. Defaults to a partition for each value, which is
 	// without limit for many values, and has no order between them: look-ups then take a value and no partition.
-	Partition func(*T) keys.Enc
+	Partition func(*T) keys.PartitionKey
 
 	// Inline lets the writer change the rows itself, after the commit and before the write returns. If that fails, a worker does it.
 	// It takes 2 requests for each row, and 3 more. It must not be set for unique values, which change with their entity.
@@ -103,7 +103,7 @@ type elsewhereMaintainer[T any] struct {
 	option     Elsewhere[T]
 	table      *table.Table[T] // of the entities
 	rows       *table.Table[T] // where the rows are
-	ranges     []keys.Range    // of their RowKeys
+	ranges     []keys.RowRange // of their RowKeys
 	rowsOf     func(*T, keys.Key) ([]keys.Key, error)
 	form       rowForm[T]
 	mode       derived.RepairMode
@@ -157,7 +157,7 @@ func (m *elsewhereMaintainer[T]) Name() string { return m.name }
 func (m *elsewhereMaintainer[T]) MaxRows() int { return 0 }
 
 func (m *elsewhereMaintainer[T]) Definition() any            { return m.definition }
-func (m *elsewhereMaintainer[T]) Ranges() []keys.Range       { return m.ranges }
+func (m *elsewhereMaintainer[T]) Ranges() []keys.RowRange    { return m.ranges }
 func (m *elsewhereMaintainer[T]) targetProperties() []string { return nil }
 func (m *elsewhereMaintainer[T]) RowsPerWrite() int          { return 0 }
 func (m *elsewhereMaintainer[T]) Owns(row *table.Row) bool   { return m.form.Owns(row) }
@@ -290,7 +290,7 @@ func (f copyForm[T, K]) mayBe(entity, row keys.Key) bool {
 	if err != nil { // a layout that cannot decode
 		return strings.HasSuffix(rk, memberText(entity))
 	}
-	return of == memberText(entity) && (!f.hasOwnPartitions() || f.byValue.Of(k).String() == row.PartitionKey())
+	return of == memberText(entity) && (!f.hasOwnPartitions() || f.byValue.PartitionKey(k).String() == row.PartitionKey())
 }
 
 func (f copyForm[T, K]) follow(entity, row keys.Key, old, e *table.Row, has, _ bool) (*table.Row, error) {

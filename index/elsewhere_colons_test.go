@@ -19,14 +19,14 @@ func TestElsewhereColons(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	rawSchema := table.Schema[site]{
-		Partition: keys.BindFunc(keys.RawBetween(" ", "~"), func(s *site) keys.Enc { return keys.Raw(s.Host) }),
-		Row:       keys.BindFunc(keys.RawBetween(" ", "~"), func(s *site) keys.Enc { return keys.Raw(s.Path) }),
+		Partition: keys.RawPartitionOf(func(s *site) *string { return &s.Host }),
+		Row:       keys.RawRowOf(func(s *site) *string { return &s.Path }),
 	}
 	owner := func(s *site) (string, bool) { return s.Owner, true }
 	at := &index.Elsewhere[site]{}
-	pointers := index.New("owner", keys.Tuple1(keys.Text()), owner, &index.Options[site]{Pointer: true, Elsewhere: at})
-	copies := index.New("copy", keys.Tuple1(keys.Text()), owner, &index.Options[site]{Elsewhere: at})
-	lists := index.NewLists("list", keys.Tuple1(keys.Text()), owner, &index.ListOptions[site]{Elsewhere: at})
+	pointers := index.New("owner", keys.Text(), owner, &index.Options[site]{Pointer: true, Elsewhere: at})
+	copies := index.New("copy", keys.Text(), owner, &index.Options[site]{Elsewhere: at})
+	lists := index.NewLists("list", keys.Text(), owner, &index.ListOptions[site]{Elsewhere: at})
 	a := openElsewhereOf(t, storagetest.New(nil), "sites", rawSchema, pointers, copies, lists)
 	want := map[site]bool{}
 	for _, s := range []site{{"a", "b:c", "o"}, {"a:b", "c", "o"}, {"a;1b", "c", "o"}, {"a;", "b", "o"}, {"a;0", "b", "o"}, {":", ":", "o"}} {
@@ -36,9 +36,9 @@ func TestElsewhereColons(t *testing.T) {
 	}
 	a.drain()
 	for name, all := range map[string]func(func(*table.Entity[site], error) bool){
-		"pointers": pointers.List(ctx, a.t, keys.Enc{}, "o"),
-		"copies":   copies.List(ctx, a.t, keys.Enc{}, "o"),
-		"lists":    lists.List(ctx, a.t, keys.Enc{}, "o"),
+		"pointers": pointers.List(ctx, a.t, keys.PartitionKey{}, "o"),
+		"copies":   copies.List(ctx, a.t, keys.PartitionKey{}, "o"),
+		"lists":    lists.List(ctx, a.t, keys.PartitionKey{}, "o"),
 	} {
 		got := map[site]bool{}
 		for e, err := range all {

@@ -22,7 +22,7 @@ import (
 func TestElsewhereDefinitions(t *testing.T) {
 	t.Parallel()
 	s := newElsewhereScene(t, newElsewhere(false))
-	text := keys.Tuple1(keys.Text())
+	text := keys.Text()
 	name := func(w *worker) (string, bool) { return w.Last, true }
 	calls := 0
 	of := func(e index.Elsewhere[worker]) *index.Index[worker, string] {
@@ -38,13 +38,13 @@ func TestElsewhereDefinitions(t *testing.T) {
 		"lists without an outbox":    {base, []index.Definition[worker]{index.NewLists("one", text, name, &index.ListOptions[worker]{Elsewhere: &index.Elsewhere[worker]{}})}, "has no outbox"},
 		"a wrong table name":         {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Table: "a_b"})}, "Elsewhere.Table"},
 		"a reserved table name":      {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Table: "tables"})}, "Elsewhere.Table"},
-		"no partition":               {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Partition: func(*worker) keys.Enc { return keys.Enc{} }})}, "returns no key"},
-		"a partition that is random": {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Partition: func(*worker) keys.Enc { calls++; return keys.Raw(fmt.Sprint(calls)) }})}, "is not pure"},
+		"no partition":               {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Partition: func(*worker) keys.PartitionKey { return keys.PartitionKey{} }})}, "returns no key"},
+		"a partition that is random": {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Partition: func(*worker) keys.PartitionKey { calls++; return keys.RawPartition(fmt.Sprint(calls)) }})}, "is not pure"},
 		"a name that is taken":       {s.staff, []index.Definition[worker]{index.New("mail", text, name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})}, "name of another definition"},
 		"a range that is taken, in the same table": {s.staff, []index.Definition[worker]{
-			index.New("one", keys.Tuple1(keys.Text()).Named("last"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Table: "StaffCopies"}})}, "overlaps"},
+			index.New("one", keys.Text().Named("last"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Table: "StaffCopies"}})}, "overlaps"},
 		"the range of the entities, in their table": {s.staff, []index.Definition[worker]{
-			index.New("one", keys.Tuple1(keys.Text()).Named("w"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Table: "staff"}})}, "overlaps"},
+			index.New("one", keys.Text().Named("w"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Table: "staff"}})}, "overlaps"},
 	} {
 		s.Count()
 		_, err := index.Attach(c.table, c.defs...)
@@ -55,11 +55,11 @@ func TestElsewhereDefinitions(t *testing.T) {
 		testkit.Expect(t, what+": requests", s.Count().String(), "none")
 	}
 	// In another table, the range of the entities is free. A function that panics for a value fails the write of that value.
-	other := index.New("one", keys.Tuple1(keys.Text()).Named("w"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.Enc {
+	other := index.New("one", keys.Text().Named("w"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.PartitionKey {
 		if w.Last == "panic" {
 			panic("no partition")
 		}
-		return keys.Raw(w.Last)
+		return keys.RawPartition(w.Last)
 	}}})
 	staff, err := index.Attach(s.staff, other)
 	check(t, err)
@@ -78,27 +78,27 @@ func TestElsewhereLookUps(t *testing.T) {
 	ctx := context.Background()
 	s := newElsewhereScene(t, newElsewhere(false))
 	var ve *table.ValueError
-	if _, err := s.mail.Get(ctx, s.staff, keys.Raw("S"), "a"); !errors.As(err, &ve) {
+	if _, err := s.mail.Get(ctx, s.staff, keys.RawPartition("S"), "a"); !errors.As(err, &ve) {
 		t.Errorf("got error %v; want that the partition is set", err)
 	}
-	if err := onlyError(t, "List", s.mail.List(ctx, s.staff, keys.Raw("S"), "a")); !errors.As(err, &ve) {
+	if err := onlyError(t, "List", s.mail.List(ctx, s.staff, keys.RawPartition("S"), "a")); !errors.As(err, &ve) {
 		t.Errorf("got error %v; want that the partition is set", err)
 	}
-	if err := onlyError(t, "Between", s.tag.Between(ctx, s.staff, keys.Enc{}, "a", "b")); err == nil {
+	if err := onlyError(t, "Between", s.tag.Between(ctx, s.staff, keys.PartitionKey{}, "a", "b")); err == nil {
 		t.Error("got no error; want that there is no partition")
 	}
-	if _, err := s.names.Keys(ctx, s.staff, keys.Raw("S"), "a"); !errors.As(err, &ve) {
+	if _, err := s.names.Keys(ctx, s.staff, keys.RawPartition("S"), "a"); !errors.As(err, &ve) {
 		t.Errorf("got error %v; want that the partition is set", err)
 	}
-	if err := onlyError(t, "List by an index with partitions", s.last.List(ctx, s.staff, keys.Enc{}, "a")); !errors.Is(err, table.ErrTableScan) {
+	if err := onlyError(t, "List by an index with partitions", s.last.List(ctx, s.staff, keys.PartitionKey{}, "a")); !errors.Is(err, table.ErrTableScan) {
 		t.Errorf("got error %v; want ErrTableScan", err)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
-	filling := index.New("filling", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
+	filling := index.New("filling", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
 		&index.Options[worker]{WriteOnly: true, Elsewhere: &index.Elsewhere[worker]{}})
 	staff, err := index.Attach(s.staff, filling)
 	check(t, err)
-	if _, err := filling.Get(ctx, staff, keys.Enc{}, "a"); !errors.Is(err, index.ErrWriteOnly) {
+	if _, err := filling.Get(ctx, staff, keys.PartitionKey{}, "a"); !errors.Is(err, index.ErrWriteOnly) {
 		t.Errorf("got error %v; want ErrWriteOnly", err)
 	}
 }
@@ -130,19 +130,19 @@ func TestElsewhereHostileEffects(t *testing.T) {
 		{"names", "names_Jones", "mail_a"},
 	} {
 		payload, _ := json.Marshal(map[string]any{"rows": map[string][][2]string{c.definition: {{c.pk, c.rk}}}})
-		err := h.Handle(ctx, eventual.Job{Partition: keys.Raw("S"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: "w_000001", Payload: payload}})
+		err := h.Handle(ctx, eventual.Job{Partition: keys.RawPartition("S"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: "w_000001", Payload: payload}})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%v: got error %v; want poison", c, err)
 		}
 	}
 	// Rows that the entity could have, but has not, become tombstones.
 	payload := []byte(`{"rows":{"mail":[["mail_zz","mail_zz_S:w_000001"]],"names":[["names_Smith","names_Smith"]]}}`)
-	check(t, h.Handle(ctx, eventual.Job{Partition: keys.Raw("S"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: "w_000001", Payload: payload}}))
+	check(t, h.Handle(ctx, eventual.Job{Partition: keys.RawPartition("S"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: "w_000001", Payload: payload}}))
 	check(t, checkElsewhere(s.Service))
 	if all() == before {
 		t.Error("got no tombstone; want one")
 	}
-	if _, err := s.mail.Get(ctx, s.staff, keys.Enc{}, "zz"); !errors.Is(err, table.ErrNotFound) {
+	if _, err := s.mail.Get(ctx, s.staff, keys.PartitionKey{}, "zz"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got error %v; want ErrNotFound", err)
 	}
 }
@@ -178,7 +178,7 @@ func TestElsewhereReleases(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	release := func(key func(w *worker) (string, bool)) *index.Index[worker, string] {
-		return index.New("name", keys.Tuple1(keys.Text()), key, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})
+		return index.New("name", keys.Text(), key, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})
 	}
 	d := newElsewhere(false)
 	old := release(func(w *worker) (string, bool) { return w.Last, w.Last != "" })
@@ -227,12 +227,12 @@ func TestElsewhereBefore(t *testing.T) {
 	d := newElsewhere(false)
 	s := newElsewhereScene(t, d, d.mail)
 	key := func(w *worker) (string, bool) { return w.Last, true }
-	here := index.New("name", keys.Tuple1(keys.Text()), key, nil)
+	here := index.New("name", keys.Text(), key, nil)
 	staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), here)
 	check(t, err)
 	_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "", 44, nil})
 	check(t, err)
-	there, err := index.Attach(s.staff, index.New("name", keys.Tuple1(keys.Text()), key, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}}))
+	there, err := index.Attach(s.staff, index.New("name", keys.Text(), key, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}}))
 	check(t, err)
 	var de *index.DefinitionError
 	if err := there.MergeAny(ctx, at(1), email.Set("a")); !errors.As(err, &de) || de.Field != "Elsewhere" {

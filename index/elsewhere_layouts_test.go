@@ -28,13 +28,13 @@ func TestElsewhereLayouts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	last := func(w *worker) (string, bool) { return w.Last, w.Last != "" }
-	all := keys.Tuple1(keys.Text()).Of("all")
-	one := &index.Elsewhere[worker]{Partition: func(*worker) keys.Enc { return all }}
+	all := keys.Text().PartitionKey("all")
+	one := &index.Elsewhere[worker]{Partition: func(*worker) keys.PartitionKey { return all }}
 	own := &index.Elsewhere[worker]{}
-	buckets := index.New("bucket", keys.Tuple1(keys.Spread(keys.Text(), 1000)), last, &index.Options[worker]{Elsewhere: own})
-	folded := index.New("folded", keys.Tuple1(keys.Fold(keys.Text())), last, &index.Options[worker]{Elsewhere: own, Pointer: true})
-	copies := index.New("copy", keys.Tuple1(keys.Text()), last, &index.Options[worker]{Elsewhere: one})
-	lists := index.NewLists("list", keys.Tuple1(keys.Text()), last, &index.ListOptions[worker]{Elsewhere: one})
+	buckets := index.New("bucket", keys.Spread(keys.Text(), 1000), last, &index.Options[worker]{Elsewhere: own})
+	folded := index.New("folded", keys.Fold(keys.Text()), last, &index.Options[worker]{Elsewhere: own, Pointer: true})
+	copies := index.New("copy", keys.Text(), last, &index.Options[worker]{Elsewhere: one})
+	lists := index.NewLists("list", keys.Text(), last, &index.ListOptions[worker]{Elsewhere: one})
 	a := openElsewhereOf(t, storagetest.New(nil), "staff", schema, buckets, folded, copies, lists)
 	e, err := a.t.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, err)
@@ -47,8 +47,8 @@ func TestElsewhereLayouts(t *testing.T) {
 		for _, id := range want {
 			ids[id] = true
 		}
-		testkit.Expect(t, "by the bucket of "+value, idsFound(t, buckets.List(ctx, a.t, keys.Enc{}, value)), ids)
-		testkit.Expect(t, "by the folded "+value, idsFound(t, folded.List(ctx, a.t, keys.Enc{}, value)), ids)
+		testkit.Expect(t, "by the bucket of "+value, idsFound(t, buckets.List(ctx, a.t, keys.PartitionKey{}, value)), ids)
+		testkit.Expect(t, "by the folded "+value, idsFound(t, folded.List(ctx, a.t, keys.PartitionKey{}, value)), ids)
 		testkit.Expect(t, "in one partition, by "+value, idsFound(t, copies.List(ctx, a.t, all, value)), ids)
 		testkit.Expect(t, "in lists in one partition, by "+value, idsFound(t, lists.List(ctx, a.t, all, value)), ids)
 	}
@@ -74,7 +74,7 @@ func TestElsewhereStateLost(t *testing.T) {
 	_, err = base.Upsert(ctx, &e.Value, table.ReplaceExisting)
 	check(t, err)
 	a.drain()
-	testkit.Expect(t, "by mail", idsFound(t, mail.List(ctx, a.t, keys.Enc{}, "a")), map[int]bool{1: true})
+	testkit.Expect(t, "by mail", idsFound(t, mail.List(ctx, a.t, keys.PartitionKey{}, "a")), map[int]bool{1: true})
 }
 
 // TestVerifyElsewhereForeignRow: a row of another program, among the rows of a definition, is of no entity. Verify leaves it as it is,

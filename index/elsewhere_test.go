@@ -25,27 +25,27 @@ type elsewhere struct {
 }
 
 func newElsewhere(inline bool) elsewhere {
-	text := keys.Tuple1(keys.Ordered())
+	text := keys.Ordered()
 	value := func() *index.Elsewhere[worker] { return &index.Elsewhere[worker]{Inline: inline} }
 	return elsewhere{
 		// Full copies, a partition for each value, a table of their own.
-		mail: index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+		mail: index.New("mail", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
 			&index.Options[worker]{Elsewhere: value()}),
 		// Projected copies in one partition of another table.
 		last: index.New("last", text, func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{
 			Only:      []table.AnyField[worker]{last, age},
-			Elsewhere: &index.Elsewhere[worker]{Table: "staffcopies", Partition: func(*worker) keys.Enc { return keys.Raw("all") }, Inline: inline},
+			Elsewhere: &index.Elsewhere[worker]{Table: "staffcopies", Partition: func(*worker) keys.PartitionKey { return keys.RawPartition("all") }, Inline: inline},
 		}),
 		// Pointers in other partitions of the entities' table.
 		age: index.New("age", text, func(w *worker) (string, bool) { return fmt.Sprintf("%03d", w.Age), true }, &index.Options[worker]{
 			Pointer:   true,
-			Elsewhere: &index.Elsewhere[worker]{Table: "staff", Partition: func(w *worker) keys.Enc { return keys.Raw("age_" + w.Dept) }, Inline: inline},
+			Elsewhere: &index.Elsewhere[worker]{Table: "staff", Partition: func(w *worker) keys.PartitionKey { return keys.RawPartition("age_" + w.Dept) }, Inline: inline},
 		}),
 		// Several values, in a table that is shared.
-		tag: index.NewMulti("tag", keys.Tuple1(keys.Text()), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{
+		tag: index.NewMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{
 			Pointer: true, Reserved: true, Elsewhere: &index.Elsewhere[worker]{Table: "staffcopies", Inline: inline},
 		}),
-		names: index.NewLists("names", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
+		names: index.NewLists("names", keys.Text(), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
 			&index.ListOptions[worker]{Elsewhere: value()}),
 	}
 }
@@ -192,17 +192,17 @@ func TestElsewhere(t *testing.T) {
 	all := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "Jones@x", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "jo@x", 30, []string{"b"}}, worker{"M", 2, "Smith", "", 30, nil})
 	s.drain(t)
 	s.Count()
-	e, err := s.mail.Get(ctx, s.staff, keys.Enc{}, "JONES@X")
+	e, err := s.mail.Get(ctx, s.staff, keys.PartitionKey{}, "JONES@X")
 	check(t, err)
 	testkit.Expect(t, "entity", fmt.Sprint(e.Value, e.Key), fmt.Sprint(all[0].Value, all[0].Key))
 	testkit.Expect(t, "requests of a look-up", s.Count().String(), "1 query")
-	testkit.Expect(t, "names", len(ids(t, s.last.List(ctx, s.staff, keys.Raw("all"), "Jones"))), 2)
+	testkit.Expect(t, "names", len(ids(t, s.last.List(ctx, s.staff, keys.RawPartition("all"), "Jones"))), 2)
 	testkit.Expect(t, "requests of a list", s.Count().String(), "1 query")
-	testkit.Expect(t, "ages", len(ids(t, s.age.Between(ctx, s.staff, keys.Raw("age_M"), "020", "040"))), 2)
+	testkit.Expect(t, "ages", len(ids(t, s.age.Between(ctx, s.staff, keys.RawPartition("age_M"), "020", "040"))), 2)
 	testkit.Expect(t, "requests of a list by pointers", s.Count().String(), "2 get, 1 query")
-	testkit.Expect(t, "tags", len(ids(t, s.tag.List(ctx, s.staff, keys.Enc{}, "b"))), 2)
+	testkit.Expect(t, "tags", len(ids(t, s.tag.List(ctx, s.staff, keys.PartitionKey{}, "b"))), 2)
 	s.Count()
-	testkit.Expect(t, "lists", len(ids(t, s.names.List(ctx, s.staff, keys.Enc{}, "Jones"))), 2)
+	testkit.Expect(t, "lists", len(ids(t, s.names.List(ctx, s.staff, keys.PartitionKey{}, "Jones"))), 2)
 	testkit.Expect(t, "requests of a list in a row", s.Count().String(), "3 get")
 	page, err := s.tag.Page(ctx, s.staff, table.Query[worker]{Partition: s.tag.PartitionOf("b"), Limit: 1}, "")
 	check(t, err)
@@ -216,7 +216,7 @@ func TestElsewhere(t *testing.T) {
 		n++
 	}
 	testkit.Expect(t, "scan", n, 2)
-	members, err := s.names.Keys(ctx, s.staff, keys.Enc{}, "Jones")
+	members, err := s.names.Keys(ctx, s.staff, keys.PartitionKey{}, "Jones")
 	check(t, err)
 	testkit.Expect(t, "members", fmt.Sprint(members), "[('M','w_000001') ('S','w_000001')]")
 
@@ -240,10 +240,10 @@ func TestElsewhere(t *testing.T) {
 	check(t, s.staff.DeleteAny(ctx, all[1].Key))
 	s.drain(t)
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 0)
-	if e, err := s.mail.Get(ctx, s.staff, keys.Enc{}, "jo@x"); !errors.Is(err, table.ErrNotFound) {
+	if e, err := s.mail.Get(ctx, s.staff, keys.PartitionKey{}, "jo@x"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got %v, %v; want ErrNotFound", e, err)
 	}
-	if _, err := s.mail.Get(ctx, s.staff, keys.Enc{}, "b@x"); err != nil {
+	if _, err := s.mail.Get(ctx, s.staff, keys.PartitionKey{}, "b@x"); err != nil {
 		t.Errorf("got %v; want no error", err)
 	}
 
@@ -331,8 +331,8 @@ func TestElsewhereVerifiedReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	byPlace := func(o index.Options[worker]) *index.Index[worker, int] {
-		o.Elsewhere = &index.Elsewhere[worker]{Partition: func(w *worker) keys.Enc { return keys.Raw("at_" + w.Last) }}
-		return index.New("place", keys.Tuple1(keys.Digits[int](3)), func(w *worker) (int, bool) { return w.Age, true }, &o)
+		o.Elsewhere = &index.Elsewhere[worker]{Partition: func(w *worker) keys.PartitionKey { return keys.RawPartition("at_" + w.Last) }}
+		return index.New("place", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true }, &o)
 	}
 	for what, place := range map[string]*index.Index[worker, int]{
 		"pointers": byPlace(index.Options[worker]{Pointer: true}), "copies": byPlace(index.Options[worker]{ReadEntities: true}),
@@ -340,11 +340,11 @@ func TestElsewhereVerifiedReads(t *testing.T) {
 		s := newElsewhereScene(t, elsewhere{}, place)
 		e := insertAll(t, s.staff, s.Service, worker{"S", 1, "Bern", "", 44, nil})[0]
 		check(t, s.worker.Drain(ctx))
-		testkit.Expect(t, what, len(ids(t, place.List(ctx, s.staff, keys.Raw("at_Bern"), 44))), 1)
+		testkit.Expect(t, what, len(ids(t, place.List(ctx, s.staff, keys.RawPartition("at_Bern"), 44))), 1)
 		e.Value.Last = "Ulm"
 		check(t, s.staff.Replace(ctx, e))
-		testkit.Expect(t, what+" of an entity that is in another place", len(ids(t, place.List(ctx, s.staff, keys.Raw("at_Bern"), 44))), 0)
+		testkit.Expect(t, what+" of an entity that is in another place", len(ids(t, place.List(ctx, s.staff, keys.RawPartition("at_Bern"), 44))), 0)
 		check(t, s.worker.Drain(ctx))
-		testkit.Expect(t, what+" in the new place", len(ids(t, place.List(ctx, s.staff, keys.Raw("at_Ulm"), 44))), 1)
+		testkit.Expect(t, what+" in the new place", len(ids(t, place.List(ctx, s.staff, keys.RawPartition("at_Ulm"), 44))), 1)
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 // newLogin is an index by which a worker logs in, whatever the department.
 func newLogin() *index.Index[worker, string] {
-	return index.New("login", keys.Tuple1(keys.Fold(keys.Text())), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+	return index.New("login", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options[worker]{Unique: index.Global})
 }
 
@@ -64,7 +64,7 @@ func TestGlobal(t *testing.T) {
 	ctx := context.Background()
 	byLogin := newLogin()
 	s := newElsewhereScene(t, elsewhere{}, byLogin)
-	nowhere := keys.Enc{}
+	nowhere := keys.PartitionKey{}
 	find := func(mail string, want int) {
 		t.Helper()
 		e, err := byLogin.Get(ctx, s.staff, nowhere, mail)
@@ -171,7 +171,7 @@ func TestGlobalReader(t *testing.T) {
 	check(t, err)
 	s.Advance(time.Minute) // the reader does not wait for the writer
 	refuseFrom(1)
-	e, err := byLogin.Get(ctx, reader, keys.Enc{}, "a")
+	e, err := byLogin.Get(ctx, reader, keys.PartitionKey{}, "a")
 	if err != nil || e.Value.ID != 2 {
 		t.Errorf("got %v, %v; want Smith", e, err)
 	}
@@ -184,9 +184,9 @@ func TestGlobalReader(t *testing.T) {
 func TestUniqueScope(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	byLogin := index.New("login", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{
+	byLogin := index.New("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{
 		Unique:    index.InPartition,
-		Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.Enc { return keys.Raw(w.Last) }},
+		Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.PartitionKey { return keys.RawPartition(w.Last) }},
 	})
 	s := newElsewhereScene(t, elsewhere{}, byLogin)
 	insert := func(w worker) error { _, err := s.staff.Insert(ctx, &w); return err }
@@ -195,7 +195,7 @@ func TestUniqueScope(t *testing.T) {
 	if err := insert(worker{"M", 3, "Contoso", "a", 44, nil}); !errors.Is(err, index.ErrTaken) {
 		t.Errorf("got %v; want ErrTaken", err)
 	}
-	e, err := byLogin.Get(ctx, s.staff, keys.Raw("Fabrikam"), "a")
+	e, err := byLogin.Get(ctx, s.staff, keys.RawPartition("Fabrikam"), "a")
 	check(t, err)
 	testkit.Expect(t, "the owner", e.Value.ID, 2)
 	s.Count()
@@ -210,12 +210,12 @@ func TestGlobalOptions(t *testing.T) {
 	for field, o := range map[string]*index.Options[worker]{
 		"Unique":              {Unique: 7},
 		"Only":                {Unique: index.Global, Only: []table.AnyField[worker]{email}},
-		"Elsewhere.Partition": {Unique: index.Global, Elsewhere: &index.Elsewhere[worker]{Partition: func(*worker) keys.Enc { return keys.Raw("x") }}},
+		"Elsewhere.Partition": {Unique: index.Global, Elsewhere: &index.Elsewhere[worker]{Partition: func(*worker) keys.PartitionKey { return keys.RawPartition("x") }}},
 		"Elsewhere.Inline":    {Unique: index.Global, Elsewhere: &index.Elsewhere[worker]{Inline: true}},
 		"Elsewhere":           {Unique: index.Global}, // no outbox
 	} {
 		base, _ := newStaff(t)
-		_, err := index.Attach(base, index.New("login", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, o))
+		_, err := index.Attach(base, index.New("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, o))
 		var de *index.DefinitionError
 		if !errors.As(err, &de) || de.Field != field {
 			t.Errorf("got %v; want a *DefinitionError about %s", err, field)
@@ -354,8 +354,8 @@ func TestVerifyGlobalVersions(t *testing.T) {
 	ctx := context.Background()
 	versioned := schema
 	versioned.Type, versioned.Version = "worker", 1
-	inOnePartition := index.New("one", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
-		&index.Options[worker]{Unique: index.InPartition, Elsewhere: &index.Elsewhere[worker]{Partition: func(*worker) keys.Enc { return keys.Raw("u") }}})
+	inOnePartition := index.New("one", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
+		&index.Options[worker]{Unique: index.InPartition, Elsewhere: &index.Elsewhere[worker]{Partition: func(*worker) keys.PartitionKey { return keys.RawPartition("u") }}})
 	for _, ix := range []index.Definition[worker]{newLogin(), inOnePartition} {
 		scene := openElsewhereOf(t, storagetest.New(nil), "staff", versioned, ix)
 		_, err := scene.t.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
@@ -374,7 +374,7 @@ func TestVerifyGlobalVersions(t *testing.T) {
 func TestVerifyFinishesMoves(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, partition := range map[string]keys.Enc{"whole table": {}, "partition": dept.Of("M")} {
+	for what, partition := range map[string]keys.PartitionKey{"whole table": {}, "partition": dept.PartitionKey("M")} {
 		s := newElsewhereScene(t, elsewhere{}, newLogin())
 		e, err := s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 		check(t, err)

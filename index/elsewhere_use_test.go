@@ -51,7 +51,7 @@ func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, s
 }
 
 func mailIndex(unique index.Scope, e *index.Elsewhere[worker]) *index.Index[worker, string] {
-	return index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+	return index.New("mail", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options[worker]{Unique: unique, Elsewhere: e})
 }
 
@@ -145,7 +145,7 @@ func TestElsewhereMixedDuplicate(t *testing.T) {
 		_, err = base.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann", Last: "Jones"})
 		check(t, err)
 	}
-	byLast := index.New("last", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})
+	byLast := index.New("last", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})
 	a := openElsewhereOf(t, s, "staff", schema, newLogin(), byLast)
 	for range 2 {
 		_, err := verify.Run(ctx, a.t, &verify.Options{Repair: true})

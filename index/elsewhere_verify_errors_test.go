@@ -120,9 +120,9 @@ func TestVerifyElsewherePartition(t *testing.T) {
 	check(t, mail.DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001")))
 	check(t, mail.DeleteAny(ctx, keys.Stored("mail_b", "mail_b_M:w_000001")))
 	for _, c := range []struct {
-		partition keys.Enc
+		partition keys.PartitionKey
 		missing   int
-	}{{sales, 1}, {sales, 0}, {keys.Enc{}, 1}, {keys.Enc{}, 0}} {
+	}{{sales, 1}, {sales, 0}, {keys.PartitionKey{}, 1}, {keys.PartitionKey{}, 0}} {
 		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Partition: c.partition})
 		if err != nil || !report.Sound() || report.Faults[verify.Missing] != c.missing || len(report.Faults) > c.missing {
 			t.Errorf("partition %v: got report %+v, error %v; want %d missing rows, repaired", c.partition, report, err, c.missing)

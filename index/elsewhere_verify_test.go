@@ -45,7 +45,7 @@ func TestVerifyElsewhereFillRequests(t *testing.T) {
 	ctx := context.Background()
 	const n = 20
 	d := newElsewhere(false)
-	global := index.New("login", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, &index.Options[worker]{Unique: index.Global})
+	global := index.New("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, &index.Options[worker]{Unique: index.Global})
 	for what, c := range map[string]struct {
 		definition index.Definition[worker]
 		want       int // for an entity
@@ -291,7 +291,7 @@ func TestVerifyElsewhereRanged(t *testing.T) {
 	s := newElsewhereScene(t, d, d.age)
 	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, s.worker.Drain(ctx))
-	holder, err := eventual.WithOutbox(grantedOf(t, s.Service, account.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}), s.out)
+	holder, err := eventual.WithOutbox(grantedOf(t, s.Service, account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}), s.out)
 	check(t, err)
 	holder, err = index.Attach(holder, d.age)
 	check(t, err)

@@ -16,8 +16,8 @@ import (
 func wholeCompany(ctx context.Context, definitions ...index.Definition[Employee]) (*table.Table[Employee], *eventual.Worker) {
 	s := storagetest.New(nil)
 	base := openTable(s, table.Schema[Employee]{
-		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+		Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
+		Row:       empid,
 	})
 	must := func(err error) {
 		if err != nil {
@@ -47,13 +47,13 @@ func wholeCompany(ctx context.Context, definitions ...index.Definition[Employee]
 // Look-ups over all departments, by an index that a worker keeps.
 func ExampleElsewhere() {
 	ctx := context.Background()
-	mail := index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.Email, true },
+	mail := index.New("mail", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, true },
 		&index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{}})
 	staff, worker := wholeCompany(ctx, mail)
 	if err := worker.Drain(ctx); err != nil { // in a service: Run
 		log.Fatal(err)
 	}
-	e, err := mail.Get(ctx, staff, keys.Enc{}, "JonesA@contoso.com")
+	e, err := mail.Get(ctx, staff, keys.PartitionKey{}, "JonesA@contoso.com")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,12 +64,12 @@ func ExampleElsewhere() {
 // With Inline, the rows are right when the write returns. One partition for all rows allows ranges of values.
 func ExampleElsewhere_inline() {
 	ctx := context.Background()
-	byName := index.New("name", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.LastName, true }, &index.Options[Employee]{
+	byName := index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, &index.Options[Employee]{
 		Only:      []table.AnyField[Employee]{lastName},
-		Elsewhere: &index.Elsewhere[Employee]{Partition: func(*Employee) keys.Enc { return keys.Raw("names") }, Inline: true},
+		Elsewhere: &index.Elsewhere[Employee]{Partition: func(*Employee) keys.PartitionKey { return keys.RawPartition("names") }, Inline: true},
 	})
 	staff, _ := wholeCompany(ctx, byName)
-	for e, err := range byName.Between(ctx, staff, keys.Raw("names"), "A", "K") {
+	for e, err := range byName.Between(ctx, staff, keys.RawPartition("names"), "A", "K") {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func ExampleElsewhere_inline() {
 // A page of an index whose values have partitions of their own.
 func ExampleIndex_PartitionOf() {
 	ctx := context.Background()
-	byName := index.New("name", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.LastName, true },
+	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
 		&index.Options[Employee]{Pointer: true, Elsewhere: &index.Elsewhere[Employee]{Inline: true}})
 	staff, _ := wholeCompany(ctx, byName)
 	page, err := byName.Page(ctx, staff, table.Query[Employee]{Partition: byName.PartitionOf("Jones"), Limit: 1}, "")
@@ -98,13 +98,13 @@ func ExampleIndex_PartitionOf() {
 // Lists in a table of their own: one row for each last name, with the keys of all employees who have the name.
 func ExampleHandler() {
 	ctx := context.Background()
-	names := index.NewLists("names", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.LastName, true },
+	names := index.NewLists("names", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
 		&index.ListOptions[Employee]{Elsewhere: &index.Elsewhere[Employee]{Table: "EmployeeDetails"}})
 	staff, worker := wholeCompany(ctx, names) // its worker has the handler
 	if err := worker.Drain(ctx); err != nil {
 		log.Fatal(err)
 	}
-	all, err := names.Keys(ctx, staff, keys.Enc{}, "Jones")
+	all, err := names.Keys(ctx, staff, keys.PartitionKey{}, "Jones")
 	if err != nil {
 		log.Fatal(err)
 	}

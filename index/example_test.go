@@ -22,12 +22,12 @@ type Employee struct {
 }
 
 var (
-	empid    = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	empid    = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 	lastName = table.FieldOf(func(e *Employee) *string { return &e.LastName })
 
-	byMail = index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
+	byMail = index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
 		&index.Options[Employee]{Unique: index.InPartition})
-	byName = index.New("last", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.LastName, true },
+	byName = index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true },
 		&index.Options[Employee]{Pointer: true})
 )
 
@@ -44,8 +44,8 @@ func openTable[T any](s *storagetest.Service, schema table.Schema[T]) *table.Tab
 func staffWith(ctx context.Context, definitions ...index.Definition[Employee]) *table.Table[Employee] {
 	s := storagetest.New(nil)
 	base := openTable(s, table.Schema[Employee]{
-		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+		Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
+		Row:       empid,
 	})
 	staff, err := index.Attach(base, definitions...)
 	if err != nil {
@@ -70,12 +70,12 @@ func staffWith(ctx context.Context, definitions ...index.Definition[Employee]) *
 func Example() {
 	ctx := context.Background()
 	staff := staffWith(ctx, byMail, byName)
-	e, err := byMail.Get(ctx, staff, dept.Of("Sales"), "JonesJ@contoso.com")
+	e, err := byMail.Get(ctx, staff, dept.PartitionKey("Sales"), "JonesJ@contoso.com")
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(e.Value.ID, e.Value.LastName)
-	for e, err := range byName.List(ctx, staff, dept.Of("Sales"), "Jones") {
+	for e, err := range byName.List(ctx, staff, dept.PartitionKey("Sales"), "Jones") {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func Example() {
 func ExampleIndex_Between() {
 	ctx := context.Background()
 	staff := staffWith(ctx, byMail, byName)
-	sales := dept.Of("Sales")
+	sales := dept.PartitionKey("Sales")
 	for e := range byMail.Between(ctx, staff, sales, "a", "jonesf") {
 		fmt.Println(e.Value.Email)
 	}
@@ -118,8 +118,8 @@ func ExampleIndex_Between() {
 func ExampleIndex_Query() {
 	ctx := context.Background()
 	staff := staffWith(ctx, byMail, byName)
-	sales := dept.Of("Sales")
-	for _, rows := range []keys.Range{byName.All(), byName.Value("Jones"), byName.Range("Brown", "Cao"), byName.AtLeast("C"), byName.AtMost("C"), byName.Starting("J")} {
+	sales := dept.PartitionKey("Sales")
+	for _, rows := range []keys.RowRange{byName.All(), byName.Value("Jones"), byName.Range("Brown", "Cao"), byName.AtLeast("C"), byName.AtMost("C"), byName.Starting("J")} {
 		for e := range byName.Query(ctx, staff, table.Query[Employee]{Partition: sales, Rows: rows, Limit: 1}) {
 			fmt.Println(e.Value.ID)
 		}
@@ -143,9 +143,9 @@ func ExampleIndex_Query() {
 // Several values for each entity.
 func ExampleNewMulti() {
 	ctx := context.Background()
-	bySkill := index.NewMulti("skill", keys.Tuple1(keys.Text()), 10, func(e *Employee) []string { return e.Skills }, nil)
+	bySkill := index.NewMulti("skill", keys.Text(), 10, func(e *Employee) []string { return e.Skills }, nil)
 	staff := staffWith(ctx, bySkill)
-	for e := range bySkill.List(ctx, staff, dept.Of("Sales"), "french") {
+	for e := range bySkill.List(ctx, staff, dept.PartitionKey("Sales"), "french") {
 		fmt.Println(e.Value.ID)
 	}
 	// Output:
@@ -156,17 +156,17 @@ func ExampleNewMulti() {
 // The guide's index entities: one row that lists the ids.
 func ExampleNewLists() {
 	ctx := context.Background()
-	lists := index.NewLists("name", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.LastName, true },
+	lists := index.NewLists("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
 		&index.ListOptions[Employee]{Property: "EmployeeIDs"})
 	staff := staffWith(ctx, lists)
-	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("name_Jones")))
+	row, err := staff.GetRow(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("name_Jones")))
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(row.Get("EmployeeIDs"))
-	members, err := lists.Keys(ctx, staff, dept.Of("Sales"), "Jones")
+	members, err := lists.Keys(ctx, staff, dept.PartitionKey("Sales"), "Jones")
 	fmt.Println(len(members), err)
-	for e := range lists.List(ctx, staff, dept.Of("Sales"), "Brown") {
+	for e := range lists.List(ctx, staff, dept.PartitionKey("Sales"), "Brown") {
 		fmt.Println(e.Value.ID)
 	}
 	// Output:
@@ -178,18 +178,18 @@ func ExampleNewLists() {
 // A group in one row.
 func ExampleNewSummary() {
 	ctx := context.Background()
-	ages := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.LastName, true },
+	ages := index.NewSummary("ages", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
 		&index.SummaryOptions[Employee]{Measures: []index.Measure[Employee]{
 			{Name: "Age", Of: func(e *Employee) (int64, bool) { return int64(e.Age), e.Age > 0 }},
 		}})
 	staff := staffWith(ctx, ages)
-	jones, err := ages.Get(ctx, staff, dept.Of("Sales"), "Jones")
+	jones, err := ages.Get(ctx, staff, dept.PartitionKey("Sales"), "Jones")
 	if err != nil {
 		log.Fatal(err)
 	}
 	age := jones.Measures["Age"]
 	fmt.Println(jones.Count, "of", age.Min, "to", age.Max, "years,", age.Sum, "together")
-	for group := range ages.All(ctx, staff, dept.Of("Sales")) {
+	for group := range ages.All(ctx, staff, dept.PartitionKey("Sales")) {
 		fmt.Println(group.Value, group.Count)
 	}
 	// Output:
@@ -206,16 +206,16 @@ func ExampleNewDetails() {
 		HeadLastName string
 	}
 	ctx := context.Background()
-	row := keys.Raw("department")
-	head := index.NewDetails("head", "Head", func(e *Employee) (keys.Enc, bool) { return row, e.Age > 60 }, lastName)
+	row := keys.RawRow("department")
+	head := index.NewDetails("head", "Head", func(e *Employee) (keys.RowKey, bool) { return row, e.Age > 60 }, lastName)
 	s := storagetest.New(nil)
 	departments := openTable(s, table.Schema[Department]{
-		Partition: keys.Bind1(dept, func(d *Department) *string { return &d.Name }),
-		Row:       keys.Const[Department]("department"),
+		Partition: keys.Partition(dept, func(d *Department) *string { return &d.Name }),
+		Row:       keys.OneRow[Department]("department"),
 	})
 	staff, err := index.Attach(openTable(s, table.Schema[Employee]{
-		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+		Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
+		Row:       empid,
 	}), head)
 	if err != nil {
 		log.Fatal(err)
@@ -229,7 +229,7 @@ func ExampleNewDetails() {
 	if _, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 1, LastName: "Weber", Age: 61}); err != nil {
 		log.Fatal(err)
 	}
-	sales, err := departments.Get(ctx, keys.At(dept.Of("Sales"), row))
+	sales, err := departments.Get(ctx, keys.At(dept.PartitionKey("Sales"), row))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -244,11 +244,11 @@ func ExampleIndex_Under() {
 		Age  int
 	}
 	ctx := context.Background()
-	layout := keys.Tuple2(keys.Ordered(), keys.Desc(keys.Digits[int](3)))
-	byNameAndAge := index.New("na", keys.Struct2(layout, func(k *key) (*string, *int) { return &k.Name, &k.Age }),
+	layout := keys.Struct2(keys.Ordered(), keys.Desc(keys.Digits[int](3)), func(k *key) (*string, *int) { return &k.Name, &k.Age })
+	byNameAndAge := index.New("na", layout,
 		func(e *Employee) (key, bool) { return key{e.LastName, e.Age}, true }, nil)
 	staff := staffWith(ctx, byNameAndAge)
-	q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: byNameAndAge.Under(layout.Prefix("Jones"))}
+	q := table.Query[Employee]{Partition: dept.PartitionKey("Sales"), Rows: byNameAndAge.Under(layout.Under("Jones").All())}
 	for e, err := range byNameAndAge.Query(ctx, staff, q) {
 		if err != nil {
 			log.Fatal(err)
@@ -264,7 +264,7 @@ func ExampleIndex_Under() {
 func ExampleIndex_Page() {
 	ctx := context.Background()
 	staff := staffWith(ctx, byMail, byName)
-	q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: byName.Value("Jones"), Limit: 1}
+	q := table.Query[Employee]{Partition: dept.PartitionKey("Sales"), Rows: byName.Value("Jones"), Limit: 1}
 	for token := ""; ; {
 		page, err := byName.Page(ctx, staff, q, token)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 func TestForeignDetails(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	into := index.NewDetails("into", "Into", func(w *worker) (keys.Enc, bool) { return keys.Raw("team_" + w.Last), w.Age == 1 }, email)
+	into := index.NewDetails("into", "Into", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("team_" + w.Last), w.Age == 1 }, email)
 	staff, s := newStaff(t, teams, into)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	before := fmt.Sprint(s.Rows("staff"))
@@ -32,7 +32,7 @@ func TestForeignDetails(t *testing.T) {
 	}
 	testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff")), before)
 
-	boss := index.NewDetails("boss", "Head", func(w *temp) (keys.Enc, bool) { return keys.Raw("department"), true }, table.FieldOf(func(w *temp) *string { return &w.Last }))
+	boss := index.NewDetails("boss", "Head", func(w *temp) (keys.RowKey, bool) { return keys.RawRow("department"), true }, table.FieldOf(func(w *temp) *string { return &w.Last }))
 	staff, d, s := newCampus(t)
 	temps, err := index.Attach(openAs(t, s.ConnectionString(), s, tempSchema("", "t")), boss)
 	check(t, err)
@@ -55,7 +55,7 @@ func TestForeignDetails(t *testing.T) {
 func TestDetailsInOneRange(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	boss := index.NewDetails("boss", "Head", func(w *temp) (keys.Enc, bool) { return keys.Raw("department"), true }, table.FieldOf(func(w *temp) *string { return &w.Last }))
+	boss := index.NewDetails("boss", "Head", func(w *temp) (keys.RowKey, bool) { return keys.RawRow("department"), true }, table.FieldOf(func(w *temp) *string { return &w.Last }))
 	for _, typed := range []bool{false, true} {
 		ours, theirs := schema, tempSchema("", "w")
 		if typed {

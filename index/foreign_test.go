@@ -23,8 +23,8 @@ import (
 type squad struct{ Dept, Name, Motto string }
 
 var squads = table.Schema[squad]{
-	Partition: keys.Bind1(dept, func(s *squad) *string { return &s.Dept }),
-	Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("team"), func(s *squad) *string { return &s.Name }),
+	Partition: keys.Partition(dept, func(s *squad) *string { return &s.Dept }),
+	Row:       keys.Row(keys.Text().Named("team"), func(s *squad) *string { return &s.Name }),
 }
 
 // refusedFor reports whether a write failed because a foreign row has a key.
@@ -40,9 +40,9 @@ func TestSummaryOverEntities(t *testing.T) {
 	ctx := context.Background()
 	of := func(w *worker) (string, bool) { return w.Last, w.Last != "" }
 	for what, d := range map[string]index.Definition[worker]{
-		"a summary": index.NewSummary("team", keys.Tuple1(keys.Text()), of, nil),
-		"lists":     index.NewLists("team", keys.Tuple1(keys.Text()), of, nil),
-		"a unique index of pointers": index.New("team", keys.Tuple1(keys.Text()), of,
+		"a summary": index.NewSummary("team", keys.Text(), of, nil),
+		"lists":     index.NewLists("team", keys.Text(), of, nil),
+		"a unique index of pointers": index.New("team", keys.Text(), of,
 			&index.Options[worker]{Unique: index.InPartition, Pointer: true}),
 	} {
 		staff, s := newStaff(t, d)
@@ -102,7 +102,7 @@ func TestSummaryOverEntities(t *testing.T) {
 			testkit.Expect(t, what+": Query of all", ids(t, ix.Query(ctx, staff, table.Query[worker]{Partition: sales})), nil)
 		}
 		for _, name := range []string{"Jones", "Nobody"} {
-			if e, err := teams.Get(ctx, keys.At(sales, keys.Raw("team_"+name))); err != nil || e.Value.Motto != "we" {
+			if e, err := teams.Get(ctx, keys.At(sales, keys.RawRow("team_"+name))); err != nil || e.Value.Motto != "we" {
 				t.Errorf("%s: Get of team %s: got %+v and error %v; want the motto we and no error", what, name, e, err)
 			}
 		}
@@ -115,9 +115,9 @@ func TestChangeOfKind(t *testing.T) {
 	ctx := context.Background()
 	of := func(w *worker) (string, bool) { return w.Last, w.Last != "" }
 	measures := &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}}
-	lists := func() index.Definition[worker] { return index.NewLists("grp", keys.Tuple1(keys.Text()), of, nil) }
+	lists := func() index.Definition[worker] { return index.NewLists("grp", keys.Text(), of, nil) }
 	sums := func(o *index.SummaryOptions[worker]) func() index.Definition[worker] {
-		return func() index.Definition[worker] { return index.NewSummary("grp", keys.Tuple1(keys.Text()), of, o) }
+		return func() index.Definition[worker] { return index.NewSummary("grp", keys.Text(), of, o) }
 	}
 	for what, c := range map[string]struct {
 		first, then func() index.Definition[worker]
@@ -220,8 +220,8 @@ type temp struct {
 func tempSchema(typ string, row string) table.Schema[temp] {
 	return table.Schema[temp]{
 		Type:      typ,
-		Partition: keys.Bind1(dept, func(s *temp) *string { return &s.Dept }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named(row), func(s *temp) *int { return &s.ID }),
+		Partition: keys.Partition(dept, func(s *temp) *string { return &s.Dept }),
+		Row:       keys.Row(keys.Digits[int](6).Named(row), func(s *temp) *int { return &s.ID }),
 	}
 }
 
@@ -229,12 +229,12 @@ func tempSchema(typ string, row string) table.Schema[temp] {
 func tempDefinitions() []index.Definition[temp] {
 	last := table.FieldOf(func(w *temp) *string { return &w.Last })
 	name := func(w *temp) (string, bool) { return w.Last, w.Last != "" }
-	text := keys.Tuple1(keys.Text())
+	text := keys.Text()
 	return []index.Definition[temp]{
-		index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(w *temp) (string, bool) { return w.Email, w.Email != "" }, &index.Options[temp]{Unique: index.InPartition}),
+		index.New("email", keys.Fold(keys.Text()), func(w *temp) (string, bool) { return w.Email, w.Email != "" }, &index.Options[temp]{Unique: index.InPartition}),
 		index.NewLists("team", text, name, &index.ListOptions[temp]{Property: "EmployeeIDs"}),
 		index.NewSummary("ages", text, name, &index.SummaryOptions[temp]{Measures: []index.Measure[temp]{{Name: "Age", Of: func(w *temp) (int64, bool) { return int64(w.Age), true }}}}),
-		index.NewDetails("head", "Head", func(w *temp) (keys.Enc, bool) { return keys.Raw("department"), w.Email == "z" }, last),
+		index.NewDetails("head", "Head", func(w *temp) (keys.RowKey, bool) { return keys.RawRow("department"), w.Email == "z" }, last),
 	}
 }
 

@@ -144,7 +144,7 @@ func newForgedScene(t testing.TB) *forgedScene {
 func (s *forgedScene) forge(t testing.TB, f forgery) {
 	t.Helper()
 	u, err := s.acc.TableSAS(account.Grant{Table: "staff", Read: true, Add: true, Update: true, AllowHTTP: true,
-		Partitions: keys.Point(dept.Of("evil")), Expiry: s.Now().Add(time.Hour)})
+		Partitions: dept.PartitionKey("evil").Point(), Expiry: s.Now().Add(time.Hour)})
 	check(t, err)
 	service, err := aztables.NewServiceClientWithNoCredential(u, &aztables.ClientOptions{ClientOptions: policy.ClientOptions{Transport: s.Service}})
 	check(t, err)
@@ -152,7 +152,7 @@ func (s *forgedScene) forge(t testing.TB, f forgery) {
 	for _, r := range f.rows {
 		row := map[string]any{"PartitionKey": "evil", "RowKey": r.rowKey}
 		if r.rowKey == "" {
-			row["RowKey"] = wid.Of(9).String()
+			row["RowKey"] = wid.PartitionKey(9).String()
 		}
 		maps.Copy(row, r.properties)
 		body, err := json.Marshal(row)
@@ -189,7 +189,7 @@ func (s *forgedScene) methods() []forgedMethod {
 		return nil
 	}
 	records := extend.RecordsOf(s.staff)
-	evil := dept.Of("evil")
+	evil := dept.PartitionKey("evil")
 	get := func(ctx context.Context, k keys.Key) error { _, err := s.staff.Get(ctx, k); return err }
 	return []forgedMethod{
 		{"Get evil", true, func(ctx context.Context) error { return get(ctx, workerIn("evil", 9)) }},

@@ -36,33 +36,33 @@ type worker struct {
 }
 
 var (
-	dept   = keys.Tuple1(keys.Text())
-	wid    = keys.Tuple1(keys.Digits[int](6)).Named("w")
+	dept   = keys.Text()
+	wid    = keys.Digits[int](6).Named("w")
 	schema = table.Schema[worker]{
-		Partition: keys.Bind1(dept, func(w *worker) *string { return &w.Dept }),
-		Row:       keys.Bind1(wid, func(w *worker) *int { return &w.ID }),
+		Partition: keys.Partition(dept, func(w *worker) *string { return &w.Dept }),
+		Row:       keys.Row(wid, func(w *worker) *int { return &w.ID }),
 	}
 	last  = table.FieldOf(func(w *worker) *string { return &w.Last })
 	email = table.FieldOf(func(w *worker) *string { return &w.Email })
 	age   = table.FieldOf(func(w *worker) *int { return &w.Age })
 
 	// Full copies, unique, blind to case, sparse.
-	byEmail = index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+	byEmail = index.New("email", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options[worker]{Unique: index.InPartition})
 	// Pointers.
-	byLast = index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return w.Last, true },
+	byLast = index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return w.Last, true },
 		&index.Options[worker]{Pointer: true})
 	// Projected copies.
-	byAge = index.New("age", keys.Tuple1(keys.Digits[int](3)), func(w *worker) (int, bool) { return w.Age, true },
+	byAge = index.New("age", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true },
 		&index.Options[worker]{Only: []table.AnyField[worker]{last, age}})
 	// Several values, full copies, among the library's rows.
-	byTag = index.NewMulti("tag", keys.Tuple1(keys.Text()), 3, func(w *worker) []string { return w.Tags },
+	byTag = index.NewMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags },
 		&index.Options[worker]{Reserved: true})
 )
 
-func at(id int) keys.Key { return keys.At(dept.Of("S"), wid.Of(id)) }
+func at(id int) keys.Key { return keys.At(dept.PartitionKey("S"), wid.RowKey(id)) }
 
-var sales = dept.Of("S")
+var sales = dept.PartitionKey("S")
 
 var check = testkit.NoError
 

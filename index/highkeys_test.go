@@ -28,21 +28,21 @@ func TestKeysAboveTilde(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	for what, schema := range map[string]table.Schema[village]{
-		"bound": {Partition: keys.BindRaw(func(v *village) *string { return &v.Country }), Row: keys.BindRaw(func(v *village) *string { return &v.Name })},
+		"bound": {Partition: keys.RawPartitionOf(func(v *village) *string { return &v.Country }), Row: keys.RawRowOf(func(v *village) *string { return &v.Name })},
 		"free":  {},
 	} {
 		base, err := table.New(s.Tables(), "villages"+what, schema, nil)
 		check(t, err)
 		check(t, base.Ensure(ctx))
-		byRiver := index.New("river", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.Options[village]{Reserved: true})
-		lists := index.NewLists("list", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions[village]{Reserved: true})
-		sums := index.NewSummary("sum", keys.Tuple1(keys.Text()), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions[village]{
+		byRiver := index.New("river", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.Options[village]{Reserved: true})
+		lists := index.NewLists("list", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions[village]{Reserved: true})
+		sums := index.NewSummary("sum", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions[village]{
 			Reserved: true, Measures: []index.Measure[village]{{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }}}})
 		villages, err := index.Attach(base, byRiver, lists, sums)
 		check(t, err)
 		names := []string{"Graz", "\u00a0", "Öblarn", "😀", "\uffff"}
 		for i, name := range names {
-			_, err := villages.InsertAt(ctx, keys.At(keys.Raw("Österreich"), keys.Raw(name)), &village{"Österreich", name, "Enns", i})
+			_, err := villages.InsertAt(ctx, keys.At(keys.RawPartition("Österreich"), keys.RawRow(name)), &village{"Österreich", name, "Enns", i})
 			check(t, err)
 		}
 		for i := range 2 {
@@ -51,17 +51,17 @@ func TestKeysAboveTilde(t *testing.T) {
 				t.Errorf("%s, run %d: verify with repair: got %+v, error %v; want a sound report of %d entities in 1 partition, and nothing repaired", what, i, r, err, len(names))
 			}
 		}
-		g, err := sums.Get(ctx, villages, keys.Raw("Österreich"), "Enns")
+		g, err := sums.Get(ctx, villages, keys.RawPartition("Österreich"), "Enns")
 		if err != nil || g.Count != int64(len(names)) {
 			t.Errorf("%s: summary of Enns: got %+v, error %v; want count %d", what, g, err, len(names))
 		}
-		listed, err := lists.Keys(ctx, villages, keys.Raw("Österreich"), "Enns")
+		listed, err := lists.Keys(ctx, villages, keys.RawPartition("Österreich"), "Enns")
 		if err != nil || len(listed) != len(names) {
 			t.Errorf("%s: list of Enns: got %v, error %v; want %d keys", what, listed, err, len(names))
 		}
 		// The greatest is deleted: the group is counted again from the entities that are left.
 		check(t, villages.DeleteAny(ctx, keys.Stored("Österreich", "\uffff")))
-		if g, err = sums.Get(ctx, villages, keys.Raw("Österreich"), "Enns"); err != nil || fmt.Sprint(g.Count, g.Measures["People"].Max) != "4 3" {
+		if g, err = sums.Get(ctx, villages, keys.RawPartition("Österreich"), "Enns"); err != nil || fmt.Sprint(g.Count, g.Measures["People"].Max) != "4 3" {
 			t.Errorf("%s: summary of Enns after a delete: got %+v, error %v; want count 4 and a maximum of 3", what, g, err)
 		}
 	}

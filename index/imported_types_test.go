@@ -56,7 +56,7 @@ func TestImportedSummary(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ages := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(*worker) (string, bool) { return "all", true },
+			ages := index.NewSummary("ages", keys.Text(), func(*worker) (string, bool) { return "all", true },
 				&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}})
 			staff, s := newStaff(t, ages)
 			insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 44, nil})
@@ -123,7 +123,7 @@ func overwriteMembers(t *testing.T, s *storagetest.Service, tableName string) {
 func TestImportedList(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	lists := index.NewLists("name", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, nil)
+	lists := index.NewLists("name", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, nil)
 	staff, s := newStaff(t, lists)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 44, nil})
 	overwriteMembers(t, s, "staff")
@@ -155,12 +155,12 @@ func TestImportedListElsewhere(t *testing.T) {
 	s.drain(t)
 	overwriteMembers(t, s.Service, "staffnames")
 	var de *table.DecodeError
-	if got, err := s.names.Keys(ctx, s.staff, keys.Enc{}, "Jones"); !errors.As(err, &de) {
+	if got, err := s.names.Keys(ctx, s.staff, keys.PartitionKey{}, "Jones"); !errors.As(err, &de) {
 		t.Errorf("Keys: got %v, error %v; want a *DecodeError", got, err)
 	}
 	insertAll(t, s.staff, s.Service, worker{"M", 2, "Jones", "c", 30, nil})
 	check(t, s.worker.Drain(ctx))
-	if got, err := s.names.Keys(ctx, s.staff, keys.Enc{}, "Jones"); !errors.As(err, &de) {
+	if got, err := s.names.Keys(ctx, s.staff, keys.PartitionKey{}, "Jones"); !errors.As(err, &de) {
 		t.Errorf("Keys after an insert: got %v, error %v; want a *DecodeError", got, err)
 	}
 	s.verifyAll(t, true)
@@ -174,7 +174,7 @@ func TestImportedListElsewhere(t *testing.T) {
 func TestImportedDetails(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	heads := index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return wid.Of(9), w.Last == "Head" }, last)
+	heads := index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return wid.RowKey(9), w.Last == "Head" }, last)
 	staff, s := newStaff(t, heads)
 	insertAll(t, staff, s, worker{"S", 9, "Target", "", 30, nil}, worker{"S", 1, "Head", "", 44, nil})
 	overwrite(t, s, at(9), func(columns map[string]any) { columns["HeadRowKey"] = 1 })
@@ -284,8 +284,8 @@ func TestStoredTypes(t *testing.T) {
 	ctx := context.Background()
 	own := map[string]bool{"Dept": true, "ID": true, "Last": true, "Email": true, "Age": true, "Tags": true, reserved.OperationID: true}
 	age := []index.Measure[worker]{{Name: "Years", ApproximateBounds: true, Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}
-	ages := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(*worker) (string, bool) { return "all", true }, &index.SummaryOptions[worker]{Measures: age})
-	names := index.NewLists("names", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, nil)
+	ages := index.NewSummary("ages", keys.Text(), func(*worker) (string, bool) { return "all", true }, &index.SummaryOptions[worker]{Measures: age})
+	names := index.NewLists("names", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, nil)
 	newScene := func(t *testing.T) (*table.Table[worker], *storagetest.Service) {
 		staff, s := newStaff(t, ages, names, byEmail, byLast, byAge)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a@x", 30, nil}, worker{"S", 2, "Jones", "b@x", 30, nil}, worker{"S", 3, "Cao", "c@x", 20, nil})
@@ -301,7 +301,7 @@ func TestStoredTypes(t *testing.T) {
 	}
 	damaged := 0
 	for _, row := range s.Rows("staff") {
-		if wid.All().Contains(row.RowKey) {
+		if wid.Rows().All().Contains(row.RowKey) {
 			continue // an entity
 		}
 		for _, p := range row.Properties {

@@ -11,9 +11,9 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/keydoor"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
-	"github.com/aztablekit/aztablekit/internal/suffix"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -76,8 +76,8 @@ type Options[T any] struct {
 // one. An Index can be a package's variable, and is safe for concurrent use.
 type Index[T, K any] struct {
 	name          string
-	byValue       keys.Compound[K]                       // the layout of a unique index: a row for each value
-	byValueAndKey suffix.Layout[K, keys.Enc, keys.Range] // the layout of all others: a row for each value and entity
+	byValue       keys.Layout[K]                                // the layout of a unique index: a row for each value
+	byValueAndKey keydoor.Layout[K, keys.RowKey, keys.RowRange] // the layout of all others: a row for each value and entity
 	key           func(*T) []K
 	oneKey        func(*T) (K, bool) // of an index in which an entity has one value; nil for another
 	maxValues     int                // of one entity
@@ -90,7 +90,7 @@ type Index[T, K any] struct {
 // entity only, or index rows are lost. If a later release changes key, or an Upgrade of the schema changes what key returns,
 // look-ups find earlier entities only after they were written again or verify.Run has repaired them; see docs/indexes.md.
 //
-//	byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) {
+//	byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 //		return e.Email, e.Email != ""
 //	}, &index.Options[Employee]{Unique: index.InPartition})
 //
@@ -141,13 +141,13 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 	if err := checkName(name); err != nil {
 		ix.invalid = err
 	}
-	ix.byValueAndKey = keys.WithSuffix(layout, name)
 	if layout == nil {
 		ix.fail("layout", "is nil")
-		return ix
+		layout = keys.Compound[K]{}
 	}
-	ix.byValue = keys.NamedAs(layout, name)
-	if err := ix.byValue.All().Err(); err != nil && ix.invalid == nil {
+	ix.byValueAndKey = keydoor.Suffixed[K, keys.RowKey, keys.RowRange](layout, name)
+	ix.byValue = keydoor.Named(layout, name)
+	if err := ix.byValue.Rows().All().Err(); err != nil && ix.invalid == nil {
 		ix.invalid = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
 	}
 	switch {
@@ -191,7 +191,7 @@ func (ix *Index[T, K]) prefixed(s string) string {
 }
 
 // prefixedRange returns the range in which a range of the layout is stored.
-func (ix *Index[T, K]) prefixedRange(r keys.Range) keys.Range {
+func (ix *Index[T, K]) prefixedRange(r keys.RowRange) keys.RowRange {
 	if !ix.opt.Reserved || r.Err() != nil {
 		return r
 	}
@@ -199,7 +199,7 @@ func (ix *Index[T, K]) prefixedRange(r keys.Range) keys.Range {
 	if closed {
 		to += " " // the first key behind the closed range
 	}
-	return keys.StoredBetween(reserved.Derived+from, reserved.Derived+to)
+	return keys.StoredRows(reserved.Derived+from, reserved.Derived+to)
 }
 
 // indexMaintainer writes the rows of an index.
@@ -216,7 +216,7 @@ func (m *indexMaintainer[T, K]) MaxRows() int { return 2 * m.maxValues }
 
 func (m *indexMaintainer[T, K]) Definition() any { return m.Index }
 
-func (m *indexMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Range{m.All()} }
+func (m *indexMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.All()} }
 func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *indexMaintainer[T, K]) Owns(row *table.Row) bool {

@@ -34,8 +34,8 @@ type bag struct {
 func bagName(b *bag) (string, bool) { return b.Name, true }
 
 var bags = table.Schema[bag]{
-	Partition: keys.Bind1(dept, func(b *bag) *string { return &b.Dept }),
-	Row:       keys.Bind1(wid, func(b *bag) *int { return &b.ID }),
+	Partition: keys.Partition(dept, func(b *bag) *string { return &b.Dept }),
+	Row:       keys.Row(wid, func(b *bag) *int { return &b.ID }),
 }
 
 // TestManyProperties: an entity with the most properties can be written by each operation; one more property fails with a
@@ -44,7 +44,7 @@ func TestManyProperties(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	name := table.FieldOf(func(b *bag) *string { return &b.Name })
-	byName := index.New("name", keys.Tuple1(keys.Text()), bagName, nil)
+	byName := index.New("name", keys.Text(), bagName, nil)
 	all, _ := attached(t, bags, byName)
 	extra := map[string]any{}
 	for i := range 247 { // and Name, Temp, N, _op and _ix
@@ -67,7 +67,7 @@ func TestManyRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	tags := func(n int) index.Definition[worker] {
-		return index.NewMulti("tag", keys.Tuple1(keys.Text()), n, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Pointer: true})
+		return index.NewMulti("tag", keys.Text(), n, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Pointer: true})
 	}
 	staff, s := newStaff(t, tags(48))
 	var de *index.DefinitionError
@@ -151,7 +151,7 @@ func TestSummaryIsRepaired(t *testing.T) {
 func TestApproximateMeasures(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	loose := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
+	loose := index.NewSummary("ages", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
 		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ApproximateBounds: true}}})
 	staff, s := newStaff(t, loose)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Jones", "", 40, nil}, worker{"S", 4, "Jones", "", 50, nil})
@@ -298,7 +298,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		"not stored":  table.FieldOf(func(b *bag) *int { return &b.Local }),
 		"of the keys": table.FieldOf(func(b *bag) *int { return &b.ID }),
 	} {
-		_, err := index.Attach(openAs(t, s.ConnectionString(), s, bags), index.New("name", keys.Tuple1(keys.Text()), bagName,
+		_, err := index.Attach(openAs(t, s.ConnectionString(), s, bags), index.New("name", keys.Text(), bagName,
 			&index.Options[bag]{Only: []table.AnyField[bag]{table.FieldOf(func(b *bag) *string { return &b.Name }), field}}))
 		var de *index.DefinitionError
 		var te *table.TypeError
@@ -308,7 +308,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		}
 	}
 	// A list's property must have room for the number of its last part.
-	long := index.NewLists("l", keys.Tuple1(keys.Text()), name, &index.ListOptions[worker]{Property: strings.Repeat("M", 254)})
+	long := index.NewLists("l", keys.Text(), name, &index.ListOptions[worker]{Property: strings.Repeat("M", 254)})
 	var de *index.DefinitionError
 	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), long); !errors.As(err, &de) || de.Definition != "l" || de.Field != "Property" || !strings.Contains(err.Error(), "256") {
 		t.Errorf("Attach with a property of 254 characters for a list: got error %v; want a *DefinitionError of l and Property whose text contains 256", err)
@@ -319,7 +319,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 func TestBulkPacks(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	tags := index.NewMulti("tags", keys.Tuple1(keys.Text()), 10, func(w *worker) []string { return w.Tags }, nil)
+	tags := index.NewMulti("tags", keys.Text(), 10, func(w *worker) []string { return w.Tags }, nil)
 	const n = 500
 	for what, c := range map[string]struct {
 		definitions []index.Definition[worker]

@@ -84,7 +84,7 @@ func (e *ListFullError) Error() string {
 // if a foreign row has the list's key; *table.DecodeError for a list that another program has stored with other types;
 // *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; errors of a read (see
 // package table). 1 request.
-func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) ([]keys.Key, error) {
+func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) ([]keys.Key, error) {
 	all, _, err := l.keys(ctx, t, partition, k)
 	if err != nil {
 		return nil, withDefinition(l.ix.name, err)
@@ -92,7 +92,7 @@ func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition key
 	return all, nil
 }
 
-func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (all []keys.Key, list keys.Key, err error) {
+func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (all []keys.Key, list keys.Key, err error) {
 	rows, err := l.ix.readable(t, l)
 	if err != nil {
 		return nil, list, err
@@ -136,7 +136,7 @@ func (l *Lists[T, K]) memberKey(list keys.Key, member string) keys.Key {
 // *table.DecodeError for a list that another program has stored with other types, or an entity that does not fit T;
 // *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; errors of a read (see
 // package table). 1 request, and 1 for each entity, 10 at a time.
-func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
+func (l *Lists[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(l.ix.name, err)) }
 		all, list, err := l.keys(ctx, t, partition, k)
@@ -207,7 +207,7 @@ type listsMaintainer[T, K any] struct {
 // MaxRows counts the list that the entity leaves and the list that it joins.
 func (m *listsMaintainer[T, K]) MaxRows() int { return 2 }
 
-func (m *listsMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Range{m.ix.All()} }
+func (m *listsMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.ix.All()} }
 func (m *listsMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool {

@@ -21,7 +21,7 @@ func TestFullListShrinks(t *testing.T) {
 	ctx := context.Background()
 	staff, s := newStaff(t, teams)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 1, nil})
-	list := &table.Row{Key: keys.At(sales, keys.Raw("team_Jones"))}
+	list := &table.Row{Key: keys.At(sales, keys.RawRow("team_Jones"))}
 	for n, at := 0, 0; n < 19; n++ {
 		var part []string
 		for range 3000 {
@@ -42,7 +42,7 @@ func TestFullListShrinks(t *testing.T) {
 	check(t, err)
 	testkit.Expect(t, "members", len(k), 19*3000-1)
 
-	bad := index.NewDetails("bad", "Bad", func(w *worker) (keys.Enc, bool) { return keys.Raw(w.Last), true }, email)
+	bad := index.NewDetails("bad", "Bad", func(w *worker) (keys.RowKey, bool) { return keys.RawRow(w.Last), true }, email)
 	staff, s = newStaff(t, bad)
 	var ke *keys.KeyError
 	if _, err := staff.Insert(ctx, &worker{"S", 1, "a/b", "", 1, nil}); !errors.As(err, &ke) {
@@ -56,7 +56,7 @@ func TestListGrows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	long := schema
-	long.Row = keys.Bind1(keys.Tuple1(keys.Digits[int](18)).Named(strings.Repeat("w", 400)), func(w *worker) *int { return &w.ID })
+	long.Row = keys.Row(keys.Digits[int](18).Named(strings.Repeat("w", 400)), func(w *worker) *int { return &w.ID })
 	staff, _ := attached(t, long, index.Definition[worker](nameLists))
 	parts := func() (n int) {
 		row, err := staff.GetRow(ctx, keys.Stored("S", "~x|nl_Jones"))

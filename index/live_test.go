@@ -44,7 +44,7 @@ func TestLiveTable(t *testing.T) {
 		}
 	}, nil)
 	check(t, err)
-	writing := index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Pointer: true, WriteOnly: true})
+	writing := index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Pointer: true, WriteOnly: true})
 	definitions := []index.Definition[worker]{byEmail, writing}
 	staff, err := index.Attach(base, definitions...)
 	check(t, err)
@@ -82,7 +82,7 @@ func TestLiveTable(t *testing.T) {
 	// The next release reads the index.
 	next, err := index.Attach(base, byEmail, byLast)
 	check(t, err)
-	some := ids(t, byLast.Query(ctx, next, table.Query[worker]{Partition: dept.Of("S1"), Limit: 5}))
+	some := ids(t, byLast.Query(ctx, next, table.Query[worker]{Partition: dept.PartitionKey("S1"), Limit: 5}))
 	testkit.Expect(t, "entities that the next release reads by the index last", len(some), 5)
 
 	t.Log("planting 1,000 faults, and repairing them")
@@ -186,7 +186,7 @@ func workerOf(i int) worker {
 
 // writeSomething updates, deletes or replaces a worker.
 func writeSomething(ctx context.Context, staff *table.Table[worker], v worker, rng *rand.Rand) error {
-	k := keys.At(dept.Of(v.Dept), wid.Of(v.ID))
+	k := keys.At(dept.PartitionKey(v.Dept), wid.RowKey(v.ID))
 	switch rng.IntN(4) {
 	case 0:
 		return staff.DeleteAny(ctx, k)

@@ -20,7 +20,7 @@ import (
 var errNotFound = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after verify.Run with Repair)", table.ErrNotFound)
 
 // Get returns the entity that has the value k in a partition. If the rows have partitions of their own ([Global], or [Elsewhere]
-// without Partition), the value names the partition: pass keys.Enc{}; with Elsewhere.Partition, pass what that function returns. A copy elsewhere that is not unique may be
+// without Partition), the value names the partition: pass keys.PartitionKey{}; with Elsewhere.Partition, pass what that function returns. A copy elsewhere that is not unique may be
 // older than its entity; Pointer and ReadEntities read the entity itself. A full copy has the entity's key, fields and other columns as they
 // were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
 // copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written.
@@ -33,7 +33,7 @@ var errNotFound = fmt.Errorf("%w with this value in the index (an entity that wa
 //
 // Requests: 1; 2 with Pointer or ReadEntities. If the row's entity no longer has the value, 1 more: Get reads the row again. If
 // several entities have the value of an index that is not unique, up to 2 of them are read.
-func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
+func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (*table.Entity[T], error) {
 	ctx, end := door.Table(t).Span(ctx, "Get")
 	e, err := ix.get(ctx, t, partition, k)
 	end(err)
@@ -43,7 +43,7 @@ func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition key
 	return e, nil
 }
 
-func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (*table.Entity[T], error) {
+func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (*table.Entity[T], error) {
 	if ix.opt.Unique == NotUnique {
 		var first *table.Entity[T]
 		partition, err := ix.partitionForValue(partition, k)
@@ -103,9 +103,9 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 }
 
 // uniqueKey returns the key of the only row under a value. A table with one partition needs no partition.
-func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (keys.Key, error) {
+func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.PartitionKey, k K) (keys.Key, error) {
 	if only := door.Table(t).Mode.Schema.Partitions(); ix.opt.Elsewhere == nil && !partition.IsSet() && only.IsPoint() {
-		partition = only.Point()
+		partition = only.Key()
 	}
 	partition, err := ix.partitionForValue(partition, k)
 	if err != nil {
@@ -120,7 +120,7 @@ func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.Enc, k K) (ke
 // *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; *table.DecodeError for a
 // row that does not fit T; errors of a read (see package table). Requests: 1 for each 1,000; with Pointer or ReadEntities 1 more
 // for each entity, 10 at a time.
-func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
+func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
 		of, err := ix.partitionForValue(partition, k)
 		if err != nil {
@@ -133,16 +133,16 @@ func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition ke
 
 // Between is [Index.Query] for a range of values: it yields the entities that have values from lo to hi, both included, in the
 // order of the values (newest first if [keys.Desc] inverts them) and, if the index is not unique, of their keys. If some of
-// several fields are inverted, lo is the value that sorts first; see [keys.Compound.Between]. keys.Text can be used in a unique
+// several fields are inverted, lo is the value that sorts first; see [keys.Compound.Rows]. keys.Text can be used in a unique
 // index only; [keys.Ordered] in any.
-func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.Enc, lo, hi K) iter.Seq2[*table.Entity[T], error] {
+func (ix *Index[T, K]) Between(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, lo, hi K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Range(lo, hi)})
 }
 
 // Prefix is [Index.Query] for the beginning of values: it yields the entities whose values begin with k, which is text or bytes,
 // in the order of the values. For an index over several fields, Query with [Index.Under] yields the entities whose first field
 // has a value.
-func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) iter.Seq2[*table.Entity[T], error] {
+func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
 	return ix.Query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Starting(k)})
 }
 
@@ -448,46 +448,46 @@ func (ix *Index[T, K]) Page(ctx context.Context, t *table.Table[T], q table.Quer
 var errPageCursor = &table.ValueError{Field: "Query.Cursor", Reason: "is set, but a page begins at its token; use Query for a cursor"}
 
 // Value returns the range of the rows under the value k.
-func (ix *Index[T, K]) Value(k K) keys.Range {
+func (ix *Index[T, K]) Value(k K) keys.RowRange {
 	if ix.opt.Unique == NotUnique {
 		return ix.prefixedRange(ix.byValueAndKey.Prefix(k))
 	}
-	return ix.prefixedRange(keys.Point(ix.byValue.Of(k)))
+	return ix.prefixedRange(ix.byValue.RowKey(k).Point())
 }
 
 // Range returns the range of the rows under values from lo to hi, both included.
-func (ix *Index[T, K]) Range(lo, hi K) keys.Range {
+func (ix *Index[T, K]) Range(lo, hi K) keys.RowRange {
 	if ix.opt.Unique == NotUnique {
 		return ix.prefixedRange(ix.byValueAndKey.Between(lo, hi))
 	}
-	return ix.prefixedRange(ix.byValue.Between(lo, hi))
+	return ix.prefixedRange(ix.byValue.Rows().Between(lo, hi))
 }
 
 // AtLeast returns the range of the rows under lo and greater values.
-func (ix *Index[T, K]) AtLeast(lo K) keys.Range {
+func (ix *Index[T, K]) AtLeast(lo K) keys.RowRange {
 	if ix.opt.Unique == NotUnique {
 		return ix.prefixedRange(ix.byValueAndKey.AtLeast(lo))
 	}
-	return ix.prefixedRange(ix.byValue.AtLeast(lo))
+	return ix.prefixedRange(ix.byValue.Rows().AtLeast(lo))
 }
 
 // AtMost returns the range of the rows under hi and smaller values.
-func (ix *Index[T, K]) AtMost(hi K) keys.Range {
+func (ix *Index[T, K]) AtMost(hi K) keys.RowRange {
 	if ix.opt.Unique == NotUnique {
 		return ix.prefixedRange(ix.byValueAndKey.AtMost(hi))
 	}
-	return ix.prefixedRange(ix.byValue.AtMost(hi))
+	return ix.prefixedRange(ix.byValue.Rows().AtMost(hi))
 }
 
 // Starting returns the range of the rows under values that begin with k, which is text or bytes.
-func (ix *Index[T, K]) Starting(k K) keys.Range {
+func (ix *Index[T, K]) Starting(k K) keys.RowRange {
 	return ix.prefixedRange(ix.byValueAndKey.Starting(k))
 }
 
 // Under returns the range of the rows whose values are in r, a range of the layout that was given to New. For an index by
 // department and date, Under of the layout's Prefix("Sales") selects one department. If the index is not unique, queries refuse
-// ranges with a last value, such as the ranges of keys.Compound.Between; use [Index.Range] or [Index.AtMost].
-func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
+// ranges with a last value, such as the ranges of keys.Compound.Rows; use [Index.Range] or [Index.AtMost].
+func (ix *Index[T, K]) Under(r keys.RowRange) keys.RowRange {
 	all := ix.byValueAndKey.All()
 	if !r.IsSet() || r.Err() != nil || within(r, all) {
 		return ix.prefixedRange(r)
@@ -496,20 +496,20 @@ func (ix *Index[T, K]) Under(r keys.Range) keys.Range {
 	from, to, closed := r.Bounds()
 	switch {
 	case to == "":
-		return ix.prefixedRange(keys.StoredBetween(name+from, end))
+		return ix.prefixedRange(keys.StoredRows(name+from, end))
 	case closed && ix.opt.Unique == NotUnique:
 		return r
 	case closed:
 		to += " " // the first key behind the closed range
 	}
-	return ix.prefixedRange(keys.StoredBetween(name+from, name+to))
+	return ix.prefixedRange(keys.StoredRows(name+from, name+to))
 }
 
 // All returns the range of all rows of the index.
-func (ix *Index[T, K]) All() keys.Range { return ix.prefixedRange(ix.byValueAndKey.All()) }
+func (ix *Index[T, K]) All() keys.RowRange { return ix.prefixedRange(ix.byValueAndKey.All()) }
 
 // within reports whether a range is inside another.
-func within(r, all keys.Range) bool {
+func within(r, all keys.RowRange) bool {
 	from, to, closed := r.Bounds()
 	first, last, lastClosed := all.Bounds()
 	if keys.Compare(from, first) < 0 || to == "" {

@@ -36,8 +36,8 @@ func TestNaN(t *testing.T) {
 	temp := table.FieldOf(func(b *bag) *float64 { return &b.Temp })
 	n := table.FieldOf(func(b *bag) *int { return &b.N })
 	name := table.FieldOf(func(b *bag) *string { return &b.Name })
-	full := index.New("name", keys.Tuple1(keys.Text()), bagName, &index.Options[bag]{Unique: index.InPartition})
-	part := index.New("part", keys.Tuple1(keys.Text()), bagName, &index.Options[bag]{Only: []table.AnyField[bag]{name, temp}})
+	full := index.New("name", keys.Text(), bagName, &index.Options[bag]{Unique: index.InPartition})
+	part := index.New("part", keys.Text(), bagName, &index.Options[bag]{Only: []table.AnyField[bag]{name, temp}})
 	all, s := attached(t, bags, full, part)
 	_, err := all.Insert(ctx, &bag{Dept: "S", ID: 1, Name: "x", Temp: math.NaN()})
 	check(t, err)
@@ -63,9 +63,9 @@ func TestForeignEntities(t *testing.T) {
 	typed, other := schema, schema
 	typed.Type, other.Type = "worker", "robot"
 	of := func(w *worker) (string, bool) { return w.Last, true }
-	pointers := index.New("p", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{Pointer: true})
-	verified := index.New("v", keys.Tuple1(keys.Ordered()), of, &index.Options[worker]{ReadEntities: true})
-	lists := index.NewLists("l", keys.Tuple1(keys.Text()), of, nil)
+	pointers := index.New("p", keys.Ordered(), of, &index.Options[worker]{Pointer: true})
+	verified := index.New("v", keys.Ordered(), of, &index.Options[worker]{ReadEntities: true})
+	lists := index.NewLists("l", keys.Text(), of, nil)
 	staff, s := attached(t, typed, pointers, verified, lists)
 	for i := range 3 {
 		insertAll(t, staff, s, worker{"S", 1 + i, "a", "", 1, nil})
@@ -114,7 +114,7 @@ func TestListWhileOthersWrite(t *testing.T) {
 func TestValueChangesOwner(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	mails := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	mails := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
 	staff, s := newStaff(t, mails)
 	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "x", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
 	e, err := mails.Get(ctx, staff, sales, "x")
@@ -149,10 +149,10 @@ func TestValueChangesOwner(t *testing.T) {
 func TestForeignRanges(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	tags := index.NewMulti("t", keys.Tuple1(keys.Ordered()), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Reserved: true})
+	tags := index.NewMulti("t", keys.Ordered(), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Reserved: true})
 	staff, s := newStaff(t, byEmail, byLast, tags)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Smith", "b", 40, []string{"x", "y"}})
-	for name, r := range map[string]keys.Range{"primaries": wid.All(), "another index": byLast.Value("Jones"), "everything": keys.RawBetween("", "~"), "more than the index": keys.RawBetween("emai", "email_z")} {
+	for name, r := range map[string]keys.RowRange{"primaries": wid.Rows().All(), "another index": byLast.Value("Jones"), "everything": keys.RawRows("", "~"), "more than the index": keys.RawRows("emai", "email_z")} {
 		q := table.Query[worker]{Partition: sales, Rows: r}
 		for method, err := range map[string]error{
 			"Query": onlyError(t, name+": Query", byEmail.Query(ctx, staff, q)),
@@ -166,7 +166,7 @@ func TestForeignRanges(t *testing.T) {
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
 	// Queries accept the index's own ranges, also if its rows are among the library's rows.
-	for name, r := range map[string]keys.Range{
+	for name, r := range map[string]keys.RowRange{
 		"Value": tags.Value("x"), "Range": tags.Range("a", "y"), "AtLeast": tags.AtLeast("x"), "AtMost": tags.AtMost("x"), "Starting": tags.Starting("x"), "All": tags.All(),
 	} {
 		want := map[string][]int{"Value": {1, 2}, "Range": {1, 2, 2}, "AtLeast": {1, 2, 2}, "AtMost": {1, 2}, "Starting": {1, 2}, "All": {1, 2, 2}}[name]
@@ -184,13 +184,13 @@ func TestForeignRanges(t *testing.T) {
 func TestOnePartition(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	byName := index.New("name", keys.Tuple1(keys.Text()), bagName, &index.Options[bag]{Unique: index.InPartition})
-	lists := index.NewLists("l", keys.Tuple1(keys.Text()), bagName, nil)
-	sums := index.NewSummary("s", keys.Tuple1(keys.Text()), bagName, nil)
-	parts, _ := attached(t, table.Schema[bag]{Partition: keys.Const[bag]("parts"), Row: keys.Bind1(wid, func(b *bag) *int { return &b.ID })}, byName, lists, sums)
+	byName := index.New("name", keys.Text(), bagName, &index.Options[bag]{Unique: index.InPartition})
+	lists := index.NewLists("l", keys.Text(), bagName, nil)
+	sums := index.NewSummary("s", keys.Text(), bagName, nil)
+	parts, _ := attached(t, table.Schema[bag]{Partition: keys.OnePartition[bag]("parts"), Row: keys.Row(wid, func(b *bag) *int { return &b.ID })}, byName, lists, sums)
 	_, err := parts.Insert(ctx, &bag{ID: 1, Name: "nut"})
 	check(t, err)
-	var nowhere keys.Enc
+	var nowhere keys.PartitionKey
 	e, err1 := byName.Get(ctx, parts, nowhere, "nut")
 	all, err2 := lists.Keys(ctx, parts, nowhere, "nut")
 	g, err3 := sums.Get(ctx, parts, nowhere, "nut")
@@ -204,7 +204,7 @@ func TestNotAttached(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	of := func(w *worker) (string, bool) { return w.Last, true }
-	staff, s := newStaff(t, index.New("email", keys.Tuple1(keys.Ordered()), of, nil), index.NewLists("team", keys.Tuple1(keys.Text()), of, nil))
+	staff, s := newStaff(t, index.New("email", keys.Ordered(), of, nil), index.NewLists("team", keys.Text(), of, nil))
 	for what, look := range map[string]func() error{
 		"Get": func() error { _, err := byEmail.Get(ctx, staff, sales, "a"); return err },
 		"List": func() (err error) {
@@ -242,11 +242,11 @@ func TestUnder(t *testing.T) {
 	for i := range 5 {
 		insertAll(t, staff, s, worker{"S", i, "J", string(rune('a' + i)), 10 * i, nil})
 	}
-	ages, emails := keys.Tuple1(keys.Digits[int](3)), keys.Tuple1(keys.Fold(keys.Text()))
-	q := table.Query[worker]{Partition: sales, Rows: byEmail.Under(emails.AtMost("c"))}
+	ages, emails := keys.Digits[int](3), keys.Fold(keys.Text())
+	q := table.Query[worker]{Partition: sales, Rows: byEmail.Under(emails.Rows().AtMost("c"))}
 	testkit.Expect(t, "up to c", ids(t, byEmail.Query(ctx, staff, q)), []int{0, 1, 2})
 	s.Count()
-	for _, r := range []keys.Range{ages.Between(10, 30), ages.AtMost(30), ages.AtLeast(30), keys.Point(ages.Of(10))} {
+	for _, r := range []keys.RowRange{ages.Rows().Between(10, 30), ages.Rows().AtMost(30), ages.Rows().AtLeast(30), ages.RowKey(10).Point()} {
 		q.Rows = byAge.Under(r)
 		var ke *keys.KeyError
 		if err := onlyError(t, fmt.Sprint(r, ": Query"), byAge.Query(ctx, staff, q)); !errors.As(err, &ke) || ke.Key != "RowKey" {
@@ -259,14 +259,14 @@ func TestUnder(t *testing.T) {
 		Last string
 		Age  int
 	}
-	two := keys.Tuple2(keys.Ordered(), keys.Digits[int](3))
-	byBoth := index.New("both", keys.Struct2(two, func(k *deptAge) (*string, *int) { return &k.Last, &k.Age }),
+	two := keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(k *deptAge) (*string, *int) { return &k.Last, &k.Age })
+	byBoth := index.New("both", two,
 		func(w *worker) (deptAge, bool) { return deptAge{w.Last, w.Age}, true }, nil)
 	staff, s = newStaff(t, byBoth)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 40, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Cao", "", 30, nil}, worker{"S", 4, "Jonesy", "", 20, nil})
-	q.Rows = byBoth.Under(two.Prefix("Jones"))
+	q.Rows = byBoth.Under(two.Under("Jones").All())
 	testkit.Expect(t, "Prefix", ids(t, byBoth.Query(ctx, staff, q)), []int{2, 1})
-	q.Rows = byBoth.Under(two.All())
+	q.Rows = byBoth.Under(two.Rows().All())
 	testkit.Expect(t, "All", ids(t, byBoth.Query(ctx, staff, q)), []int{3, 2, 1, 4})
 }
 
@@ -274,8 +274,8 @@ func TestUnder(t *testing.T) {
 func TestValueMovesDuringLookUp(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	pointer := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
-	full := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition})
+	pointer := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	full := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition})
 	staff, s := newStaff(t, pointer)
 	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
 	// The rows are pointers. An index of full copies with the same name, as of a later release, reads the entities of such rows, too.

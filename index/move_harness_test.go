@@ -64,7 +64,7 @@ func (m *movers) worker() (*eventual.Worker, error) {
 }
 
 // The department of a worker that moves is S at first, and T is another department with a worker.
-func workerIn(d string, id int) keys.Key { return keys.At(dept.Of(d), wid.Of(id)) }
+func workerIn(d string, id int) keys.Key { return keys.At(dept.PartitionKey(d), wid.RowKey(id)) }
 
 // setUpMovers inserts three workers.
 func setUpMovers(ctx context.Context, p *crashtest.Process) error {

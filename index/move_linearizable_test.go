@@ -121,7 +121,7 @@ func (m *movers) call(ctx context.Context, a moveCall) (r moveResult, err error)
 	case "get":
 		e, err = m.staff.Get(ctx, k)
 	case "find":
-		e, err = byEmail.Get(ctx, m.staff, dept.Of(a.dept), string(rune('a'+a.id-1)))
+		e, err = byEmail.Get(ctx, m.staff, dept.PartitionKey(a.dept), string(rune('a'+a.id-1)))
 	case "update":
 		_, err = m.staff.Update(ctx, k, func(w *worker) error { r.was, w.Age = w.Age, a.age; return nil })
 		return r, err
@@ -134,7 +134,7 @@ func (m *movers) call(ctx context.Context, a moveCall) (r moveResult, err error)
 		if a.dept == "T" {
 			r.sum = -50 // of the worker that stays there
 		}
-		for g, err := range ages.All(ctx, m.staff, dept.Of(a.dept)) {
+		for g, err := range ages.All(ctx, m.staff, dept.PartitionKey(a.dept)) {
 			if err != nil {
 				return r, err
 			}
@@ -142,7 +142,7 @@ func (m *movers) call(ctx context.Context, a moveCall) (r moveResult, err error)
 		}
 	case "list":
 		r.listed = map[int]placed{}
-		for e, err := range m.staff.List(ctx, table.Query[worker]{Partition: dept.Of(a.dept)}) {
+		for e, err := range m.staff.List(ctx, table.Query[worker]{Partition: dept.PartitionKey(a.dept)}) {
 			if err != nil {
 				return r, err
 			}

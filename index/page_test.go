@@ -35,7 +35,7 @@ func TestPagesByIndex(t *testing.T) {
 		t.Run(fmt.Sprint(c.what, ", ", c.limit), func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
-			ix := index.New("last", keys.Tuple1(keys.Ordered()), name, &c.options)
+			ix := index.New("last", keys.Ordered(), name, &c.options)
 			staff, s := newStaff(t, ix)
 			var want []int
 			for i := range 10 {

@@ -60,7 +60,7 @@ func TestPartialUpdates(t *testing.T) {
 		Last string
 		Age  int
 	}
-	both := index.New("both", keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Digits[int](3)), func(n *named) (*string, *int) { return &n.Last, &n.Age }),
+	both := index.New("both", keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(n *named) (*string, *int) { return &n.Last, &n.Age }),
 		func(w *worker) (named, bool) { return named{w.Last, w.Age}, true }, nil)
 	staff, s := newStaff(t, both)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
@@ -73,7 +73,7 @@ func TestPartialUpdates(t *testing.T) {
 		t.Errorf("look-up of Smith, 31: got %v, error %v, rows %v; want %v and 2 rows", e, err, s.Rows("staff"), at(1))
 	}
 	testkit.Expect(t, "those of one name", ids(t, both.Query(ctx, staff, table.Query[worker]{
-		Partition: sales, Rows: keys.Tuple2(keys.Ordered(), keys.Digits[int](3)).Named("both").Prefix("Smith"),
+		Partition: sales, Rows: keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(n *named) (*string, *int) { return &n.Last, &n.Age }).Named("both").Under("Smith").All(),
 	})), []int{1})
 }
 
@@ -115,7 +115,7 @@ func TestReadEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, unique := range []index.Scope{index.NotUnique, index.InPartition} {
-		ix := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{ReadEntities: true, Unique: unique})
+		ix := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{ReadEntities: true, Unique: unique})
 		staff, s := newStaff(t, ix)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 		e, err := ix.Get(ctx, staff, sales, "a")

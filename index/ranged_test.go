@@ -33,11 +33,11 @@ func TestVerifyRanged(t *testing.T) {
 		verify  verify.Options
 		refused bool
 	}{
-		{"rows, all partitions", account.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, verify.Options{}, true},
-		{"rows, one partition", account.Grant{Rows: wid.All(), Partitions: keys.Point(sales)}, verify.Options{Partition: sales}, true},
-		{"partitions", account.Grant{Partitions: keys.Point(sales)}, verify.Options{}, true},
-		{"partitions, of which there is none", account.Grant{Partitions: keys.Point(dept.Of("R"))}, verify.Options{}, true},
-		{"a partition that does not exist", account.Grant{Partitions: keys.Point(sales)}, verify.Options{Partition: dept.Of("R")}, true},
+		{"rows, all partitions", account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}, verify.Options{}, true},
+		{"rows, one partition", account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}, verify.Options{Partition: sales}, true},
+		{"partitions", account.Grant{Partitions: sales.Point()}, verify.Options{}, true},
+		{"partitions, of which there is none", account.Grant{Partitions: dept.PartitionKey("R").Point()}, verify.Options{}, true},
+		{"a partition that does not exist", account.Grant{Partitions: sales.Point()}, verify.Options{Partition: dept.PartitionKey("R")}, true},
 		{"the whole table", account.Grant{}, verify.Options{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestSummaryThroughGrant(t *testing.T) {
 		grant   account.Grant
 		refused bool
 	}{
-		"some rows":     {account.Grant{Partitions: keys.Point(sales), Rows: keys.StoredBetween("a", "w_000003")}, true},
-		"the partition": {account.Grant{Partitions: keys.Point(sales)}, false},
+		"some rows":     {account.Grant{Partitions: sales.Point(), Rows: keys.StoredRows("a", "w_000003")}, true},
+		"the partition": {account.Grant{Partitions: sales.Point()}, false},
 		"the table":     {account.Grant{}, false},
 	} {
 		staff, s := newStaff(t, ages, teams)
@@ -106,7 +106,7 @@ func TestSummaryThroughGrant(t *testing.T) {
 	staff, s := newStaff(t, ages, teams, byLast)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil})
 	replaced(t, s, 1, nil)
-	holder, err := index.Attach(grantedOf(t, s, account.Grant{Partitions: keys.Point(sales), Rows: wid.All()}), byLast)
+	holder, err := index.Attach(grantedOf(t, s, account.Grant{Partitions: sales.Point(), Rows: wid.Rows().All()}), byLast)
 	check(t, err)
 	before := len(s.Rows("staff"))
 	if err := holder.DeleteAny(ctx, at(1)); !errors.Is(err, index.ErrRanged) || len(s.Rows("staff")) != before {

@@ -21,7 +21,7 @@ func TestReadAhead(t *testing.T) {
 		"projected":   {Only: []table.AnyField[worker]{last}},
 		"pointers":    {Pointer: true},
 	} {
-		ix := index.New("last", keys.Tuple1(keys.Ordered()), name, &options)
+		ix := index.New("last", keys.Ordered(), name, &options)
 		staff, s := newStaff(t, ix)
 		for i := range 25 {
 			insertAll(t, staff, s, worker{"S", i, "Cao", "", 30, nil})

@@ -69,7 +69,7 @@ func TestOtherKindOfCopy(t *testing.T) {
 	ctx := context.Background()
 	kind := func(o index.Options[worker], unique index.Scope) *index.Index[worker, int] {
 		o.Unique = unique
-		return index.New("age", keys.Tuple1(keys.Digits[int](3)), func(w *worker) (int, bool) { return w.Age, true }, &o)
+		return index.New("age", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true }, &o)
 	}
 	options := map[string]index.Options[worker]{
 		"full":    {},
@@ -134,7 +134,7 @@ func TestOtherKindOfCopy(t *testing.T) {
 func TestTamperedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	verified := index.NewMulti("tag", keys.Tuple1(keys.Text()), 2, func(w *worker) []string { return w.Tags }, &index.Options[worker]{ReadEntities: true})
+	verified := index.NewMulti("tag", keys.Text(), 2, func(w *worker) []string { return w.Tags }, &index.Options[worker]{ReadEntities: true})
 	staff, s := newStaff(t, byEmail, verified)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 31, []string{"x", "y"}})
 	e, err := byEmail.Get(ctx, staff, sales, "a")
@@ -169,7 +169,7 @@ func TestTamperedEntities(t *testing.T) {
 func TestStalePointer(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	pointer := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Pointer: true, Unique: index.InPartition})
+	pointer := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Pointer: true, Unique: index.InPartition})
 	staff, s := newStaff(t, pointer, byLast)
 	for i := range 100 {
 		insertAll(t, staff, s, worker{"S", i, "Jones", string(rune('0' + i)), 30, nil})
@@ -191,8 +191,8 @@ func TestStalePointer(t *testing.T) {
 func TestAttachedTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	staff, _ := newStaff(t, index.New("a", keys.Tuple1(keys.Text()).Named("x"), func(w *worker) (string, bool) { return w.Last, true }, nil))
-	_, err := index.Attach(staff, index.New("b", keys.Tuple1(keys.Text()).Named("x"), func(w *worker) (string, bool) { return w.Email, true }, nil))
+	staff, _ := newStaff(t, index.New("a", keys.Text().Named("x"), func(w *worker) (string, bool) { return w.Last, true }, nil))
+	_, err := index.Attach(staff, index.New("b", keys.Text().Named("x"), func(w *worker) (string, bool) { return w.Email, true }, nil))
 	var de *index.DefinitionError
 	if !errors.As(err, &de) || de.Definition != "b" {
 		t.Errorf("attach b with the key name x of a: got error %v; want a *DefinitionError of b", err)
@@ -205,7 +205,7 @@ func TestAttachedTwice(t *testing.T) {
 	if de = nil; !errors.As(err, &de) || de.Definition != "none" || de.Field != "layout" {
 		t.Errorf("list by an index without a layout: got error %v; want a *DefinitionError of the layout of none", err)
 	}
-	bad := index.New("bad", keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Digits[int](3)), func(*worker) (*string, *int) { return nil, nil }),
+	bad := index.New("bad", keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(*worker) (*string, *int) { return nil, nil }),
 		func(w *worker) (worker, bool) { return *w, true }, nil)
 	if _, err := index.Attach(staff, bad); !errors.As(err, &de) || !strings.Contains(err.Error(), "panics") {
 		t.Errorf("attach an index whose accessor returns nil: got error %v; want a *DefinitionError that contains panics", err)
@@ -214,14 +214,14 @@ func TestAttachedTwice(t *testing.T) {
 	s := storagetest.New(nil)
 	any := openAs(t, s.ConnectionString(), s, table.Schema[table.Row]{})
 	check(t, any.Ensure(ctx))
-	byName := index.New("name", keys.Tuple1(keys.Ordered()), func(r *table.Row) (string, bool) {
+	byName := index.New("name", keys.Ordered(), func(r *table.Row) (string, bool) {
 		v, ok := r.Get("Name")
 		name, _ := v.(string)
 		return name, ok
 	}, &index.Options[table.Row]{Reserved: true})
 	rows, err := index.Attach(any, byName)
 	check(t, err)
-	row := &table.Row{Key: keys.At(sales, keys.Raw("anything"))}
+	row := &table.Row{Key: keys.At(sales, keys.RawRow("anything"))}
 	check(t, row.Set("Name", "x"))
 	e, err := rows.Insert(ctx, row)
 	check(t, err)
@@ -260,13 +260,13 @@ func TestRenamedProperties(t *testing.T) {
 			}
 			o.Measures = append(o.Measures, index.Measure[worker]{Name: n, Of: value})
 		}
-		return index.NewSummary("sum", keys.Tuple1(keys.Text()), of, o)
+		return index.NewSummary("sum", keys.Text(), of, o)
 	}
 	lists := func(property string) index.Definition[worker] {
-		return index.NewLists("list", keys.Tuple1(keys.Text()), of, &index.ListOptions[worker]{Property: property})
+		return index.NewLists("list", keys.Text(), of, &index.ListOptions[worker]{Property: property})
 	}
 	details := func(fields ...table.AnyField[worker]) index.Definition[worker] {
-		return index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), w.Email == "a" }, fields...)
+		return index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), w.Email == "a" }, fields...)
 	}
 	first, s := newStaff(t, at0("Age"), lists("EmployeeIDs"), details(last))
 	d := openAs(t, s.ConnectionString(), s, depts)
@@ -306,7 +306,7 @@ func TestRenamedProperties(t *testing.T) {
 	}
 
 	// Another kind under the name does not make entities unwritable.
-	pointer := index.New("team", keys.Tuple1(keys.Text()), of, &index.Options[worker]{Pointer: true})
+	pointer := index.New("team", keys.Text(), of, &index.Options[worker]{Pointer: true})
 	s2 := storagetest.New(nil)
 	base = openAs(t, s2.ConnectionString(), s2, schema)
 	check(t, base.Ensure(ctx))

@@ -72,9 +72,9 @@ func TestRemoteGlobalBulkMessage(t *testing.T) {
 func TestRemoteScopeBulkCost(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	byLogin := index.New("login", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{
+	byLogin := index.New("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{
 		Unique:    index.InPartition,
-		Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.Enc { return keys.Raw("all") }},
+		Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.PartitionKey { return keys.RawPartition("all") }},
 	})
 	s := newElsewhereScene(t, elsewhere{}, byLogin)
 	done, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
@@ -87,7 +87,7 @@ func TestRemoteScopeBulkCost(t *testing.T) {
 	check(t, err)
 	testkit.Expect(t, "inserts", done.Applied, 98)
 	var all []*table.Entity[worker]
-	for e, err := range s.staff.List(ctx, table.Query[worker]{Partition: dept.Of("S")}) {
+	for e, err := range s.staff.List(ctx, table.Query[worker]{Partition: dept.PartitionKey("S")}) {
 		check(t, err)
 		all = append(all, e)
 	}

@@ -15,22 +15,22 @@ import (
 func TestReservedRanges(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	text := keys.Tuple1(keys.Ordered())
+	text := keys.Ordered()
 	for _, reserved := range []bool{false, true} {
 		byEmail := index.New("mail", text, func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Reserved: reserved})
 		staff, s := newStaff(t, byEmail)
 		insertAll(t, staff, s, worker{"S", 1, "A", "a", 1, nil}, worker{"S", 2, "B", "b", 1, nil}, worker{"S", 3, "C", "c", 1, nil}, worker{"S", 4, "D", "cc", 1, nil}, worker{"S", 5, "E", "d", 1, nil})
 		testkit.Expect(t, "b to c", ids(t, byEmail.Between(ctx, staff, sales, "b", "c")), []int{2, 3})
 		for what, c := range map[string]struct {
-			r    keys.Range
+			r    keys.RowRange
 			want []int
 		}{
 			"at least c":      {byEmail.AtLeast("c"), []int{3, 4, 5}},
 			"at most b":       {byEmail.AtMost("b"), []int{1, 2}},
 			"begins with c":   {byEmail.Starting("c"), []int{3, 4}},
-			"under b to c":    {byEmail.Under(text.Named("mail").Between("b", "c")), []int{2, 3}},
-			"under, unnamed":  {byEmail.Under(text.Between("b", "c")), []int{2, 3}},
-			"under, at least": {byEmail.Under(text.AtLeast("c")), []int{3, 4, 5}},
+			"under b to c":    {byEmail.Under(text.Named("mail").Rows().Between("b", "c")), []int{2, 3}},
+			"under, unnamed":  {byEmail.Under(text.Rows().Between("b", "c")), []int{2, 3}},
+			"under, at least": {byEmail.Under(text.Rows().AtLeast("c")), []int{3, 4, 5}},
 			"range":           {byEmail.Range("b", "cc"), []int{2, 3, 4}},
 		} {
 			got := ids(t, byEmail.Query(ctx, staff, table.Query[worker]{Partition: sales, Rows: c.r}))

@@ -12,22 +12,22 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/keydoor"
 	"github.com/aztablekit/aztablekit/internal/property"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
-	"github.com/aztablekit/aztablekit/internal/suffix"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // rowKey returns the RowKey of the row of a value and an entity.
 func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
-	var e keys.Enc
+	var e keys.RowKey
 	if ix.opt.Unique == NotUnique {
 		e = ix.byValueAndKey.Of(k, ix.suffixOf(primary))
 	} else {
-		e = ix.byValue.Of(k)
+		e = ix.byValue.RowKey(k)
 	}
 	s, err := e.Result()
 	if err == nil && ix.opt.Reserved {
@@ -38,7 +38,7 @@ func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
 }
 
 // suffixOf returns what the RowKeys of an entity's rows end with.
-func (ix *Index[T, K]) suffixOf(primary keys.Key) keys.Enc {
+func (ix *Index[T, K]) suffixOf(primary keys.Key) keys.RowKey {
 	if ix.opt.Elsewhere != nil {
 		return keys.Stored("p", memberText(primary)).Row()
 	}
@@ -154,7 +154,7 @@ const fieldPartition = "Elsewhere.Partition"
 // partitionElsewhere returns the PartitionKey of the row of an entity and one of its values.
 func (ix *Index[T, K]) partitionElsewhere(v *T, k K) (string, error) {
 	if ix.hasOwnPartitions() {
-		return ix.byValue.Of(k).Result()
+		return ix.byValue.PartitionKey(k).Result()
 	}
 	e, err := callUser(ix.name, fieldPartition, ix.opt.Elsewhere.Partition, v)
 	if err != nil {
@@ -172,15 +172,15 @@ func (ix *Index[T, K]) partitionElsewhere(v *T, k K) (string, error) {
 //	page, err := byEmail.Page(ctx, staff, table.Query[Employee]{Partition: byEmail.PartitionOf("JonesJ@contoso.com")}, "")
 //
 // The method that uses the key returns its error (*keys.KeyError).
-func (ix *Index[T, K]) PartitionOf(k K) keys.Enc { return ix.byValue.Of(k) }
+func (ix *Index[T, K]) PartitionOf(k K) keys.PartitionKey { return ix.byValue.PartitionKey(k) }
 
 // partitionForValue returns the partition for a look-up of a value.
-func (ix *Index[T, K]) partitionForValue(partition keys.Enc, k K) (keys.Enc, error) {
+func (ix *Index[T, K]) partitionForValue(partition keys.PartitionKey, k K) (keys.PartitionKey, error) {
 	switch {
 	case !ix.hasOwnPartitions() || ix.invalid != nil:
 		return partition, nil
 	case partition.IsSet() && partition.String() != ix.PartitionOf(k).String():
-		return partition, &table.ValueError{Field: "partition", Reason: "is set, but each value has a partition of its own (Elsewhere); give keys.Enc{}"}
+		return partition, &table.ValueError{Field: "partition", Reason: "is set, but each value has a partition of its own (Elsewhere); give keys.PartitionKey{}"}
 	}
 	return ix.PartitionOf(k), nil
 }
@@ -287,7 +287,7 @@ func (ix *Index[T, K]) hasOneRow() bool {
 }
 
 // maker makes the RowKeys of the rows of an index.
-type maker[K any] = suffix.Maker[K, keys.Enc]
+type maker[K any] = keydoor.Maker[K, keys.RowKey]
 
 // oneRow is the RowKey of an entity's row, if the entity has one.
 type oneRow struct {

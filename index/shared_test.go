@@ -28,14 +28,14 @@ type department struct {
 
 var (
 	depts = table.Schema[department]{
-		Partition: keys.Bind1(dept, func(d *department) *string { return &d.Name }),
-		Row:       keys.Const[department]("department"),
+		Partition: keys.Partition(dept, func(d *department) *string { return &d.Name }),
+		Row:       keys.OneRow[department]("department"),
 	}
-	teams = index.NewLists("team", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
+	teams = index.NewLists("team", keys.Text(), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
 		&index.ListOptions[worker]{Property: "EmployeeIDs"})
-	ages = index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
+	ages = index.NewSummary("ages", keys.Text(), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
 		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
-	head = index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), w.Email == "a" }, last, email)
+	head = index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), w.Email == "a" }, last, email)
 )
 
 func sharedDefinitions() []index.Definition[worker] {
@@ -191,7 +191,7 @@ func TestSharedRequests(t *testing.T) {
 	if g, err := ages.Get(ctx, staff, sales, "Nobody"); err != nil || g.Count != 0 {
 		t.Errorf("summary of Nobody: got %+v, error %v; want count 0", g, err)
 	}
-	sd, err := d.Get(ctx, keys.At(sales, keys.Raw("department")))
+	sd, err := d.Get(ctx, keys.At(sales, keys.RawRow("department")))
 	check(t, err)
 	testkit.Expect(t, "details", sd.Value, department{"S", 7, "Smith", "a"})
 }
@@ -203,7 +203,7 @@ func TestDetails(t *testing.T) {
 	ctx := context.Background()
 	staff, d, s := newCampus(t)
 	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
-	at := keys.At(sales, keys.Raw("department"))
+	at := keys.At(sales, keys.RawRow("department"))
 	before, err := d.Get(ctx, at)
 	check(t, err)
 	check(t, staff.Merge(ctx, es[0], email.Set("a")))
@@ -244,7 +244,7 @@ func TestDetails(t *testing.T) {
 	check(t, staff.Merge(ctx, es[1], email.Set("")))
 
 	// Details are not written into a department that has derived rows of its own.
-	byBudget, err := index.Attach(d, index.New("budget", keys.Tuple1(keys.Digits[int](4)), func(d *department) (int, bool) { return d.Budget, true }, nil))
+	byBudget, err := index.Attach(d, index.New("budget", keys.Digits[int](4), func(d *department) (int, bool) { return d.Budget, true }, nil))
 	check(t, err)
 	_, err = byBudget.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)
@@ -260,7 +260,7 @@ func TestFullList(t *testing.T) {
 	staff, s := newStaff(t, teams)
 	const most = 500 << 10 / 9 // w_000000 and what separates it
 	rows := openAs(t, s.ConnectionString(), s, table.Schema[table.Row]{})
-	list := &table.Row{Key: keys.At(sales, keys.Raw("team_Jones"))}
+	list := &table.Row{Key: keys.At(sales, keys.RawRow("team_Jones"))}
 	for at, n := 0, 1; at < most; n++ {
 		var part []string
 		for ; len(part) < 3000 && at < most; at++ {

@@ -66,7 +66,7 @@ type Measure[T any] struct {
 // or program has the group's key, writes and Get fail with ErrForeignRow, and All leaves the group out.
 type Summary[T, K any] struct {
 	ix       *Index[T, K] // the key function and the range of the rows
-	layout   keys.Compound[K]
+	layout   keys.Layout[K]
 	measures []Measure[T]
 }
 
@@ -91,9 +91,7 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 		ix:       New(name, layout, key, &Options[T]{Unique: InPartition, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved}),
 		measures: slices.Clone(o.Measures),
 	}
-	if layout != nil {
-		s.layout = keys.NamedAs(layout, name)
-	}
+	s.layout = s.ix.byValue
 	seen, properties := map[string]bool{}, map[string]string{} // names, and the names by their properties
 	if len(s.measures) > maxMeasures {
 		s.ix.fail("Measures", fmt.Sprintf("are %d; a row has room for %d", len(s.measures), maxMeasures))
@@ -147,7 +145,7 @@ type Group[K any] struct {
 // ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a wrong definition, and
 // for a handle that it is not attached to; *table.DecodeError for a row that another program has stored with other types; errors
 // of a read (see package table). 1 request.
-func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.Enc, k K) (g *Group[K], err error) {
+func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (g *Group[K], err error) {
 	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
 	if _, err := s.ix.readable(t, s); err != nil {
 		return fail(err)
@@ -177,7 +175,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 // for each 1,000. Errors: ErrWriteOnly; table.ErrTableScan for an unset partition; *keys.KeyError if the layout cannot decode a
 // value; *table.DecodeError for a row that another program has stored with other types; *DefinitionError for a wrong definition,
 // and for a handle that it is not attached to; errors of a read (see package table).
-func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.Enc) iter.Seq2[*Group[K], error] {
+func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
 		if _, err := s.ix.readable(t, s); err != nil {

@@ -40,7 +40,7 @@ func (s *Summary[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 // MaxRows counts the group that the entity leaves and the group that it joins.
 func (m *summaryMaintainer[T, K]) MaxRows() int { return 2 }
 
-func (m *summaryMaintainer[T, K]) Ranges() []keys.Range       { return []keys.Range{m.ix.All()} }
+func (m *summaryMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.ix.All()} }
 func (m *summaryMaintainer[T, K]) targetProperties() []string { return nil }
 
 func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool {

@@ -18,7 +18,7 @@ import (
 func TestSums(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	big := index.NewSummary("big", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
+	big := index.NewSummary("big", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
 		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age != 0 }}}})
 	staff, s := newStaff(t, big)
 	insertAll(t, staff, s, worker{"S", 1, "J", "", -10, nil}, worker{"S", 2, "J", "", math.MaxInt64 - 2, nil}, worker{"S", 3, "J", "", 5, nil}, worker{"S", 4, "J", "", -20, nil},
@@ -36,7 +36,7 @@ func TestSums(t *testing.T) {
 	for i := range 70 {
 		o.Measures = append(o.Measures, index.Measure[worker]{Name: fmt.Sprint("M", i), Of: func(*worker) (int64, bool) { return 0, false }})
 	}
-	many := index.NewSummary("many", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true }, o)
+	many := index.NewSummary("many", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, o)
 	if _, err := index.Attach(staff, many); !errors.As(err, &de) || de.Definition != "many" {
 		t.Errorf("attach a summary with 70 measures: got error %v; want a *DefinitionError of many", err)
 	}
@@ -46,7 +46,7 @@ func TestSums(t *testing.T) {
 func TestSummaryScans(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	two := index.NewSummary("two", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Last, true },
+	two := index.NewSummary("two", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
 		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{
 			{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }},
 			{Name: "Tags", Of: func(w *worker) (int64, bool) { return int64(len(w.Tags)), true }},

@@ -18,9 +18,9 @@ func TestUnderOpenRange(t *testing.T) {
 		insertAll(t, staff, s, worker{"S", i + 1, "Jones", mail, 10 * (i + 1), nil})
 	}
 	for from, want := range map[string][]int{"": {1, 2, 3, 4}, "c": {3, 4}, "e": nil} {
-		q := table.Query[worker]{Partition: sales, Rows: byEmail.Under(keys.RawBetween(from, ""))}
+		q := table.Query[worker]{Partition: sales, Rows: byEmail.Under(keys.RawRows(from, ""))}
 		testkit.Expect(t, "workers whose addresses are at least "+from, ids(t, byEmail.Query(ctx, staff, q)), want)
 	}
-	q := table.Query[worker]{Partition: sales, Rows: byAge.Under(keys.RawBetween("030", ""))}
+	q := table.Query[worker]{Partition: sales, Rows: byAge.Under(keys.RawRows("030", ""))}
 	testkit.Expect(t, "workers aged 30 or over", ids(t, byAge.Query(ctx, staff, q)), []int{3, 4})
 }

@@ -36,13 +36,13 @@ var (
 	partFlag   = table.FieldOf(func(p *part) *bool { return &p.Flag })
 	partFloat  = table.FieldOf(func(p *part) *float64 { return &p.Float })
 	partSchema = table.Schema[part]{
-		Partition: keys.Bind1(dept, func(p *part) *string { return &p.Dept }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("part"), func(p *part) *int { return &p.ID }),
+		Partition: keys.Partition(dept, func(p *part) *string { return &p.Dept }),
+		Row:       keys.Row(keys.Digits[int](6).Named("part"), func(p *part) *int { return &p.ID }),
 	}
 	partSmall = func(p *part) (int32, bool) { return p.Small, true }
-	partsFull = index.New("full", keys.Tuple1(keys.Digits[int32](3)), partSmall, nil)
-	partsSome = index.New("some", keys.Tuple1(keys.Digits[int32](3)), partSmall, &index.Options[part]{Only: []table.AnyField[part]{partFlag, partFloat, table.FieldOf(func(p *part) *int32 { return &p.Small })}})
-	partsKeys = index.New("keys", keys.Tuple1(keys.Digits[int32](3)), partSmall, &index.Options[part]{Pointer: true})
+	partsFull = index.New("full", keys.Digits[int32](3), partSmall, nil)
+	partsSome = index.New("some", keys.Digits[int32](3), partSmall, &index.Options[part]{Only: []table.AnyField[part]{partFlag, partFloat, table.FieldOf(func(p *part) *int32 { return &p.Small })}})
+	partsKeys = index.New("keys", keys.Digits[int32](3), partSmall, &index.Options[part]{Pointer: true})
 )
 
 // overwriteTyped changes a row as another program does that keeps the types of its properties.

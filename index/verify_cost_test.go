@@ -41,16 +41,16 @@ func TestRepairsAreLinear(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	const n = 300
-	lower := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
+	lower := index.NewSummary("ages", keys.Text(), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
 		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
-	lowerTeams := index.NewLists("team", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
+	lowerTeams := index.NewLists("team", keys.Text(), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
 		&index.ListOptions[worker]{Property: "EmployeeIDs"})
-	double := index.NewSummary("ages", keys.Tuple1(keys.Text()), name,
+	double := index.NewSummary("ages", keys.Text(), name,
 		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return 2 * int64(w.Age), w.Age > 0 }}}})
-	lowerLast := index.New("last", keys.Tuple1(keys.Ordered()), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" }, &index.Options[worker]{Pointer: true})
+	lowerLast := index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" }, &index.Options[worker]{Pointer: true})
 	nobodys := func(*worker) (string, bool) { return "", false }
-	noLast := index.New("last", keys.Tuple1(keys.Ordered()), nobodys, &index.Options[worker]{Pointer: true})
-	noEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), nobodys, &index.Options[worker]{Unique: index.InPartition})
+	noLast := index.New("last", keys.Ordered(), nobodys, &index.Options[worker]{Pointer: true})
+	noEmail := index.New("email", keys.Fold(keys.Text()), nobodys, &index.Options[worker]{Unique: index.InPartition})
 	one := func(i int) worker { return worker{"S", i, "Jones", "", 1 + i, nil} }
 	each := func(i int) worker { return worker{"S", i, fmt.Sprint("L", i), fmt.Sprint("e", i), 1, nil} }
 	loseGroups := func(s *storagetest.Service) {

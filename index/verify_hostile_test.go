@@ -200,8 +200,8 @@ func TestStateInDerivedRow(t *testing.T) {
 func TestEmptyKeys(t *testing.T) {
 	t.Parallel()
 	anywhere := schema
-	anywhere.Row, anywhere.Partition = keys.Bind[worker]{}, keys.Bind[worker]{}
-	ix := index.New("l", keys.Tuple1(keys.Text()), name, &index.Options[worker]{Reserved: true, Pointer: true})
+	anywhere.Row, anywhere.Partition = nil, nil
+	ix := index.New("l", keys.Text(), name, &index.Options[worker]{Reserved: true, Pointer: true})
 	for _, empty := range []string{"RowKey", "PartitionKey"} {
 		staff, s := attached(t, anywhere, ix)
 		row := map[string]any{"PartitionKey": "S", "RowKey": "z", "Last": "Cao", "Dept": "S"}
@@ -252,7 +252,7 @@ func TestUnconfirmedIsCounted(t *testing.T) {
 func TestReportPredictsRepair(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	boom := index.New("boom", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) {
+	boom := index.New("boom", keys.Text(), func(w *worker) (string, bool) {
 		if w.ID == 1 {
 			panic("of this one there is no key")
 		}
@@ -320,7 +320,7 @@ func TestReportPredictsRepair(t *testing.T) {
 func TestSummaryMoved(t *testing.T) {
 	t.Parallel()
 	at := func(reserved bool) *index.Summary[worker, string] {
-		return index.NewSummary("ages", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[worker]{Reserved: reserved,
+		return index.NewSummary("ages", keys.Text(), name, &index.SummaryOptions[worker]{Reserved: reserved,
 			Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
 	}
 	was, is := at(true), at(false)
@@ -370,8 +370,8 @@ func TestForeignColumns(t *testing.T) {
 func TestForeignEntityInRange(t *testing.T) {
 	t.Parallel()
 	staff, s := newStaff(t, byEmail)
-	other := table.Schema[worker]{Partition: schema.Partition, Row: keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("email"), func(w *worker) *int { return &w.ID })}
-	lasts := index.New("zlast", keys.Tuple1(keys.Text()), name, nil)
+	other := table.Schema[worker]{Partition: schema.Partition, Row: keys.Row(keys.Digits[int](6).Named("email"), func(w *worker) *int { return &w.ID })}
+	lasts := index.New("zlast", keys.Text(), name, nil)
 	mails, err := index.Attach(openAs(t, s.ConnectionString(), s, other), lasts)
 	check(t, err)
 	insertAll(t, mails, s, worker{"S", 7, "Z", "", 1, nil})
@@ -387,7 +387,7 @@ func TestDetailsSwapTargets(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	to := func(swapped int) *index.Details[worker] {
-		return index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw(fmt.Sprint("d", (w.ID+swapped)%2)), true }, last)
+		return index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow(fmt.Sprint("d", (w.ID+swapped)%2)), true }, last)
 	}
 	was, is := to(0), to(1)
 	old, s := newStaff(t, was)

@@ -26,7 +26,7 @@ func TestVerifyScope(t *testing.T) {
 
 	// A foreign row with columns that have the names of details.
 	staff, s := newStaff(t, sharedDefinitions()...)
-	row := &table.Row{Key: keys.At(sales, keys.Raw("project"))}
+	row := &table.Row{Key: keys.At(sales, keys.RawRow("project"))}
 	check(t, errors.Join(row.Set("HeadRowKey", "w_000001"), row.Set("HeadLast", "hello")))
 	_, err := rawTable(t, s).Insert(ctx, row)
 	check(t, err)
@@ -38,7 +38,7 @@ func TestVerifyScope(t *testing.T) {
 	}
 
 	// A duplicate value of another definition, and sound rows of a third one.
-	byMail := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	byMail := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
 	staff, s = newStaff(t, byMail, byLast, byAge)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("mail_a")))
@@ -58,7 +58,7 @@ func TestVerifyScope(t *testing.T) {
 
 	// A program has changed the fields from which the key of an entity is made: the rows still belong to the entity.
 	oneWay := schema
-	oneWay.Row = keys.BindFunc(wid.All(), func(w *worker) keys.Enc { return wid.Of(w.Age) })
+	oneWay.Row = keys.RowFunc(wid, func(w *worker) int { return w.Age })
 	s = storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, oneWay)
 	check(t, base.Ensure(ctx))
@@ -97,7 +97,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	if !errors.As(errors.Join(faults[0].Err, faults[1].Err), &limit) {
 		t.Errorf("errors of the first two faults: got %+v; want one *table.LimitError", faults)
 	}
-	testkit.Expect(t, "filled", len(ids(t, byTag.List(ctx, staff, dept.Of("S0"), "a"))), 1)
+	testkit.Expect(t, "filled", len(ids(t, byTag.List(ctx, staff, dept.PartitionKey("S0"), "a"))), 1)
 
 	var ve *table.ValueError
 	if _, err := verify.Run(ctx, base, nil); !errors.As(err, &ve) {
@@ -179,7 +179,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 
 	// Another definition of the name is not the one that is attached.
 	staff, _ = newStaff(t, byEmail)
-	other := index.New("email", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToUpper(w.Email), true }, nil)
+	other := index.New("email", keys.Text(), func(w *worker) (string, bool) { return strings.ToUpper(w.Email), true }, nil)
 	var de *verify.DefinitionError
 	if _, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, other); !errors.As(err, &de) {
 		t.Errorf("other definition of the same name: got error %v; want a *verify.DefinitionError", err)
@@ -198,9 +198,9 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	}
 }
 
-func moody() func(*worker) (keys.Enc, bool) {
+func moody() func(*worker) (keys.RowKey, bool) {
 	n := 0
-	return func(*worker) (keys.Enc, bool) { n++; return keys.Raw(fmt.Sprint("x", n)), true }
+	return func(*worker) (keys.RowKey, bool) { n++; return keys.RawRow(fmt.Sprint("x", n)), true }
 }
 
 func counting() func(*worker) (int64, bool) {

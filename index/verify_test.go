@@ -101,7 +101,7 @@ func TestVerify(t *testing.T) {
 			check(t, rows.MergeAny(ctx, rowAt("team_Jones"), table.PropertyOf[string]("EmployeeIDs").Set("w_000001/w_000002/w_000003/w_000009")))
 		}, []string{"team dangling team_Jones w_000003", "team dangling team_Jones w_000009"}},
 		"an empty list": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
-			_, err := door.Rows[table.Table[table.Row]](door.Table(rows), false).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("team_Nobody"))}, "EmployeeIDs", ""), "team:w_"))
+			_, err := door.Rows[table.Table[table.Row]](door.Table(rows), false).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.RawRow("team_Nobody"))}, "EmployeeIDs", ""), "team:w_"))
 			check(t, err)
 		}, []string{"team dangling team_Nobody "}},
 		"a summary deleted": {sharedDefinitions(), func(rows *table.Table[table.Row]) { check(t, rows.DeleteAny(ctx, rowAt("ages_Jones"))) },
@@ -110,7 +110,7 @@ func TestVerify(t *testing.T) {
 			check(t, rows.MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		}, []string{"ages stale ages_Jones "}},
 		"a summary of no entity": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
-			_, err := door.Rows[table.Table[table.Row]](door.Table(rows), true).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.Raw("ages_Nobody"))}, "Count", 3), "+ages:w_"))
+			_, err := door.Rows[table.Table[table.Row]](door.Table(rows), true).Insert(ctx, owned(set(&table.Row{Key: keys.At(sales, keys.RawRow("ages_Nobody"))}, "Count", 3), "+ages:w_"))
 			check(t, err)
 		}, []string{"ages dangling ages_Nobody "}},
 		"details changed": {sharedDefinitions(), func(rows *table.Table[table.Row]) {
@@ -191,8 +191,8 @@ func TestDuplicateValue(t *testing.T) {
 func TestNewKeyFunction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	was := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return w.Email, true }, nil)
-	is := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return strings.ToLower(w.Email), true }, nil)
+	was := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, nil)
+	is := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return strings.ToLower(w.Email), true }, nil)
 	old, s := newStaff(t, was)
 	insertAll(t, old, s, worker{"S", 1, "Jones", "A", 30, nil}, worker{"S", 2, "Cao", "B", 30, nil}, worker{"S", 3, "Kwok", "c", 30, nil})
 	base := openAs(t, s.ConnectionString(), s, schema)
@@ -214,7 +214,7 @@ func TestNewKeyFunction(t *testing.T) {
 	testkit.Expect(t, "rows", len(s.Rows("staff")), 6)
 
 	// An index goes by a function that gives nothing.
-	gone := index.New("mail", keys.Tuple1(keys.Text()), func(w *worker) (string, bool) { return "", false }, nil)
+	gone := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return "", false }, nil)
 	staff, err = index.Attach(base, gone)
 	check(t, err)
 	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, gone)
@@ -250,7 +250,7 @@ func TestResume(t *testing.T) {
 	if err != nil || second.Partitions != 2 || second.Repaired != 2 {
 		t.Fatalf("resumed run: got %+v, error %v; want 2 partitions, 2 repaired and no error", second, err)
 	}
-	one, err := verify.Run(ctx, staff, &verify.Options{Partition: dept.Of("A")}, byLast)
+	one, err := verify.Run(ctx, staff, &verify.Options{Partition: dept.PartitionKey("A")}, byLast)
 	if err != nil || one.Partitions != 1 || !one.Sound() {
 		t.Fatalf("run of partition A: got %+v, error %v; want a sound report of 1 partition, and no error", one, err)
 	}

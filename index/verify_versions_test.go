@@ -58,7 +58,7 @@ func TestRepairChangesOnlyDerivedRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	definitions := map[string][]index.Definition[worker]{
-		"in the partition": append(copyDefinitions(), teams, ages, index.NewDetails("head", "Head", func(w *worker) (keys.Enc, bool) { return keys.Raw("department"), w.ID == 1 }, last)),
+		"in the partition": append(copyDefinitions(), teams, ages, index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), w.ID == 1 }, last)),
 		"elsewhere":        newElsewhere(false).all(),
 	}
 	for name, definitions := range definitions {

@@ -18,8 +18,8 @@ import (
 // service that takes 5 ms for each request is exact.
 func TestWaits(t *testing.T) {
 	t.Parallel()
-	byAge := index.New("byage", keys.Tuple1(keys.Digits[int](6)), func(w *worker) (int, bool) { return w.Age, true }, nil)
-	ofAge := index.NewSummary("ofage", keys.Tuple1(keys.Digits[int](6)), func(w *worker) (int, bool) { return w.Age, true }, nil)
+	byAge := index.New("byage", keys.Digits[int](6), func(w *worker) (int, bool) { return w.Age, true }, nil)
+	ofAge := index.NewSummary("ofage", keys.Digits[int](6), func(w *worker) (int, bool) { return w.Age, true }, nil)
 	insert := func(staff *table.Table[worker], w *worker) table.Op { return staff.InsertOp(w) }
 	upsert := func(staff *table.Table[worker], w *worker) table.Op { return staff.UpsertOp(w, table.ReplaceExisting) }
 	for _, c := range testkit.Some([]struct {

@@ -30,14 +30,14 @@ func TestWideIndex(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	base, err := table.New(s.Tables(), "docs", table.Schema[wideDoc]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(d *wideDoc) *string { return &d.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("doc"), func(d *wideDoc) *int { return &d.ID }),
+		Partition: keys.Partition(keys.Text(), func(d *wideDoc) *string { return &d.Site }),
+		Row:       keys.Row(keys.Digits[int](6).Named("doc"), func(d *wideDoc) *int { return &d.ID }),
 	}, nil)
 	testkit.NoError(t, err)
 	testkit.NoError(t, base.Ensure(ctx))
 	size := table.FieldOf(func(d *wideDoc) *int64 { return &d.Size })
-	full := index.New("full", keys.Tuple1(keys.Text()).Named("title"), func(d *wideDoc) (string, bool) { return d.Title, true }, nil)
-	only := index.New("only", keys.Tuple1(keys.Digits[int64](9)).Named("size"), func(d *wideDoc) (int64, bool) { return d.Size, true }, &index.Options[wideDoc]{Only: []table.AnyField[wideDoc]{size}})
+	full := index.New("full", keys.Text().Named("title"), func(d *wideDoc) (string, bool) { return d.Title, true }, nil)
+	only := index.New("only", keys.Digits[int64](9).Named("size"), func(d *wideDoc) (int64, bool) { return d.Size, true }, &index.Options[wideDoc]{Only: []table.AnyField[wideDoc]{size}})
 	docs, err := index.Attach(base, full, only)
 	testkit.NoError(t, err)
 	var ops []table.Op
@@ -53,7 +53,7 @@ func TestWideIndex(t *testing.T) {
 	}, nil)
 	testkit.NoError(t, err)
 	n := 0
-	for e, err := range full.List(ctx, docs, keys.Raw("s"), "t1") {
+	for e, err := range full.List(ctx, docs, keys.RawPartition("s"), "t1") {
 		testkit.NoError(t, err)
 		if n++; len(e.Value.Days) != e.Value.ID*4 || len(e.Value.Text) != e.Value.ID || e.Value.Size != int64(e.Value.ID%5) {
 			t.Errorf("got %+v", e.Value)
@@ -64,7 +64,7 @@ func TestWideIndex(t *testing.T) {
 			break
 		}
 	}
-	for e, err := range docs.List(ctx, table.Query[wideDoc]{Partition: keys.Raw("s"), PageSize: 7}) {
+	for e, err := range docs.List(ctx, table.Query[wideDoc]{Partition: keys.RawPartition("s"), PageSize: 7}) {
 		testkit.NoError(t, err)
 		if len(e.Value.Days) != e.Value.ID*4 || len(e.Value.Text) != e.Value.ID || e.Value.Size != int64(e.Value.ID%5) {
 			t.Errorf("got %+v", e.Value)

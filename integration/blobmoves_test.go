@@ -30,7 +30,7 @@ func (e *env) blobDestination() *blobarchive.Destination {
 // movesToBlobs: an entity with an index moves to a blob and back.
 func movesToBlobs(e *env) {
 	ctx := context.Background()
-	byMail := index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
+	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options[employee]{Unique: index.InPartition})
 	base := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(base, byMail)
@@ -61,13 +61,13 @@ func movesToBlobs(e *env) {
 		e.Errorf("Restore: got %+v; want %+v", back.Value, jones)
 	}
 	e.must(w.Drain(ctx))
-	if x, err := byMail.Get(ctx, staff, dept.Of("Sales"), jones.Email); err != nil || x.Value != jones {
+	if x, err := byMail.Get(ctx, staff, dept.PartitionKey("Sales"), jones.Email); err != nil || x.Value != jones {
 		e.Errorf("look-up by address after the restore: got %+v, error %v; want %+v", x, err, jones)
 	}
 	if _, archived, err := mover.Find(ctx, at("Sales", 223)); archived || err != nil {
 		e.Errorf("Find after the restore: got archived %v, error %v; want it in the table", archived, err)
 	}
-	for x, err := range mover.Archived(ctx, dept.Of("Sales")) {
+	for x, err := range mover.Archived(ctx, dept.PartitionKey("Sales")) {
 		e.Errorf("Archived: got %v, error %v; want nothing", x, err)
 	}
 	if n, err := w.Backlog(ctx); n != 0 || err != nil {
@@ -114,7 +114,7 @@ func blobDestinations(e *env) {
 	e.must(d.Put(ctx, archivedRow(keys.Stored("S2", "a"), "other partition"), ""))
 	list := func() (rowKeys []string) {
 		e.Helper()
-		for r, err := range d.List(ctx, keys.Raw("S")) {
+		for r, err := range d.List(ctx, keys.RawPartition("S")) {
 			e.must(err)
 			rowKeys = append(rowKeys, r.Key.RowKey())
 		}
@@ -135,11 +135,11 @@ func blobDestinations(e *env) {
 	if got := list(); len(got) != len(all)-1 {
 		e.Errorf("List: got %q; want all but a", got)
 	}
-	e.must(d.Sweep(ctx, keys.Raw("S"), time.Now().Add(-time.Hour)))
+	e.must(d.Sweep(ctx, keys.RawPartition("S"), time.Now().Add(-time.Hour)))
 	if got, err := d.Get(ctx, id); err != nil || got == nil {
 		e.Errorf("after a sweep of old tombstones: got %+v, %v; want a tombstone", got, err)
 	}
-	e.must(d.Sweep(ctx, keys.Raw("S"), time.Now().Add(time.Hour)))
+	e.must(d.Sweep(ctx, keys.RawPartition("S"), time.Now().Add(time.Hour)))
 	if got, err := d.Get(ctx, id); err != nil || got != nil {
 		e.Errorf("after a sweep: got %+v, %v; want nothing", got, err)
 	}

@@ -29,7 +29,7 @@ func bulkWrites(e *env) {
 	if r != (table.BulkResult{Applied: 1000, ResumeAt: 1000}) {
 		e.Errorf("upserts: got %+v; want 1000 done", r)
 	}
-	deleted, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.Of("O'Neil"), Where: age.Lt(500)}, nil)
+	deleted, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.PartitionKey("O'Neil"), Where: age.Lt(500)}, nil)
 	e.must(err)
 	if deleted.Applied != 250 {
 		e.Errorf("DeleteQuery: got %+v; want 250 done", deleted)

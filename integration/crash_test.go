@@ -20,8 +20,8 @@ import (
 // crashIndexes are the definitions of TestCrash: a unique index of full copies, and a list for each last name.
 func crashIndexes() []index.Definition[employee] {
 	return []index.Definition[employee]{
-		index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *employee) (string, bool) { return w.Email, w.Email != "" }, &index.Options[employee]{Unique: index.InPartition}),
-		index.NewLists("name", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true }, nil),
+		index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" }, &index.Options[employee]{Unique: index.InPartition}),
+		index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil),
 	}
 }
 
@@ -158,7 +158,7 @@ func verifyRows(e *env, staff *table.Table[employee], partitions int) {
 func employeesOf(e *env, staff *table.Table[employee], department string) string {
 	e.Helper()
 	var all []string
-	for x, err := range staff.List(context.Background(), table.Query[employee]{Partition: dept.Of(department)}) {
+	for x, err := range staff.List(context.Background(), table.Query[employee]{Partition: dept.PartitionKey(department)}) {
 		e.must(err)
 		all = append(all, fmt.Sprintf("%d %s %s %d %s", x.Value.ID, x.Value.First, x.Value.Last, x.Value.Age, x.Value.Email))
 	}

@@ -20,12 +20,12 @@ type employee struct {
 }
 
 var (
-	dept  = keys.Tuple1(keys.Text())
-	empid = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	dept  = keys.Text()
+	empid = keys.Digits[int](6).Named("empid")
 
 	staffSchema = table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+		Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Row(empid, func(e *employee) *int { return &e.ID }),
 	}
 	first = table.FieldOf(func(e *employee) *string { return &e.First })
 	last  = table.FieldOf(func(e *employee) *string { return &e.Last })
@@ -33,7 +33,7 @@ var (
 	mail  = table.FieldOf(func(e *employee) *string { return &e.Email })
 )
 
-func at(d string, id int) keys.Key { return keys.At(dept.Of(d), empid.Of(id)) }
+func at(d string, id int) keys.Key { return keys.At(dept.PartitionKey(d), empid.RowKey(id)) }
 
 var jones = employee{"Sales", 223, "Jessy", "Jones", 44, "jonesj@contoso.com"}
 
@@ -44,10 +44,10 @@ type review struct {
 }
 
 var (
-	reviewKey    = keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4)).Named("review")
+	reviewKey    = keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(r *review) (*int, *int) { return &r.ID, &r.Year }).Named("review")
 	reviewSchema = table.Schema[review]{
-		Partition: keys.Bind1(dept, func(r *review) *string { return &r.Department }),
-		Row:       keys.Bind2(reviewKey, func(r *review) (*int, *int) { return &r.ID, &r.Year }),
+		Partition: keys.Partition(dept, func(r *review) *string { return &r.Department }),
+		Row:       reviewKey,
 	}
 )
 
@@ -58,8 +58,8 @@ type keyed struct {
 }
 
 var keyedSchema = table.Schema[keyed]{
-	Partition: keys.BindRaw(func(r *keyed) *string { return &r.P }),
-	Row:       keys.BindRaw(func(r *keyed) *string { return &r.R }),
+	Partition: keys.RawPartitionOf(func(r *keyed) *string { return &r.P }),
+	Row:       keys.RawRowOf(func(r *keyed) *string { return &r.R }),
 }
 
 // newStaff returns a table with employees 1 to n in Sales, and every tenth also in Marketing.

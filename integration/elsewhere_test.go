@@ -14,12 +14,12 @@ import (
 // elsewhere: copies, lists and unique values in other partitions and tables follow the employees, also to another department.
 func elsewhere(e *env) {
 	ctx := context.Background()
-	nowhere := keys.Enc{}
-	byMail := index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
+	nowhere := keys.PartitionKey{}
+	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options[employee]{Unique: index.Global})
-	byLast := index.New("last", keys.Tuple1(keys.Ordered()), func(w *employee) (string, bool) { return w.Last, true },
-		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{Partition: func(*employee) keys.Enc { return keys.Raw("company") }}})
-	names := index.NewLists("name", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true },
+	byLast := index.New("last", keys.Ordered(), func(w *employee) (string, bool) { return w.Last, true },
+		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{Partition: func(*employee) keys.PartitionKey { return keys.RawPartition("company") }}})
+	names := index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true },
 		&index.ListOptions[employee]{Elsewhere: &index.Elsewhere[employee]{Inline: true}})
 	base := newTable(e, staffSchema, nil)
 	queue := e.acc.Queue(base.Name() + "q")
@@ -69,7 +69,7 @@ func elsewhere(e *env) {
 	}
 	logIn("o'brien@X", "Pat of Sales")
 	e.must(w.Drain(ctx))
-	found("Jo of Marketing Pat of Sales", byLast.Between(ctx, staff, keys.Raw("company"), "J", "P"))
+	found("Jo of Marketing Pat of Sales", byLast.Between(ctx, staff, keys.RawPartition("company"), "J", "P"))
 	found("Pat of Sales", names.List(ctx, staff, nowhere, "O'Brien")) // executed by the writer itself
 	check()
 
@@ -85,7 +85,7 @@ func elsewhere(e *env) {
 	}
 	e.must(staff.Delete(ctx, brien))
 	e.must(w.Drain(ctx))
-	found("Jo of Sales", byLast.Prefix(ctx, staff, keys.Raw("company"), "S"))
-	found("", byLast.List(ctx, staff, keys.Raw("company"), "O'Brien"))
+	found("Jo of Sales", byLast.Prefix(ctx, staff, keys.RawPartition("company"), "S"))
+	found("", byLast.List(ctx, staff, keys.RawPartition("company"), "O'Brien"))
 	check()
 }

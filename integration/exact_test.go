@@ -28,7 +28,7 @@ func exactWrites(e *env) {
 	e.must(staff.Delete(ctx, worker))
 	states := map[extend.State]int{}
 	var op string
-	for i, err := range extend.RecordsOf(staff).List(ctx, dept.Of("Sales"), time.Now().Add(time.Hour)) {
+	for i, err := range extend.RecordsOf(staff).List(ctx, dept.PartitionKey("Sales"), time.Now().Add(time.Hour)) {
 		e.must(err)
 		if states[i.State]++; i.State == extend.Done {
 			op = i.OperationID
@@ -38,13 +38,13 @@ func exactWrites(e *env) {
 		e.Errorf("states of commit records: got %v; want 3 done and 1 aborted", states)
 	}
 	e.counter.Take()
-	i, err := extend.RecordsOf(staff).Resolve(ctx, dept.Of("Sales"), op)
+	i, err := extend.RecordsOf(staff).Resolve(ctx, dept.PartitionKey("Sales"), op)
 	e.must(err)
 	e.wantRequests("1 get")
 	if i.State != extend.Done {
 		e.Errorf("Resolve of a committed write: got state %v; want done", i.State)
 	}
-	i, err = extend.RecordsOf(staff).Resolve(ctx, dept.Of("Sales"), op[:10]+"0123456789ABCDEF")
+	i, err = extend.RecordsOf(staff).Resolve(ctx, dept.PartitionKey("Sales"), op[:10]+"0123456789ABCDEF")
 	e.must(err)
 	if i.State != extend.Aborted {
 		e.Errorf("Resolve of an unknown write: got state %v; want aborted", i.State)

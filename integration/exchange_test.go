@@ -38,7 +38,7 @@ type edmTypes struct {
 }
 
 func typesSchema(partition string) table.Schema[edmTypes] {
-	return table.Schema[edmTypes]{Partition: keys.Const[edmTypes](partition), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](1)), func(v *edmTypes) *int { return &v.N })}
+	return table.Schema[edmTypes]{Partition: keys.OnePartition[edmTypes](partition), Row: keys.Row(keys.Digits[int](1), func(v *edmTypes) *int { return &v.N })}
 }
 
 // javascript runs one step of exchange.js on a table.

@@ -28,7 +28,7 @@ func filters(e *env) {
 		Opt  *int32
 		Kind kind
 	}
-	schema := table.Schema[row]{Partition: keys.Const[row]("p"), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(r *row) *int { return &r.N })}
+	schema := table.Schema[row]{Partition: keys.OnePartition[row]("p"), Row: keys.Row(keys.Digits[int](3), func(r *row) *int { return &r.N })}
 	tab := newTable(e, schema, nil)
 	base := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	for i := range 5 {
@@ -121,18 +121,18 @@ func filterText(e *env) {
 	for _, s := range []string{"O'Brien", "Müller", "x' or PartitionKey ne 'z", "' or '1' eq '1", "'", "''", "a&b=c#?%27+d", "日本😀", `"\`} {
 		want := ""
 		if s == "O'Brien" || s == "Müller" {
-			want = listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: last.Eq(s)})
+			want = listIDs(e, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: last.Eq(s)})
 			if len(strings.Fields(want)) != 2 {
 				e.Errorf("LastName %q: got %q; want 2 employees", s, want)
 			}
 			continue
 		}
-		if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: last.Eq(s)}); got != "" {
+		if got := listIDs(e, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: last.Eq(s)}); got != "" {
 			e.Errorf("LastName %q: got %s; want none", s, got)
 		}
 		got, err := staff.Insert(ctx, &employee{Department: "Text", ID: len(s), Last: s})
 		e.must(err)
-		if found := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Text"), Where: last.Eq(s)}); found != fmt.Sprint(len(s)) {
+		if found := listIDs(e, staff, table.Query[employee]{Partition: dept.PartitionKey("Text"), Where: last.Eq(s)}); found != fmt.Sprint(len(s)) {
 			e.Errorf("LastName %q: got %q; want %d", s, found, len(s))
 		}
 		e.must(staff.Delete(ctx, got))

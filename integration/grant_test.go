@@ -21,7 +21,7 @@ func grants(e *env) {
 	insertStaff(e, staff, "Sales", 3)
 	in := account.Grant{
 		Table: staff.Name(), Read: true, Add: true, AllowHTTP: true,
-		Partitions: keys.Point(dept.Of("Sales")), Rows: empid.Between(1, 100),
+		Partitions: dept.PartitionKey("Sales").Point(), Rows: empid.Rows().Between(1, 100),
 		Start: time.Now().Add(-time.Hour).In(time.FixedZone("", -7*3600)), Expiry: time.Now().Add(time.Hour).In(time.FixedZone("", 5*3600)),
 	}
 	held := func(g account.Grant) *table.Table[employee] {
@@ -37,7 +37,7 @@ func grants(e *env) {
 	mine := held(in)
 	got, err := mine.Get(ctx, at("Sales", 1))
 	e.must(err)
-	n, err := mine.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
+	n, err := mine.Count(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")})
 	e.must(err)
 	if n != 3 {
 		e.Errorf("Count: got %d; want 3", n)
@@ -61,14 +61,14 @@ func grants(e *env) {
 		e.Error("Get by the signature of another table: got no error; want one")
 	}
 	whole := in
-	whole.Partitions, whole.Rows = keys.Range{}, keys.Range{}
+	whole.Partitions, whole.Rows = keys.PartitionRange{}, keys.RowRange{}
 	if _, err := held(whole).Get(ctx, at("Sales", 1)); err != nil {
 		e.Errorf("Get by a signature without ranges: got error %v; want none", err)
 	}
 	if !isAzurite(e.backend) {
 		ranged(e, staff, held(account.Grant{
 			Table: staff.Name(), Read: true, Add: true, Update: true, Delete: true, AllowHTTP: true, Expiry: time.Now().Add(time.Hour),
-			Partitions: keys.Point(dept.Of("Sales")), Rows: empid.Between(2, 100),
+			Partitions: dept.PartitionKey("Sales").Point(), Rows: empid.Rows().Between(2, 100),
 		}))
 	}
 	// The SDK's own signature for the same range is invalid (T13).
@@ -100,7 +100,7 @@ func ranged(e *env, staff, mine *table.Table[employee]) {
 	if _, err := mine.Get(ctx, at("Sales", 1)); !errors.Is(err, table.ErrNotFound) {
 		e.Errorf("Get outside the range: got error %v; want ErrNotFound", err)
 	}
-	n, err := mine.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
+	n, err := mine.Count(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")})
 	e.must(err)
 	if n != 3 { // employees 2, 3 and 50
 		e.Errorf("Count: got %d; want 3", n)

@@ -16,14 +16,14 @@ import (
 // ones.
 func indexes(e *env) {
 	ctx := context.Background()
-	sales := dept.Of("Sales")
-	byMail := index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
+	sales := dept.PartitionKey("Sales")
+	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options[employee]{Unique: index.InPartition})
-	byLast := index.New("last", keys.Tuple1(keys.Ordered()), func(w *employee) (string, bool) { return w.Last, true }, &index.Options[employee]{Pointer: true})
-	byAge := index.New("age", keys.Tuple1(keys.Digits[int32](3)), func(w *employee) (int32, bool) { return w.Age, true },
+	byLast := index.New("last", keys.Ordered(), func(w *employee) (string, bool) { return w.Last, true }, &index.Options[employee]{Pointer: true})
+	byAge := index.New("age", keys.Digits[int32](3), func(w *employee) (int32, bool) { return w.Age, true },
 		&index.Options[employee]{Only: []table.AnyField[employee]{age, first}, Reserved: true})
-	names := index.NewLists("name", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true }, nil)
-	ages := index.NewSummary("ages", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true },
+	names := index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil)
+	ages := index.NewSummary("ages", keys.Text(), func(w *employee) (string, bool) { return w.Last, true },
 		&index.SummaryOptions[employee]{Measures: []index.Measure[employee]{{Name: "Age", Of: func(w *employee) (int64, bool) { return int64(w.Age), true }}}})
 	all := []index.Definition[employee]{byMail, byLast, byAge, names, ages}
 	base := newTable(e, staffSchema, nil)
@@ -109,7 +109,7 @@ func indexes(e *env) {
 	result, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: sales}, nil)
 	e.must(err)
 	n := 0
-	for _, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: sales, Rows: keys.StoredBetween("", "")}) {
+	for _, err := range rows.Rows(ctx, table.Query[table.Row]{Partition: sales, Rows: keys.StoredRows("", "")}) {
 		e.must(err)
 		n++
 	}
@@ -121,13 +121,13 @@ func indexes(e *env) {
 // details: an entity stores its fields in another entity. Verify finds such entities through a filter on their tags.
 func details(e *env) {
 	ctx := context.Background()
-	sales := dept.Of("Sales")
-	head := index.NewDetails("head", "Head", func(w *employee) (keys.Enc, bool) { return keys.Raw("department"), w.Age > 60 }, last, age)
+	sales := dept.PartitionKey("Sales")
+	head := index.NewDetails("head", "Head", func(w *employee) (keys.RowKey, bool) { return keys.RawRow("department"), w.Age > 60 }, last, age)
 	base := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(base, head)
 	e.must(err)
 	rows := door.Rows[table.Table[table.Row]](door.Table(base), true)
-	department := &table.Row{Key: keys.At(sales, keys.Raw("department"))}
+	department := &table.Row{Key: keys.At(sales, keys.RawRow("department"))}
 	e.must(department.Set("Budget", 7))
 	_, err = rows.Insert(ctx, department)
 	e.must(err)

@@ -21,8 +21,8 @@ type place struct {
 func keysAfterTilde(e *env) {
 	ctx := context.Background()
 	places := newTable(e, table.Schema[place]{
-		Partition: keys.BindRaw(func(p *place) *string { return &p.Country }),
-		Row:       keys.BindRaw(func(p *place) *string { return &p.Town }),
+		Partition: keys.RawPartitionOf(func(p *place) *string { return &p.Country }),
+		Row:       keys.RawRowOf(func(p *place) *string { return &p.Town }),
 	}, nil)
 	raw := e.acc.Tables().NewClient(places.Name())
 	for _, k := range [][2]string{{"Österreich", "Öblarn"}, {"Österreich", "Graz"}, {"Schweiz", "Ägeri"}, {"Österreich", "~library"}, {"~library", "Öblarn"}} {
@@ -46,11 +46,11 @@ func keysAfterTilde(e *env) {
 		q    table.Query[place]
 		want string
 	}{
-		"a partition":     {table.Query[place]{Partition: keys.Raw("Österreich")}, "Graz Öblarn"},
+		"a partition":     {table.Query[place]{Partition: keys.RawPartition("Österreich")}, "Graz Öblarn"},
 		"every partition": {table.Query[place]{TableScan: true}, "\u00a0 Überlingen Ⴀ 😀 \uffff Ägeri Graz Öblarn"},
-		"from one on":     {table.Query[place]{Partition: keys.Raw("Deutschland"), Rows: keys.RawBetween("Ü", "")}, "Überlingen Ⴀ 😀 \uffff"},
-		"around ~":        {table.Query[place]{Partition: keys.Raw("Österreich"), Rows: keys.RawBetween("H", "Ö~")}, "Öblarn"},
-		"below ~":         {table.Query[place]{Partition: keys.Raw("Österreich"), Rows: keys.RawBetween("", "~")}, "Graz"},
+		"from one on":     {table.Query[place]{Partition: keys.RawPartition("Deutschland"), Rows: keys.RawRows("Ü", "")}, "Überlingen Ⴀ 😀 \uffff"},
+		"around ~":        {table.Query[place]{Partition: keys.RawPartition("Österreich"), Rows: keys.RawRows("H", "Ö~")}, "Öblarn"},
+		"below ~":         {table.Query[place]{Partition: keys.RawPartition("Österreich"), Rows: keys.RawRows("", "~")}, "Graz"},
 	} {
 		if got := towns(c.q); got != c.want {
 			e.Errorf("%s: got %q; want %q", what, got, c.want)
@@ -68,7 +68,7 @@ func keysAfterTilde(e *env) {
 	e.wantRequests("4 query")
 
 	// Verify creates the missing derived rows of such rows, and finds none to repair after that.
-	all, err := index.Attach(places, index.New("people", keys.Tuple1(keys.Digits[int](3)), func(p *place) (int, bool) { return p.People, true }, &index.Options[place]{Reserved: true}))
+	all, err := index.Attach(places, index.New("people", keys.Digits[int](3), func(p *place) (int, bool) { return p.People, true }, &index.Options[place]{Reserved: true}))
 	e.must(err)
 	for i, want := range []int{8, 0} {
 		r, err := verify.Run(ctx, all, &verify.Options{Repair: true})
@@ -76,7 +76,7 @@ func keysAfterTilde(e *env) {
 			e.Errorf("Verify %d: got %+v; want %d repaired of 8 entities", i, r, want)
 		}
 	}
-	result, err := table.BulkDelete(ctx, all, table.Query[place]{Partition: keys.Raw("Schweiz")}, nil)
+	result, err := table.BulkDelete(ctx, all, table.Query[place]{Partition: keys.RawPartition("Schweiz")}, nil)
 	if e.must(err); result.Applied != 1 {
 		e.Errorf("DeleteQuery: got %d done; want 1", result.Applied)
 	}

@@ -25,10 +25,10 @@ type portrait struct {
 }
 
 var (
-	portraitID     = keys.Tuple1(keys.Digits[int](6)).Named("m")
+	portraitID     = keys.Row(keys.Digits[int](6), func(p *portrait) *int { return &p.ID }).Named("m")
 	portraitSchema = table.Schema[portrait]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *portrait) *string { return &p.Group }),
-		Row:       keys.Bind1(portraitID, func(p *portrait) *int { return &p.ID }),
+		Partition: keys.Partition(keys.Text(), func(p *portrait) *string { return &p.Group }),
+		Row:       portraitID,
 	}
 )
 
@@ -53,7 +53,7 @@ func newPortraits(e *env, o *largeentity.Options) (base, portraits *table.Table[
 	base = newTable(e, portraitSchema, nil)
 	photos, err := largeentity.NewStore(e.acc.Container(freshName()), base.Name(), o)
 	e.must(err)
-	if _, err := photos.Upload(ctx, keys.At(keys.Raw("g"), portraitID.Of(1)), strings.NewReader(strings.Repeat("x", 100_000)), nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
+	if _, err := photos.Upload(ctx, keys.At(keys.RawPartition("g"), portraitID.Of(1)), strings.NewReader(strings.Repeat("x", 100_000)), nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
 		e.Errorf("got error %v; want ErrContainerNotFound", err)
 	}
 	e.must(photos.Ensure(ctx))
@@ -120,7 +120,7 @@ func largeValues(e *env) {
 	}
 }
 
-var portraitByName = index.New("name", keys.Tuple1(keys.Text()), func(p *portrait) (string, bool) { return p.Name, true }, nil)
+var portraitByName = index.New("name", keys.Text(), func(p *portrait) (string, bool) { return p.Name, true }, nil)
 
 // archivedLargeValues: an entity with an index and a large value keeps both when it is archived and restored, with one commit record
 // for each move.
@@ -154,7 +154,7 @@ func archivedLargeValues(e *env) {
 		}
 	}
 	records := func() (n int) {
-		for _, err := range extend.RecordsOf(portraits).List(ctx, keys.Raw("g"), time.Now().Add(time.Hour)) {
+		for _, err := range extend.RecordsOf(portraits).List(ctx, keys.RawPartition("g"), time.Now().Add(time.Hour)) {
 			e.must(err)
 			n++
 		}
@@ -177,7 +177,7 @@ func archivedLargeValues(e *env) {
 	e.must(err)
 	e.must(w.Drain(ctx))
 	e.expectPhoto(ctx, portraits, photos, k, content)
-	named, err := portraitByName.Get(ctx, portraits, keys.Raw("g"), "Jones")
+	named, err := portraitByName.Get(ctx, portraits, keys.RawPartition("g"), "Jones")
 	e.must(err)
 	if named.Value.Photo != b {
 		e.Errorf("by the index: got %v; want %v", named.Value.Photo, b)

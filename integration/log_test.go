@@ -21,7 +21,7 @@ func logs(e *env) {
 		events, err := logtail.New[event](e.tables, freshName(), &logtail.Options{Spread: spread})
 		e.must(err)
 		e.must(events.Ensure(ctx))
-		source := events.In(keys.Tuple1(keys.Text()).Of("größe/../1")) // a key that is escaped
+		source := events.In(keys.Text().PartitionKey("größe/../1")) // a key that is escaped
 		e.counter.Take()
 		first, err := source.Append(ctx, &event{0, 0})
 		e.must(err)

@@ -26,7 +26,7 @@ func (mailMaintainer) Maintain(_ context.Context, p *extend.Plan, c *extend.Chan
 	stored := false
 	for _, was := range c.State() {
 		if stored = was == is; !stored {
-			if err := p.Remove(keys.Raw(was)); err != nil {
+			if err := p.Remove(keys.RawRow(was)); err != nil {
 				return err
 			}
 		}
@@ -38,7 +38,7 @@ func (mailMaintainer) Maintain(_ context.Context, p *extend.Plan, c *extend.Chan
 	if err != nil {
 		return err
 	}
-	row = row.At(keys.At(c.Key.Partition(), keys.Raw(is)))
+	row = row.At(keys.At(c.Key.Partition(), keys.RawRow(is)))
 	if stored {
 		return p.Put(row)
 	}
@@ -92,7 +92,7 @@ func maintainedRows(e *env) {
 	stored("empid_000001 Jones", "empid_000002 Cao", "mail_c@x Jones", "mail_o'brien@x Cao")
 
 	// The next write repairs a derived row that was deleted.
-	e.must(rows.DeleteAny(ctx, keys.At(dept.Of("Sales"), keys.Raw("mail_c@x"))))
+	e.must(rows.DeleteAny(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("mail_c@x"))))
 	e.must(staff.Merge(ctx, one, last.Set("Smith")))
 	if staff.Repaired() != 1 {
 		e.Errorf("Repaired: got %d; want 1", staff.Repaired())
@@ -101,7 +101,7 @@ func maintainedRows(e *env) {
 	if err := base.Delete(ctx, one); !errors.Is(err, table.ErrUnknownMaintainer) {
 		e.Errorf("Delete without the maintainer: got error %v; want ErrUnknownMaintainer", err)
 	}
-	r, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
+	r, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales")}, nil)
 	e.must(err)
 	if r.Applied != 2 {
 		e.Errorf("DeleteQuery: got %+v; want 2 done", r)

@@ -14,10 +14,10 @@ import (
 // archiveMoves: entities move to another table and back, with their derived rows.
 func archiveMoves(e *env) {
 	ctx := context.Background()
-	sales := dept.Of("Sales")
-	byMail := index.New("mail", keys.Tuple1(keys.Fold(keys.Text())), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
+	sales := dept.PartitionKey("Sales")
+	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options[employee]{Unique: index.InPartition})
-	names := index.NewLists("name", keys.Tuple1(keys.Text()), func(w *employee) (string, bool) { return w.Last, true }, nil)
+	names := index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil)
 	base := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(base, byMail, names)
 	e.must(err)

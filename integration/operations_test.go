@@ -75,7 +75,7 @@ func conditions(e *env) {
 	_, noTable := missing.Get(ctx, at("Sales", 2))
 	_, noTableInsert := missing.Insert(ctx, &v)
 	var noTableList error
-	for _, noTableList = range missing.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for _, noTableList = range missing.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 	}
 	for what, c := range map[string]struct{ got, want error }{
 		"insert twice":            {exists, table.ErrExists},
@@ -123,7 +123,7 @@ func systemProperties(e *env) {
 	body := []byte(`{"PartitionKey":"p","RowKey":"r","Name":"a","_op":"00f","_life":"b2","_v":3}`)
 	_, err := e.acc.Tables().NewClient(bags.Name()).AddEntity(ctx, body, nil)
 	e.must(err)
-	k := keys.At(keys.Raw("p"), keys.Raw("r"))
+	k := keys.At(keys.RawPartition("p"), keys.RawRow("r"))
 	_, err = bags.Update(ctx, k, func(b *bag) error {
 		if len(b.Extra) != 1 {
 			e.Errorf("Extra: got %v; want Name alone", b.Extra)
@@ -151,15 +151,15 @@ func explicitKeys(e *env) {
 	ctx := context.Background()
 	type note struct{ Text string }
 	notes := newTable(e, table.Schema[note]{}, nil)
-	k := keys.At(keys.Raw("2026"), keys.Raw("first"))
+	k := keys.At(keys.RawPartition("2026"), keys.RawRow("first"))
 	in, err := notes.InsertAt(ctx, k, &note{"a"})
 	e.must(err)
 	in.Value.Text = "b"
 	e.must(notes.Replace(ctx, in))
-	_, err = notes.UpsertAt(ctx, keys.At(keys.Raw("2026"), keys.Raw("second")), &note{"c"}, table.ReplaceExisting)
+	_, err = notes.UpsertAt(ctx, keys.At(keys.RawPartition("2026"), keys.RawRow("second")), &note{"c"}, table.ReplaceExisting)
 	e.must(err)
 	var got []string
-	for n, err := range notes.List(ctx, table.Query[note]{Partition: keys.Raw("2026")}) {
+	for n, err := range notes.List(ctx, table.Query[note]{Partition: keys.RawPartition("2026")}) {
 		e.must(err)
 		got = append(got, n.Key.RowKey()+"="+n.Value.Text)
 	}
@@ -227,12 +227,12 @@ func upsert(e *env) {
 		A, B *int32
 	}
 	schema := table.Schema[row]{
-		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
-		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
+		Partition: keys.RawPartitionOf(func(r *row) *string { return &r.P }),
+		Row:       keys.RawRowOf(func(r *row) *string { return &r.R }),
 	}
 	tab := newTable(e, schema, blindWrites())
 	one, two := int32(1), int32(2)
-	k := keys.At(keys.Raw("p"), keys.Raw("r"))
+	k := keys.At(keys.RawPartition("p"), keys.RawRow("r"))
 	stored := func() string {
 		got, err := tab.Get(ctx, k)
 		e.must(err)
@@ -334,7 +334,7 @@ func unknownColumns(e *env) {
 		Extra map[string]any `table:",extra"`
 	}
 	full := wide{"a", 3, 1<<53 + 1, time.Date(2026, 11, 21, 1, 2, 3, 1234500, time.UTC), [16]byte{1}, []byte{}}
-	k := keys.At(keys.Raw("p"), keys.Raw("r"))
+	k := keys.At(keys.RawPartition("p"), keys.RawRow("r"))
 	w := newTable(e, table.Schema[wide]{}, nil)
 	n := sameTable(e, w, table.Schema[narrow]{})
 	o := sameTable(e, w, table.Schema[open_]{})
@@ -387,7 +387,7 @@ func canceledContext(e *env) {
 	_, errGet := staff.Get(ctx, in.Key)
 	_, errUpdate := staff.Update(ctx, in.Key, func(*employee) error { return nil })
 	var errList error
-	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 	}
 	for what, err := range map[string]error{"insert": errInsert, "get": errGet, "update": errUpdate, "list": errList,
 		"replace": staff.Replace(ctx, in), "merge": staff.Merge(ctx, in, age.Set(1)), "delete": staff.Delete(ctx, in)} {

@@ -22,7 +22,7 @@ func cursors(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
 	insertStaff(e, staff, "Sales", 250)
-	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 100}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: 100}
 	token, ids := "", []int(nil)
 	for steps := 0; ; steps++ {
 		q.Cursor = table.NewCursor(token)
@@ -43,7 +43,7 @@ func cursors(e *env) {
 	}
 	// Each of the three pages was left once in its middle, and read again.
 	e.wantRequests("6 query")
-	q = table.Query[employee]{Partition: dept.Of("Sales"), Limit: 100}
+	q = table.Query[employee]{Partition: dept.PartitionKey("Sales"), Limit: 100}
 	pages := 0
 	for token = ""; ; pages++ {
 		p, err := staff.Page(ctx, q, token)
@@ -85,7 +85,7 @@ func resumeInOtherProcess(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
 	insertStaff(e, staff, "Sales", 120)
-	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 50, Cursor: new(table.Cursor)}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: 50, Cursor: new(table.Cursor)}
 	n := 0
 	for _, err := range staff.List(ctx, q) {
 		e.must(err)
@@ -117,7 +117,7 @@ func TestOtherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 50, Cursor: table.NewCursor(os.Getenv("OTHER_TOKEN"))}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: 50, Cursor: table.NewCursor(os.Getenv("OTHER_TOKEN"))}
 	var ids []int
 	for w, err := range staff.List(context.Background(), q) {
 		if err != nil {
@@ -153,7 +153,7 @@ func manyKeys(e *env) {
 		e.Errorf("got %d results; want 100", i)
 	}
 	e.wantRequests("100 get")
-	for _, err := range staff.GetMany(ctx, at("Sales", 1), keys.At(dept.Of("Sales"), keys.Raw("a/b"))) {
+	for _, err := range staff.GetMany(ctx, at("Sales", 1), keys.At(dept.PartitionKey("Sales"), keys.RawRow("a/b"))) {
 		var ke *keys.KeyError
 		if !errors.As(err, &ke) {
 			e.Errorf("GetMany with an invalid key: got error %v; want a *KeyError", err)
@@ -182,14 +182,14 @@ func counts(e *env) {
 		e.Errorf("Exists: got %v and %v; want true and false", yes, no)
 	}
 	e.wantRequests("2 query")
-	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
+	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")})
 	e.must(err)
 	e.wantRequests("2 query")
-	old, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(59)})
+	old, err := staff.Count(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: age.Ge(59)})
 	e.must(err)
-	few, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 10})
+	few, err := staff.Count(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Limit: 10})
 	e.must(err)
-	all, err := reviews.Count(ctx, table.Query[review]{Partition: dept.Of("Sales")})
+	all, err := reviews.Count(ctx, table.Query[review]{Partition: dept.PartitionKey("Sales")})
 	e.must(err)
 	if n != 1500 || old != 37 || few != 10 || all != 1 {
 		e.Errorf("Count: got %d, %d, %d, %d; want 1500, 37, 10, 1", n, old, few, all)
@@ -269,7 +269,7 @@ func partitions(e *env) {
 	e.wantRequests("5 query")
 	var mu sync.Mutex
 	total := 0
-	e.must(staff.EachPartition(ctx, 0, func(ctx context.Context, pk keys.Enc) error {
+	e.must(staff.EachPartition(ctx, 0, func(ctx context.Context, pk keys.PartitionKey) error {
 		n, err := staff.Count(ctx, table.Query[employee]{Partition: pk})
 		mu.Lock()
 		defer mu.Unlock()
@@ -281,7 +281,7 @@ func partitions(e *env) {
 	}
 	e.wantRequests("9 query")
 	no := errors.New("no")
-	if err := staff.EachPartition(ctx, 2, func(ctx context.Context, pk keys.Enc) error {
+	if err := staff.EachPartition(ctx, 2, func(ctx context.Context, pk keys.PartitionKey) error {
 		if pk.String() == "Marketing" {
 			return no
 		}
@@ -292,10 +292,10 @@ func partitions(e *env) {
 	}
 	missing, err := table.New(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
-	if err := missing.EachPartition(ctx, 1, func(context.Context, keys.Enc) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
+	if err := missing.EachPartition(ctx, 1, func(context.Context, keys.PartitionKey) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
 		e.Errorf("EachPartition of a missing table: got error %v; want ErrTableNotFound", err)
 	}
-	only, err := table.New(e.tables, staff.Name(), table.Schema[employee]{Partition: keys.Const[employee]("Sales")}, nil)
+	only, err := table.New(e.tables, staff.Name(), table.Schema[employee]{Partition: keys.OnePartition[employee]("Sales")}, nil)
 	e.must(err)
 	got = nil
 	for pk, err := range only.Partitions(ctx) {
@@ -312,7 +312,7 @@ func budgets(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, nil)
 	insertStaff(e, staff, "Sales", 300)
-	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 100, Cursor: new(table.Cursor), Budget: table.Budget{Requests: 2, Time: time.Hour}}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: 100, Cursor: new(table.Cursor), Budget: table.Budget{Requests: 2, Time: time.Hour}}
 	n, over := 0, 0
 	for !q.Cursor.Done() {
 		for _, err := range staff.List(ctx, q) {

@@ -14,21 +14,21 @@ import (
 
 func ranges(e *env) {
 	staff := newStaff(e, 30)
-	sales := dept.Of("Sales")
+	sales := dept.PartitionKey("Sales")
 	for _, c := range []struct {
 		q     table.Query[employee]
 		class table.Class
 		want  string
 	}{
-		{table.Query[employee]{Partition: sales, Rows: keys.Point(empid.Of(7))}, table.PointQuery, "7"},
-		{table.Query[employee]{Partition: sales, Rows: empid.Between(9, 12)}, table.RangeQuery, "9 10 11 12"},
-		{table.Query[employee]{Partition: sales, Rows: empid.AtLeast(28)}, table.RangeQuery, "28 29 30"},
-		{table.Query[employee]{Partition: sales, Rows: empid.AtMost(2)}, table.RangeQuery, "1 2"},
-		{table.Query[employee]{Partition: sales, Rows: keys.Family(empid.Of(7))}, table.RangeQuery, "7"},
+		{table.Query[employee]{Partition: sales, Rows: empid.RowKey(7).Point()}, table.PointQuery, "7"},
+		{table.Query[employee]{Partition: sales, Rows: empid.Rows().Between(9, 12)}, table.RangeQuery, "9 10 11 12"},
+		{table.Query[employee]{Partition: sales, Rows: empid.Rows().AtLeast(28)}, table.RangeQuery, "28 29 30"},
+		{table.Query[employee]{Partition: sales, Rows: empid.Rows().AtMost(2)}, table.RangeQuery, "1 2"},
+		{table.Query[employee]{Partition: sales, Rows: empid.RowKey(7).Family()}, table.RangeQuery, "7"},
 		{table.Query[employee]{Partition: sales, Limit: 3}, table.PartitionScan, "1 2 3"},
-		{table.Query[employee]{Partition: dept.Of("Marketing")}, table.PartitionScan, "10 20 30"},
-		{table.Query[employee]{Partition: dept.Of("Legal")}, table.PartitionScan, ""},
-		{table.Query[employee]{Partition: sales, Rows: empid.Between(100, 200)}, table.RangeQuery, ""},
+		{table.Query[employee]{Partition: dept.PartitionKey("Marketing")}, table.PartitionScan, "10 20 30"},
+		{table.Query[employee]{Partition: dept.PartitionKey("Legal")}, table.PartitionScan, ""},
+		{table.Query[employee]{Partition: sales, Rows: empid.Rows().Between(100, 200)}, table.RangeQuery, ""},
 	} {
 		if got := listIDs(e, staff, c.q); got != c.want || c.q.Class() != c.class {
 			e.Errorf("%v %v: got %q, %v; want %q, %v", c.q.Partition, c.q.Rows, got, c.q.Class(), c.want, c.class)
@@ -36,10 +36,10 @@ func ranges(e *env) {
 		e.wantRequests("1 query")
 	}
 	for what, q := range map[string]table.Query[employee]{
-		"another layout's range": {Partition: sales, Rows: reviewKey.Prefix(7)},
-		"swapped bounds":         {Partition: sales, Rows: empid.Between(2, 1)},
-		"a partition in error":   {Partition: keys.Raw("a/b")},
-		"an empty partition":     {Partition: keys.Raw("")},
+		"another layout's range": {Partition: sales, Rows: reviewKey.Under(7).All()},
+		"swapped bounds":         {Partition: sales, Rows: empid.Rows().Between(2, 1)},
+		"a partition in error":   {Partition: keys.RawPartition("a/b")},
+		"an empty partition":     {Partition: keys.RawPartition("")},
 	} {
 		for _, err := range staff.List(context.Background(), q) {
 			var ke *keys.KeyError
@@ -56,8 +56,8 @@ func keyFamily(e *env) {
 	ctx := context.Background()
 	type row struct{ P, R string }
 	tab := newTable(e, table.Schema[row]{
-		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
-		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
+		Partition: keys.RawPartitionOf(func(r *row) *string { return &r.P }),
+		Row:       keys.RawRowOf(func(r *row) *string { return &r.R }),
 	}, nil)
 	for _, r := range []string{"Jone", "Jones", "Jones-Smith", "Jones0", "JonesA", "Jones_000152", "Jones_000153", "Jones`", "Jonesa"} {
 		_, err := tab.Insert(ctx, &row{"p", r})
@@ -66,7 +66,7 @@ func keyFamily(e *env) {
 	e.counter.Take()
 	st := new(table.Stats)
 	var got []string
-	for v, err := range tab.List(ctx, table.Query[row]{Partition: keys.Raw("p"), Rows: keys.Family(keys.Raw("Jones")), Stats: st}) {
+	for v, err := range tab.List(ctx, table.Query[row]{Partition: keys.RawPartition("p"), Rows: keys.RawRow("Jones").Family(), Stats: st}) {
 		e.must(err)
 		got = append(got, v.Value.R)
 	}
@@ -80,7 +80,7 @@ func keyFamily(e *env) {
 func pages(e *env) {
 	ctx := context.Background()
 	staff := newStaff(e, 25)
-	q := table.Query[employee]{Partition: dept.Of("Sales"), Stats: new(table.Stats)}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), Stats: new(table.Stats)}
 	whole := listIDs(e, staff, q)
 	e.wantRequests("1 query")
 	q.PageSize = 10
@@ -99,7 +99,7 @@ func pages(e *env) {
 	if q.Stats.Rows != 12 {
 		e.Errorf("rows read for Limit 12: got %d; want 12", q.Stats.Rows)
 	}
-	list := staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 10})
+	list := staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: 10})
 	e.wantRequests("none") // List sends nothing before the loop
 	for range 2 {
 		n := 0
@@ -112,11 +112,11 @@ func pages(e *env) {
 		e.wantRequests("2 query")
 	}
 	var le *table.LimitError
-	if _, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 1001}); !errors.As(err, &le) {
+	if _, err := staff.Explain(table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: 1001}); !errors.As(err, &le) {
 		e.Errorf("PageSize 1001: got error %v; want a *LimitError", err)
 	}
 	var ve *table.ValueError
-	if _, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Limit: -1}); !errors.As(err, &ve) {
+	if _, err := staff.Explain(table.Query[employee]{Partition: dept.PartitionKey("Sales"), Limit: -1}); !errors.As(err, &ve) {
 		e.Errorf("Limit -1: got error %v; want a *ValueError", err)
 	}
 }
@@ -146,11 +146,11 @@ func typesInOnePartition(e *env) {
 		_, err := reviews.Insert(ctx, &review{"Sales", 2, y, 5})
 		e.must(err)
 	}
-	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales")}); got != "1 2 3" {
+	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales")}); got != "1 2 3" {
 		e.Errorf("employees: got %s; want 1 2 3", got)
 	}
 	n := 0
-	for r, err := range reviews.List(ctx, table.Query[review]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(2)}) {
+	for r, err := range reviews.List(ctx, table.Query[review]{Partition: dept.PartitionKey("Sales"), Rows: reviewKey.Under(2).All()}) {
 		e.must(err)
 		if n++; r.Value.ID != 2 || r.Value.Rating != 5 || r.Value.Department != "Sales" {
 			e.Errorf("review: got %+v; want one of employee 2 with rating 5", r.Value)
@@ -161,11 +161,11 @@ func typesInOnePartition(e *env) {
 	}
 	// A range with rows of both types: foreign rows are skipped and counted.
 	st := new(table.Stats)
-	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.RawBetween("e", "s"), Stats: st, Limit: 5}); got != "1 2 3" || st.Foreign != 2 {
+	if got := listIDs(e, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Rows: keys.RawRows("e", "s"), Stats: st, Limit: 5}); got != "1 2 3" || st.Foreign != 2 {
 		e.Errorf("a range with both types: got %s, %+v; want 1 2 3 and 2 foreign rows", got, st)
 	}
 	var ke *keys.KeyError
-	if _, err := staff.Get(ctx, keys.At(dept.Of("Sales"), reviewKey.Of(2, 2011))); !errors.As(err, &ke) {
+	if _, err := staff.Get(ctx, keys.At(dept.PartitionKey("Sales"), reviewKey.Of(2, 2011))); !errors.As(err, &ke) {
 		e.Errorf("Get of a review as an employee: got error %v; want a *KeyError", err)
 	}
 }
@@ -180,7 +180,7 @@ func projection(e *env) {
 	}
 	names, err := table.ViewOf[name](staff)
 	e.must(err)
-	q := table.Query[employee]{Partition: dept.Of("Sales"), Rows: empid.Between(2, 3)}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), Rows: empid.Rows().Between(2, 3)}
 	var got []string
 	for p, err := range names.List(ctx, q) {
 		e.must(err)
@@ -223,8 +223,8 @@ func onlyPartition(e *env) {
 	ctx := context.Background()
 	type setting struct{ Name, Value string }
 	settings := newTable(e, table.Schema[setting]{
-		Partition: keys.Const[setting]("settings"),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(s *setting) *string { return &s.Name }),
+		Partition: keys.OnePartition[setting]("settings"),
+		Row:       keys.Row(keys.Text(), func(s *setting) *string { return &s.Name }),
 	}, nil)
 	_, err := settings.Insert(ctx, &setting{"color", "red"})
 	e.must(err)
@@ -244,16 +244,16 @@ func onlyPartition(e *env) {
 func oneWayKeys(e *env) {
 	ctx := context.Background()
 	type user struct{ Email, Name string }
-	bucket := keys.Tuple1(keys.Spread(keys.Text(), 16))
-	folded := keys.Tuple1(keys.Fold(keys.Text()))
+	bucket := keys.Spread(keys.Text(), 16)
+	folded := keys.Fold(keys.Text())
 	schema := table.Schema[user]{
-		Partition: keys.BindFunc(bucket.All(), func(u *user) keys.Enc { return bucket.Of(u.Email) }),
-		Row:       keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) }),
+		Partition: keys.PartitionFunc(bucket, func(u *user) string { return u.Email }),
+		Row:       keys.RowFunc(folded, func(u *user) string { return u.Email }),
 	}
 	users := newTable(e, schema, nil)
 	in, err := users.Insert(ctx, &user{"JonesJ@Contoso.com", "Jones"})
 	e.must(err)
-	got, err := users.Get(ctx, keys.At(bucket.Of("JonesJ@Contoso.com"), folded.Of("jonesj@contoso.COM")))
+	got, err := users.Get(ctx, keys.At(bucket.PartitionKey("JonesJ@Contoso.com"), folded.RowKey("jonesj@contoso.COM")))
 	e.must(err)
 	if got.Value != in.Value {
 		e.Errorf("Get: got %+v; want %+v", got.Value, in.Value)
@@ -283,7 +283,7 @@ func storedRows(e *env) {
 	_, err := reviews.Insert(ctx, &review{"Sales", 1, 2011, 5})
 	e.must(err)
 	var got []string
-	for r, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for r, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 		e.must(err)
 		names := slices.Sorted(maps.Keys(maps.Collect(r.All())))
 		got = append(got, fmt.Sprint(r.Key, names))
@@ -293,7 +293,7 @@ func storedRows(e *env) {
 	}
 	// Rows also takes the range of another type.
 	n := 0
-	for r, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(1)}) {
+	for r, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Rows: reviewKey.Under(1).All()}) {
 		e.must(err)
 		if n++; r.Key.RowKey() != "review_000001_2011" {
 			e.Errorf("rows of reviews: got %v; want review_000001_2011", r.Key)

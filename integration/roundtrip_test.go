@@ -56,7 +56,7 @@ type values struct {
 	Größe  int32
 }
 
-var valuesSchema = table.Schema[values]{Partition: keys.Const[values]("p"), Row: keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(v *values) *int { return &v.N })}
+var valuesSchema = table.Schema[values]{Partition: keys.OnePartition[values]("p"), Row: keys.Row(keys.Digits[int](3), func(v *values) *int { return &v.N })}
 
 // valuesRoundTrip: values of all types are read exactly as they were written.
 func valuesRoundTrip(e *env) {
@@ -81,7 +81,7 @@ func valuesRoundTrip(e *env) {
 		_, err := tab.Insert(ctx, &v)
 		e.must(err)
 		read := func(after string) *table.Entity[values] {
-			got, err := tab.Get(ctx, keys.At(keys.Raw("p"), keys.Tuple1(keys.Digits[int](3)).Of(i)))
+			got, err := tab.Get(ctx, keys.At(keys.RawPartition("p"), keys.Digits[int](3).RowKey(i)))
 			e.must(err)
 			if !reflect.DeepEqual(got.Value, v) {
 				e.Errorf("Get %d after %s: got\n%+v; want\n%+v", i, after, got.Value, v)
@@ -123,7 +123,7 @@ func largestEntity(e *env) {
 		Extra map[string]any `table:",extra"`
 	}
 	tab := newTable(e, table.Schema[bag]{}, nil)
-	k := keys.At(keys.Raw("p"), keys.Raw("r"))
+	k := keys.At(keys.RawPartition("p"), keys.RawRow("r"))
 	big := bag{map[string]any{}}
 	for i := range 15 {
 		big.Extra[fmt.Sprintf("s%02d", i)] = strings.Repeat("a", 32768)
@@ -191,7 +191,7 @@ func keysRoundTrip(e *env) {
 				e.Errorf("Merge %q %q: got error %v; want none", k.P, k.R, err)
 			}
 			n := 0
-			for l, err := range tab.List(ctx, table.Query[keyed]{Partition: got.Key.Partition(), Rows: keys.Point(got.Key.Row())}) {
+			for l, err := range tab.List(ctx, table.Query[keyed]{Partition: got.Key.Partition(), Rows: got.Key.Row().Point()}) {
 				if n++; err != nil || l.Value.V != 3 || l.Value.R != k.R {
 					e.Errorf("List %q %q: got %+v, error %v; want the merged row", k.P, k.R, l, err)
 				}
@@ -221,9 +221,9 @@ func keysRoundTrip(e *env) {
 	var ke *keys.KeyError
 	for _, bad := range []string{"", "~x", "a/b", `a\b`, "a#b", "a?b", "a\x00", "a\u0085", "a\xff", strings.Repeat("x", 513)} {
 		_, err1 := tab.Insert(ctx, &keyed{P: "p", R: bad})
-		_, err2 := tab.Get(ctx, keys.At(keys.Raw(bad), keys.Raw("r")))
-		err3 := tab.DeleteAny(ctx, keys.At(keys.Raw("p"), keys.Raw(bad)))
-		err4 := tab.MergeAny(ctx, keys.At(keys.Raw("p"), keys.Raw(bad)), v.Set(1))
+		_, err2 := tab.Get(ctx, keys.At(keys.RawPartition(bad), keys.RawRow("r")))
+		err3 := tab.DeleteAny(ctx, keys.At(keys.RawPartition("p"), keys.RawRow(bad)))
+		err4 := tab.MergeAny(ctx, keys.At(keys.RawPartition("p"), keys.RawRow(bad)), v.Set(1))
 		if slices.ContainsFunc([]error{err1, err2, err3, err4}, func(err error) bool { return !errors.As(err, &ke) }) {
 			e.Errorf("key %q: got errors %v, %v, %v, %v; want a *KeyError each", bad, err1, err2, err3, err4)
 		}

@@ -111,7 +111,7 @@ func quotedKeys(e *env) {
 			continue
 		}
 		got := map[string]int32{}
-		for l, err := range tab.List(ctx, table.Query[keyed]{Partition: keys.Raw(s)}) {
+		for l, err := range tab.List(ctx, table.Query[keyed]{Partition: keys.RawPartition(s)}) {
 			e.must(err)
 			if l.Value.P != s {
 				e.Errorf("List %q: got %+v; want rows of that partition", s, l.Value)
@@ -139,20 +139,20 @@ func inPartition(e *env) {
 		Owner   string
 		Balance int64
 	}
-	owner := keys.Tuple1(keys.Text())
+	owner := keys.Row(keys.Text(), func(a *account) *string { return &a.Owner })
 	o := &table.Options{}
 	o.Retry.ConflictAttempts = 1000
 	o.Retry.ConflictWait, o.Retry.MaxConflictWait = time.Millisecond, 20*time.Millisecond
 	tab := newTable(e, table.Schema[account]{
-		Partition: keys.Const[account]("bank"),
-		Row:       keys.Bind1(owner, func(a *account) *string { return &a.Owner }),
+		Partition: keys.OnePartition[account]("bank"),
+		Row:       owner,
 	}, o)
 	names := []string{"ann", "bob", "cid"}
 	for _, n := range names {
 		_, err := tab.Insert(ctx, &account{n, 100})
 		e.must(err)
 	}
-	bank := keys.Raw("bank")
+	bank := keys.RawPartition("bank")
 	var wg sync.WaitGroup
 	for w := range 6 {
 		wg.Go(func() {
@@ -256,10 +256,10 @@ func rekey(e *env) {
 	}
 	type note struct{ Text string }
 	notes := newTable(e, table.Schema[note]{}, nil)
-	n, err := notes.InsertAt(ctx, keys.At(keys.Raw("p"), keys.Raw("a")), &note{"x"})
+	n, err := notes.InsertAt(ctx, keys.At(keys.RawPartition("p"), keys.RawRow("a")), &note{"x"})
 	e.must(err)
-	e.must(notes.RekeyAt(ctx, n, keys.At(keys.Raw("p"), keys.Raw("b"))))
-	if _, err := notes.Get(ctx, keys.At(keys.Raw("p"), keys.Raw("b"))); err != nil {
+	e.must(notes.RekeyAt(ctx, n, keys.At(keys.RawPartition("p"), keys.RawRow("b"))))
+	if _, err := notes.Get(ctx, keys.At(keys.RawPartition("p"), keys.RawRow("b"))); err != nil {
 		e.Errorf("Get after RekeyAt: got error %v; want none", err)
 	}
 }

@@ -22,8 +22,8 @@ func dispatch(e *env) {
 		Bonus      int64
 	}
 	managers := sameTable(e, staff, table.Schema[manager]{
-		Partition: keys.Bind1(dept, func(m *manager) *string { return &m.Department }),
-		Row:       keys.Bind1(empid, func(m *manager) *int { return &m.ID }),
+		Partition: keys.Partition(dept, func(m *manager) *string { return &m.Department }),
+		Row:       keys.Row(empid, func(m *manager) *int { return &m.ID }),
 		Type:      "manager",
 	})
 	_, err := table.Transact(ctx,
@@ -56,7 +56,7 @@ func dispatch(e *env) {
 		return fmt.Sprintf("%T", x)
 	}
 	var got []string
-	for x, err := range types.List(ctx, table.Query[table.Row]{Partition: dept.Of("Sales")}) {
+	for x, err := range types.List(ctx, table.Query[table.Row]{Partition: dept.PartitionKey("Sales")}) {
 		e.must(err)
 		got = append(got, name(x))
 	}
@@ -65,7 +65,7 @@ func dispatch(e *env) {
 	}
 	e.wantRequests("1 query")
 	got = nil
-	q := table.Query[table.Row]{Partition: dept.Of("Sales"), Where: table.PropertyOf[int32]("Age").Lt(40)}
+	q := table.Query[table.Row]{Partition: dept.PartitionKey("Sales"), Where: table.PropertyOf[int32]("Age").Lt(40)}
 	for x, err := range types.List(ctx, q) {
 		e.must(err)
 		got = append(got, name(x))
@@ -89,7 +89,7 @@ func dispatch(e *env) {
 	if _, err := types.Get(ctx, at("Sales", 99)); !errors.Is(err, table.ErrNotFound) {
 		e.Errorf("Get of a missing row: got error %v; want ErrNotFound", err)
 	}
-	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
+	n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")})
 	e.must(err)
 	if n != 3 { // Jones, Smith, and the row without a type
 		e.Errorf("Count: got %d employees; want 3", n)
@@ -98,7 +98,7 @@ func dispatch(e *env) {
 	// The same change of all rows, without their types.
 	rows := types.Rows()
 	e.counter.Take()
-	for r, err := range rows.List(ctx, table.Query[table.Row]{Partition: dept.Of("Sales")}) {
+	for r, err := range rows.List(ctx, table.Query[table.Row]{Partition: dept.PartitionKey("Sales")}) {
 		e.must(err)
 		e.must(r.Value.Set("Audited", true))
 		e.must(rows.Replace(ctx, r))
@@ -131,10 +131,10 @@ func versions(e *env) {
 		ID          int
 		First, Last string
 	}
-	id := keys.Tuple1(keys.Digits[int](3))
-	old := newTable(e, table.Schema[v0]{Partition: keys.Const[v0]("p"), Row: keys.Bind1(id, func(v *v0) *int { return &v.ID }), Type: "person"}, nil)
+	id := keys.Digits[int](3)
+	old := newTable(e, table.Schema[v0]{Partition: keys.OnePartition[v0]("p"), Row: keys.Row(id, func(v *v0) *int { return &v.ID }), Type: "person"}, nil)
 	schema := table.Schema[v1]{
-		Partition: keys.Const[v1]("p"), Row: keys.Bind1(id, func(v *v1) *int { return &v.ID }), Type: "person", Version: 1,
+		Partition: keys.OnePartition[v1]("p"), Row: keys.Row(id, func(v *v1) *int { return &v.ID }), Type: "person", Version: 1,
 		Upgrade: map[int]func(*table.Row) error{0: func(r *table.Row) error {
 			name, _ := r.Get("Name")
 			r.Delete("Name")
@@ -146,7 +146,7 @@ func versions(e *env) {
 		_, err := old.Insert(ctx, &v0{i + 1, name})
 		e.must(err)
 	}
-	_, err := now.Update(ctx, keys.At(keys.Raw("p"), id.Of(1)), func(v *v1) error { v.First = "Jessy"; return nil })
+	_, err := now.Update(ctx, keys.At(keys.RawPartition("p"), id.RowKey(1)), func(v *v1) error { v.First = "Jessy"; return nil })
 	e.must(err)
 	var got []string
 	for v, err := range now.List(ctx, table.Query[v1]{}) {
@@ -157,10 +157,10 @@ func versions(e *env) {
 		e.Errorf("List: got %q; want Jessy Jones and J. Smith", got)
 	}
 	var ve *table.VersionError
-	if _, err := old.Get(ctx, keys.At(keys.Raw("p"), id.Of(1))); !errors.As(err, &ve) || ve.Got != 1 {
+	if _, err := old.Get(ctx, keys.At(keys.RawPartition("p"), id.RowKey(1))); !errors.As(err, &ve) || ve.Got != 1 {
 		e.Errorf("Get of a newer version: got error %v; want a *VersionError of version 1", err)
 	}
-	if _, err := old.Get(ctx, keys.At(keys.Raw("p"), id.Of(2))); err != nil {
+	if _, err := old.Get(ctx, keys.At(keys.RawPartition("p"), id.RowKey(2))); err != nil {
 		e.Errorf("Get of an old row by the old program: got error %v; want none", err)
 	}
 }

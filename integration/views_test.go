@@ -21,8 +21,8 @@ type colleague struct {
 }
 
 var colleagueSchema = table.Schema[colleague]{
-	Partition: keys.Const[colleague]("company"),
-	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("colleague"), func(c *colleague) *int { return &c.ID }),
+	Partition: keys.OnePartition[colleague]("company"),
+	Row:       keys.Row(keys.Digits[int](6).Named("colleague"), func(c *colleague) *int { return &c.ID }),
 }
 
 // colleagueOf is a view of the employees with a name.
@@ -33,7 +33,7 @@ func colleagueOf(w *employee, _ keys.Key) (colleague, bool) {
 // views: a view in another table follows the employees of all departments, with a summary.
 func views(e *env) {
 	ctx := context.Background()
-	heads := index.NewSummary("heads", keys.Tuple1(keys.Text()).Named("heads"), func(c *colleague) (string, bool) { return c.Department, true }, nil)
+	heads := index.NewSummary("heads", keys.Text().Named("heads"), func(c *colleague) (string, bool) { return c.Department, true }, nil)
 	company, err := index.Attach(newTable(e, colleagueSchema, nil), heads)
 	e.must(err)
 	base := newTable(e, staffSchema, nil)
@@ -60,7 +60,7 @@ func views(e *env) {
 
 	count := func(department string, want int64) {
 		e.Helper()
-		g, err := heads.Get(ctx, company, keys.Raw("company"), department)
+		g, err := heads.Get(ctx, company, keys.RawPartition("company"), department)
 		if e.must(err); g.Count != want {
 			e.Errorf("employees of %s: got %d; want %d", department, g.Count, want)
 		}

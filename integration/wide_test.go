@@ -24,8 +24,8 @@ type survey struct {
 func wideEntities(e *env) {
 	ctx := context.Background()
 	surveys, err := table.New(e.tables, freshName(), table.Schema[survey]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(s *survey) *string { return &s.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(s *survey) *string { return &s.Name }),
+		Partition: keys.Partition(keys.Text(), func(s *survey) *string { return &s.Site }),
+		Row:       keys.Row(keys.Text(), func(s *survey) *string { return &s.Name }),
 	}, nil)
 	e.must(err)
 	e.must(surveys.Ensure(ctx))
@@ -84,7 +84,7 @@ func wideEntities(e *env) {
 	read("shrunk", made.Key, v)
 
 	n, with := 0, 0
-	for got, err := range surveys.List(ctx, table.Query[survey]{Partition: keys.Raw("s"), Where: title.Eq("T")}) {
+	for got, err := range surveys.List(ctx, table.Query[survey]{Partition: keys.RawPartition("s"), Where: title.Eq("T")}) {
 		e.must(err)
 		if n++; got.Value.Name == "v" {
 			with = len(got.Value.Counts)

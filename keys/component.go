@@ -1,26 +1,25 @@
 package keys
 
 import (
-	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
-
-	"github.com/aztablekit/aztablekit/internal/suffix"
 )
 
-// Component encodes one value of a key. The functions of this package make Components, and a layout consists of Components.
+// Component encodes one value of a key. The functions of this package make Components. A Component alone is the [Layout] of a key of
+// one value; [Row2], [Struct2] and their siblings join several with _.
 type Component[A any] struct {
-	name     string
+	spelling string                                // its name in errors
 	append   func(dst []byte, a A) ([]byte, error) // errors are *KeyError without Component
 	verbatim func(a A) (s string, ok bool)         // the encoding, if it is the value's own text; may be nil
 	parse    func(s string) (A, error)             // s is the encoded component without end; only encodings of append are valid
 
 	// width is the length of the encoding, 0 if it depends on the value. alphabet returns the valid characters at a position, in
-	// ascending order. Bounds and Desc use it.
+	// ascending order. Ranges and Desc use it.
 	width    int
 	alphabet func(i int) string
 
@@ -30,11 +29,72 @@ type Component[A any] struct {
 	inverse  func() Component[A] // for Desc
 	lossy    string              // why the value cannot be decoded, "" if it can
 	err      error               // of making the component
+	name     name                // before the keys of a layout of this component alone
+}
+
+// Named returns the component with a name of letters and digits before every key, as in empid_000223. Layouts with different names have
+// separate ranges, so that one partition can contain rows of several layouts. It is for a component that is a layout alone.
+func (p Component[A]) Named(prefix string) Component[A] { p.name = newName(prefix); return p }
+
+// PartitionKey returns the PartitionKey of a value. The method that uses the key returns its error (*KeyError).
+func (p Component[A]) PartitionKey(a A) PartitionKey { return PartitionKey{p.encode(a)} }
+
+// RowKey returns the RowKey of a value. The method that uses the key returns its error (*KeyError).
+func (p Component[A]) RowKey(a A) RowKey { return RowKey{p.encode(a)} }
+
+func (p *Component[A]) encode(a A) encoded {
+	if p.verbatim != nil && p.name == (name{}) {
+		if s, ok := p.verbatim(a); ok {
+			return textKey(s, p.end)
+		}
+	}
+	w := p.name.newWriter(p.width)
+	writeComponent(&w, p, a, false)
+	return w.key()
+}
+
+// Decode returns the value of a key. A key that no value has is a *KeyError.
+func (p Component[A]) Decode(key string) (A, error) { return p.decode(key) }
+
+func (p *Component[A]) decode(key string) (a A, err error) {
+	r := p.name.newReader(key)
+	readComponent(&r, p, &a, false)
+	return a, r.err
+}
+
+// Rows returns the ranges of the RowKeys.
+func (p Component[A]) Rows() RowRanges[A] { return RowRanges[A]{p.rows()} }
+
+func (p Component[A]) rows() *ranges[A] { return &ranges[A]{layout: p.layout()} }
+
+func (p Component[A]) openNamed(name string) any { return openNamed[A](p, name) }
+
+func (p Component[A]) openSuffixed(name string) any { return openSuffixed[A](p, name) }
+
+func (p Component[A]) layout() valueLayout[A] {
+	l := valueLayout[A]{
+		name:       p.name,
+		write:      func(w writer, a A, more bool) writer { writeComponent(&w, &p, a, more); return w },
+		read:       func(r reader, more bool) (a A, _ reader) { readComponent(&r, &p, &a, more); return a, r },
+		verbatim:   p.verbatim,
+		end:        p.end,
+		components: 1,
+		width:      p.width,
+		desc:       p.desc,
+		prefixes:   p.prefixes,
+		fullOrder:  orderLost(1, &p),
+		lossy:      p.lossy,
+		err:        checkComponent(1, &p),
+	}
+	if p.width > 0 {
+		l.low, l.high = p.low(), p.high()
+	}
+	return l
 }
 
 // brokenComponent returns a Component whose methods fail.
 func brokenComponent[A any](name, reason string) Component[A] {
-	return Component[A]{name: name, err: &KeyError{Component: name, Reason: reason}}
+	return Component[A]{spelling: name, err: &KeyError{Component: name, Reason: reason}}
 }
 
 // check returns a *KeyError for an invalid component. The zero Component is invalid, too.
@@ -52,9 +112,11 @@ func Desc[A any](p Component[A]) Component[A] {
 	case p.err != nil:
 		return p
 	case p.inverse != nil:
-		return p.inverse()
+		d := p.inverse()
+		d.name = p.name
+		return d
 	case p.width == 0:
-		return brokenComponent[A]("desc("+p.name+")", "has no fixed width, which Desc requires")
+		return brokenComponent[A]("desc("+p.spelling+")", "has no fixed width, which Desc requires")
 	}
 	mirror := func(s []byte) {
 		for i, c := range s {
@@ -68,7 +130,7 @@ func Desc[A any](p Component[A]) Component[A] {
 		}
 	}
 	d := p
-	d.name = "desc(" + p.name + ")"
+	d.spelling = "desc(" + p.spelling + ")"
 	d.desc = !p.desc
 	d.inverse = func() Component[A] { return p }
 	d.verbatim, d.append = nil, func(dst []byte, a A) ([]byte, error) {
@@ -90,10 +152,10 @@ func Desc[A any](p Component[A]) Component[A] {
 // Map makes a Component for B from a Component for A. to and from must be inverse to each other. The component sorts by the result of to.
 func Map[A, B any](p Component[A], to func(B) A, from func(A) (B, error)) Component[B] {
 	if to == nil || from == nil {
-		return brokenComponent[B](p.name, "is made by Map with a nil function")
+		return brokenComponent[B](p.spelling, "is made by Map with a nil function")
 	}
 	m := Component[B]{
-		name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, desc: p.desc, lossy: p.lossy, err: p.check(),
+		spelling: p.spelling, name: p.name, width: p.width, alphabet: p.alphabet, end: p.end, desc: p.desc, lossy: p.lossy, err: p.check(),
 		append: func(dst []byte, b B) ([]byte, error) { return p.append(dst, to(b)) },
 		parse: func(s string) (b B, err error) {
 			a, err := p.parse(s)
@@ -127,8 +189,6 @@ func (p Component[A]) extreme(pick func(string) byte) string {
 }
 
 func sameAlphabet(abc string) func(int) string { return func(int) string { return abc } }
-
-func (p Component[A]) withName(name string) Component[A] { p.name = name; return p }
 
 const upperHex = "0123456789ABCDEF"
 
@@ -186,7 +246,7 @@ func escapedComponent[S ~string](name, end string, rule func(byte) (byte, bool))
 		}
 	}
 	return Component[S]{
-		name: name, end: end, prefixes: true,
+		spelling: name, end: end, prefixes: true,
 		verbatim: func(v S) (string, bool) {
 			for i := range len(v) {
 				if escapes[v[i]] != 0 {
@@ -238,7 +298,8 @@ func escapedComponent[S ~string](name, end string, rule func(byte) (byte, bool))
 // Enum encodes one of the given names, which contain only characters that [Text] does not change. Any other value is an error.
 // Names sort as Text does.
 func Enum[S ~string](values ...S) Component[S] {
-	p := TextOf[S]().withName("enum")
+	p := TextOf[S]()
+	p.spelling = "enum"
 	known := slices.Clone(values)
 	for _, v := range known {
 		if b, _ := p.append(nil, v); string(b) != string(v) || v == "" {
@@ -278,7 +339,7 @@ func Enum[S ~string](values ...S) Component[S] {
 func Fold[S ~string](p Component[S]) Component[S] {
 	write := p.append
 	p.err = p.check()
-	p.name = "fold(" + p.name + ")"
+	p.spelling = "fold(" + p.spelling + ")"
 	p.lossy = "the original text cannot be decoded from folded text"
 	p.verbatim, p.append = nil, func(dst []byte, v S) ([]byte, error) {
 		return write(dst, S(norm.NFC.String(cases.Fold().String(strings.Map(cherokee, norm.NFC.String(string(v)))))))
@@ -298,113 +359,31 @@ func cherokee(r rune) rune {
 	return r
 }
 
-// WithSuffix returns a layout whose keys are those of l, the separator _ and another key. l gets the name prefix, unless it has a
-// name already. It is for packages of this module: the rows of an index have such keys.
-func WithSuffix[K any](l Layout[K], prefix string) suffix.Layout[K, Enc, Range] {
-	return suffixed[K]{namedLayout(l, prefix)}
+// Spread encodes a value as the number of a bucket, 0 to n-1, padded to the width of n-1. The number is a hash (FNV-1a) of the
+// encoding by p: a value is always in the same bucket, and many values spread evenly, so that no partition gets hot. To visit all
+// buckets, build the same keys with Digits[int] of that width. n is 2 to 10,000. Changing n moves existing values. A value cannot
+// be decoded from its bucket, so that a two-way binding is an error.
+func Spread[A any](p Component[A], n int) Component[A] {
+	name := fmt.Sprintf("spread(%s, %d)", p.spelling, n)
+	if p.err = p.check(); p.err != nil {
+		return p
+	}
+	if n < 2 || n > 10_000 {
+		return brokenComponent[A](name, "must have 2 to 10,000 buckets")
+	}
+	width := len(fmt.Sprint(n - 1))
+	lossy := "a value cannot be decoded from its bucket"
+	return Component[A]{
+		spelling: name, name: p.name, width: width, alphabet: sameAlphabet(decimal), lossy: lossy,
+		append: func(dst []byte, a A) ([]byte, error) {
+			b, err := p.append(nil, a)
+			if err != nil {
+				return dst, err
+			}
+			h := fnv.New64a()
+			h.Write(b)
+			return appendPadded(dst, h.Sum64()%uint64(n), width)
+		},
+		parse: func(s string) (a A, err error) { return a, &KeyError{Value: s, Reason: lossy} },
+	}
 }
-
-type suffixed[K any] struct{ layout valueLayout[K] }
-
-func (l suffixed[K]) Of(k K, suffix Enc) Enc { return l.Maker().Of(k, suffix) }
-
-func (l suffixed[K]) Maker() suffix.Maker[K, Enc] { return &maker[K]{layout: l.layout} }
-
-// maker makes keys. Of gives the memory of a key away with the key, and Is has a memory of its own.
-type maker[K any] struct {
-	layout   valueLayout[K]
-	w        writer
-	compared []byte // the memory of Is
-	first    [48]byte
-}
-
-// write writes a value into a memory.
-func (m *maker[K]) write(memory []byte, k K) error {
-	m.w = writer{b: append(memory[:0], m.layout.name.prefix...), err: m.layout.name.err}
-	m.layout.write(&m.w, k, true)
-	return m.w.err
-}
-
-func (m *maker[K]) Of(k K, suffix Enc) Enc {
-	if err := m.layout.check(); err != nil {
-		return Enc{err: err}
-	}
-	if err := m.write(m.layout.name.newWriter(0).b, k); err != nil {
-		return Enc{err: err}
-	}
-	s, err := suffix.Result()
-	if err != nil {
-		return Enc{err: err}
-	}
-	m.w.b = append(m.w.b, s...)
-	m.w.end = suffix.end
-	return m.w.key()
-}
-
-func (m *maker[K]) Is(s string, k K, suffix Enc) bool {
-	if m.compared == nil {
-		m.compared = m.first[:0]
-	}
-	if m.layout.check() != nil || m.write(m.compared, k) != nil || suffix.Err() != nil {
-		return false
-	}
-	m.compared = m.w.b
-	n := len(m.w.b)
-	return len(s) == n+len(suffix.text) && s[:n] == string(m.w.b) && s[n:] == suffix.text && checkKey(s) == nil
-}
-
-func (l suffixed[K]) Decode(s string) (k K, suffix string, err error) {
-	if err := l.layout.check(); err != nil {
-		return k, "", err
-	}
-	r := l.layout.name.newReader(s)
-	l.layout.read(&r, &k, true)
-	if r.err == nil && r.rest == "" {
-		r.err = &KeyError{Value: s, Reason: "has no suffix"}
-	}
-	return k, r.rest, r.err
-}
-
-func (l suffixed[K]) All() Range { return l.layout.allRange() }
-
-func (l suffixed[K]) Prefix(k K) Range {
-	w, err := l.layout.newWriter(k, true)
-	if err != nil {
-		return Range{err: err}
-	}
-	return w.prefix()
-}
-
-func (l suffixed[K]) Between(lo, hi K) Range {
-	whole := l.layout.orderedAll(l.layout.fullOrder)
-	if l.layout.desc {
-		lo, hi = hi, lo
-	}
-	first, last := l.Prefix(lo), l.Prefix(hi)
-	switch err := errors.Join(whole.err, first.err, last.err); {
-	case err != nil:
-		return Range{err: err}
-	case Compare(first.from, last.from) > 0:
-		return Range{err: swappedBounds(first.from, last.from)}
-	}
-	return Range{from: first.from, to: last.to, set: true}
-}
-
-func (l suffixed[K]) AtLeast(lo K) Range { return l.oneSided(lo, !l.layout.desc) }
-
-func (l suffixed[K]) AtMost(hi K) Range { return l.oneSided(hi, l.layout.desc) }
-
-func (l suffixed[K]) oneSided(k K, lower bool) Range {
-	whole, at := l.layout.orderedAll(l.layout.fullOrder), l.Prefix(k)
-	switch err := errors.Join(whole.err, at.err); {
-	case err != nil:
-		return Range{err: err}
-	case lower:
-		whole.from = at.from
-	default:
-		whole.to = at.to
-	}
-	return whole
-}
-
-func (l suffixed[K]) Starting(k K) Range { return l.layout.startingWith(k) }

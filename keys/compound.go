@@ -2,218 +2,319 @@ package keys
 
 import "errors"
 
-// Layout is a layout of one Go value: a [Layout1], or a layout of several components that [Struct2] or [Struct3] binds to the
-// fields of a struct. Indexes use it.
-type Layout[K any] interface {
-	Of(K) Enc
-	Decode(string) (K, error)
-	All() Range
-	Between(lo, hi K) Range
-	AtLeast(lo K) Range
-	AtMost(hi K) Range
-	Starting(K) Range
+// PartitionOf2 is the PartitionKey of a T, made of two fields.
+type PartitionOf2[T, A, B any] struct{ *bound2[T, A, B] }
 
-	valueLayout() valueLayout[K]
+// RowOf2 is the RowKey of a T, made of two fields.
+type RowOf2[T, A, B any] struct{ *bound2[T, A, B] }
+
+// Partition2 is a PartitionKey that holds two fields of a T; see [Partition].
+func Partition2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) PartitionOf2[T, A, B] {
+	return PartitionOf2[T, A, B]{newBound2(a, b, at)}
 }
 
-// valueLayout is a layout of any number of components as the layout of one value.
-type valueLayout[K any] struct {
-	name       name
-	write      func(w *writer, k K, more bool)
-	read       func(r *reader, k *K, more bool)
-	components int
-	desc       bool  // every component is inverted, so that larger values sort first
-	prefixes   bool  // of the component; see Component
-	innerOrder error // keys do not sort by values, since a component before the last does not
-	fullOrder  error // keys with a suffix do not sort by values, since one of the components does not
-	err        error
+// Row2 is a RowKey that holds two fields of a T:
+//
+//	review := keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(r *Review) (*int, *int) { return &r.Employee, &r.Year })
+//
+//	review.Of(123, 2012)               // 000123_2012
+//	review.Under(123).All()            // all reviews of employee 123, and of no other
+//	review.Under(123).AtLeast(2010)
+//	review.First().Between(100, 199)   // the reviews of many employees
+func Row2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) RowOf2[T, A, B] {
+	return RowOf2[T, A, B]{newBound2(a, b, at)}
 }
 
-// orderLost returns an error if the order of the n-th component is lost before another component.
-func orderLost[A any](n int, p *Component[A]) error {
-	if p.width > 0 || p.end != "" {
+// Named returns the key with a name before it; see [Component.Named].
+func (p PartitionOf2[T, A, B]) Named(prefix string) PartitionOf2[T, A, B] {
+	return PartitionOf2[T, A, B]{p.named(prefix)}
+}
+
+// Named returns the key with a name before it; see [Component.Named].
+func (r RowOf2[T, A, B]) Named(prefix string) RowOf2[T, A, B] {
+	return RowOf2[T, A, B]{r.named(prefix)}
+}
+
+// Of returns the PartitionKey of two values. The method that uses the key returns its error (*KeyError).
+func (p PartitionOf2[T, A, B]) Of(a A, b B) PartitionKey { return PartitionKey{p.encode(a, b)} }
+
+// Of returns the RowKey of two values. The method that uses the key returns its error (*KeyError).
+func (r RowOf2[T, A, B]) Of(a A, b B) RowKey { return RowKey{r.encode(a, b)} }
+
+// Decode returns the values of a PartitionKey. A key that no values have is a *KeyError.
+func (p PartitionOf2[T, A, B]) Decode(k PartitionKey) (A, B, error) { return p.decode(k.encoded) }
+
+// Decode returns the values of a RowKey. A key that no values have is a *KeyError.
+func (r RowOf2[T, A, B]) Decode(k RowKey) (A, B, error) { return r.decode(k.encoded) }
+
+// All returns the range of all keys.
+func (r RowOf2[T, A, B]) All() RowRange { return r.First().All() }
+
+// First returns the ranges by the first value: First().Before(day) is everything before a day.
+func (r RowOf2[T, A, B]) First() RowRanges[A] { return RowRanges[A]{r.first()} }
+
+// Under returns the ranges by the second value, under one first value: Under(a).All() is everything with the first value a.
+func (r RowOf2[T, A, B]) Under(a A) RowRanges[B] { return RowRanges[B]{r.second(a)} }
+
+func (PartitionOf2[T, A, B]) partitionOf(*T) {}
+
+func (RowOf2[T, A, B]) rowOf(*T) {}
+
+// bound2 are two components of a key, and the fields of a T that they hold.
+type bound2[T, A, B any] struct {
+	name name
+	a    Component[A]
+	b    Component[B]
+	at   func(*T) (*A, *B)
+}
+
+//go:noinline
+func newBound2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) *bound2[T, A, B] {
+	return &bound2[T, A, B]{a: a, b: b, at: at, name: name{err: errors.Join(unnamed(1, &a), unnamed(2, &b))}}
+}
+
+func (l *bound2[T, A, B]) named(prefix string) *bound2[T, A, B] {
+	if l == nil {
 		return nil
 	}
-	return componentError(n, p, &KeyError{Reason: "does not sort by its values before another component; use Ordered"})
-}
-
-func (l Layout1[A]) valueLayout() valueLayout[A] {
-	return valueLayout[A]{
-		name:       l.name,
-		write:      func(w *writer, a A, more bool) { writeComponent(w, &l.a, a, more) },
-		read:       func(r *reader, a *A, more bool) { readComponent(r, &l.a, a, more) },
-		components: 1,
-		desc:       l.a.desc,
-		prefixes:   l.a.prefixes,
-		fullOrder:  orderLost(1, &l.a),
-		err:        checkComponent(1, &l.a),
+	named := *l
+	if l.name.err == nil {
+		named.name = newName(prefix)
 	}
+	return &named
 }
 
-// Compound is a layout of several components for one struct.
-type Compound[K any] struct{ layout valueLayout[K] }
-
-// Struct2 binds a layout of two components to two fields of a struct:
-//
-//	keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Date()), func(h *hired) (*string, *time.Time) { return &h.Title, &h.On })
-func Struct2[K, A, B any](l Layout2[A, B], at func(*K) (*A, *B)) Compound[K] {
-	return Compound[K]{valueLayout[K]{
-		name: l.name,
-		write: func(w *writer, k K, more bool) {
-			a, b := at(&k)
-			writeComponent(w, &l.a, *a, true)
-			writeComponent(w, &l.b, *b, more)
-		},
-		read: func(r *reader, k *K, more bool) {
-			a, b := at(k)
-			readComponent(r, &l.a, a, true)
-			readComponent(r, &l.b, b, more)
-		},
-		components: 2,
-		desc:       l.a.desc && l.b.desc,
-		innerOrder: orderLost(1, &l.a),
-		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
-		err:        errors.Join(checkAccessor(at == nil), checkComponent(1, &l.a), checkComponent(2, &l.b)),
-	}}
-}
-
-// Struct3 binds a layout of three components to three fields of a struct.
-func Struct3[K, A, B, C any](l Layout3[A, B, C], at func(*K) (*A, *B, *C)) Compound[K] {
-	return Compound[K]{valueLayout[K]{
-		name: l.name,
-		write: func(w *writer, k K, more bool) {
-			a, b, c := at(&k)
-			writeComponent(w, &l.a, *a, true)
-			writeComponent(w, &l.b, *b, true)
-			writeComponent(w, &l.c, *c, more)
-		},
-		read: func(r *reader, k *K, more bool) {
-			a, b, c := at(k)
-			readComponent(r, &l.a, a, true)
-			readComponent(r, &l.b, b, true)
-			readComponent(r, &l.c, c, more)
-		},
-		components: 3,
-		desc:       l.a.desc && l.b.desc && l.c.desc,
-		innerOrder: errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
-		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b), orderLost(3, &l.c)),
-		err:        errors.Join(checkAccessor(at == nil), checkComponent(1, &l.a), checkComponent(2, &l.b), checkComponent(3, &l.c)),
-	}}
-}
-
-func checkAccessor(unset bool) error {
-	if unset {
-		return &KeyError{Reason: "is bound to fields by a nil function"}
-	}
-	return nil
-}
-
-// NamedAs returns the layout with a name, as [Layout1.Named] does, unless the layout has a name already.
-func NamedAs[K any](l Layout[K], prefix string) Compound[K] {
-	return Compound[K]{namedLayout(l, prefix)}
-}
-
-func namedLayout[K any](l Layout[K], prefix string) valueLayout[K] {
+func (l *bound2[T, A, B]) encode(a A, b B) encoded {
 	if l == nil {
-		return valueLayout[K]{err: &KeyError{Reason: "has a nil layout"}}
+		return encoded{err: errZeroKey}
 	}
-	f := l.valueLayout()
-	if f.name == (name{}) {
-		f.name = newName(prefix)
-	}
-	return f
-}
-
-func (l Compound[K]) valueLayout() valueLayout[K] { return l.layout }
-
-// Named is [Layout1.Named].
-func (l Compound[K]) Named(prefix string) Compound[K] { l.layout.name = newName(prefix); return l }
-
-// Of returns the key of a value. The method that uses the key returns its error (*KeyError).
-func (l Compound[K]) Of(k K) Enc {
-	w, err := l.layout.newWriter(k, false)
-	if err != nil {
-		return Enc{err: err}
-	}
+	w := l.name.newWriter(0)
+	writeComponent(&w, &l.a, a, true)
+	writeComponent(&w, &l.b, b, false)
 	return w.key()
 }
 
-// Decode returns the value of a key. A key that Of does not make is a *KeyError.
-func (l Compound[K]) Decode(s string) (k K, err error) {
-	if err := l.layout.check(); err != nil {
-		return k, err
+func (l *bound2[T, A, B]) decode(k encoded) (a A, b B, err error) {
+	if l == nil {
+		return a, b, errZeroKey
 	}
-	r := l.layout.name.newReader(s)
-	l.layout.read(&r, &k, false)
-	return k, r.err
+	r := k.newReader(l.name)
+	readComponent(&r, &l.a, &a, true)
+	readComponent(&r, &l.b, &b, false)
+	return a, b, r.err
 }
 
-// All returns the range of all keys of the layout, or of all keys except the library's if the layout has no name.
-func (l Compound[K]) All() Range { return l.layout.allRange() }
-
-// Between returns the range of the keys from lo to hi, both included. Swapped bounds are a *KeyError. Values are compared
-// component by component in the order of their keys: if Desc inverts only some components, lo is the value that sorts first. A
-// component that does not sort by its values before another component, such as [Text], is a *KeyError.
-func (l Compound[K]) Between(lo, hi K) Range {
-	return closedBetween(l.layout.orderedAll(l.layout.innerOrder), l.layout.desc, l.Of(lo), l.Of(hi))
+func (l *bound2[T, A, B]) check() error {
+	return errors.Join(l.name.err, checkComponent(1, &l.a), checkComponent(2, &l.b))
 }
 
-// AtLeast returns the range of lo and all greater values. It compares values as [Compound.Between] does.
-func (l Compound[K]) AtLeast(lo K) Range {
-	return halfOpen(l.layout.orderedAll(l.layout.innerOrder), !l.layout.desc, l.Of(lo))
+func (l *bound2[T, A, B]) first() *ranges[A] {
+	if l == nil {
+		return nil
+	}
+	return firstOf(l.name, &l.a, l.check())
 }
 
-// AtMost returns the range of hi and all smaller values. It compares values as [Compound.Between] does.
-func (l Compound[K]) AtMost(hi K) Range {
-	return halfOpen(l.layout.orderedAll(l.layout.innerOrder), l.layout.desc, l.Of(hi))
+func (l *bound2[T, A, B]) second(a A) *ranges[B] {
+	if l == nil {
+		return nil
+	}
+	w := l.name.newWriter(0)
+	writeComponent(&w, &l.a, a, true)
+	return underOf(&w, &l.b, l.check())
 }
 
-// Starting is [Layout1.Starting]. A layout of several components is a *KeyError.
-func (l Compound[K]) Starting(k K) Range { return l.layout.startingWith(k) }
-
-// check returns a *KeyError for an invalid layout. The zero layout is invalid, too.
-func (f valueLayout[K]) check() error {
-	if f.err == nil && f.write == nil {
-		return &KeyError{Reason: "has the zero layout; make the layout by Struct2, Struct3 or NamedAs"}
-	}
-	return f.err
+// firstOf returns the ranges by the first of several components.
+func firstOf[A any](n name, first *Component[A], fault error) *ranges[A] {
+	r := first.rows()
+	r.layout.name, r.layout.err = n, fault
+	r.more = true
+	return r
 }
 
-// newWriter returns a writer with all components of a value. more reports whether another component follows.
-func (f valueLayout[K]) newWriter(k K, more bool) (*writer, error) {
-	if err := f.check(); err != nil {
-		return nil, err
+// underOf returns the ranges by a component under the values that were written.
+func underOf[A any](w *writer, c *Component[A], fault error) *ranges[A] {
+	r := c.rows()
+	if fault == nil {
+		fault = w.err
 	}
-	w := f.name.newWriter(0)
-	f.write(&w, k, more)
-	return &w, w.err
+	r.layout.name, r.layout.err = name{prefix: string(w.b)}, fault
+	r.before = w.n
+	r.layout.fullOrder = orderLost(w.n+1, c)
+	return r
 }
 
-func (f valueLayout[K]) allRange() Range {
-	if err := f.check(); err != nil {
-		return Range{err: err}
+func (l *bound2[T, A, B]) binding() binding {
+	if l == nil {
+		return binding{err: errZeroKey}
 	}
-	return f.name.allRange()
+	return binding{
+		err:    checkTwoWay(l.at == nil, l.a.lossy, l.b.lossy),
+		all:    l.first().all(),
+		encode: func(v any) encoded { a, b := l.at(v.(*T)); return l.encode(*a, *b) },
+		fields: func(v any) []any { a, b := l.at(v.(*T)); return []any{a, b} },
+		decode: func(v any, s string) error {
+			a, b, err := l.decode(encodedAs(s, nil))
+			if err == nil {
+				pa, pb := l.at(v.(*T))
+				*pa, *pb = a, b
+			}
+			return err
+		},
+	}
 }
 
-// orderedAll returns the range of all keys, or fault, the reason why an interval of values is not an interval of keys.
-func (f valueLayout[K]) orderedAll(fault error) Range {
-	if fault != nil && f.err == nil {
-		return Range{err: fault}
-	}
-	return f.allRange()
+// PartitionOf3 is the PartitionKey of a T, made of three fields.
+type PartitionOf3[T, A, B, C any] struct{ *bound3[T, A, B, C] }
+
+// RowOf3 is the RowKey of a T, made of three fields.
+type RowOf3[T, A, B, C any] struct{ *bound3[T, A, B, C] }
+
+// Partition3 is a PartitionKey that holds three fields of a T; see [Partition].
+func Partition3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) PartitionOf3[T, A, B, C] {
+	return PartitionOf3[T, A, B, C]{newBound3(a, b, c, at)}
 }
 
-func (f valueLayout[K]) startingWith(k K) Range {
-	if f.err == nil && (f.components > 1 || !f.prefixes) {
-		return Range{err: &KeyError{Component: "layout", Reason: "has no range of prefixes, which requires a single component of text or bytes; for the first of several components use Prefix of the layout"}}
+// Row3 is a RowKey that holds three fields of a T; see [Row2].
+func Row3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) RowOf3[T, A, B, C] {
+	return RowOf3[T, A, B, C]{newBound3(a, b, c, at)}
+}
+
+// Named returns the key with a name before it; see [Component.Named].
+func (p PartitionOf3[T, A, B, C]) Named(prefix string) PartitionOf3[T, A, B, C] {
+	return PartitionOf3[T, A, B, C]{p.named(prefix)}
+}
+
+// Named returns the key with a name before it; see [Component.Named].
+func (r RowOf3[T, A, B, C]) Named(prefix string) RowOf3[T, A, B, C] {
+	return RowOf3[T, A, B, C]{r.named(prefix)}
+}
+
+// Of returns the PartitionKey of three values. The method that uses the key returns its error (*KeyError).
+func (p PartitionOf3[T, A, B, C]) Of(a A, b B, c C) PartitionKey {
+	return PartitionKey{p.encode(a, b, c)}
+}
+
+// Of returns the RowKey of three values. The method that uses the key returns its error (*KeyError).
+func (r RowOf3[T, A, B, C]) Of(a A, b B, c C) RowKey { return RowKey{r.encode(a, b, c)} }
+
+// Decode returns the values of a PartitionKey. A key that no values have is a *KeyError.
+func (p PartitionOf3[T, A, B, C]) Decode(k PartitionKey) (A, B, C, error) { return p.decode(k.encoded) }
+
+// Decode returns the values of a RowKey. A key that no values have is a *KeyError.
+func (r RowOf3[T, A, B, C]) Decode(k RowKey) (A, B, C, error) { return r.decode(k.encoded) }
+
+// All returns the range of all keys.
+func (r RowOf3[T, A, B, C]) All() RowRange { return r.First().All() }
+
+// First returns the ranges by the first value, whatever the others are.
+func (r RowOf3[T, A, B, C]) First() RowRanges[A] { return RowRanges[A]{r.first()} }
+
+// Under returns the ranges by the second value, under one first value, whatever the third is.
+func (r RowOf3[T, A, B, C]) Under(a A) RowRanges[B] { return RowRanges[B]{r.second(a)} }
+
+// Under2 returns the ranges by the third value, under the first two.
+func (r RowOf3[T, A, B, C]) Under2(a A, b B) RowRanges[C] { return RowRanges[C]{r.third(a, b)} }
+
+func (PartitionOf3[T, A, B, C]) partitionOf(*T) {}
+
+func (RowOf3[T, A, B, C]) rowOf(*T) {}
+
+// bound3 are three components of a key, and the fields of a T that they hold.
+type bound3[T, A, B, C any] struct {
+	name name
+	a    Component[A]
+	b    Component[B]
+	c    Component[C]
+	at   func(*T) (*A, *B, *C)
+}
+
+//go:noinline
+func newBound3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) *bound3[T, A, B, C] {
+	return &bound3[T, A, B, C]{a: a, b: b, c: c, at: at, name: name{err: errors.Join(unnamed(1, &a), unnamed(2, &b), unnamed(3, &c))}}
+}
+
+func (l *bound3[T, A, B, C]) named(prefix string) *bound3[T, A, B, C] {
+	if l == nil {
+		return nil
 	}
-	w, err := f.newWriter(k, false)
-	if err != nil {
-		return Range{err: err}
+	named := *l
+	if l.name.err == nil {
+		named.name = newName(prefix)
 	}
-	if string(w.b) == f.name.prefix {
-		return f.allRange()
+	return &named
+}
+
+func (l *bound3[T, A, B, C]) encode(a A, b B, c C) encoded {
+	if l == nil {
+		return encoded{err: errZeroKey}
 	}
-	return startingWith(string(w.b))
+	w := l.name.newWriter(0)
+	writeComponent(&w, &l.a, a, true)
+	writeComponent(&w, &l.b, b, true)
+	writeComponent(&w, &l.c, c, false)
+	return w.key()
+}
+
+func (l *bound3[T, A, B, C]) decode(k encoded) (a A, b B, c C, err error) {
+	if l == nil {
+		return a, b, c, errZeroKey
+	}
+	r := k.newReader(l.name)
+	readComponent(&r, &l.a, &a, true)
+	readComponent(&r, &l.b, &b, true)
+	readComponent(&r, &l.c, &c, false)
+	return a, b, c, r.err
+}
+
+func (l *bound3[T, A, B, C]) check() error {
+	return errors.Join(l.name.err, checkComponent(1, &l.a), checkComponent(2, &l.b), checkComponent(3, &l.c))
+}
+
+func (l *bound3[T, A, B, C]) first() *ranges[A] {
+	if l == nil {
+		return nil
+	}
+	return firstOf(l.name, &l.a, l.check())
+}
+
+func (l *bound3[T, A, B, C]) second(a A) *ranges[B] {
+	if l == nil {
+		return nil
+	}
+	w := l.name.newWriter(0)
+	writeComponent(&w, &l.a, a, true)
+	r := underOf(&w, &l.b, l.check())
+	r.more = true
+	return r
+}
+
+func (l *bound3[T, A, B, C]) third(a A, b B) *ranges[C] {
+	if l == nil {
+		return nil
+	}
+	w := l.name.newWriter(0)
+	writeComponent(&w, &l.a, a, true)
+	writeComponent(&w, &l.b, b, true)
+	return underOf(&w, &l.c, l.check())
+}
+
+func (l *bound3[T, A, B, C]) binding() binding {
+	if l == nil {
+		return binding{err: errZeroKey}
+	}
+	return binding{
+		err:    checkTwoWay(l.at == nil, l.a.lossy, l.b.lossy, l.c.lossy),
+		all:    l.first().all(),
+		encode: func(v any) encoded { a, b, c := l.at(v.(*T)); return l.encode(*a, *b, *c) },
+		fields: func(v any) []any { a, b, c := l.at(v.(*T)); return []any{a, b, c} },
+		decode: func(v any, s string) error {
+			a, b, c, err := l.decode(encodedAs(s, nil))
+			if err == nil {
+				pa, pb, pc := l.at(v.(*T))
+				*pa, *pb, *pc = a, b, c
+			}
+			return err
+		},
+	}
 }

@@ -15,19 +15,19 @@ type hired struct {
 	On    int
 }
 
-var byTitle = keys.Struct2(keys.Tuple2(keys.Ordered(), keys.Digits[int](4)), func(h *hired) (*string, *int) { return &h.Title, &h.On })
+var byTitle = keys.Struct2(keys.Ordered(), keys.Digits[int](4), func(h *hired) (*string, *int) { return &h.Title, &h.On })
 
 // TestInvalidCompounds: keys and ranges of an invalid layout contain its error.
 func TestInvalidCompounds(t *testing.T) {
 	t.Parallel()
-	texts := keys.Struct2(keys.Tuple2(keys.Text(), keys.Text()), func(h *[2]string) (*string, *string) { return &h[0], &h[1] })
-	if r := texts.Between([2]string{"a", "a"}, [2]string{"b", "b"}); r.Err() == nil {
-		t.Errorf("an interval of texts before another part: got %v, want an error", r)
+	texts := keys.Struct2(keys.Text(), keys.Text(), func(h *[2]string) (*string, *string) { return &h[0], &h[1] })
+	if r := texts.Rows().Between([2]string{"a", "a"}, [2]string{"b", "b"}); r.Err() == nil {
+		t.Errorf("an interval of texts before another component: got %v, want an error", r)
 	}
-	if got := keys.NamedAs(keys.Tuple1(keys.Text()).Named("own"), "given").Of("x").String(); got != "own_x" {
+	if got := namedAs(keys.Text().Named("own"), "given").RowKey("x").String(); got != "own_x" {
 		t.Errorf("got %s, want own_x", got)
 	}
-	three := keys.Struct3(keys.Tuple3(keys.Ordered(), keys.Date(), keys.Bool()), func(h *struct {
+	three := keys.Struct3(keys.Ordered(), keys.Date(), keys.Bool(), func(h *struct {
 		S string
 		D time.Time
 		B bool
@@ -35,35 +35,35 @@ func TestInvalidCompounds(t *testing.T) {
 		return &h.S, &h.D, &h.B
 	})
 	for name, err := range map[string]error{
-		"nil accessor": keys.Struct2[hired](keys.Tuple2(keys.Ordered(), keys.Digits[int](4)), nil).Of(hired{}).Err(),
-		"broken part":  keys.WithSuffix(keys.Tuple1(keys.Digits[int](0)), "x").Of(1, keys.Raw("r")).Err(),
-		"broken name":  keys.WithSuffix(keys.Tuple1(keys.Text()), "x_").Of("a", keys.Raw("r")).Err(),
-		"no suffix":    keys.WithSuffix(keys.Tuple1(keys.Text()), "x").Of("a", keys.Enc{}).Err(),
-		"too long":     keys.WithSuffix(keys.Tuple1(keys.Text()), "x").Of(strings.Repeat("a", 500), keys.Raw("0123456789abc")).Err(),
-		"no prefixes":  byTitle.Starting(hired{}).Err(),
-		"prefixes of three parts": three.Starting(struct {
+		"nil accessor":     keys.Struct2[hired](keys.Ordered(), keys.Digits[int](4), nil).RowKey(hired{}).Err(),
+		"broken component": suffixedBy(keys.Digits[int](0), "x").Of(1, keys.RawRow("r")).Err(),
+		"broken name":      suffixedBy(keys.Text(), "x_").Of("a", keys.RawRow("r")).Err(),
+		"no suffix":        suffixedBy(keys.Text(), "x").Of("a", keys.RowKey{}).Err(),
+		"too long":         suffixedBy(keys.Text(), "x").Of(strings.Repeat("a", 500), keys.RawRow("0123456789abc")).Err(),
+		"no prefixes":      byTitle.Rows().Starting(hired{}).Err(),
+		"prefixes of three components": three.Rows().Starting(struct {
 			S string
 			D time.Time
 			B bool
 		}{}).Err(),
-		"prefix of a number": keys.WithSuffix(keys.Tuple1(keys.Digits[int](3)), "x").Starting(1).Err(),
+		"prefix of a number": suffixedBy(keys.Digits[int](3), "x").Starting(1).Err(),
 	} {
 		var ke *keys.KeyError
 		if !errors.As(err, &ke) {
 			t.Errorf("%s: got %v, want a *KeyError", name, err)
 		}
 	}
-	if _, _, err := keys.WithSuffix(keys.Tuple1(keys.Text()), "x").Decode("x_a_"); err == nil {
+	if _, _, err := suffixedBy(keys.Text(), "x").Decode("x_a_"); err == nil {
 		t.Error("decoding a key without a suffix: got no error, want one")
 	}
 }
 
-// TestMixedOrder: in a compound with one inverted part, lo is the value that sorts first, and AtLeast contains the keys from it on.
+// TestMixedOrder: in a compound with one inverted component, lo is the value that sorts first, and AtLeast contains the keys from it on.
 func TestMixedOrder(t *testing.T) {
 	t.Parallel()
 	type pair struct{ A, B int }
-	two := keys.Struct2(keys.Tuple2(keys.Desc(keys.Digits[int](2)), keys.Digits[int](2)), func(p *pair) (*int, *int) { return &p.A, &p.B })
-	between := two.Between(pair{5, 1}, pair{3, 9})
+	two := keys.Struct2(keys.Desc(keys.Digits[int](2)), keys.Digits[int](2), func(p *pair) (*int, *int) { return &p.A, &p.B })
+	between := two.Rows().Between(pair{5, 1}, pair{3, 9})
 	if between.Err() != nil {
 		t.Fatalf("between 5, 1 and 3, 9: got error %v; want a range", between.Err())
 	}
@@ -71,29 +71,32 @@ func TestMixedOrder(t *testing.T) {
 		p                       pair
 		within, atLeast, atMost bool // of pair{5, 1} and pair{3, 9}, of pair{5, 1}, of pair{5, 1}
 	}{{pair{6, 0}, false, false, true}, {pair{5, 0}, false, false, true}, {pair{5, 1}, true, true, true}, {pair{5, 2}, true, true, false}, {pair{3, 9}, true, true, false}, {pair{3, 10}, false, true, false}, {pair{2, 0}, false, true, false}} {
-		k := two.Of(c.p).String()
-		if got := [3]bool{between.Contains(k), two.AtLeast(pair{5, 1}).Contains(k), two.AtMost(pair{5, 1}).Contains(k)}; got != [3]bool{c.within, c.atLeast, c.atMost} {
+		k := two.RowKey(c.p).String()
+		if got := [3]bool{between.Contains(k), two.Rows().AtLeast(pair{5, 1}).Contains(k), two.Rows().AtMost(pair{5, 1}).Contains(k)}; got != [3]bool{c.within, c.atLeast, c.atMost} {
 			t.Errorf("%v: got %v, want %v", c.p, got, c)
 		}
 	}
-	type triple struct{ A, B, C int }
-	for what, l := range map[string]keys.Layout3[int, int, int]{
-		"first":  keys.Tuple3(keys.Desc(keys.Digits[int](2)), keys.Digits[int](2), keys.Digits[int](2)),
-		"second": keys.Tuple3(keys.Digits[int](2), keys.Desc(keys.Digits[int](2)), keys.Digits[int](2)),
-		"third":  keys.Tuple3(keys.Digits[int](2), keys.Digits[int](2), keys.Desc(keys.Digits[int](2))),
+	type numbers = triple[int, int, int]
+	at := func(n *numbers) (*int, *int, *int) { return &n.a, &n.b, &n.c }
+	ascending, inverted := keys.Digits[int](2), keys.Desc(keys.Digits[int](2))
+	for what, three := range map[string]keys.Layout[numbers]{
+		"first":  keys.Struct3(inverted, ascending, ascending, at),
+		"second": keys.Struct3(ascending, inverted, ascending, at),
+		"third":  keys.Struct3(ascending, ascending, inverted, at),
 	} {
-		three := keys.Struct3(l, func(p *triple) (*int, *int, *int) { return &p.A, &p.B, &p.C })
-		all := []triple{{1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}}
-		slices.SortFunc(all, func(a, b triple) int { return strings.Compare(three.Of(a).String(), three.Of(b).String()) })
+		all := []numbers{{1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}}
+		slices.SortFunc(all, func(a, b numbers) int {
+			return strings.Compare(three.RowKey(a).String(), three.RowKey(b).String())
+		})
 		for i, lo := range all {
 			for j, at := range all {
-				if got, want := three.AtLeast(lo).Contains(three.Of(at).String()), j >= i; got != want {
-					t.Errorf("%s part inverted, at least %v contains %v: got %v, want %v", what, lo, at, got, want)
+				if got, want := three.Rows().AtLeast(lo).Contains(three.RowKey(at).String()), j >= i; got != want {
+					t.Errorf("%s component inverted, at least %v contains %v: got %v, want %v", what, lo, at, got, want)
 				}
 			}
 		}
-		if r := three.Between(all[0], all[3]); r.Err() != nil {
-			t.Errorf("%s part inverted: got %v, want a range", what, r.Err())
+		if r := three.Rows().Between(all[0], all[3]); r.Err() != nil {
+			t.Errorf("%s component inverted: got %v, want a range", what, r.Err())
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// TestDecodeRefusesOtherTexts: a part decodes only the texts that it writes, so that no two keys have one value.
+// TestDecodeRefusesOtherTexts: a component decodes only the texts that it writes, so that no two keys have one value.
 func TestDecodeRefusesOtherTexts(t *testing.T) {
 	t.Parallel()
 	refused(t, "bytes", keys.Bytes(), "0", "0g", "g0", "AB", "00f")
@@ -28,7 +28,7 @@ func TestDecodeRefusesOtherTexts(t *testing.T) {
 	refused(t, "inverted time", keys.Desc(keys.Time()), "3155378976000000000", "063542419200000000x")
 	refused(t, "date", keys.Date(), "2014-02-30", "0000-01-01", "2014-7-31a", "2014/07/31")
 	refused(t, "spread", keys.Spread(keys.Text(), 16), "02")
-	refused(t, "zero part", keys.Component[int]{}, "1")
+	refused(t, "zero component", keys.Component[int]{}, "1")
 	refused(t, "enum", keys.Enum("new", "done"), "old", "ne=77")
 }
 
@@ -36,34 +36,34 @@ func refused[A any](t *testing.T, name string, p keys.Component[A], texts ...str
 	t.Helper()
 	for _, s := range texts {
 		var ke *keys.KeyError
-		if v, err := keys.Tuple1(p).Decode(s); !errors.As(err, &ke) {
+		if v, err := p.Decode(s); !errors.As(err, &ke) {
 			t.Errorf("%s decoded %q: got %v, %v; want a *KeyError", name, s, v, err)
 		}
 	}
 }
 
-// TestInvertedTwice: Desc of an inverted part is the part, also through Map.
+// TestInvertedTwice: Desc of an inverted component is the component, also through Map.
 func TestInvertedTwice(t *testing.T) {
 	t.Parallel()
-	digits := keys.Tuple1(keys.Desc(keys.Desc(keys.Digits[int](3))))
-	if got := digits.Of(7).String(); got != "007" {
+	digits := keys.Desc(keys.Desc(keys.Digits[int](3)))
+	if got := digits.RowKey(7).String(); got != "007" {
 		t.Errorf("digits: got %s, want 007", got)
 	}
 	type moment struct{ time.Time }
 	mapped := keys.Map(keys.Time(), func(m moment) time.Time { return m.Time }, func(t time.Time) (moment, error) { return moment{t}, nil })
 	at := time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
-		got  keys.Enc
-		want keys.Enc
+		got  keys.RowKey
+		want keys.RowKey
 	}{
-		"inverted": {keys.Tuple1(keys.Desc(mapped)).Of(moment{at}), keys.Tuple1(keys.Desc(keys.Time())).Of(at)},
-		"twice":    {keys.Tuple1(keys.Desc(keys.Desc(mapped))).Of(moment{at}), keys.Tuple1(keys.Time()).Of(at)},
+		"inverted": {keys.Desc(mapped).RowKey(moment{at}), keys.Desc(keys.Time()).RowKey(at)},
+		"twice":    {keys.Desc(keys.Desc(mapped)).RowKey(moment{at}), keys.Time().RowKey(at)},
 	} {
 		if c.got != c.want {
 			t.Errorf("mapped time, %s: got %v, want %v", name, c.got, c.want)
 		}
 	}
-	if back, err := keys.Tuple1(keys.Desc(mapped)).Decode(keys.Tuple1(keys.Desc(keys.Time())).Of(at).String()); !back.Equal(at) || err != nil {
+	if back, err := keys.Desc(mapped).Decode(keys.Desc(keys.Time()).RowKey(at).String()); !back.Equal(at) || err != nil {
 		t.Errorf("mapped time, inverted: got %v, %v, want %v", back, err, at)
 	}
 }
@@ -75,33 +75,36 @@ func TestErrorsOfLayouts(t *testing.T) {
 	year10k := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	var zero keys.Compound[hired]
 	_, zeroDecode := zero.Decode("a")
-	suffixed := keys.WithSuffix(keys.Tuple1(broken), "x")
+	suffixed := suffixedBy(broken, "x")
 	_, _, suffixedDecode := suffixed.Decode("x_1_r")
 	var badKey keys.Key
 	for what, err := range map[string]error{
-		"all, first part":        keys.Tuple2(broken, three).All().Err(),
-		"all, second part":       keys.Tuple2(three, broken).All().Err(),
-		"all, third part":        keys.Tuple3(three, three, broken).All().Err(),
-		"at least, layout":       keys.Tuple2(three, broken).AtLeast(1, 1).Err(),
-		"at least, value":        keys.Tuple1(three).AtLeast(1000).Err(),
-		"at most, value":         keys.Tuple1(three).AtMost(-1).Err(),
-		"between, lower":         keys.Tuple1(three).Between(-1, 5).Err(),
-		"starting, name":         keys.Tuple1(keys.Text()).Named("a_b").Starting("x").Err(),
-		"broken part, inverted":  keys.Tuple1(keys.Desc(broken)).Of(1).Err(),
-		"spread of a negative":   keys.Tuple1(keys.Spread(three, 4)).Of(-1).Err(),
-		"date past the year":     keys.Tuple1(keys.Date()).Of(year10k).Err(),
-		"zero compound, key":     zero.Of(hired{}).Err(),
-		"zero compound, decode":  zeroDecode,
-		"zero compound, all":     zero.All().Err(),
-		"nil layout":             keys.NamedAs[hired](nil, "x").Of(hired{}).Err(),
-		"starting, broken":       keys.NamedAs(keys.Tuple1(keys.Text()), "a_b").Starting("x").Err(),
-		"suffix, decode":         suffixedDecode,
-		"suffix, prefix":         suffixed.Prefix(1).Err(),
-		"key without JSON":       json.Unmarshal([]byte(`[1]`), &badKey),
-		"last key, open":         inclusive(keys.StoredBetween("~~", "")),
-		"outside of a BindFunc":  keys.BindFunc(keys.Tuple1(three).Between(1, 9), func(r *review) keys.Enc { return keys.Tuple1(three).Of(r.ID) }).Encode(&review{ID: 10}).Err(),
-		"point of several keys":  keys.Tuple1(three).Between(1, 9).Point().Err(),
-		"map of another's error": keys.Tuple1(keys.Map(three, func(i int) int { return i }, func(int) (int, error) { return 0, errors.New("no") })).Of(-1).Err(),
+		"all, first component":       pairOf(broken, three).All().Err(),
+		"all, second component":      pairOf(three, broken).All().Err(),
+		"all, third component":       tripleOf(three, three, broken).All().Err(),
+		"at least, layout":           pairOf(three, broken).Under(1).AtLeast(1).Err(),
+		"at least, value":            three.Rows().AtLeast(1000).Err(),
+		"at most, value":             three.Rows().AtMost(-1).Err(),
+		"between, lower":             three.Rows().Between(-1, 5).Err(),
+		"starting, name":             keys.Text().Named("a_b").Rows().Starting("x").Err(),
+		"broken component, inverted": keys.Desc(broken).RowKey(1).Err(),
+		"spread of a negative":       keys.Spread(three, 4).RowKey(-1).Err(),
+		"date past the year":         keys.Date().RowKey(year10k).Err(),
+		"zero compound, key":         zero.RowKey(hired{}).Err(),
+		"zero compound, decode":      zeroDecode,
+		"zero compound, all":         zero.Rows().All().Err(),
+		"starting, broken":           namedAs(keys.Text(), "a_b").Rows().Starting("x").Err(),
+		"suffix, decode":             suffixedDecode,
+		"suffix, prefix":             suffixed.Prefix(1).Err(),
+		"key without JSON":           json.Unmarshal([]byte(`[1]`), &badKey),
+		"last key, open":             inclusive(keys.StoredRows("~~", "")),
+		"named component of two":     pairOf(three, three.Named("b")).Of(1, 1).Err(),
+		"named component, range":     pairOf(three.Named("a"), three).First().AtLeast(1).Err(),
+		"zero key":                   keys.RowOf[review, int]{}.Of(1).Err(),
+		"zero key of two, range":     keys.RowOf2[review, int, int]{}.Under(1).Between(1, 2).Err(),
+		"zero ranges":                keys.RowRanges[int]{}.Before(1).Err(),
+		"point of several keys":      three.Rows().Between(1, 9).Key().Err(),
+		"map of another's error":     keys.Map(three, func(i int) int { return i }, func(int) (int, error) { return 0, errors.New("no") }).RowKey(-1).Err(),
 	} {
 		if err == nil {
 			t.Errorf("%s: got no error, want one", what)
@@ -109,7 +112,7 @@ func TestErrorsOfLayouts(t *testing.T) {
 	}
 }
 
-func inclusive(r keys.Range) error { _, _, err := r.Inclusive(); return err }
+func inclusive(r keys.RowRange) error { _, _, err := r.Inclusive(); return err }
 
 // TestCompoundOfThree: Decode returns the fields that Of was given, under the name of Named.
 func TestCompoundOfThree(t *testing.T) {
@@ -119,40 +122,40 @@ func TestCompoundOfThree(t *testing.T) {
 		Day  int
 		Paid bool
 	}
-	l := keys.Struct3(keys.Tuple3(keys.Ordered(), keys.Digits[int](3), keys.Bool()), func(v *visit) (*string, *int, *bool) { return &v.City, &v.Day, &v.Paid }).Named("visit")
+	l := keys.Struct3(keys.Ordered(), keys.Digits[int](3), keys.Bool(), func(v *visit) (*string, *int, *bool) { return &v.City, &v.Day, &v.Paid }).Named("visit")
 	want := visit{"linz", 31, true}
-	k := l.Of(want).String()
+	k := l.RowKey(want).String()
 	if k != "visit_linz!_031_1" {
 		t.Errorf("got key %s, want visit_linz!_031_1", k)
 	}
 	if got, err := l.Decode(k); got != want || err != nil {
 		t.Errorf("decoding %s: got %v, %v, want %v", k, got, err, want)
 	}
-	if !l.All().Contains(k) || l.All().Contains("other_x") {
-		t.Errorf("all: got %v, want the keys that begin with visit_", l.All())
+	if !l.Rows().All().Contains(k) || l.Rows().All().Contains("other_x") {
+		t.Errorf("all: got %v, want the keys that begin with visit_", l.Rows().All())
 	}
 }
 
 // TestRangeTexts: the text of a range says what the range contains.
 func TestRangeTexts(t *testing.T) {
 	t.Parallel()
-	three := keys.Tuple1(keys.Digits[int](3))
-	for want, r := range map[string]keys.Range{
+	three := keys.Digits[int](3)
+	for want, r := range map[string]keys.RowRange{
 		"(unset)":           {},
-		"[001, 009]":        three.Between(1, 9),
-		"[a, b)":            keys.RawBetween("a", "b"),
-		"the family of 001": keys.Family(three.Of(1)),
-		"(keys: \"009\" sorts after \"001\": the bounds are swapped)": three.Between(9, 1),
+		"[001, 009]":        three.Rows().Between(1, 9),
+		"[a, b)":            keys.RawRows("a", "b"),
+		"the family of 001": three.RowKey(1).Family(),
+		"(keys: \"009\" sorts after \"001\": the bounds are swapped)": three.Rows().Between(9, 1),
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if b, err := json.Marshal(three.Between(1, 9)); string(b) != `"[001, 009]"` || err != nil {
+	if b, err := json.Marshal(three.Rows().Between(1, 9)); string(b) != `"[001, 009]"` || err != nil {
 		t.Errorf("JSON: got %s, %v, want \"[001, 009]\"", b, err)
 	}
 	// The value in an error text is cut before a character.
-	long := keys.Raw(strings.Repeat("x", 63) + strings.Repeat("ü", 500)).Err()
+	long := keys.RawRow(strings.Repeat("x", 63) + strings.Repeat("ü", 500)).Err()
 	if !strings.Contains(long.Error(), strconv.Quote(strings.Repeat("x", 63)+"…")) {
 		t.Errorf("got %v, want 63 characters of the value and an ellipsis", long)
 	}
@@ -161,19 +164,19 @@ func TestRangeTexts(t *testing.T) {
 // TestOverlaps: two ranges overlap if a key is in both, and a range that spans the library's rows does not contain their keys.
 func TestOverlaps(t *testing.T) {
 	t.Parallel()
-	three := keys.Tuple1(keys.Digits[int](3))
+	three := keys.Digits[int](3)
 	for _, c := range []struct {
-		a, b keys.Range
+		a, b keys.RowRange
 		want bool
 	}{
-		{three.Between(1, 5), three.Between(5, 9), true},
-		{three.Between(1, 4), three.Between(5, 9), false},
-		{keys.RawBetween("a", "b"), keys.RawBetween("b", "c"), false},
-		{keys.RawBetween("a", "b"), keys.RawBetween("", ""), true},
-		{keys.RawBetween("", ""), keys.StoredBetween("~i", "~j"), false},
-		{keys.RawBetween("", ""), keys.RawBetween("Ö", ""), true},
-		{keys.Range{}, keys.RawBetween("", ""), false},
-		{three.Between(9, 1), keys.RawBetween("", ""), false},
+		{three.Rows().Between(1, 5), three.Rows().Between(5, 9), true},
+		{three.Rows().Between(1, 4), three.Rows().Between(5, 9), false},
+		{keys.RawRows("a", "b"), keys.RawRows("b", "c"), false},
+		{keys.RawRows("a", "b"), keys.RawRows("", ""), true},
+		{keys.RawRows("", ""), keys.StoredRows("~i", "~j"), false},
+		{keys.RawRows("", ""), keys.RawRows("Ö", ""), true},
+		{keys.RowRange{}, keys.RawRows("", ""), false},
+		{three.Rows().Between(9, 1), keys.RawRows("", ""), false},
 	} {
 		if got, turned := c.a.Overlaps(c.b), c.b.Overlaps(c.a); got != c.want || turned != c.want {
 			t.Errorf("%v and %v overlap: got %v and %v, want %v", c.a, c.b, got, turned, c.want)
@@ -181,12 +184,12 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestMapOrder: a mapped part sorts by the result of its function.
+// TestMapOrder: a mapped component sorts by the result of its function.
 func TestMapOrder(t *testing.T) {
 	t.Parallel()
 	p := keys.Map(keys.Digits[int](3), func(s string) int { n, _ := strconv.Atoi(s); return n }, func(n int) (string, error) { return fmt.Sprint(n), nil })
-	l := keys.Tuple1(p)
-	if got, want := strings.Compare(l.Of("9").String(), l.Of("10").String()), cmp.Compare(9, 10); got != want {
+	l := p
+	if got, want := strings.Compare(l.RowKey("9").String(), l.RowKey("10").String()), cmp.Compare(9, 10); got != want {
 		t.Errorf("9 and 10: got order %d, want %d", got, want)
 	}
 }

@@ -4,14 +4,21 @@
 // from values: it pads numbers so that they sort (000123), separates the components of a compound key, inverts times so that the
 // newest entity comes first, and reads keys back.
 //
-//	empid   := keys.Tuple1(keys.Digits[int](6)).Named("empid")             // empid_000223
-//	reviews := keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))       // 000123_2012
-//	log     := keys.Tuple1(keys.Desc(keys.Time()))                         // 2521008407000000000
+//	dept   := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })        // Sales
+//	empid  := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")  // empid_000223
+//	review := keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(r *Review) (*int, *int) { return &r.Employee, &r.Year })
 //
-//	reviews.Of(123, 2012)           // the key of one review
-//	reviews.Prefix(123)             // the range of all reviews of employee 123, and of no other
-//	reviews.Between(123, 2010, 2012)
-//	reviews.Decode("000123_2012")   // 123, 2012, nil
+//	keys.At(dept.Of("Sales"), empid.Of(223))   // the key of an employee
+//	empid.Between(200, 299)                    // a range of RowKeys
+//	review.Of(123, 2012)                       // 000123_2012
+//	review.Under(123).All()                    // all reviews of employee 123, and of no other
+//	review.Under(123).Between(2010, 2012)
+//	review.First().Between(100, 199)           // the reviews of many employees
+//
+// A PartitionKey and a RowKey are two types: where one is wanted, the other does not compile. A key that is bound to fields of an entity
+// is stored once: a write makes the key of the fields, and a read sets the fields from the key. [OnePartition] and [OneRow] are constant,
+// [RawPartitionOf] and [RawRowOf] take the keys of existing tables, and [PartitionFunc] and [RowFunc] compute a key that is not decoded.
+// A [Component] alone, or a struct of several ([Struct2]), is the layout of an index.
 //
 // # Guarantees of every layout
 //
@@ -28,7 +35,7 @@
 //
 // # Errors
 //
-// [Layout1.Of] and its siblings return an [Enc], which is a key or an error, so that calls nest:
+// [RowOf.Of] and its siblings return a key that contains its error, so that calls nest:
 //
 //	staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(223)))
 //

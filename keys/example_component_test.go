@@ -10,35 +10,35 @@ import (
 // Numbers are padded. A value with too many digits is an error.
 func ExampleDigits() {
 	type EmployeeID uint32
-	empid := keys.Tuple1(keys.Digits[EmployeeID](6))
-	fmt.Println(empid.Of(EmployeeID(123)))
+	empid := keys.Digits[EmployeeID](6)
+	fmt.Println(empid.RowKey(EmployeeID(123)))
 	// Output: 000123
 }
 
 // Negative numbers sort below positive ones.
 func ExampleInt() {
-	balance := keys.Tuple1(keys.Int[int](4))
-	fmt.Println(balance.Of(-7), balance.Of(-1), balance.Of(0), balance.Of(42))
+	balance := keys.Int[int](4)
+	fmt.Println(balance.RowKey(-7), balance.RowKey(-1), balance.RowKey(0), balance.RowKey(42))
 	// Output: -9992 -9998 00000 00042
 }
 
 func ExampleFloat() {
-	ratio := keys.Tuple1(keys.Float[float64]())
-	fmt.Println(ratio.Of(-1).String() < ratio.Of(0.5).String(), ratio.Of(0.5).String() < ratio.Of(3).String())
+	ratio := keys.Float[float64]()
+	fmt.Println(ratio.RowKey(-1).String() < ratio.RowKey(0.5).String(), ratio.RowKey(0.5).String() < ratio.RowKey(3).String())
 	// Output: true true
 }
 
 // Text stays readable.
 func ExampleText() {
-	fmt.Println(keys.Tuple1(keys.Text()).Of("jonesj@contoso.com"))
-	fmt.Println(keys.Tuple1(keys.Text()).Of("R&D Zürich"))
+	fmt.Println(keys.Text().RowKey("jonesj@contoso.com"))
+	fmt.Println(keys.Text().RowKey("R&D Zürich"))
 	// Output:
 	// jonesj@contoso.com
 	// R=26D=20Z=C3=BCrich
 }
 
 func ExampleOrdered() {
-	byName := keys.Tuple2(keys.Ordered(), keys.Digits[int](6))
+	byName := pairOf(keys.Ordered(), keys.Digits[int](6))
 	fmt.Println(byName.Of("Jones", 123))
 	fmt.Println(byName.Of("Jones-Smith", 7))
 	// Output:
@@ -48,44 +48,44 @@ func ExampleOrdered() {
 
 // A look-up ignores case.
 func ExampleFold() {
-	email := keys.Tuple1(keys.Fold(keys.Text())).Named("email")
-	fmt.Println(email.Of("JonesJ@Contoso.com"))
+	email := keys.Fold(keys.Text()).Named("email")
+	fmt.Println(email.RowKey("JonesJ@Contoso.com"))
 	// Output: email_jonesj@contoso.com
 }
 
 func ExampleTime() {
-	at := keys.Tuple1(keys.Time())
-	fmt.Println(at.Of(time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)))
+	at := keys.Time()
+	fmt.Println(at.RowKey(time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)))
 	// Output: 0639304164000000000
 }
 
 func ExampleDate() {
-	day := keys.Tuple2(keys.Text(), keys.Date())
+	day := pairOf(keys.Text(), keys.Date())
 	fmt.Println(day.Of("web", time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC)))
 	// Output: web_2014-07-31
 }
 
 func ExampleUUID() {
 	type OrderID [16]byte
-	order := keys.Tuple1(keys.UUID[OrderID]()).Named("order")
-	fmt.Println(order.Of(OrderID{0xde, 0xbc, 15: 1}))
+	order := keys.UUID[OrderID]().Named("order")
+	fmt.Println(order.RowKey(OrderID{0xde, 0xbc, 15: 1}))
 	// Output: order_debc0000-0000-0000-0000-000000000001
 }
 
 func ExampleBytes() {
-	hash := keys.Tuple1(keys.Bytes())
-	fmt.Println(hash.Of([]byte{0, 255}))
+	hash := keys.Bytes()
+	fmt.Println(hash.RowKey([]byte{0, 255}))
 	// Output: 00ff
 }
 
 func ExampleBool() {
-	open := keys.Tuple2(keys.Bool(), keys.Uint(4))
+	open := pairOf(keys.Bool(), keys.Digits[uint64](4))
 	fmt.Println(open.Of(true, 7))
 	// Output: 1_0007
 }
 
 func ExampleEnum() {
-	state := keys.Tuple2(keys.Enum("new", "done"), keys.Uint(4))
+	state := pairOf(keys.Enum("new", "done"), keys.Digits[uint64](4))
 	fmt.Println(state.Of("new", 7))
 	fmt.Println(state.Of("lost", 7))
 	// Output:
@@ -93,7 +93,7 @@ func ExampleEnum() {
 	// (keys: component 1, enum: "lost" is none of ["new" "done"])
 }
 
-// Map makes a part for a type of the program.
+// Map makes a component for a type of the program.
 func ExampleMap() {
 	type Month struct{ Year, Month int }
 	month := keys.Map(keys.Digits[int](6),
@@ -104,8 +104,8 @@ func ExampleMap() {
 			}
 			return Month{n / 100, n % 100}, nil
 		})
-	byMonth := keys.Tuple1(month)
-	fmt.Println(byMonth.Between(Month{2026, 1}, Month{2026, 11}))
+	byMonth := month
+	fmt.Println(byMonth.Rows().Between(Month{2026, 1}, Month{2026, 11}))
 	m, err := byMonth.Decode("202611")
 	fmt.Println(m, err)
 	// Output:
@@ -117,7 +117,7 @@ func ExampleMap() {
 func ExampleTextOf() {
 	type Email string
 	type Name string
-	fmt.Println(keys.Tuple2(keys.OrderedOf[Name](), keys.TextOf[Email]()).Of("Jones", "jonesj@contoso.com"))
+	fmt.Println(pairOf(keys.OrderedOf[Name](), keys.TextOf[Email]()).Of("Jones", "jonesj@contoso.com"))
 	// Output: Jones!_jonesj@contoso.com
 }
 
@@ -145,10 +145,10 @@ func ExampleInvertedTicks() {
 
 // With inverted ticks, the newest entry has the smallest key and sorts first.
 func ExampleDesc() {
-	claims := keys.Tuple1(keys.Desc(keys.Time()))
+	claims := keys.Desc(keys.Time())
 	monday := time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)
-	fmt.Println(claims.Of(monday))
-	fmt.Println(claims.Of(monday.Add(time.Hour)))
+	fmt.Println(claims.RowKey(monday))
+	fmt.Println(claims.RowKey(monday.Add(time.Hour)))
 	at, err := claims.Decode("2516074811999999999")
 	fmt.Println(at, err)
 	// Output:
@@ -159,9 +159,9 @@ func ExampleDesc() {
 
 // Spread distributes values over partitions. A layout with Digits in place of Spread visits all buckets.
 func ExampleSpread() {
-	bucket := keys.Tuple2(keys.Text(), keys.Spread(keys.Text(), 4))
+	bucket := pairOf(keys.Text(), keys.Spread(keys.Text(), 4))
 	fmt.Println(bucket.Of("claims", "jonesj"))
-	visit := keys.Tuple2(keys.Text(), keys.Digits[int](1))
+	visit := pairOf(keys.Text(), keys.Digits[int](1))
 	for i := range 4 {
 		fmt.Println(visit.Of("claims", i))
 	}

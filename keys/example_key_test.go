@@ -12,7 +12,7 @@ import (
 func ExampleStored() {
 	k := keys.Stored("Sales", "empid_000223")
 	fmt.Println(k.PartitionKey(), k.RowKey(), k.Partition(), k.Row())
-	s, err := keys.Raw("a/b").Result()
+	s, err := keys.RawRow("a/b").Result()
 	fmt.Printf("%q %v\n", s, err)
 	// Output:
 	// Sales empid_000223 Sales empid_000223
@@ -27,9 +27,9 @@ func ExampleKey_LogValue() {
 		}
 		return a
 	}}))
-	row := keys.Tuple1(keys.Digits[int](6)).Named("empid").Of(223)
-	logger.Info("stored", "key", keys.At(keys.Raw("Sales"), row), "row", row)
-	fmt.Println(keys.At(keys.Raw("Sales"), row).LogValue(), row.LogValue())
+	row := keys.Digits[int](6).Named("empid").RowKey(223)
+	logger.Info("stored", "key", keys.At(keys.RawPartition("Sales"), row), "row", row)
+	fmt.Println(keys.At(keys.RawPartition("Sales"), row).LogValue(), row.LogValue())
 	// Output:
 	// level=INFO msg=stored key=('Sales','empid_000223') row=empid_000223
 	// ('Sales','empid_000223') empid_000223
@@ -37,19 +37,19 @@ func ExampleKey_LogValue() {
 
 // A key contains its error, so that calls nest. The method that uses the key returns the error and sends no request.
 func ExampleAt() {
-	dept := keys.Tuple1(keys.Text())
-	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	fmt.Println(keys.At(dept.Of("Sales"), empid.Of(223)))
-	fmt.Println(keys.At(dept.Of("Sales"), empid.Of(1234567)).Err())
+	dept := keys.Text()
+	empid := keys.Digits[int](6).Named("empid")
+	fmt.Println(keys.At(dept.PartitionKey("Sales"), empid.RowKey(223)))
+	fmt.Println(keys.At(dept.PartitionKey("Sales"), empid.RowKey(1234567)).Err())
 	// Output:
 	// ('Sales','empid_000223')
 	// keys: RowKey: component 1, digits(6): "1234567" has too many digits (7, at most 6)
 }
 
 // Raw keys are for existing tables.
-func ExampleRaw() {
-	fmt.Println(keys.Raw("O'Brien"))
-	fmt.Println(keys.Raw("a/b").Err())
+func ExampleRawPartition() {
+	fmt.Println(keys.RawPartition("O'Brien"))
+	fmt.Println(keys.RawPartition("a/b").Err())
 	// Output:
 	// O'Brien
 	// keys: "a/b" contains '/' at byte 1, which the service refuses in keys

@@ -6,10 +6,10 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-func ExampleRawBetween() {
-	r := keys.RawBetween("a", "c")
+func ExampleRawRows() {
+	r := keys.RawPartitions("a", "c")
 	fmt.Println(r, r.Contains("bcd"), r.Contains("c"))
-	open := keys.RawBetween("a", "") // does not contain the library's rows, which lie between its keys
+	open := keys.RawRows("a", "") // does not contain the library's rows, which lie between its keys
 	fmt.Println(open.Contains("Öblarn"), open.Contains("~i|"), open.SpansReserved())
 	// Output:
 	// [a, c) true false
@@ -17,16 +17,16 @@ func ExampleRawBetween() {
 }
 
 // A range can be used without a table.
-func ExampleRange() {
-	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	r := empid.Between(100, 199)
+func ExampleRowRange() {
+	empid := keys.Digits[int](6).Named("empid")
+	r := empid.Rows().Between(100, 199)
 	from, to, closed := r.Bounds()
 	fmt.Println(from, to, closed, r.IsSet())
-	fmt.Println(r.Contains("empid_000150"), r.Overlaps(empid.AtLeast(200)))
-	first, last, err := empid.All().Inclusive()
+	fmt.Println(r.Contains("empid_000150"), r.Overlaps(empid.Rows().AtLeast(200)))
+	first, last, err := empid.Rows().All().Inclusive()
 	fmt.Println(first, last, err)
-	one := keys.Point(empid.Of(223))
-	fmt.Println(one.IsPoint(), one.Point())
+	one := empid.RowKey(223).Point()
+	fmt.Println(one.IsPoint(), one.Key())
 	// Output:
 	// empid_000100 empid_000199 true true
 	// true false
@@ -40,16 +40,16 @@ func ExampleCompare() {
 	// Output: -1 -1 false
 }
 
-// StoredBetween also selects rows of the library.
-func ExampleStoredBetween() {
-	fmt.Println(keys.StoredBetween("~i|", "~i}"))
+// StoredRows also selects rows of the library.
+func ExampleStoredRows() {
+	fmt.Println(keys.StoredRows("~i|", "~i}"))
 	// Output: [~i|, ~i})
 }
 
 // One query reads an employee and all rows of hers.
-func ExampleFamily() {
-	employee := keys.Tuple1(keys.Digits[int](6))
-	r := keys.Family(employee.Of(123))
+func ExampleRowKey_Family() {
+	employee := keys.Digits[int](6)
+	r := employee.RowKey(123).Family()
 	fmt.Println(r.Contains("000123"), r.Contains("000123_2012"), r.Contains("0001234"))
 	// Output: true true false
 }

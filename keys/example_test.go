@@ -8,9 +8,9 @@ import (
 
 // Padded numbers sort. A name separates several kinds of rows in one partition.
 func Example() {
-	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	fmt.Println(empid.Of(223))
-	fmt.Println(empid.Between(100, 199))
+	empid := keys.Digits[int](6).Named("empid")
+	fmt.Println(empid.RowKey(223))
+	fmt.Println(empid.Rows().Between(100, 199))
 	id, err := empid.Decode("empid_000223")
 	fmt.Println(id, err)
 	// Output:

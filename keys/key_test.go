@@ -31,7 +31,7 @@ func TestRawRefuses(t *testing.T) {
 		bad["control high "+string(c)] = "a" + string(c)
 	}
 	for what, s := range bad {
-		_, err := keys.Raw(s).Result()
+		_, err := keys.RawRow(s).Result()
 		var ke *keys.KeyError
 		if !errors.As(err, &ke) {
 			t.Errorf("%s, %q: got %v, want a *KeyError", what, s, err)
@@ -42,7 +42,7 @@ func TestRawRefuses(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"O'Brien", "100%", " ", "a b", "aÄ日😀", strings.Repeat("x", 512), strings.Repeat("x", 510) + "😀", "a~", "}"} {
-		if got, err := keys.Raw(s).Result(); err != nil || got != s {
+		if got, err := keys.RawRow(s).Result(); err != nil || got != s {
 			t.Errorf("got %q, %v, want %q", got, err, s)
 		}
 	}
@@ -50,25 +50,25 @@ func TestRawRefuses(t *testing.T) {
 
 func TestUnsetIsNotEmpty(t *testing.T) {
 	t.Parallel()
-	var unset keys.Enc
+	var unset keys.RowKey
 	if unset.IsSet() || unset.Err() == nil {
 		t.Errorf("the zero Enc: got set %v, %v, want an error", unset.IsSet(), unset.Err())
 	}
-	if empty := keys.Raw(""); !empty.IsSet() || empty.Err() == nil || empty.Err().Error() == unset.Err().Error() {
+	if empty := keys.RawRow(""); !empty.IsSet() || empty.Err() == nil || empty.Err().Error() == unset.Err().Error() {
 		t.Errorf("an empty key: got %v, want an error other than that of an unset key", empty.Err())
 	}
 	if (keys.Key{}).Err() == nil || keys.Stored("p", "").Err() == nil || keys.Stored("", "r").Err() == nil {
 		t.Error("a key with an empty half: got no error, want one")
 	}
-	if (keys.Range{}).IsSet() || (keys.Range{}).Contains("a") {
+	if (keys.RowRange{}).IsSet() || (keys.RowRange{}).Contains("a") {
 		t.Error("the zero Range is set or contains a key, want neither")
 	}
 }
 
 func TestKeyErrorNamesTheInvalidHalf(t *testing.T) {
 	t.Parallel()
-	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	good := keys.At(keys.Raw("Sales"), empid.Of(223))
+	empid := keys.Digits[int](6).Named("empid")
+	good := keys.At(keys.RawPartition("Sales"), empid.RowKey(223))
 	if good.Err() != nil || good.PartitionKey() != "Sales" || good.RowKey() != "empid_000223" || good.String() != "('Sales','empid_000223')" {
 		t.Errorf("got %v, %v, want ('Sales','empid_000223')", good, good.Err())
 	}
@@ -76,17 +76,17 @@ func TestKeyErrorNamesTheInvalidHalf(t *testing.T) {
 		t.Error("two equal keys differ by ==")
 	}
 	var ke *keys.KeyError
-	err := keys.At(keys.Raw("Sales"), empid.Of(1234567)).Err()
+	err := keys.At(keys.RawPartition("Sales"), empid.RowKey(1234567)).Err()
 	if !errors.As(err, &ke) || ke.Key != "RowKey" || ke.Component != "component 1, digits(6)" || ke.Length != 7 || ke.Limit != 6 || ke.Value != "1234567" {
 		t.Errorf("seven digits: got %v, want a *KeyError of component 1 of the RowKey with length 7 of at most 6", err)
 	}
-	err = keys.At(keys.Raw("a/b"), empid.Of(-1)).Err()
+	err = keys.At(keys.RawPartition("a/b"), empid.RowKey(-1)).Err()
 	for _, word := range []string{"PartitionKey", "RowKey", "negative", `'/'`} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("two invalid halves: got %v, want an error with %s", err, word)
 		}
 	}
-	if e := keys.Raw(strings.Repeat("ü", 600)).Err().Error(); len(e) > 200 {
+	if e := keys.RawRow(strings.Repeat("ü", 600)).Err().Error(); len(e) > 200 {
 		t.Errorf("the error of a long key: got %d bytes, want at most 200: %s", len(e), e)
 	}
 }
@@ -94,8 +94,8 @@ func TestKeyErrorNamesTheInvalidHalf(t *testing.T) {
 // TestKeysInLogs: JSON and logs contain keys as text.
 func TestKeysInLogs(t *testing.T) {
 	t.Parallel()
-	k := keys.At(keys.Raw("Sales"), keys.Raw(`O'Brien "x"`))
-	b, err := json.Marshal(map[string]any{"enc": keys.Raw("a"), "key": k})
+	k := keys.At(keys.RawPartition("Sales"), keys.RawRow(`O'Brien "x"`))
+	b, err := json.Marshal(map[string]any{"enc": keys.RawRow("a"), "key": k})
 	if want := `{"enc":"a","key":{"PartitionKey":"Sales","RowKey":"O'Brien \"x\""}}`; string(b) != want || err != nil {
 		t.Errorf("got %s, %v, want %s", b, err, want)
 	}
@@ -103,14 +103,14 @@ func TestKeysInLogs(t *testing.T) {
 	if err := json.Unmarshal(b, &back); err != nil || back.Key != k {
 		t.Errorf("got %v, %v, want %v", back.Key, err, k)
 	}
-	if b, err := json.Marshal([]any{keys.At(keys.Raw(""), keys.Raw("r"))}); err == nil {
+	if b, err := json.Marshal([]any{keys.At(keys.RawPartition(""), keys.RawRow("r"))}); err == nil {
 		t.Errorf("a key with an error: got %s, want the error", b)
 	}
-	if b, err := json.Marshal([]any{keys.Enc{}}); err == nil {
+	if b, err := json.Marshal([]any{keys.RowKey{}}); err == nil {
 		t.Errorf("an unset key: got %s, want an error", b)
 	}
 	var text strings.Builder
-	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "key", k, "enc", keys.Raw("a"), "unset", keys.Enc{}, "range", keys.RawBetween("a", "b"))
+	slog.New(slog.NewJSONHandler(&text, nil)).Info("m", "key", k, "enc", keys.RawRow("a"), "unset", keys.RowKey{}, "range", keys.RawRows("a", "b"))
 	if got := text.String(); !strings.Contains(got, `"key":"('Sales','O''Brien \"x\"')","enc":"a","unset":"(keys: key is not set)","range":"[a, b)"`) {
 		t.Errorf("got %s, want the texts of key, enc, unset and range", got)
 	}

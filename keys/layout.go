@@ -1,10 +1,13 @@
 package keys
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"unsafe"
+
+	"github.com/aztablekit/aztablekit/internal/keydoor"
 )
 
 // The separator between components, and the next character, with which the range of a prefix ends.
@@ -13,111 +16,220 @@ const (
 	afterSeparator = "`"
 )
 
-// Layout1 is the layout of keys of one component.
-type Layout1[A any] struct {
-	name name
-	a    Component[A]
+// Layout is the layout of the keys of one Go value: a [Component], or several components that [Struct2] or [Struct3] binds to the fields of a
+// struct. Indexes use it.
+type Layout[K any] interface {
+	PartitionKey(K) PartitionKey
+	RowKey(K) RowKey
+	Decode(key string) (K, error)
+	Rows() RowRanges[K]
+
+	layout() valueLayout[K]
 }
 
-// Layout2 is the layout of keys of two components, joined by _.
-type Layout2[A, B any] struct {
-	name name
-	a    Component[A]
-	b    Component[B]
+// valueLayout is a layout of any number of components as the layout of one value.
+type valueLayout[K any] struct {
+	name  name
+	write func(w writer, k K, more bool) writer // more reports whether another component follows
+	read  func(r reader, more bool) (K, reader)
+
+	verbatim func(k K) (s string, ok bool) // of a single component; see Component
+	end      string                        // of a single component
+
+	components int
+	width      int    // of a single component, 0 if it depends on the value
+	low, high  string // the first and the last encoding of a single component of fixed width
+	desc       bool   // every component is inverted, so that larger values sort first
+	prefixes   bool   // of the component; see Component
+	innerOrder error  // keys do not sort by values, since a component before the last does not
+	fullOrder  error  // keys with a suffix do not sort by values, since one of the components does not
+	lossy      string // why the value cannot be decoded, "" if it can
+	err        error
 }
 
-// Layout3 is the layout of keys of three components, joined by _.
-type Layout3[A, B, C any] struct {
-	name name
-	a    Component[A]
-	b    Component[B]
-	c    Component[C]
+// orderLost returns an error if the order of the n-th component is lost before another component.
+func orderLost[A any](n int, p *Component[A]) error {
+	if p.width > 0 || p.end != "" {
+		return nil
+	}
+	return componentError(n, p, &KeyError{Reason: "does not sort by its values before another component; use Ordered"})
 }
 
-// Tuple1 returns a layout of one component.
-func Tuple1[A any](a Component[A]) Layout1[A] { return Layout1[A]{a: a} }
-
-// Tuple2 returns a layout of two components.
-func Tuple2[A, B any](a Component[A], b Component[B]) Layout2[A, B] { return Layout2[A, B]{a: a, b: b} }
-
-// Tuple3 returns a layout of three components.
-func Tuple3[A, B, C any](a Component[A], b Component[B], c Component[C]) Layout3[A, B, C] {
-	return Layout3[A, B, C]{a: a, b: b, c: c}
+// check returns a *KeyError for an invalid layout. The zero layout is invalid, too.
+func (l *valueLayout[K]) check() error {
+	if l.err == nil && l.write == nil {
+		return &KeyError{Reason: "has the zero layout; make the layout by Struct2, Struct3 or a function of a Component, such as Digits"}
+	}
+	return l.err
 }
 
-// Named returns the layout with a name of letters and digits before every key, as in empid_000223. Layouts with different names
-// have separate ranges, so that one partition can contain rows of several layouts.
-func (l Layout1[A]) Named(prefix string) Layout1[A] { l.name = newName(prefix); return l }
-
-// Named is [Layout1.Named].
-func (l Layout2[A, B]) Named(prefix string) Layout2[A, B] { l.name = newName(prefix); return l }
-
-// Named is [Layout1.Named].
-func (l Layout3[A, B, C]) Named(prefix string) Layout3[A, B, C] { l.name = newName(prefix); return l }
-
-// Of returns the key of the values. The method that uses the key returns its error (*KeyError).
-func (l Layout1[A]) Of(a A) Enc { return l.encode(a) }
-
-func (l *Layout1[A]) encode(a A) Enc {
-	if l.a.verbatim != nil && l.name == (name{}) {
-		if s, ok := l.a.verbatim(a); ok {
-			return textKey(s, l.a.end)
+func (l *valueLayout[K]) encode(k K) encoded {
+	if err := l.check(); err != nil {
+		return encoded{err: err}
+	}
+	if l.verbatim != nil && l.name == (name{}) {
+		if s, ok := l.verbatim(k); ok {
+			return textKey(s, l.end)
 		}
 	}
-	w := l.name.newWriter(l.a.width)
-	writeComponent(&w, &l.a, a, false)
+	w := l.write(l.name.newWriter(l.width), k, false)
 	return w.key()
 }
 
-// Of returns the key of the values. The method that uses the key returns its error (*KeyError).
-func (l Layout2[A, B]) Of(a A, b B) Enc { return l.encode(a, b) }
-
-func (l *Layout2[A, B]) encode(a A, b B) Enc {
-	w := l.name.newWriter(0)
-	writeComponent(&w, &l.a, a, true)
-	writeComponent(&w, &l.b, b, false)
-	return w.key()
+func (l *valueLayout[K]) decode(key string) (k K, err error) {
+	if err := l.check(); err != nil {
+		return k, err
+	}
+	k, r := l.read(l.name.newReader(key), false)
+	return k, r.err
 }
 
-// Of returns the key of the values. The method that uses the key returns its error (*KeyError).
-func (l Layout3[A, B, C]) Of(a A, b B, c C) Enc { return l.encode(a, b, c) }
+// Compound is a layout of several components for one struct.
+type Compound[K any] struct{ of *valueLayout[K] }
 
-func (l *Layout3[A, B, C]) encode(a A, b B, c C) Enc {
-	w := l.name.newWriter(0)
-	writeComponent(&w, &l.a, a, true)
-	writeComponent(&w, &l.b, b, true)
-	writeComponent(&w, &l.c, c, false)
-	return w.key()
+// Compound2 is a [Compound] of two components.
+type Compound2[K, A, B any] struct {
+	of *bound2[K, A, B]
+	Compound[K]
 }
 
-// Decode returns the values of a key. A key that Of does not make is a *KeyError.
-func (l Layout1[A]) Decode(s string) (a A, err error) { return l.decode(s) }
-
-func (l *Layout1[A]) decode(s string) (a A, err error) {
-	r := l.name.newReader(s)
-	readComponent(&r, &l.a, &a, false)
-	return a, r.err
+// Compound3 is a [Compound] of three components.
+type Compound3[K, A, B, C any] struct {
+	of *bound3[K, A, B, C]
+	Compound[K]
 }
 
-// Decode returns the values of a key. A key that Of does not make is a *KeyError.
-func (l Layout2[A, B]) Decode(s string) (a A, b B, err error) { return l.decode(s) }
-
-func (l *Layout2[A, B]) decode(s string) (a A, b B, err error) {
-	r := l.name.newReader(s)
-	readComponent(&r, &l.a, &a, true)
-	readComponent(&r, &l.b, &b, false)
-	return a, b, r.err
+// Struct2 binds two components of a key to two fields of a struct:
+//
+//	keys.Struct2(keys.Ordered(), keys.Date(), func(h *hired) (*string, *time.Time) { return &h.Title, &h.On })
+func Struct2[K, A, B any](a Component[A], b Component[B], at func(*K) (*A, *B)) Compound2[K, A, B] {
+	return Compound2[K, A, B]{newBound2(a, b, at), Compound[K]{&valueLayout[K]{
+		write: func(w writer, k K, more bool) writer {
+			va, vb := at(&k)
+			writeComponent(&w, &a, *va, true)
+			writeComponent(&w, &b, *vb, more)
+			return w
+		},
+		read: func(r reader, more bool) (k K, _ reader) {
+			va, vb := at(&k)
+			readComponent(&r, &a, va, true)
+			readComponent(&r, &b, vb, more)
+			return k, r
+		},
+		components: 2,
+		desc:       a.desc && b.desc,
+		innerOrder: orderLost(1, &a),
+		fullOrder:  errors.Join(orderLost(1, &a), orderLost(2, &b)),
+		lossy:      cmp.Or(a.lossy, b.lossy),
+		err:        errors.Join(checkAccessor(at == nil), checkComponent(1, &a), checkComponent(2, &b), unnamed(1, &a), unnamed(2, &b)),
+	}}}
 }
 
-// Decode returns the values of a key. A key that Of does not make is a *KeyError.
-func (l Layout3[A, B, C]) Decode(s string) (a A, b B, c C, err error) { return l.decode(s) }
+// Struct3 binds three components of a key to three fields of a struct.
+func Struct3[K, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*K) (*A, *B, *C)) Compound3[K, A, B, C] {
+	return Compound3[K, A, B, C]{newBound3(a, b, c, at), Compound[K]{&valueLayout[K]{
+		write: func(w writer, k K, more bool) writer {
+			va, vb, vc := at(&k)
+			writeComponent(&w, &a, *va, true)
+			writeComponent(&w, &b, *vb, true)
+			writeComponent(&w, &c, *vc, more)
+			return w
+		},
+		read: func(r reader, more bool) (k K, _ reader) {
+			va, vb, vc := at(&k)
+			readComponent(&r, &a, va, true)
+			readComponent(&r, &b, vb, true)
+			readComponent(&r, &c, vc, more)
+			return k, r
+		},
+		components: 3,
+		desc:       a.desc && b.desc && c.desc,
+		innerOrder: errors.Join(orderLost(1, &a), orderLost(2, &b)),
+		fullOrder:  errors.Join(orderLost(1, &a), orderLost(2, &b), orderLost(3, &c)),
+		lossy:      cmp.Or(a.lossy, b.lossy, c.lossy),
+		err:        errors.Join(checkAccessor(at == nil), checkComponent(1, &a), checkComponent(2, &b), checkComponent(3, &c), unnamed(1, &a), unnamed(2, &b), unnamed(3, &c)),
+	}}}
+}
 
-func (l *Layout3[A, B, C]) decode(s string) (a A, b B, c C, err error) {
-	r := l.name.newReader(s)
-	readComponent(&r, &l.a, &a, true)
-	readComponent(&r, &l.b, &b, true)
-	readComponent(&r, &l.c, &c, false)
-	return a, b, c, r.err
+func checkAccessor(unset bool) error {
+	if unset {
+		return &KeyError{Reason: "is bound to fields by a nil function"}
+	}
+	return nil
+}
+
+func (l Compound[K]) openNamed(name string) any { return openNamed[K](l, name) }
+
+func (l Compound[K]) openSuffixed(name string) any { return openSuffixed[K](l, name) }
+
+func (l Compound[K]) layout() valueLayout[K] {
+	if l.of == nil {
+		return valueLayout[K]{}
+	}
+	return *l.of
+}
+
+// Named returns the layout with a name before every key; see [Component.Named].
+func (l Compound[K]) Named(prefix string) Compound[K] {
+	named := l.layout()
+	named.name = newName(prefix)
+	return Compound[K]{&named}
+}
+
+// Named returns the layout with a name before every key; see [Component.Named].
+func (l Compound2[K, A, B]) Named(prefix string) Compound2[K, A, B] {
+	return Compound2[K, A, B]{l.of.named(prefix), l.Compound.Named(prefix)}
+}
+
+// Named returns the layout with a name before every key; see [Component.Named].
+func (l Compound3[K, A, B, C]) Named(prefix string) Compound3[K, A, B, C] {
+	return Compound3[K, A, B, C]{l.of.named(prefix), l.Compound.Named(prefix)}
+}
+
+// First returns the ranges of the RowKeys by the first value; see [RowOf2.First].
+func (l Compound2[K, A, B]) First() RowRanges[A] { return RowRanges[A]{l.of.first()} }
+
+// First returns the ranges of the RowKeys by the first value; see [RowOf2.First].
+func (l Compound3[K, A, B, C]) First() RowRanges[A] { return RowRanges[A]{l.of.first()} }
+
+// Under returns the ranges of the RowKeys by the second value, under one first value; see [RowOf2.Under].
+func (l Compound2[K, A, B]) Under(a A) RowRanges[B] { return RowRanges[B]{l.of.second(a)} }
+
+// Under returns the ranges of the RowKeys by the second value, under one first value; see [RowOf2.Under].
+func (l Compound3[K, A, B, C]) Under(a A) RowRanges[B] { return RowRanges[B]{l.of.second(a)} }
+
+// Under2 returns the ranges of the RowKeys by the third value, under the first two.
+func (l Compound3[K, A, B, C]) Under2(a A, b B) RowRanges[C] { return RowRanges[C]{l.of.third(a, b)} }
+
+// PartitionKey returns the PartitionKey of a value. The method that uses the key returns its error (*KeyError).
+func (l Compound[K]) PartitionKey(k K) PartitionKey { return PartitionKey{l.encode(k)} }
+
+// RowKey returns the RowKey of a value. The method that uses the key returns its error (*KeyError).
+func (l Compound[K]) RowKey(k K) RowKey { return RowKey{l.encode(k)} }
+
+func (l Compound[K]) encode(k K) encoded {
+	v := l.layout()
+	return v.encode(k)
+}
+
+// Decode returns the value of a key. A key that no value has is a *KeyError.
+func (l Compound[K]) Decode(key string) (K, error) {
+	v := l.layout()
+	return v.decode(key)
+}
+
+// Rows returns the ranges of the RowKeys. Values are compared component by component in the order of their keys: if Desc inverts only some
+// components, lo is the value that sorts first. A component that does not sort by its values before another component, such as [Text], makes every
+// range of values a *KeyError.
+func (l Compound[K]) Rows() RowRanges[K] { return RowRanges[K]{&ranges[K]{layout: l.layout()}} }
+
+// namedLayout returns a layout with a name, unless it has one already.
+func namedLayout[K any](l Layout[K], prefix string) *valueLayout[K] {
+	v := l.layout()
+	if v.name == (name{}) {
+		v.name = newName(prefix)
+	}
+	return &v
 }
 
 // name is the prefix of a layout, with the separator.
@@ -136,6 +248,29 @@ func newName(prefix string) name {
 		return name{err: &KeyError{Component: "name", Reason: "is empty"}}
 	}
 	return name{prefix: prefix + separator}
+}
+
+func (n name) allRange() span {
+	if n.err != nil {
+		return span{err: n.err}
+	}
+	if n.prefix == "" {
+		return span{to: string(reservedFirst), set: true}
+	}
+	return prefixRange(n.prefix)
+}
+
+// prefixRange returns the range of the keys that begin with s, which ends with the separator.
+func prefixRange(s string) span {
+	return span{from: s, to: strings.TrimSuffix(s, separator) + afterSeparator, set: true}
+}
+
+// prefix returns the range of the keys that begin with the written components.
+func (w *writer) prefix() span {
+	if w.err != nil {
+		return span{err: w.err}
+	}
+	return prefixRange(string(w.b))
 }
 
 // writer builds a key from its components and keeps the first error.
@@ -175,18 +310,26 @@ func writeComponent[A any](w *writer, p *Component[A], a A, more bool) {
 }
 
 // key checks the rules for whole keys. The key of a layout can violate them if it is empty or too long.
-func (w *writer) key() Enc {
+func (w *writer) key() encoded {
 	if w.err != nil {
-		return Enc{err: w.err}
+		return encoded{err: w.err}
 	}
 	return textKey(unsafe.String(unsafe.SliceData(w.b), len(w.b)), w.end) // the writer ends here: its bytes change no more
 }
 
-func textKey(s, end string) Enc {
+func textKey(s, end string) encoded {
 	if err := checkKey(s); err != nil {
-		return Enc{err: err}
+		return encoded{err: err}
 	}
-	return Enc{text: s, end: end, set: true}
+	return encoded{text: s, end: end, set: true}
+}
+
+func (e encoded) newReader(n name) reader {
+	s, err := e.Result()
+	if err != nil {
+		return reader{err: err}
+	}
+	return n.newReader(s)
 }
 
 // reader decodes the components of a key and keeps the first error.
@@ -260,190 +403,94 @@ func componentError[A any](n int, p *Component[A], err error) error {
 		ke = &KeyError{Reason: err.Error()}
 	}
 	c := *ke
-	c.Component = fmt.Sprintf("component %d, %s", n, p.name)
+	c.Component = fmt.Sprintf("component %d, %s", n, p.spelling)
 	return &c
 }
 
-// All returns the range of all keys of the layout.
-func (l Layout1[A]) All() Range {
-	if err := checkComponent(1, &l.a); err != nil {
-		return Range{err: err}
+// unnamed returns an error if the n-th component of several has a name of its own.
+func unnamed[A any](n int, p *Component[A]) error {
+	if p.name == (name{}) {
+		return nil
 	}
-	r := l.name.allRange()
-	if l.name.prefix == "" && r.err == nil && l.a.width > 0 {
-		r.from, r.to, r.closed = l.a.low(), l.a.high(), true
+	return componentError(n, p, &KeyError{Reason: "has a name of its own; name the whole key"})
+}
+
+func openNamed[K any](l Layout[K], name string) any { return Compound[K]{namedLayout(l, name)} }
+
+func openSuffixed[K any](l Layout[K], name string) keydoor.Layout[K, RowKey, RowRange] {
+	return newSuffixed(l, name)
+}
+
+// suffixed is a layout of keys that end with another key.
+type suffixed[K any] struct {
+	RowRanges[K] // with more set
+	layout       *valueLayout[K]
+}
+
+func newSuffixed[K any](l Layout[K], prefix string) suffixed[K] {
+	v := namedLayout(l, prefix)
+	return suffixed[K]{RowRanges: RowRanges[K]{&ranges[K]{layout: *v, more: true}}, layout: v}
+}
+
+func (l suffixed[K]) Of(k K, suffix RowKey) RowKey { return l.Maker().Of(k, suffix) }
+
+func (l suffixed[K]) Maker() keydoor.Maker[K, RowKey] { return &maker[K]{layout: l.layout} }
+
+// maker makes keys. Of gives the memory of a key away with the key, and Is has a memory of its own.
+type maker[K any] struct {
+	layout   *valueLayout[K]
+	compared []byte // the memory of Is
+	first    [48]byte
+}
+
+// write writes a value into a memory.
+func (m *maker[K]) write(memory []byte, k K) writer {
+	name := &m.layout.name
+	return m.layout.write(writer{b: append(memory[:0], name.prefix...), err: name.err}, k, true)
+}
+
+func (m *maker[K]) Of(k K, suffix RowKey) RowKey {
+	if err := m.layout.check(); err != nil {
+		return RowKey{encoded{err: err}}
 	}
-	return r
-}
-
-// All returns the range of all keys of the layout.
-func (l Layout2[A, B]) All() Range { return firstComponentRange(l.name, l.a, checkComponent(2, &l.b)) }
-
-// All returns the range of all keys of the layout.
-func (l Layout3[A, B, C]) All() Range {
-	return firstComponentRange(l.name, l.a, errors.Join(checkComponent(2, &l.b), checkComponent(3, &l.c)))
-}
-
-func (n name) allRange() Range {
-	if n.err != nil {
-		return Range{err: n.err}
+	w := m.write(m.layout.name.newWriter(0).b, k)
+	s, err := suffix.Result()
+	if w.err == nil {
+		w.err = err
 	}
-	if n.prefix == "" {
-		return Range{to: string(reservedFirst), set: true}
-	}
-	return prefixRange(n.prefix)
-}
-
-func firstComponentRange[A any](n name, first Component[A], others error) Range {
-	if err := errors.Join(checkComponent(1, &first), others); err != nil {
-		return Range{err: err}
-	}
-	r := n.allRange()
-	if n.prefix == "" && r.err == nil && first.width > 0 {
-		r.from, r.to = first.low()+separator, first.high()+afterSeparator
-	}
-	return r
-}
-
-// prefixRange returns the range of the keys that begin with s, which ends with the separator.
-func prefixRange(s string) Range {
-	return Range{from: s, to: strings.TrimSuffix(s, separator) + afterSeparator, set: true}
-}
-
-// prefix returns the range of the keys that begin with the written components. rest are errors about the other components.
-func (w *writer) prefix(rest ...error) Range {
-	if err := errors.Join(append(rest, w.err)...); err != nil {
-		return Range{err: err}
-	}
-	return prefixRange(string(w.b))
-}
-
-// Prefix returns the range of all keys whose first component is a, and of no other keys.
-func (l Layout2[A, B]) Prefix(a A) Range {
-	w := l.name.newWriter(0)
-	writeComponent(&w, &l.a, a, true)
-	return w.prefix(checkComponent(2, &l.b))
-}
-
-// Prefix1 returns the range of all keys whose first component is a, and of no other keys.
-func (l Layout3[A, B, C]) Prefix1(a A) Range {
-	w := l.name.newWriter(0)
-	writeComponent(&w, &l.a, a, true)
-	return w.prefix(checkComponent(2, &l.b), checkComponent(3, &l.c))
-}
-
-// Prefix2 returns the range of all keys whose first two components are a and b, and of no other keys.
-func (l Layout3[A, B, C]) Prefix2(a A, b B) Range {
-	w := l.name.newWriter(0)
-	writeComponent(&w, &l.a, a, true)
-	writeComponent(&w, &l.b, b, true)
-	return w.prefix(checkComponent(3, &l.c))
-}
-
-// Between returns the range of the keys of all values from lo to hi, both included. Swapped bounds are a *KeyError. Texts sort as
-// their component says; see [Text].
-func (l Layout1[A]) Between(lo, hi A) Range {
-	return closedBetween(l.All(), l.a.desc, l.lowerBound(lo), l.Of(hi))
-}
-
-// AtLeast returns the range of lo and all greater values.
-func (l Layout1[A]) AtLeast(lo A) Range { return halfOpen(l.All(), !l.a.desc, l.lowerBound(lo)) }
-
-// lowerBound is Of for a lower bound. The empty text is a valid bound although it is not a valid key.
-func (l Layout1[A]) lowerBound(a A) Enc {
-	if l.name.prefix == "" && l.a.prefixes && l.a.check() == nil {
-		if b, err := l.a.append(nil, a); err == nil && len(b) == 0 {
-			return Enc{set: true}
-		}
-	}
-	return l.Of(a)
-}
-
-// AtMost returns the range of hi and all smaller values.
-func (l Layout1[A]) AtMost(hi A) Range { return halfOpen(l.All(), l.a.desc, l.Of(hi)) }
-
-// Between returns the range of the keys with first component a and second component from lo to hi, both included.
-func (l Layout2[A, B]) Between(a A, lo, hi B) Range {
-	return closedBetween(l.Prefix(a), l.b.desc, l.Of(a, lo), l.Of(a, hi))
-}
-
-// AtLeast returns the range of the keys with first component a and second component lo or greater.
-func (l Layout2[A, B]) AtLeast(a A, lo B) Range { return halfOpen(l.Prefix(a), !l.b.desc, l.Of(a, lo)) }
-
-// AtMost returns the range of the keys with first component a and second component hi or smaller.
-func (l Layout2[A, B]) AtMost(a A, hi B) Range { return halfOpen(l.Prefix(a), l.b.desc, l.Of(a, hi)) }
-
-// Between returns the range of the keys with first components a and b and third component from lo to hi, both included.
-func (l Layout3[A, B, C]) Between(a A, b B, lo, hi C) Range {
-	return closedBetween(l.Prefix2(a, b), l.c.desc, l.Of(a, b, lo), l.Of(a, b, hi))
-}
-
-// AtLeast returns the range of the keys with first components a and b and third component lo or greater.
-func (l Layout3[A, B, C]) AtLeast(a A, b B, lo C) Range {
-	return halfOpen(l.Prefix2(a, b), !l.c.desc, l.Of(a, b, lo))
-}
-
-// AtMost returns the range of the keys with first components a and b and third component hi or smaller.
-func (l Layout3[A, B, C]) AtMost(a A, b B, hi C) Range {
-	return halfOpen(l.Prefix2(a, b), l.c.desc, l.Of(a, b, hi))
-}
-
-// Starting returns the range of all texts that begin with a: email_a to email_b contains every address that begins with an a. A
-// component other than Text, Ordered, Bytes and their folded forms is a *KeyError. For folded text, a must begin with whole
-// characters: é does not begin with e.
-func (l Layout1[A]) Starting(a A) Range {
-	if !l.a.prefixes {
-		return Range{err: componentError(1, &l.a, &KeyError{Reason: "has no prefixes; Starting requires text or bytes"})}
-	}
-	w := l.name.newWriter(0)
-	writeComponent(&w, &l.a, a, false)
 	if w.err != nil {
-		return Range{err: w.err}
+		return RowKey{encoded{err: w.err}}
 	}
-	if string(w.b) == l.name.prefix {
-		return l.All()
-	}
-	return startingWith(string(w.b))
+	w.b = append(w.b, s...)
+	w.end = suffix.end
+	return RowKey{w.key()}
 }
 
-// startingWith returns the range of the keys that begin with s.
-func startingWith(s string) Range {
-	end := []byte(s)
-	end[len(end)-1]++ // the last byte is z, | or a smaller byte, so that the next byte is a valid character
-	return Range{from: s, to: string(end), set: true}
+func (m *maker[K]) Is(s string, k K, suffix RowKey) bool {
+	if m.compared == nil {
+		m.compared = m.first[:0]
+	}
+	if m.layout.check() != nil || suffix.Err() != nil {
+		return false
+	}
+	w := m.write(m.compared, k)
+	if w.err != nil {
+		return false
+	}
+	m.compared = w.b
+	n := len(w.b)
+	return len(s) == n+len(suffix.text) && s[:n] == string(w.b) && s[n:] == suffix.text && checkKey(s) == nil
 }
 
-func closedBetween(whole Range, desc bool, lo, hi Enc) Range {
-	if desc {
-		lo, hi = hi, lo
+func (l suffixed[K]) Decode(s string) (k K, suffix string, err error) {
+	if err := l.layout.check(); err != nil {
+		return k, "", err
 	}
-	from, err1 := lo.Result()
-	to, err2 := hi.Result()
-	switch {
-	case whole.err != nil:
-		return whole
-	case err1 != nil:
-		return Range{err: err1}
-	case err2 != nil:
-		return Range{err: err2}
-	case Compare(from, to) > 0:
-		return Range{err: swappedBounds(from, to)}
+	k, r := l.layout.read(l.layout.name.newReader(s), true)
+	if r.err == nil && r.rest == "" {
+		r.err = &KeyError{Value: s, Reason: "has no suffix"}
 	}
-	return Range{from: from, to: to, closed: true, set: true}
+	return k, r.rest, r.err
 }
 
-// halfOpen returns the range of the keys of whole from a key on, or up to the key.
-func halfOpen(whole Range, lower bool, at Enc) Range {
-	s, err := at.Result()
-	switch {
-	case whole.err != nil:
-		return whole
-	case err != nil:
-		return Range{err: err}
-	case lower:
-		whole.from = s
-	default:
-		whole.to, whole.closed = s, true
-	}
-	return whole
-}
+func (l suffixed[K]) Prefix(k K) RowRange { return RowRange{l.in.valueRange(k)} }

@@ -16,17 +16,15 @@ type Integer interface {
 
 const decimal = "0123456789"
 
-// Uint encodes an unsigned number, padded with zeros to width digits (1 to 20): 000123. A number with more digits is an error.
-func Uint(width int) Component[uint64] { return Digits[uint64](width) }
-
-// Digits is [Uint] for any integer type: Digits[EmployeeID](6). A negative number is an error; see [Int].
+// Digits encodes a number that is not negative, padded with zeros to width digits (1 to 20): 000123. A number with more digits is an
+// error, as is a negative one; see [Int].
 func Digits[I Integer](width int) Component[I] {
 	name := fmt.Sprintf("digits(%d)", width)
 	if width < 1 || width > 20 {
 		return brokenComponent[I](name, "must have a width of 1 to 20")
 	}
 	return Component[I]{
-		name: name, width: width, alphabet: sameAlphabet(decimal),
+		spelling: name, width: width, alphabet: sameAlphabet(decimal),
 		append: func(dst []byte, v I) ([]byte, error) {
 			if v < 0 {
 				return dst, &KeyError{Value: fmt.Sprint(v), Reason: "is negative"}
@@ -74,7 +72,7 @@ func Int[I Integer](width int) Component[I] {
 	}
 	nines := uint64(math.Pow10(width)) - 1 // powers of ten are exact up to 10^22
 	return Component[I]{
-		name: name, width: width + 1,
+		spelling: name, width: width + 1,
 		alphabet: func(i int) string {
 			if i == 0 {
 				return "-0"
@@ -119,7 +117,7 @@ func Int[I Integer](width int) Component[I] {
 func Float[F ~float32 | ~float64]() Component[F] {
 	const sign = 1 << 63
 	return Component[F]{
-		name: "float", width: 16, alphabet: sameAlphabet(hexDigits),
+		spelling: "float", width: 16, alphabet: sameAlphabet(hexDigits),
 		append: func(dst []byte, v F) ([]byte, error) {
 			if v != v {
 				return dst, &KeyError{Value: "NaN", Reason: "has no order"}
@@ -161,7 +159,7 @@ func Float[F ~float32 | ~float64]() Component[F] {
 
 // Bool encodes false as 0 and true as 1.
 func Bool() Component[bool] {
-	return Map(Digits[int](1),
+	p := Map(Digits[int](1),
 		func(b bool) int {
 			if b {
 				return 1
@@ -173,7 +171,9 @@ func Bool() Component[bool] {
 				return false, fmt.Errorf("is neither 0 nor 1")
 			}
 			return n == 1, nil
-		}).withName("bool")
+		})
+	p.spelling = "bool"
+	return p
 }
 
 // Compare compares two encoded keys by their UTF-16 code units, as the service does, and returns -1, 0 or 1. The order is that of
@@ -263,7 +263,7 @@ func Time() Component[time.Time] {
 func ticksComponent(name string, to func(time.Time) (int64, error), from func(int64) (time.Time, error)) Component[time.Time] {
 	const width = 19
 	return Component[time.Time]{
-		name: name, width: width, alphabet: sameAlphabet(decimal),
+		spelling: name, width: width, alphabet: sameAlphabet(decimal),
 		append: func(dst []byte, t time.Time) ([]byte, error) {
 			n, err := to(t)
 			if err != nil {
@@ -285,7 +285,7 @@ func ticksComponent(name string, to func(time.Time) (int64, error), from func(in
 // t.UTC().Truncate(24*time.Hour) is midnight.
 func Date() Component[time.Time] {
 	return Component[time.Time]{
-		name: "date", width: len(time.DateOnly),
+		spelling: "date", width: len(time.DateOnly),
 		alphabet: func(i int) string {
 			if i == 4 || i == 7 {
 				return "-"
@@ -317,7 +317,7 @@ const hexDigits = "0123456789abcdef"
 // Bytes encodes a binary value as lower-case hexadecimal digits, which sort as the bytes do.
 func Bytes() Component[[]byte] {
 	return Component[[]byte]{
-		name: "bytes", end: "!", prefixes: true,
+		spelling: "bytes", end: "!", prefixes: true,
 		append: func(dst []byte, v []byte) ([]byte, error) {
 			for _, c := range v {
 				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
@@ -347,7 +347,7 @@ func Bytes() Component[[]byte] {
 func UUID[U ~[16]byte]() Component[U] {
 	dash := func(i int) bool { return i == 8 || i == 13 || i == 18 || i == 23 }
 	return Component[U]{
-		name: "uuid", width: 36,
+		spelling: "uuid", width: 36,
 		alphabet: func(i int) string {
 			if dash(i) {
 				return "-"

@@ -15,15 +15,15 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// laws checks the guarantees of the package for one kind of part at any place of a layout: different values have different keys,
+// laws checks the guarantees of the package for one kind of component at any place of a layout: different values have different keys,
 // Decode returns the value, keys sort as values do (dir is -1 for descending), ranges contain exactly their values, and characters
 // are valid.
 func laws[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Generator[A], order func(a, b A) int, dir int) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		alone := keys.Tuple1(p)
-		lead := keys.Tuple2(p, keys.Ordered())
-		named := keys.Tuple3(keys.Ordered(), p, p).Named("n")
+		alone := p
+		lead := pairOf(p, keys.Ordered())
+		named := tripleOf(keys.Ordered(), p, p).Named("n")
 		rapid.Check(t, func(t *rapid.T) {
 			a, b := gen.Draw(t, "a"), gen.Draw(t, "b")
 			x, y := texts.Draw(t, "x"), texts.Draw(t, "y")
@@ -32,13 +32,13 @@ func laws[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Gene
 			if ka.Err() != nil || kb.Err() != nil {
 				t.Fatalf("got %v, %v, want two keys", ka.Err(), kb.Err())
 			}
-			for _, k := range []keys.Enc{ka, kb, named.Of(x, a, b)} {
+			for _, k := range []keys.RowKey{ka, kb, named.Of(x, a, b)} {
 				alphabet(t, k.String())
 			}
-			if got, gx, err := lead.Decode(ka.String()); err != nil || order(got, a) != 0 || gx != x {
+			if got, gx, err := lead.Decode(ka); err != nil || order(got, a) != 0 || gx != x {
 				t.Fatalf("decoding %q: got %v, %q, %v, want %v, %q", ka, got, gx, err, a, x)
 			}
-			if gx, ga, gb, err := named.Decode(named.Of(x, a, b).String()); err != nil || order(ga, a) != 0 || order(gb, b) != 0 || gx != x {
+			if gx, ga, gb, err := named.Decode(named.Of(x, a, b)); err != nil || order(ga, a) != 0 || order(gb, b) != 0 || gx != x {
 				t.Fatalf("decoding %q: got %q, %v, %v, %v, want %q, %v, %v", named.Of(x, a, b), gx, ga, gb, err, x, a, b)
 			}
 			want := order(a, b) * dir
@@ -48,10 +48,10 @@ func laws[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Gene
 			if got := strings.Compare(ka.String(), kb.String()); got != want {
 				t.Fatalf("%q and %q: got order %d, want %d", ka, kb, got, want)
 			}
-			if in := lead.Prefix(a).Contains(kb.String()); in != (order(a, b) == 0) || !lead.Prefix(a).Contains(ka.String()) {
+			if in := lead.Under(a).All().Contains(kb.String()); in != (order(a, b) == 0) || !lead.Under(a).All().Contains(ka.String()) {
 				t.Fatalf("the range of %v contains %q: got %v, want %v", a, kb, in, order(a, b) == 0)
 			}
-			for _, r := range []keys.Range{lead.Prefix(a), lead.All(), named.All(), lead.AtLeast(a, x), lead.AtMost(a, x)} {
+			for _, r := range []keys.RowRange{lead.Under(a).All(), lead.All(), named.All(), lead.Under(a).AtLeast(x), lead.Under(a).AtMost(x)} {
 				first, last, err := r.Inclusive()
 				for _, k := range []string{ka.String(), kb.String(), named.Of(x, a, b).String()} {
 					if in := keys.Compare(first, k) <= 0 && keys.Compare(k, last) <= 0; err != nil || in != r.Contains(k) {
@@ -59,31 +59,44 @@ func laws[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Gene
 					}
 				}
 			}
+			for what, r := range map[string]struct {
+				r    keys.RowRange
+				want bool
+			}{
+				"at least": {lead.First().AtLeast(a), order(b, a) >= 0}, "at most": {lead.First().AtMost(a), order(b, a) <= 0}, "before": {lead.First().Before(a), order(b, a) < 0},
+			} {
+				if got := r.r.Contains(kb.String()); got != r.want {
+					t.Fatalf("%s the first value %v contains %q: got %v, want %v", what, a, kb, got, r.want)
+				}
+			}
 			if !lead.All().Contains(ka.String()) || !named.All().Contains(named.Of(x, a, b).String()) {
 				t.Fatalf("the range %v of the layout does not contain %q", lead.All(), ka)
 			}
-			if k, err := alone.Of(a).Result(); err == nil { // the empty text is not a valid key
-				if !alone.All().Contains(k) || !alone.AtLeast(a).Contains(k) || !alone.AtMost(a).Contains(k) {
+			if k, err := alone.RowKey(a).Result(); err == nil { // the empty text is not a valid key
+				if !alone.Rows().All().Contains(k) || !alone.Rows().AtLeast(a).Contains(k) || !alone.Rows().AtMost(a).Contains(k) {
 					t.Fatalf("a range of the value %v does not contain its key %q", a, k)
 				}
-				if l, err := alone.Of(b).Result(); err == nil {
-					if alone.AtLeast(a).Contains(l) != (order(b, a) >= 0) {
+				if l, err := alone.RowKey(b).Result(); err == nil {
+					if alone.Rows().AtLeast(a).Contains(l) != (order(b, a) >= 0) {
 						t.Fatalf("at least %q contains %q: got %v, want %v", k, l, order(b, a) < 0, order(b, a) >= 0)
 					}
-					if alone.AtMost(a).Contains(l) != (order(b, a) <= 0) {
+					if alone.Rows().AtMost(a).Contains(l) != (order(b, a) <= 0) {
 						t.Fatalf("at most %q contains %q: got %v, want %v", k, l, order(b, a) > 0, order(b, a) <= 0)
 					}
-					between := alone.Between(a, b)
+					if before := alone.Rows().Before(a); before.Contains(l) != (order(b, a) < 0) {
+						t.Fatalf("before %q contains %q: got %v, want %v", k, l, order(b, a) >= 0, order(b, a) < 0)
+					}
+					between := alone.Rows().Between(a, b)
 					if (between.Err() == nil) != (order(a, b) <= 0) {
 						t.Fatalf("between %q and %q: got %v, want an error if the bounds are swapped", k, l, between)
 					}
 					c := gen.Draw(t, "c")
-					if m, err := alone.Of(c).Result(); err == nil && between.Err() == nil && between.Contains(m) != (order(a, c) <= 0 && order(c, b) <= 0) {
+					if m, err := alone.RowKey(c).Result(); err == nil && between.Err() == nil && between.Contains(m) != (order(a, c) <= 0 && order(c, b) <= 0) {
 						t.Fatalf("between %q and %q contains %q: got %v", k, l, m, between.Contains(m))
 					}
 					// A family contains its key and the keys that extend it, and no other keys.
-					family := keys.Family(alone.Of(a))
-					below, other := keys.Tuple2(p, keys.Uint(1)).Of(a, 7).String(), keys.Tuple2(p, keys.Uint(1)).Of(b, 7).String()
+					family := alone.RowKey(a).Family()
+					below, other := pairOf(p, keys.Digits[uint64](1)).Of(a, 7).String(), pairOf(p, keys.Digits[uint64](1)).Of(b, 7).String()
 					if !family.Contains(k) || !family.Contains(below) || family.Contains(l) != (k == l) || family.Contains(other) != (k == l) {
 						t.Fatalf("%v: want %q and %q, and of another key neither %q nor %q", family, k, below, l, other)
 					}
@@ -130,7 +143,7 @@ func TestLaws(t *testing.T) {
 	days := rapid.Custom(func(t *rapid.T) time.Time {
 		return time.Unix(rapid.Int64Range(first/86400, last/86400).Draw(t, "d")*86400, 0).UTC()
 	})
-	both(t, "uint", keys.Uint(20), rapid.Uint64(), cmp.Compare)
+	both(t, "uint", keys.Digits[uint64](20), rapid.Uint64(), cmp.Compare)
 	both(t, "digits", keys.Digits[uint8](3), rapid.Uint8(), cmp.Compare)
 	both(t, "int64", keys.Int[int64](19), rapid.Int64(), cmp.Compare)
 	both(t, "int8", keys.Int[int8](3), rapid.Int8(), cmp.Compare)

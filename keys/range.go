@@ -11,9 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/reserved"
 )
 
-// Range is an interval of encoded keys, from a first key up to a last key or up to a bound outside the interval. Its
-// zero value is an unset range.
-type Range struct {
+// span is an interval of encoded keys.
+type span struct {
 	from, to string // to is "" if there is no upper bound
 	closed   bool   // to belongs to the range
 	family   string // if set, the range contains only this key and the keys that begin with below
@@ -23,26 +22,42 @@ type Range struct {
 	err      error
 }
 
+// RowRange is a range of RowKeys: from a first key up to a last key, or up to a bound outside of it. Its zero value is an unset range.
+type RowRange struct{ span }
+
+// PartitionRange is a range of PartitionKeys. Its zero value is an unset range.
+type PartitionRange struct{ span }
+
+// Key returns the key of a range of exactly one key, and an unset key for any other range.
+func (r RowRange) Key() RowKey { return RowKey{r.point()} }
+
+// Key returns the key of a range of exactly one key, and an unset key for any other range.
+func (r PartitionRange) Key() PartitionKey { return PartitionKey{r.point()} }
+
+// Overlaps reports whether two ranges may have a key in common. It compares only their bounds, and excludes the library's rows from
+// a range of [RawRows].
+func (r RowRange) Overlaps(other RowRange) bool { return r.overlaps(other.span) }
+
 // LogValue returns the text of String, for slog.
-func (r Range) LogValue() slog.Value { return slog.StringValue(r.String()) }
+func (r span) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // MarshalJSON returns the text of String as a JSON string.
-func (r Range) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
+func (r span) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
 
 // Bounds returns the lower bound and the upper bound, "" for no bound, and whether the upper bound belongs to the range.
-func (r Range) Bounds() (from, to string, closed bool) { return r.from, r.to, r.closed }
+func (r span) Bounds() (from, to string, closed bool) { return r.from, r.to, r.closed }
 
 // SpansReserved reports whether the range contains keys below and above the keys of the library's rows, which begin with ~. The
 // range does not contain the keys between them.
-func (r Range) SpansReserved() bool {
+func (r span) SpansReserved() bool {
 	return r.raw && r.from < string(reservedFirst) && (r.to == "" || r.to > string(reservedFirst))
 }
 
 // Inclusive returns the bounds of the range as keys that belong to the range, "" for no bound. A shared access signature needs such
 // bounds. If the range has an exclusive upper bound, last sorts below the bound and above every key in the range, except for keys
-// that begin with last. Errors (*KeyError): a family, since foreign keys lie between its keys; a range that [Range.SpansReserved];
+// that begin with last. Errors (*KeyError): a family, since foreign keys lie between its keys; a range that [RowRange.SpansReserved];
 // an empty range; and a range with the empty key as last, which would mean no bound.
-func (r Range) Inclusive() (first, last string, err error) {
+func (r span) Inclusive() (first, last string, err error) {
 	first, last, err = r.interval()
 	switch {
 	case err != nil:
@@ -57,16 +72,16 @@ func (r Range) Inclusive() (first, last string, err error) {
 	return first, last, nil
 }
 
-func (r Range) interval() (first, last string, err error) {
+func (r span) interval() (first, last string, err error) {
 	switch {
 	case r.err != nil || !r.set:
-		return "", "", errors.Join(r.err, Enc{set: r.set}.Err())
+		return "", "", errors.Join(r.err, encoded{set: r.set}.Err())
 	case r.family != "":
 		return "", "", &KeyError{Value: r.family, Reason: "has a family, which is not an interval: foreign keys lie between its keys"}
 	case r.closed:
 		return r.from, r.to, nil
 	case r.SpansReserved():
-		return "", "", &KeyError{Value: r.from, Reason: "begins a range that spans the library's rows, so that the range is not an interval; end it at ~ (keys.RawBetween(from, \"~\")), or begin it at U+00A0"}
+		return "", "", &KeyError{Value: r.from, Reason: "begins a range that spans the library's rows, so that the range is not an interval; end it at ~ (keys.RawRows(from, \"~\")), or begin it at U+00A0"}
 	case r.to == "" && r.raw:
 		return r.from, "", nil
 	}
@@ -92,24 +107,23 @@ func (r Range) interval() (first, last string, err error) {
 }
 
 // IsSet reports whether a layout or a function of this package made r, with or without an error.
-func (r Range) IsSet() bool { return r.set || r.err != nil }
+func (r span) IsSet() bool { return r.set || r.err != nil }
 
 // Err returns a *KeyError for an invalid range.
-func (r Range) Err() error { return r.err }
+func (r span) Err() error { return r.err }
 
 // IsPoint reports whether r contains exactly one key.
-func (r Range) IsPoint() bool { return r.set && r.closed && r.from == r.to }
+func (r span) IsPoint() bool { return r.set && r.closed && r.from == r.to }
 
-// Point returns the key of a range of exactly one key, and an unset key for any other range.
-func (r Range) Point() Enc {
+func (r span) point() encoded {
 	if !r.IsPoint() {
-		return Enc{}
+		return encoded{}
 	}
-	return Enc{text: r.from, set: true}
+	return encoded{text: r.from, set: true}
 }
 
 // Contains reports whether r contains the encoded key s.
-func (r Range) Contains(s string) bool {
+func (r span) Contains(s string) bool {
 	switch {
 	case !r.set || Compare(s, r.from) < 0:
 		return false
@@ -122,7 +136,7 @@ func (r Range) Contains(s string) bool {
 }
 
 // String returns the range in the form [empid_000100, empid_000199], with ) for an exclusive bound.
-func (r Range) String() string {
+func (r span) String() string {
 	switch {
 	case r.err != nil:
 		return "(" + r.err.Error() + ")"
@@ -136,41 +150,35 @@ func (r Range) String() string {
 	return fmt.Sprintf("[%s, %s)", r.from, r.to)
 }
 
-// Point returns the range of a single key.
-func Point(e Enc) Range {
+// pointOf returns the range of a single key.
+func pointOf(e encoded) span {
 	s, err := e.Result()
 	if err != nil {
-		return Range{err: err}
+		return span{err: err}
 	}
-	return Range{from: s, to: s, closed: true, set: true}
+	return span{from: s, to: s, closed: true, set: true}
 }
 
-// Family returns the range of a key and of all keys that extend it by further components: an employee and all her reviews, 000123 and
-// 000123_2012. It does not contain other keys with the same prefix, such as 0001234. Those that sort before the separator are read
-// by a query, which then drops them.
-func Family(e Enc) Range {
-	s, err := e.Result()
-	if err != nil {
-		return Range{err: err}
-	}
-	return Range{from: s, to: s + afterSeparator, family: s, below: s + e.end + separator, set: true}
-}
-
-// RawBetween returns the half-open range of the keys from ≤ key < to, for keys without a layout, in the service's order
+// RawRows returns the half-open range of the RowKeys from ≤ key < to, for keys without a layout, in the service's order
 // ([Compare]). An empty from or to means no bound. The range never contains keys of the library's rows, which begin with ~, even if
 // they lie between the bounds: keys with a first character above ~, such as Öblarn, sort after them. A bound must be valid UTF-8
 // without control characters; it may be ~, but not begin with ~ otherwise.
-func RawBetween(from, to string) Range {
+func RawRows(from, to string) RowRange { return RowRange{rawBetween(from, to)} }
+
+// RawPartitions returns the half-open range of the PartitionKeys from ≤ key < to; see [RawRows].
+func RawPartitions(from, to string) PartitionRange { return PartitionRange{rawBetween(from, to)} }
+
+func rawBetween(from, to string) span {
 	for _, s := range []string{from, to} {
 		switch {
 		case !utf8.ValidString(s) || strings.ContainsFunc(s, isControl):
-			return Range{err: &KeyError{Value: s, Reason: "contains a control character or is not valid UTF-8"}}
+			return span{err: &KeyError{Value: s, Reason: "contains a control character or is not valid UTF-8"}}
 		case strings.HasPrefix(s, string(reservedFirst)) && s != string(reservedFirst):
-			return Range{err: &KeyError{Value: s, Reason: "begins with ~, which is reserved for the library's rows; use ~ alone or U+00A0, the first character behind it that keys may begin with"}}
+			return span{err: &KeyError{Value: s, Reason: "begins with ~, which is reserved for the library's rows; use ~ alone or U+00A0, the first character behind it that keys may begin with"}}
 		}
 	}
 	if to != "" && Compare(from, to) > 0 {
-		return Range{err: swappedBounds(from, to)}
+		return span{err: swappedBounds(from, to)}
 	}
 	// A bound does not lie inside the keys of the library's rows.
 	if from == string(reservedFirst) && to != from {
@@ -179,7 +187,7 @@ func RawBetween(from, to string) Range {
 	if to == reserved.FirstAbove && from != to {
 		to = string(reservedFirst)
 	}
-	return Range{from: from, to: to, set: true, raw: true}
+	return span{from: from, to: to, set: true, raw: true}
 }
 
 // swappedBounds returns a *KeyError for a range whose lower bound sorts after the upper bound.
@@ -187,13 +195,11 @@ func swappedBounds(from, to string) error {
 	return &KeyError{Value: from, Reason: fmt.Sprintf("sorts after %q: the bounds are swapped", to)}
 }
 
-// Overlaps reports whether two ranges may have a key in common. It compares only their bounds, and excludes the library's rows from
-// a range of [RawBetween].
-func (r Range) Overlaps(other Range) bool {
+func (r span) overlaps(other span) bool {
 	if !r.set || !other.set {
 		return false
 	}
-	before := func(a, b Range) bool { // all of a sorts before all of b
+	before := func(a, b span) bool { // all of a sorts before all of b
 		return a.to != "" && (Compare(a.to, b.from) < 0 || a.to == b.from && !a.closed)
 	}
 	for _, a := range r.intervals() {
@@ -207,14 +213,215 @@ func (r Range) Overlaps(other Range) bool {
 }
 
 // intervals returns the intervals of a range: two if the range spans the library's rows.
-func (r Range) intervals() []Range {
+func (r span) intervals() []span {
 	if !r.SpansReserved() {
-		return []Range{r}
+		return []span{r}
 	}
 	below, behind := r, r
 	below.to, behind.from = string(reservedFirst), reserved.FirstAbove
-	return []Range{below, behind}
+	return []span{below, behind}
 }
 
-// StoredBetween returns the half-open range of the keys from ≤ key < to, including keys of the library's rows. It checks nothing.
-func StoredBetween(from, to string) Range { return Range{from: from, to: to, set: true} }
+// StoredRows returns the half-open range of the RowKeys from ≤ key < to, including keys of the library's rows. It checks nothing.
+func StoredRows(from, to string) RowRange { return RowRange{span{from: from, to: to, set: true}} }
+
+// ranges are the ranges of the keys of a layout by the values of one or all of its components.
+type ranges[K any] struct {
+	layout valueLayout[K] // of these components; its name holds what stands before them
+	before int            // the number of components before them
+	more   bool           // other components follow
+}
+
+func (r *ranges[K]) all() span {
+	if r == nil {
+		return span{err: new(valueLayout[K]).check()}
+	}
+	if err := r.layout.check(); err != nil {
+		return span{err: err}
+	}
+	all := r.layout.name.allRange()
+	if r.layout.name.prefix != "" || all.err != nil || r.layout.width == 0 {
+		return all
+	}
+	if r.more {
+		all.from, all.to = r.layout.low+separator, r.layout.high+afterSeparator
+	} else {
+		all.from, all.to, all.closed = r.layout.low, r.layout.high, true
+	}
+	return all
+}
+
+// ordered returns the range of all keys, or why an interval of values is not an interval of keys.
+func (r *ranges[K]) ordered() span {
+	all := r.all()
+	if all.err != nil {
+		return all
+	}
+	lost := r.layout.innerOrder
+	if r.more {
+		lost = r.layout.fullOrder
+	}
+	if lost != nil {
+		return span{err: lost}
+	}
+	return all
+}
+
+// write writes a value behind what stands before it.
+func (r *ranges[K]) write(k K, more bool) writer {
+	w := r.layout.name.newWriter(r.layout.width)
+	w.n = r.before
+	return r.layout.write(w, k, more)
+}
+
+// valueRange returns the range of the keys of one value.
+func (r *ranges[K]) valueRange(k K) span {
+	if err := r.layout.check(); err != nil {
+		return span{err: err}
+	}
+	w := r.write(k, r.more)
+	if r.more {
+		return w.prefix()
+	}
+	return pointOf(w.key())
+}
+
+// lowest is valueRange for a lower bound. The empty text is a valid bound although it is not a valid key.
+func (r *ranges[K]) lowest(k K) span {
+	if r.layout.name.prefix == "" && r.layout.prefixes && !r.more {
+		if w := r.write(k, false); w.err == nil && len(w.b) == 0 {
+			return span{set: true}
+		}
+	}
+	return r.valueRange(k)
+}
+
+func (r *ranges[K]) interval(lo, hi K) span {
+	whole := r.ordered()
+	if whole.err != nil {
+		return whole
+	}
+	if r.layout.desc {
+		lo, hi = hi, lo
+	}
+	from, to := r.lowest(lo), r.valueRange(hi)
+	switch {
+	case from.err != nil:
+		return from
+	case to.err != nil:
+		return to
+	case Compare(from.from, to.from) > 0:
+		return span{err: swappedBounds(from.from, to.from)}
+	}
+	return span{from: from.from, to: to.to, closed: to.closed, set: true}
+}
+
+// side is a side of a value, in the order of values.
+type side int
+
+const (
+	atLeast side = iota
+	atMost
+	below
+)
+
+func (r *ranges[K]) half(s side, k K) span {
+	whole := r.ordered()
+	if whole.err != nil {
+		return whole
+	}
+	at := r.lowest
+	if s != atLeast {
+		at = r.valueRange
+	}
+	v := at(k)
+	switch upward := (s == atLeast) != r.layout.desc; {
+	case v.err != nil:
+		return v
+	case upward && s == below && r.more:
+		whole.from = v.to
+	case upward && s == below:
+		whole.from = v.to + " " // no key of this fixed width begins like this
+	case upward:
+		whole.from = v.from
+	case s == below:
+		whole.to, whole.closed = v.from, false
+	default:
+		whole.to, whole.closed = v.to, v.closed
+	}
+	return whole
+}
+
+func (r *ranges[K]) starting(k K) span {
+	all := r.all()
+	if all.err != nil {
+		return all
+	}
+	if r.layout.components > 1 || !r.layout.prefixes {
+		return span{err: &KeyError{Component: fmt.Sprintf("component %d", r.before+1), Reason: "has no prefixes; Starting requires a single component of text or bytes"}}
+	}
+	switch w := r.write(k, false); {
+	case w.err != nil:
+		return span{err: w.err}
+	case string(w.b) == r.layout.name.prefix:
+		return all
+	default:
+		return startingWith(string(w.b))
+	}
+}
+
+// startingWith returns the range of the keys that begin with s.
+func startingWith(s string) span {
+	end := []byte(s)
+	end[len(end)-1]++ // the last byte is z, | or a smaller byte, so that the next byte is a valid character
+	return span{from: s, to: string(end), set: true}
+}
+
+// RowRanges are the ranges of the RowKeys of a layout, by the values of one or all of its components. Errors, returned by the method that
+// uses the range (*KeyError): bounds that are swapped or cannot be encoded, and values that do not sort as their keys do; see [Text].
+type RowRanges[K any] struct{ in *ranges[K] }
+
+// All returns the range of all keys.
+func (r RowRanges[K]) All() RowRange { return RowRange{r.in.all()} }
+
+// Between returns the range of the keys of all values from lo to hi, both included.
+func (r RowRanges[K]) Between(lo, hi K) RowRange { return RowRange{r.in.interval(lo, hi)} }
+
+// AtLeast returns the range of the keys of lo and all greater values.
+func (r RowRanges[K]) AtLeast(lo K) RowRange { return RowRange{r.in.half(atLeast, lo)} }
+
+// AtMost returns the range of the keys of hi and all smaller values.
+func (r RowRanges[K]) AtMost(hi K) RowRange { return RowRange{r.in.half(atMost, hi)} }
+
+// Before returns the range of the keys of all values smaller than hi.
+func (r RowRanges[K]) Before(hi K) RowRange { return RowRange{r.in.half(below, hi)} }
+
+// Starting returns the range of all texts that begin with k: email_a to email_b contains every address that begins with an a. A component
+// other than Text, Ordered, Bytes and their folded forms is a *KeyError. For folded text, k must begin with whole characters: é does
+// not begin with e.
+func (r RowRanges[K]) Starting(k K) RowRange { return RowRange{r.in.starting(k)} }
+
+// PartitionRanges are the ranges of the PartitionKeys of a layout; see [RowRanges].
+type PartitionRanges[K any] struct{ in *ranges[K] }
+
+// All returns the range of all keys.
+func (r PartitionRanges[K]) All() PartitionRange { return PartitionRange{r.in.all()} }
+
+// Between is [RowRanges.Between].
+func (r PartitionRanges[K]) Between(lo, hi K) PartitionRange {
+	return PartitionRange{r.in.interval(lo, hi)}
+}
+
+// AtLeast is [RowRanges.AtLeast].
+func (r PartitionRanges[K]) AtLeast(lo K) PartitionRange {
+	return PartitionRange{r.in.half(atLeast, lo)}
+}
+
+// AtMost is [RowRanges.AtMost].
+func (r PartitionRanges[K]) AtMost(hi K) PartitionRange { return PartitionRange{r.in.half(atMost, hi)} }
+
+// Before is [RowRanges.Before].
+func (r PartitionRanges[K]) Before(hi K) PartitionRange { return PartitionRange{r.in.half(below, hi)} }
+
+// Starting is [RowRanges.Starting].
+func (r PartitionRanges[K]) Starting(k K) PartitionRange { return PartitionRange{r.in.starting(k)} }

@@ -14,51 +14,51 @@ import (
 // TestRanges checks keys inside and outside of each kind of range.
 func TestRanges(t *testing.T) {
 	t.Parallel()
-	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	bare := keys.Tuple1(keys.Digits[int](6))
-	reviews := keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))
-	newest := keys.Tuple2(keys.Text(), keys.Desc(keys.Digits[int](2)))
-	email := keys.Tuple1(keys.Text()).Named("email")
-	three := keys.Tuple3(keys.Text(), keys.Uint(2), keys.Uint(2))
+	empid := keys.Digits[int](6).Named("empid")
+	bare := keys.Digits[int](6)
+	reviews := pairOf(keys.Digits[int](6), keys.Digits[int](4))
+	newest := pairOf(keys.Text(), keys.Desc(keys.Digits[int](2)))
+	email := keys.Text().Named("email")
+	three := tripleOf(keys.Text(), keys.Digits[uint64](2), keys.Digits[uint64](2))
 	for _, c := range []struct {
-		r       keys.Range
+		r       keys.RowRange
 		in, out string
 	}{
-		{empid.All(), "empid_000000 empid_999999", "empid empie_1 email_a empida"},
-		{empid.Between(100, 199), "empid_000100 empid_000199", "empid_000099 empid_000200 empid_000199_2012"},
-		{empid.AtLeast(100), "empid_000100 empid_999999", "empid_000099 empie_1"},
-		{empid.AtMost(100), "empid_000100 empid_000000", "empid_000101 email_a"},
-		{bare.All(), "000000 000123 999999", "Jones email_a ~i|1 999999_1"},
+		{empid.Rows().All(), "empid_000000 empid_999999", "empid empie_1 email_a empida"},
+		{empid.Rows().Between(100, 199), "empid_000100 empid_000199", "empid_000099 empid_000200 empid_000199_2012"},
+		{empid.Rows().AtLeast(100), "empid_000100 empid_999999", "empid_000099 empie_1"},
+		{empid.Rows().AtMost(100), "empid_000100 empid_000000", "empid_000101 email_a"},
+		{bare.Rows().All(), "000000 000123 999999", "Jones email_a ~i|1 999999_1"},
 		{reviews.All(), "000000_0000 999999_9999", "000000 Jones ~i|1"},
-		{reviews.Prefix(123), "000123_0000 000123_9999", "000123 000124_0000 0001230_2012 000122_9999"},
-		{reviews.Between(123, 2010, 2012), "000123_2010 000123_2012", "000123_2009 000123_2013 000124_2011"},
-		{reviews.AtLeast(123, 2010), "000123_2010 000123_9999", "000123_2009 000124_2011"},
-		{newest.AtLeast("web", 10), "web_89 web_00", "web_90 web_99 wec_00"},
-		{newest.AtMost("web", 10), "web_89 web_99", "web_88 wec_90"},
-		{newest.Between("web", 10, 20), "web_89 web_79", "web_90 web_78"},
-		{email.Starting("a"), "email_a email_aa email_a=20b email_azz", "email_b email_A email_ empid_a"},
-		{email.Starting(""), "email_a email_", "empid_a email"},
-		{three.Prefix1("a"), "a_01_02", "a b_01_02 aa_01_02"},
-		{three.Prefix2("a", 1), "a_01_02", "a_02_02"},
-		{three.Between("a", 1, 2, 3), "a_01_02 a_01_03", "a_01_01 a_01_04"},
-		{three.AtLeast("a", 1, 2), "a_01_02 a_01_99", "a_01_01 a_02_01"},
-		{three.AtMost("a", 1, 2), "a_01_02 a_01_00", "a_01_03 a_00_01"},
-		{keys.Family(bare.Of(123)), "000123 000123_2012 000123_", "000124 0001234 000123-a 000122"},
-		{keys.Family(keys.Raw("Jones")), "Jones Jones_000152", "Jones-Smith JonesA Jonesa Jone"},
-		{keys.Point(empid.Of(223)), "empid_000223", "empid_000224 empid_0002230"},
-		{keys.Family(keys.Tuple1(keys.Ordered()).Of("abc")), "abc abc!_0001", "abc_0001 abcd abc! abcd!_0001"},
-		{keys.Family(keys.Tuple1(keys.Bytes()).Of([]byte{1})), "01 01!_0001", "0101 01_0001"},
-		{keys.Tuple1(keys.Text()).Between("", "b"), "a b 0", "c"},
-		{keys.Tuple1(keys.Text()).AtLeast(""), "a 0", "~i|1"},
-		{keys.RawBetween("a/", "~"), "a0 z", "a. ~"},
-		{keys.RawBetween("a", "c"), "a b bzz", "c A"},
-		{keys.RawBetween("", "c"), "a 0", "c"},
-		{keys.RawBetween("b", ""), "b z } Ö \u00a0 \uffff 😀", "a ~ ~i ~\uffff"},
-		{keys.RawBetween("", ""), "! } Ö \u00a0 \uffff 😀", "~ ~i ~\uffff"},
-		{keys.RawBetween("", "~"), "! } }\uffff", "~ ~i \u00a0 Ö 😀"},
-		{keys.RawBetween("~", ""), "\u00a0 Ö 😀 \uffff", "} ~ ~i"},
-		{keys.RawBetween("b", "Ö"), "b } \u00a0 Õ", "~ ~i Ö 😀 a"},
-		{keys.RawBetween("Ö", "\ue000"), "Ö Ü 😀", "Õ \ue000 ~x b"},
+		{reviews.Under(123).All(), "000123_0000 000123_9999", "000123 000124_0000 0001230_2012 000122_9999"},
+		{reviews.Under(123).Between(2010, 2012), "000123_2010 000123_2012", "000123_2009 000123_2013 000124_2011"},
+		{reviews.Under(123).AtLeast(2010), "000123_2010 000123_9999", "000123_2009 000124_2011"},
+		{newest.Under("web").AtLeast(10), "web_89 web_00", "web_90 web_99 wec_00"},
+		{newest.Under("web").AtMost(10), "web_89 web_99", "web_88 wec_90"},
+		{newest.Under("web").Between(10, 20), "web_89 web_79", "web_90 web_78"},
+		{email.Rows().Starting("a"), "email_a email_aa email_a=20b email_azz", "email_b email_A email_ empid_a"},
+		{email.Rows().Starting(""), "email_a email_", "empid_a email"},
+		{three.Under("a").All(), "a_01_02", "a b_01_02 aa_01_02"},
+		{three.Under2("a", 1).All(), "a_01_02", "a_02_02"},
+		{three.Under2("a", 1).Between(2, 3), "a_01_02 a_01_03", "a_01_01 a_01_04"},
+		{three.Under2("a", 1).AtLeast(2), "a_01_02 a_01_99", "a_01_01 a_02_01"},
+		{three.Under2("a", 1).AtMost(2), "a_01_02 a_01_00", "a_01_03 a_00_01"},
+		{bare.RowKey(123).Family(), "000123 000123_2012 000123_", "000124 0001234 000123-a 000122"},
+		{keys.RawRow("Jones").Family(), "Jones Jones_000152", "Jones-Smith JonesA Jonesa Jone"},
+		{empid.RowKey(223).Point(), "empid_000223", "empid_000224 empid_0002230"},
+		{keys.Ordered().RowKey("abc").Family(), "abc abc!_0001", "abc_0001 abcd abc! abcd!_0001"},
+		{keys.Bytes().RowKey([]byte{1}).Family(), "01 01!_0001", "0101 01_0001"},
+		{keys.Text().Rows().Between("", "b"), "a b 0", "c"},
+		{keys.Text().Rows().AtLeast(""), "a 0", "~i|1"},
+		{keys.RawRows("a/", "~"), "a0 z", "a. ~"},
+		{keys.RawRows("a", "c"), "a b bzz", "c A"},
+		{keys.RawRows("", "c"), "a 0", "c"},
+		{keys.RawRows("b", ""), "b z } Ö \u00a0 \uffff 😀", "a ~ ~i ~\uffff"},
+		{keys.RawRows("", ""), "! } Ö \u00a0 \uffff 😀", "~ ~i ~\uffff"},
+		{keys.RawRows("", "~"), "! } }\uffff", "~ ~i \u00a0 Ö 😀"},
+		{keys.RawRows("~", ""), "\u00a0 Ö 😀 \uffff", "} ~ ~i"},
+		{keys.RawRows("b", "Ö"), "b } \u00a0 Õ", "~ ~i Ö 😀 a"},
+		{keys.RawRows("Ö", "\ue000"), "Ö Ü 😀", "Õ \ue000 ~x b"},
 	} {
 		if c.r.Err() != nil || !c.r.IsSet() {
 			t.Errorf("%v: got %v, want no error", c.r, c.r.Err())
@@ -75,7 +75,7 @@ func TestRanges(t *testing.T) {
 			}
 		}
 	}
-	if !keys.Point(empid.Of(1)).IsPoint() || empid.Between(1, 2).IsPoint() || !empid.Between(1, 1).IsPoint() {
+	if !empid.RowKey(1).Point().IsPoint() || empid.Rows().Between(1, 2).IsPoint() || !empid.Rows().Between(1, 1).IsPoint() {
 		t.Error("IsPoint: want true for ranges of one key only")
 	}
 }
@@ -83,35 +83,35 @@ func TestRanges(t *testing.T) {
 // TestInclusive checks the first and the last key of ranges.
 func TestInclusive(t *testing.T) {
 	t.Parallel()
-	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	empid := keys.Digits[int](6).Named("empid")
 	for _, c := range []struct {
-		r           keys.Range
+		r           keys.RowRange
 		first, last string
 	}{
-		{empid.All(), "empid_", "empid_~"},
-		{empid.Between(100, 199), "empid_000100", "empid_000199"},
-		{keys.Point(empid.Of(7)), "empid_000007", "empid_000007"},
-		{keys.RawBetween("ann", "ano"), "ann", "ann\uffff"},
-		{keys.RawBetween("a", "b0"), "a", "b.\uffff"}, // / sorts before 0, but no key contains it
-		{keys.RawBetween("a", "b "), "a", "b"},
-		{keys.RawBetween("a", "annä"), "a", "annã\uffff"},
-		{keys.RawBetween("a", "ann\u00a0"), "a", "ann~\uffff"}, // control characters lie between ~ and U+00A0
-		{keys.RawBetween("a", "b\ue000"), "a", "b\U0010ffff\uffff"},
-		{keys.RawBetween("a", "b😀"), "a", "b\U0001f5ff\uffff"},
-		{keys.RawBetween("a", "b\U00010000"), "a", "b\ud7ff\uffff"},
-		{keys.RawBetween("a", "~"), "a", "}\uffff"},
-		{keys.RawBetween("a", "\u00a0"), "a", "}\uffff"},
-		{keys.RawBetween("~", ""), "\u00a0", ""},
-		{keys.RawBetween("Ö", ""), "Ö", ""},
-		{keys.RawBetween("Ö", "Ü"), "Ö", "Û\uffff"},
+		{empid.Rows().All(), "empid_", "empid_~"},
+		{empid.Rows().Between(100, 199), "empid_000100", "empid_000199"},
+		{empid.RowKey(7).Point(), "empid_000007", "empid_000007"},
+		{keys.RawRows("ann", "ano"), "ann", "ann\uffff"},
+		{keys.RawRows("a", "b0"), "a", "b.\uffff"}, // / sorts before 0, but no key contains it
+		{keys.RawRows("a", "b "), "a", "b"},
+		{keys.RawRows("a", "annä"), "a", "annã\uffff"},
+		{keys.RawRows("a", "ann\u00a0"), "a", "ann~\uffff"}, // control characters lie between ~ and U+00A0
+		{keys.RawRows("a", "b\ue000"), "a", "b\U0010ffff\uffff"},
+		{keys.RawRows("a", "b😀"), "a", "b\U0001f5ff\uffff"},
+		{keys.RawRows("a", "b\U00010000"), "a", "b\ud7ff\uffff"},
+		{keys.RawRows("a", "~"), "a", "}\uffff"},
+		{keys.RawRows("a", "\u00a0"), "a", "}\uffff"},
+		{keys.RawRows("~", ""), "\u00a0", ""},
+		{keys.RawRows("Ö", ""), "Ö", ""},
+		{keys.RawRows("Ö", "Ü"), "Ö", "Û\uffff"},
 	} {
 		first, last, err := c.r.Inclusive()
 		if first != c.first || last != c.last || err != nil {
 			t.Errorf("%v: got %q to %q, %v, want %q to %q", c.r, first, last, err, c.first, c.last)
 		}
 	}
-	for what, r := range map[string]keys.Range{"unset": {}, "invalid": empid.Between(2, 1), "a family": keys.Family(empid.Of(1)), "empty": keys.RawBetween("", " "),
-		"split": keys.RawBetween("a", ""), "split, open": keys.RawBetween("", ""), "split, bounded": keys.RawBetween("a", "Ö")} {
+	for what, r := range map[string]keys.RowRange{"unset": {}, "invalid": empid.Rows().Between(2, 1), "a family": empid.RowKey(1).Family(), "empty": keys.RawRows("", " "),
+		"split": keys.RawRows("a", ""), "split, open": keys.RawRows("", ""), "split, bounded": keys.RawRows("a", "Ö")} {
 		var ke *keys.KeyError
 		if first, last, err := r.Inclusive(); !errors.As(err, &ke) {
 			t.Errorf("%s: got %q to %q, %v, want a *KeyError", what, first, last, err)
@@ -127,11 +127,11 @@ func TestRangesProperty(t *testing.T) {
 	rangesOf(t, "ordered", keys.Ordered(), texts, strings.Compare)
 }
 
-// rangesOf checks that the ranges of layouts with leading parts contain exactly the keys of their values.
+// rangesOf checks that the ranges of layouts with leading components contain exactly the keys of their values.
 func rangesOf[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.Generator[A], order func(a, b A) int) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		two, three := keys.Tuple2(keys.Ordered(), p), keys.Tuple3(keys.Text(), keys.Uint(1), p).Named("n")
+		two, three := pairOf(keys.Ordered(), p), tripleOf(keys.Text(), keys.Digits[uint64](1), p).Named("n")
 		rapid.Check(t, func(t *rapid.T) {
 			lo, hi, v := gen.Draw(t, "lo"), gen.Draw(t, "hi"), gen.Draw(t, "v")
 			if order(lo, hi) > 0 {
@@ -142,18 +142,20 @@ func rangesOf[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.
 			k2, k3 := two.Of(y, v).String(), three.Of(y, m, v).String()
 			atLeast, atMost := order(v, lo) >= 0, order(v, hi) <= 0
 			for _, c := range []struct {
-				r    keys.Range
+				r    keys.RowRange
 				k    string
 				want bool
 			}{
-				{two.AtLeast(x, lo), k2, x == y && atLeast},
-				{two.AtMost(x, hi), k2, x == y && atMost},
-				{two.Between(x, lo, hi), k2, x == y && atLeast && atMost},
-				{three.Prefix1(x), k3, x == y},
-				{three.Prefix2(x, n), k3, x == y && n == m},
-				{three.AtLeast(x, n, lo), k3, x == y && n == m && atLeast},
-				{three.AtMost(x, n, hi), k3, x == y && n == m && atMost},
-				{three.Between(x, n, lo, hi), k3, x == y && n == m && atLeast && atMost},
+				{two.Under(x).AtLeast(lo), k2, x == y && atLeast},
+				{two.Under(x).AtMost(hi), k2, x == y && atMost},
+				{two.Under(x).Between(lo, hi), k2, x == y && atLeast && atMost},
+				{three.Under(x).All(), k3, x == y},
+				{three.Under(x).AtLeast(n), k3, x == y && m >= n},
+				{three.Under(x).Before(n), k3, x == y && m < n},
+				{three.Under2(x, n).All(), k3, x == y && n == m},
+				{three.Under2(x, n).AtLeast(lo), k3, x == y && n == m && atLeast},
+				{three.Under2(x, n).AtMost(hi), k3, x == y && n == m && atMost},
+				{three.Under2(x, n).Between(lo, hi), k3, x == y && n == m && atLeast && atMost},
 			} {
 				if c.r.Err() != nil || c.r.Contains(c.k) != c.want {
 					t.Fatalf("%v, %v contains %q: got %v, want %v", c.r, c.r.Err(), c.k, !c.want, c.want)

@@ -10,10 +10,10 @@ import (
 // TestSpreadIsEven: 1600 values spread evenly over 16 buckets.
 func TestSpreadIsEven(t *testing.T) {
 	t.Parallel()
-	l := keys.Tuple1(keys.Spread(keys.Uint(6), 16))
+	l := keys.Spread(keys.Digits[uint64](6), 16)
 	count := map[string]int{}
 	for i := range uint64(1600) {
-		count[l.Of(i).String()]++
+		count[l.RowKey(i).String()]++
 	}
 	var all []int
 	for _, n := range count {

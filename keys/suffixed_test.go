@@ -15,9 +15,9 @@ import (
 // values, with any suffix.
 func TestSuffixed(t *testing.T) {
 	t.Parallel()
-	following(t, "ordered", keys.Tuple1(keys.Ordered()), texts, strings.Compare, 1)
-	following(t, "numbers", keys.Tuple1(keys.Int[int](5)), rapid.IntRange(-9999, 9999), cmp.Compare[int], 1)
-	following(t, "inverted", keys.Tuple1(keys.Desc(keys.Int[int](5))), rapid.IntRange(-9999, 9999), cmp.Compare[int], -1)
+	following(t, "ordered", keys.Ordered(), texts, strings.Compare, 1)
+	following(t, "numbers", keys.Int[int](5), rapid.IntRange(-9999, 9999), cmp.Compare[int], 1)
+	following(t, "inverted", keys.Desc(keys.Int[int](5)), rapid.IntRange(-9999, 9999), cmp.Compare[int], -1)
 	following(t, "compound", byTitle, rapid.Custom(func(t *rapid.T) hired {
 		return hired{texts.Draw(t, "title"), rapid.IntRange(0, 9999).Draw(t, "on")}
 	}), func(a, b hired) int { return cmp.Or(strings.Compare(a.Title, b.Title), cmp.Compare(a.On, b.On)) }, 1)
@@ -26,8 +26,8 @@ func TestSuffixed(t *testing.T) {
 // TestSuffixedText: Text before a suffix is found by its value and by a prefix, and has no intervals.
 func TestSuffixedText(t *testing.T) {
 	t.Parallel()
-	last := keys.WithSuffix(keys.Tuple1(keys.Fold(keys.Text())), "last")
-	jones := last.Of("JONES", keys.Raw("empid_000001"))
+	last := suffixedBy(keys.Fold(keys.Text()), "last")
+	jones := last.Of("JONES", keys.RawRow("empid_000001"))
 	if jones.String() != "last_jones_empid_000001" {
 		t.Fatalf("got %v, want last_jones_empid_000001", jones)
 	}
@@ -40,7 +40,7 @@ func TestSuffixedText(t *testing.T) {
 		t.Errorf("the ranges of jones- and jone: got %v and %v; want neither to contain %v", last.Starting("jones-"), last.Prefix("jone"), jones)
 	}
 	var ke *keys.KeyError
-	for _, r := range []keys.Range{last.Between("a", "b"), last.AtLeast("a"), last.AtMost("b")} {
+	for _, r := range []keys.RowRange{last.Between("a", "b"), last.AtLeast("a"), last.AtMost("b")} {
 		if !errors.As(r.Err(), &ke) || !strings.Contains(ke.Reason, "Ordered") {
 			t.Errorf("got %v, want a *KeyError that names Ordered", r)
 		}
@@ -50,16 +50,16 @@ func TestSuffixedText(t *testing.T) {
 // TestMaker: a Maker recognizes exactly the key that Of returns, and no later call changes a key that was returned.
 func TestMaker(t *testing.T) {
 	t.Parallel()
-	m := keys.WithSuffix(keys.Tuple1(keys.Ordered()), "x").Maker()
+	m := suffixedBy(keys.Ordered(), "x").Maker()
 	long := strings.Repeat("y", 100)
-	a, want := m.Of("a", keys.Raw("r")), "x_a!_r"
+	a, want := m.Of("a", keys.RawRow("r")), "x_a!_r"
 	for _, c := range []struct {
 		k      string
-		suffix keys.Enc
+		suffix keys.RowKey
 		is     bool
 	}{
-		{"a", keys.Raw("r"), true}, {"b", keys.Raw("r"), false}, {"a", keys.Raw("s"), false}, {long, keys.Raw("r"), false}, {"ab", keys.Raw("r"), false},
-		{"", keys.Raw("r"), false}, {"a", keys.Enc{}, false}, {"a", keys.Raw("r"), true},
+		{"a", keys.RawRow("r"), true}, {"b", keys.RawRow("r"), false}, {"a", keys.RawRow("s"), false}, {long, keys.RawRow("r"), false}, {"ab", keys.RawRow("r"), false},
+		{"", keys.RawRow("r"), false}, {"a", keys.RowKey{}, false}, {"a", keys.RawRow("r"), true},
 	} {
 		if got := m.Is(a.String(), c.k, c.suffix); got != c.is {
 			t.Errorf("%v is the key of %q and %v: got %v, want %v", a, c.k, c.suffix, got, c.is)
@@ -71,8 +71,8 @@ func TestMaker(t *testing.T) {
 			t.Fatalf("after %q and %v: got key %v, want %s", c.k, c.suffix, a, want)
 		}
 	}
-	broken := keys.WithSuffix(keys.Tuple1(keys.Digits[int](0)), "x").Maker()
-	if broken.Is("x_1_r", 1, keys.Raw("r")) || broken.Of(1, keys.Raw("r")).Err() == nil {
+	broken := suffixedBy(keys.Digits[int](0), "x").Maker()
+	if broken.Is("x_1_r", 1, keys.RawRow("r")) || broken.Of(1, keys.RawRow("r")).Err() == nil {
 		t.Error("a broken layout: got a key, want none")
 	}
 }
@@ -80,8 +80,8 @@ func TestMaker(t *testing.T) {
 func following[K any](t *testing.T, name string, l keys.Layout[K], gen *rapid.Generator[K], order func(a, b K) int, dir int) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		f := keys.WithSuffix(l, "ix")
-		alone := keys.NamedAs(l, "ix")
+		f := suffixedBy(l, "ix")
+		alone := namedAs(l, "ix")
 		rapid.Check(t, func(t *rapid.T) {
 			a, b, c := gen.Draw(t, "a"), gen.Draw(t, "b"), gen.Draw(t, "c")
 			suffix := rapid.SampledFrom([]string{"empid_000123", "a'b", "_", "é%~", "0"}).Draw(t, "suffix")
@@ -89,15 +89,15 @@ func following[K any](t *testing.T, name string, l keys.Layout[K], gen *rapid.Ge
 			if got, s, err := f.Decode(k.String()); err != nil || order(got, a) != 0 || s != suffix {
 				t.Fatalf("decoding %q: got %v, %q, %v, want %v, %q", k, got, s, err, a, suffix)
 			}
-			if got, err := alone.Decode(alone.Of(a).String()); err != nil || order(got, a) != 0 {
-				t.Fatalf("decoding %q: got %v, %v, want %v", alone.Of(a), got, err, a)
+			if got, err := alone.Decode(alone.RowKey(a).String()); err != nil || order(got, a) != 0 {
+				t.Fatalf("decoding %q: got %v, %v, want %v", alone.RowKey(a), got, err, a)
 			}
-			other := f.Of(b, keys.Raw("x"))
+			other := f.Of(b, keys.RawRow("x"))
 			if n := order(a, b) * dir; n != 0 && strings.Compare(k.String(), other.String()) != n {
 				t.Fatalf("%q and %q: got order %d, want %d", k, other, strings.Compare(k.String(), other.String()), n)
 			}
 			for _, s := range []struct {
-				r    keys.Range
+				r    keys.RowRange
 				want bool
 			}{
 				{f.All(), true}, {f.Prefix(b), order(a, b) == 0},
@@ -116,13 +116,13 @@ func following[K any](t *testing.T, name string, l keys.Layout[K], gen *rapid.Ge
 				if between.Contains(k.String()) != want {
 					t.Fatalf("%v contains %q: got %v, want %v", between, k, !want, want)
 				}
-				if alone.Between(b, c).Contains(alone.Of(a).String()) != want {
-					t.Fatalf("%v contains %q: got %v, want %v", alone.Between(b, c), alone.Of(a), !want, want)
+				if alone.Rows().Between(b, c).Contains(alone.RowKey(a).String()) != want {
+					t.Fatalf("%v contains %q: got %v, want %v", alone.Rows().Between(b, c), alone.RowKey(a), !want, want)
 				}
 			}
-			if alone.AtLeast(b).Contains(alone.Of(a).String()) != (order(a, b) >= 0) || alone.AtMost(b).Contains(alone.Of(a).String()) != (order(a, b) <= 0) {
-				t.Fatalf("%v and %v contain %q: got %v and %v; want %v and %v", alone.AtLeast(b), alone.AtMost(b), alone.Of(a),
-					alone.AtLeast(b).Contains(alone.Of(a).String()), alone.AtMost(b).Contains(alone.Of(a).String()), order(a, b) >= 0, order(a, b) <= 0)
+			if alone.Rows().AtLeast(b).Contains(alone.RowKey(a).String()) != (order(a, b) >= 0) || alone.Rows().AtMost(b).Contains(alone.RowKey(a).String()) != (order(a, b) <= 0) {
+				t.Fatalf("%v and %v contain %q: got %v and %v; want %v and %v", alone.Rows().AtLeast(b), alone.Rows().AtMost(b), alone.RowKey(a),
+					alone.Rows().AtLeast(b).Contains(alone.RowKey(a).String()), alone.Rows().AtMost(b).Contains(alone.RowKey(a).String()), order(a, b) >= 0, order(a, b) <= 0)
 			}
 		})
 	})

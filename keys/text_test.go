@@ -15,16 +15,16 @@ import (
 // TestFold: texts that differ only in case or in their Unicode form have the same key.
 func TestFold(t *testing.T) {
 	t.Parallel()
-	l := keys.Tuple1(keys.Fold(keys.Ordered()))
+	l := keys.Fold(keys.Ordered())
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringN(1, 8, 40).Draw(t, "s")
-		folded, err := l.Decode(l.Of(s).String())
-		if err != nil || l.Of(folded) != l.Of(s) {
-			t.Fatalf("%q folded twice: got %q, %v, want %q", s, l.Of(folded), err, l.Of(s))
+		folded, err := l.Decode(l.RowKey(s).String())
+		if err != nil || l.RowKey(folded) != l.RowKey(s) {
+			t.Fatalf("%q folded twice: got %q, %v, want %q", s, l.RowKey(folded), err, l.RowKey(s))
 		}
 		for _, form := range []norm.Form{norm.NFC, norm.NFD} {
-			if l.Of(form.String(s)) != l.Of(s) {
-				t.Fatalf("%q in another form: got %q, want %q", s, l.Of(form.String(s)), l.Of(s))
+			if l.RowKey(form.String(s)) != l.RowKey(s) {
+				t.Fatalf("%q in another form: got %q, want %q", s, l.RowKey(form.String(s)), l.RowKey(s))
 			}
 		}
 	})
@@ -34,58 +34,58 @@ func TestFold(t *testing.T) {
 			continue
 		}
 		for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
-			if l.Of(string(r)) != l.Of(string(o)) {
-				t.Errorf("%q and %q: got %q and %q, want equal keys", r, o, l.Of(string(r)), l.Of(string(o)))
+			if l.RowKey(string(r)) != l.RowKey(string(o)) {
+				t.Errorf("%q and %q: got %q and %q, want equal keys", r, o, l.RowKey(string(r)), l.RowKey(string(o)))
 			}
 		}
 	}
 }
 
 // TestTextRanges: the range of a text contains no keys of other texts, and texts of unchanged characters sort by their bytes in the
-// last part.
+// last component.
 func TestTextRanges(t *testing.T) {
 	t.Parallel()
-	l := keys.Tuple2(keys.Text(), keys.Text())
+	l := pairOf(keys.Text(), keys.Text())
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, x, y := texts.Draw(t, "a"), texts.Draw(t, "b"), texts.Draw(t, "x"), texts.Draw(t, "y")
 		k, m := l.Of(a, x), l.Of(b, y)
 		alphabet(t, k.String())
-		if ga, gx, err := l.Decode(k.String()); ga != a || gx != x || err != nil {
+		if ga, gx, err := l.Decode(k); ga != a || gx != x || err != nil {
 			t.Fatalf("decoding %q: got %q, %q, %v, want %q, %q", k, ga, gx, err, a, x)
 		}
-		if (k == m) != (a == b && x == y) || l.Prefix(a).Contains(m.String()) != (a == b) {
-			t.Fatalf("keys %q and %q, and the range %v: want equal keys for equal values only", k, m, l.Prefix(a))
+		if (k == m) != (a == b && x == y) || l.Under(a).All().Contains(m.String()) != (a == b) {
+			t.Fatalf("keys %q and %q, and the range %v: want equal keys for equal values only", k, m, l.Under(a).All())
 		}
 	})
 	plain := rapid.StringMatching(`[0-9A-Za-z@.+-]{1,6}`)
-	one := keys.Tuple1(keys.Text()).Named("email")
+	one := keys.Text().Named("email")
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := plain.Draw(t, "a"), plain.Draw(t, "b")
-		if strings.Compare(one.Of(a).String(), one.Of(b).String()) != strings.Compare(a, b) {
+		if strings.Compare(one.RowKey(a).String(), one.RowKey(b).String()) != strings.Compare(a, b) {
 			t.Fatalf("the keys of %q and %q: got another order than that of the texts", a, b)
 		}
-		if one.Starting(a).Contains(one.Of(b).String()) != strings.HasPrefix(b, a) {
+		if one.Rows().Starting(a).Contains(one.RowKey(b).String()) != strings.HasPrefix(b, a) {
 			t.Fatalf("the range of texts that begin with %q contains %q: got %v, want %v", a, b, !strings.HasPrefix(b, a), strings.HasPrefix(b, a))
 		}
 	})
 }
 
-// FuzzText: every text part decodes any text unchanged, alone and among other parts.
+// FuzzText: every text component decodes any text unchanged, alone and among other components.
 func FuzzText(f *testing.F) {
 	f.Add("jonesj@contoso.com", "O'Brien")
 	f.Add("", "_")
 	f.Add("~\x00\xff", "=5F-2D")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, p := range []keys.Component[string]{keys.Text(), keys.Ordered()} {
-			l := keys.Tuple2(p, p)
+			l := pairOf(p, p)
 			k, err := l.Of(a, b).Result()
 			if err != nil {
 				continue // too long
 			}
-			if ga, gb, err := l.Decode(k); ga != a || gb != b || err != nil {
+			if ga, gb, err := l.Decode(keys.RawRow(k)); ga != a || gb != b || err != nil {
 				t.Errorf("decoding %q: got %q, %q, %v, want %q, %q", k, ga, gb, err, a, b)
 			}
-			if !l.Prefix(a).Contains(k) || keys.Raw(k).Err() != nil {
+			if !l.Under(a).All().Contains(k) || keys.RawRow(k).Err() != nil {
 				t.Errorf("got %q, outside its range or not valid as a raw key", k)
 			}
 		}

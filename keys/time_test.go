@@ -31,19 +31,19 @@ func TestTicks(t *testing.T) {
 		if !back.Equal(c.t) || !back2.Equal(c.t) || back.Location() != time.UTC || err != nil || err2 != nil {
 			t.Errorf("got %v and %v, %v, %v, want %v", back, back2, err, err2, c.t)
 		}
-		up, down := keys.Tuple1(keys.Time()), keys.Tuple1(keys.Desc(keys.Time()))
-		if up.Of(c.t).String() != c.up || down.Of(c.t).String() != c.down {
-			t.Errorf("%v: got %v and %v, want %s and %s", c.t, up.Of(c.t), down.Of(c.t), c.up, c.down)
+		up, down := keys.Time(), keys.Desc(keys.Time())
+		if up.RowKey(c.t).String() != c.up || down.RowKey(c.t).String() != c.down {
+			t.Errorf("%v: got %v and %v, want %s and %s", c.t, up.RowKey(c.t), down.RowKey(c.t), c.up, c.down)
 		}
-		if twice := keys.Tuple1(keys.Desc(keys.Desc(keys.Time()))); twice.Of(c.t).String() != c.up {
-			t.Errorf("inverted twice: got %v, want %s", twice.Of(c.t), c.up)
+		if twice := keys.Desc(keys.Desc(keys.Time())); twice.RowKey(c.t).String() != c.up {
+			t.Errorf("inverted twice: got %v, want %s", twice.RowKey(c.t), c.up)
 		}
 	}
 	for _, bad := range []time.Time{first.Add(-1), last.Add(100), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		if _, err := keys.Ticks(bad); err == nil {
 			t.Errorf("the ticks of %v: got no error, want one", bad)
 		}
-		if keys.Tuple1(keys.Desc(keys.Time())).Of(bad).Err() == nil {
+		if keys.Desc(keys.Time()).RowKey(bad).Err() == nil {
 			t.Errorf("the key of %v: got no error, want one", bad)
 		}
 	}

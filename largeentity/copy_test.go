@@ -70,7 +70,7 @@ func TestMove(t *testing.T) {
 		requests.BlobDelete: 1,
 	})
 	testkit.Expect(t, "states", states(s), "live unlinked, 1 blobs")
-	moved, err := fx.staff.Get(ctx, keys.At(dept.Of("Marketing"), empid.Of(1)))
+	moved, err := fx.staff.Get(ctx, keys.At(dept.PartitionKey("Marketing"), empid.RowKey(1)))
 	must(t, err)
 	fx.expectContent(t, "photo", moved.Value.Photo, text(100))
 	fx.expectContent(t, "resume", moved.Value.Resume, "small")
@@ -81,7 +81,7 @@ func TestCopy(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
-	to := keys.At(dept.Of("Marketing"), empid.Of(1))
+	to := keys.At(dept.PartitionKey("Marketing"), empid.RowKey(1))
 	for _, b := range []largeentity.Blob{{}, fx.upload(t, "small")} {
 		c, err := fx.store.Copy(ctx, to, b)
 		must(t, err)
@@ -133,7 +133,7 @@ func TestMoveCrash(t *testing.T) {
 		ctx = context.Background()
 		var in []string
 		for _, d := range []string{"Sales", "Marketing"} {
-			found, got := fx.staff.Get(ctx, keys.At(dept.Of(d), empid.Of(1)))
+			found, got := fx.staff.Get(ctx, keys.At(dept.PartitionKey(d), empid.RowKey(1)))
 			if errors.Is(got, table.ErrNotFound) {
 				continue
 			}

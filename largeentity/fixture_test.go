@@ -29,16 +29,16 @@ type employee struct {
 }
 
 var (
-	dept   = keys.Tuple1(keys.Text())
-	empid  = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	dept   = keys.Text()
+	empid  = keys.Digits[int](6).Named("empid")
 	schema = table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+		Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Row(empid, func(e *employee) *int { return &e.ID }),
 	}
 	last = table.FieldOf(func(e *employee) *string { return &e.Last })
 )
 
-func at(id int) keys.Key { return keys.At(dept.Of("Sales"), empid.Of(id)) }
+func at(id int) keys.Key { return keys.At(dept.PartitionKey("Sales"), empid.RowKey(id)) }
 
 func photoOf(e *employee) largeentity.Blob { return e.Photo }
 

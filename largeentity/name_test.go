@@ -19,7 +19,7 @@ func TestNames(t *testing.T) {
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
 	for i, d := range []string{"a%20b", "a b", "a  b ", "Größe", "日本😀", "+", "a+b", "'q'", "x&<y>", "50%", "%2F", ".", "..", "a.b.", "~b", "~", "~2e", "=", ":", "|", "\u2028", "\ufeff", "e\u0301", "é", strings.Repeat("é", 80), "a\tb", "a/b"} {
-		k := keys.At(dept.Of(d), empid.Of(i))
+		k := keys.At(dept.PartitionKey(d), empid.RowKey(i))
 		b, err := fx.store.Upload(ctx, k, strings.NewReader(text(20+i)), nil)
 		must(t, err)
 		_, err = fx.staff.Insert(ctx, &employee{Department: d, ID: i, Photo: b})
@@ -35,7 +35,7 @@ func TestNames(t *testing.T) {
 	var limit *table.LimitError
 	stored := 0
 	for n := 0; err == nil && n < 40; n++ {
-		k := keys.At(keys.Raw(strings.Repeat("|", 320)+strings.Repeat("a", n)), empid.Of(1))
+		k := keys.At(keys.RawPartition(strings.Repeat("|", 320)+strings.Repeat("a", n)), empid.RowKey(1))
 		if _, err = fx.store.Upload(ctx, k, strings.NewReader(text(20)), nil); err == nil {
 			stored++
 		}

@@ -277,7 +277,7 @@ func TestOpenAgain(t *testing.T) {
 	// A program copies the properties of one entity into one of another partition.
 	_, err = fx.base.Insert(ctx, &employee{Department: "HR", ID: 1, Photo: e.Value.Photo})
 	must(t, err)
-	if _, _, err := largeentity.Open(ctx, fx.staff, fx.store, keys.At(dept.Of("HR"), empid.Of(1)), photoOf); !errors.Is(err, largeentity.ErrForeignBlob) {
+	if _, _, err := largeentity.Open(ctx, fx.staff, fx.store, keys.At(dept.PartitionKey("HR"), empid.RowKey(1)), photoOf); !errors.Is(err, largeentity.ErrForeignBlob) {
 		t.Errorf("got error %v; want ErrForeignBlob", err)
 	}
 }

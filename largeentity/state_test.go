@@ -96,7 +96,7 @@ func TestForeignRow(t *testing.T) {
 	must(t, fx.staff.DeleteAny(ctx, at(4)))
 	testkit.Expect(t, "states", states(s), "live unlinked unlinked, 1 blobs")
 	// So it is if the program has other maintainers.
-	byLast := index.New("last", keys.Tuple1(keys.Text()), func(e *employee) (string, bool) { return e.Last, true }, nil)
+	byLast := index.New("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, true }, nil)
 	indexed, err := index.Attach(fx.base, byLast)
 	must(t, err)
 	both, err := index.Attach(fx.staff, byLast)

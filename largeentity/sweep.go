@@ -157,8 +157,8 @@ type storedRow struct {
 }
 
 // rowsFrom yields the rows of blobs, from the row of an ID on: those of a partition, or of all if partition is not set.
-func (s *sweep) rowsFrom(ctx context.Context, partition keys.Enc, id string) iter.Seq2[storedRow, error] {
-	q := table.Query[table.Row]{Partition: partition, Rows: keys.StoredBetween(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !partition.IsSet()}
+func (s *sweep) rowsFrom(ctx context.Context, partition keys.PartitionKey, id string) iter.Seq2[storedRow, error] {
+	q := table.Query[table.Row]{Partition: partition, Rows: keys.StoredRows(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !partition.IsSet()}
 	return func(yield func(storedRow, error) bool) {
 		for r, err := range s.rows.Rows(ctx, q) {
 			if err == nil && door.Table(s.rows).Ranged() {
@@ -390,7 +390,7 @@ func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 		nameOf: func(b listed) (name, bool) { return b.name, !b.foreign },
 	}
 	defer stored.close()
-	for r, err := range w.rowsFrom(ctx, keys.Enc{}, "") {
+	for r, err := range w.rowsFrom(ctx, keys.PartitionKey{}, "") {
 		if err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func TestSweep(t *testing.T) {
 	var want []string
 	var linked []employee
 	for i := range n {
-		owner := keys.At(dept.Of(fmt.Sprintf("D%02d.", i%40)), empid.Of(i))
+		owner := keys.At(dept.PartitionKey(fmt.Sprintf("D%02d.", i%40)), empid.RowKey(i))
 		b, err := fx.store.Upload(ctx, owner, strings.NewReader(text(10+i%7)), nil)
 		must(t, err)
 		if i%20 == 7 {
@@ -84,7 +84,7 @@ func TestSweep(t *testing.T) {
 	must(t, err)
 	c.ahead = 25 * time.Hour
 	for i := range 3 {
-		_, err := fx.store.Upload(ctx, keys.At(dept.Of("D01."), empid.Of(i)), strings.NewReader(text(100)), nil)
+		_, err := fx.store.Upload(ctx, keys.At(dept.PartitionKey("D01."), empid.RowKey(i)), strings.NewReader(text(100)), nil)
 		must(t, err)
 	}
 	s.Count()
@@ -242,7 +242,7 @@ func TestSweepPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx, _, c := newSweepFixture(t)
 		for i := range 30 {
-			_, err := fx.store.Upload(t.Context(), keys.At(dept.Of("D"), empid.Of(i)), strings.NewReader(text(10)), nil)
+			_, err := fx.store.Upload(t.Context(), keys.At(dept.PartitionKey("D"), empid.RowKey(i)), strings.NewReader(text(10)), nil)
 			must(t, err)
 		}
 		c.ahead = 48 * time.Hour

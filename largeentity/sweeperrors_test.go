@@ -65,9 +65,9 @@ func TestSweepRanged(t *testing.T) {
 	acc, err := account.FromConnectionString(s.ConnectionString(), o)
 	must(t, err)
 	for name, g := range map[string]account.Grant{
-		"another partition":   {Partitions: keys.Point(dept.Of("HR"))},
-		"partitions":          {Partitions: keys.Point(dept.Of("Sales"))},
-		"rows of a partition": {Partitions: keys.Point(dept.Of("Sales")), Rows: empid.All()},
+		"another partition":   {Partitions: dept.PartitionKey("HR").Point()},
+		"partitions":          {Partitions: dept.PartitionKey("Sales").Point()},
+		"rows of a partition": {Partitions: dept.PartitionKey("Sales").Point(), Rows: empid.Rows().All()},
 	} {
 		g.Table, g.Expiry, g.AllowHTTP, g.Read, g.Add, g.Update, g.Delete = "staff", s.Now().Add(time.Hour), true, true, true, true, true
 		u, err := acc.TableSAS(g)

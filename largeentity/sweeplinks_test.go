@@ -48,7 +48,7 @@ func TestSweepWithoutRows(t *testing.T) {
 			blobs := map[keys.Key]largeentity.Blob{}
 			for i := range n {
 				e := employee{Department: []string{"Sales", "Marketing"}[i%2], ID: i}
-				k := keys.At(dept.Of(e.Department), empid.Of(i))
+				k := keys.At(dept.PartitionKey(e.Department), empid.RowKey(i))
 				b, err := fx.store.Upload(ctx, k, strings.NewReader(text(20+i)), nil)
 				must(t, err)
 				e.Photo = b

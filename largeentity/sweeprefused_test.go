@@ -25,7 +25,7 @@ func TestSweepRefused(t *testing.T) {
 	var kept largeentity.Blob
 	insert := func(content string) (*table.Entity[employee], largeentity.Blob) {
 		id++
-		k := keys.At(dept.Of("Sales"), empid.Of(id))
+		k := keys.At(dept.PartitionKey("Sales"), empid.RowKey(id))
 		b, err := fx.store.Upload(ctx, k, strings.NewReader(content), nil)
 		must(t, err)
 		e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: id, Photo: b})
@@ -37,7 +37,7 @@ func TestSweepRefused(t *testing.T) {
 	must(t, err)
 	prepare := func() {
 		_, kept = insert(text(30))
-		_, err := fx.store.Upload(ctx, keys.At(dept.Of("Sales"), empid.Of(100_000)), strings.NewReader(text(20)), nil) // an orphan
+		_, err := fx.store.Upload(ctx, keys.At(dept.PartitionKey("Sales"), empid.RowKey(100_000)), strings.NewReader(text(20)), nil) // an orphan
 		must(t, err)
 		c.ahead += 25 * time.Hour
 	}

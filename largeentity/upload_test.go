@@ -87,10 +87,10 @@ func TestUploadErrors(t *testing.T) {
 	if _, err := fx.store.Upload(ctx, at(1), nil, nil); !errors.As(err, &value) {
 		t.Errorf("got error %v; want a ValueError", err)
 	}
-	if _, err := fx.store.Upload(ctx, keys.At(keys.Raw("a/b"), empid.Of(1)), strings.NewReader(""), nil); err == nil {
+	if _, err := fx.store.Upload(ctx, keys.At(keys.RawPartition("a/b"), empid.RowKey(1)), strings.NewReader(""), nil); err == nil {
 		t.Error("got no error of a wrong key")
 	}
-	long := keys.At(keys.Raw(strings.Repeat("|", 512)), empid.Of(1))
+	long := keys.At(keys.RawPartition(strings.Repeat("|", 512)), empid.RowKey(1))
 	if _, err := fx.store.Upload(ctx, long, strings.NewReader(""), nil); !errors.As(err, &limit) {
 		t.Errorf("got error %v; want a LimitError", err)
 	}

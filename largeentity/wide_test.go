@@ -31,8 +31,8 @@ func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], *table.
 	t.Helper()
 	ctx := context.Background()
 	base, err := table.New(s.Tables(), "pages", table.Schema[page]{
-		Partition: keys.Bind1(dept, func(p *page) *string { return &p.Site }),
-		Row:       keys.Bind1(empid, func(p *page) *int { return &p.ID }),
+		Partition: keys.Partition(dept, func(p *page) *string { return &p.Site }),
+		Row:       keys.Row(empid, func(p *page) *int { return &p.ID }),
 	}, nil)
 	must(t, err)
 	must(t, base.Ensure(ctx))

@@ -104,7 +104,7 @@ func (l *Log[T]) Resend(ctx context.Context, records ...*Record[T]) error {
 // has reports whether a record can be one of the source that the library has appended.
 func (l *Log[T]) has(r *Record[T]) bool {
 	p, is := positionOf(r.Key.RowKey())
-	return is && p == r.position() && p.writer != "" && slices.ContainsFunc(l.partitions, func(of keys.Enc) bool { return textOf(of) == r.Key.PartitionKey() })
+	return is && p == r.position() && p.writer != "" && slices.ContainsFunc(l.partitions, func(of keys.PartitionKey) bool { return of.String() == r.Key.PartitionKey() })
 }
 
 // maxBatch is the most records of a transaction.
@@ -290,7 +290,7 @@ func (w *writer) positions(source string, n int) (position, error) {
 	switch behind := w.last.Sub(at); {
 	case w.id == "" || behind > w.overlap || len(w.next) > maxSources:
 		id := w.newID()
-		if id == "" || recordLayout.Of(at, id, 0).Err() != nil {
+		if id == "" || recordLayout.RowKey(position{at, id, 0}).Err() != nil {
 			return position{}, &table.ValueError{Field: "Common.NewID", Reason: "returned an ID that no key can contain"}
 		}
 		w.id, w.next = id, map[string]int64{}

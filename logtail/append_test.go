@@ -98,7 +98,7 @@ func TestWrongRecords(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	claims, s := newLog(t, nil)
-	other, err := claims.In(dept.Of("Sales")).Append(ctx, &claim{1, 1})
+	other, err := claims.In(dept.PartitionKey("Sales")).Append(ctx, &claim{1, 1})
 	noError(t, err)
 	s.Count()
 	for name, r := range map[string]*logtail.Record[claim]{"nil": nil, "an empty record": {}, "of another source": other} {

@@ -93,7 +93,7 @@ func TestAppendOnceRefused(t *testing.T) {
 			t.Errorf("%s: got error %v, want a %T", what, err, c.as)
 		}
 	}
-	if _, err := claims.In(keys.Raw("a/b")).AppendOnce(t.Context(), "a", time.Now(), &claim{}); !errors.As(err, &key) {
+	if _, err := claims.In(keys.RawPartition("a/b")).AppendOnce(t.Context(), "a", time.Now(), &claim{}); !errors.As(err, &key) {
 		t.Errorf("an invalid source: got error %v, want a %T", err, key)
 	}
 	testkit.Expect(t, "requests", s.Count(), requests.Counts{})

@@ -87,7 +87,7 @@ func BenchmarkTail(b *testing.B) {
 		var most time.Duration
 		for p := range partitions {
 			most = max(most, measure(func() (int, error) {
-				all, err := table.Collect(rows.List(ctx, table.Query[claim]{Partition: keys.Raw(p), Limit: 100}))
+				all, err := table.Collect(rows.List(ctx, table.Query[claim]{Partition: keys.RawPartition(p), Limit: 100}))
 				return len(all), err
 			}))
 		}

@@ -312,7 +312,7 @@ func TestDelete(t *testing.T) {
 		noError(t, err)
 		others, err := table.New(acc.Tables(), "claims", table.Schema[claim]{}, nil)
 		noError(t, err)
-		_, err = others.InsertAt(ctx, keys.At(keys.Raw("log"), keys.Raw("26")), &claim{}) // between the records
+		_, err = others.InsertAt(ctx, keys.At(keys.RawPartition("log"), keys.RawRow("26")), &claim{}) // between the records
 		noError(t, err)
 		s.Count()
 		calls := 0

@@ -56,14 +56,14 @@ func Example() {
 // Each department has a partition of its own.
 func ExampleLog_In() {
 	ctx := context.Background()
-	dept := keys.Tuple1(keys.Text())
+	dept := keys.Text()
 	claims := newClaims(nil)
-	_, err := claims.In(dept.Of("Sales")).Append(ctx, &Claim{223, 17})
+	_, err := claims.In(dept.PartitionKey("Sales")).Append(ctx, &Claim{223, 17})
 	check(err)
-	record, err := claims.In(dept.Of("Finance")).Append(ctx, &Claim{300, 9})
+	record, err := claims.In(dept.PartitionKey("Finance")).Append(ctx, &Claim{300, 9})
 	check(err)
 	fmt.Println(record.Key.PartitionKey(), record.Sequence)
-	for claim, err := range claims.In(dept.Of("Sales")).Tail(ctx, 10) {
+	for claim, err := range claims.In(dept.PartitionKey("Sales")).Tail(ctx, 10) {
 		check(err)
 		fmt.Println(claim.Value.Employee, claim.Value.Amount)
 	}

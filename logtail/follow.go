@@ -196,7 +196,7 @@ func (l *Log[T]) poll(ctx context.Context, c *Cursor, final, to time.Time, yield
 
 // collect returns the records of a range that the cursor has not yielded, and the number of records that the partition with the
 // most has in the range. With a limit, it reads no more of a partition.
-func (l *Log[T]) collect(ctx context.Context, c *Cursor, in []*table.Table[T], rows keys.Range, limit int) (all []*Record[T], most int, err error) {
+func (l *Log[T]) collect(ctx context.Context, c *Cursor, in []*table.Table[T], rows keys.RowRange, limit int) (all []*Record[T], most int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrent)
 	lists := l.lists(ctx, in, rows, page, limit)
@@ -241,7 +241,7 @@ func gaps[T any](s *seen, all []*Record[T]) bool {
 
 // complete reads the range again, and adds the records that are older than the same writer's records in all. They were stored
 // before the first read.
-func (l *Log[T]) complete(ctx context.Context, c *Cursor, in []*table.Table[T], rows keys.Range, all []*Record[T]) ([]*Record[T], error) {
+func (l *Log[T]) complete(ctx context.Context, c *Cursor, in []*table.Table[T], rows keys.RowRange, all []*Record[T]) ([]*Record[T], error) {
 	again, _, err := l.collect(ctx, c, in, rows, 0)
 	if err != nil {
 		return nil, err

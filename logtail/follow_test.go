@@ -118,7 +118,7 @@ func TestTokens(t *testing.T) {
 		token string
 		want  string
 	}{
-		"another source": {claims.In(dept.Of("Sales")), token, "another log"},
+		"another source": {claims.In(dept.PartitionKey("Sales")), token, "another log"},
 		"half":           {claims, token[:len(token)/2], "corrupt"},
 		"no token":       {claims, "x!", "corrupt"},
 		"another form":   {claims, "eyJ2IjoyfQ", "version"},
@@ -170,7 +170,7 @@ func TestOptions(t *testing.T) {
 	noError(t, err)
 	ctx := context.Background()
 	var ke *keys.KeyError
-	if _, err := claims.In(keys.Raw("a/b")).Append(ctx, &claim{}); !errors.As(err, &ke) {
+	if _, err := claims.In(keys.RawPartition("a/b")).Append(ctx, &claim{}); !errors.As(err, &ke) {
 		t.Errorf("a source with /: got error %v; want a *keys.KeyError", err)
 	}
 	if _, err := claims.Append(ctx, nil); err == nil {

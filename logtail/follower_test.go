@@ -91,7 +91,7 @@ func TestUnreadableRecords(t *testing.T) {
 		noError(t, err)
 		row := &table.Row{}
 		noError(t, row.Set("Amount", "text"))
-		_, err = rawRows(t, s).InsertAt(context.Background(), keys.At(keys.Raw("log"), keys.Raw(fmt.Sprintf("%019d", n))), row)
+		_, err = rawRows(t, s).InsertAt(context.Background(), keys.At(keys.RawPartition("log"), keys.RawRow(fmt.Sprintf("%019d", n))), row)
 		noError(t, err)
 		time.Sleep(time.Second)
 		_, err = claims.Append(context.Background(), &claim{1, 1})
@@ -125,7 +125,7 @@ func TestPlainTwice(t *testing.T) {
 		insert := func(partition string, amount int) {
 			row := &table.Row{}
 			testkit.Expect(t, "error of Set", row.Set("Amount", amount), nil)
-			_, err := rawRows(t, s).InsertAt(ctx, keys.At(keys.Raw(partition), keys.Raw(fmt.Sprintf("%019d", n))), row)
+			_, err := rawRows(t, s).InsertAt(ctx, keys.At(keys.RawPartition(partition), keys.RawRow(fmt.Sprintf("%019d", n))), row)
 			testkit.Expect(t, "error of InsertAt", err, nil)
 		}
 		insert("log", 1)
@@ -143,7 +143,7 @@ func TestTokenSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		claims, _ := newLog(t, nil)
-		a, b := claims.In(dept.Of("A")), claims.In(dept.Of("B"))
+		a, b := claims.In(dept.PartitionKey("A")), claims.In(dept.PartitionKey("B"))
 		for i := range 500 {
 			for _, l := range []*logtail.Log[claim]{a, b} {
 				_, err := l.Append(ctx, &claim{1, i})

@@ -59,8 +59,8 @@ type Log[T any] struct {
 	writeTimeout time.Duration
 	writer       *writer
 	source       string
-	partitions   []keys.Enc // of the source
-	err          error      // of the source
+	partitions   []keys.PartitionKey // of the source
+	err          error               // of the source
 }
 
 // New returns a log in a table. Its records are in the source "log" unless [Log.In] names another one. A Log is a writer: use one
@@ -128,7 +128,7 @@ func newLog[T any](service table.Service, name string, p *Periods, o *Options) (
 			return nil, fmt.Errorf("logtail: NewByPeriod %s: %w", name, &table.ValueError{Field: "Options.Overlap", Reason: fmt.Sprintf("is longer than the %d %s periods that PeriodOptions.Keep keeps", p.opt.Keep, p.opt.Unit)})
 		}
 	}
-	return l.In(keys.Raw(defaultSource)), nil
+	return l.In(keys.RawPartition(defaultSource)), nil
 }
 
 func (o *Options) setDefaults(writeTimeout time.Duration) error {
@@ -166,15 +166,15 @@ func (l *Log[T]) Ensure(ctx context.Context) error { return l.tables.ensure(ctx)
 //
 // The methods of the returned log fail with a *keys.KeyError if the source is no PartitionKey, or ends like the partition of a
 // spread source: with ~ and 3 digits.
-func (l *Log[T]) In(source keys.Enc) *Log[T] {
+func (l *Log[T]) In(source keys.PartitionKey) *Log[T] {
 	in := *l
-	in.partitions = []keys.Enc{source}
+	in.partitions = []keys.PartitionKey{source}
 	in.source, in.err = source.Result()
 	if in.err == nil && spreadPartition.MatchString(in.source) {
 		in.err = &keys.KeyError{Key: "PartitionKey", Value: in.source, Reason: "ends with ~ and 3 digits, as the partitions of a spread log do; use another source"}
 	}
 	for n := 1; n < l.opt.Spread && in.err == nil; n++ {
-		p := keys.Raw(fmt.Sprintf("%s%s%03d", in.source, reserved.SpreadPartition, n))
+		p := keys.RawPartition(fmt.Sprintf("%s%s%03d", in.source, reserved.SpreadPartition, n))
 		in.partitions, in.err = append(in.partitions, p), p.Err()
 	}
 	return &in
@@ -198,8 +198,8 @@ type Record[T any] struct {
 }
 
 // newRecord returns a record that is to be stored in a partition.
-func newRecord[T any](partition keys.Enc, p position, v *T) *Record[T] {
-	return &Record[T]{*v, keys.At(partition, recordLayout.Of(p.time, p.writer, p.sequence)), p.time, p.writer, p.sequence}
+func newRecord[T any](partition keys.PartitionKey, p position, v *T) *Record[T] {
+	return &Record[T]{*v, keys.At(partition, recordLayout.RowKey(p)), p.time, p.writer, p.sequence}
 }
 
 // recordOf returns the record of an entity, nil if its key is not the key of a record.
@@ -215,8 +215,10 @@ func (r *Record[T]) position() position { return position{r.Time, r.Writer, r.Se
 
 // The RowKey of a record is its time in inverted ticks, its writer and its sequence number. Other programs store the ticks alone.
 var (
-	recordLayout = keys.Tuple3(keys.Desc(keys.Time()), keys.Text(), keys.Digits[int64](12))
-	ticksLayout  = keys.Tuple1(keys.Desc(keys.Time()))
+	recordLayout = keys.Struct3(keys.Desc(keys.Time()), keys.Text(), keys.Digits[int64](12), func(p *position) (*time.Time, *string, *int64) {
+		return &p.time, &p.writer, &p.sequence
+	})
+	ticksLayout = keys.Desc(keys.Time())
 )
 
 // position is the content of the RowKey of a record.
@@ -234,7 +236,8 @@ func (p position) later(i int) position {
 // positionOf returns the content of a RowKey, and whether it is the RowKey of a record.
 func positionOf(rowKey string) (p position, is bool) {
 	var err error
-	if p.time, p.writer, p.sequence, err = recordLayout.Decode(rowKey); err == nil {
+	p, err = recordLayout.Decode(rowKey)
+	if err == nil {
 		return p, p.writer != ""
 	}
 	p = position{}
@@ -244,27 +247,21 @@ func positionOf(rowKey string) (p position, is bool) {
 
 // between returns the range of the records with from ≤ time < to. A zero to is no bound. Records have times of whole ticks, so a
 // bound inside a tick is the next tick.
-func between(from, to time.Time) keys.Range {
+func between(from, to time.Time) keys.RowRange {
 	from = nextTick(from)
 	first := "0000000000000000000"
 	if !to.IsZero() {
-		k := ticksLayout.Of(nextTick(to).Add(-tick))
+		k := ticksLayout.RowKey(nextTick(to).Add(-tick))
 		if k.Err() != nil {
-			return keys.Point(k) // which has the error
+			return k.Point() // which has the error
 		}
-		first = textOf(k)
+		first = k.String()
 	}
-	k := ticksLayout.Of(from)
+	k := ticksLayout.RowKey(from)
 	if k.Err() != nil {
-		return keys.Point(k)
+		return k.Point()
 	}
-	return keys.RawBetween(first, textOf(k)+"~")
-}
-
-// textOf returns the text of a key that has no error.
-func textOf(k keys.Enc) string {
-	s, _ := k.Result()
-	return s
+	return keys.RawRows(first, k.String()+"~")
 }
 
 const tick = 100 * time.Nanosecond

@@ -26,7 +26,7 @@ type claim struct {
 	Amount   int
 }
 
-var dept = keys.Tuple1(keys.Text())
+var dept = keys.Text()
 
 // openLog returns a log of claims in a service.
 func openLog(t testing.TB, s account.Transport, o *logtail.Options) *logtail.Log[claim] {
@@ -127,7 +127,7 @@ func TestForeignRows(t *testing.T) {
 		row := &table.Row{}
 		noError(t, row.Set("Amount", 7))
 		noError(t, row.Set("Employee", int64(1)))
-		_, err := rows.InsertAt(ctx, keys.At(keys.Raw("log"), keys.Raw(rk)), row)
+		_, err := rows.InsertAt(ctx, keys.At(keys.RawPartition("log"), keys.RawRow(rk)), row)
 		noError(t, err)
 	}
 	_, err = claims.Append(ctx, &claim{1, 8})
@@ -143,9 +143,9 @@ func TestSpread(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	claims, s := newLog(t, nil)
-	_, err := claims.In(dept.Of("Sales")).Append(ctx, &claim{1, -1})
+	_, err := claims.In(dept.PartitionKey("Sales")).Append(ctx, &claim{1, -1})
 	noError(t, err)
-	spread := openLog(t, s, &logtail.Options{Spread: 8}).In(dept.Of("Sales"))
+	spread := openLog(t, s, &logtail.Options{Spread: 8}).In(dept.PartitionKey("Sales"))
 	var values []*claim
 	want := []int{}
 	for i := range 950 {

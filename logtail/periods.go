@@ -180,7 +180,7 @@ func (p *Periods) rows(ctx context.Context, from, to time.Time) iter.Seq2[*table
 	if !to.IsZero() {
 		last = p.opt.Unit.digits(to.Add(-tick)) + " "
 	}
-	q := table.Query[periodRow]{Partition: periodUnit.Of(p.opt.Unit.String()), Rows: keys.RawBetween(first, last)}
+	q := table.Query[periodRow]{Partition: periodUnit.Of(p.opt.Unit.String()), Rows: keys.RawRows(first, last)}
 	return func(yield func(*table.Entity[periodRow], error) bool) {
 		for e, err := range p.states.List(ctx, q) {
 			if err != nil {
@@ -292,11 +292,11 @@ type periodRow struct {
 }
 
 var (
-	periodUnit   = keys.Tuple1(keys.Text()).Named("periods")
-	periodDigits = keys.Tuple1(keys.Text())
+	periodUnit   = keys.Partition(keys.Text(), func(r *periodRow) *string { return &r.Unit }).Named("periods")
+	periodDigits = keys.Row(keys.Text(), func(r *periodRow) *string { return &r.Digits })
 	periodSchema = table.Schema[periodRow]{
-		Partition: keys.Bind1(periodUnit, func(r *periodRow) *string { return &r.Unit }),
-		Row:       keys.Bind1(periodDigits, func(r *periodRow) *string { return &r.Digits }),
+		Partition: periodUnit,
+		Row:       periodDigits,
 		Type:      "period",
 	}
 )

@@ -86,7 +86,7 @@ func (l *Log[T]) read(ctx context.Context, from, to time.Time, limit int) iter.S
 }
 
 // lists returns the list of each partition of each table.
-func (l *Log[T]) lists(ctx context.Context, in []*table.Table[T], rows keys.Range, share, limit int) (all []iter.Seq2[*Record[T], error]) {
+func (l *Log[T]) lists(ctx context.Context, in []*table.Table[T], rows keys.RowRange, share, limit int) (all []iter.Seq2[*Record[T], error]) {
 	for _, t := range in {
 		for _, p := range l.partitions {
 			all = append(all, l.list(ctx, t, p, rows, share, limit))
@@ -97,7 +97,7 @@ func (l *Log[T]) lists(ctx context.Context, in []*table.Table[T], rows keys.Rang
 
 // list yields the records of a range of one partition, at most limit unless that is 0. The first request is for share records,
 // each further request for all that are left.
-func (l *Log[T]) list(ctx context.Context, in *table.Table[T], partition keys.Enc, rows keys.Range, share, limit int) iter.Seq2[*Record[T], error] {
+func (l *Log[T]) list(ctx context.Context, in *table.Table[T], partition keys.PartitionKey, rows keys.RowRange, share, limit int) iter.Seq2[*Record[T], error] {
 	return func(yield func(*Record[T], error) bool) {
 		left := limit
 		q := table.Query[T]{Partition: partition, Rows: rows, PageSize: min(share, page), Cursor: table.NewCursor(""), Skip: func(k keys.Key, err error) bool {

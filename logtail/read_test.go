@@ -37,7 +37,7 @@ func TestSources(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	claims, s := newLog(t, &logtail.Options{Spread: 4})
-	for name, source := range map[string]keys.Enc{"a partition": keys.Raw("log~001"), "too long for the others": keys.Raw(strings.Repeat("x", 510)), "no key": keys.Raw("a/b")} {
+	for name, source := range map[string]keys.PartitionKey{"a partition": keys.RawPartition("log~001"), "too long for the others": keys.RawPartition(strings.Repeat("x", 510)), "no key": keys.RawPartition("a/b")} {
 		in := claims.In(source)
 		_, appended := in.Append(ctx, &claim{1, 1})
 		_, several := in.AppendAll(ctx, &claim{1, 1})
@@ -52,7 +52,7 @@ func TestSources(t *testing.T) {
 		}
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
-	_, err := claims.In(dept.Of("../größe ~001")).Append(ctx, &claim{1, 1})
+	_, err := claims.In(dept.PartitionKey("../größe ~001")).Append(ctx, &claim{1, 1})
 	noError(t, err)
 }
 
@@ -96,7 +96,7 @@ func TestRequestsOfTail(t *testing.T) {
 	claims, s := newLog(t, nil)
 	rows := rawRows(t, s)
 	for i := range 500 {
-		_, err := rows.InsertAt(ctx, keys.At(keys.Raw("log"), keys.Raw(fmt.Sprintf("%06d", i))), &table.Row{})
+		_, err := rows.InsertAt(ctx, keys.At(keys.RawPartition("log"), keys.RawRow(fmt.Sprintf("%06d", i))), &table.Row{})
 		noError(t, err)
 	}
 	_, err := claims.Append(ctx, &claim{1, 1})

@@ -66,7 +66,7 @@ func (c *viewComparison[T, V]) pay(ctx context.Context) error {
 
 // readNotes reads the notes of the view. With Repair, it deletes old tombstones.
 func (c *viewComparison[T, V]) readNotes(ctx context.Context) error {
-	q := table.Query[table.Row]{Rows: keys.StoredBetween(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
+	q := table.Query[table.Row]{Rows: keys.StoredRows(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
 	for e, err := range notes(door.Table(c.to)).List(ctx, q) {
 		if err == nil {
 			err = c.pay(ctx)

@@ -64,7 +64,7 @@ func ignoreConflicts(err error) error {
 	return err
 }
 
-func employeeKey(id int) keys.Key { return keys.At(dept.Of("Sales"), empid.Of(id)) }
+func employeeKey(id int) keys.Key { return keys.At(dept.PartitionKey("Sales"), empid.RowKey(id)) }
 
 // pays sets the salary of an employee; without a salary the employee is not in the view.
 func pays(id int, n int64) func(*program, context.Context) error {

@@ -54,7 +54,7 @@ func Example() {
 		check(err)
 	}
 	check(worker.Drain(ctx)) // a program calls Run
-	for g, err := range heads.All(ctx, company, keys.Raw("company")) {
+	for g, err := range heads.All(ctx, company, keys.RawPartition("company")) {
 		check(err)
 		fmt.Println(g.Value, g.Count)
 	}

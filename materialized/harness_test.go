@@ -41,19 +41,19 @@ type member struct {
 }
 
 var (
-	dept        = keys.Tuple1(keys.Text())
-	empid       = keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	memberID    = keys.Tuple1(keys.Digits[int](6)).Named("member")
-	perDept     = keys.Tuple1(keys.Text()).Named("sum")
+	dept        = keys.Text()
+	empid       = keys.Digits[int](6).Named("empid")
+	memberID    = keys.Row(keys.Digits[int](6), func(m *member) *int { return &m.ID }).Named("member")
+	perDept     = keys.Text().Named("sum")
 	staffSchema = table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+		Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Row(empid, func(e *employee) *int { return &e.ID }),
 	}
 	companySchema = table.Schema[member]{
-		Partition: keys.Const[member]("company"),
-		Row:       keys.Bind1(memberID, func(m *member) *int { return &m.ID }),
+		Partition: keys.OnePartition[member]("company"),
+		Row:       memberID,
 	}
-	companyPartition = keys.Raw("company")
+	companyPartition = keys.RawPartition("company")
 	salary           = table.FieldOf(func(e *employee) *int64 { return &e.Salary })
 )
 

@@ -132,7 +132,7 @@ func TestHostileEffects(t *testing.T) {
 	s.drain(t)
 	h := materialized.Handler(s.staff)
 	handle := func(row, payload string) error {
-		return h.Handle(ctx, eventual.Job{Table: "staff", Partition: keys.Raw("Sales"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: row, Payload: []byte(payload)}})
+		return h.Handle(ctx, eventual.Job{Table: "staff", Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: row, Payload: []byte(payload)}})
 	}
 	names := func(keys ...string) string {
 		return `{"rows":{"view.company":[["` + strings.Join(keys, `"],["`) + `"]]}}`
@@ -250,7 +250,7 @@ func TestIndexOfView(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newScene(t, setting{})
-	byDept := index.New("dept", keys.Tuple1(keys.Text()), func(m *member) (string, bool) { return m.Department, true }, nil)
+	byDept := index.New("dept", keys.Text(), func(m *member) (string, bool) { return m.Department, true }, nil)
 	company, err := index.Attach(s.company, byDept)
 	testkit.NoError(t, err)
 	staff, err := eventual.WithOutbox(s.base, s.outbox)

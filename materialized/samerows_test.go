@@ -30,8 +30,8 @@ func TestViewSameRows(t *testing.T) {
 		Salary     int64
 	}
 	shorts, err := table.New(acc.Tables(), "staff", table.Schema[short]{
-		Partition: keys.Bind1(dept, func(e *short) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *short) *int { return &e.ID }),
+		Partition: keys.Partition(dept, func(e *short) *string { return &e.Department }),
+		Row:       keys.Row(empid, func(e *short) *int { return &e.ID }),
 	}, nil)
 	testkit.NoError(t, err)
 	out, err := eventual.NewOutbox(acc.Queue("effects"), nil)
@@ -48,7 +48,7 @@ func TestViewSameRows(t *testing.T) {
 	testkit.NoError(t, errors.Join(staff.Ensure(ctx), qerr))
 	_, err = staff.Insert(ctx, &employee{Department: "S", ID: 1, Last: "Jones", Salary: 5})
 	testkit.NoError(t, err)
-	e, err := staff.Get(ctx, keys.At(dept.Of("S"), empid.Of(1)))
+	e, err := staff.Get(ctx, keys.At(dept.PartitionKey("S"), empid.RowKey(1)))
 	testkit.NoError(t, err)
 	testkit.Expect(t, "last name", e.Value.Last, "Jones")
 }

@@ -67,7 +67,7 @@ func TestFill(t *testing.T) {
 	testkit.Expect(t, "messages", len(s.Messages("effects")), 0)
 
 	// The first change of an entity that the view was filled with removes the old derived entity.
-	e, err := s.staff.Get(ctx, keys.At(dept.Of("D1"), empid.Of(2)))
+	e, err := s.staff.Get(ctx, keys.At(dept.PartitionKey("D1"), empid.RowKey(2)))
 	testkit.NoError(t, err)
 	testkit.NoError(t, s.staff.Delete(ctx, e))
 	s.drain(t)
@@ -339,8 +339,8 @@ func TestRanged(t *testing.T) {
 		staff, company account.Grant
 		refused        bool
 	}{
-		{"a part of the entities", account.Grant{Partitions: keys.Point(dept.Of("Sales"))}, account.Grant{}, true},
-		{"a part of the view", account.Grant{}, account.Grant{Partitions: keys.Point(companyPartition), Rows: memberID.All()}, true},
+		{"a part of the entities", account.Grant{Partitions: dept.PartitionKey("Sales").Point()}, account.Grant{}, true},
+		{"a part of the view", account.Grant{}, account.Grant{Partitions: companyPartition.Point(), Rows: memberID.All()}, true},
 		{"everything", account.Grant{}, account.Grant{}, false},
 	} {
 		base, err := table.New(granted("staff", c.staff), "staff", staffSchema, &s.options)
@@ -398,8 +398,8 @@ func TestVerifyEverything(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newScene(t, setting{})
-	byID := index.New("ids", keys.Tuple1(keys.Digits[int](6)), func(e *employee) (int, bool) { return e.ID, true }, nil)
-	bySalary := index.New("salaries", keys.Tuple1(keys.Int[int64](6)), func(e *employee) (int64, bool) { return e.Salary, true },
+	byID := index.New("ids", keys.Digits[int](6), func(e *employee) (int, bool) { return e.ID, true }, nil)
+	bySalary := index.New("salaries", keys.Int[int64](6), func(e *employee) (int64, bool) { return e.Salary, true },
 		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{}})
 	staff, err := index.Attach(s.staff, byID, bySalary)
 	testkit.NoError(t, err)

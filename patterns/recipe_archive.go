@@ -146,8 +146,8 @@ func newMover(r *Run, names moveNames, kill bool) (*table.Table[movedEmployee], 
 		return nil, nil, nil, err
 	}
 	staff, err := table.New(r.Tables(), names.current, table.Schema[movedEmployee]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *movedEmployee) *string { return &e.Department }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *movedEmployee) *int { return &e.ID }),
+		Partition: keys.Partition(keys.Text(), func(e *movedEmployee) *string { return &e.Department }),
+		Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *movedEmployee) *int { return &e.ID }),
 	}, nil)
 	if err != nil {
 		return fail(err)

@@ -175,8 +175,8 @@ var archiveDirectory = recipe{
 			Title      string
 		}
 		current, err := table.New(r.Tables(), r.TableName("Current"), table.Schema[Report]{
-			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *Report) *string { return &p.Department }),
-			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("report"), func(p *Report) *int { return &p.Number }),
+			Partition: keys.Partition(keys.Text(), func(p *Report) *string { return &p.Department }),
+			Row:       keys.Row(keys.Digits[int](6).Named("report"), func(p *Report) *int { return &p.Number }),
 		}, nil)
 		if err != nil {
 			return err

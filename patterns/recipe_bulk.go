@@ -24,13 +24,10 @@ var bulkWork = recipe{
 			ID         int
 			Age        int32
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6))
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
 		age := table.FieldOf(func(e *Employee) *int32 { return &e.Age })
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, &table.Options{BlindWrites: true}) // no entity has derived rows, so writes need not read the row first
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, &table.Options{BlindWrites: true}) // no entity has derived rows, so writes need not read the row first
 		if err != nil {
 			return err
 		}

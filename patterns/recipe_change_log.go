@@ -56,8 +56,8 @@ var changeLog = recipe{
 		another department is one change, although it deletes a row and inserts another.`,
 	run: func(ctx context.Context, r *Run) error {
 		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[staffMember]{
-			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *staffMember) *string { return &e.Department }),
-			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *staffMember) *int { return &e.ID }),
+			Partition: keys.Partition(keys.Text(), func(e *staffMember) *string { return &e.Department }),
+			Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *staffMember) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err

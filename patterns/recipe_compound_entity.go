@@ -31,20 +31,20 @@ var compoundEntity = recipe{
 			Text       string
 		}
 		var (
-			dept      = keys.Tuple1(keys.Text())
-			empid     = keys.Tuple1(keys.Digits[int](6))
-			reviewKey = keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))
+			dept      = keys.Text()
+			empid     = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
+			reviewKey = keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(v *Review) (*int, *int) { return &v.ID, &v.Year })
 		)
 		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+			Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
+			Row:       empid,
 		}, nil)
 		if err != nil {
 			return err
 		}
 		reviews, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Review]{
-			Partition: keys.Bind1(dept, func(v *Review) *string { return &v.Department }),
-			Row:       keys.Bind2(reviewKey, func(v *Review) (*int, *int) { return &v.ID, &v.Year }),
+			Partition: keys.Partition(dept, func(v *Review) *string { return &v.Department }),
+			Row:       reviewKey,
 		}, nil)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ var compoundEntity = recipe{
 		}); err != nil {
 			return err
 		}
-		q := table.Query[table.Row]{Partition: dept.Of("Sales"), Rows: keys.Family(empid.Of(123))}
+		q := table.Query[table.Row]{Partition: dept.PartitionKey("Sales"), Rows: empid.Of(123).Family()}
 		ex, err := reader.Rows().Explain(q)
 		if err != nil {
 			return err
@@ -103,10 +103,10 @@ var compoundEntity = recipe{
 			return err
 		}
 		return r.Naive("one table for each type", func() error {
-			if _, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(123))); err != nil {
+			if _, err := staff.Get(ctx, keys.At(dept.PartitionKey("Sales"), empid.Of(123))); err != nil {
 				return err
 			}
-			n, err := reviews.Count(ctx, table.Query[Review]{Partition: dept.Of("Sales"), Rows: reviewKey.Prefix(123)})
+			n, err := reviews.Count(ctx, table.Query[Review]{Partition: dept.PartitionKey("Sales"), Rows: reviewKey.Under(123).All()})
 			r.Answer("one query for the employee, another for her %d reviews, and no transaction over both tables", n)
 			return err
 		})

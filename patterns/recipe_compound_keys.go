@@ -24,12 +24,9 @@ var compoundKeys = recipe{
 			ID, Year   int
 			Rating     int32
 		}
-		dept := keys.Tuple1(keys.Text())
-		reviews := keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))
-		ratings, err := table.New(r.Tables(), r.TableName("reviews"), table.Schema[Review]{
-			Partition: keys.Bind1(dept, func(v *Review) *string { return &v.Department }),
-			Row:       keys.Bind2(reviews, func(v *Review) (*int, *int) { return &v.ID, &v.Year }),
-		}, nil)
+		dept := keys.Partition(keys.Text(), func(v *Review) *string { return &v.Department })
+		reviews := keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(v *Review) (*int, *int) { return &v.ID, &v.Year })
+		ratings, err := table.New(r.Tables(), r.TableName("reviews"), table.Schema[Review]{Partition: dept, Row: reviews}, nil)
 		if err != nil {
 			return err
 		}
@@ -46,10 +43,10 @@ var compoundKeys = recipe{
 		}
 		for _, c := range []struct {
 			what string
-			rows keys.Range
+			rows keys.RowRange
 		}{
-			{"list all reviews of employee 123", reviews.Prefix(123)},
-			{"list her reviews of 2011 and 2012", reviews.Between(123, 2011, 2012)},
+			{"list all reviews of employee 123", reviews.Under(123).All()},
+			{"list her reviews of 2011 and 2012", reviews.Under(123).Between(2011, 2012)},
 		} {
 			q := table.Query[Review]{Partition: dept.Of("R&D"), Rows: c.rows}
 			ex, err := ratings.Explain(q)

@@ -23,7 +23,7 @@ var dataSeries = recipe{
 		day fits into one row with a property for each hour. A count is stored by a merge of its property, which needs no read and
 		leaves the other hours alone. Package series finds the row and the property of a time, also on days of 23 and 25 hours.`,
 	run: func(ctx context.Context, r *Run) error {
-		page := keys.Tuple1(keys.Text())
+		page := keys.Text()
 		visits, err := series.New[int64](r.Tables(), r.TableName("visits"), series.Hours(time.UTC), nil)
 		if err != nil {
 			return err
@@ -31,7 +31,7 @@ var dataSeries = recipe{
 		if err := visits.Ensure(ctx); err != nil {
 			return err
 		}
-		home := visits.In(page.Of("home"))
+		home := visits.In(page.PartitionKey("home"))
 		day := time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC)
 		if err := r.Do("store the count of an hour, in a row that does not exist yet", func() error {
 			return home.Set(ctx, day.Add(7*time.Hour), 17)
@@ -90,8 +90,8 @@ var dataSeries = recipe{
 			Count int64
 		}
 		hours, err := table.New(r.Tables(), r.TableName("hours"), table.Schema[Hour]{
-			Partition: keys.Bind1(page, func(h *Hour) *string { return &h.Page }),
-			Row:       keys.Bind1(keys.Tuple1(keys.Time()), func(h *Hour) *time.Time { return &h.From }),
+			Partition: keys.Partition(page, func(h *Hour) *string { return &h.Page }),
+			Row:       keys.Row(keys.Time(), func(h *Hour) *time.Time { return &h.From }),
 		}, &table.Options{BlindWrites: true})
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ var dataSeries = recipe{
 					return err
 				}
 			}
-			n, err := hours.Count(ctx, table.Query[Hour]{Partition: page.Of("home")})
+			n, err := hours.Count(ctx, table.Query[Hour]{Partition: page.PartitionKey("home")})
 			r.Answer("%d rows are read and billed for one chart", n)
 			return err
 		})

@@ -34,24 +34,24 @@ var denormalization = recipe{
 			Email      string
 			Manager    bool
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-		departmentRow := keys.Raw("department")
+		dept := keys.Text()
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+		departmentRow := keys.RawRow("department")
 		lastName := table.FieldOf(func(e *Employee) *string { return &e.LastName })
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
 		isManager := table.FieldOf(func(e *Employee) *bool { return &e.Manager })
-		manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.Enc, bool) { return departmentRow, e.Manager }, lastName, email)
+		manager := index.NewDetails("manager", "Manager", func(e *Employee) (keys.RowKey, bool) { return departmentRow, e.Manager }, lastName, email)
 
 		departments, err := table.New(r.Tables(), r.TableName("company"), table.Schema[Department]{
-			Partition: keys.Bind1(dept, func(d *Department) *string { return &d.Name }),
-			Row:       keys.Const[Department](departmentRow.String()),
+			Partition: keys.Partition(dept, func(d *Department) *string { return &d.Name }),
+			Row:       keys.OneRow[Department](departmentRow.String()),
 		}, nil)
 		if err != nil {
 			return err
 		}
 		employees, err := table.New(r.Tables(), r.TableName("company"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+			Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
+			Row:       empid,
 		}, nil)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ var denormalization = recipe{
 		if err := r.Stored(ctx, "company"); err != nil {
 			return err
 		}
-		sales := keys.At(dept.Of("Sales"), departmentRow)
+		sales := keys.At(dept.PartitionKey("Sales"), departmentRow)
 		show := func() error {
 			d, err := departments.Get(ctx, sales)
 			if err == nil {
@@ -134,7 +134,7 @@ var denormalization = recipe{
 			if err != nil {
 				return err
 			}
-			m, err := employees.Get(ctx, keys.At(dept.Of("Sales"), keys.Raw(d.Value.ManagerRowKey)))
+			m, err := employees.Get(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow(d.Value.ManagerRowKey)))
 			if err == nil {
 				r.Answer("%s, manager %s", d.Value.Name, m.Value.LastName)
 			}

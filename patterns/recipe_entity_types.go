@@ -35,12 +35,12 @@ var entityTypes = recipe{
 			Name   string
 			Agency string
 		}
-		id := keys.Tuple1(keys.Digits[int](6))
-		at := func(n int) keys.Key { return keys.At(keys.Raw("Sales"), id.Of(n)) }
+		id := keys.Digits[int](6)
+		at := func(n int) keys.Key { return keys.At(keys.RawPartition("Sales"), id.RowKey(n)) }
 
 		// Last year's program.
 		old, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[OldEmployee]{
-			Partition: keys.Const[OldEmployee]("Sales"), Row: keys.Bind1(id, func(e *OldEmployee) *int { return &e.ID }), Type: "employee",
+			Partition: keys.OnePartition[OldEmployee]("Sales"), Row: keys.Row(id, func(e *OldEmployee) *int { return &e.ID }), Type: "employee",
 		}, nil)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ var entityTypes = recipe{
 
 		// This year's program: the name has two properties, and another type has RowKeys of the same form.
 		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Const[Employee]("Sales"), Row: keys.Bind1(id, func(e *Employee) *int { return &e.ID }), Type: "employee", Version: 1,
+			Partition: keys.OnePartition[Employee]("Sales"), Row: keys.Row(id, func(e *Employee) *int { return &e.ID }), Type: "employee", Version: 1,
 			Upgrade: map[int]func(*table.Row) error{0: func(row *table.Row) error {
 				name, _ := row.Get("Name")
 				first, last, _ := strings.Cut(fmt.Sprint(name), " ")
@@ -68,7 +68,7 @@ var entityTypes = recipe{
 			return err
 		}
 		contractors, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Contractor]{
-			Partition: keys.Const[Contractor]("Sales"), Row: keys.Bind1(id, func(c *Contractor) *int { return &c.ID }), Type: "contractor",
+			Partition: keys.OnePartition[Contractor]("Sales"), Row: keys.Row(id, func(c *Contractor) *int { return &c.ID }), Type: "contractor",
 		}, nil)
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ var entityTypes = recipe{
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		q := table.Query[table.Row]{Partition: keys.Raw("Sales")}
+		q := table.Query[table.Row]{Partition: keys.RawPartition("Sales")}
 		ex, err := reader.Rows().Explain(q)
 		if err != nil {
 			return err

@@ -28,17 +28,14 @@ var indexEntities = recipe{
 			ID         int
 			LastName   string
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 		name := func(e *Employee) (string, bool) { return e.LastName, true }
 		// The guide's list, and one row for each member.
-		lists := index.NewLists("name", keys.Tuple1(keys.Text()), name, &index.ListOptions[Employee]{Property: "EmployeeIDs"})
-		members := index.New("last", keys.Tuple1(keys.Text()), name, &index.Options[Employee]{Pointer: true})
+		lists := index.NewLists("name", keys.Text(), name, &index.ListOptions[Employee]{Property: "EmployeeIDs"})
+		members := index.New("last", keys.Text(), name, &index.Options[Employee]{Pointer: true})
 
-		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}
@@ -107,10 +104,7 @@ var indexEntities = recipe{
 			{"listed", "rename Cao to Jones with the list: read both lists, and write the employee and both lists in one transaction", lists},
 			{"members", "rename Cao to Jones with member rows: write three rows in one transaction, and read none", members},
 		} {
-			base, err := table.New(r.Tables(), r.TableName(alone.table), table.Schema[Employee]{
-				Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-				Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-			}, nil)
+			base, err := table.New(r.Tables(), r.TableName(alone.table), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 			if err != nil {
 				return err
 			}

@@ -141,16 +141,16 @@ var indexEntitiesElsewhere = recipe{
 		follow the employees by a worker. A row takes the members that one entity can hold, a blob any number. The recipe shows all three on the
 		same employees.`,
 	run: func(ctx context.Context, r *Run) error {
-		dept := keys.Tuple1(keys.Text())
+		dept := keys.Partition(keys.Text(), func(e *Colleague) *string { return &e.Department })
 		name := func(e *Colleague) (string, bool) { return e.LastName, true }
-		inPartition := index.NewLists("name", keys.Tuple1(keys.Text()), name, nil)
-		details := index.NewLists("details", keys.Tuple1(keys.Text()), name, &index.ListOptions[Colleague]{
+		inPartition := index.NewLists("name", keys.Text(), name, nil)
+		details := index.NewLists("details", keys.Text(), name, &index.ListOptions[Colleague]{
 			Elsewhere: &index.Elsewhere[Colleague]{Table: r.TableName("EmployeeDetails")},
 		})
 
 		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Colleague]{
-			Partition: keys.Bind1(dept, func(e *Colleague) *string { return &e.Department }),
-			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *Colleague) *int { return &e.ID }),
+			Partition: dept,
+			Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *Colleague) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ var indexEntitiesElsewhere = recipe{
 		if err := errors.Join(r.Stored(ctx, "staff"), r.Stored(ctx, "EmployeeDetails")); err != nil {
 			return err
 		}
-		show := func(partition keys.Enc, lists *index.Lists[Colleague, string]) func() error {
+		show := func(partition keys.PartitionKey, lists *index.Lists[Colleague, string]) func() error {
 			return func() error {
 				all, err := lists.Keys(ctx, staff, partition, "Jones")
 				for _, k := range all {
@@ -216,7 +216,7 @@ var indexEntitiesElsewhere = recipe{
 		}{
 			{"by option 1, who is called Jones, from the blob", ofBlob},
 			{"by option 2, who is called Jones in Sales, from the list in the partition", show(dept.Of("Sales"), inPartition)},
-			{"by option 3, who is called Jones, from EmployeeDetails", show(keys.Enc{}, details)},
+			{"by option 3, who is called Jones, from EmployeeDetails", show(keys.PartitionKey{}, details)},
 			{"rename Cao to Jones: the lists of option 2 are read, and change in the transaction", func() error {
 				_, err := staff.Update(ctx, staff.Key(Colleague{Department: "Sales", ID: 300}), func(e *Colleague) error { e.LastName = "Jones"; return nil })
 				return err
@@ -224,7 +224,7 @@ var indexEntitiesElsewhere = recipe{
 			{"the worker changes two blobs and two rows of EmployeeDetails", func() error { return worker.Drain(ctx) }},
 			{"option 1, once more", ofBlob},
 			{"option 3, once more: get the employees, too", func() error {
-				for e, err := range details.List(ctx, staff, keys.Enc{}, "Jones") {
+				for e, err := range details.List(ctx, staff, keys.PartitionKey{}, "Jones") {
 					if err != nil {
 						return err
 					}

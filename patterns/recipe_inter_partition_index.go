@@ -34,22 +34,19 @@ var interPartitionIndex = recipe{
 			Email      string
 			Hired      int
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 		lastName := table.FieldOf(func(e *Employee) *string { return &e.LastName })
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
 
-		byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
+		byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
 			&index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{Table: r.TableName("emails")}})
-		byYear := index.New("hired", keys.Tuple1(keys.Digits[int](4)), func(e *Employee) (int, bool) { return e.Hired, true },
+		byYear := index.New("hired", keys.Digits[int](4), func(e *Employee) (int, bool) { return e.Hired, true },
 			&index.Options[Employee]{Pointer: true, Elsewhere: &index.Elsewhere[Employee]{
-				Table: r.TableName("staff"), Partition: func(e *Employee) keys.Enc { return keys.Raw("hired_" + e.Department) }, Inline: true,
+				Table: r.TableName("staff"), Partition: func(e *Employee) keys.PartitionKey { return keys.RawPartition("hired_" + e.Department) }, Inline: true,
 			}})
 
-		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}
@@ -88,7 +85,7 @@ var interPartitionIndex = recipe{
 			return nil
 		}
 		find := func(address string) error {
-			e, err := byEmail.Get(ctx, byWorker, keys.Enc{}, address)
+			e, err := byEmail.Get(ctx, byWorker, keys.PartitionKey{}, address)
 			if errors.Is(err, table.ErrNotFound) {
 				r.Answer("%s: not found", address)
 				return nil
@@ -121,7 +118,7 @@ var interPartitionIndex = recipe{
 				return both.Merge(ctx, e, lastName.Set("Smith"))
 			}, "staff"},
 			{"list who was hired from 2020 to 2022 in Sales: read the pointers, and then each employee", func() error {
-				return show(byYear.Between(ctx, both, keys.Raw("hired_Sales"), 2020, 2022))
+				return show(byYear.Between(ctx, both, keys.RawPartition("hired_Sales"), 2020, 2022))
 			}, ""},
 			{"an employee from before the index: insert by a handle without it, and let verify find and add the missing rows", func() error {
 				if _, err := base.Insert(ctx, &Employee{"Marketing", 152, "Brown", "brownb@contoso.com", 2019}); err != nil {

@@ -32,8 +32,8 @@ var intraPartitionIndex = recipe{
 			Email      string
 			Hired      time.Time
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 		lastName := table.FieldOf(func(e *Employee) *string { return &e.LastName })
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
 		hired := table.FieldOf(func(e *Employee) *time.Time { return &e.Hired })
@@ -42,19 +42,16 @@ var intraPartitionIndex = recipe{
 		}
 
 		// A full copy under the address in any case of letters. No two employees of a department have the same address.
-		byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
+		byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
 			&index.Options[Employee]{Unique: index.InPartition})
 		// A copy of two properties, in the order of hiring.
-		byHire := index.New("hired", keys.Tuple1(keys.Date()), func(e *Employee) (time.Time, bool) { return e.Hired, true },
+		byHire := index.New("hired", keys.Date(), func(e *Employee) (time.Time, bool) { return e.Hired, true },
 			&index.Options[Employee]{Only: []table.AnyField[Employee]{lastName, hired}})
 		// A row without properties, which names its employee.
-		byName := index.New("last", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.LastName, true },
+		byName := index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true },
 			&index.Options[Employee]{Pointer: true})
 
-		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}

@@ -29,10 +29,10 @@ var largeEntity = recipe{
 			LastName   string
 			Photo      largeentity.Blob
 		}
-		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+			Partition: keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department }),
+			Row:       empid,
 		}, nil)
 		if err != nil {
 			return err

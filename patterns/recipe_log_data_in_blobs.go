@@ -96,7 +96,7 @@ var logDataInBlobs = recipe{
 		}
 		return r.Naive("the first 100 of these lines as rows, one after another", func() error {
 			for i := range 100 {
-				k := keys.At(keys.Raw("2014-07-31T17"), keys.Raw(fmt.Sprintf("%04d", i)))
+				k := keys.At(keys.RawPartition("2014-07-31T17"), keys.RawRow(fmt.Sprintf("%04d", i)))
 				if _, err := rows.InsertAt(ctx, k, &Row{int32(i)}); err != nil {
 					return err
 				}

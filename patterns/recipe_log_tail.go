@@ -24,7 +24,7 @@ var logTail = recipe{
 			Employee int
 			Amount   int32
 		}
-		dept := keys.Tuple1(keys.Text())
+		dept := keys.Text()
 		claims, err := logtail.New[Claim](r.Tables(), r.TableName("claims"), nil)
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ var logTail = recipe{
 		if err := claims.Ensure(ctx); err != nil {
 			return err
 		}
-		sales := claims.In(dept.Of("Sales"))
+		sales := claims.In(dept.PartitionKey("Sales"))
 		if err := r.Do("append a claim", func() error {
 			_, err := sales.Append(ctx, &Claim{Employee: 223, Amount: 17})
 			return err

@@ -17,8 +17,8 @@ type Order struct {
 }
 
 var orders = table.Schema[Order]{
-	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(o *Order) *string { return &o.Shop }),
-	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("order"), func(o *Order) *int { return &o.ID }),
+	Partition: keys.Partition(keys.Text(), func(o *Order) *string { return &o.Shop }),
+	Row:       keys.Row(keys.Digits[int](6).Named("order"), func(o *Order) *int { return &o.ID }),
 }
 
 // IsNew reports whether a write inserts an order.

@@ -36,27 +36,24 @@ var materializedView = recipe{
 			Department string
 			Name       string
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-		member := keys.Tuple1(keys.Digits[int](6)).Named("member")
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+		member := keys.Row(keys.Digits[int](6), func(m *Member) *int { return &m.ID }).Named("member")
 		company, err := table.New(r.Tables(), r.TableName("company"), table.Schema[Member]{
-			Partition: keys.Const[Member]("company"),
-			Row:       keys.Bind1(member, func(m *Member) *int { return &m.ID }),
+			Partition: keys.OnePartition[Member]("company"),
+			Row:       member,
 		}, nil)
 		if err != nil {
 			return err
 		}
-		heads := index.NewSummary("heads", keys.Tuple1(keys.Text()), func(m *Member) (string, bool) { return m.Department, true }, nil)
+		heads := index.NewSummary("heads", keys.Text(), func(m *Member) (string, bool) { return m.Department, true }, nil)
 		if company, err = index.Attach(company, heads); err != nil {
 			return err
 		}
 		members := materialized.New("members", company, func(e *Employee, _ keys.Key) (Member, bool) {
 			return Member{ID: e.ID, Department: e.Department, Name: e.Name}, true
 		}, nil)
-		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}
@@ -79,7 +76,7 @@ var materializedView = recipe{
 			return err
 		}
 		count := func() error {
-			for g, err := range heads.All(ctx, company, keys.Raw("company")) {
+			for g, err := range heads.All(ctx, company, keys.RawPartition("company")) {
 				if err != nil {
 					return err
 				}

@@ -30,11 +30,11 @@ var moveDepartment = recipe{
 			LastName   string
 			Email      string
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-		byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.Email, true },
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+		byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, true },
 			&index.Options[Employee]{Unique: index.InPartition})
-		byName := index.New("last", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.LastName, true },
+		byName := index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true },
 			&index.Options[Employee]{Pointer: true})
 		open := func(acc *account.Account) (*table.Table[Employee], error) {
 			outbox, err := eventual.NewOutbox(acc.Queue(r.QueueName("staff-writes")), nil)
@@ -43,10 +43,7 @@ var moveDepartment = recipe{
 			}
 			o := &table.Options{}
 			o.Retry.ConflictWait = -1 // do not give a program that moves an employee the time to end
-			base, err := table.New(acc.Tables(), r.TableName("staff"), table.Schema[Employee]{
-				Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-				Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-			}, o)
+			base, err := table.New(acc.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, o)
 			if err != nil {
 				return nil, err
 			}

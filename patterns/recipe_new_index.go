@@ -27,13 +27,10 @@ var newIndex = recipe{
 			ID         int
 			Email      string
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
-		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}
@@ -42,7 +39,7 @@ var newIndex = recipe{
 		}
 		// release returns the definition of one release of the program, and a handle with it.
 		release := func(key func(*Employee) (string, bool), writeOnly bool) (*index.Index[Employee, string], *table.Table[Employee], error) {
-			byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), key, &index.Options[Employee]{Unique: index.InPartition, WriteOnly: writeOnly})
+			byEmail := index.New("email", keys.Fold(keys.Text()), key, &index.Options[Employee]{Unique: index.InPartition, WriteOnly: writeOnly})
 			staff, err := index.Attach(base, byEmail)
 			return byEmail, staff, err
 		}

@@ -24,10 +24,10 @@ var optimistic = recipe{
 			Note    string
 		}
 		note := table.FieldOf(func(a *Account) *string { return &a.Note })
-		owner := keys.Tuple1(keys.Text())
+		owner := keys.Partition(keys.Text(), func(a *Account) *string { return &a.Owner })
 		accounts, err := table.New(r.Tables(), r.TableName("accounts"), table.Schema[Account]{
-			Partition: keys.Bind1(owner, func(a *Account) *string { return &a.Owner }),
-			Row:       keys.Const[Account]("account"),
+			Partition: owner,
+			Row:       keys.OneRow[Account]("account"),
 		}, nil)
 		if err != nil {
 			return err

@@ -27,13 +27,10 @@ var parallel = recipe{
 			ID         int
 			Age        int32
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6))
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
 		age := table.FieldOf(func(e *Employee) *int32 { return &e.Age })
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}
@@ -72,7 +69,7 @@ var parallel = recipe{
 		if err := r.Do("count the employees aged 60 or over in all departments at the same time", func() error {
 			var mu sync.Mutex
 			found := map[string]int{}
-			err := staff.EachPartition(ctx, 0, func(ctx context.Context, partition keys.Enc) error {
+			err := staff.EachPartition(ctx, 0, func(ctx context.Context, partition keys.PartitionKey) error {
 				n, err := staff.Count(ctx, table.Query[Employee]{Partition: partition, Where: age.Ge(60)})
 				mu.Lock()
 				defer mu.Unlock()

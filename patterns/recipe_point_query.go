@@ -26,12 +26,9 @@ var pointQuery = recipe{
 			Age        int32
 			Email      string
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](8))
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](8), func(e *Employee) *int { return &e.ID })
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}
@@ -58,7 +55,7 @@ var pointQuery = recipe{
 			return err
 		}
 		key := keys.At(dept.Of("Sales"), empid.Of(123))
-		ex, err := staff.Explain(table.Query[Employee]{Partition: key.Partition(), Rows: keys.Point(key.Row())})
+		ex, err := staff.Explain(table.Query[Employee]{Partition: key.Partition(), Rows: key.Row().Point()})
 		if err != nil {
 			return err
 		}

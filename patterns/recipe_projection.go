@@ -28,11 +28,11 @@ var projection = recipe{
 		type Name struct {
 			LastName string
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6))
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
 		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+			Partition: dept,
+			Row:       empid,
 		}, nil)
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ var projection = recipe{
 				if err != nil {
 					return err
 				}
-				id, err := empid.Decode(n.Key.RowKey())
+				id, err := empid.Decode(n.Key.Row())
 				if err != nil {
 					return err
 				}

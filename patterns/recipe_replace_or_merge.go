@@ -32,18 +32,18 @@ var replaceOrMerge = recipe{
 			Badge      int64
 		}
 		last := table.FieldOf(func(e *Employee) *string { return &e.LastName })
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6))
+		dept := keys.Text()
+		empid := keys.Digits[int](6)
 		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+			Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
+			Row:       keys.Row(empid, func(e *Employee) *int { return &e.ID }),
 		}, &table.Options{BlindWrites: true}) // no entity has derived rows, so writes need not read the row first
 		if err != nil {
 			return err
 		}
 		newer, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[NewerEmployee]{
-			Partition: keys.Bind1(dept, func(e *NewerEmployee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *NewerEmployee) *int { return &e.ID }),
+			Partition: keys.Partition(dept, func(e *NewerEmployee) *string { return &e.Department }),
+			Row:       keys.Row(empid, func(e *NewerEmployee) *int { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ var replaceOrMerge = recipe{
 		if _, err := newer.Insert(ctx, &NewerEmployee{"Sales", 1, "Jones", &age, 4711}); err != nil {
 			return err
 		}
-		key := keys.At(dept.Of("Sales"), empid.Of(1))
+		key := keys.At(dept.PartitionKey("Sales"), empid.RowKey(1))
 		for _, s := range []struct {
 			what string
 			do   func() error

@@ -19,12 +19,9 @@ type resumeEmployee struct {
 }
 
 var (
-	resumeDept   = keys.Tuple1(keys.Text())
-	resumeID     = keys.Tuple1(keys.Digits[int](6))
-	resumeSchema = table.Schema[resumeEmployee]{
-		Partition: keys.Bind1(resumeDept, func(e *resumeEmployee) *string { return &e.Department }),
-		Row:       keys.Bind1(resumeID, func(e *resumeEmployee) *int { return &e.ID }),
-	}
+	resumeDept   = keys.Partition(keys.Text(), func(e *resumeEmployee) *string { return &e.Department })
+	resumeID     = keys.Row(keys.Digits[int](6), func(e *resumeEmployee) *int { return &e.ID })
+	resumeSchema = table.Schema[resumeEmployee]{Partition: resumeDept, Row: resumeID}
 )
 
 var resume = recipe{

@@ -26,12 +26,9 @@ var partitionScan = recipe{
 			Age        int32
 		}
 		age := table.FieldOf(func(e *Employee) *int32 { return &e.Age })
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6))
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}
@@ -63,7 +60,7 @@ var partitionScan = recipe{
 		if err := r.Ask("list the employees of Sales aged 40 or over", ex, show); err != nil {
 			return err
 		}
-		q.Partition = keys.Enc{}
+		q.Partition = keys.PartitionKey{}
 		if err := r.Do("the same query without a department", func() error {
 			return r.Refused(show(), table.ErrTableScan)
 		}); err != nil {

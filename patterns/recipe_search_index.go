@@ -23,8 +23,8 @@ type Article struct {
 }
 
 var articles = table.Schema[Article]{
-	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(a *Article) *string { return &a.Section }),
-	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("article"), func(a *Article) *int { return &a.ID }),
+	Partition: keys.Partition(keys.Text(), func(a *Article) *string { return &a.Section }),
+	Row:       keys.Row(keys.Digits[int](6).Named("article"), func(a *Article) *int { return &a.ID }),
 }
 
 // SearchIndex is a search index in a file: titles by the keys of their articles. The file follows the table, whichever process

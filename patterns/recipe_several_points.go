@@ -24,12 +24,9 @@ var severalPoints = recipe{
 			ID         int
 			LastName   string
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6))
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}
@@ -45,7 +42,7 @@ var severalPoints = recipe{
 			return err
 		}
 		ids := []int{1, 4}
-		point := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: keys.Point(empid.Of(ids[0]))}
+		point := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: empid.Of(ids[0]).Point()}
 		ex, err := staff.Explain(point)
 		if err != nil {
 			return err

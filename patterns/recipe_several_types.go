@@ -29,19 +29,19 @@ var severalTypes = recipe{
 			LastName   string
 		}
 		var (
-			dept  = keys.Tuple1(keys.Text())
-			empid = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+			dept  = keys.Text()
+			empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 		)
 		departments, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Department]{
-			Partition: keys.Bind1(dept, func(d *Department) *string { return &d.Name }),
-			Row:       keys.Const[Department]("department"),
+			Partition: keys.Partition(dept, func(d *Department) *string { return &d.Name }),
+			Row:       keys.OneRow[Department]("department"),
 		}, nil)
 		if err != nil {
 			return err
 		}
 		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+			Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
+			Row:       empid,
 		}, nil)
 		if err != nil {
 			return err
@@ -54,9 +54,9 @@ var severalTypes = recipe{
 		}
 		// hire inserts an employee and counts her. The catalogue calls concurrent in the first attempt, to cause a conflict.
 		hire := func(e Employee, concurrent func() error) (attempts int, err error) {
-			_, err = table.InPartition(ctx, dept.Of(e.Department), func(tx *table.Tx) error {
+			_, err = table.InPartition(ctx, dept.PartitionKey(e.Department), func(tx *table.Tx) error {
 				attempts++
-				d, err := table.GetIn(tx, departments, keys.Raw("department"))
+				d, err := table.GetIn(tx, departments, keys.RawRow("department"))
 				if err != nil {
 					return err
 				}
@@ -100,11 +100,11 @@ var severalTypes = recipe{
 			if _, err := staff.Insert(ctx, &Employee{"Sales", 126, "Cao"}); err != nil {
 				return err
 			}
-			d, err := departments.Get(ctx, keys.At(dept.Of("Sales"), keys.Raw("department")))
+			d, err := departments.Get(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("department")))
 			if err != nil {
 				return err
 			}
-			n, err := staff.Count(ctx, table.Query[Employee]{Partition: dept.Of("Sales")})
+			n, err := staff.Count(ctx, table.Query[Employee]{Partition: dept.PartitionKey("Sales")})
 			if err != nil {
 				return err
 			}

@@ -28,10 +28,10 @@ var sharedAccess = recipe{
 			User, Name string
 			Value      string
 		}
-		user := keys.Tuple1(keys.Text())
+		user := keys.Text()
 		schema := table.Schema[Setting]{
-			Partition: keys.Bind1(user, func(s *Setting) *string { return &s.User }),
-			Row:       keys.Bind1(user, func(s *Setting) *string { return &s.Name }),
+			Partition: keys.Partition(user, func(s *Setting) *string { return &s.User }),
+			Row:       keys.Row(user, func(s *Setting) *string { return &s.Name }),
 		}
 		settings, err := table.New(r.Tables(), r.TableName("settings"), schema, nil)
 		if err != nil {
@@ -54,7 +54,7 @@ var sharedAccess = recipe{
 				Table:      settings.Name(),
 				Read:       true,
 				Add:        true,
-				Partitions: keys.Point(user.Of("jonesj")),
+				Partitions: user.PartitionKey("jonesj").Point(),
 				Expiry:     time.Now().Add(time.Hour),
 				AllowHTTP:  r.Emulated(),
 			})
@@ -76,7 +76,7 @@ var sharedAccess = recipe{
 			return err
 		}
 		if err := r.Do("list the settings of jonesj, and add one", func() error {
-			for e, err := range granted.List(ctx, table.Query[Setting]{Partition: user.Of("jonesj")}) {
+			for e, err := range granted.List(ctx, table.Query[Setting]{Partition: user.PartitionKey("jonesj")}) {
 				if err != nil {
 					return err
 				}
@@ -88,7 +88,7 @@ var sharedAccess = recipe{
 			return err
 		}
 		if err := r.Do("delete a setting, which the URL does not allow", func() error {
-			err := granted.DeleteAny(ctx, keys.At(user.Of("jonesj"), user.Of("color")))
+			err := granted.DeleteAny(ctx, keys.At(user.PartitionKey("jonesj"), user.RowKey("color")))
 			var refused *table.OpError
 			if !errors.As(err, &refused) {
 				return fmt.Errorf("got error %v, want an OpError", err)
@@ -99,7 +99,7 @@ var sharedAccess = recipe{
 			return err
 		}
 		return r.Do("get a setting of smithk, which is outside the range", func() error {
-			_, err := granted.Get(ctx, keys.At(user.Of("smithk"), user.Of("color")))
+			_, err := granted.Get(ctx, keys.At(user.PartitionKey("smithk"), user.RowKey("color")))
 			switch {
 			case errors.Is(err, table.ErrNotFound):
 				r.Answer("not found")

@@ -27,18 +27,15 @@ var smoothBurst = recipe{
 			Minute int
 			Value  float64
 		}
-		meter := keys.Tuple1(keys.Text())
-		minute := keys.Tuple1(keys.Digits[int](5))
+		meter := keys.Partition(keys.Text(), func(v *Reading) *string { return &v.Meter })
+		minute := keys.Row(keys.Digits[int](5), func(v *Reading) *int { return &v.Minute })
 		acc, refused, err := r.LimitedAccount(200)
 		if err != nil {
 			return err
 		}
 		o := &table.Options{BlindWrites: true}
 		o.Retry.Attempts = 1 // so that the refusals of the burst can be seen; a program leaves this out
-		readings, err := table.New(acc.Tables(), r.TableName("readings"), table.Schema[Reading]{
-			Partition: keys.Bind1(meter, func(v *Reading) *string { return &v.Meter }),
-			Row:       keys.Bind1(minute, func(v *Reading) *int { return &v.Minute }),
-		}, o)
+		readings, err := table.New(acc.Tables(), r.TableName("readings"), table.Schema[Reading]{Partition: meter, Row: minute}, o)
 		if err != nil {
 			return err
 		}

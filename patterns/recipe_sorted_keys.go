@@ -25,12 +25,9 @@ var sortedKeys = recipe{
 			Submitted time.Time
 			Amount    int32
 		}
-		employee := keys.Tuple1(keys.Text())
-		newestFirst := keys.Tuple1(keys.Desc(keys.Time()))
-		claims, err := table.New(r.Tables(), r.TableName("claims"), table.Schema[Claim]{
-			Partition: keys.Bind1(employee, func(c *Claim) *string { return &c.Employee }),
-			Row:       keys.Bind1(newestFirst, func(c *Claim) *time.Time { return &c.Submitted }),
-		}, nil)
+		employee := keys.Partition(keys.Text(), func(c *Claim) *string { return &c.Employee })
+		newestFirst := keys.Row(keys.Desc(keys.Time()), func(c *Claim) *time.Time { return &c.Submitted })
+		claims, err := table.New(r.Tables(), r.TableName("claims"), table.Schema[Claim]{Partition: employee, Row: newestFirst}, nil)
 		if err != nil {
 			return err
 		}
@@ -71,8 +68,8 @@ var sortedKeys = recipe{
 			}
 		}
 		return r.Naive("numbers without leading zeros", func() error {
-			padded := keys.Tuple1(keys.Digits[int](6))
-			r.Answer("'9' < '10' is %v; '%s' < '%s' is %v", fmt.Sprint(9) < fmt.Sprint(10), padded.Of(9), padded.Of(10), padded.Of(9).String() < padded.Of(10).String())
+			padded := keys.Digits[int](6)
+			r.Answer("'9' < '10' is %v; '%s' < '%s' is %v", fmt.Sprint(9) < fmt.Sprint(10), padded.PartitionKey(9), padded.PartitionKey(10), padded.PartitionKey(9).String() < padded.PartitionKey(10).String())
 			return nil
 		})
 	},

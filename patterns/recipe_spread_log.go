@@ -75,7 +75,7 @@ var spreadLog = recipe{
 		return r.Naive("100 events with the hour as the PartitionKey", func() error {
 			written := map[string]int{}
 			for i := range 100 {
-				k := keys.At(keys.Raw("2014-07-31T18"), keys.Raw(fmt.Sprintf("%03d", i)))
+				k := keys.At(keys.RawPartition("2014-07-31T18"), keys.RawRow(fmt.Sprintf("%03d", i)))
 				if _, err := hourly.InsertAt(ctx, k, &Event{int32(i)}); err != nil {
 					return err
 				}

@@ -26,17 +26,14 @@ var summary = recipe{
 			Team       string
 			Salary     int64 // in cents
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 		salary := table.FieldOf(func(e *Employee) *int64 { return &e.Salary })
-		teams := index.NewSummary("team", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Team, true },
+		teams := index.NewSummary("team", keys.Text(), func(e *Employee) (string, bool) { return e.Team, true },
 			&index.SummaryOptions[Employee]{Measures: []index.Measure[Employee]{
 				{Name: "Salary", Of: func(e *Employee) (int64, bool) { return e.Salary, e.Salary > 0 }},
 			}})
-		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}

@@ -34,12 +34,9 @@ var typedFilters = recipe{
 		hired := table.FieldOf(func(e *Employee) *time.Time { return &e.Hired })
 		badge := table.FieldOf(func(e *Employee) *int64 { return &e.Badge })
 
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6))
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
+		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}

@@ -28,12 +28,9 @@ var uniqueEmail = recipe{
 			ID         int
 			Email      string
 		}
-		dept := keys.Tuple1(keys.Text())
-		empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-		}, nil)
+		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err
 		}
@@ -45,7 +42,7 @@ var uniqueEmail = recipe{
 		if err != nil {
 			return err
 		}
-		byEmail := index.New("email", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) {
+		byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 			return e.Email, e.Email != ""
 		}, &index.Options[Employee]{Unique: index.Global, Elsewhere: &index.Elsewhere[Employee]{Table: r.TableName("emails")}})
 		staff, err := index.Attach(withOutbox, byEmail)
@@ -74,7 +71,7 @@ var uniqueEmail = recipe{
 		}
 		logIn := func(address string) func() error {
 			return func() error {
-				e, err := byEmail.Get(ctx, staff, keys.Enc{}, address)
+				e, err := byEmail.Get(ctx, staff, keys.PartitionKey{}, address)
 				switch {
 				case errors.Is(err, table.ErrNotFound):
 					r.Answer("no employee has the address %s", address)

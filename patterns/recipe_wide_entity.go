@@ -27,8 +27,8 @@ var wideEntity = recipe{
 			Article string  `table:",chunks,part=3"`      // in pieces of 64 KiB
 		}
 		pages, err := table.New(r.Tables(), r.TableName("pages"), table.Schema[Page]{
-			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *Page) *string { return &p.Site }),
-			Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(p *Page) *string { return &p.Path }),
+			Partition: keys.Partition(keys.Text(), func(p *Page) *string { return &p.Site }),
+			Row:       keys.Row(keys.Text(), func(p *Page) *string { return &p.Path }),
 		}, nil)
 		if err != nil {
 			return err
@@ -86,8 +86,8 @@ var wideEntity = recipe{
 			Counts []int32 `table:"Day,each=200"`
 		}
 		parts, err := table.New(r.Tables(), r.TableName("parts"), table.Schema[Part]{
-			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *Part) *string { return &p.Page }),
-			Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](2)), func(p *Part) *int { return &p.Number }),
+			Partition: keys.Partition(keys.Text(), func(p *Part) *string { return &p.Page }),
+			Row:       keys.Row(keys.Digits[int](2), func(p *Part) *int { return &p.Number }),
 		}, &table.Options{BlindWrites: true})
 		if err != nil {
 			return err

@@ -28,8 +28,8 @@ type parcelNames struct{ table, mails, poison string }
 // openParcels returns the table for programs that write.
 func openParcels(acc *account.Account, names parcelNames) (*table.Table[parcel], error) {
 	base, err := table.New(acc.Tables(), names.table, table.Schema[parcel]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *parcel) *string { return &p.Shop }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("parcel"), func(p *parcel) *int { return &p.ID }),
+		Partition: keys.Partition(keys.Text(), func(p *parcel) *string { return &p.Shop }),
+		Row:       keys.Row(keys.Digits[int](6).Named("parcel"), func(p *parcel) *int { return &p.ID }),
 	}, nil)
 	if err != nil {
 		return nil, err

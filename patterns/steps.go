@@ -72,7 +72,7 @@ func (r *Run) Library(ctx context.Context, name, partition string) error {
 	if err != nil {
 		return err
 	}
-	q := table.Query[table.Row]{Partition: keys.Raw(partition), Rows: keys.StoredBetween("~", "~~")}
+	q := table.Query[table.Row]{Partition: keys.RawPartition(partition), Rows: keys.StoredRows("~", "~~")}
 	return r.showRows("rows of the library in table "+name, rows.Rows(ctx, q))
 }
 

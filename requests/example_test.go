@@ -68,8 +68,8 @@ func ExampleCounts() {
 	acc, err := account.FromTransport(storagetest.New(nil), &account.Options{Counter: &counter})
 	check(err)
 	staff, err := table.New(acc.Tables(), "staff", table.Schema[employee]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *employee) *int { return &e.ID }),
+		Partition: keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department }),
+		Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID }),
 	}, nil)
 	check(err)
 	check(staff.Ensure(ctx))

@@ -37,8 +37,8 @@ func Example() {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	staff, err := table.New(s.Tables(), "staff", table.Schema[employee]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *employee) *int { return &e.ID }),
+		Partition: keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department }),
+		Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID }),
 	}, nil)
 	check(err)
 	check(staff.Ensure(ctx))

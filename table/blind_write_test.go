@@ -123,7 +123,7 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 		noError(t, err)
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
 		noError(t, err)
-		if _, err := table.BulkDelete(ctx, two, table.Query[resident]{Partition: dept.Of("T")}, nil); err != nil {
+		if _, err := table.BulkDelete(ctx, two, table.Query[resident]{Partition: dept.PartitionKey("T")}, nil); err != nil {
 			t.Errorf("%v: got %v; want no error", blind, err)
 		}
 		other := peopleSchema

@@ -26,10 +26,10 @@ func TestDelete(t *testing.T) {
 	noError(t, err)
 	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
-	other, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.Raw("D"), keys.Raw("empid_review"))})
+	other, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.RawPartition("D"), keys.RawRow("empid_review"))})
 	noError(t, err)
 	s.Count()
-	q := table.Query[employee]{Partition: dept.Of("D"), Where: age.Eq(1)}
+	q := table.Query[employee]{Partition: dept.PartitionKey("D"), Where: age.Eq(1)}
 	r, err := table.BulkDelete(ctx, staff, q, nil)
 	if err != nil || r.Applied != 750 || r.ResumeAt != 750 {
 		t.Errorf("got %+v, %v; want no error and r.Applied == 750 and r.ResumeAt == 750", r, err)
@@ -76,7 +76,7 @@ func TestDeleteBounds(t *testing.T) {
 			noError(t, staff.Merge(ctx, e, last.Set("Smith")))
 		}
 	}
-	q := table.Query[employee]{Partition: dept.Of("D0"), Limit: 10}
+	q := table.Query[employee]{Partition: dept.PartitionKey("D0"), Limit: 10}
 	if r, err := table.BulkDelete(ctx, staff, q, nil); err != nil || r != (table.BulkResult{Applied: 10, ResumeAt: 10}) || len(s.Rows("staff")) != 141 {
 		t.Errorf(`got %+v, %v; want no error and r == table.BulkResult{Applied: 10, ResumeAt: 10} and len(s.Rows("staff")) == 141`, r, err)
 	}
@@ -88,20 +88,20 @@ func TestDeleteBounds(t *testing.T) {
 		}
 	}
 	var ve *table.ValueError
-	if _, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.Of("D0"), Cursor: &table.Cursor{}}, nil); !errors.As(err, &ve) {
+	if _, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.PartitionKey("D0"), Cursor: &table.Cursor{}}, nil); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *table.ValueError", err)
 	}
 
 	type user struct{ Team, Mail string }
-	mail := keys.Tuple1(keys.Text())
+	mail := keys.Text()
 	users, err := table.New(serviceOf(t, s), "staff", table.Schema[user]{
-		Partition: keys.Bind1(dept, func(u *user) *string { return &u.Team }),
-		Row:       keys.BindFunc(mail.All(), func(u *user) keys.Enc { return mail.Of(strings.ToLower(u.Mail)) }),
+		Partition: keys.Partition(dept, func(u *user) *string { return &u.Team }),
+		Row:       keys.RowFunc(mail, func(u *user) string { return strings.ToLower(u.Mail) }),
 	}, nil)
 	noError(t, err)
 	_, err = users.Insert(ctx, &user{"Sales", "A@x"})
 	noError(t, err)
-	if r, err := table.BulkDelete(ctx, users, table.Query[user]{Partition: dept.Of("Sales")}, nil); err != nil || r.Applied != 1 || len(s.Rows("staff")) != 1 {
+	if r, err := table.BulkDelete(ctx, users, table.Query[user]{Partition: dept.PartitionKey("Sales")}, nil); err != nil || r.Applied != 1 || len(s.Rows("staff")) != 1 {
 		t.Errorf("got %+v, %v, %d rows; want one deleted, and the employee left", r, err, len(s.Rows("staff")))
 	}
 }
@@ -114,7 +114,7 @@ func TestDeleteRefused(t *testing.T) {
 	fails := fmt.Errorf("its department: %w", table.ErrNotFound)
 	staff, err := extend.With(base, maintains(func(*extend.Plan, *extend.Change[employee]) error { return fails }))
 	noError(t, err)
-	r, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales")}, nil)
+	r, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales")}, nil)
 	if !errors.Is(err, fails) || r != (table.BulkResult{}) {
 		t.Errorf("got %+v %v; want %v and r == table.BulkResult{}", r, err, fails)
 	}
@@ -128,7 +128,7 @@ func TestDeleteLostResponse(t *testing.T) {
 		_, err := table.Bulk(context.Background(), stream(n, upserts(staff, 1)), nil)
 		noError(t, err)
 		s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostResponse())))
-		r, err := table.BulkDelete(context.Background(), staff, table.Query[employee]{Partition: dept.Of("D0")}, nil)
+		r, err := table.BulkDelete(context.Background(), staff, table.Query[employee]{Partition: dept.PartitionKey("D0")}, nil)
 		if err != nil || r != (table.BulkResult{Applied: n, ResumeAt: n}) {
 			t.Errorf("got %v, %+v, %v; want no error and r == %+v", n, r, err, table.BulkResult{Applied: n, ResumeAt: n})
 		}

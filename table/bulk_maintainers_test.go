@@ -113,12 +113,12 @@ var errFull = errors.New("the department is full")
 // employee's age is 0: that begins the count again.
 func atMost(n int64) maintains {
 	return func(p *extend.Plan, c *extend.Change[employee]) error {
-		row, err := p.Load(context.Background(), keys.Raw("count"))
+		row, err := p.Load(context.Background(), keys.RawRow("count"))
 		switch {
 		case err != nil:
 			return err
 		case row == nil:
-			row = &table.Row{Key: keys.At(dept.Of(c.New.Department), keys.Raw("count"))}
+			row = &table.Row{Key: keys.At(dept.PartitionKey(c.New.Department), keys.RawRow("count"))}
 		}
 		count, _ := row.Get("N")
 		had, _ := count.(int64)

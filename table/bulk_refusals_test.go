@@ -119,7 +119,7 @@ func TestRunMixed(t *testing.T) {
 	}
 	// After a lost response, a missing row was deleted.
 	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.LostResponse())))
-	r, err = table.BulkDelete(context.Background(), staff, table.Query[employee]{Partition: dept.Of("D")}, nil)
+	r, err = table.BulkDelete(context.Background(), staff, table.Query[employee]{Partition: dept.PartitionKey("D")}, nil)
 	if err != nil || r != (table.BulkResult{Applied: 50, ResumeAt: 50}) {
 		t.Errorf("got %+v, %v; want no error and r == table.BulkResult{Applied: 50, ResumeAt: 50}", r, err)
 	}

@@ -86,7 +86,7 @@ func TestRunWindowBytes(t *testing.T) {
 	}), nil)
 	noError(t, err)
 	var es []*table.Entity[employee]
-	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("D")}) {
+	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("D")}) {
 		noError(t, err)
 		es = append(es, e)
 	}
@@ -143,7 +143,7 @@ func TestRunBytes(t *testing.T) {
 			first, second = strings.Repeat("x", 7*2997), strings.Repeat("x", 7*2997)
 		}
 		r, err := table.Bulk(context.Background(), stream(400, func(i int) table.Op {
-			row := &table.Row{Key: keys.At(keys.Raw("P"), keys.Raw(fmt.Sprintf("%03d", i)))}
+			row := &table.Row{Key: keys.At(keys.RawPartition("P"), keys.RawRow(fmt.Sprintf("%03d", i)))}
 			noError(t, errors.Join(row.Set("F0", first), row.Set("F1", second)))
 			return rows.InsertOp(row)
 		}), &table.BulkOptions{Concurrency: 1})

@@ -58,7 +58,7 @@ func TestBulkSpans(t *testing.T) {
 	noError(t, err)
 	noError(t, base.Ensure(ctx))
 	// Each employee has an index row, so that a transaction takes half of 100 employees, and the rows of the others are read ahead.
-	staff, err := index.Attach(base, index.New("last", keys.Tuple1(keys.Text()), func(e *employee) (string, bool) { return e.Last, true }, nil))
+	staff, err := index.Attach(base, index.New("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, true }, nil))
 	noError(t, err)
 	clear(c.counts)
 

@@ -122,7 +122,7 @@ func TestBulkMaintained(t *testing.T) {
 	if got := s.Count().String(); got != "5 get, 7 transaction" {
 		t.Errorf("got %q; want %q", got, "5 get, 7 transaction")
 	}
-	r, err := table.BulkDelete(ctx, people, table.Query[resident]{Partition: dept.Of("S"), Where: lastName.Eq("L3")}, nil)
+	r, err := table.BulkDelete(ctx, people, table.Query[resident]{Partition: dept.PartitionKey("S"), Where: lastName.Eq("L3")}, nil)
 	if err != nil || r.Applied != 60 {
 		t.Errorf("got %+v, %v; want no error and r.Done == 60", r, err)
 	}
@@ -131,7 +131,7 @@ func TestBulkMaintained(t *testing.T) {
 	}
 	base, err := table.New(serviceOf(t, s), "people", peopleSchema, nil)
 	noError(t, err)
-	if _, err := table.BulkDelete(ctx, base, table.Query[resident]{Partition: dept.Of("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
+	if _, err := table.BulkDelete(ctx, base, table.Query[resident]{Partition: dept.PartitionKey("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("got %v; want ErrUnknownMaintainer", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // ([keys.Stored]).
 func (h handle) create(to *edm.Body, k keys.Key, value any, was edm.Stored, except ...string) error {
 	if k.Err() == nil && !h.engine.Mode.LibraryRows {
-		if err := keys.At(keys.Raw(k.PartitionKey()), keys.Raw(k.RowKey())).Err(); err != nil {
+		if err := keys.At(keys.RawPartition(k.PartitionKey()), keys.RawRow(k.RowKey())).Err(); err != nil {
 			return err
 		}
 	}
@@ -214,10 +214,10 @@ func (s *schema) decode(r *edm.Reader, in edm.Entity, was edm.Stored) (made enti
 	e := made.fields()
 	*e.key, *e.etag, *e.timestamp = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp
 	e.row = was
-	if err := s.row.decode(e.value, in.RowKey); err != nil {
+	if err := s.row.Decode(e.value, in.RowKey); err != nil {
 		return nil, false, err
 	}
-	if err := s.partition.decode(e.value, in.PartitionKey); err != nil {
+	if err := s.partition.Decode(e.value, in.PartitionKey); err != nil {
 		return nil, false, err
 	}
 	if mine, err := s.conform(r, e); err != nil {
@@ -228,7 +228,7 @@ func (s *schema) decode(r *edm.Reader, in edm.Entity, was edm.Stored) (made enti
 	}
 	if s.verify {
 		if err := s.agrees(e.value, *e.key); err != nil {
-			return nil, !s.row.oneWay, err // only its key tells whose row it is
+			return nil, !s.row.OneWay, err // only its key tells whose row it is
 		}
 	}
 	return made, true, nil
@@ -342,7 +342,7 @@ func (s *schema) partial(r *edm.Reader, in edm.Entity, part *partialRow) (entity
 	made := s.newEntity()
 	e := made.fields()
 	*e.key, *e.etag, *e.timestamp, e.partial = keys.Stored(in.PartitionKey, in.RowKey), azcore.ETag(in.ETag), in.Timestamp, part
-	if err := errors.Join(s.row.decode(e.value, in.RowKey), s.partition.decode(e.value, in.PartitionKey)); err != nil {
+	if err := errors.Join(s.row.Decode(e.value, in.RowKey), s.partition.Decode(e.value, in.PartitionKey)); err != nil {
 		return nil, err
 	}
 	return made, s.properties(r, e)

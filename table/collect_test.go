@@ -49,14 +49,14 @@ func TestKeyOfValue(t *testing.T) {
 	w := &fakeTransport{}
 	s := sdkClient(t, w)
 	staff := newStaff(t, s)
-	if got, want := staff.Key(employee{Department: "Sales", ID: 223, Last: "Jones"}), keys.At(dept.Of("Sales"), empid.Of(223)); got != want {
+	if got, want := staff.Key(employee{Department: "Sales", ID: 223, Last: "Jones"}), keys.At(dept.PartitionKey("Sales"), empid.RowKey(223)); got != want {
 		t.Errorf("got %v; want %v", got, want)
 	}
 	var ke *keys.KeyError
 	if err := staff.Key(employee{Department: "Sales", ID: -1}).Err(); !errors.As(err, &ke) || ke.Key != "RowKey" {
 		t.Errorf("got %v; want a *KeyError of the RowKey", err)
 	}
-	unbound, err := table.New(s, "staff", table.Schema[employee]{Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department })}, nil)
+	unbound, err := table.New(s, "staff", table.Schema[employee]{Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department })}, nil)
 	noError(t, err)
 	if err := unbound.Key(employee{Department: "Sales", ID: 1}).Err(); !errors.As(err, &ke) || ke.Key != "RowKey" {
 		t.Errorf("got %v; want a *KeyError of the RowKey, which is not bound", err)

@@ -22,7 +22,7 @@ var everyCall = map[string]func(context.Context, *table.Table[resident]) error{
 		return err
 	},
 	"List": func(ctx context.Context, people *table.Table[resident]) error {
-		for _, err := range people.List(ctx, table.Query[resident]{Partition: dept.Of("S")}) {
+		for _, err := range people.List(ctx, table.Query[resident]{Partition: dept.PartitionKey("S")}) {
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ var everyCall = map[string]func(context.Context, *table.Table[resident]) error{
 		return people.DeleteAny(ctx, residentAt(1))
 	},
 	"InPartition": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := table.InPartition(ctx, keys.Raw("S"), func(tx *table.Tx) error {
+		_, err := table.InPartition(ctx, keys.RawPartition("S"), func(tx *table.Tx) error {
 			e, err := table.GetIn(tx, people, residentID.Of(1))
 			if err == nil {
 				e.Value.Last = "Smith"
@@ -70,11 +70,11 @@ var everyCall = map[string]func(context.Context, *table.Table[resident]) error{
 		return err
 	},
 	"DeleteQuery": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := table.BulkDelete(ctx, people, table.Query[resident]{Partition: dept.Of("S")}, nil)
+		_, err := table.BulkDelete(ctx, people, table.Query[resident]{Partition: dept.PartitionKey("S")}, nil)
 		return err
 	},
 	"Sweep": func(ctx context.Context, people *table.Table[resident]) error {
-		_, err := extend.RecordsOf(people).Resolve(ctx, keys.Raw("S"), "01KBHK7N00AAAAAAAAAAAAAAAA")
+		_, err := extend.RecordsOf(people).Resolve(ctx, keys.RawPartition("S"), "01KBHK7N00AAAAAAAAAAAAAAAA")
 		return err
 	},
 }

@@ -83,7 +83,7 @@ func (s *schema) readCopy(r *edm.Reader, in edm.Entity) entity {
 	e := made.fields()
 	*e.key, *e.timestamp = k, in.Timestamp
 	e.row, e.rowIsCopy = in.Stored(), true
-	if s.row.decode(e.value, k.RowKey()) != nil || s.partition.decode(e.value, k.PartitionKey()) != nil || s.properties(r, e) != nil {
+	if s.row.Decode(e.value, k.RowKey()) != nil || s.partition.Decode(e.value, k.PartitionKey()) != nil || s.properties(r, e) != nil {
 		return nil
 	}
 	if s.verify && s.agrees(e.value, k) != nil {

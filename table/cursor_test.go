@@ -45,7 +45,7 @@ func shortPages(ids *[]int, draw func(most int) int) *fakeTransport {
 	}}
 }
 
-var inSales = table.Query[employee]{Partition: dept.Of("Sales")}
+var inSales = table.Query[employee]{Partition: dept.PartitionKey("Sales")}
 
 // TestCursorAnywhere: a list that stops anywhere and resumes in another process, over short and empty pages, yields every row
 // once and in order. A row that a concurrent writer inserts or deletes is yielded at most once.
@@ -234,15 +234,15 @@ func TestForeignTokens(t *testing.T) {
 	q.Where = age.Ge(2)
 	refused("another condition", staff, q, p.Token)
 	q = inSales
-	q.Rows = empid.AtLeast(1)
+	q.Rows = empid.Rows().AtLeast(1)
 	refused("another range", staff, q, p.Token)
-	q.Rows = keys.Family(empid.Of(1))
+	q.Rows = empid.RowKey(1).Family()
 	family, err := staff.Page(ctx, q, "")
 	noError(t, err)
 	from, to, _ := q.Rows.Bounds()
-	q.Rows = keys.RawBetween(from, to)
+	q.Rows = keys.RawRows(from, to)
 	refused("the family's range", staff, q, family.Token)
-	refused("another partition", staff, table.Query[employee]{Partition: dept.Of("Marketing")}, p.Token)
+	refused("another partition", staff, table.Query[employee]{Partition: dept.PartitionKey("Marketing")}, p.Token)
 	refused("another table", other, inSales, p.Token)
 	refused("nonsense", staff, inSales, "nonsense")
 	refused("not base64", staff, inSales, "!"+p.Token)
@@ -258,7 +258,7 @@ func TestForeignTokens(t *testing.T) {
 	}
 	// An equal query with other sizes resumes.
 	q = inSales
-	q.Limit, q.PageSize, q.Rows = 1, 500, empid.All()
+	q.Limit, q.PageSize, q.Rows = 1, 500, empid.Rows().All()
 	for _, in := range []*table.Table[employee]{staff, upper} {
 		next, err := in.Page(ctx, q, p.Token)
 		if err != nil || len(next.Entities) != 1 || next.Entities[0].Value.ID != 3 {
@@ -315,7 +315,7 @@ func TestCursorOrder(t *testing.T) {
 	cursor := new(table.Cursor)
 	var got []string
 	for range 5 {
-		for e, err := range tab.List(context.Background(), table.Query[table.Row]{Partition: keys.Raw("p"), Cursor: cursor}) {
+		for e, err := range tab.List(context.Background(), table.Query[table.Row]{Partition: keys.RawPartition("p"), Cursor: cursor}) {
 			noError(t, err)
 			got = append(got, e.Key.RowKey())
 			break

@@ -10,14 +10,14 @@
 //	}
 //
 //	var (
-//		dept  = keys.Tuple1(keys.Text())
-//		empid = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+//		dept  = keys.Text()
+//		empid = keys.Digits[int](6).Named("empid")
 //		age   = table.FieldOf(func(e *Employee) *int32 { return &e.Age })
 //	)
 //
 //	staff, err := table.New(service, "staff", table.Schema[Employee]{
-//		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-//		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
+//		Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
+//		Row:       keys.Row(empid, func(e *Employee) *int { return &e.ID }),
 //	}, nil)
 //
 // Employee 223 has the PartitionKey Sales, the RowKey empid_000223, and the properties LastName and Age.

@@ -100,6 +100,6 @@ func rowsOf(t *engine.Table, hasID bool) *Table[Row] {
 
 func (h handle) elsewhere(other *engine.Table) handle {
 	s := *h.schema
-	s.partition.all = keys.Range{}
+	s.partitions = keys.PartitionRange{}
 	return handle{other.WithMode(engine.Mode{BlindWrites: true, Schema: &s}), &s}
 }

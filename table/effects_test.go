@@ -35,7 +35,7 @@ func TestEffectsInAnyLanguage(t *testing.T) {
 			if _, err := long.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 				t.Fatal(err)
 			}
-			i, err := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
+			i, err := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
 			noError(t, err)
 			if got := i.Effects[len(i.Effects)-1]; got.Kind != kind || string(got.Payload) != kind {
 				t.Errorf("%d bytes before %s: got %d bytes of kind; want %d", lead, c, len(got.Kind), len(kind))
@@ -76,7 +76,7 @@ func TestLargeEffects(t *testing.T) {
 	if _, err := many.Insert(ctx, &resident{"S", 1, "Jones", "a"}); err != nil {
 		t.Fatal(err)
 	}
-	i, err := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
+	i, err := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
 	if err != nil || len(i.Effects) != 4 || string(i.Effects[3].Payload) != strings.Repeat("é", 25_000) || i.Effects[3].Version != 2 {
 		t.Errorf(`got %v; want no error and len(i.Effects) == 4 and string(i.Effects[3].Payload) == strings.Repeat("é", 25_000) and i.Effects[3].Version == 2`, err)
 	}

@@ -19,8 +19,8 @@ import (
 type lodger struct{ P, R, Name string }
 
 var lodgerSchema = table.Schema[lodger]{
-	Partition: keys.BindRaw(func(l *lodger) *string { return &l.P }),
-	Row:       keys.BindRaw(func(l *lodger) *string { return &l.R }),
+	Partition: keys.RawPartitionOf(func(l *lodger) *string { return &l.P }),
+	Row:       keys.RawRowOf(func(l *lodger) *string { return &l.R }),
 }
 
 var lodgerName = table.FieldOf(func(l *lodger) *string { return &l.Name })

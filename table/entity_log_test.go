@@ -90,9 +90,9 @@ func TestWhatIsLogged(t *testing.T) {
 	noError(t, err)
 	records := extend.RecordsOf(people)
 	var record *extend.Record
-	for id, err := range records.Pending(ctx, keys.Raw("S"), "", time.Now().Add(time.Hour)) {
+	for id, err := range records.Pending(ctx, keys.RawPartition("S"), "", time.Now().Add(time.Hour)) {
 		noError(t, err)
-		record, err = records.Get(ctx, keys.Raw("S"), id)
+		record, err = records.Get(ctx, keys.RawPartition("S"), id)
 		noError(t, err)
 	}
 	row, err := table.Stored[resident](receipt, 0).Row()
@@ -121,7 +121,7 @@ func TestWhatIsLogged(t *testing.T) {
 		{what: requests.Counts{requests.Get: 2}, want: "2 get", log: `"get":2`},
 		{what: exists, want: "exists already"}, {what: refused, want: "exists already"}, {what: bulk, want: "exists already"}, {what: derived, want: "maintainer email"},
 		{what: struct{ Err error }{exists}, want: "exists already"},
-		{what: door.Table(people).Mode.Schema.Rows(), want: "[p_, p`)"}, {what: keys.At(keys.Raw(""), keys.Raw("/")), want: "key is empty; keys: RowKey", json: "-"},
+		{what: door.Table(people).Mode.Schema.Rows(), want: "[p_, p`)"}, {what: keys.At(keys.RawPartition(""), keys.RawRow("/")), want: "key is empty; keys: RowKey", json: "-"},
 		{what: (*table.Receipt)(nil), want: "<nil>", log: "null"}, {what: (*extend.Record)(nil), want: "<nil>", log: "null"},
 	} {
 		for _, format := range []string{"%v", "%+v", "%s"} {

@@ -151,7 +151,7 @@ func TestExactHungService(t *testing.T) {
 			// Another process resolves the write by its partition and operation ID.
 			rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
 			noError(t, err)
-			i, err := extend.RecordsOf(rows).Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
+			i, err := extend.RecordsOf(rows).Resolve(context.Background(), keys.RawPartition(unknown.Partition), unknown.OperationID)
 			if want := map[bool]extend.State{true: extend.Done, false: extend.Aborted}[c.done]; err != nil || i.State != want {
 				t.Errorf("got %+v, %v; want no error and i.State == %v", i, err, want)
 			}
@@ -177,7 +177,7 @@ func TestAbortedByResolver(t *testing.T) {
 			if body := bodyOf(t, r); strings.Contains(r.URL.Path, "$batch") && n < times {
 				n++
 				_, name, _ := strings.Cut(body, "~i|")
-				i, err := in.Resolve(context.Background(), keys.Raw("Sales"), name[:26])
+				i, err := in.Resolve(context.Background(), keys.RawPartition("Sales"), name[:26])
 				if err != nil || i.State != extend.Aborted {
 					t.Errorf("got %+v, %v; want no error and i.State == extend.Aborted", i, err)
 				}

@@ -56,9 +56,9 @@ func ExampleBulkDelete() {
 		_, err := staff.Insert(ctx, &employee{"Sales", i + 1, name, int32(30 + 5*i)})
 		check(err)
 	}
-	result, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(35)}, nil)
+	result, err := table.BulkDelete(ctx, staff, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: age.Ge(35)}, nil)
 	fmt.Println(result.Applied, err)
-	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 		check(err)
 		fmt.Println(e.Value.Last)
 	}

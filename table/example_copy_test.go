@@ -15,7 +15,7 @@ func (byAgeCopy) Name() string { return "age" }
 func (byAgeCopy) MaxRows() int { return 2 }
 
 func (byAgeCopy) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[employee]) error {
-	under := func(e *employee) keys.Enc { return keys.Raw(fmt.Sprint("age_", e.Age)) }
+	under := func(e *employee) keys.RowKey { return keys.RawRow(fmt.Sprint("age_", e.Age)) }
 	old, err := c.OldRow()
 	if err != nil {
 		return err
@@ -39,14 +39,14 @@ func ExampleRow_Copy() {
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	row, err := staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("age_44")))
+	row, err := staff.GetRow(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("age_44")))
 	check(err)
 	e, err := staff.Entity(row)
 	check(err)
 	fmt.Println(row.Key, e.Key, e.Value, e.Partial())
 	e.Value.Age++
 	fmt.Println(staff.Replace(ctx, e))
-	_, err = staff.GetRow(ctx, keys.At(dept.Of("Sales"), keys.Raw("age_45")))
+	_, err = staff.GetRow(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("age_45")))
 	fmt.Println(err)
 	// Output:
 	// ('Sales','age_44') ('Sales','empid_000001') {Sales 1 Jones 44} false

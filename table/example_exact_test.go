@@ -55,7 +55,7 @@ func ExampleUnknownError() {
 	fmt.Println(done, err, jones.Value.Age) // the entity equals the stored row
 
 	// Another program needs only the partition and the operation ID.
-	record, err := extend.RecordsOf(staff).Resolve(context.Background(), keys.Raw(unknown.Partition), unknown.OperationID)
+	record, err := extend.RecordsOf(staff).Resolve(context.Background(), keys.RawPartition(unknown.Partition), unknown.OperationID)
 	fmt.Println(record.State, err)
 	// Output:
 	// true true

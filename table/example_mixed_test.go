@@ -9,15 +9,15 @@ import (
 )
 
 // ratings sorts the reviews of an employee behind the employee's own row.
-var ratings = keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4)).Named("empid")
+var ratings = keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(r *review) (*int, *int) { return &r.ID, &r.Year }).Named("empid")
 
 // staffWithReviews returns two handles of a table with two employees and two reviews.
 func staffWithReviews() (*table.Table[employee], *table.Table[review]) {
 	staff := newTable(staffSchema)
 	reviews := sameTable(staff, table.Schema[review]{
 		Type:      "review",
-		Partition: keys.Bind1(dept, func(r *review) *string { return &r.Department }),
-		Row:       keys.Bind2(ratings, func(r *review) (*int, *int) { return &r.ID, &r.Year }),
+		Partition: keys.Partition(dept, func(r *review) *string { return &r.Department }),
+		Row:       ratings,
 	})
 	_, err := table.Transact(context.Background(),
 		staff.InsertOp(&employee{"Sales", 123, "Jones", 44}),
@@ -35,7 +35,7 @@ func ExampleMixed() {
 	staff, reviews := staffWithReviews()
 	reader, err := table.NewMixed(staff, reviews)
 	check(err)
-	for x, err := range reader.List(ctx, table.Query[table.Row]{Partition: dept.Of("Sales"), Rows: keys.Family(empid.Of(123))}) {
+	for x, err := range reader.List(ctx, table.Query[table.Row]{Partition: dept.PartitionKey("Sales"), Rows: empid.RowKey(123).Family()}) {
 		check(err)
 		switch x := x.(type) {
 		case *table.Entity[employee]:

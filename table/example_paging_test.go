@@ -13,7 +13,7 @@ import (
 func ExampleTable_Page() {
 	ctx := context.Background()
 	staff := sales(nil)
-	q := table.Query[employee]{Partition: dept.Of("Sales"), Limit: 3}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), Limit: 3}
 	for token := ""; ; {
 		page, err := staff.Page(ctx, q, token)
 		check(err)
@@ -34,7 +34,7 @@ func ExampleCursor_Token() {
 	staff := sales(nil) // employees 1 to 4
 	check(staff.DeleteAny(ctx, employeeKey("Sales", 3)))
 	cursor := new(table.Cursor)
-	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 2, Limit: 2, Cursor: cursor}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: 2, Limit: 2, Cursor: cursor}
 	for _, err := range staff.List(ctx, q) {
 		check(err) // employees 1 and 2
 	}
@@ -45,7 +45,7 @@ func ExampleCursor_Token() {
 		check(err)
 		fmt.Println("by the cursor:", e.Value.ID)
 	}
-	q = table.Query[employee]{Partition: dept.Of("Sales"), Rows: empid.Between(2+1, 999999)}
+	q = table.Query[employee]{Partition: dept.PartitionKey("Sales"), Rows: empid.Rows().Between(2+1, 999999)}
 	for e, err := range staff.List(ctx, q) {
 		check(err)
 		fmt.Println("by the range:", e.Value.ID)
@@ -61,7 +61,7 @@ func ExampleCursor() {
 	ctx := context.Background()
 	staff := sales(nil)
 	cursor := new(table.Cursor)
-	q := table.Query[employee]{Partition: dept.Of("Sales"), Cursor: cursor}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), Cursor: cursor}
 	for e, err := range staff.List(ctx, q) {
 		check(err)
 		fmt.Println(e.Value.Last)
@@ -96,7 +96,7 @@ func ExampleCursor() {
 // A budget of one request.
 func ExampleBudget() {
 	staff := sales(nil)
-	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 3, Budget: table.Budget{Requests: 1}}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: 3, Budget: table.Budget{Requests: 1}}
 	for e, err := range staff.List(context.Background(), q) {
 		if errors.Is(err, table.ErrBudget) {
 			fmt.Println("there is more")
@@ -117,7 +117,7 @@ func ExampleBudget() {
 func ExampleQuery_readAhead() {
 	staff := sales(nil)
 	var stats table.Stats
-	q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 2, ReadAhead: true, Stats: &stats}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: 2, ReadAhead: true, Stats: &stats}
 	for e, err := range staff.List(context.Background(), q) {
 		check(err)
 		fmt.Println(e.Value.Last, stats.Requests)
@@ -157,7 +157,7 @@ func ExampleTable_Exists() {
 }
 
 func ExampleTable_Count() {
-	n, err := sales(nil).Count(context.Background(), table.Query[employee]{Partition: dept.Of("Sales"), Where: age.Ge(35)})
+	n, err := sales(nil).Count(context.Background(), table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: age.Ge(35)})
 	check(err)
 	fmt.Println(n)
 	// Output: 3
@@ -187,7 +187,7 @@ func ExampleTable_Partitions() {
 		check(err)
 		fmt.Println(pk)
 	}
-	for pk, err := range staff.PartitionsAfter(ctx, dept.Of("Marketing")) {
+	for pk, err := range staff.PartitionsAfter(ctx, dept.PartitionKey("Marketing")) {
 		check(err)
 		fmt.Println("behind Marketing:", pk)
 	}
@@ -201,7 +201,7 @@ func ExampleTable_Partitions() {
 func ExampleTable_EachPartition() {
 	ctx := context.Background()
 	staff := sales(nil)
-	err := staff.EachPartition(ctx, 4, func(ctx context.Context, partition keys.Enc) error {
+	err := staff.EachPartition(ctx, 4, func(ctx context.Context, partition keys.PartitionKey) error {
 		n, err := staff.Count(ctx, table.Query[employee]{Partition: partition})
 		fmt.Println(partition, n)
 		return err
@@ -214,7 +214,7 @@ func ExampleTable_EachPartition() {
 func ExampleCollect() {
 	ctx := context.Background()
 	staff := sales(nil)
-	all, err := table.Collect(staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 100}))
+	all, err := table.Collect(staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Limit: 100}))
 	check(err)
 	fmt.Println(len(all), all[0].Value.Last)
 	// Output: 4 Jones

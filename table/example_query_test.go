@@ -15,7 +15,7 @@ func ExampleFieldOf() {
 	age := table.FieldOf(func(e *employee) *int32 { return &e.Age })
 	staff := sales(nil)
 	ex, err := staff.Explain(table.Query[employee]{
-		Partition: dept.Of("Sales"),
+		Partition: dept.PartitionKey("Sales"),
 		Where:     table.And(age.Ge(30), table.Not(table.Or(last.Eq("Jones"), last.Eq("Smith")))),
 	})
 	check(err)
@@ -27,7 +27,7 @@ func ExampleFieldOf() {
 func ExampleStats() {
 	staff := sales(nil)
 	stats := new(table.Stats)
-	for _, err := range staff.List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 3, Stats: stats}) {
+	for _, err := range staff.List(context.Background(), table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: 3, Stats: stats}) {
 		check(err)
 	}
 	fmt.Printf("%+v\n", *stats)
@@ -38,10 +38,10 @@ func ExampleStats() {
 func ExampleField_Lt() {
 	staff := sales(nil)
 	for _, c := range []table.Cond[employee]{age.Eq(40), age.Ne(40), age.Lt(40), age.Le(40), age.Gt(40), age.Ge(40)} {
-		ex, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Where: c})
+		ex, err := staff.Explain(table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: c})
 		check(err)
 		n := 0
-		for _, err := range staff.List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales"), Where: c}) {
+		for _, err := range staff.List(context.Background(), table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: c}) {
 			check(err)
 			n++
 		}
@@ -89,8 +89,8 @@ func ExampleTable_List() {
 	ctx := context.Background()
 	staff := sales(nil)
 	q := table.Query[employee]{
-		Partition: dept.Of("Sales"),
-		Rows:      empid.Between(2, 4),
+		Partition: dept.PartitionKey("Sales"),
+		Rows:      empid.Rows().Between(2, 4),
 		Where:     table.Or(last.Eq("O'Brien"), age.Ge(45)),
 		Limit:     10,
 	}
@@ -108,7 +108,7 @@ func ExampleTable_Explain() {
 	staff := sales(nil)
 	_, err := staff.Explain(table.Query[employee]{Where: age.Ge(40)})
 	fmt.Println(errors.Is(err, table.ErrTableScan))
-	ex, err := staff.Explain(table.Query[employee]{Partition: dept.Of("Sales"), Rows: empid.AtLeast(2), Where: last.Eq("O'Brien")})
+	ex, err := staff.Explain(table.Query[employee]{Partition: dept.PartitionKey("Sales"), Rows: empid.Rows().AtLeast(2), Where: last.Eq("O'Brien")})
 	check(err)
 	fmt.Println(ex.Class, ex.Comparisons)
 	fmt.Println(ex.Filter)
@@ -122,7 +122,7 @@ func ExampleTable_Explain() {
 func ExampleTable_Rows() {
 	ctx := context.Background()
 	staff := sales(nil)
-	for row, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 1}) {
+	for row, err := range staff.Rows(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Limit: 1}) {
 		check(err)
 		for name, value := range row.All() {
 			fmt.Println(row.Key.RowKey(), name, row.Type(name), value)
@@ -139,7 +139,7 @@ func ExamplePropertyOf() {
 	rows := sameTable(sales(nil), table.Schema[table.Row]{})
 	check(rows.MergeAny(ctx, employeeKey("Sales", 1), table.PropertyOf[int64]("Badge").Set(4711)))
 	older := table.PropertyOf[int32]("Age").Ge(40)
-	for row, err := range rows.List(ctx, table.Query[table.Row]{Partition: dept.Of("Sales"), Where: older}) {
+	for row, err := range rows.List(ctx, table.Query[table.Row]{Partition: dept.PartitionKey("Sales"), Where: older}) {
 		check(err)
 		name, _ := row.Value.Get("LastName")
 		fmt.Println(name)

@@ -15,8 +15,8 @@ import (
 func Example() {
 	ctx := context.Background()
 	staff := newTable(table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+		Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Row(empid, func(e *employee) *int { return &e.ID }),
 	})
 
 	jones, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Last: "Jones", Age: 44})
@@ -25,7 +25,7 @@ func Example() {
 	check(staff.Replace(ctx, jones))
 	check(staff.Merge(ctx, jones, last.Set("Smith")))
 
-	got, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(223)))
+	got, err := staff.Get(ctx, keys.At(dept.PartitionKey("Sales"), empid.RowKey(223)))
 	check(err)
 	fmt.Println(got.Key, got.Value.Last, got.Value.Age, got.ETag == jones.ETag)
 	check(staff.Delete(ctx, got))
@@ -135,7 +135,7 @@ func ExampleComposite() {
 		Other   map[string]any `table:",extra"`
 	}
 	contracts := newTable(table.Schema[contract]{})
-	k := keys.At(keys.Raw("Sales"), keys.Raw("223"))
+	k := keys.At(keys.RawPartition("Sales"), keys.RawRow("223"))
 	c, err := contracts.InsertAt(ctx, k, &contract{money{450000, "CHF"}, []int64{100, 200}, map[string]any{"Remark": "since 2012"}})
 	check(err)
 	row, err := c.Row()
@@ -154,10 +154,10 @@ func ExampleComposite() {
 func ExampleTable_Get() {
 	ctx := context.Background()
 	staff := sales(nil)
-	e, err := staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(3)))
+	e, err := staff.Get(ctx, keys.At(dept.PartitionKey("Sales"), empid.RowKey(3)))
 	check(err)
 	fmt.Println(e.Value.Last, e.Value.Age)
-	_, err = staff.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(99)))
+	_, err = staff.Get(ctx, keys.At(dept.PartitionKey("Sales"), empid.RowKey(99)))
 	fmt.Println(errors.Is(err, table.ErrNotFound))
 	// Output:
 	// O'Brien 40
@@ -203,7 +203,7 @@ func ExampleTable_InsertAt() {
 	ctx := context.Background()
 	type exampleNotification struct{ Text string }
 	notes := newTable(table.Schema[exampleNotification]{})
-	k := keys.At(keys.Raw("2026"), keys.Raw("first"))
+	k := keys.At(keys.RawPartition("2026"), keys.RawRow("first"))
 	_, err := notes.InsertAt(ctx, k, &exampleNotification{"hello"})
 	check(err)
 	_, err = notes.UpsertAt(ctx, k, &exampleNotification{"hello again"}, table.ReplaceExisting)
@@ -246,6 +246,6 @@ func ExampleTable_Key() {
 	staff := sales(nil)
 	e, err := staff.Get(ctx, staff.Key(employee{Department: "Sales", ID: 1}))
 	check(err)
-	fmt.Println(e.Value.Last, e.Key == keys.At(dept.Of("Sales"), empid.Of(1)))
+	fmt.Println(e.Value.Last, e.Key == keys.At(dept.PartitionKey("Sales"), empid.RowKey(1)))
 	// Output: Jones true
 }

@@ -16,10 +16,9 @@ type review struct {
 }
 
 var (
-	reviewKey    = keys.Tuple2(keys.Digits[int](6), keys.Digits[int](4))
 	reviewSchema = table.Schema[review]{
-		Partition: keys.Bind1(dept, func(r *review) *string { return &r.Department }),
-		Row:       keys.Bind2(reviewKey, func(r *review) (*int, *int) { return &r.ID, &r.Year }),
+		Partition: keys.Partition(dept, func(r *review) *string { return &r.Department }),
+		Row:       keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(r *review) (*int, *int) { return &r.ID, &r.Year }),
 	}
 )
 
@@ -77,7 +76,7 @@ func ExampleTable_InsertOp() {
 	weber.Value.Last = "Weaver"
 	_, err = table.Transact(ctx, staff.ReplaceAnyOp(weber))
 	check(err)
-	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 		check(err)
 		fmt.Println(e.Value.ID, e.Value.Last, e.Value.Age)
 	}
@@ -106,12 +105,12 @@ func ExampleTable_PinOp() {
 func ExampleInPartition() {
 	ctx := context.Background()
 	staff := sales(nil)
-	_, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
-		a, err := table.GetIn(tx, staff, empid.Of(1))
+	_, err := table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error {
+		a, err := table.GetIn(tx, staff, empid.RowKey(1))
 		if err != nil {
 			return err
 		}
-		b, err := table.GetIn(tx, staff, empid.Of(2))
+		b, err := table.GetIn(tx, staff, empid.RowKey(2))
 		if err != nil {
 			return err
 		}
@@ -120,8 +119,8 @@ func ExampleInPartition() {
 		return tx.Context().Err()
 	})
 	check(err)
-	_, err = table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
-		for e, err := range table.ListIn(tx, staff, table.Query[employee]{Rows: empid.Between(1, 2)}) {
+	_, err = table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error {
+		for e, err := range table.ListIn(tx, staff, table.Query[employee]{Rows: empid.Rows().Between(1, 2)}) {
 			if err != nil {
 				return err
 			}
@@ -155,7 +154,7 @@ func ExampleTable_DeleteOps() {
 	staff := sales(nil)
 	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, where := range []table.Cond[employee]{age.Ge(45), age.Lt(35)} {
-			for op, err := range staff.DeleteOps(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Where: where}) {
+			for op, err := range staff.DeleteOps(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Where: where}) {
 				if !yield(op, err) {
 					return
 				}

@@ -11,7 +11,7 @@ import (
 // Entity returns a row as an entity, as Get would read it.
 func ExampleTable_Entity() {
 	staff := sales(nil)
-	for row, err := range staff.Rows(context.Background(), table.Query[employee]{Partition: dept.Of("Sales"), Limit: 1}) {
+	for row, err := range staff.Rows(context.Background(), table.Query[employee]{Partition: dept.PartitionKey("Sales"), Limit: 1}) {
 		check(err)
 		e, err := staff.Entity(row)
 		check(err)

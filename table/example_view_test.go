@@ -15,7 +15,7 @@ func ExampleViewOf() {
 	}
 	names, err := table.ViewOf[name](sales(nil))
 	check(err)
-	q := table.Query[employee]{Partition: dept.Of("Sales")}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales")}
 	for n, err := range names.List(ctx, q) {
 		check(err)
 		fmt.Println(n.Key.RowKey(), n.Value.LastName)

@@ -22,8 +22,8 @@ type visited struct {
 
 var (
 	visitedSchema = table.Schema[visited]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(v *visited) *string { return &v.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(v *visited) *string { return &v.Path }),
+		Partition: keys.Partition(keys.Text(), func(v *visited) *string { return &v.Site }),
+		Row:       keys.Row(keys.Text(), func(v *visited) *string { return &v.Path }),
 	}
 	visitedArticle = table.FieldOf(func(v *visited) *string { return &v.Article })
 	visitedDays    = table.FieldOf(func(v *visited) *[]int32 { return &v.Visits })

@@ -103,18 +103,18 @@ type employee struct {
 }
 
 var (
-	dept        = keys.Tuple1(keys.Text())
-	empid       = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	dept        = keys.Text()
+	empid       = keys.Digits[int](6).Named("empid")
 	staffSchema = table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+		Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Row(empid, func(e *employee) *int { return &e.ID }),
 	}
 	age  = table.FieldOf(func(e *employee) *int32 { return &e.Age })
 	last = table.FieldOf(func(e *employee) *string { return &e.Last })
 )
 
 // employeeKey returns the key of an employee.
-func employeeKey(d string, id int) keys.Key { return keys.At(dept.Of(d), empid.Of(id)) }
+func employeeKey(d string, id int) keys.Key { return keys.At(dept.PartitionKey(d), empid.RowKey(id)) }
 
 // newStaff opens the table of employees, with options for a single attempt.
 func newStaff(t testing.TB, s table.Service) *table.Table[employee] {

@@ -37,7 +37,7 @@ func FuzzFilter(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, pk, text string, i int32, x float64) {
-		q := table.Query[row]{Partition: keys.Raw(pk), Rows: keys.Point(keys.Raw("r")), Where: table.Or(s.Eq(text), table.Not(table.And(n.Lt(i), d.Ge(x))))}
+		q := table.Query[row]{Partition: keys.RawPartition(pk), Rows: keys.RawRow("r").Point(), Where: table.Or(s.Eq(text), table.Not(table.And(n.Lt(i), d.Ge(x))))}
 		ex, err := tab.Explain(q)
 		if err != nil {
 			return // an invalid key or value

@@ -61,7 +61,7 @@ func TestInPartitionRepeats(t *testing.T) {
 		noError(t, err)
 		e := readEmployee(t, staff, w)
 		attempts := 0
-		_, err = table.InPartition(context.Background(), dept.Of("Sales"), func(tx *table.Tx) error {
+		_, err = table.InPartition(context.Background(), dept.PartitionKey("Sales"), func(tx *table.Tx) error {
 			attempts++
 			if c.read != nil {
 				if err := c.read(tx, staff); err != nil {
@@ -79,12 +79,12 @@ func TestInPartitionRepeats(t *testing.T) {
 
 // readPoint, readOther and readList read a row, another row and all rows.
 func readPoint(tx *table.Tx, staff *table.Table[employee]) error {
-	_, err := table.GetIn(tx, staff, empid.Of(100))
+	_, err := table.GetIn(tx, staff, empid.RowKey(100))
 	return err
 }
 
 func readOther(tx *table.Tx, staff *table.Table[employee]) error {
-	_, err := table.GetIn(tx, staff, empid.Of(101))
+	_, err := table.GetIn(tx, staff, empid.RowKey(101))
 	return err
 }
 
@@ -109,9 +109,9 @@ func TestInPartitionEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		attempts := 0
-		_, err = table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
+		_, err = table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error {
 			attempts++
-			e, err := table.GetIn(tx, staff, empid.Of(223))
+			e, err := table.GetIn(tx, staff, empid.RowKey(223))
 			if err == nil {
 				tx.Do(staff.ReplaceOp(e))
 			}
@@ -127,8 +127,8 @@ func TestInPartitionEnds(t *testing.T) {
 func TestListInOtherPartition(t *testing.T) {
 	t.Parallel()
 	staff := newStaff(t, sdkClient(t, noRequests(t)))
-	_, err := table.InPartition(context.Background(), dept.Of("Sales"), func(tx *table.Tx) error {
-		for _, err := range table.ListIn(tx, staff, table.Query[employee]{Partition: dept.Of("Marketing")}) {
+	_, err := table.InPartition(context.Background(), dept.PartitionKey("Sales"), func(tx *table.Tx) error {
+		for _, err := range table.ListIn(tx, staff, table.Query[employee]{Partition: dept.PartitionKey("Marketing")}) {
 			return err
 		}
 		return nil
@@ -144,18 +144,18 @@ func TestInPartitionBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff := newStaff(t, sdkClient(t, noRequests(t)))
-	r, err := table.InPartition(ctx, dept.Of("Sales"), func(*table.Tx) error { return nil })
+	r, err := table.InPartition(ctx, dept.PartitionKey("Sales"), func(*table.Tx) error { return nil })
 	if err != nil || len(r.ETags) != 0 {
 		t.Errorf("got %+v, %v; want no error and len(r.ETags) == 0", r, err)
 	}
 	no := errors.New("no")
-	if _, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
+	if _, err := table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error {
 		tx.Do(staff.DeleteAnyOp(employeeKey("Sales", 1)))
 		return no
 	}); err != no {
 		t.Errorf("got %v; want %v", err, no)
 	}
-	for what, pk := range map[string]keys.Enc{"another": dept.Of("Marketing"), "broken": dept.Of(""), "unset": {}} {
+	for what, pk := range map[string]keys.PartitionKey{"another": dept.PartitionKey("Marketing"), "broken": dept.PartitionKey(""), "unset": {}} {
 		_, err := table.InPartition(ctx, pk, func(tx *table.Tx) error {
 			if tx.Context() != ctx {
 				t.Error("got another context from the transaction; want that of the call")
@@ -168,7 +168,7 @@ func TestInPartitionBounds(t *testing.T) {
 			t.Errorf("%s: got %v; want ErrOtherPartition and a *BatchError", what, err)
 		}
 	}
-	if _, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error { tx.Do(table.Op{}); return nil }); err == nil {
+	if _, err := table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error { tx.Do(table.Op{}); return nil }); err == nil {
 		t.Error("got no error for a zero operation; want one")
 	}
 }
@@ -177,16 +177,16 @@ func TestInPartitionBounds(t *testing.T) {
 func TestListInSamePartition(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	ordered := keys.Tuple1(keys.Ordered())
+	ordered := keys.Partition(keys.Ordered(), func(p *resident) *string { return &p.Dept })
 	named := peopleSchema
-	named.Partition = keys.Bind1(ordered, func(p *resident) *string { return &p.Dept })
+	named.Partition = ordered
 	s := storagetest.New(nil)
 	people, err := table.New(serviceOf(t, &testkit.Hooked{Service: s}), "people", named, nil)
 	noError(t, err)
 	noError(t, people.Ensure(ctx))
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""})
 	noError(t, err)
-	for partition, other := range map[keys.Enc]keys.Enc{e.Key.Partition(): ordered.Of("S"), ordered.Of("S"): e.Key.Partition()} {
+	for partition, other := range map[keys.PartitionKey]keys.PartitionKey{e.Key.Partition(): ordered.Of("S"), ordered.Of("S"): e.Key.Partition()} {
 		n := 0
 		_, err = table.InPartition(ctx, partition, func(tx *table.Tx) error {
 			for _, err := range table.ListIn(tx, people, table.Query[resident]{Partition: other}) {

@@ -22,7 +22,7 @@ func TestRowsOf(t *testing.T) {
 	noError(t, err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	noError(t, err)
-	at := func(rowKey string) keys.Key { return keys.At(dept.Of("Sales"), keys.Raw(rowKey)) }
+	at := func(rowKey string) keys.Key { return keys.At(dept.PartitionKey("Sales"), keys.RawRow(rowKey)) }
 	row, err := staff.GetRow(ctx, at("age_44"))
 	noError(t, err)
 	if k, isCopy := (*stored.Row)(row).Primary(); !isCopy || k != at("empid_000001") {
@@ -89,7 +89,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for rowKey, want := range map[string]bool{"empid_000001": true, "team_Jones": false} {
-		if got := s.Mine(&stored.Row{Key: keys.At(dept.Of("Sales"), keys.Raw(rowKey))}); got != want {
+		if got := s.Mine(&stored.Row{Key: keys.At(dept.PartitionKey("Sales"), keys.RawRow(rowKey))}); got != want {
 			t.Errorf("%s: got mine: %v, want %v", rowKey, got, want)
 		}
 	}

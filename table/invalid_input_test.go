@@ -41,7 +41,7 @@ func TestInvalidKeys(t *testing.T) {
 		}
 	}
 	for _, s := range bad {
-		for half, k := range map[string]keys.Key{"PartitionKey": keys.At(keys.Raw(s), keys.Raw("r")), "RowKey": keys.At(keys.Raw("p"), keys.Raw(s))} {
+		for half, k := range map[string]keys.Key{"PartitionKey": keys.At(keys.RawPartition(s), keys.RawRow("r")), "RowKey": keys.At(keys.RawPartition("p"), keys.RawRow(s))} {
 			_, get := tab.Get(ctx, k)
 			_, insert := tab.InsertAt(ctx, k, &row{})
 			_, upsert := tab.UpsertAt(ctx, k, &row{}, table.ReplaceExisting)
@@ -86,7 +86,7 @@ func TestInvalidValues(t *testing.T) {
 		s = table.FieldOf(func(r *row) *string { return &r.S })
 		b = table.FieldOf(func(r *row) *[]byte { return &r.B })
 	)
-	k := keys.At(keys.Raw("p"), keys.Raw("r"))
+	k := keys.At(keys.RawPartition("p"), keys.RawRow("r"))
 	year := func(y int) time.Time { return time.Date(y, 6, 1, 0, 0, 0, 0, time.UTC) }
 	long, data := strings.Repeat("é", 32769), make([]byte, 65537)
 	for field, c := range map[string]struct {
@@ -130,7 +130,7 @@ func TestInvalidValues(t *testing.T) {
 		}
 	}
 	for what, c := range map[string]table.Cond[row]{"uint64": u.Ge(math.MaxUint64), "year 1600": m.Lt(year(1600)), "year 10000": m.Eq(year(10000)), "surrogate": s.Eq("a\xed\xa0\x80")} {
-		_, err := tab.Explain(table.Query[row]{Partition: keys.Raw("p"), Where: c})
+		_, err := tab.Explain(table.Query[row]{Partition: keys.RawPartition("p"), Where: c})
 		var ve *table.ValueError
 		if !errors.As(err, &ve) {
 			t.Errorf("compared with %s: got %v; want a *ValueError", what, err)
@@ -204,7 +204,7 @@ func TestCancelledBeforehand(t *testing.T) {
 	_, get := staff.Get(ctx, employeeKey("Sales", 1))
 	_, update := staff.Update(ctx, employeeKey("Sales", 1), func(*employee) error { return nil })
 	var list error
-	for _, list = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for _, list = range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 	}
 	if !errors.Is(get, context.Canceled) || !errors.Is(update, context.Canceled) || !errors.Is(list, context.Canceled) {
 		t.Errorf("got %v, %v, %v; want get to be context.Canceled and update to be context.Canceled and list to be context.Canceled", get, update, list)
@@ -227,7 +227,7 @@ func TestErrorsHideData(t *testing.T) {
 		w.respond = func(*http.Request, string) (*http.Response, error) {
 			return jsonResponse(200, `{"odata.etag":"e","PartitionKey":"p","RowKey":"r",`+property+`}`), nil
 		}
-		_, err := tab.Get(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r")))
+		_, err := tab.Get(context.Background(), keys.At(keys.RawPartition("p"), keys.RawRow("r")))
 		var de *table.DecodeError
 		if !errors.As(err, &de) || de.Field == "" || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "1234567") {
 			t.Errorf(`%s: got %v; want a *DecodeError and de.Field != "" and "secret" not in the error and "1234567" not in the error`, property, err)

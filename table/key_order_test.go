@@ -25,8 +25,8 @@ type leaf struct {
 }
 
 var leafSchema = table.Schema[leaf]{
-	Partition: keys.BindRaw(func(n *leaf) *string { return &n.Book }),
-	Row:       keys.BindRaw(func(n *leaf) *string { return &n.Page }),
+	Partition: keys.RawPartitionOf(func(n *leaf) *string { return &n.Book }),
+	Row:       keys.RawRowOf(func(n *leaf) *string { return &n.Page }),
 }
 
 // edgeRunes are characters on both sides of ~, the prefix of the library's rows, and characters that UTF-8 and UTF-16 order
@@ -91,7 +91,7 @@ func TestKeyOrder(t *testing.T) {
 		if from == to || from == "~" && to == reserved.FirstAbove {
 			to = "" // a range without keys may be refused
 		}
-		r := keys.RawBetween(from, to)
+		r := keys.RawRows(from, to)
 		noError(rt, r.Err())
 		for _, p := range rows {
 			if in := r.Contains(p.rk); in != inRange(p.rk, from, to) {
@@ -103,8 +103,8 @@ func TestKeyOrder(t *testing.T) {
 			if strings.HasPrefix(p.pk, "~") {
 				continue
 			}
-			m.checkReads(ctx, table.Query[leaf]{Partition: keys.Raw(p.pk)}, "", "")
-			m.checkReads(ctx, table.Query[leaf]{Partition: keys.Raw(p.pk), Rows: r}, from, to)
+			m.checkReads(ctx, table.Query[leaf]{Partition: keys.RawPartition(p.pk)}, "", "")
+			m.checkReads(ctx, table.Query[leaf]{Partition: keys.RawPartition(p.pk), Rows: r}, from, to)
 			if there, err := notes.Exists(ctx, keys.Stored(p.pk, p.rk)); err != nil || !there {
 				rt.Fatalf("%q: got %v, %v; want no error and there", p, there, err)
 			}
@@ -112,7 +112,7 @@ func TestKeyOrder(t *testing.T) {
 				rt.Fatalf("Get of %q: got %v; want an error: %v", p, err, p.isLibrarys())
 			}
 		}
-		m.checkGrant(s, r, from, to)
+		m.checkGrant(s, keys.RawPartitions(from, to), from, to)
 		m.checkDelete(ctx, r, from, to)
 	})
 }
@@ -217,14 +217,14 @@ func (m keyOrderModel) checkPartitions(ctx context.Context, after string) {
 		noError(m, err)
 		rest = append(rest, pk.String())
 	}
-	noError(m, m.notes.EachPartition(ctx, 1, func(_ context.Context, pk keys.Enc) error { each = append(each, pk.String()); return nil }))
+	noError(m, m.notes.EachPartition(ctx, 1, func(_ context.Context, pk keys.PartitionKey) error { each = append(each, pk.String()); return nil }))
 	if !slices.Equal(got, want) || !slices.Equal(rest, behind) || !slices.Equal(each, want) {
 		m.Fatalf("got %q, %q; want %q; behind %q: got %q; want %q", got, each, want, after, rest, behind)
 	}
 }
 
 // checkGrant compares a grant for a range of partitions. Sign refuses the range, or the grant is for exactly that range.
-func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to string) {
+func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.PartitionRange, from, to string) {
 	first, last, err := r.Inclusive()
 	if err != nil {
 		if !r.SpansReserved() && slices.ContainsFunc(m.rows, func(p rowKeys) bool { return inRange(p.pk, from, to) }) {
@@ -246,7 +246,7 @@ func (m keyOrderModel) checkGrant(s *storagetest.Service, r keys.Range, from, to
 }
 
 // checkDelete deletes the rows of a query, and compares the rest.
-func (m keyOrderModel) checkDelete(ctx context.Context, r keys.Range, from, to string) {
+func (m keyOrderModel) checkDelete(ctx context.Context, r keys.RowRange, from, to string) {
 	q := table.Query[leaf]{TableScan: true, Rows: r}
 	want := m.wantKeys(q, from, to)
 	result, err := table.BulkDelete(ctx, m.notes, q, nil)

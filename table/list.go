@@ -21,12 +21,12 @@ import (
 type Query[T any] struct {
 	// Partition is the PartitionKey. If it is unset, the query reads every partition, which is a table scan; but if the schema
 	// binds the partition to a constant, the query reads that one.
-	Partition keys.Enc
+	Partition keys.PartitionKey
 
 	// Rows is the range of RowKeys. If it is unset, it is the range of the schema's layout, so that rows of other types and of the
 	// library are not read. A range that contains the prefix ~ in its middle takes 1 comparison more, to leave out the library's
 	// rows.
-	Rows keys.Range
+	Rows keys.RowRange
 
 	// Where is a condition on properties. The service reads the rows that it then leaves out, and the query costs as much.
 	Where Cond[T]
@@ -141,7 +141,7 @@ func (q *Query[T]) engine() query.Query {
 
 // query adds the schema to a query. own reports that it asks for rows of T alone.
 func (s *schema) query(q query.Query, own bool) *query.Query {
-	q.Own, q.Type, q.Codec, q.Partitions, q.RowKeys = own, s.name, s.codec, s.partition.all, s.row.all
+	q.Own, q.Type, q.Codec, q.Partitions, q.RowKeys = own, s.name, s.codec, s.partitions, s.rows
 	return &q
 }
 
@@ -274,13 +274,13 @@ func (h handle) exists(ctx context.Context, k keys.Key) (bool, error) {
 	if err := engine.QueryErr(k); err != nil {
 		return false, h.engine.OpError("Exists", k, err)
 	}
-	q := query.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1, Select: edm.PartitionKey + "," + edm.RowKey}
+	q := query.Query{Partition: k.Partition(), Rows: k.Row().Point(), Limit: 1, Select: edm.PartitionKey + "," + edm.RowKey}
 	n, err := h.count(ctx, "Exists", q, false, func(*edm.Reader, edm.Entity) (bool, error) { return true, nil })
 	return n > 0, err
 }
 
 // Count returns the number of entities of a query, up to the query's limit. The service sends keys only, but reads and bills
-// every row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.BindFunc]), every
+// every row: for a number that is often asked for, use a summary. If the RowKey is computed from fields ([keys.RowFunc]), every
 // row in the range of keys counts as T's. Errors: ErrTableScan for a query without a partition; *LimitError and *ValueError for
 // conditions, as in List; ErrBudget; *TokenError; errors of a read (see package table). 1 request for each 1,000 rows.
 func (t *Table[T]) Count(ctx context.Context, q Query[T]) (int, error) {
@@ -406,28 +406,28 @@ func (c *Cursor) Token() string { return c.c.Token() }
 // Partitions yields the distinct PartitionKeys of the table in the range of the schema's layout, in their order, whatever types
 // of rows they contain. It jumps from one partition to the next without reading the rows between. Errors: ErrTableNotFound and
 // the other errors of a read (see package table). 1 request for each partition, and 1 to find that there are no more.
-func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.Enc, error] {
-	return t.h.partitionsAfter(ctx, keys.Enc{})
+func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
+	return t.h.partitionsAfter(ctx, keys.PartitionKey{})
 }
 
 // PartitionsAfter is Partitions for the PartitionKeys behind after, to continue work on a table. An unset key is before all
 // others.
-func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
+func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.PartitionKey) iter.Seq2[keys.PartitionKey, error] {
 	return t.h.partitionsAfter(ctx, after)
 }
 
 //go:noinline
-func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[keys.Enc, error] {
-	return func(yield func(keys.Enc, error) bool) {
-		all := h.schema.partition.all
+func (h handle) partitionsAfter(ctx context.Context, after keys.PartitionKey) iter.Seq2[keys.PartitionKey, error] {
+	return func(yield func(keys.PartitionKey, error) bool) {
+		all := h.schema.partitions
 		if !all.IsSet() {
-			all = query.EveryKey
+			all = query.EveryPartition
 		}
 		var last *string
 		if after.IsSet() {
 			s, err := after.Result()
 			if err != nil {
-				yield(keys.Enc{}, h.engine.OpError("Partitions", keys.Key{}, err))
+				yield(keys.PartitionKey{}, h.engine.OpError("Partitions", keys.Key{}, err))
 				return
 			}
 			last = &s
@@ -436,7 +436,7 @@ func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[k
 			return yield(keys.Stored(pk, "").Partition(), nil)
 		})
 		if err != nil {
-			yield(keys.Enc{}, err)
+			yield(keys.PartitionKey{}, err)
 		}
 	}
 }
@@ -447,11 +447,11 @@ func (h handle) partitionsAfter(ctx context.Context, after keys.Enc) iter.Seq2[k
 //
 // Errors: the first error of f; *ValueError if f is nil; errors of a read (see package table). Requests: 1 for each partition, 1
 // to find that there are no more, and the requests of f.
-func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {
+func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.Context, keys.PartitionKey) error) error {
 	return t.h.eachPartition(ctx, width, f)
 }
 
-func (h handle) eachPartition(ctx context.Context, width int, f func(context.Context, keys.Enc) error) error {
+func (h handle) eachPartition(ctx context.Context, width int, f func(context.Context, keys.PartitionKey) error) error {
 	if f == nil {
 		return h.engine.OpError("EachPartition", keys.Key{}, nilArgument("f"))
 	}
@@ -460,7 +460,7 @@ func (h handle) eachPartition(ctx context.Context, width int, f func(context.Con
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(width)
-	for pk, err := range h.partitionsAfter(ctx, keys.Enc{}) {
+	for pk, err := range h.partitionsAfter(ctx, keys.PartitionKey{}) {
 		g.Go(func() error {
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return err

@@ -39,17 +39,17 @@ func TestListSkip(t *testing.T) {
 		return ids, nil
 	}
 	var de *table.DecodeError
-	ids, err := list(table.Query[employee]{Partition: dept.Of("Sales")})
+	ids, err := list(table.Query[employee]{Partition: dept.PartitionKey("Sales")})
 	if got, want := fmt.Sprint(ids), "[1 2]"; got != want || !errors.As(err, &de) || de.Field != "Age" {
 		t.Errorf("without Skip: got %s, %v; want %s and a *DecodeError of Age", got, err, want)
 	}
 	if err == nil || !strings.HasSuffix(err.Error(), "(the list ends at this row; Query.Skip can leave it out)") || !strings.Contains(err.Error(), "staff('Sales','empid_000003'): property Age: ") {
 		t.Errorf("without Skip: got error %v; want one that names the row, the property and Query.Skip", err)
 	}
-	_, pageErr := staff.Page(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 5}, "")
+	_, pageErr := staff.Page(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Limit: 5}, "")
 	ages, err := table.ViewOf[struct{ Age int32 }](staff)
 	noError(t, err)
-	_, viewErr := table.Collect(ages.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}))
+	_, viewErr := table.Collect(ages.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}))
 	for method, err := range map[string]error{"Page": pageErr, "List of a view": viewErr} {
 		if err == nil || !strings.HasSuffix(err.Error(), "(the list ends at this row; Query.Skip can leave it out)") {
 			t.Errorf("%s without Skip: got error %v; want one that names Query.Skip", method, err)
@@ -58,7 +58,7 @@ func TestListSkip(t *testing.T) {
 	for _, page := range []int{1, 2, 3, 1000} {
 		var skipped []string
 		var stats table.Stats
-		q := table.Query[employee]{Partition: dept.Of("Sales"), PageSize: page, Stats: &stats, Cursor: new(table.Cursor), Skip: func(k keys.Key, err error) bool {
+		q := table.Query[employee]{Partition: dept.PartitionKey("Sales"), PageSize: page, Stats: &stats, Cursor: new(table.Cursor), Skip: func(k keys.Key, err error) bool {
 			if !errors.As(err, &de) {
 				t.Errorf("Skip was called with %v; want a *DecodeError", err)
 			}
@@ -70,12 +70,12 @@ func TestListSkip(t *testing.T) {
 			t.Errorf("pages of %d: got %s, %v, %+v, done %v; want %s", page, got, err, stats, q.Cursor.Done(), want)
 		}
 	}
-	ids, err = list(table.Query[employee]{Partition: dept.Of("Sales"), Skip: func(k keys.Key, _ error) bool { return k.RowKey() != "empid_000004" }})
+	ids, err = list(table.Query[employee]{Partition: dept.PartitionKey("Sales"), Skip: func(k keys.Key, _ error) bool { return k.RowKey() != "empid_000004" }})
 	if got, want := fmt.Sprint(ids), "[1 2]"; got != want || !errors.As(err, &de) {
 		t.Errorf("Skip returns false: got %s, %v; want %s and a *DecodeError", got, err, want)
 	}
 	s.SetFaults(storagetest.OfKind(requests.Query, storagetest.Refuse(403, "AuthorizationFailure")))
-	if _, err := list(table.Query[employee]{Partition: dept.Of("Sales"), Skip: func(keys.Key, error) bool { return true }}); err == nil {
+	if _, err := list(table.Query[employee]{Partition: dept.PartitionKey("Sales"), Skip: func(keys.Key, error) bool { return true }}); err == nil {
 		t.Error("got no error for a failed request; want one, since Skip is for rows")
 	}
 }

@@ -39,11 +39,11 @@ func TestLimitAmongForeignRows(t *testing.T) {
 	}
 	rows = append(rows, `{"odata.etag":"e","PartitionKey":"p","RowKey":"zoe"}`)
 	w := pagesOf(rows)
-	users, err := table.New(sdkClient(t, w), "users", table.Schema[user]{Row: keys.Bind1(keys.Tuple1(keys.Text()), func(u *user) *string { return &u.Name })}, singleAttempt())
+	users, err := table.New(sdkClient(t, w), "users", table.Schema[user]{Row: keys.Row(keys.Text(), func(u *user) *string { return &u.Name })}, singleAttempt())
 	noError(t, err)
 	var found []string
 	var stats table.Stats
-	for e, err := range users.List(context.Background(), table.Query[user]{Partition: keys.Raw("p"), Limit: 1, Stats: &stats}) {
+	for e, err := range users.List(context.Background(), table.Query[user]{Partition: keys.RawPartition("p"), Limit: 1, Stats: &stats}) {
 		noError(t, err)
 		found = append(found, e.Value.Name)
 	}
@@ -59,7 +59,7 @@ func TestRepeatedToken(t *testing.T) {
 		return jsonResponse(200, `{"value":[]}`, "x-ms-continuation-NextPartitionKey", "p"), nil
 	}}
 	var err error
-	for _, err = range newStaff(t, sdkClient(t, w)).List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for _, err = range newStaff(t, sdkClient(t, w)).List(context.Background(), table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 	}
 	var de *table.DecodeError
 	if !errors.As(err, &de) || w.requests() != "GET GET" {
@@ -91,9 +91,9 @@ func TestForeignPartition(t *testing.T) {
 	t.Parallel()
 	type row struct{ ID int }
 	w := pagesOf(nil)
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{Partition: keys.Const[row]("all"), Row: keys.Bind1(empid, func(r *row) *int { return &r.ID })}, singleAttempt())
+	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{Partition: keys.OnePartition[row]("all"), Row: keys.Row(empid, func(r *row) *int { return &r.ID })}, singleAttempt())
 	noError(t, err)
-	q := table.Query[row]{Partition: keys.Raw("other")}
+	q := table.Query[row]{Partition: keys.RawPartition("other")}
 	for _, err = range tab.List(context.Background(), q) {
 	}
 	var ke *keys.KeyError
@@ -114,13 +114,13 @@ func TestOneWayKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	type user struct{ Email string }
-	folded := keys.Tuple1(keys.Fold(keys.Text()))
+	folded := keys.Fold(keys.Text())
 	w := pagesOf([]string{`{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`, `{"odata.etag":"e","PartitionKey":"p","RowKey":"note_1","Text":"hello"}`})
-	users, err := table.New(sdkClient(t, w), "users", table.Schema[user]{Row: keys.BindFunc(folded.All(), func(u *user) keys.Enc { return folded.Of(u.Email) })}, singleAttempt())
+	users, err := table.New(sdkClient(t, w), "users", table.Schema[user]{Row: keys.RowFunc(folded, func(u *user) string { return u.Email })}, singleAttempt())
 	noError(t, err)
 	var stats table.Stats
 	var found []string
-	for e, err := range users.List(ctx, table.Query[user]{Partition: keys.Raw("p"), Stats: &stats}) {
+	for e, err := range users.List(ctx, table.Query[user]{Partition: keys.RawPartition("p"), Stats: &stats}) {
 		noError(t, err)
 		found = append(found, e.Value.Email)
 	}
@@ -136,7 +136,7 @@ func TestOneWayKeys(t *testing.T) {
 		}
 		return noContent(), nil
 	}
-	e, err := users.Get(ctx, keys.At(keys.Raw("p"), folded.Of("JONES@x")))
+	e, err := users.Get(ctx, keys.At(keys.RawPartition("p"), folded.RowKey("JONES@x")))
 	noError(t, err)
 	if err := users.Merge(ctx, e, email.Set("other@x")); !errors.Is(err, table.ErrKeyChanged) || e.Value.Email != "Jones@x" {
 		t.Errorf(`got %v, %+v; want ErrKeyChanged and e.Value.Email == "Jones@x"`, err, e.Value)
@@ -162,8 +162,8 @@ func TestForeignKeys(t *testing.T) {
 		return noContent(), nil
 	}}
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
-		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
-		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
+		Partition: keys.RawPartitionOf(func(r *row) *string { return &r.P }),
+		Row:       keys.RawRowOf(func(r *row) *string { return &r.R }),
 	}, singleAttempt())
 	noError(t, err)
 	e, err := tab.Get(ctx, keys.Stored("p", "Ärger"))
@@ -204,7 +204,7 @@ func TestEmptyPages(t *testing.T) {
 		return jsonResponse(200, p.body, "x-ms-continuation-NextPartitionKey", p.nextPK, "x-ms-continuation-NextRowKey", p.nextRK), nil
 	}}
 	var got []int
-	for e, err := range newStaff(t, sdkClient(t, w)).List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for e, err := range newStaff(t, sdkClient(t, w)).List(context.Background(), table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 		noError(t, err)
 		got = append(got, e.Value.ID)
 	}

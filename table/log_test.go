@@ -144,8 +144,8 @@ func TestLog(t *testing.T) {
 			what:   "a conflict of InPartition",
 			faults: storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.RefuseInTransaction(412, "UpdateConditionNotSatisfied"))),
 			do: func(ctx context.Context, staff *table.Table[employee]) error {
-				_, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
-					e, err := table.GetIn(tx, staff, empid.Of(1))
+				_, err := table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error {
+					e, err := table.GetIn(tx, staff, empid.RowKey(1))
 					if err == nil {
 						tx.Do(staff.ReplaceOp(e), staff.InsertOp(&jones))
 					}

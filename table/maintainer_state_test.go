@@ -236,7 +236,7 @@ func (rowCopies) Name() string { return "copies" }
 func (rowCopies) MaxRows() int { return 1 }
 
 func (rowCopies) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[table.Row]) error {
-	k := keys.At(keys.Raw("S"), keys.Raw("copy_"+c.Key.RowKey()))
+	k := keys.At(keys.RawPartition("S"), keys.RawRow("copy_"+c.Key.RowKey()))
 	if c.New == nil {
 		return p.Remove(k.Row())
 	}

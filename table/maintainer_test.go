@@ -204,7 +204,7 @@ func TestRepairedRows(t *testing.T) {
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	rows, err := table.New(serviceOf(t, s), "people", table.Schema[table.Row]{}, nil)
 	noError(t, err)
-	noError(t, rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+	noError(t, rows.DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a"))))
 	s.Count()
 	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil { // email_a is missing
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestRepairedRows(t *testing.T) {
 	if err := checkDerivedRows(s.Service); err != nil || people.Repaired() != 1 {
 		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, people.Repaired())
 	}
-	noError(t, rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+	noError(t, rows.DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a"))))
 	if err := people.Delete(ctx, e); err != nil || people.Repaired() != 2 {
 		t.Errorf("got %v, %v; want no error and people.Repaired() == 2", err, people.Repaired())
 	}
@@ -234,7 +234,7 @@ func (w manyRows) Name() string { return w.name }
 func (w manyRows) MaxRows() int { return w.declared }
 func (w manyRows) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	for i := range w.writes {
-		r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw(fmt.Sprint(w.name, "_", c.New.ID, "_", i)))}
+		r := &table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow(fmt.Sprint(w.name, "_", c.New.ID, "_", i)))}
 		if err := p.Insert(r, nil); err != nil {
 			return err
 		}
@@ -301,7 +301,7 @@ func TestPlanRefuses(t *testing.T) {
 	}{
 		{keys.Stored("S", "~i|01KAJ5ZVW0ABCDEFGHJKMNPQRS"), nil},
 		{keys.Stored("S", "a/b"), nil},
-		{keys.At(keys.Raw("T"), keys.Raw("x")), table.ErrOtherPartition},
+		{keys.At(keys.RawPartition("T"), keys.RawRow("x")), table.ErrOtherPartition},
 		{residentAt(1), table.ErrDuplicateRow},
 	} {
 		people, err := extend.With(base, writesRow{c.at})

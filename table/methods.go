@@ -111,7 +111,7 @@ func (t *Table[T]) ReplaceAny(ctx context.Context, e *Entity[T]) error {
 // name are not sent, and local changes of them stay local.
 //
 // Errors: ErrChanged; ErrNotFound if the row is gone; ErrOldVersion; *ValueError for a Set of a key's field, of a list or of an
-// absent value; ErrKeyChanged for a Set of a field that a key is computed from (keys.BindFunc); ErrNoETag; ErrPartial if e is a
+// absent value; ErrKeyChanged for a Set of a field that a key is computed from (keys.RowFunc); ErrNoETag; ErrPartial if e is a
 // copy of some properties, or if rows have versions and the version of the row is not known; errors of a write (see package
 // table). 1 request. If the row has changed, 1 more, as in Replace.
 func (t *Table[T]) Merge(ctx context.Context, e *Entity[T], sets ...Set[T]) error {
@@ -126,7 +126,7 @@ func (t *Table[T]) Touch(ctx context.Context, e *Entity[T]) error { return t.Tou
 
 // MergeAny sets properties of the row under k unconditionally. It reads the row first, as Upsert does. Errors: ErrNotFound;
 // ErrContended; ErrUnknownMaintainer; *ValueError as in Merge, and if rows have versions or a key is computed from fields
-// (keys.BindFunc); errors of a write (see package table). 2 requests, or 1 with [Options].BlindWrites. Idempotent.
+// (keys.RowFunc); errors of a write (see package table). 2 requests, or 1 with [Options].BlindWrites. Idempotent.
 func (t *Table[T]) MergeAny(ctx context.Context, k keys.Key, sets ...Set[T]) error {
 	return t.MergeAnyOp(k, sets...).send(ctx)
 }
@@ -416,7 +416,7 @@ func (d *deletion) op(e entity) Op {
 	op := d.h.remove(e)
 	k := *e.fields().key
 	op.op.Remake = func(ctx context.Context) (*engine.Op, bool, error) {
-		q := query.Query{Partition: k.Partition(), Rows: keys.Point(k.Row()), Where: d.q.Where, Select: d.q.Select, HeadsOnly: d.q.HeadsOnly}
+		q := query.Query{Partition: k.Partition(), Rows: k.Row().Point(), Where: d.q.Where, Select: d.q.Select, HeadsOnly: d.q.HeadsOnly}
 		var found entity
 		err := d.h.list(ctx, deleteOps, *d.h.schema.query(q, true), d.read, func(e entity) bool { found = e; return false })
 		if err != nil || found == nil {
@@ -432,7 +432,7 @@ func (h handle) insertRow(k keys.Key, r *Row) Op {
 	var e entity
 	switch {
 	case strings.HasPrefix(k.RowKey(), reserved.First):
-		op.op.Err = keys.Raw(k.RowKey()).Err()
+		op.op.Err = keys.RawPartition(k.RowKey()).Err()
 	case r == nil || k.Err() != nil:
 		op.op.Err = either(k.Err(), errNil)
 	default:

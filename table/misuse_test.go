@@ -28,7 +28,7 @@ func TestMisuse(t *testing.T) {
 	noError(t, err)
 	pages, page, err := openVisited(ctx)
 	noError(t, err)
-	bad := keys.At(dept.Of("Sales"), empid.Of(-1))
+	bad := keys.At(dept.PartitionKey("Sales"), empid.RowKey(-1))
 	s.Count()
 	_, exists := staff.Exists(ctx, bad)
 	_, getRow := staff.GetRow(ctx, bad)

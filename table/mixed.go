@@ -19,7 +19,7 @@ import (
 //	reader, err := table.NewMixed(staff, reviews) // two handles of one table
 //
 //	// Employee 123 and all her reviews, in one query.
-//	q := table.Query[table.Row]{Partition: dept.Of("Sales"), Rows: keys.Family(empid.Of(123))}
+//	q := table.Query[table.Row]{Partition: dept.Of("Sales"), Rows: empid.Of(123).Family()}
 //	for x, err := range reader.List(ctx, q) {
 //		if err != nil {
 //			return err
@@ -106,7 +106,7 @@ func (m *Mixed) Get(ctx context.Context, k keys.Key) (any, error) {
 }
 
 // List yields the entities of a query in the order of their keys, each of its own type. One query can read an entity with the
-// rows below it ([keys.Family]). Conditions name properties ([PropertyOf]). Errors: ErrTableScan for a query without a partition;
+// rows below it ([keys.RowKey.Family]). Conditions name properties ([PropertyOf]). Errors: ErrTableScan for a query without a partition;
 // ErrBudget; *LimitError, *ValueError and *TokenError for the query; *DecodeError for a row that does not fit its type; errors of
 // a read (see package table). Requests are those of [Table.List].
 func (m *Mixed) List(ctx context.Context, q Query[Row]) iter.Seq2[any, error] {

@@ -20,8 +20,8 @@ func TestMixedErrors(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	staff, err := table.New(s.Tables(), "staff", table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
+		Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department }),
+		Row:       keys.Row(empid, func(e *employee) *int { return &e.ID }),
 	}, nil)
 	testkit.NoError(t, err)
 	testkit.NoError(t, staff.Ensure(ctx))
@@ -31,7 +31,7 @@ func TestMixedErrors(t *testing.T) {
 		_, err = staff.Insert(ctx, &employee{"Sales", id, "Jones", 44})
 		testkit.NoError(t, err)
 	}
-	key := func(id int) keys.Key { return keys.At(dept.Of("Sales"), empid.Of(id)) }
+	key := func(id int) keys.Key { return keys.At(dept.PartitionKey("Sales"), empid.RowKey(id)) }
 	testkit.NoError(t, reader.Rows().MergeAny(ctx, key(1), table.PropertyOf[string]("Age").Set("old")))
 	list := func(q table.Query[table.Row]) (n int, last error) {
 		for x, err := range reader.List(ctx, q) {
@@ -41,7 +41,7 @@ func TestMixedErrors(t *testing.T) {
 		}
 		return n, last
 	}
-	all := table.Query[table.Row]{Partition: dept.Of("Sales")}
+	all := table.Query[table.Row]{Partition: dept.PartitionKey("Sales")}
 	s.Count()
 	var ke *keys.KeyError
 	if x, err := reader.Get(ctx, key(-1)); !errors.As(err, &ke) {

@@ -19,7 +19,7 @@ func TestUnregisteredType(t *testing.T) {
 		ID   int
 		Name string
 	}
-	row := keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(b *badge) *int { return &b.ID })
+	row := keys.Row(keys.Digits[int](3), func(b *badge) *int { return &b.ID })
 	for what, c := range map[string]struct {
 		properties, typ string
 		want            string
@@ -33,7 +33,7 @@ func TestUnregisteredType(t *testing.T) {
 		s := sdkClient(t, w)
 		persons, err := table.New(s, "people", personSchema(), singleAttempt())
 		noError(t, err)
-		badges, err := table.New(s, "people", table.Schema[badge]{Partition: keys.Const[badge]("p"), Row: row, Type: c.typ}, singleAttempt())
+		badges, err := table.New(s, "people", table.Schema[badge]{Partition: keys.OnePartition[badge]("p"), Row: row, Type: c.typ}, singleAttempt())
 		noError(t, err)
 		types, err := table.NewMixed(persons, badges)
 		noError(t, err)
@@ -42,7 +42,7 @@ func TestUnregisteredType(t *testing.T) {
 			t.Errorf("%s: got %s, %v; want no error and strings.HasPrefix(got, c.want)", what, got, err)
 		}
 		cursor, n := new(table.Cursor), 0
-		for x, err := range types.List(ctx, table.Query[table.Row]{Partition: keys.Raw("p"), Cursor: cursor, Limit: 5}) {
+		for x, err := range types.List(ctx, table.Query[table.Row]{Partition: keys.RawPartition("p"), Cursor: cursor, Limit: 5}) {
 			if got := fmt.Sprintf("%T", x); err != nil || !strings.HasPrefix(got, c.want) {
 				t.Errorf("%s, listed: got %s, %v; want no error and strings.HasPrefix(got, c.want)", what, got, err)
 			}
@@ -58,12 +58,12 @@ func TestUnregisteredType(t *testing.T) {
 func TestAmbiguousTypes(t *testing.T) {
 	t.Parallel()
 	s := sdkClient(t, noRequests(t))
-	open := func(name, typ string, l keys.Layout1[int]) *table.Table[person] {
-		tab, err := table.New(s, name, table.Schema[person]{Row: keys.Bind1(l, func(p *person) *int { return &p.ID }), Type: typ}, singleAttempt())
+	open := func(name, typ string, l keys.Component[int]) *table.Table[person] {
+		tab, err := table.New(s, name, table.Schema[person]{Row: keys.Row(l, func(p *person) *int { return &p.ID }), Type: typ}, singleAttempt())
 		noError(t, err)
 		return tab
 	}
-	digits, named := keys.Tuple1(keys.Digits[int](3)), keys.Tuple1(keys.Digits[int](3)).Named("emp")
+	digits, named := keys.Digits[int](3), keys.Digits[int](3).Named("emp")
 	for what, c := range map[string]struct {
 		tables []table.AnyTable
 		ok     bool
@@ -71,7 +71,7 @@ func TestAmbiguousTypes(t *testing.T) {
 		"none":                      {nil, false},
 		"one":                       {[]table.AnyTable{open("ttt", "", digits)}, true},
 		"two ranges":                {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", named)}, true},
-		"ranges that touch":         {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", keys.Tuple1(keys.Digits[int](4)))}, true},
+		"ranges that touch":         {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", keys.Digits[int](4))}, true},
 		"one range":                 {[]table.AnyTable{open("ttt", "", digits), open("ttt", "", digits)}, false},
 		"one range, two types":      {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "b", digits)}, true},
 		"one range, the same type":  {[]table.AnyTable{open("ttt", "a", digits), open("ttt", "a", digits)}, false},

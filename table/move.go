@@ -114,7 +114,7 @@ func (h handle) keyByFields(method string, e entity) (keys.Key, error) {
 	if p.value == nil {
 		return keys.Key{}, h.engine.OpError(method, keys.Key{}, errNil)
 	}
-	if s.partition.set && s.row.set && s.agrees(p.value, *p.key) == nil {
+	if s.partition.Set && s.row.Set && s.agrees(p.value, *p.key) == nil {
 		return *p.key, nil // also if it is one that the schema would not make
 	}
 	return s.keyOf(p.value), nil

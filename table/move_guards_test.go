@@ -177,7 +177,7 @@ func TestMoveBroughtBack(t *testing.T) {
 		}
 	}
 	reader, _ := townProgram(t, s.Service, nil)
-	_, err := reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(1))) // finishes the move
+	_, err := reader.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(1))) // finishes the move
 	noError(t, err)
 
 	people, own := townProgram(t, s.Service, nil)
@@ -193,7 +193,7 @@ func TestMoveBroughtBack(t *testing.T) {
 	noError(t, door.Table(reader).EndRemote(ctx, "S", first, commit.Remote{Table: "people", Partition: "M"}, false))
 	testkit.Expect(t, "rows after the first move was finished again", storedRows(s), before)
 	for _, id := range []int{1, 2, 3} {
-		_, err := reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(id)))
+		_, err := reader.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(id)))
 		noError(t, err)
 	}
 	testkit.Expect(t, "rows", storedRows(s), "M/email_a M/email_b M/email_c M/last_Jones=1 2 3 M/p_000001 M/p_000002 M/p_000003")

@@ -92,10 +92,10 @@ func TestMoveHomeGone(t *testing.T) {
 		}
 		_, err = left.Get(ctx, residentAt(1))
 		gone("Get", err)
-		_, err = table.Collect(left.List(ctx, table.Query[resident]{Partition: dept.Of("S")}))
+		_, err = table.Collect(left.List(ctx, table.Query[resident]{Partition: dept.PartitionKey("S")}))
 		gone("List", err)
 		finish := func(o *extend.FinishOptions) (int, error) {
-			return extend.RecordsOf(left).FinishPrepared(ctx, dept.Of("S"), s.Now().Add(time.Minute), o)
+			return extend.RecordsOf(left).FinishPrepared(ctx, dept.PartitionKey("S"), s.Now().Add(time.Minute), o)
 		}
 		_, err = finish(&extend.FinishOptions{Orphans: orphans})
 		gone("FinishPrepared within the retention", err)
@@ -105,7 +105,7 @@ func TestMoveHomeGone(t *testing.T) {
 		if n, err := finish(&extend.FinishOptions{Orphans: orphans}); n != 1 || err != nil {
 			t.Errorf("FinishPrepared: got %d, error %v; want 1 write ended", n, err)
 		}
-		n, err := left.Count(ctx, table.Query[resident]{Partition: dept.Of("S")})
+		n, err := left.Count(ctx, table.Query[resident]{Partition: dept.PartitionKey("S")})
 		if n != want || err != nil {
 			t.Errorf("orphans %d: got %d entities, error %v; want %d", orphans, n, err, want)
 		}
@@ -129,7 +129,7 @@ func TestMoveFromUnknown(t *testing.T) {
 		t.Errorf("Get: got %s; want 2 get, none of them in the old table", got)
 	}
 	var stats table.Stats
-	all, err := table.Collect(l.left.List(ctx, table.Query[resident]{Partition: dept.Of("S"), Stats: &stats}))
+	all, err := table.Collect(l.left.List(ctx, table.Query[resident]{Partition: dept.PartitionKey("S"), Stats: &stats}))
 	if err != nil || len(all) != 0 || stats.Damaged != 1 {
 		t.Errorf("List: got %v, error %v and %+v; want nothing, and 1 damaged row", all, err, stats)
 	}
@@ -174,7 +174,7 @@ func TestMoveHomeForged(t *testing.T) {
 				forge(fmt.Sprintf(`{"PartitionKey":"X","RowKey":"~t|%s","_v":1,"Home":"people/S","State":"prepared","Rows":"[{\"row\":\"p_000009\",\"fate\":\"insert\"}]"}`, id))
 			}
 			s.Advance(25 * time.Hour)
-			n, err := extend.RecordsOf(left).FinishPrepared(ctx, dept.Of("X"), s.Now(), &extend.FinishOptions{Orphans: extend.RollBackOrphans})
+			n, err := extend.RecordsOf(left).FinishPrepared(ctx, dept.PartitionKey("X"), s.Now(), &extend.FinishOptions{Orphans: extend.RollBackOrphans})
 			if want := map[bool]int{true: 1}[prepared]; n != want || err != nil {
 				t.Errorf("%s, prepared %v: FinishPrepared: got %d, error %v; want %d", what, prepared, n, err, want)
 			}
@@ -182,7 +182,7 @@ func TestMoveHomeForged(t *testing.T) {
 			if want := map[bool]int{true: 1, false: 2}[prepared]; n != want || err != nil {
 				t.Errorf("%s, prepared %v: got %d entities, error %v; want %d", what, prepared, n, err, want)
 			}
-			if err = left.DeleteAny(ctx, keys.At(dept.Of("X"), residentID.Of(9))); errors.Is(err, table.ErrNotFound) != prepared || err != nil && !prepared {
+			if err = left.DeleteAny(ctx, keys.At(dept.PartitionKey("X"), residentID.Of(9))); errors.Is(err, table.ErrNotFound) != prepared || err != nil && !prepared {
 				t.Errorf("%s, prepared %v: DeleteAny: got error %v; want ErrNotFound: %v", what, prepared, err, prepared)
 			}
 		}

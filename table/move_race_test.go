@@ -44,7 +44,7 @@ func overtakings(to func(*resident), occupant resident) []overtaking {
 			if err := moveResident(ctx, people, residentAt(1), func(r *resident) { r.Dept = "X" }); err != nil {
 				return err
 			}
-			return moveResident(ctx, people, keys.At(dept.Of("X"), residentID.Of(1)), func(r *resident) { r.Dept = "S" })
+			return moveResident(ctx, people, keys.At(dept.PartitionKey("X"), residentID.Of(1)), func(r *resident) { r.Dept = "S" })
 		}},
 		{name: "changes it", do: func(ctx context.Context, people *table.Table[resident]) error {
 			return people.MergeAny(ctx, residentAt(1), eMail.Set("n"))

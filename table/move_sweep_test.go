@@ -40,7 +40,7 @@ func movedTown(t testing.TB) *testkit.Hooked {
 	ctx := context.Background()
 	people, s, out := movingTown(t)
 	noError(t, moveToM(ctx, t, people, s, 1, 0, nil))
-	r, err := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), out.last.OperationID)
+	r, err := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), out.last.OperationID)
 	noError(t, err)
 	noError(t, extend.RecordsOf(people).MarkDone(ctx, r))
 	testkit.Expect(t, "preparations", len(preparations(s.Service)), 1)
@@ -54,10 +54,10 @@ func TestMoveSwept(t *testing.T) {
 	for _, partition := range []string{"S", "M"} {
 		s := movedTown(t)
 		now, _ := townProgram(t, s.Service, nil)
-		_, err := extend.RecordsOf(now).Sweep(ctx, keys.Raw(partition))
+		_, err := extend.RecordsOf(now).Sweep(ctx, keys.RawPartition(partition))
 		noError(t, err)
 		testkit.Expect(t, "preparations after a sweep at once", len(preparations(s.Service)), 1)
-		_, err = extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.Raw(partition))
+		_, err = extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition(partition))
 		noError(t, err)
 		testkit.Expect(t, "preparations after the sweep of "+partition, len(preparations(s.Service)), 0)
 		testkit.Expect(t, "rows", storedRows(s), townAfter)
@@ -71,12 +71,12 @@ func TestMoveRolledBackSwept(t *testing.T) {
 	_, s, _ := movingTown(t)
 	crashedMove(t, s.Service, 2) // prepared, and not committed
 	reader, _ := townProgram(t, s.Service, noWaitOptions())
-	if _, err := reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(1))); !errors.Is(err, table.ErrNotFound) {
+	if _, err := reader.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(1))); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Get: got error %v; want ErrNotFound", err)
 	}
 	testkit.Expect(t, "preparations", len(preparations(s.Service)), 1)
 	before := recordsOf(s.Service, "S")
-	_, err := extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.Raw("S"))
+	_, err := extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S"))
 	noError(t, err)
 	testkit.Expect(t, "preparations after the sweep", len(preparations(s.Service)), 0)
 	testkit.Expect(t, "records that the sweep deletes", before-recordsOf(s.Service, "S") > 0, true)
@@ -90,12 +90,12 @@ func TestMoveSweepRefused(t *testing.T) {
 	s := movedTown(t)
 	before := recordsOf(s.Service, "S")
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return r.Kind == requests.Delete && r.PartitionKey == "M" }, storagetest.Refuse(403, "AuthorizationFailure")))
-	if _, err := extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.Raw("S")); err == nil {
+	if _, err := extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S")); err == nil {
 		t.Error("a sweep that may not delete: got no error; want one")
 	}
 	testkit.Expect(t, "records", recordsOf(s.Service, "S"), before)
 	s.SetFaults(nil)
-	_, err := extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.Raw("S"))
+	_, err := extend.RecordsOf(laterProgram(t, s.Service)).Sweep(ctx, keys.RawPartition("S"))
 	noError(t, err)
 	testkit.Expect(t, "preparations", len(preparations(s.Service)), 0)
 }

@@ -73,7 +73,7 @@ func TestMove(t *testing.T) {
 	if got := storedRows(s); got != townAfter {
 		t.Errorf("got %s; want %s", got, townAfter)
 	}
-	if want := keys.At(dept.Of("M"), residentID.Of(1)); e.Key != want {
+	if want := keys.At(dept.PartitionKey("M"), residentID.Of(1)); e.Key != want {
 		t.Errorf("got %v; want %v", e.Key, want)
 	}
 	e.Value.Last = "Smith"
@@ -81,7 +81,7 @@ func TestMove(t *testing.T) {
 	if got, want := storedRows(s), strings.Replace(townAfter, "last_Jones=1 3", "last_Jones=3 M/last_Smith=1", 1); got != want {
 		t.Errorf("after a write: got %s; want %s", got, want)
 	}
-	record, err := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), out.last.OperationID)
+	record, err := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), out.last.OperationID)
 	if err != nil || record.State != extend.Pending {
 		t.Errorf("got %+v, %v; want a pending record", record, err)
 	}
@@ -155,7 +155,7 @@ func TestMoveCrash(t *testing.T) {
 		}
 		var found []string
 		for _, d := range []string{"S", "M"} {
-			switch _, err := people.Get(ctx, keys.At(dept.Of(d), residentID.Of(1))); {
+			switch _, err := people.Get(ctx, keys.At(dept.PartitionKey(d), residentID.Of(1))); {
 			case err == nil:
 				found = append(found, d)
 			case !errors.Is(err, table.ErrNotFound):
@@ -166,7 +166,7 @@ func TestMoveCrash(t *testing.T) {
 		for _, d := range []string{"S", "M"} {
 			_, err := people.Insert(ctx, &resident{d, 9, "Jones", "x"})
 			noError(t, err)
-			noError(t, people.DeleteAny(ctx, keys.At(dept.Of(d), residentID.Of(9))))
+			noError(t, people.DeleteAny(ctx, keys.At(dept.PartitionKey(d), residentID.Of(9))))
 		}
 		got := storedRows(s)
 		want := townBefore

@@ -93,7 +93,7 @@ func TestMovePage(t *testing.T) {
 		noErrorInHook(t, first.end())
 	})
 	var got []int
-	for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.Of("M")}) {
+	for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.PartitionKey("M")}) {
 		noError(t, err)
 		got = append(got, e.Value.ID)
 	}
@@ -121,7 +121,7 @@ func TestMovePageFinished(t *testing.T) {
 	noError(t, err)
 	onFirst(own, "~t|", func() { noErrorInHook(t, move.end()) })
 	var got []string
-	for e, err := range rows.List(ctx, table.Query[table.Row]{Partition: keys.Raw("M"), Rows: keys.Point(keys.Raw("last_Jones"))}) {
+	for e, err := range rows.List(ctx, table.Query[table.Row]{Partition: keys.RawPartition("M"), Rows: keys.RawRow("last_Jones").Point()}) {
 		noError(t, err)
 		ids, _ := e.Value.Get("IDs")
 		got = append(got, fmt.Sprint(e.Key.RowKey(), "=", ids))
@@ -176,7 +176,7 @@ func TestMovePageOfMany(t *testing.T) {
 			aborted = fmt.Sprint(r.Get("_op"))
 		}
 	}
-	record, err := extend.RecordsOf(people).Resolve(ctx, keys.Raw("S"), aborted)
+	record, err := extend.RecordsOf(people).Resolve(ctx, keys.RawPartition("S"), aborted)
 	noError(t, err)
 	testkit.Expect(t, "the third write", record.State, extend.Aborted)
 	reader, own := townProgram(t, s.Service, nil)
@@ -187,7 +187,7 @@ func TestMovePageOfMany(t *testing.T) {
 		}
 	}
 	var got []int
-	for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.Of("M")}) {
+	for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.PartitionKey("M")}) {
 		noError(t, err)
 		got = append(got, e.Value.ID)
 	}
@@ -213,7 +213,7 @@ func TestMoveLongAgo(t *testing.T) {
 		reader, _ := townProgram(t, s.Service, muchLater())
 		in := map[string]bool{}
 		for _, d := range []string{"S", "M"} {
-			for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.Of(d)}) {
+			for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.PartitionKey(d)}) {
 				noError(t, err)
 				in[d] = in[d] || e.Value.ID == 1
 			}
@@ -222,13 +222,13 @@ func TestMoveLongAgo(t *testing.T) {
 			t.Errorf("crash before transaction %d: lists find the resident in %v", at, in)
 		}
 		for _, d := range []string{"S", "M"} {
-			if _, err := reader.Get(ctx, keys.At(dept.Of(d), residentID.Of(1))); err != nil && !errors.Is(err, table.ErrNotFound) {
+			if _, err := reader.Get(ctx, keys.At(dept.PartitionKey(d), residentID.Of(1))); err != nil && !errors.Is(err, table.ErrNotFound) {
 				t.Error(err)
 			}
 			// Writes of other residents meet the lists.
 			_, err := reader.Insert(ctx, &resident{d, 9, "Jones", "x"})
 			noError(t, err)
-			noError(t, reader.DeleteAny(ctx, keys.At(dept.Of(d), residentID.Of(9))))
+			noError(t, reader.DeleteAny(ctx, keys.At(dept.PartitionKey(d), residentID.Of(9))))
 		}
 		testkit.Expect(t, fmt.Sprintf("after a crash before transaction %d", at), storedRows(s), want)
 	}
@@ -242,7 +242,7 @@ func TestMovePageSwept(t *testing.T) {
 	crashedMove(t, s.Service, 3)
 	reader, own := townProgram(t, s.Service, muchLater())
 	onFirst(own, "~i|", func() {
-		_, err := reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(1)))
+		_, err := reader.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(1)))
 		noErrorInHook(t, err)
 		for _, r := range s.Rows("people") {
 			if strings.HasPrefix(r.RowKey, "~i|") {
@@ -252,7 +252,7 @@ func TestMovePageSwept(t *testing.T) {
 		}
 	})
 	var got []int
-	for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.Of("M")}) {
+	for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.PartitionKey("M")}) {
 		noError(t, err)
 		got = append(got, e.Value.ID)
 	}

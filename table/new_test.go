@@ -29,10 +29,10 @@ func TestNewRefuses(t *testing.T) {
 	s := sdkClient(t, &fakeTransport{})
 	var other embedded
 	for what, schema := range map[string]table.Schema[manager]{
-		"an accessor of another value": {Partition: keys.Bind1(dept, func(*manager) *string { return &other.Department })},
-		"an accessor that panics":      {Partition: keys.Bind1(dept, func(m *manager) *string { return &m.Report.Department })},
-		"a folded key, both ways":      {Row: keys.Bind1(keys.Tuple1(keys.Fold(keys.Text())), func(m *manager) *string { return &m.Department })},
-		"a width of zero":              {Row: keys.Bind1(keys.Tuple1(keys.Digits[int](0)), func(m *manager) *int { return &m.ID })},
+		"an accessor of another value": {Partition: keys.Partition(dept, func(*manager) *string { return &other.Department })},
+		"an accessor that panics":      {Partition: keys.Partition(dept, func(m *manager) *string { return &m.Report.Department })},
+		"a folded key, both ways":      {Row: keys.Row(keys.Fold(keys.Text()), func(m *manager) *string { return &m.Department })},
+		"a width of zero":              {Row: keys.Row(keys.Digits[int](0), func(m *manager) *int { return &m.ID })},
 	} {
 		if _, err := table.New(s, "staff", schema, singleAttempt()); err == nil {
 			t.Errorf("%s: got no error; want one", what)
@@ -54,8 +54,8 @@ func TestNewRefuses(t *testing.T) {
 		t.Errorf("got %v; want a *TypeError", err)
 	}
 	if _, err := table.New(s, "staff", table.Schema[manager]{
-		Partition: keys.Bind1(dept, func(m *manager) *string { return &m.Department }),
-		Row:       keys.Bind1(empid, func(m *manager) *int { return &m.ID }),
+		Partition: keys.Partition(dept, func(m *manager) *string { return &m.Department }),
+		Row:       keys.Row(empid, func(m *manager) *int { return &m.ID }),
 	}, singleAttempt()); err != nil {
 		t.Errorf("a key field of an embedded struct: got %v; want no error", err)
 	}
@@ -74,7 +74,7 @@ func TestInvalidFields(t *testing.T) {
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[fixed]{}, singleAttempt())
 	noError(t, err)
 	var elsewhere string
-	k := keys.At(keys.Raw("p"), keys.Raw("r"))
+	k := keys.At(keys.RawPartition("p"), keys.RawRow("r"))
 	for what, f := range map[string]table.Field[fixed, string]{
 		"another value":   table.FieldOf(func(*fixed) *string { return &elsewhere }),
 		"inside a field":  table.FieldOf(func(f *fixed) *string { return &f.Inner.Deep }),
@@ -86,7 +86,7 @@ func TestInvalidFields(t *testing.T) {
 		if err := tab.MergeAny(context.Background(), k, f.Set("x")); err == nil {
 			t.Errorf("MergeAny with %s: got no error; want one", what)
 		}
-		if _, err := tab.Explain(table.Query[fixed]{Partition: keys.Raw("p"), Where: f.Eq("x")}); err == nil {
+		if _, err := tab.Explain(table.Query[fixed]{Partition: keys.RawPartition("p"), Where: f.Eq("x")}); err == nil {
 			t.Errorf("Explain with %s: got no error; want one", what)
 		}
 	}
@@ -103,7 +103,7 @@ func TestInvalidFields(t *testing.T) {
 		"PartitionKey eq 'p' and (RowKey lt '~' or RowKey ge '\u00a0') and (Outer eq 'x')": table.FieldOf(func(x *namedEffect) *string { return &x.Name }),
 		"PartitionKey eq 'p' and (RowKey lt '~' or RowKey ge '\u00a0') and (Name eq 'x')":  table.FieldOf(func(x *namedEffect) *string { return &x.a.Name }),
 	} {
-		if ex, err := tn.Explain(table.Query[namedEffect]{Partition: keys.Raw("p"), Where: want.Eq("x")}); err != nil || ex.Filter != f {
+		if ex, err := tn.Explain(table.Query[namedEffect]{Partition: keys.RawPartition("p"), Where: want.Eq("x")}); err != nil || ex.Filter != f {
 			t.Errorf("got %+v, %v; want %s", ex, err, f)
 		}
 	}
@@ -113,11 +113,11 @@ func TestInvalidFields(t *testing.T) {
 func TestSameFieldInBothKeys(t *testing.T) {
 	t.Parallel()
 	type row struct{ ID int }
-	id := keys.Tuple1(keys.Digits[int](3))
+	id := keys.Digits[int](3)
 	w := &fakeTransport{}
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
-		Partition: keys.Bind1(id, func(r *row) *int { return &r.ID }),
-		Row:       keys.Bind1(id, func(r *row) *int { return &r.ID }),
+		Partition: keys.Partition(id, func(r *row) *int { return &r.ID }),
+		Row:       keys.Row(id, func(r *row) *int { return &r.ID }),
 	}, singleAttempt())
 	noError(t, err)
 	for body, ok := range map[string]bool{

@@ -68,7 +68,7 @@ func testWhere[N number](t *testing.T) {
 	ctx := context.Background()
 	service := serviceOf(t, storagetest.New(nil))
 	type entity = numberEntity[N]
-	tab, err := table.New(service, "numbers", table.Schema[entity]{Partition: keys.Const[entity]("p"), Row: keys.BindRaw(func(e *entity) *string { return &e.ID })}, nil)
+	tab, err := table.New(service, "numbers", table.Schema[entity]{Partition: keys.OnePartition[entity]("p"), Row: keys.RawRowOf(func(e *entity) *string { return &e.ID })}, nil)
 	noError(t, err)
 	noError(t, tab.Ensure(ctx))
 	raw := service.NewClient("numbers")
@@ -202,7 +202,7 @@ func TestStoredTypesStay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	service := serviceOf(t, storagetest.New(nil))
-	tab, err := table.New(service, "tallies", table.Schema[tally]{Partition: keys.Const[tally]("p"), Row: keys.BindRaw(func(e *tally) *string { return &e.ID })}, nil)
+	tab, err := table.New(service, "tallies", table.Schema[tally]{Partition: keys.OnePartition[tally]("p"), Row: keys.RawRowOf(func(e *tally) *string { return &e.ID })}, nil)
 	noError(t, err)
 	noError(t, tab.Ensure(ctx))
 	raw := service.NewClient("tallies")
@@ -287,7 +287,7 @@ func TestCompositesChooseTypes(t *testing.T) {
 	}
 	ctx := context.Background()
 	service := serviceOf(t, storagetest.New(nil))
-	tab, err := table.New(service, "anything", table.Schema[entity]{Partition: keys.Const[entity]("p"), Row: keys.BindRaw(func(e *entity) *string { return &e.ID })}, nil)
+	tab, err := table.New(service, "anything", table.Schema[entity]{Partition: keys.OnePartition[entity]("p"), Row: keys.RawRowOf(func(e *entity) *string { return &e.ID })}, nil)
 	noError(t, err)
 	noError(t, tab.Ensure(ctx))
 	values := []any{int32(5), int64(6), float64(7), "8"}

@@ -90,7 +90,7 @@ func TestOutboxRequests(t *testing.T) {
 	if d.last.Table != "people" || d.last.Partition != "S" || d.last.Hidden != time.Minute || len(d.last.OperationID) != 26 {
 		t.Errorf(`got %+v; want d.last.Table == "people" and d.last.Partition == "S" and d.last.Hidden == time.Minute and len(d.last.OperationID) == 26`, d.last)
 	}
-	i, err := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
+	i, err := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
 	if err != nil || i.State != extend.Pending || len(i.Effects) != 1 || i.Effects[0].Kind != "letter" || i.Effects[0].Version != 1 || i.Effects[0].RowKey != "p_000001" || !strings.Contains(string(i.Effects[0].Payload), `"Last":"Jones"`) {
 		t.Errorf("got %+v %v; want no error and i.State == extend.Pending and len(i.Effects) == 1 and i.Effects[0].Kind == \"letter\" and i.Effects[0].Version == 1 and i.Effects[0].RowKey == \"p_000001\" and `\"Last\":\"Jones\"` in string(i.Effects[0].Payload)", i, err)
 	}
@@ -201,7 +201,7 @@ func TestOutboxAttachment(t *testing.T) {
 	// A table without an outbox takes that of the transaction.
 	rows, err := table.New(service, "people", table.Schema[table.Row]{}, nil)
 	noError(t, err)
-	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("x"))}), one.InsertOp(&resident{"S", 1, "Jones", "a"})); err != nil || len(a.calls) != 2 {
+	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow("x"))}), one.InsertOp(&resident{"S", 1, "Jones", "a"})); err != nil || len(a.calls) != 2 {
 		t.Errorf("got %v, %v; want no error and len(a.calls) == 2", err, a.calls)
 	}
 	// The time of the notification follows from the options of the table with the outbox.
@@ -209,7 +209,7 @@ func TestOutboxAttachment(t *testing.T) {
 	unbounded.WriteTimeout = -1
 	rows, err = table.New(service, "people", table.Schema[table.Row]{}, unbounded)
 	noError(t, err)
-	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
+	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
 		t.Errorf("got %v, %+v; want no error and a.last.Hidden == time.Minute", err, a.last)
 	}
 	for _, none := range []extend.Outbox{nil, (*memoryOutbox)(nil)} {
@@ -284,7 +284,7 @@ func TestEffectsRequests(t *testing.T) {
 	_, err = people.Insert(ctx, &resident{"S", 2, "Jones", "c"})
 	cost("taken", err, errTaken, "1 delete, 1 get, 2 insert, 1 transaction") // the row may only be reserved; and the abort record
 	i := 0
-	for record, err := range extend.RecordsOf(people).List(ctx, keys.Raw("S"), time.Now().Add(time.Minute)) {
+	for record, err := range extend.RecordsOf(people).List(ctx, keys.RawPartition("S"), time.Now().Add(time.Minute)) {
 		noError(t, err)
 		if i++; record.State != extend.Pending && record.State != extend.Aborted {
 			t.Errorf("got %+v; want record.State == extend.Pending or record.State == extend.Aborted", record)

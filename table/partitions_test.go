@@ -22,7 +22,7 @@ func TestPartitionsAfterOutside(t *testing.T) {
 	ctx := context.Background()
 	_, s := newTown(t, nil)
 	named := peopleSchema
-	named.Partition = keys.Bind1(keys.Tuple1(keys.Text()).Named("m"), func(p *resident) *string { return &p.Dept })
+	named.Partition = keys.Partition(keys.Text().Named("m"), func(p *resident) *string { return &p.Dept })
 	people, err := table.New(serviceOf(t, s), "people", named, nil)
 	noError(t, err)
 	_, err = people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
@@ -31,7 +31,7 @@ func TestPartitionsAfterOutside(t *testing.T) {
 	noError(t, err)
 	for after, want := range map[string]int{"a": 1, "m_R": 1, "m_S": 0, "z": 0} {
 		n := 0
-		for pk, err := range people.PartitionsAfter(ctx, keys.Raw(after)) {
+		for pk, err := range people.PartitionsAfter(ctx, keys.RawPartition(after)) {
 			noError(t, err)
 			if n++; !door.Table(people).Mode.Schema.Partitions().Contains(pk.String()) {
 				t.Errorf("%v: got %+v; want door.Table(people).Mode.Schema.Partitions().Contains(pk.String())", after, pk)
@@ -57,7 +57,7 @@ func TestEachPartitionWidth(t *testing.T) {
 		staff := newStaff(t, sdkClient(t, w))
 		for width, want := range map[int]int64{0: 10, 1: 1, 3: 3} {
 			var now, most, all atomic.Int64
-			err := staff.EachPartition(context.Background(), width, func(context.Context, keys.Enc) error {
+			err := staff.EachPartition(context.Background(), width, func(context.Context, keys.PartitionKey) error {
 				all.Add(1)
 				c := now.Add(1)
 				defer now.Add(-1)
@@ -72,7 +72,7 @@ func TestEachPartitionWidth(t *testing.T) {
 		}
 		n = 0
 		no, calls := errors.New("no"), 0
-		err := staff.EachPartition(context.Background(), 1, func(context.Context, keys.Enc) error { calls++; return no })
+		err := staff.EachPartition(context.Background(), 1, func(context.Context, keys.PartitionKey) error { calls++; return no })
 		if err != no || calls != 1 {
 			t.Errorf("got %d calls, %v; want err == %v and calls == 1", calls, err, no)
 		}

@@ -65,7 +65,7 @@ func TestReadAheadEnds(t *testing.T) {
 			people := peopleOf(t, l, o)
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
-			q := table.Query[resident]{Partition: dept.Of("S"), PageSize: 10, ReadAhead: true, Budget: table.Budget{Time: c.budget}, Cursor: new(table.Cursor)}
+			q := table.Query[resident]{Partition: dept.PartitionKey("S"), PageSize: 10, ReadAhead: true, Budget: table.Budget{Time: c.budget}, Cursor: new(table.Cursor)}
 			start, n := time.Now(), 0
 			var got error
 			func() {
@@ -105,7 +105,7 @@ func TestReadAheadError(t *testing.T) {
 	t.Parallel()
 	people, s := mailTown(t, 1, 30, 1)
 	s.SetFaults(storagetest.AtRequest(s.Requests()[len(s.Requests())-1].Number+2, storagetest.Refuse(403, "AuthorizationFailure")))
-	q := table.Query[resident]{Partition: dept.Of("S"), PageSize: 10, ReadAhead: true, Cursor: new(table.Cursor)}
+	q := table.Query[resident]{Partition: dept.PartitionKey("S"), PageSize: 10, ReadAhead: true, Cursor: new(table.Cursor)}
 	var ids, errs int
 	for range 2 {
 		for e, err := range people.List(context.Background(), q) {

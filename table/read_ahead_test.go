@@ -214,7 +214,7 @@ func TestReadAheadTime(t *testing.T) {
 			people, s := mailTown(t, 1, 200, 1)
 			s.SetFaults(storagetest.OfKind(requests.Query, storagetest.Slow(5*time.Millisecond)))
 			start, n := time.Now(), 0
-			for _, err := range people.List(context.Background(), table.Query[resident]{Partition: dept.Of("S"), PageSize: 10, ReadAhead: ahead}) {
+			for _, err := range people.List(context.Background(), table.Query[resident]{Partition: dept.PartitionKey("S"), PageSize: 10, ReadAhead: ahead}) {
 				noError(t, err)
 				if n++; n%10 == 0 {
 					time.Sleep(5 * time.Millisecond)
@@ -242,7 +242,7 @@ func TestReadAheadMarks(t *testing.T) {
 		for _, ahead := range []bool{false, true} {
 			s.Count()
 			var all []int
-			for e, err := range people.List(context.Background(), table.Query[resident]{Partition: dept.Of("S"), PageSize: 7, ReadAhead: ahead}) {
+			for e, err := range people.List(context.Background(), table.Query[resident]{Partition: dept.PartitionKey("S"), PageSize: 7, ReadAhead: ahead}) {
 				noError(t, err)
 				all = append(all, e.Value.ID)
 			}
@@ -277,7 +277,7 @@ func TestReadAheadWide(t *testing.T) {
 		var got []string
 		for _, ahead := range []bool{false, true} {
 			s.Count()
-			q := table.Query[page]{Partition: keys.Raw("s"), PageSize: 4, ReadAhead: ahead, Stats: new(table.Stats)}
+			q := table.Query[page]{Partition: keys.RawPartition("s"), PageSize: 4, ReadAhead: ahead, Stats: new(table.Stats)}
 			change(&q)
 			text := ""
 			for e, err := range pages.List(ctx, q) {
@@ -320,7 +320,7 @@ func TestLimitRows(t *testing.T) {
 		}
 		var tops []string
 		s.BeforeRequest = func(r *http.Request) { tops = append(tops, r.URL.Query().Get("$top")) }
-		c.query.Partition = dept.Of("S")
+		c.query.Partition = dept.PartitionKey("S")
 		n := 0
 		for _, err := range people.List(context.Background(), c.query) {
 			noError(t, err)

@@ -105,7 +105,7 @@ func crashedMoves(t testing.TB, s *testkit.Hooked, from, to string, at int, ids 
 		own := &testkit.Hooked{Service: s.Service}
 		people := mailProgram(t, own)
 		ctx, cancel := context.WithCancel(context.Background())
-		e, err := people.Get(ctx, keys.At(dept.Of(from), residentID.Of(id)))
+		e, err := people.Get(ctx, keys.At(dept.PartitionKey(from), residentID.Of(id)))
 		noError(t, err)
 		n := 0
 		own.BeforeRequest = func(r *http.Request) {
@@ -154,7 +154,7 @@ func TestReadTogetherMarks(t *testing.T) {
 			testkit.Expect(t, c.what+", "+what+": requests", s.Count().String(), c.requests[what])
 			testkit.Expect(t, c.what+", "+what+": residents", lastNames(s), "1-40 new")
 			for _, id := range []int{6, 16, 26} {
-				if _, err := people.Get(ctx, keys.At(dept.Of("M"), residentID.Of(id))); c.stays && err != nil || !c.stays && !errors.Is(err, table.ErrNotFound) {
+				if _, err := people.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(id))); c.stays && err != nil || !c.stays && !errors.Is(err, table.ErrNotFound) {
 					t.Errorf("%s, %s: resident %d of M: got error %v; want that it is there: %v", c.what, what, id, err, c.stays)
 				}
 			}
@@ -180,7 +180,7 @@ func TestReadTogetherShared(t *testing.T) {
 		}
 		mover, movers := townProgram(t, s, nil)
 		moving, cancel := context.WithCancel(ctx)
-		e, err := mover.Get(ctx, keys.At(dept.Of("M"), residentID.Of(105)))
+		e, err := mover.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(105)))
 		noError(t, err)
 		n := 0
 		movers.BeforeRequest = func(r *http.Request) {
@@ -217,12 +217,12 @@ func TestReadTogetherShared(t *testing.T) {
 }
 
 // granted returns the residents of a service as a program with a signature for a range of RowKeys of S sees them.
-func granted(t testing.TB, s *testkit.Hooked, rows keys.Range, o *table.Options) *table.Table[resident] {
+func granted(t testing.TB, s *testkit.Hooked, rows keys.RowRange, o *table.Options) *table.Table[resident] {
 	t.Helper()
 	options := &account.Options{Client: azcore.ClientOptions{Transport: s}}
 	owner, err := account.FromConnectionString(s.ConnectionString(), options)
 	noError(t, err)
-	u, err := owner.TableSAS(account.Grant{Table: "people", Read: true, Add: true, Update: true, Delete: true, Partitions: keys.Point(dept.Of("S")), Rows: rows, Expiry: s.Now().Add(time.Hour), AllowHTTP: true})
+	u, err := owner.TableSAS(account.Grant{Table: "people", Read: true, Add: true, Update: true, Delete: true, Partitions: dept.PartitionKey("S").Point(), Rows: rows, Expiry: s.Now().Add(time.Hour), AllowHTTP: true})
 	noError(t, err)
 	holder, err := account.FromSAS(account.Endpoints{Table: u}, options)
 	noError(t, err)
@@ -405,12 +405,12 @@ func (scanFirst) Name() string { return "scanFirst" }
 func (scanFirst) MaxRows() int { return 1 }
 func (m scanFirst) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	*m.calls++
-	for _, err := range p.Scan(ctx, keys.RawBetween("scanned_", "scanned_~")) {
+	for _, err := range p.Scan(ctx, keys.RawRows("scanned_", "scanned_~")) {
 		if err != nil {
 			return err
 		}
 	}
-	_, err := p.Load(ctx, keys.Raw(fmt.Sprint("loaded_", c.New.ID)))
+	_, err := p.Load(ctx, keys.RawRow(fmt.Sprint("loaded_", c.New.ID)))
 	return err
 }
 

@@ -92,7 +92,7 @@ func TestRedirects(t *testing.T) {
 					if e, err := staff.Get(ctx, employeeKey("Sales", 223)); err == nil || errors.Is(err, table.ErrNotFound) {
 						t.Errorf("%s client, Get: got %v, %v; want an error that is not ErrNotFound", maker, e, err)
 					}
-					if n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")}); err == nil {
+					if n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}); err == nil {
 						t.Errorf("%s client, Count: got %v, %v; want an error", maker, n, err)
 					}
 					if n := followed.Swap(0); maker == "account" && n > 0 {

@@ -57,7 +57,7 @@ func TestRemoteWideList(t *testing.T) {
 		cancel()
 		var in []string
 		for _, site := range []string{"a", "b"} {
-			for e, err := range pages.List(context.Background(), table.Query[page]{Partition: keys.Tuple1(keys.Text()).Of(site)}) {
+			for e, err := range pages.List(context.Background(), table.Query[page]{Partition: keys.Text().PartitionKey(site)}) {
 				noError(t, err)
 				in = append(in, e.Value.Site)
 			}
@@ -76,20 +76,20 @@ func TestRemoteRangedReader(t *testing.T) {
 		o := &account.Options{Client: azcore.ClientOptions{Transport: s}}
 		owner, err := account.FromConnectionString(s.ConnectionString(), o)
 		noError(t, err)
-		url, err := owner.TableSAS(account.Grant{Table: "people", Read: true, Partitions: keys.Point(dept.Of("M")), Rows: keys.RawBetween("a", "z"), Expiry: s.Now().Add(time.Hour), AllowHTTP: true})
+		url, err := owner.TableSAS(account.Grant{Table: "people", Read: true, Partitions: dept.PartitionKey("M").Point(), Rows: keys.RawRows("a", "z"), Expiry: s.Now().Add(time.Hour), AllowHTTP: true})
 		noError(t, err)
 		holder, err := account.FromSAS(account.Endpoints{Table: url}, o)
 		noError(t, err)
 		people, err := table.New(holder.Tables(), "people", peopleSchema, noWaitOptions())
 		noError(t, err)
-		_, err = people.Get(ctx, keys.At(dept.Of("M"), residentID.Of(1)))
+		_, err = people.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(1)))
 		got := err == nil
 		if (err == nil || errors.Is(err, table.ErrNotFound)) && got != want {
 			t.Errorf("crash before transaction %d: Get found it: %v (%v); want %v, or another error", at, got, err, want)
 		}
 		got = false
 		err = nil
-		for e, lerr := range people.List(ctx, table.Query[resident]{Partition: dept.Of("M"), Rows: keys.RawBetween("a", "z")}) {
+		for e, lerr := range people.List(ctx, table.Query[resident]{Partition: dept.PartitionKey("M"), Rows: keys.RawRows("a", "z")}) {
 			if err = lerr; lerr == nil && e.Value.ID == 1 {
 				got = true
 			}
@@ -106,12 +106,12 @@ func TestRemoteBudget(t *testing.T) {
 	ctx := context.Background()
 	people, s, _ := movingTown(t)
 	insertAll(t, people, s, resident{"M", 9, "Z", "z"})
-	noError(t, people.DeleteAny(ctx, keys.At(dept.Of("M"), residentID.Of(3))))
-	noError(t, people.DeleteAny(ctx, keys.At(dept.Of("S"), residentID.Of(2))))
+	noError(t, people.DeleteAny(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(3))))
+	noError(t, people.DeleteAny(ctx, keys.At(dept.PartitionKey("S"), residentID.Of(2))))
 	insertAll(t, people, s, resident{"M", 0, "Z", "zz"})
 	crashedMove(t, s.Service, 2)
 	reader, _ := townProgram(t, s.Service, nil)
-	q := table.Query[resident]{Partition: dept.Of("M"), Cursor: table.NewCursor("")}
+	q := table.Query[resident]{Partition: dept.PartitionKey("M"), Cursor: table.NewCursor("")}
 	var got []int
 	for e, err := range reader.List(ctx, q) {
 		noError(t, err)
@@ -185,7 +185,7 @@ func TestRemoteMoveResolved(t *testing.T) {
 	if !done || err != nil {
 		t.Fatalf("got %v, %v; want a move that was applied", done, err)
 	}
-	if want := keys.At(dept.Of("M"), residentID.Of(1)); e.Key != want {
+	if want := keys.At(dept.PartitionKey("M"), residentID.Of(1)); e.Key != want {
 		t.Errorf("got the key %v; want %v", e.Key, want)
 	}
 }
@@ -196,7 +196,7 @@ type remoteEffect struct{ people *table.Table[resident] }
 func (remoteEffect) Name() string { return "remote" }
 func (remoteEffect) MaxRows() int { return 1 }
 func (m remoteEffect) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
-	q, err := p.Remote(m.people, keys.Raw("X"))
+	q, err := p.Remote(m.people, keys.RawPartition("X"))
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func TestRemoteEffect(t *testing.T) {
 	if len(out.calls) == 0 {
 		t.Fatal("got no notification; want the effect")
 	}
-	record, err := extend.RecordsOf(people).Get(context.Background(), keys.Raw("S"), out.last.OperationID)
+	record, err := extend.RecordsOf(people).Get(context.Background(), keys.RawPartition("S"), out.last.OperationID)
 	noError(t, err)
 	var got []string
 	for _, e := range record.Effects {
@@ -233,11 +233,11 @@ type remoteEmail struct{ people *table.Table[resident] }
 func (remoteEmail) Name() string { return "email" }
 func (remoteEmail) MaxRows() int { return 1 }
 func (m remoteEmail) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[resident]) error {
-	q, err := p.Remote(m.people, keys.Raw("X"))
+	q, err := p.Remote(m.people, keys.RawPartition("X"))
 	if err != nil {
 		return err
 	}
-	row := &table.Row{Key: keys.At(keys.Raw("X"), keys.Raw("email_"+c.New.Email))}
+	row := &table.Row{Key: keys.At(keys.RawPartition("X"), keys.RawRow("email_"+c.New.Email))}
 	if c.Old != nil {
 		return q.Put(row)
 	}
@@ -279,11 +279,11 @@ type remoteLoad struct{ people *table.Table[resident] }
 func (remoteLoad) Name() string { return "load" }
 func (remoteLoad) MaxRows() int { return 1 }
 func (m remoteLoad) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
-	q, err := p.Remote(m.people, keys.Raw("X"))
+	q, err := p.Remote(m.people, keys.RawPartition("X"))
 	if err != nil {
 		return err
 	}
-	_, _ = q.Load(ctx, keys.Raw("shared"))
+	_, _ = q.Load(ctx, keys.RawRow("shared"))
 	return nil
 }
 
@@ -320,18 +320,18 @@ func TestRemoteVoidMark(t *testing.T) {
 		raw = append(raw, r.Value)
 	}
 	reader, _ := townProgram(t, s.Service, nil)
-	_, err := reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(1))) // ends the move
+	_, err := reader.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(1))) // ends the move
 	noError(t, err)
 	for _, b := range raw {
 		_, err := client.UpsertEntity(ctx, b, nil)
 		noError(t, err)
 	}
-	_, err = reader.Get(ctx, keys.At(dept.Of("M"), residentID.Of(1)))
+	_, err = reader.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(1)))
 	noError(t, err)
 	var lists []string
 	rows, err := table.New(serviceOf(t, s), "people", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
-	for e, err := range rows.List(ctx, table.Query[table.Row]{Partition: keys.Raw("M"), Rows: keys.Point(keys.Raw("last_Jones"))}) {
+	for e, err := range rows.List(ctx, table.Query[table.Row]{Partition: keys.RawPartition("M"), Rows: keys.RawRow("last_Jones").Point()}) {
 		if err != nil {
 			t.Errorf("soon: lists of M: %v", err)
 			break
@@ -339,7 +339,7 @@ func TestRemoteVoidMark(t *testing.T) {
 		ids, _ := e.Value.Get("IDs")
 		lists = append(lists, fmt.Sprint(ids))
 	}
-	e, err := rows.Get(ctx, keys.At(keys.Raw("M"), keys.Raw("last_Jones")))
+	e, err := rows.Get(ctx, keys.At(keys.RawPartition("M"), keys.RawRow("last_Jones")))
 	noError(t, err)
 	ids, _ := e.Value.Get("IDs")
 	testkit.Expect(t, "lists of M", lists, []string{fmt.Sprint(ids)})
@@ -351,7 +351,7 @@ func TestRemoteVoidMark(t *testing.T) {
 	}
 	reader, _ = townProgram(t, s.Service, muchLater())
 	var got []int
-	for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.Of("M")}) {
+	for e, err := range reader.List(ctx, table.Query[resident]{Partition: dept.PartitionKey("M")}) {
 		noError(t, err)
 		got = append(got, e.Value.ID)
 	}
@@ -365,11 +365,11 @@ func (inBoth) Name() string { return "both" }
 func (inBoth) MaxRows() int { return 1 }
 func (m inBoth) Maintain(ctx context.Context, p *extend.Plan, _ *extend.Change[resident]) error {
 	for i, in := range m {
-		q, err := p.Remote(in, keys.Raw("X"))
+		q, err := p.Remote(in, keys.RawPartition("X"))
 		if err != nil {
 			return err
 		}
-		r, err := q.Load(ctx, keys.Raw("count"))
+		r, err := q.Load(ctx, keys.RawRow("count"))
 		if err != nil {
 			return err
 		}

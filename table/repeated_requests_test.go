@@ -96,8 +96,8 @@ func TestRepeatedTransactionInPartition(t *testing.T) {
 				}
 				return storagetest.Fault{}
 			})
-			_, err := table.InPartition(ctx, dept.Of("Sales"), func(tx *table.Tx) error {
-				e, err := table.GetIn(tx, staff, empid.Of(1))
+			_, err := table.InPartition(ctx, dept.PartitionKey("Sales"), func(tx *table.Tx) error {
+				e, err := table.GetIn(tx, staff, empid.RowKey(1))
 				if err == nil {
 					e.Value.Age++
 					tx.Do(staff.ReplaceOp(e))

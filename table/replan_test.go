@@ -51,7 +51,7 @@ func TestExactReplanned(t *testing.T) {
 	e.Value.Last = "New"
 	err := people.Replace(ctx, e)
 	s.SetFaults(nil)
-	noError(t, rows.DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("last_New"))))
+	noError(t, rows.DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("last_New"))))
 	s.Deliver()
 	if now, gerr := people.Get(ctx, residentAt(1)); gerr != nil || err == nil || errors.Is(err, table.ErrUnknownOutcome) || now.Value.Last != "Smith" {
 		t.Errorf(`got %+v, %v, %v; want gerr == nil and an error and not ErrUnknownOutcome and now.Value.Last == "Smith"`, now, gerr, err)
@@ -77,7 +77,7 @@ func TestEffectsOfEarlierPlan(t *testing.T) {
 		}
 	})
 	_, err := people.Upsert(ctx, &resident{"S", 1, "Smith", "x"}, table.ReplaceExisting)
-	i, ierr := extend.RecordsOf(people).Get(ctx, keys.Raw("S"), d.last.OperationID)
+	i, ierr := extend.RecordsOf(people).Get(ctx, keys.RawPartition("S"), d.last.OperationID)
 	if err != nil || ierr != nil || i.State != extend.Pending || strings.Join(d.calls, " ") != "notify show" {
 		t.Errorf(`got %v, %+v, %v, %v; want no error and ierr == nil and i.State == extend.Pending and strings.Join(d.calls, " ") == "notify show"`, err, i, ierr, d.calls)
 	}
@@ -114,7 +114,7 @@ func TestCommitRecordTooLate(t *testing.T) {
 	s.BeforeRequest = func(r *http.Request) {
 		switch {
 		case isBatch(r):
-			_ = residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
+			_ = residentRows(t, s).DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a")))
 		case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "email_a"): // the repair reads this row; meanwhile the write becomes one that changes the name
 			noError(t, residentRows(t, s).MergeAny(ctx, residentAt(1), table.PropertyOf[string]("Last").Set("Other")))
 		}
@@ -131,7 +131,7 @@ func TestRepairInDoubt(t *testing.T) {
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
-	noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+	noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a"))))
 	s.SetFaults(batchFault(1, storagetest.LostRequest()))
 	if err := people.Merge(ctx, e, eMail.Set("a")); err != nil || people.Repaired() != 1 {
 		t.Errorf("got %v, %v; want no error and people.Repaired() == 1", err, people.Repaired())
@@ -176,7 +176,7 @@ func TestAttemptsDoNotMultiply(t *testing.T) {
 	people, s := newTown(t, o)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Smith", "b"})
 	calls := 0
-	_, err := table.InPartition(ctx, keys.Raw("S"), func(tx *table.Tx) error {
+	_, err := table.InPartition(ctx, keys.RawPartition("S"), func(tx *table.Tx) error {
 		calls++
 		e, err := table.GetIn(tx, people, residentID.Of(2))
 		if err != nil {
@@ -254,7 +254,7 @@ type insertsThenShares struct{}
 func (insertsThenShares) Name() string { return "mixed" }
 func (insertsThenShares) MaxRows() int { return 1 }
 func (insertsThenShares) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
-	r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw("mixed"))}
+	r := &table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow("mixed"))}
 	if c.Old == nil {
 		return p.Insert(r, nil)
 	}
@@ -299,7 +299,7 @@ func TestReadRowsOfVersion(t *testing.T) {
 	} {
 		people, s := newTown(t, nil)
 		insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
-		noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a"))))
+		noError(t, residentRows(t, s).DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a"))))
 		concurrent, err := extend.With(people)
 		noError(t, err)
 		beforeBatch(s, func(n int) {

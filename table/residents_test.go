@@ -27,17 +27,17 @@ type resident struct {
 }
 
 var (
-	residentID   = keys.Tuple1(keys.Digits[int](6)).Named("p")
+	residentID   = keys.Row(keys.Digits[int](6), func(p *resident) *int { return &p.ID }).Named("p")
 	peopleSchema = table.Schema[resident]{
-		Partition: keys.Bind1(dept, func(p *resident) *string { return &p.Dept }),
-		Row:       keys.Bind1(residentID, func(p *resident) *int { return &p.ID }),
+		Partition: keys.Partition(dept, func(p *resident) *string { return &p.Dept }),
+		Row:       residentID,
 	}
 	lastName = table.FieldOf(func(p *resident) *string { return &p.Last })
 	eMail    = table.FieldOf(func(p *resident) *string { return &p.Email })
 )
 
 // residentAt returns the key of a resident.
-func residentAt(id int) keys.Key { return keys.At(dept.Of("S"), residentID.Of(id)) }
+func residentAt(id int) keys.Key { return keys.At(dept.PartitionKey("S"), residentID.Of(id)) }
 
 var errTaken = errors.New("the e-mail address is taken")
 
@@ -57,7 +57,7 @@ func (m byEmail) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[re
 		c.SetState(is)
 	}
 	if was != "" && was != is {
-		if err := p.Remove(keys.Raw(was)); err != nil {
+		if err := p.Remove(keys.RawRow(was)); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func (m byEmail) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[re
 	if err != nil {
 		return err
 	}
-	at := keys.At(keys.Raw(c.Key.PartitionKey()), keys.Raw(is))
+	at := keys.At(keys.RawPartition(c.Key.PartitionKey()), keys.RawRow(is))
 	if m.names {
 		row = row.Copy(at)
 	} else {
@@ -87,7 +87,7 @@ func (byLast) Name() string { return "last" }
 func (byLast) MaxRows() int { return 2 }
 func (byLast) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	edit := func(last string, id int, add bool) error {
-		k := keys.At(keys.Raw(c.Key.PartitionKey()), keys.Raw("last_"+last))
+		k := keys.At(keys.RawPartition(c.Key.PartitionKey()), keys.RawRow("last_"+last))
 		r, err := p.Load(ctx, k.Row())
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func newTableOutbox(s table.Service, o *table.Options) (*tableOutbox, error) {
 }
 
 func (h *tableOutbox) Notify(ctx context.Context, a extend.Notification) (extend.SentNotification, error) {
-	r := &table.Row{Key: keys.At(keys.Raw(a.Partition), keys.Raw(a.OperationID))}
+	r := &table.Row{Key: keys.At(keys.RawPartition(a.Partition), keys.RawRow(a.OperationID))}
 	if err := r.Set("Visible", false); err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (h *tableOutbox) drain(ctx context.Context, people *table.Table[resident], 
 				if err := json.Unmarshal(f.Payload, &l); err != nil {
 					return err
 				}
-				r := &table.Row{Key: keys.At(keys.Raw(fmt.Sprint(l.ID)), keys.Raw(i.OperationID))}
+				r := &table.Row{Key: keys.At(keys.RawPartition(fmt.Sprint(l.ID)), keys.RawRow(i.OperationID))}
 				if err := errors.Join(r.Set("Last", l.Last), r.Set("Incarnation", l.Incarnation)); err != nil {
 					return err
 				}
@@ -310,7 +310,7 @@ func residentRows(t testing.TB, s *testkit.Hooked) *table.Table[table.Row] {
 // residentRow returns a row in the residents' partition.
 func residentRow(t testing.TB, row string, columns map[string]any) *table.Row {
 	t.Helper()
-	r := &table.Row{Key: keys.At(keys.Raw("S"), keys.Raw(row))}
+	r := &table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow(row))}
 	for name, v := range columns {
 		noError(t, r.Set(name, v))
 	}

@@ -42,7 +42,7 @@ func TestInsertRow(t *testing.T) {
 	if incarnation, _ := is.Get("_life"); hobby != "chess" || incarnation == was || incarnation == nil {
 		t.Errorf(`got %v, %v; want chess, and another incarnation than %v`, hobby, incarnation, was)
 	}
-	copied, err := people.GetRow(ctx, keys.At(keys.Raw("S"), keys.Raw("email_a")))
+	copied, err := people.GetRow(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a")))
 	noError(t, err)
 	if hobby, _ := copied.Get("Hobby"); hobby != "chess" {
 		t.Errorf("got %v; want %q", hobby, "chess")
@@ -51,7 +51,7 @@ func TestInsertRow(t *testing.T) {
 		t.Errorf("got %v; want ErrExists", err)
 	}
 	var ke *keys.KeyError
-	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, keys.At(keys.Raw("S"), keys.Raw("q_1")), (*stored.Row)(row)); !errors.As(err, &ke) {
+	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, keys.At(keys.RawPartition("S"), keys.RawRow("q_1")), (*stored.Row)(row)); !errors.As(err, &ke) {
 		t.Errorf("got %v; want a *keys.KeyError", err)
 	}
 	if _, err := door.InsertRow[*table.Entity[resident]](ctx, people, e.Key, nil); err == nil {

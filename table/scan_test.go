@@ -37,7 +37,7 @@ func TestScan(t *testing.T) {
 		_, err = raw.Insert(ctx, &row)
 		noError(t, err)
 	}
-	q := table.Query[employee]{Partition: dept.Of("Sales")}
+	q := table.Query[employee]{Partition: dept.PartitionKey("Sales")}
 	rows, err := table.Collect(staff.Rows(ctx, q))
 	noError(t, err)
 	h, i := stored.NewHasher(maphash.MakeSeed()), 0

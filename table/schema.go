@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/keydoor"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -20,7 +21,8 @@ import (
 type Schema[T any] struct {
 	// Partition and Row bind the keys to fields of T, in both directions. Bound fields are not stored as properties, whatever their
 	// tags. If a binding is left out, use the methods with an explicit key, such as InsertAt and UpsertAt.
-	Partition, Row keys.Bind[T]
+	Partition keys.AnyPartition[T]
+	Row       keys.AnyRow[T]
 
 	// Type distinguishes the rows of T from rows of other types with RowKeys of the same form. It is stored in the property _type.
 	// Rows of another type are not rows of T. Rows without _type are rows of T, of version 0. Leave Type out if the RowKeys of the
@@ -48,7 +50,9 @@ type Schema[T any] struct {
 type schema struct {
 	typ            reflect.Type // T
 	isRow          bool         // T is Row
-	partition, row binding
+	partition, row keydoor.Half
+	partitions     keys.PartitionRange // of all PartitionKeys
+	rows           keys.RowRange       // of all RowKeys
 	name           string
 	version        int
 	parts          int
@@ -61,33 +65,15 @@ type schema struct {
 	verify bool
 }
 
-// binding is a keys.Bind without the type parameter. A value is a pointer to T.
-type binding struct {
-	set, oneWay bool
-	err         error
-	all         keys.Range
-	encode      func(value any) keys.Enc
-	decode      func(value any, key string) error
-	fields      func(value any) []any
-}
-
-//go:noinline
-func bindingOf[T any](b *keys.Bind[T]) binding {
-	return binding{
-		set: b.IsSet(), oneWay: b.OneWay(), err: b.Err(), all: b.Range(),
-		encode: func(v any) keys.Enc { return b.Encode(v.(*T)) },
-		decode: func(v any, key string) error { return b.Decode(v.(*T), key) },
-		fields: func(v any) []any { return b.Fields(v.(*T)) },
-	}
-}
-
 func schemaOf[T any](s *Schema[T]) *schema {
 	typ := reflect.TypeFor[T]()
+	partition := keydoor.Partition[keys.PartitionKey, keys.PartitionRange](s.Partition)
+	row := keydoor.Row[keys.RowKey, keys.RowRange](s.Row)
 	return &schema{
-		typ: typ, isRow: typ == rowType, partition: bindingOf(&s.Partition), row: bindingOf(&s.Row),
+		typ: typ, isRow: typ == rowType, partition: partition.Half, row: row.Half, partitions: partition.All, rows: row.All,
 		name: s.Type, version: s.Version, upgrade: s.Upgrade, parts: s.Parts,
 		newEntity: func() entity { return new(Entity[T]) },
-		boundKey:  func(v any) keys.Key { t := v.(*T); return keys.At(s.Partition.Encode(t), s.Row.Encode(t)) },
+		boundKey:  func(v any) keys.Key { return keys.At(partition.Key(v), row.Key(v)) },
 	}
 }
 
@@ -123,10 +109,10 @@ func (s *schema) boundFields() (paths [][]int, err error) {
 	zero := s.newValue()
 	v := reflect.ValueOf(zero).Elem()
 	seen := map[string]bool{}
-	for _, b := range []binding{s.partition, s.row} {
-		s.verify = s.verify || b.oneWay
+	for _, b := range []keydoor.Half{s.partition, s.row} {
+		s.verify = s.verify || b.OneWay
 		mine := map[string]bool{}
-		for _, ptr := range b.fields(zero) {
+		for _, ptr := range b.Fields(zero) {
 			path := edm.FieldPath(v, ptr)
 			if path == nil {
 				return nil, &TypeError{Type: s.typ, Reason: "a key binding's accessor does not point at a field of it"}
@@ -142,14 +128,14 @@ func (s *schema) boundFields() (paths [][]int, err error) {
 }
 
 // oneWay reports whether a key is computed from fields that are stored as properties.
-func (s *schema) oneWay() bool { return s.partition.oneWay || s.row.oneWay }
+func (s *schema) oneWay() bool { return s.partition.OneWay || s.row.OneWay }
 
 // typed reports whether rows contain their type or version.
 func (s *schema) typed() bool { return s.name != "" || s.version != 0 }
 
 // sound returns the error of a schema whose bindings are wrong, or whose versions make no sense.
 func (s *schema) sound() error {
-	if err := errors.Join(s.partition.err, s.row.err); err != nil {
+	if err := errors.Join(s.partition.Err, s.row.Err); err != nil {
 		return err
 	}
 	if s.version < 0 || s.version > 1<<30 {
@@ -232,7 +218,7 @@ func (s *schema) current(r *edm.Reader) (mine bool, err error) {
 // Owns reports whether a row of which only some properties were read is one of T, by its keys and its type.
 func (s *schema) Owns(r *edm.Reader, in edm.Entity) (bool, error) {
 	v := s.newValue()
-	if s.row.decode(v, in.RowKey) != nil || s.partition.decode(v, in.PartitionKey) != nil {
+	if s.row.Decode(v, in.RowKey) != nil || s.partition.Decode(v, in.PartitionKey) != nil {
 		return false, nil
 	}
 	return s.current(r)
@@ -265,7 +251,7 @@ func (s *schema) keyOf(value any) keys.Key {
 	if value == nil {
 		return keys.Key{} // encode says so
 	}
-	if row, ok := value.(*Row); ok && !s.partition.set && !s.row.set {
+	if row, ok := value.(*Row); ok && !s.partition.Set && !s.row.Set {
 		return row.Key
 	}
 	return s.boundKey(value)
@@ -278,13 +264,13 @@ func (s *schema) agrees(value any, k keys.Key) error {
 	}
 	for _, half := range []struct {
 		name  string
-		bind  *binding
+		bind  *keydoor.Half
 		given string
 	}{{edm.PartitionKey, &s.partition, k.PartitionKey()}, {edm.RowKey, &s.row, k.RowKey()}} {
-		if !half.bind.set {
+		if !half.bind.Set {
 			continue
 		}
-		key, err := half.bind.encode(value).Result()
+		key, err := half.bind.Text(value)
 		if err != nil && s.unchanged(half.bind, value, half.given) {
 			continue
 		}
@@ -300,12 +286,12 @@ func (s *schema) agrees(value any, k keys.Key) error {
 
 // unchanged reports whether a key that cannot be made again says the same as the value: the key of a row that another program has
 // written need not be one that this library would write.
-func (s *schema) unchanged(b *binding, value any, given string) bool {
+func (s *schema) unchanged(b *keydoor.Half, value any, given string) bool {
 	read := s.newValue()
-	if b.oneWay || b.decode(read, given) != nil {
+	if b.OneWay || b.Decode(read, given) != nil {
 		return false
 	}
-	is, was := b.fields(value), b.fields(read)
+	is, was := b.Fields(value), b.Fields(read)
 	return len(is) > 0 && reflect.DeepEqual(is, was)
 }
 
@@ -320,15 +306,15 @@ func rowSchema() *schema {
 var _ engine.Schema = (*schema)(nil)
 
 // Rows returns the range of the RowKeys of the schema, every key but the library's if it binds none.
-func (s *schema) Rows() keys.Range {
-	if s.row.all.IsSet() {
-		return s.row.all
+func (s *schema) Rows() keys.RowRange {
+	if s.rows.IsSet() {
+		return s.rows
 	}
 	return query.EveryKey
 }
 
 // Partitions returns the range of the PartitionKeys of the schema, unset if it binds none.
-func (s *schema) Partitions() keys.Range { return s.partition.all }
+func (s *schema) Partitions() keys.PartitionRange { return s.partitions }
 
 // Scope names T among the types of the table.
 func (s *schema) Scope() string {
@@ -351,7 +337,7 @@ func (s *schema) Mine(row *stored.Row) bool {
 	if v := stored.Find(row.Columns(), reserved.Type); v.Kind != edm.Absent && s.name != "" && v.Any() != any(s.name) {
 		return false
 	}
-	return s.row.decode(s.newValue(), k.RowKey()) == nil
+	return s.row.Decode(s.newValue(), k.RowKey()) == nil
 }
 
 // Value returns a pointer to the value that a reader would find in a row.
@@ -434,9 +420,9 @@ func (s *schema) projected(value any, properties []string) (any, error) {
 	if err := s.properties(r, e); err != nil {
 		return nil, err
 	}
-	for _, b := range []*binding{&s.partition, &s.row} {
-		to := b.fields(e.value)
-		for i, from := range b.fields(value) {
+	for _, b := range []*keydoor.Half{&s.partition, &s.row} {
+		to := b.Fields(e.value)
+		for i, from := range b.Fields(value) {
 			reflect.ValueOf(to[i]).Elem().Set(reflect.ValueOf(from).Elem())
 		}
 	}

@@ -97,7 +97,7 @@ func TestTrapT15(t *testing.T) {
 	w.sent = nil
 	staff := newStaff(t, sdkClient(t, w))
 	n = 0
-	for _, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), Limit: 2}) {
+	for _, err := range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales"), Limit: 2}) {
 		noError(t, err)
 		n++
 	}
@@ -150,7 +150,7 @@ func TestTrapT16(t *testing.T) {
 		for what, read := range map[string]func() error{
 			"get": func() error { _, err := staff.Get(context.Background(), employeeKey("Sales", 1)); return err },
 			"list": func() (err error) {
-				for _, err = range staff.List(context.Background(), table.Query[employee]{Partition: dept.Of("Sales")}) {
+				for _, err = range staff.List(context.Background(), table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 				}
 				return err
 			},
@@ -195,7 +195,7 @@ type scansPartition struct{}
 func (scansPartition) Name() string { return "scanning" }
 func (scansPartition) MaxRows() int { return 0 }
 func (scansPartition) Maintain(ctx context.Context, p *extend.Plan, _ *extend.Change[employee]) error {
-	for _, err := range p.Scan(ctx, keys.RawBetween("", "")) {
+	for _, err := range p.Scan(ctx, keys.RawRows("", "")) {
 		if err != nil {
 			return err
 		}
@@ -231,11 +231,11 @@ func TestTrapT17(t *testing.T) {
 	_, errGet := staff.Get(ctx, employeeKey("Sales", 1))
 	_, errInsert := staff.Insert(ctx, &e.Value)
 	var errList error
-	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for _, errList = range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 	}
 	_, errRow := staff.GetRow(ctx, employeeKey("Sales", 1))
 	var errRecords error
-	for _, errRecords = range extend.RecordsOf(staff).List(ctx, dept.Of("Sales"), time.Now()) {
+	for _, errRecords = range extend.RecordsOf(staff).List(ctx, dept.PartitionKey("Sales"), time.Now()) {
 	}
 	scanned, err := extend.With(staff, scansPartition{})
 	noError(t, err)

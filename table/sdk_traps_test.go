@@ -42,7 +42,7 @@ func TestTrapT01(t *testing.T) {
 	tab, err := table.New(sdkClient(t, w), "staff", table.Schema[loose]{}, singleAttempt())
 	noError(t, err)
 	name := table.FieldOf(func(l *loose) *string { return &l.Name })
-	for _, k := range []keys.Key{{}, keys.Stored("", "r"), keys.Stored("p", ""), keys.At(keys.Raw("p"), keys.Enc{})} {
+	for _, k := range []keys.Key{{}, keys.Stored("", "r"), keys.Stored("p", ""), keys.At(keys.RawPartition("p"), keys.RowKey{})} {
 		_, err1 := tab.UpsertAt(context.Background(), k, &loose{}, table.ReplaceExisting)
 		_, err2 := tab.Upsert(context.Background(), &loose{}, table.MergeExisting)
 		err3 := tab.MergeAny(context.Background(), k, name.Set("x"))
@@ -165,8 +165,8 @@ func TestTrapT06(t *testing.T) {
 		t.Errorf("the SDK's body: got %s; want `\"Big\":9007199254740992` in got and `\"Whole\":5}` in got", got)
 	}
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[numbers]{
-		Partition: keys.BindRaw(func(n *numbers) *string { return &n.P }),
-		Row:       keys.BindRaw(func(n *numbers) *string { return &n.R }),
+		Partition: keys.RawPartitionOf(func(n *numbers) *string { return &n.P }),
+		Row:       keys.RawRowOf(func(n *numbers) *string { return &n.R }),
 	}, singleAttempt())
 	noError(t, err)
 	if _, err := tab.Upsert(context.Background(), &numbers{"p", "r", big, 5}, table.ReplaceExisting); err != nil {
@@ -210,14 +210,14 @@ func TestTrapT07(t *testing.T) {
 		Extra map[string]any `table:",extra"`
 	}
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
-		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
-		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
+		Partition: keys.RawPartitionOf(func(r *row) *string { return &r.P }),
+		Row:       keys.RawRowOf(func(r *row) *string { return &r.R }),
 	}, singleAttempt())
 	noError(t, err)
 	if _, err := tab.Insert(context.Background(), &row{P: "O'Brien", R: "r"}); err != nil || !strings.Contains(w.last().body, `"PartitionKey":"O'Brien"`) {
 		t.Errorf("got %s, %v; want no error and `\"PartitionKey\":\"O'Brien\"` in w.last().body", w.last().body, err)
 	}
-	in, err := tab.Get(context.Background(), keys.At(keys.Raw("O'Brien"), keys.Raw("r")))
+	in, err := tab.Get(context.Background(), keys.At(keys.RawPartition("O'Brien"), keys.RawRow("r")))
 	if err != nil || in.Value.Extra["Ratio"] != 3.0 || in.Value.Extra["Text"] != "kept" || !strings.Contains(w.last().path, "O''Brien") {
 		t.Errorf(`got %+v, %v; want no error and in.Value.Extra["Ratio"] == 3.0 and in.Value.Extra["Text"] == "kept" and "O''Brien" in w.last().path`, in, err)
 	}
@@ -239,11 +239,11 @@ func TestTrapT08(t *testing.T) {
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{}, singleAttempt())
 	noError(t, err)
-	if _, err := tab.InsertAt(context.Background(), keys.At(keys.Raw("p"), keys.Raw("r")), &row{local}); err != nil || !strings.Contains(w.last().body, `"When":"2026-11-21T07:00:00Z"`) {
+	if _, err := tab.InsertAt(context.Background(), keys.At(keys.RawPartition("p"), keys.RawRow("r")), &row{local}); err != nil || !strings.Contains(w.last().body, `"When":"2026-11-21T07:00:00Z"`) {
 		t.Errorf("got %s, %v; want no error and `\"When\":\"2026-11-21T07:00:00Z\"` in w.last().body", w.last().body, err)
 	}
 	when := table.FieldOf(func(r *row) *time.Time { return &r.When })
-	ex, err := tab.Explain(table.Query[row]{Partition: keys.Raw("p"), Where: when.Ge(local)})
+	ex, err := tab.Explain(table.Query[row]{Partition: keys.RawPartition("p"), Where: when.Ge(local)})
 	if err != nil || !strings.Contains(ex.Filter, "datetime'2026-11-21T07:00:00Z'") {
 		t.Errorf(`got %+v, %v; want no error and "datetime'2026-11-21T07:00:00Z'" in ex.Filter`, ex, err)
 	}
@@ -261,13 +261,13 @@ func TestTrapT09(t *testing.T) {
 	}
 	type row struct{ P, R, Name string }
 	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
-		Partition: keys.BindRaw(func(r *row) *string { return &r.P }),
-		Row:       keys.BindRaw(func(r *row) *string { return &r.R }),
+		Partition: keys.RawPartitionOf(func(r *row) *string { return &r.P }),
+		Row:       keys.RawRowOf(func(r *row) *string { return &r.R }),
 	}, singleAttempt())
 	noError(t, err)
 	name := table.FieldOf(func(r *row) *string { return &r.Name })
 	const pk, rk = "O'Brien", "x',RowKey='y"
-	k := keys.At(keys.Raw(pk), keys.Raw(rk))
+	k := keys.At(keys.RawPartition(pk), keys.RawRow(rk))
 	const address = "(PartitionKey='O%27%27Brien',RowKey='x%27%27%2CRowKey=%27%27y')"
 	for what, op := range map[string]table.Op{
 		"insert":       tab.InsertOp(&row{pk, rk, "n"}),

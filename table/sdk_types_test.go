@@ -35,7 +35,7 @@ func TestSDKTypes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	service := serviceOf(t, storagetest.New(nil))
-	tab, err := table.New(service, "types", table.Schema[sdkTypes]{Partition: keys.Const[sdkTypes]("p"), Row: keys.BindRaw(func(v *sdkTypes) *string { return &v.ID })}, nil)
+	tab, err := table.New(service, "types", table.Schema[sdkTypes]{Partition: keys.OnePartition[sdkTypes]("p"), Row: keys.RawRowOf(func(v *sdkTypes) *string { return &v.ID })}, nil)
 	noError(t, err)
 	noError(t, tab.Ensure(ctx))
 	raw := service.NewClient("types")

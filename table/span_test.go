@@ -98,7 +98,7 @@ func TestSpanAttributes(t *testing.T) {
 	base := peopleOf(t, s, o)
 	people, err := extend.With(base, byEmail{})
 	noError(t, err)
-	q := table.Query[resident]{Partition: keys.Raw("S")}
+	q := table.Query[resident]{Partition: keys.RawPartition("S")}
 	attributes := func(method string) string {
 		return "db.collection.name=people db.operation.name=" + method
 	}

@@ -401,7 +401,7 @@ func TestSuspendedResolver(t *testing.T) {
 			}
 		}
 		op := x.s.Rows("notifications")[0].RowKey
-		i, err := extend.RecordsOf(peopleOf(t, s, o)).Resolve(ctx, dept.Of("S"), op)
+		i, err := extend.RecordsOf(peopleOf(t, s, o)).Resolve(ctx, dept.PartitionKey("S"), op)
 		if name, is := x.last(); name != "Smith" || is != op {
 			t.Fatalf("got %s, %s; want the write done as %s", name, is, op)
 		}

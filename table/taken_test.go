@@ -88,7 +88,7 @@ type looking struct{ byEmail }
 func (m looking) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[resident]) error {
 	err := m.byEmail.Maintain(ctx, p, c)
 	if err == nil && c.New != nil {
-		_, err = p.Load(ctx, keys.Raw("email_"+c.New.Email))
+		_, err = p.Load(ctx, keys.RawRow("email_"+c.New.Email))
 	}
 	return err
 }

@@ -33,8 +33,8 @@ type reading struct {
 }
 
 var (
-	site     = keys.Tuple1(keys.Text())
-	readingN = keys.Tuple1(keys.Digits[int](6))
+	site     = keys.Partition(keys.Text(), func(e *reading) *string { return &e.Site })
+	readingN = keys.Row(keys.Digits[int](6), func(e *reading) *int { return &e.N })
 )
 
 func newReading(n int) *reading {
@@ -96,10 +96,7 @@ func BenchmarkPaths(b *testing.B) {
 		noError(b, err)
 		s, err := aztables.NewServiceClientWithSharedKey("http://127.0.0.1:1/account", cred, &aztables.ClientOptions{ClientOptions: options})
 		noError(b, err)
-		t, err := table.New(s, "readings", table.Schema[reading]{
-			Partition: keys.Bind1(site, func(e *reading) *string { return &e.Site }),
-			Row:       keys.Bind1(readingN, func(e *reading) *int { return &e.N }),
-		}, nil)
+		t, err := table.New(s, "readings", table.Schema[reading]{Partition: site, Row: readingN}, nil)
 		noError(b, err)
 		k := keys.At(site.Of("north"), readingN.Of(1))
 		var all []table.Op

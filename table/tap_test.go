@@ -86,7 +86,7 @@ func TestTapReplacesRequests(t *testing.T) {
 		return jsonResponse(200, strings.ReplaceAll(page, "000223", "000224")), nil
 	}
 	n := 0
-	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+	for e, err := range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 		noError(t, err)
 		if n++; e.Value.ID != 222+n {
 			t.Errorf("List: got %+v; want the ID %d", e.Value, 222+n)
@@ -206,13 +206,13 @@ func TestPathsReadAlike(t *testing.T) {
 	}
 	list := func(staff *table.Table[employee]) string {
 		var last error
-		for _, err := range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+		for _, err := range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 			last = err
 		}
 		return visible(last)
 	}
 	count := func(staff *table.Table[employee]) string {
-		n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.Of("Sales")})
+		n, err := staff.Count(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")})
 		return fmt.Sprint(n, visible(err))
 	}
 	page := `{"odata.metadata":"x","value":[` + employeeJSON + `,` + strings.Replace(employeeJSON, "000223", "000224", 1) + `]}`

@@ -46,8 +46,8 @@ func newWritten(rk string) *written {
 func writtenTable(t testing.TB, s table.Service) *table.Table[written] {
 	t.Helper()
 	tab, err := table.New(s, "written", table.Schema[written]{
-		Partition: keys.BindRaw(func(e *written) *string { return &e.PK }),
-		Row:       keys.BindRaw(func(e *written) *string { return &e.RK }),
+		Partition: keys.RawPartitionOf(func(e *written) *string { return &e.PK }),
+		Row:       keys.RawRowOf(func(e *written) *string { return &e.RK }),
 	}, singleAttempt())
 	noError(t, err)
 	return tab

@@ -62,11 +62,11 @@ func Transact(ctx context.Context, ops ...Op) (*Receipt, error) {
 // concurrent use, and not for use after the attempt.
 type Tx struct {
 	ctx       context.Context
-	partition keys.Enc
+	partition keys.PartitionKey
 	table     *engine.Table // the first that was used
 	end       func(error)   // ends the span of InPartition, which begins with the first use of a table
 	ops       []Op
-	read      []keys.Range // of rows, in this attempt
+	read      []keys.RowRange // of rows, in this attempt
 }
 
 // Context returns the context of the call of InPartition.
@@ -99,11 +99,11 @@ func insideOf(tx *Tx, t *engine.Table) error {
 }
 
 // GetIn is [Table.Get] in the partition of a transaction. 1 request.
-func GetIn[T any](tx *Tx, t *Table[T], row keys.Enc) (*Entity[T], error) {
+func GetIn[T any](tx *Tx, t *Table[T], row keys.RowKey) (*Entity[T], error) {
 	if err := insideOf(tx, t.engine()); err != nil {
 		return nil, err
 	}
-	tx.read = append(tx.read, keys.Point(row))
+	tx.read = append(tx.read, row.Point())
 	return t.Get(tx.ctx, keys.At(tx.partition, row))
 }
 
@@ -146,7 +146,7 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 // another error of an operation, as in [Transact]; ErrUnknownOutcome, which is not repeated; *LimitError for a transaction that
 // is too large; errors of a write (see package table). Requests: those of f and 1 for each attempt, 2 after a conflict, none if f
 // adds no operation.
-func InPartition(ctx context.Context, partition keys.Enc, f func(*Tx) error) (r *Receipt, err error) {
+func InPartition(ctx context.Context, partition keys.PartitionKey, f func(*Tx) error) (r *Receipt, err error) {
 	if f == nil {
 		return nil, nilArgument("f")
 	}

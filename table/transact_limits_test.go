@@ -99,7 +99,7 @@ func TestTransactSize(t *testing.T) {
 			if i == 8 {
 				b.Extra["last"] = strings.Repeat("x", last)
 			}
-			list = append(list, in.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw(fmt.Sprint(i))), &b))
+			list = append(list, in.InsertAtOp(keys.At(keys.RawPartition("p"), keys.RawRow(fmt.Sprint(i))), &b))
 		}
 		return list
 	}
@@ -117,7 +117,7 @@ func TestTransactSize(t *testing.T) {
 	}
 	base, err := table.New(sdkClient(t, noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
 	noError(t, err)
-	tenth := base.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
+	tenth := base.InsertAtOp(keys.At(keys.RawPartition("p"), keys.RawRow("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
 	if _, err := table.Transact(ctx, append(ops(base, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
 		t.Errorf("bodies that do not fit: got %v; want a *LimitError and le.Got > le.Max", err)
 	}
@@ -141,7 +141,7 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 		n := map[string]int{"x": 20_900, "<": 20_900, "\u2028": 4_000}[text]
 		var ops []table.Op
 		for i := range 100 {
-			ops = append(ops, bags.InsertAtOp(keys.At(keys.Raw("p"), keys.Raw(fmt.Sprint(i))), &bag{strings.Repeat(text, n), strings.Repeat(text, n)}))
+			ops = append(ops, bags.InsertAtOp(keys.At(keys.RawPartition("p"), keys.RawRow(fmt.Sprint(i))), &bag{strings.Repeat(text, n), strings.Repeat(text, n)}))
 		}
 		var le *table.LimitError
 		if _, err := table.Transact(context.Background(), ops...); !errors.As(err, &le) || le.Got <= 4<<20 || errors.Is(err, table.ErrUnknownOutcome) || w.requests() != sent {

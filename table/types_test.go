@@ -25,8 +25,8 @@ type person struct {
 // personSchema upgrades both older versions.
 func personSchema() table.Schema[person] {
 	return table.Schema[person]{
-		Partition: keys.Const[person]("p"),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](3)), func(p *person) *int { return &p.ID }),
+		Partition: keys.OnePartition[person]("p"),
+		Row:       keys.Row(keys.Digits[int](3), func(p *person) *int { return &p.ID }),
 		Type:      "person",
 		Version:   2,
 		Upgrade: map[int]func(*table.Row) error{
@@ -66,7 +66,7 @@ func personTable(t testing.TB, properties string) (*table.Table[person], *fakeTr
 	return tab, w
 }
 
-var personKey = keys.At(keys.Raw("p"), keys.Raw("007"))
+var personKey = keys.At(keys.RawPartition("p"), keys.RawRow("007"))
 
 // TestVersions: rows of each older version are read as the newest version, and written as it.
 func TestVersions(t *testing.T) {
@@ -303,12 +303,12 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Errorf("got %v, %s; want no error and w.last().body == `{\"First\":\"Jim\",\"PartitionKey\":\"p\",\"RowKey\":\"007\",\"_life\":\"o\",\"_type\":\"person\",\"_v\":2}`", err, w.last().body)
 	}
 	// The key of a row cannot be changed.
-	e.Value.Key = keys.At(keys.Raw("p"), keys.Raw("008"))
+	e.Value.Key = keys.At(keys.RawPartition("p"), keys.RawRow("008"))
 	if err := rows.Replace(ctx, e); !errors.Is(err, table.ErrKeyChanged) {
 		t.Errorf("got %v; want ErrKeyChanged", err)
 	}
 	var fresh table.Row
-	fresh.Key = keys.At(keys.Raw("p"), keys.Raw("009"))
+	fresh.Key = keys.At(keys.RawPartition("p"), keys.RawRow("009"))
 	noError(t, fresh.Set("Age", int32(1)))
 	if _, err := rows.Insert(ctx, &fresh); err != nil || w.last().body != `{"Age":1,"PartitionKey":"p","RowKey":"009"}` {
 		t.Errorf("got %v, %s; want no error and w.last().body == `{\"Age\":1,\"PartitionKey\":\"p\",\"RowKey\":\"009\"}`", err, w.last().body)
@@ -354,11 +354,11 @@ func TestRowsAreEntities(t *testing.T) {
 	if err := rows.MergeAny(ctx, personKey, age.Set(1), age.Set(2)); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	ex, err := rows.Explain(table.Query[table.Row]{Partition: keys.Raw("p"), Where: table.And(age.Ge(30), table.PropertyOf[string]("_type").Eq("person"))})
+	ex, err := rows.Explain(table.Query[table.Row]{Partition: keys.RawPartition("p"), Where: table.And(age.Ge(30), table.PropertyOf[string]("_type").Eq("person"))})
 	if err != nil || ex.Filter != "PartitionKey eq 'p' and (RowKey lt '~' or RowKey ge '\u00a0') and ((Age ge 30) and (_type eq 'person'))" {
 		t.Errorf(`got %+v, %v; want no error and ex.Filter == "PartitionKey eq 'p' and (RowKey lt '~' or RowKey ge '\u00a0') and ((Age ge 30) and (_type eq 'person'))"`, ex, err)
 	}
-	if _, err := rows.Explain(table.Query[table.Row]{Partition: keys.Raw("p"), Where: table.PropertyOf[int]("x' or 1 eq 1").Eq(1)}); !errors.As(err, &ve) {
+	if _, err := rows.Explain(table.Query[table.Row]{Partition: keys.RawPartition("p"), Where: table.PropertyOf[int]("x' or 1 eq 1").Eq(1)}); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 	// Entity returns the row as Get would read it.

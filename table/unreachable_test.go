@@ -27,7 +27,7 @@ func TestUnreachable(t *testing.T) {
 			return err
 		},
 		"List": func(ctx context.Context, rows *table.Table[table.Row]) error {
-			for _, err := range rows.List(ctx, table.Query[table.Row]{Partition: keys.Raw("p")}) {
+			for _, err := range rows.List(ctx, table.Query[table.Row]{Partition: keys.RawPartition("p")}) {
 				if err != nil {
 					return err
 				}
@@ -43,7 +43,7 @@ func TestUnreachable(t *testing.T) {
 			return nil
 		},
 		"CommitRecords.Get": func(ctx context.Context, rows *table.Table[table.Row]) error {
-			_, err := extend.RecordsOf(rows).Get(ctx, keys.Raw("p"), "01K00000000000000000000000")
+			_, err := extend.RecordsOf(rows).Get(ctx, keys.RawPartition("p"), "01K00000000000000000000000")
 			return err
 		},
 		"Insert": func(ctx context.Context, rows *table.Table[table.Row]) error {
@@ -120,7 +120,7 @@ func TestUnreachableOrCancelled(t *testing.T) {
 		}
 		ended, end := context.WithCancel(context.Background())
 		time.AfterFunc(time.Second, end)
-		for _, err := range rows.List(ended, table.Query[table.Row]{Partition: keys.Raw("p")}) {
+		for _, err := range rows.List(ended, table.Query[table.Row]{Partition: keys.RawPartition("p")}) {
 			if errors.Is(err, table.ErrUnreachable) || !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v; want not ErrUnreachable and context.Canceled", err)
 			}

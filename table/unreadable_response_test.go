@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -26,7 +25,7 @@ func TestUnreadableResponses(t *testing.T) {
 	types, err := table.NewMixed(staff)
 	noError(t, err)
 	k := employeeKey("Sales", 223)
-	one := table.Query[employee]{Partition: dept.Of("Sales"), Rows: keys.Point(empid.Of(223))}
+	one := table.Query[employee]{Partition: dept.PartitionKey("Sales"), Rows: empid.RowKey(223).Point()}
 	readers := map[string]func() error{
 		"Get":         func() error { _, err := staff.Get(ctx, k); return err },
 		"GetRow":      func() error { _, err := staff.GetRow(ctx, k); return err },
@@ -49,7 +48,7 @@ func TestUnreadableResponses(t *testing.T) {
 			return err
 		},
 		"Rows": func() (err error) {
-			for _, err = range staff.Rows(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+			for _, err = range staff.Rows(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 			}
 			return err
 		},
@@ -58,7 +57,7 @@ func TestUnreadableResponses(t *testing.T) {
 			}
 			return err
 		},
-		"CommitRecords": func() error { _, err := extend.RecordsOf(staff).Sweep(ctx, dept.Of("Sales")); return err },
+		"CommitRecords": func() error { _, err := extend.RecordsOf(staff).Sweep(ctx, dept.PartitionKey("Sales")); return err },
 	}
 	pages := "Exists Count Page View.Get DeleteQuery List Rows Partitions CommitRecords"
 	for what, body := range map[string]string{
@@ -115,7 +114,7 @@ func TestTruncatedResponses(t *testing.T) {
 	for cut := range len(page) {
 		w.respond = func(*http.Request, string) (*http.Response, error) { return jsonResponse(200, page[:cut]), nil }
 		var last error
-		for _, last = range staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales")}) {
+		for _, last = range staff.List(ctx, table.Query[employee]{Partition: dept.PartitionKey("Sales")}) {
 		}
 		if last == nil {
 			t.Fatalf("List, cut at %d: got no error; want one", cut)

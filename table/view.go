@@ -50,7 +50,7 @@ type view struct {
 }
 
 // ViewOf returns a view that reads only the properties of P: they become the $select of its queries. Each projection also
-// contains the key of its row. If a schema computes keys from fields (keys.BindFunc), the view does not check the keys, and every
+// contains the key of its row. If a schema computes keys from fields (keys.RowFunc), the view does not check the keys, and every
 // row in the range of keys counts as T's.
 //
 // Entities with parts need a T with parts: otherwise reading one fails with a *DecodeError.
@@ -128,7 +128,7 @@ func (v *View[P, T]) Get(ctx context.Context, k keys.Key) (p *Projection[P], err
 	}
 	ctx, end := v.v.table.Span(ctx, "Get")
 	defer func() { end(err) }()
-	for p, err := range v.List(ctx, Query[T]{Partition: k.Partition(), Rows: keys.Point(k.Row()), Limit: 1}) {
+	for p, err := range v.List(ctx, Query[T]{Partition: k.Partition(), Rows: k.Row().Point(), Limit: 1}) {
 		return p, err
 	}
 	return nil, v.v.getError(k, ErrNotFound)

@@ -45,11 +45,11 @@ func TestViewGet(t *testing.T) {
 	if n, err := names.Get(ctx, employeeKey("Sales", 2)); err != nil || n.Value.LastName != "Smith" {
 		t.Errorf("got %v, error %v; want Smith", n, err)
 	}
-	if n, err := names.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(9))); !errors.Is(err, table.ErrNotFound) {
+	if n, err := names.Get(ctx, keys.At(dept.PartitionKey("Sales"), empid.RowKey(9))); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("a row that does not exist: got %v, error %v; want ErrNotFound", n, err)
 	}
 	var ke *keys.KeyError
-	if n, err := names.Get(ctx, keys.At(dept.Of("Sales"), empid.Of(-1))); !errors.As(err, &ke) {
+	if n, err := names.Get(ctx, keys.At(dept.PartitionKey("Sales"), empid.RowKey(-1))); !errors.As(err, &ke) {
 		t.Errorf("an invalid key: got %v, error %v; want a *keys.KeyError", n, err)
 	}
 }

@@ -27,10 +27,10 @@ type ledger struct {
 
 var (
 	ledgerSchema = table.Schema[ledger]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(l *ledger) *string { return &l.Shelf }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(l *ledger) *string { return &l.Book }),
+		Partition: keys.Partition(keys.Text(), func(l *ledger) *string { return &l.Shelf }),
+		Row:       keys.Row(keys.Text(), func(l *ledger) *string { return &l.Book }),
 	}
-	ledgerKey = keys.At(keys.Raw("books"), keys.Raw("one"))
+	ledgerKey = keys.At(keys.RawPartition("books"), keys.RawRow("one"))
 )
 
 func ledgerOf(n int32) ledger {

@@ -105,12 +105,12 @@ func TestWideDamage(t *testing.T) {
 			if _, err := pages.GetFields(ctx, e.Key, pageVisits); !errors.As(err, &de) {
 				t.Errorf("GetFields: got %v, want a *DecodeError", err)
 			}
-			_, err = table.Collect(pages.List(ctx, table.Query[page]{Partition: keys.Raw("s")}))
+			_, err = table.Collect(pages.List(ctx, table.Query[page]{Partition: keys.RawPartition("s")}))
 			if !errors.As(err, &de) {
 				t.Errorf("List: got %v, want a *DecodeError", err)
 			}
 			skipped := 0
-			_, err = table.Collect(pages.List(ctx, table.Query[page]{Partition: keys.Raw("s"), Skip: func(keys.Key, error) bool { skipped++; return true }}))
+			_, err = table.Collect(pages.List(ctx, table.Query[page]{Partition: keys.RawPartition("s"), Skip: func(keys.Key, error) bool { skipped++; return true }}))
 			if err != nil || skipped != 1 {
 				t.Errorf("List with Skip: got %d skipped, %v; want 1, nil", skipped, err)
 			}
@@ -153,8 +153,8 @@ func TestWideOtherHandles(t *testing.T) {
 	_, err := pages.Insert(ctx, &big)
 	testkit.NoError(t, err)
 	old, err := table.New(s.Tables(), "pages", table.Schema[narrow]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *narrow) *string { return &p.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("page"), func(p *narrow) *string { return &p.Path }),
+		Partition: keys.Partition(keys.Text(), func(p *narrow) *string { return &p.Site }),
+		Row:       keys.Row(keys.Text().Named("page"), func(p *narrow) *string { return &p.Path }),
 	}, nil)
 	testkit.NoError(t, err)
 	var de *table.DecodeError
@@ -231,7 +231,7 @@ func TestWideLists(t *testing.T) {
 	_, err := table.Transact(ctx, ops...)
 	testkit.NoError(t, err)
 	all := func(q table.Query[page]) string {
-		q.Partition = keys.Raw("s")
+		q.Partition = keys.RawPartition("s")
 		var got []string
 		for e, err := range pages.List(ctx, q) {
 			testkit.NoError(t, err)
@@ -255,13 +255,13 @@ func TestWideLists(t *testing.T) {
 	testkit.Expect(t, "limit", all(table.Query[page]{Limit: 3}), "00 01 02")
 	testkit.Expect(t, "condition", all(table.Query[page]{Where: pageTitle.Eq("1")}), "01 04 07 10")
 	testkit.Expect(t, "condition: requests", counter.Take().String(), "6 query")
-	if _, err := table.Collect(pages.List(ctx, table.Query[page]{Partition: keys.Raw("s"), Where: pageNote.Eq("n")})); err == nil {
+	if _, err := table.Collect(pages.List(ctx, table.Query[page]{Partition: keys.RawPartition("s"), Where: pageNote.Eq("n")})); err == nil {
 		t.Error("a condition on a part: got no error, want one")
 	}
 	// Page by page, with a stored token.
 	for _, q := range []table.Query[page]{{Limit: 5}, {PageSize: 4}, {Limit: 1}, {PageSize: 1}} {
 		var got []string
-		q.Partition = keys.Raw("s")
+		q.Partition = keys.RawPartition("s")
 		for token := ""; ; {
 			p, err := pages.Page(ctx, q, token)
 			testkit.NoError(t, err)
@@ -277,7 +277,7 @@ func TestWideLists(t *testing.T) {
 	titles, err := table.ViewOf[struct{ Title, Note string }](pages)
 	testkit.NoError(t, err)
 	n := 0
-	for p, err := range titles.List(ctx, table.Query[page]{Partition: keys.Raw("s")}) {
+	for p, err := range titles.List(ctx, table.Query[page]{Partition: keys.RawPartition("s")}) {
 		testkit.NoError(t, err)
 		if n++; p.Value.Note != "n" {
 			t.Errorf("view: got note %q, want n", p.Value.Note)
@@ -300,11 +300,11 @@ func TestWideLists(t *testing.T) {
 		i++
 	}
 	counter.Take()
-	r, err := table.BulkDelete(ctx, pages, table.Query[page]{Partition: keys.Raw("s"), Where: pageTitle.Eq("1")}, nil)
+	r, err := table.BulkDelete(ctx, pages, table.Query[page]{Partition: keys.RawPartition("s"), Where: pageTitle.Eq("1")}, nil)
 	testkit.NoError(t, err)
 	testkit.Expect(t, "deleted", r.Applied, 4)
 	testkit.Expect(t, "delete: requests", counter.Take().String(), "1 query, 1 transaction")
-	_, err = table.BulkDelete(ctx, pages, table.Query[page]{Partition: keys.Raw("s")}, nil)
+	_, err = table.BulkDelete(ctx, pages, table.Query[page]{Partition: keys.RawPartition("s")}, nil)
 	testkit.NoError(t, err)
 	testkit.Expect(t, "rows", storedPages(s), "")
 }
@@ -344,8 +344,8 @@ func TestWideMovedField(t *testing.T) {
 	_, err := pages.Insert(ctx, &page{Site: "s", Path: "p", Note: "old", Title: "kept"})
 	testkit.NoError(t, err)
 	next, err := table.New(s.Tables(), "pages", table.Schema[moved]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *moved) *string { return &p.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("page"), func(p *moved) *string { return &p.Path }),
+		Partition: keys.Partition(keys.Text(), func(p *moved) *string { return &p.Site }),
+		Row:       keys.Row(keys.Text().Named("page"), func(p *moved) *string { return &p.Path }),
 		Parts:     20,
 	}, nil)
 	testkit.NoError(t, err)

@@ -52,7 +52,7 @@ func TestWideBudget(t *testing.T) {
 		testkit.NoError(t, err)
 	}
 	for rows := 1; rows < 30; rows++ {
-		q := table.Query[page]{Partition: keys.Raw("s"), Limit: 1, Budget: table.Budget{Rows: rows}}
+		q := table.Query[page]{Partition: keys.RawPartition("s"), Limit: 1, Budget: table.Budget{Rows: rows}}
 		got, token := "", ""
 		for range 200 {
 			p, err := pages.Page(ctx, q, token)
@@ -83,7 +83,7 @@ func TestWideKeys(t *testing.T) {
 	all, err := table.New(s.Tables(), "pages", table.Schema[loose]{}, nil)
 	testkit.NoError(t, err)
 	for _, k := range []string{"o'brien", "a!", "a!!", "x''", "a", "a b", "a!0", "ab'!"} {
-		key := keys.At(keys.Raw("o'p"), keys.Raw(k))
+		key := keys.At(keys.RawPartition("o'p"), keys.RawRow(k))
 		_, err := all.InsertAt(ctx, key, &loose{k, "n" + k})
 		testkit.NoError(t, err)
 		got, err := all.Get(ctx, key)
@@ -98,13 +98,13 @@ func TestWideKeys(t *testing.T) {
 		testkit.Expect(t, k, part.Value.Note, "z"+k)
 	}
 	n := 0
-	for e, err := range all.List(ctx, table.Query[loose]{Partition: keys.Raw("o'p"), PageSize: 1}) {
+	for e, err := range all.List(ctx, table.Query[loose]{Partition: keys.RawPartition("o'p"), PageSize: 1}) {
 		testkit.NoError(t, err)
 		n++
 		testkit.Expect(t, "list", e.Value.Note, "z"+e.Key.RowKey())
 	}
 	testkit.Expect(t, "n", n, 8)
-	for e, err := range all.List(ctx, table.Query[loose]{Partition: keys.Raw("o'p")}) {
+	for e, err := range all.List(ctx, table.Query[loose]{Partition: keys.RawPartition("o'p")}) {
 		testkit.NoError(t, err)
 		testkit.NoError(t, all.Delete(ctx, e))
 	}

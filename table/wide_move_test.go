@@ -93,14 +93,14 @@ func TestMoveLimits(t *testing.T) {
 	noError(t, base.Ensure(ctx))
 	rows, err := eventual.WithOutbox(base, &memoryOutbox{})
 	noError(t, err)
-	full := &table.Row{Key: keys.At(keys.Raw("a"), keys.Raw("r"))}
+	full := &table.Row{Key: keys.At(keys.RawPartition("a"), keys.RawRow("r"))}
 	for i := range 251 { // and _op
 		noError(t, full.Set(fmt.Sprintf("P%03d", i), i))
 	}
 	e, err := rows.Insert(ctx, full)
 	noError(t, err)
 	s.Count()
-	e.Value.Key = keys.At(keys.Raw("b"), keys.Raw("r"))
+	e.Value.Key = keys.At(keys.RawPartition("b"), keys.RawRow("r"))
 	err = rows.Move(ctx, e)
 	var le *table.LimitError
 	if !errors.As(err, &le) || le.Got != 253 {
@@ -116,7 +116,7 @@ func TestMoveLimits(t *testing.T) {
 		"without an outbox": func() error {
 			e, err := base.Get(ctx, full.Key)
 			noError(t, err)
-			e.Value.Key = keys.At(keys.Raw("b"), keys.Raw("r"))
+			e.Value.Key = keys.At(keys.RawPartition("b"), keys.RawRow("r"))
 			return base.Move(ctx, e)
 		},
 		"to nil": func() error { return rows.MoveTo(ctx, nil, e) },

@@ -39,7 +39,7 @@ func TestWideChunksInHead(t *testing.T) {
 	_, s, _ := newPages(t, nil)
 	docs, err := table.New(s.Tables(), "pages", table.Schema[doc]{}, nil)
 	testkit.NoError(t, err)
-	k := keys.At(keys.Raw("s"), keys.Raw("k"))
+	k := keys.At(keys.RawPartition("s"), keys.RawRow("k"))
 	e, err := docs.InsertAt(ctx, k, &doc{Site: "s", Title: "t", Text: make([]byte, 1<<20), Other: "o"})
 	testkit.NoError(t, err)
 	title := table.FieldOf(func(d *doc) *string { return &d.Title })

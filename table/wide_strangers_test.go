@@ -23,11 +23,11 @@ func TestWideBulkDelete(t *testing.T) {
 	_, err := pages.Insert(ctx, &page{Site: "s", Path: "big", Note: "n"})
 	testkit.NoError(t, err)
 	old, err := table.New(s.Tables(), "pages", table.Schema[narrow]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *narrow) *string { return &p.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("page"), func(p *narrow) *string { return &p.Path }),
+		Partition: keys.Partition(keys.Text(), func(p *narrow) *string { return &p.Site }),
+		Row:       keys.Row(keys.Text().Named("page"), func(p *narrow) *string { return &p.Path }),
 	}, nil)
 	testkit.NoError(t, err)
-	if _, err := table.BulkDelete(ctx, old, table.Query[narrow]{Partition: keys.Raw("s")}, nil); !errors.Is(err, table.ErrUnknownParts) {
+	if _, err := table.BulkDelete(ctx, old, table.Query[narrow]{Partition: keys.RawPartition("s")}, nil); !errors.Is(err, table.ErrUnknownParts) {
 		t.Errorf("got %v, want ErrUnknownParts", err)
 	}
 	testkit.Expect(t, "rows", storedPages(s), "page_big page_big!20")
@@ -52,19 +52,19 @@ func TestWideLoadedRows(t *testing.T) {
 	testkit.NoError(t, err)
 	for what, do := range map[string]func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error{
 		"remove": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
-			if _, err := p.Load(ctx, keys.Raw("page_big")); err != nil {
+			if _, err := p.Load(ctx, keys.RawRow("page_big")); err != nil {
 				return err
 			}
-			return p.Remove(keys.Raw("page_big"))
+			return p.Remove(keys.RawRow("page_big"))
 		},
 		"replace": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
-			if _, err := p.Load(ctx, keys.Raw("page_big")); err != nil {
+			if _, err := p.Load(ctx, keys.RawRow("page_big")); err != nil {
 				return err
 			}
 			return p.Put(&table.Row{Key: bigKey})
 		},
 		"entity": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
-			r, err := p.Entity(ctx, keys.Raw("page_big"))
+			r, err := p.Entity(ctx, keys.RawRow("page_big"))
 			if err == nil {
 				if v, _ := r.Get("Note"); v != "n" {
 					t.Error("the row of the entity lacks its parts")
@@ -73,14 +73,14 @@ func TestWideLoadedRows(t *testing.T) {
 			return err
 		},
 		"copy": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
-			r, err := p.Load(ctx, keys.Raw("page_big"))
+			r, err := p.Load(ctx, keys.RawRow("page_big"))
 			if err != nil {
 				return err
 			}
 			return p.Put(r.At(keys.Stored("s", "copy")))
 		},
 		"change": func(ctx context.Context, p *extend.Plan, c *extend.Change[narrow]) error {
-			r, err := p.Load(ctx, keys.Raw("page_big"))
+			r, err := p.Load(ctx, keys.RawRow("page_big"))
 			if err != nil {
 				return err
 			}
@@ -91,8 +91,8 @@ func TestWideLoadedRows(t *testing.T) {
 		},
 	} {
 		old, err := table.New(s.Tables(), "pages", table.Schema[narrow]{
-			Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *narrow) *string { return &p.Site }),
-			Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("narrow"), func(p *narrow) *string { return &p.Path }),
+			Partition: keys.Partition(keys.Text(), func(p *narrow) *string { return &p.Site }),
+			Row:       keys.Row(keys.Text().Named("narrow"), func(p *narrow) *string { return &p.Path }),
 		}, nil)
 		testkit.NoError(t, err)
 		with, err := extend.With(old, wideLoads{do})
@@ -119,7 +119,7 @@ type scanning struct{ seen *int }
 func (scanning) Name() string { return "scan" }
 func (scanning) MaxRows() int { return 1 }
 func (m scanning) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[page]) error {
-	for r, err := range p.Scan(ctx, keys.StoredBetween("page_", "page_~")) {
+	for r, err := range p.Scan(ctx, keys.StoredRows("page_", "page_~")) {
 		if err != nil {
 			return err
 		}
@@ -146,8 +146,8 @@ func TestWideScan(t *testing.T) {
 	pages, err := extend.With(base, scanning{&seen})
 	testkit.NoError(t, err)
 	old, err := table.New(tables, "pages", table.Schema[narrow]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *narrow) *string { return &p.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("narrow"), func(p *narrow) *string { return &p.Path }),
+		Partition: keys.Partition(keys.Text(), func(p *narrow) *string { return &p.Site }),
+		Row:       keys.Row(keys.Text().Named("narrow"), func(p *narrow) *string { return &p.Path }),
 	}, nil)
 	testkit.NoError(t, err)
 	_, err = table.Transact(ctx, old.InsertOp(&narrow{"s", "a", "x"}), pages.InsertOp(&page{Site: "s", Path: "x", Note: "n"}))

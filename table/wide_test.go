@@ -32,8 +32,8 @@ type page struct {
 
 func pageSchema() table.Schema[page] {
 	return table.Schema[page]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *page) *string { return &p.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()).Named("page"), func(p *page) *string { return &p.Path }),
+		Partition: keys.Partition(keys.Text(), func(p *page) *string { return &p.Site }),
+		Row:       keys.Row(keys.Text().Named("page"), func(p *page) *string { return &p.Path }),
 	}
 }
 
@@ -96,7 +96,7 @@ func TestWide(t *testing.T) {
 	testkit.Expect(t, "get: ETag", got.ETag, e.ETag)
 
 	n := 0
-	for e, err := range pages.List(ctx, table.Query[page]{Partition: keys.Raw("s")}) {
+	for e, err := range pages.List(ctx, table.Query[page]{Partition: keys.RawPartition("s")}) {
 		testkit.NoError(t, err)
 		if n++; e.Value.Path == "big" {
 			expectPage(t, "list", e.Value, big)
@@ -104,7 +104,7 @@ func TestWide(t *testing.T) {
 	}
 	testkit.Expect(t, "listed", n, 2)
 	costs("list", "1 query")
-	n, err = pages.Count(ctx, table.Query[page]{Partition: keys.Raw("s")})
+	n, err = pages.Count(ctx, table.Query[page]{Partition: keys.RawPartition("s")})
 	testkit.NoError(t, err)
 	testkit.Expect(t, "count", n, 2)
 	costs("count", "1 query")

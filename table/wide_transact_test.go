@@ -19,7 +19,7 @@ func (byTitle) Name() string { return "title" }
 func (byTitle) MaxRows() int { return 2 }
 func (m byTitle) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[page]) error {
 	for _, old := range c.State() {
-		if err := p.Remove(keys.Raw(old)); err != nil {
+		if err := p.Remove(keys.RawRow(old)); err != nil {
 			return err
 		}
 	}
@@ -30,7 +30,7 @@ func (m byTitle) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[pa
 	if err != nil || row == nil {
 		return err
 	}
-	under := keys.At(keys.Raw(c.Key.PartitionKey()), keys.Raw("title_"+c.New.Title))
+	under := keys.At(keys.RawPartition(c.Key.PartitionKey()), keys.RawRow("title_"+c.New.Title))
 	c.SetState(under.RowKey())
 	small := row.At(under)
 	for name := range row.All() {
@@ -111,8 +111,8 @@ func TestWideTransactions(t *testing.T) {
 	testkit.NoError(t, pages.Rekey(ctx, e))
 	testkit.Expect(t, "rows", storedPages(s), "page_b page_b!20 page_c page_c!01 page_c!02 page_c!20")
 	counter.Take()
-	_, err = table.InPartition(ctx, keys.Raw("s"), func(tx *table.Tx) error {
-		b, err := table.GetIn(tx, pages, keys.Raw("page_b"))
+	_, err = table.InPartition(ctx, keys.RawPartition("s"), func(tx *table.Tx) error {
+		b, err := table.GetIn(tx, pages, keys.RawRow("page_b"))
 		if err != nil {
 			return err
 		}

@@ -21,14 +21,14 @@ type Employee struct {
 	Age        int
 }
 
-var dept = keys.Tuple1(keys.Text())
+var dept = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 
 // newStaff returns a table of three employees without an index, on a service in memory.
 func newStaff(ctx context.Context) *table.Table[Employee] {
 	s := storagetest.New(nil)
 	staff, err := table.New(s.Tables(), "staff", table.Schema[Employee]{
-		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *Employee) *int { return &e.ID }),
+		Partition: dept,
+		Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID }),
 	}, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -49,7 +49,7 @@ func ExampleRun() {
 	ctx := context.Background()
 	base := newStaff(ctx)
 	byAge := func(o *index.Options[Employee]) *index.Index[Employee, int] {
-		return index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, true }, o)
+		return index.New("age", keys.Digits[int](3), func(e *Employee) (int, bool) { return e.Age, true }, o)
 	}
 	first, err := index.Attach(base, byAge(&index.Options[Employee]{WriteOnly: true}))
 	if err != nil {
@@ -81,7 +81,7 @@ func ExampleRun() {
 // Each fault, with its kind and its row; nothing is written.
 func ExampleOptions() {
 	ctx := context.Background()
-	byAge := index.New("age", keys.Tuple1(keys.Digits[int](3)), func(e *Employee) (int, bool) { return e.Age, e.Age > 50 }, nil)
+	byAge := index.New("age", keys.Digits[int](3), func(e *Employee) (int, bool) { return e.Age, e.Age > 50 }, nil)
 	staff, err := index.Attach(newStaff(ctx), byAge)
 	if err != nil {
 		log.Fatal(err)
@@ -96,10 +96,10 @@ func ExampleOptions() {
 	// <nil>
 }
 
-var badge = keys.Tuple1(keys.Text()).Named("badge")
+var badge = keys.Text().Named("badge")
 
 func badgeOf(employee keys.Key) keys.Key {
-	return keys.At(employee.Partition(), badge.Of(employee.RowKey()))
+	return keys.At(employee.Partition(), badge.RowKey(employee.RowKey()))
 }
 
 // badges is a maintainer of the program's own. It keeps a copy of each employee under another key.
@@ -123,7 +123,7 @@ func (badges) Definition() any { return badges{} }
 
 func (badges) Compare(ctx context.Context, s *verify.Session[Employee]) (verify.Comparison[Employee], error) {
 	c := &badgeComparison{session: s, rest: map[keys.Key]bool{}}
-	for row, err := range s.Table().Rows(ctx, table.Query[Employee]{Rows: badge.All(), TableScan: true}) {
+	for row, err := range s.Table().Rows(ctx, table.Query[Employee]{Rows: badge.Rows().All(), TableScan: true}) {
 		if err == nil {
 			err = s.Spend(ctx, 1)
 		}

@@ -212,12 +212,12 @@ type unreadableError struct {
 func (e *unreadableError) Unwrap() error { return e.error }
 
 // query is the query of a range of the partition.
-func (p *partition[T]) query(r keys.Range) table.Query[T] {
+func (p *partition[T]) query(r keys.RowRange) table.Query[T] {
 	return table.Query[T]{Partition: keys.Stored(p.pk, "").Partition(), Rows: r, PageSize: p.pacer.PageSize()}
 }
 
 // scan yields the rows of a range of the partition.
-func (p *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.Row, error] {
+func (p *partition[T]) scan(ctx context.Context, r keys.RowRange) iter.Seq2[*table.Row, error] {
 	return func(yield func(*table.Row, error) bool) {
 		for row, err := range p.table.Rows(ctx, p.query(r)) {
 			if err == nil {
@@ -231,7 +231,7 @@ func (p *partition[T]) scan(ctx context.Context, r keys.Range) iter.Seq2[*table.
 }
 
 // scanned is scan without decoding the rows. Entities says that they are entities.
-func (p *partition[T]) scanned(ctx context.Context, r keys.Range, entities bool) iter.Seq2[*engine.Scanned, error] {
+func (p *partition[T]) scanned(ctx context.Context, r keys.RowRange, entities bool) iter.Seq2[*engine.Scanned, error] {
 	return func(yield func(*engine.Scanned, error) bool) {
 		q := p.query(r)
 		err := door.Scan(ctx, p.table, &q, entities, stored.NewHasher(p.seed), func(s *engine.Scanned) bool {

@@ -17,7 +17,7 @@ import (
 // Options are the options of [Run]. The zero value compares the whole table and changes nothing.
 type Options struct {
 	// Partition is the only partition to verify. Unset means all.
-	Partition keys.Enc
+	Partition keys.PartitionKey
 
 	// Concurrency is the number of partitions that are verified at the same time. Defaults to 1.
 	Concurrency int

@@ -241,7 +241,7 @@ func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(r.opt.Concurrency, 1))
-	position := keys.Enc{}
+	position := keys.PartitionKey{}
 	if after != nil {
 		position = keys.Stored(*after, "").Partition()
 	}

@@ -197,7 +197,7 @@ func (d *Destination) Incarnations(ctx context.Context, k keys.Key) iter.Seq2[*a
 // List yields the stored rows of a partition's entities, in the order of the names of the blobs, without tombstones. For a
 // foreign blob it yields table.ErrForeignRow and goes on. 1 request for each 1,000 blobs, and 1 for each row, 10 at a time and up
 // to 40 ahead of the loop. Errors: table.ErrUnreachable.
-func (d *Destination) List(ctx context.Context, partition keys.Enc) iter.Seq2[*archive.ArchivedRow, error] {
+func (d *Destination) List(ctx context.Context, partition keys.PartitionKey) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
 		partitionKey, err := partition.Result()
 		if err != nil {
@@ -269,7 +269,7 @@ func (d *Destination) readListed(ctx context.Context, name string) (*archive.Arc
 
 // Sweep deletes the tombstones of a partition from before a time, by the service's clock. 1 request for each 1,000 blobs of the
 // partition, and 2 for each tombstone that it deletes. Errors: table.ErrUnreachable. Idempotent.
-func (d *Destination) Sweep(ctx context.Context, partition keys.Enc, before time.Time) error {
+func (d *Destination) Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	fail := func(err error) error { return fmt.Errorf("blobarchive: Sweep: %w", err) }
 	partitionKey, err := partition.Result()
 	if err != nil {

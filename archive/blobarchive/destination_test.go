@@ -119,7 +119,7 @@ func TestVersions(t *testing.T) {
 	if v1 == v2 || v2 == v3 || v1 == "" {
 		t.Errorf("got versions %s, %s, %s; want different ones", v1, v2, v3)
 	}
-	expect(t, "listed", listed(t, fx.List(ctx, keys.Raw("S")), isForeign), "")
+	expect(t, "listed", listed(t, fx.List(ctx, keys.RawPartition("S")), isForeign), "")
 }
 
 // TestLists: a list of a key has its incarnations, and one of a partition its rows, whatever the keys begin with.
@@ -144,7 +144,7 @@ func TestLists(t *testing.T) {
 		expect(t, "Get "+rk, last, fmt.Sprint(i))
 	}
 	n := 0
-	for r, err := range fx.List(ctx, keys.Raw("S")) {
+	for r, err := range fx.List(ctx, keys.RawPartition("S")) {
 		must(t, err)
 		if v, _ := r.Row.Get("Last"); r.Key.PartitionKey() != "S" || v == "other partition" {
 			t.Errorf("List: got %v; want a row of partition S", r.Key)
@@ -152,10 +152,10 @@ func TestLists(t *testing.T) {
 		n++
 	}
 	expect(t, "rows of the partition", n, len(all)+1)
-	for range fx.List(ctx, keys.Raw("S")) {
+	for range fx.List(ctx, keys.RawPartition("S")) {
 		break // sends no more requests
 	}
-	expect(t, "rows of no partition", listed(t, fx.List(ctx, keys.Raw("S3")), isForeign), "")
+	expect(t, "rows of no partition", listed(t, fx.List(ctx, keys.RawPartition("S3")), isForeign), "")
 }
 
 // TestRequests: the documented requests.
@@ -184,12 +184,12 @@ func TestRequests(t *testing.T) {
 	_, v = fx.get(id)
 	fx.put(tombstone(id), v)
 	fx.service.Count()
-	listed(t, fx.List(ctx, keys.Raw("S")), isForeign)
+	listed(t, fx.List(ctx, keys.RawPartition("S")), isForeign)
 	count("List", "1001 blob-get, 2 blob-list")
-	must(t, fx.Sweep(ctx, keys.Raw("S"), fx.service.Now().Add(-time.Minute)))
+	must(t, fx.Sweep(ctx, keys.RawPartition("S"), fx.service.Now().Add(-time.Minute)))
 	count("Sweep of new tombstones", "2 blob-list")
 	fx.service.Advance(time.Hour)
-	must(t, fx.Sweep(ctx, keys.Raw("S"), fx.service.Now()))
+	must(t, fx.Sweep(ctx, keys.RawPartition("S"), fx.service.Now()))
 	count("Sweep", "1 blob-delete, 1 blob-get, 2 blob-list")
 	must(t, fx.Check(archived(t, id, "1")))
 	must(t, fx.Ensure(ctx))
@@ -212,18 +212,18 @@ func TestSweep(t *testing.T) {
 	fx.service.Advance(24 * time.Hour)
 	before := fx.service.Now()
 	fx.put(tombstone(idOf("new", incarnation)), "")
-	must(t, fx.Sweep(ctx, keys.Raw("S"), before))
+	must(t, fx.Sweep(ctx, keys.RawPartition("S"), before))
 	expect(t, "blobs", fx.blobNames(), "S/foreign.txt S/foreign/"+incarnation+".json S/new/"+incarnation+".json S/row/"+incarnation+".json T/other/"+incarnation+".json")
 	// A tombstone that changes while it is swept stays.
 	fx.service.Advance(24 * time.Hour)
 	fx.service.SetFaults(storagetest.OfKind(requests.BlobDelete, storagetest.Once(storagetest.Refuse(412, "ConditionNotMet"))))
-	must(t, fx.Sweep(ctx, keys.Raw("S"), fx.service.Now()))
+	must(t, fx.Sweep(ctx, keys.RawPartition("S"), fx.service.Now()))
 	if !strings.Contains(fx.blobNames(), "S/new/") {
 		t.Errorf("got blobs %s; want the changed tombstone", fx.blobNames())
 	}
 	for _, fault := range []storagetest.Fault{storagetest.LostResponse(), storagetest.Refuse(503, "ServerBusy"), storagetest.ExecuteThenRefuse(500, "InternalError")} {
 		fx.service.SetFaults(storagetest.OfKind(requests.BlobDelete, storagetest.Once(fault)))
-		must(t, fx.Sweep(ctx, keys.Raw("S"), fx.service.Now()))
+		must(t, fx.Sweep(ctx, keys.RawPartition("S"), fx.service.Now()))
 		if strings.Contains(fx.blobNames(), "S/new/") {
 			t.Errorf("%v: got blobs %s; want no tombstone", fault, fx.blobNames())
 		}

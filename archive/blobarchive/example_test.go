@@ -30,8 +30,8 @@ func Example() {
 	ctx := context.Background()
 	acc := storagetest.New(nil)
 	staff, err := table.New(acc.Tables(), "Staff", table.Schema[Employee]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Employee) *string { return &e.Department }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *Employee) *int { return &e.ID }),
+		Partition: keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department }),
+		Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID }),
 	}, nil)
 	check(err)
 	check(staff.Ensure(ctx))
@@ -91,12 +91,12 @@ func ExampleDestination() {
 	for _, err := range old.Incarnations(ctx, id.Key) {
 		check(err)
 	}
-	for r, err := range old.List(ctx, keys.Raw("Sales")) {
+	for r, err := range old.List(ctx, keys.RawPartition("Sales")) {
 		check(err)
 		fmt.Println(r.Key)
 	}
 	check(old.Put(ctx, &archive.ArchivedRow{ID: id}, stored.Version)) // a tombstone
-	check(old.Sweep(ctx, keys.Raw("Sales"), time.Now().Add(-25*time.Hour)))
+	check(old.Sweep(ctx, keys.RawPartition("Sales"), time.Now().Add(-25*time.Hour)))
 	fmt.Println(acc.StoredBlobs("archive")[0].Name)
 	// Output:
 	// Jones

@@ -193,8 +193,8 @@ func TestOutages(t *testing.T) {
 					"Get":          func(ctx context.Context) error { _, err := fx.Get(ctx, id); return err },
 					"Put":          func(ctx context.Context) error { return fx.Put(ctx, archived(t, id, "new"), version) },
 					"Incarnations": func(ctx context.Context) error { return first(fx.Incarnations(ctx, id.Key)) },
-					"List":         func(ctx context.Context) error { return first(fx.List(ctx, keys.Raw("S"))) },
-					"Sweep":        func(ctx context.Context) error { return fx.Sweep(ctx, keys.Raw("S"), fx.service.Now()) },
+					"List":         func(ctx context.Context) error { return first(fx.List(ctx, keys.RawPartition("S"))) },
+					"Sweep":        func(ctx context.Context) error { return fx.Sweep(ctx, keys.RawPartition("S"), fx.service.Now()) },
 				} {
 					for _, kind := range []requests.Kind{requests.BlobGet, requests.BlobCreate, requests.BlobList, requests.BlobDelete} {
 						fx.service.SetFaults(nil)
@@ -241,7 +241,7 @@ func TestNoContainer(t *testing.T) {
 	d, err := blobarchive.New(storagetest.New(nil).Container("none"), nil)
 	must(t, err)
 	_, err = d.Get(t.Context(), idOf("a", incarnation))
-	for _, err := range []error{err, d.Put(t.Context(), archived(t, idOf("a", incarnation), "x"), ""), d.Sweep(t.Context(), keys.Raw("S"), time.Now())} {
+	for _, err := range []error{err, d.Put(t.Context(), archived(t, idOf("a", incarnation), "x"), ""), d.Sweep(t.Context(), keys.RawPartition("S"), time.Now())} {
 		if !errors.Is(err, blobarchive.ErrContainerNotFound) || !errors.Is(err, table.ErrUnreachable) {
 			t.Errorf("got error %v; want ErrContainerNotFound and table.ErrUnreachable", err)
 		}

@@ -46,9 +46,9 @@ func TestForeign(t *testing.T) {
 				t.Errorf("Put: got error %v; want ErrChanged", err)
 			}
 			expect(t, "Incarnations", listed(t, fx.Incarnations(ctx, id.Key), isForeign), "")
-			expect(t, "List", listed(t, fx.List(ctx, keys.Raw("S")), isForeign), "b=own foreign")
+			expect(t, "List", listed(t, fx.List(ctx, keys.RawPartition("S")), isForeign), "b=own foreign")
 			fx.service.Advance(24 * time.Hour)
-			must(t, fx.Sweep(ctx, keys.Raw("S"), fx.service.Now()))
+			must(t, fx.Sweep(ctx, keys.RawPartition("S"), fx.service.Now()))
 			if got := string(fx.service.StoredBlobs("old")[0].Content()); got != content {
 				t.Errorf("got content %.100q; want %.100q", got, content)
 			}
@@ -75,7 +75,7 @@ func TestForeignNames(t *testing.T) {
 	for _, name := range []string{"x", "S", "s/a/" + incarnation + ".json", "~53/a/" + incarnation + ".json"} {
 		fx.putForeign(name, content, nil)
 	}
-	expect(t, "List", listed(t, fx.List(ctx, keys.Raw("S")), isForeign), "a=own"+strings.Repeat(" foreign", n))
+	expect(t, "List", listed(t, fx.List(ctx, keys.RawPartition("S")), isForeign), "a=own"+strings.Repeat(" foreign", n))
 	expect(t, "Incarnations", listed(t, fx.Incarnations(ctx, r.Key), isForeign), "a=own")
 }
 

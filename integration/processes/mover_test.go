@@ -26,8 +26,8 @@ type item struct {
 }
 
 var itemSchema = table.Schema[item]{
-	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(m *item) *string { return &m.Group }),
-	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("m"), func(m *item) *int { return &m.ID }),
+	Partition: keys.Partition(keys.Text(), func(m *item) *string { return &m.Group }),
+	Row:       keys.Row(keys.Digits[int](6).Named("m"), func(m *item) *int { return &m.ID }),
 }
 
 // moverProcess is a process that moves items. Another process opens it from its exported fields, in JSON.

@@ -184,7 +184,7 @@ func checkAllArchived(t *testing.T, mp *moverProcess, n int) {
 		groups[fmt.Sprint("g", id%20)], groups["more"] = true, true
 	}
 	for g := range groups {
-		for i, err := range extend.RecordsOf(mp.current).List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
+		for i, err := range extend.RecordsOf(mp.current).List(ctx, keys.RawPartition(g), time.Now().Add(time.Hour)) {
 			must(t, err)
 			if i.State == extend.Pending {
 				t.Errorf("commit record %s of partition %s: got state pending; want done", i.OperationID, g)

@@ -44,9 +44,9 @@ type relocator struct {
 }
 
 var (
-	itemText  = index.New("text", keys.Tuple1(keys.Text()), func(m *item) (string, bool) { return m.Text, true }, &index.Options[item]{Unique: index.InPartition})
-	itemLists = index.NewLists("tens", keys.Tuple1(keys.Digits[int](3)), func(m *item) (int, bool) { return m.ID / 10, true }, nil)
-	itemOwner = index.New("owner", keys.Tuple1(keys.Text()), func(m *item) (string, bool) { return m.Text, true }, &index.Options[item]{Unique: index.Global})
+	itemText  = index.New("text", keys.Text(), func(m *item) (string, bool) { return m.Text, true }, &index.Options[item]{Unique: index.InPartition})
+	itemLists = index.NewLists("tens", keys.Digits[int](3), func(m *item) (int, bool) { return m.ID / 10, true }, nil)
+	itemOwner = index.New("owner", keys.Text(), func(m *item) (string, bool) { return m.Text, true }, &index.Options[item]{Unique: index.Global})
 	relocated = [2]string{"here", "there"}
 )
 
@@ -308,7 +308,7 @@ func checkRelocated(t *testing.T, p *relocator) {
 		}
 	}
 	for _, g := range relocated {
-		for r, err := range extend.RecordsOf(p.items).List(ctx, keys.Raw(g), time.Now().Add(time.Hour)) {
+		for r, err := range extend.RecordsOf(p.items).List(ctx, keys.RawPartition(g), time.Now().Add(time.Hour)) {
 			must(t, err)
 			if r.State == extend.Pending {
 				t.Errorf("commit record %s of %s: got state pending; want done or aborted", r.OperationID, g)

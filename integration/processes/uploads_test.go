@@ -28,8 +28,8 @@ type portrait struct {
 }
 
 var portraitSchema = table.Schema[portrait]{
-	Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(p *portrait) *string { return &p.Group }),
-	Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("m"), func(p *portrait) *int { return &p.ID }),
+	Partition: keys.Partition(keys.Text(), func(p *portrait) *string { return &p.Group }),
+	Row:       keys.Row(keys.Digits[int](6).Named("m"), func(p *portrait) *int { return &p.ID }),
 }
 
 func photoOf(p *portrait) largeentity.Blob { return p.Photo }

@@ -56,8 +56,8 @@ func kitConnect(connectionString string) (*table.Table[Employee], error) {
 		return nil, err
 	}
 	return table.New(acc.Tables(), "staff", table.Schema[Employee]{
-		Partition: keys.BindRaw(func(e *Employee) *string { return &e.Department }),
-		Row:       keys.BindRaw(func(e *Employee) *string { return &e.ID }),
+		Partition: keys.RawPartitionOf(func(e *Employee) *string { return &e.Department }),
+		Row:       keys.RawRowOf(func(e *Employee) *string { return &e.ID }),
 	}, nil)
 }
 
@@ -223,7 +223,7 @@ func kitQuery(ctx context.Context, staff *table.Table[Employee]) (names []string
 	if err != nil {
 		return nil, err
 	}
-	for e, err := range named.List(ctx, table.Query[Employee]{Partition: keys.Raw("Sales"), Where: age.Ge(40)}) {
+	for e, err := range named.List(ctx, table.Query[Employee]{Partition: keys.RawPartition("Sales"), Where: age.Ge(40)}) {
 		if err != nil {
 			return nil, err
 		}
@@ -259,7 +259,7 @@ func sdkPage(ctx context.Context, client *aztables.Client, from position) (names
 }
 
 func kitPage(ctx context.Context, staff *table.Table[Employee], token string) (names []string, next string, err error) {
-	page, err := staff.Page(ctx, table.Query[Employee]{Partition: keys.Raw("Sales"), Limit: 2}, token)
+	page, err := staff.Page(ctx, table.Query[Employee]{Partition: keys.RawPartition("Sales"), Limit: 2}, token)
 	if err != nil {
 		return nil, "", err
 	}
@@ -335,8 +335,8 @@ func openTyped(service table.Service) error {
 		Name       string
 	}
 	typed, err := table.New(service, "staff", table.Schema[Typed]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(e *Typed) *string { return &e.Department }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)), func(e *Typed) *int { return &e.ID }),
+		Partition: keys.Partition(keys.Text(), func(e *Typed) *string { return &e.Department }),
+		Row:       keys.Row(keys.Digits[int](6), func(e *Typed) *int { return &e.ID }),
 	}, nil)
 	// page:end
 	if err != nil {
@@ -350,7 +350,7 @@ func openTyped(service table.Service) error {
 }
 
 // page:
-var byName = index.New("name", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
+var byName = index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
 	&index.Options[Employee]{Pointer: true, Reserved: true})
 
 // page:end

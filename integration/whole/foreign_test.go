@@ -115,7 +115,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"index.Get": func(ctx context.Context, x *outage) error {
-		_, err := byName.Get(ctx, x.indexed, keys.Raw("Sales"), "Jones")
+		_, err := byName.Get(ctx, x.indexed, keys.RawPartition("Sales"), "Jones")
 		return err
 	},
 	"NotifyPending": func(ctx context.Context, x *outage) error {
@@ -153,8 +153,8 @@ var readMethods = map[string]func(context.Context, *outage) error{
 			Photo          largeentity.Blob
 		}
 		base, err := table.New(x.tables, "staff", table.Schema[photographed]{
-			Partition: keys.BindRaw(func(e *photographed) *string { return &e.Department }),
-			Row:       keys.BindRaw(func(e *photographed) *string { return &e.ID }),
+			Partition: keys.RawPartitionOf(func(e *photographed) *string { return &e.Department }),
+			Row:       keys.RawRowOf(func(e *photographed) *string { return &e.ID }),
 		}, nil)
 		if err != nil {
 			return err
@@ -178,15 +178,15 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return firstError(x.lines.Between(ctx, hired, hired.AddDate(1000, 0, 0)))
 	},
 	"Records.Get": func(ctx context.Context, x *outage) error {
-		_, err := extend.RecordsOf(x.sending).Get(ctx, keys.Raw("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
+		_, err := extend.RecordsOf(x.sending).Get(ctx, keys.RawPartition("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
 		return err
 	},
 	"Records.List": func(ctx context.Context, x *outage) error {
-		return firstError(extend.RecordsOf(x.sending).List(ctx, keys.Raw("Sales"), hired.AddDate(1000, 0, 0)))
+		return firstError(extend.RecordsOf(x.sending).List(ctx, keys.RawPartition("Sales"), hired.AddDate(1000, 0, 0)))
 	},
 	"SweepAll": func(ctx context.Context, x *outage) error { _, err := extend.SweepAll(ctx, x.sending); return err },
 	"FinishPrepared": func(ctx context.Context, x *outage) error {
-		_, err := extend.RecordsOf(x.sending).FinishPrepared(ctx, keys.Raw("Sales"), hired.AddDate(1000, 0, 0), nil)
+		_, err := extend.RecordsOf(x.sending).FinishPrepared(ctx, keys.RawPartition("Sales"), hired.AddDate(1000, 0, 0), nil)
 		return err
 	},
 	"GetFields": func(ctx context.Context, x *outage) error { _, err := x.base.GetFields(ctx, jones, age); return err },
@@ -206,17 +206,17 @@ var readMethods = map[string]func(context.Context, *outage) error{
 	},
 	"Lists.Keys": func(ctx context.Context, x *outage) error {
 		lists, _, staff := summarized(x)
-		_, err := lists.Keys(ctx, staff, keys.Raw("Sales"), "Jones")
+		_, err := lists.Keys(ctx, staff, keys.RawPartition("Sales"), "Jones")
 		return err
 	},
 	"Summary.Get": func(ctx context.Context, x *outage) error {
 		_, summary, staff := summarized(x)
-		_, err := summary.Get(ctx, staff, keys.Raw("Sales"), "Jones")
+		_, err := summary.Get(ctx, staff, keys.RawPartition("Sales"), "Jones")
 		return err
 	},
 	"Summary.All": func(ctx context.Context, x *outage) error {
 		_, summary, staff := summarized(x)
-		return firstError(summary.All(ctx, staff, keys.Raw("Sales")))
+		return firstError(summary.All(ctx, staff, keys.RawPartition("Sales")))
 	},
 	"series.Read": func(ctx context.Context, x *outage) error {
 		visits, err := series.New[int64](x.tables, "staff", series.Days(time.UTC), nil)
@@ -242,8 +242,8 @@ var readMethods = map[string]func(context.Context, *outage) error{
 // summarized returns a handle of the table with a list and a summary.
 func summarized(x *outage) (*index.Lists[Employee, string], *index.Summary[Employee, string], *table.Table[Employee]) {
 	name := func(e *Employee) (string, bool) { return e.Name, true }
-	lists := index.NewLists("list", keys.Tuple1(keys.Text()), name, &index.ListOptions[Employee]{Reserved: true})
-	summary := index.NewSummary("sum", keys.Tuple1(keys.Text()), name, &index.SummaryOptions[Employee]{Reserved: true})
+	lists := index.NewLists("list", keys.Text(), name, &index.ListOptions[Employee]{Reserved: true})
+	summary := index.NewSummary("sum", keys.Text(), name, &index.SummaryOptions[Employee]{Reserved: true})
 	staff, err := index.Attach(x.base, lists, summary)
 	if err != nil {
 		panic(err)

@@ -51,8 +51,8 @@ func second[V any](_ V, err error) error { return err }
 
 func forgottenCalls(t *testing.T) []forgotten {
 	ctx, s := context.Background(), storagetest.New(nil)
-	site := keys.Tuple1(keys.Text())
-	schema := table.Schema[device]{Partition: keys.Bind1(site, func(d *device) *string { return &d.Site }), Row: keys.Bind1(site.Named("d"), func(d *device) *string { return &d.ID })}
+	site := keys.Text()
+	schema := table.Schema[device]{Partition: keys.Partition(site, func(d *device) *string { return &d.Site }), Row: keys.Row(site.Named("d"), func(d *device) *string { return &d.ID })}
 	open := func(name string) *table.Table[device] {
 		tab, err := table.New(s.Tables(), name, schema, nil)
 		testkit.NoError(t, err)
@@ -114,7 +114,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 	blobMover, err := archive.New("archive", present, blobs, jobs)
 	testkit.NoError(t, err)
 
-	q := table.Query[device]{Partition: site.Of("A")}
+	q := table.Query[device]{Partition: site.PartitionKey("A")}
 	const byTable, byIndex = "no such table missing; Table.Ensure creates it", "no such table devicesserial; index.Ensure creates it"
 	return []forgotten{
 		{"Get", second(missing.Get(ctx, k)), table.ErrTableNotFound, "table: Get missing('A','d_1'): TableNotFound: " + byTable},
@@ -126,9 +126,9 @@ func forgottenCalls(t *testing.T) []forgotten {
 		{"the same", second(unheard.Insert(ctx, d)), eventual.ErrQueueNotFound, "(eventual: no such queue work; Outbox.Ensure creates it)"},
 		{"Run", worker.Run(ctx), eventual.ErrQueueNotFound, "eventual: no such queue none; Worker.Ensure creates it"},
 		{"Backlog", second(poison.Backlog(ctx)), eventual.ErrQueueNotFound, "eventual: Backlog: eventual: no such queue poison; Worker.Ensure creates it"},
-		{"index elsewhere: Get", second(bySerial.Get(ctx, indexed, keys.Enc{}, "s")), table.ErrTableNotFound, "index serial: table: Rows devicesserial: TableNotFound: " + byIndex},
+		{"index elsewhere: Get", second(bySerial.Get(ctx, indexed, keys.PartitionKey{}, "s")), table.ErrTableNotFound, "index serial: table: Rows devicesserial: TableNotFound: " + byIndex},
 		{"index elsewhere: Run", second(verify.Run(ctx, indexed, nil, bySerial)), table.ErrTableNotFound, byIndex},
-		{"index.Global: Get", second(unique.Get(ctx, one, keys.Enc{}, "s")), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
+		{"index.Global: Get", second(unique.Get(ctx, one, keys.PartitionKey{}, "s")), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
 		{"index.Global: Insert", second(one.Insert(ctx, d)), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
 		{"view: Run", second(verify.Run(ctx, viewed, nil, views)), table.ErrTableNotFound, "no such table views; Table.Ensure creates it"},
 		{"Upload", second(photos.Upload(ctx, k, bytes.NewReader(make([]byte, 100_000)), nil)), largeentity.ErrContainerNotFound, "largeentity: Upload ('A','d_1'): no such container photos; Store.Ensure creates it"},
@@ -140,6 +140,6 @@ func forgottenCalls(t *testing.T) []forgotten {
 		{"Series.Add", second(visits.Add(ctx, time.Now(), 1)), table.ErrTableNotFound, "no such table visits; Series.Ensure creates it"},
 		{"Series.Read", second(visits.Read(ctx, time.Now())), table.ErrTableNotFound, "no such table visits; Series.Ensure creates it"},
 		{"Restore", second(mover.Restore(ctx, k)), table.ErrTableNotFound, "no such table old; TableDestination.Ensure creates it"},
-		{"Archived", firstError(blobMover.Archived(ctx, site.Of("A"))), blobarchive.ErrContainerNotFound, "no such container blobs; Destination.Ensure creates it"},
+		{"Archived", firstError(blobMover.Archived(ctx, site.PartitionKey("A"))), blobarchive.ErrContainerNotFound, "no such container blobs; Destination.Ensure creates it"},
 	}
 }

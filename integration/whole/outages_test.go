@@ -81,8 +81,8 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	fatal(t, err)
 	x.sending, err = eventual.WithOutbox(x.base, x.out, eventual.OnChange("badge", func(*extend.Change[Employee]) (string, bool) { return "new", true }))
 	fatal(t, err)
-	unique := index.New("unique", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Unique: index.Global})
-	elsewhere := index.New("elsewhere", keys.Tuple1(keys.Text()), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{Inline: true}})
+	unique := index.New("unique", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Unique: index.Global})
+	elsewhere := index.New("elsewhere", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{Inline: true}})
 	x.spread, err = index.Attach(x.sending, unique, elsewhere)
 	fatal(t, err)
 	x.lines, err = logtail.New[Employee](s.Tables(), "lines", &logtail.Options{Common: common})
@@ -146,8 +146,8 @@ var outageMethods = []struct {
 		return x.base.Rekey(ctx, x.jones)
 	}, sdkOutageTransaction},
 	{"InPartition", true, func(ctx context.Context, x *outage) error {
-		_, err := table.InPartition(ctx, keys.Raw("Sales"), func(tx *table.Tx) error {
-			e, err := table.GetIn(tx, x.indexed, keys.Raw(jones.RowKey()))
+		_, err := table.InPartition(ctx, keys.RawPartition("Sales"), func(tx *table.Tx) error {
+			e, err := table.GetIn(tx, x.indexed, keys.RawRow(jones.RowKey()))
 			if err != nil {
 				return err
 			}
@@ -231,7 +231,7 @@ var outageMethods = []struct {
 		return err
 	}, sdkOutageList},
 	{"look-up", true, func(ctx context.Context, x *outage) error {
-		_, err := table.Collect(byName.List(ctx, x.indexed, keys.Raw("Sales"), "Jones"))
+		_, err := table.Collect(byName.List(ctx, x.indexed, keys.RawPartition("Sales"), "Jones"))
 		return err
 	}, sdkOutageList},
 }

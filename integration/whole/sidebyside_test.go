@@ -31,7 +31,7 @@ type sideBySide struct {
 }
 
 // copiesByName is byName with full copies.
-var copiesByName = index.New("name", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
+var copiesByName = index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
 	&index.Options[Employee]{Reserved: true})
 
 func newSideBySide(t *testing.T, by *index.Index[Employee, string]) *sideBySide {
@@ -58,8 +58,8 @@ func openStaff(t *testing.T, service table.Service) *table.Table[Employee] {
 func openStaffWith(t *testing.T, service table.Service, common table.Common) *table.Table[Employee] {
 	t.Helper()
 	staff, err := table.New(service, "staff", table.Schema[Employee]{
-		Partition: keys.BindRaw(func(e *Employee) *string { return &e.Department }),
-		Row:       keys.BindRaw(func(e *Employee) *string { return &e.ID }),
+		Partition: keys.RawPartitionOf(func(e *Employee) *string { return &e.Department }),
+		Row:       keys.RawRowOf(func(e *Employee) *string { return &e.ID }),
 	}, &table.Options{Common: common})
 	fatal(t, err)
 	return staff
@@ -90,7 +90,7 @@ func (x *sideBySide) row() storagetest.Row {
 func (x *sideBySide) found(names ...string) (found []string) {
 	x.t.Helper()
 	for _, name := range names {
-		all, err := table.Collect(x.index.List(x.t.Context(), x.staff, keys.Raw("Sales"), name))
+		all, err := table.Collect(x.index.List(x.t.Context(), x.staff, keys.RawPartition("Sales"), name))
 		fatal(x.t, err)
 		if len(all) > 0 {
 			found = append(found, name)
@@ -180,7 +180,7 @@ func TestAztablesWritesBesideIndexes(t *testing.T) {
 // entity twice. A query without a condition on a value also finds the library's rows, unless a range of RowKeys leaves them out.
 func TestAztablesQueriesBesideIndexes(t *testing.T) {
 	t.Parallel()
-	elsewhere := index.New("name", keys.Tuple1(keys.Ordered()), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
+	elsewhere := index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
 		&index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{}})
 	const sales = "PartitionKey eq 'Sales'"
 	values := []string{"Name eq 'Jones'", sales + " and Age ge 40", sales + " and Salary gt 50000L", "Hired ge datetime'2020-01-01T00:00:00Z'",
@@ -289,8 +289,8 @@ func TestAztablesTypes(t *testing.T) {
 		Narrow int64 `table:",int32"`
 	}
 	tab, err := table.New(x.s.Tables(), "staff", table.Schema[numbers]{
-		Partition: keys.BindRaw(func(n *numbers) *string { return &n.P }),
-		Row:       keys.BindRaw(func(n *numbers) *string { return &n.R }),
+		Partition: keys.RawPartitionOf(func(n *numbers) *string { return &n.P }),
+		Row:       keys.RawRowOf(func(n *numbers) *string { return &n.R }),
 	}, nil)
 	fatal(t, err)
 	_, err = x.client.AddEntity(ctx, []byte(`{"PartitionKey":"Sales","RowKey":"000223","Ratio":3.0,"N":5,"Narrow":6}`), nil)
@@ -339,7 +339,7 @@ func TestAztablesKeys(t *testing.T) {
 		_, err := x.client.AddEntity(ctx, []byte(body), nil)
 		fatal(t, err)
 	}
-	all, err := table.Collect(x.base.List(ctx, table.Query[Employee]{Partition: keys.Raw("Sales")}))
+	all, err := table.Collect(x.base.List(ctx, table.Query[Employee]{Partition: keys.RawPartition("Sales")}))
 	fatal(t, err)
 	if len(all) != 2 || all[0].Value.ID != "" || all[1].Value.ID != "O'Brien & Öblarn" {
 		t.Fatalf("got entities %v, want the empty RowKey and O'Brien & Öblarn", all)

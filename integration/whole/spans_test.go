@@ -60,8 +60,8 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 	"GetOrInsert": func(ctx context.Context, x *outage) error { _, _, err := x.base.GetOrInsert(ctx, smith); return err },
 	"InPartition after a conflict": func(ctx context.Context, x *outage) error {
 		changed := false
-		_, err := table.InPartition(ctx, keys.Raw("Sales"), func(tx *table.Tx) error {
-			e, err := table.GetIn(tx, x.base, keys.Raw(jones.RowKey()))
+		_, err := table.InPartition(ctx, keys.RawPartition("Sales"), func(tx *table.Tx) error {
+			e, err := table.GetIn(tx, x.base, keys.RawRow(jones.RowKey()))
 			if err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"Records.Resolve": func(ctx context.Context, x *outage) error {
-		_, err := extend.RecordsOf(x.sending).Resolve(ctx, keys.Raw("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
+		_, err := extend.RecordsOf(x.sending).Resolve(ctx, keys.RawPartition("Sales"), "00VHNCZB00X3HA15YNNNN76AS1")
 		return err
 	},
 	"Worker": func(ctx context.Context, x *outage) error {
@@ -178,8 +178,8 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 	"materialized": func(ctx context.Context, x *outage) error {
 		type person struct{ PartitionKey, RowKey, Name string }
 		people, err := table.New(x.tables, "people", table.Schema[person]{
-			Partition: keys.BindRaw(func(p *person) *string { return &p.PartitionKey }),
-			Row:       keys.BindRaw(func(p *person) *string { return &p.RowKey }),
+			Partition: keys.RawPartitionOf(func(p *person) *string { return &p.PartitionKey }),
+			Row:       keys.RawRowOf(func(p *person) *string { return &p.RowKey }),
 		}, &table.Options{Common: x.common})
 		if err != nil {
 			return err

@@ -54,7 +54,7 @@ func ParseState(text string) State {
 // Record is the commit record of an exact write or of a write with effects: a row in its partition, stored in the write's own
 // transaction. With the state Aborted it is the abort record, which stands in the place of a commit record.
 type Record struct {
-	Partition   keys.Enc
+	Partition   keys.PartitionKey
 	OperationID string
 	State       State
 	Effects     []Effect

@@ -23,7 +23,7 @@ type Maintainer[T any] interface {
 	Definition() any
 
 	// Ranges returns where the rows are, if no other rows may be there.
-	Ranges() []keys.Range
+	Ranges() []keys.RowRange
 
 	// Owns reports whether the definition has written a row, or the details in it. All other rows are foreign: they are neither
 	// replaced nor deleted.

@@ -272,12 +272,12 @@ func readPage(body []byte, partition string, rows map[string]*stored.Row) (n int
 
 // Partitions calls f for the distinct PartitionKeys of a range behind the last one, until f returns false. It jumps from one
 // partition to the next: 1 request for each, and 1 to find that there are no more.
-func (t *Table) Partitions(ctx context.Context, all keys.Range, last *string, f func(string) bool) (err error) {
+func (t *Table) Partitions(ctx context.Context, all keys.PartitionRange, last *string, f func(string) bool) (err error) {
 	ctx, end := t.Span(ctx, "Partitions")
 	defer func() { end(err) }()
 	for {
 		var filter query.Filter
-		filter.Behind(edm.PartitionKey, all, last)
+		filter.Behind(edm.PartitionKey, query.BoundsOf(all), last)
 		before := last
 		last, err = t.pages(filter.String(), edm.PartitionKey+","+edm.RowKey).firstPartition(ctx)
 		if err == nil && last != nil && before != nil && keys.Compare(*last, *before) <= 0 {

@@ -83,7 +83,7 @@ func (p *Plan) Entity(ctx context.Context, rowKey string) (*stored.Row, error) {
 
 // Scan calls f for the rows of a range as they will be after the transaction, without the row of the changing entity, until f
 // returns false. A scanned row may change before the transaction commits.
-func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*stored.Row) bool) error {
+func (p *Plan) Scan(ctx context.Context, rows keys.RowRange, f func(*stored.Row) bool) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (p *Plan) Scan(ctx context.Context, rows keys.Range, f func(*stored.Row) bo
 	}
 	var filter query.Filter
 	filter.Key(edm.PartitionKey, "eq", p.partition)
-	filter.Keys(edm.RowKey, rows)
+	filter.Keys(edm.RowKey, query.BoundsOf(rows))
 	stopped := false
 	table := p.table
 	if own := p.own[p.key.RowKey()]; own != nil {

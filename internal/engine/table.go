@@ -331,8 +331,8 @@ func (t *Table) manageOnce(ctx context.Context, method string, send func(context
 type Schema interface {
 	// Rows and Partitions return the ranges of the keys of T's entities, every key but the library's and none if the schema binds
 	// none.
-	Rows() keys.Range
-	Partitions() keys.Range
+	Rows() keys.RowRange
+	Partitions() keys.PartitionRange
 	// Scope names T among the types of the table: by the text with which the RowKeys of its entities begin and, if there is one, a
 	// ? and Schema.Type, escaped as in a URL's path. A derived row that several entities share contains it; see Row.Own and
 	// Row.Tag.

@@ -33,7 +33,7 @@ func TestTypes(t *testing.T) {
 		"Binary":           {[]byte("12"), nil, nil, nil, nil},
 		"no property":      {nil, "", nil, false, time.Time{}},
 	} {
-		row := &table.Row{Key: keys.At(keys.Raw("p"), keys.Raw("r"))}
+		row := &table.Row{Key: keys.At(keys.RawPartition("p"), keys.RawRow("r"))}
 		if err := row.Set("X", c.stored); err != nil {
 			t.Fatal(err)
 		}

@@ -94,7 +94,7 @@ func (p *Position) Delivered(in edm.Entity) bool {
 }
 
 // ID names a query by the conditions that decide which rows it finds: not by projections, limits and sizes of pages.
-func ID(table, typ, filter string, rows keys.Range, own bool) (id [8]byte) {
+func ID(table, typ, filter string, rows keys.RowRange, own bool) (id [8]byte) {
 	if !own {
 		typ = ""
 	}

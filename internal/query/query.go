@@ -19,13 +19,16 @@ const (
 	MaxPage        = 1000 // rows
 )
 
-// EveryKey is the range of every key but the library's.
-var EveryKey = keys.RawBetween("", "")
+// EveryKey is the range of every RowKey but the library's, and EveryPartition that of every PartitionKey.
+var (
+	EveryKey       = keys.RawRows("", "")
+	EveryPartition = keys.RawPartitions("", "")
+)
 
 // Query is a list to be read; see table.Query.
 type Query struct {
-	Partition keys.Enc
-	Rows      keys.Range
+	Partition keys.PartitionKey
+	Rows      keys.RowRange
 	Where     Cond
 	Codec     *edm.Codec // of the fields in Where
 
@@ -42,10 +45,10 @@ type Query struct {
 	Cursor          *Cursor
 
 	// The schema of the entities.
-	Own        bool       // only its rows are asked for
-	Type       string     // its name
-	Partitions keys.Range // of its PartitionKeys, unset if the schema binds none
-	RowKeys    keys.Range // of its RowKeys, unset if the schema binds none
+	Own        bool                // only its rows are asked for
+	Type       string              // its name
+	Partitions keys.PartitionRange // of its PartitionKeys, unset if the schema binds none
+	RowKeys    keys.RowRange       // of its RowKeys, unset if the schema binds none
 }
 
 // Budget is table.Budget.
@@ -104,9 +107,9 @@ func (q *Query) Explain() (ex Explanation, err error) {
 	if q.Partition.IsSet() {
 		f.Key(edm.PartitionKey, "eq", q.Partition.String())
 	} else {
-		f.Keys(edm.PartitionKey, EveryKey)
+		f.Keys(edm.PartitionKey, BoundsOf(EveryPartition))
 	}
-	f.Keys(edm.RowKey, q.Rows)
+	f.Keys(edm.RowKey, BoundsOf(q.Rows))
 	if err := f.cond(q.Codec, q.Where); err != nil {
 		return ex, err
 	}
@@ -129,7 +132,7 @@ func (q *Query) Complete() (Class, error) {
 		return 0, &errs.LimitError{Field: "Query.PageSize", Limit: "rows; the service requires 1 to 1000, and 0 is the default", Got: q.PageSize, Max: MaxPage}
 	}
 	if only := q.Partitions; !q.Partition.IsSet() && only.IsPoint() {
-		q.Partition = only.Point()
+		q.Partition = only.Key()
 	}
 	class := q.Class()
 	if class == TableScan && !q.TableScan {
@@ -138,7 +141,7 @@ func (q *Query) Complete() (Class, error) {
 	if q.Partition.IsSet() && q.Partition.Err() != nil {
 		return class, q.Partition.Err()
 	}
-	all, mine := EveryKey, keys.Range{}
+	all, mine := EveryKey, keys.RowRange{}
 	if q.Own {
 		if mine = q.RowKeys; mine.IsSet() {
 			all = mine
@@ -195,34 +198,48 @@ func (f *Filter) compare(name, op, literal string) {
 	f.n++
 }
 
-// Keys adds the keys of a range, with as many comparisons as that takes.
-func (f *Filter) Keys(name string, r keys.Range) {
+// Bounds are the bounds of a range of keys; see keys.RowRange.
+type Bounds struct {
+	from, to              string
+	closed, point, spread bool // spread: it spans the library's rows
+}
+
+// BoundsOf returns the bounds of a keys.RowRange or keys.PartitionRange.
+func BoundsOf[R interface {
+	Bounds() (from, to string, closed bool)
+	IsPoint() bool
+	SpansReserved() bool
+}](r R) Bounds {
 	from, to, closed := r.Bounds()
-	if r.IsPoint() {
-		f.Key(name, "eq", from)
+	return Bounds{from, to, closed, r.IsPoint(), r.SpansReserved()}
+}
+
+// Keys adds the keys of a range, with as many comparisons as that takes.
+func (f *Filter) Keys(name string, r Bounds) {
+	if r.point {
+		f.Key(name, "eq", r.from)
 		return
 	}
-	if from != "" {
-		f.Key(name, "ge", from)
+	if r.from != "" {
+		f.Key(name, "ge", r.from)
 	}
-	f.below(name, r, to, closed)
+	f.below(name, r)
 }
 
 // Behind adds the keys of a range behind the last one.
-func (f *Filter) Behind(name string, r keys.Range, last *string) {
-	from, to, closed := r.Bounds()
+func (f *Filter) Behind(name string, r Bounds, last *string) {
 	switch {
-	case last != nil && keys.Compare(*last, from) >= 0:
+	case last != nil && keys.Compare(*last, r.from) >= 0:
 		f.Key(name, "gt", *last)
-	case from != "":
-		f.Key(name, "ge", from)
+	case r.from != "":
+		f.Key(name, "ge", r.from)
 	}
-	f.below(name, r, to, closed)
+	f.below(name, r)
 }
 
 // below adds what a range leaves out above its first key: its end, and the library's rows.
-func (f *Filter) below(name string, r keys.Range, to string, closed bool) {
-	if r.SpansReserved() {
+func (f *Filter) below(name string, r Bounds) {
+	if r.spread {
 		f.addAnd()
 		f.b.WriteString("(")
 		f.compare(name, "lt", edm.Quote(reserved.First))
@@ -231,11 +248,11 @@ func (f *Filter) below(name string, r keys.Range, to string, closed bool) {
 		f.b.WriteString(")")
 	}
 	switch {
-	case to == "":
-	case closed:
-		f.Key(name, "le", to)
+	case r.to == "":
+	case r.closed:
+		f.Key(name, "le", r.to)
 	default:
-		f.Key(name, "lt", to)
+		f.Key(name, "lt", r.to)
 	}
 }
 

@@ -63,7 +63,7 @@ func (h *handler) failed(err error) error {
 }
 
 // rowsIn returns the entity of an effect, and the rows that it names. The effect is not trusted.
-func (h *handler) rowsIn(partition keys.Enc, e extend.Effect) (entity keys.Key, rows Rows, err error) {
+func (h *handler) rowsIn(partition keys.PartitionKey, e extend.Effect) (entity keys.Key, rows Rows, err error) {
 	pk, err := partition.Result()
 	if err != nil {
 		return entity, nil, err
@@ -103,7 +103,7 @@ func (h *handler) targets(entity keys.Key, rows Rows) (all []Target, unknown, er
 
 // sweep deletes the tombstones from before a time that the done commit records of a partition name. It is called before these
 // records are deleted. 1 request for each 1,000 records, 1 for each row that they name, and 1 for each tombstone.
-func (h *handler) sweep(ctx context.Context, partition keys.Enc, before time.Time) (err error) {
+func (h *handler) sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) (err error) {
 	ctx, end := door.Table(h.source).Span(ctx, "Sweep")
 	defer func() { end(err) }()
 	for record, err := range extend.RecordsOf(h.source).List(ctx, partition, before) {
@@ -144,7 +144,7 @@ func isOf(e extend.Effect, t table.AnyTable) bool {
 }
 
 // partitionOf returns the partition of the entity of an effect, for that of the commit record.
-func partitionOf(e extend.Effect, record keys.Enc) keys.Enc {
+func partitionOf(e extend.Effect, record keys.PartitionKey) keys.PartitionKey {
 	if e.Table == "" {
 		return record
 	}

@@ -29,12 +29,9 @@ type employee struct {
 }
 
 var (
-	dept        = keys.Tuple1(keys.Text())
-	empid       = keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	staffSchema = table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
-	}
+	dept        = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
+	empid       = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	staffSchema = table.Schema[employee]{Partition: dept, Row: empid}
 )
 
 // byLast keeps a pointer to each employee in the table names, in a partition of the last name.
@@ -163,19 +160,19 @@ func TestHostileEffects(t *testing.T) {
 	s := newScene(t)
 	h := reconcile.Handler("names", s.staff, byLast{})
 	for _, payload := range []string{"", "{}", `{"rows":{}}`, `{"rows":{"last":[["Jones","other"]]}}`, `{"rows":{"last":[["","Sales:r"]]}}`, `{"rows":{"last":[["a/b","Sales:r"]]}}`, `[]`, "null", `{"rows":{"last":"x"}}`} {
-		err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(payload)}})
+		err := h.Handle(context.Background(), eventual.Job{Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(payload)}})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%s: got error %v; want poison", payload, err)
 		}
 	}
 	for _, row := range []string{"", "~i|1", "a/b"} {
-		err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: row, Payload: []byte(`{"rows":{"last":[["Jones","Sales:` + row + `"]]}}`)}})
+		err := h.Handle(context.Background(), eventual.Job{Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: row, Payload: []byte(`{"rows":{"last":[["Jones","Sales:` + row + `"]]}}`)}})
 		if err == nil || !strings.HasPrefix(err.Error(), "poison") {
 			t.Errorf("%s: got error %v; want poison", row, err)
 		}
 	}
 	var newer *table.VersionError
-	err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(`{"rows":{"later":[["Jones","Sales:r"]]}}`)}})
+	err := h.Handle(context.Background(), eventual.Job{Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(`{"rows":{"later":[["Jones","Sales:r"]]}}`)}})
 	if !errors.As(err, &newer) || newer.Got <= newer.Want {
 		t.Errorf("got error %v; want a VersionError, so that the message waits", err)
 	}

@@ -99,13 +99,13 @@ func TestPoisonousRows(t *testing.T) {
 	}{
 		{&table.LimitError{Limit: "bytes", Got: 2, Max: 1}, true},
 		{&table.ValueError{Field: "Last", Reason: "is invalid"}, true},
-		{keys.Raw("a/b").Err(), true},
+		{keys.RawPartition("a/b").Err(), true},
 		{table.ErrForeignRow, true},
 		{table.ErrUnreachable, false},
 		{table.ErrTableNotFound, false},
 	} {
 		h := reconcile.Handler("names", s.staff, refused{c.err})
-		err := h.Handle(context.Background(), eventual.Job{Partition: keys.Raw("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(`{"rows":{"last":[["Jones","Sales:r"]]}}`)}})
+		err := h.Handle(context.Background(), eventual.Job{Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: "names", Version: 1, RowKey: "r", Payload: []byte(`{"rows":{"last":[["Jones","Sales:r"]]}}`)}})
 		if err == nil || strings.HasPrefix(err.Error(), "poison") != c.poison {
 			t.Errorf("a row that is refused with %v: got error %v; want poison: %v", c.err, err, c.poison)
 		}

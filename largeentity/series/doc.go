@@ -5,7 +5,7 @@
 //
 //	berlin, err := time.LoadLocation("Europe/Berlin")
 //	visits, err := series.New[int64](acc.Tables(), "visits", series.Hours(berlin), nil)
-//	home := visits.In(page.Of("home")) // one page, with a partition of its own
+//	home := visits.In(page.PartitionKey("home")) // one page, with a partition of its own
 //
 //	err = home.Set(ctx, at, 17)        // property H07 of row 2014-07-31
 //	sum, err := home.Add(ctx, at, 1)   // 18

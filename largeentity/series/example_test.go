@@ -34,8 +34,8 @@ func newVisits(slots series.Slots) *series.Series[int64] {
 // The hours of a day in one entity.
 func Example() {
 	ctx := context.Background()
-	page := keys.Tuple1(keys.Text())
-	home := newVisits(series.Hours(nil)).In(page.Of("home"))
+	page := keys.Text()
+	home := newVisits(series.Hours(nil)).In(page.PartitionKey("home"))
 
 	morning := time.Date(2014, 7, 31, 7, 15, 0, 0, time.UTC)
 	check(home.Set(ctx, morning, 17))
@@ -123,13 +123,13 @@ func ExampleSeries_Exact() {
 // Several series in one partition.
 func ExampleSeries_Of() {
 	ctx := context.Background()
-	dept := keys.Tuple1(keys.Text())
-	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	sales := newVisits(series.Hours(nil)).In(dept.Of("Sales"))
+	dept := keys.Text()
+	empid := keys.Digits[int](6).Named("empid")
+	sales := newVisits(series.Hours(nil)).In(dept.PartitionKey("Sales"))
 	at := time.Date(2014, 7, 31, 7, 0, 0, 0, time.UTC)
-	check(sales.Of(empid.Of(223)).Set(ctx, at, 17)) // RowKey empid_000223_2014-07-31
-	check(sales.Of(empid.Of(300)).Set(ctx, at, 9))
-	day, err := sales.Of(empid.Of(223)).Read(ctx, at)
+	check(sales.Of(empid.RowKey(223)).Set(ctx, at, 17)) // RowKey empid_000223_2014-07-31
+	check(sales.Of(empid.RowKey(300)).Set(ctx, at, 9))
+	day, err := sales.Of(empid.RowKey(223)).Read(ctx, at)
 	check(err)
 	fmt.Println(day[7].Value)
 	// Output: 17

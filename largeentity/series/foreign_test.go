@@ -29,7 +29,7 @@ func TestForeignRows(t *testing.T) {
 		for name, x := range properties {
 			noError(t, row.Set(name, x))
 		}
-		_, err := rows.UpsertAt(ctx, keys.At(keys.Raw("series"), keys.Raw(key)), row, table.MergeExisting)
+		_, err := rows.UpsertAt(ctx, keys.At(keys.RawPartition("series"), keys.RawRow(key)), row, table.MergeExisting)
 		noError(t, err)
 	}
 	put("2014-07-31", map[string]any{"H03": int64(3), "H04": int32(4), "H24": "no slot of this day", "Comment": "of the operator", "h05": true})
@@ -43,7 +43,7 @@ func TestForeignRows(t *testing.T) {
 	_, err = visits.Add(ctx, july.Add(4*time.Hour), 1<<40)
 	noError(t, err)
 	testkit.Expect(t, "slots", month(), "H03=4 H04=1099511627780, 70 absent")
-	row, err := rows.GetRow(ctx, keys.At(keys.Raw("series"), keys.Raw("2014-07-31")))
+	row, err := rows.GetRow(ctx, keys.At(keys.RawPartition("series"), keys.RawRow("2014-07-31")))
 	noError(t, err)
 	comment, _ := row.Get("Comment")
 	testkit.Expect(t, "a property of others", comment, any("of the operator"))

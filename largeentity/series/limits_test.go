@@ -55,11 +55,11 @@ func TestDeleteOthers(t *testing.T) {
 		"minutes": {series.Every(time.Minute, nil), series.Days(nil), "x", "x_2014-07-31"},
 	} {
 		visits, s := newSeries(t, test.slots)
-		noError(t, visits.Of(keys.Raw(test.own)).Set(ctx, july, 1))
-		others := open[int64](t, s, test.others, nil).Of(keys.Raw(test.other))
+		noError(t, visits.Of(keys.RawRow(test.own)).Set(ctx, july, 1))
+		others := open[int64](t, s, test.others, nil).Of(keys.RawRow(test.other))
 		january := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
 		noError(t, others.Set(ctx, january, 2))
-		result, err := visits.Of(keys.Raw(test.own)).Delete(ctx, time.Time{}, july.AddDate(3, 0, 0), nil)
+		result, err := visits.Of(keys.RawRow(test.own)).Delete(ctx, time.Time{}, july.AddDate(3, 0, 0), nil)
 		noError(t, err)
 		testkit.Expect(t, name+": deleted", result.Applied, 1)
 		testkit.Expect(t, name+": rows", stored(s), test.other+"_2015: D0101=2")
@@ -78,7 +78,7 @@ func TestDeleteForeignRows(t *testing.T) {
 	noError(t, err)
 	others := []string{"2014-07-31_", "2014-07-31_+1", "2014-07-31_-1", "2014-07-31_00", "2014-07-31_1", "2014-07-31_99"}
 	for _, key := range others {
-		_, err := rows.InsertAt(ctx, keys.At(keys.Raw("series"), keys.Raw(key)), &table.Row{})
+		_, err := rows.InsertAt(ctx, keys.At(keys.RawPartition("series"), keys.RawRow(key)), &table.Row{})
 		noError(t, err)
 	}
 	result, err := visits.Delete(ctx, july, july.AddDate(0, 0, 1), nil)

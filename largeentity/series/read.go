@@ -161,7 +161,7 @@ func (s *Series[V]) query(from, to time.Time) (q table.Query[table.Row], first, 
 	}
 	q.Partition = s.partition
 	start, end := s.key(s.slots.rowKey(first, 0)), s.key(s.slots.rowKey(last, 0))
-	q.Rows = keys.RawBetween(start.RowKey(), end.RowKey()+"~")
+	q.Rows = keys.RawRows(start.RowKey(), end.RowKey()+"~")
 	return q, first, last, cmp.Or(start.Err(), end.Err())
 }
 

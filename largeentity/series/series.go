@@ -29,8 +29,8 @@ const (
 type Series[V Number] struct {
 	rows      *table.Table[table.Row]
 	slots     Slots
-	partition keys.Enc
-	row       keys.Enc // with which the RowKeys begin
+	partition keys.PartitionKey
+	row       keys.RowKey // with which the RowKeys begin
 	hasRow    bool
 	most      int // entities of a transaction
 }
@@ -52,7 +52,7 @@ func New[V Number](service table.Service, name string, slots Slots, o *Options) 
 		return nil, err
 	}
 	door.Table(rows).Made = "Series.Ensure"
-	return &Series[V]{rows: rows, slots: slots, partition: keys.Raw(defaultPartition), most: maxEntities}, nil
+	return &Series[V]{rows: rows, slots: slots, partition: keys.RawPartition(defaultPartition), most: maxEntities}, nil
 }
 
 // Ensure creates the table unless it exists. Errors: table.ErrTableNotFound while a table of this name is being deleted;
@@ -61,10 +61,10 @@ func (s *Series[V]) Ensure(ctx context.Context) error { return s.rows.Ensure(ctx
 
 // In returns the series of a partition, such as that of one device or one page:
 //
-//	err := visits.In(page.Of("home")).Set(ctx, at, 17)
+//	err := visits.In(page.PartitionKey("home")).Set(ctx, at, 17)
 //
 // The methods of the returned series fail with a *keys.KeyError for a key that is no PartitionKey.
-func (s *Series[V]) In(partition keys.Enc) *Series[V] {
+func (s *Series[V]) In(partition keys.PartitionKey) *Series[V] {
 	in := *s
 	in.partition = partition
 	return &in
@@ -72,7 +72,7 @@ func (s *Series[V]) In(partition keys.Enc) *Series[V] {
 
 // Of returns one of several series in a partition. Its RowKeys are the given key, _ and the period: empid_000223_2014-07-31. The
 // methods of the returned series fail with a *keys.KeyError for a key that cannot begin a RowKey.
-func (s *Series[V]) Of(row keys.Enc) *Series[V] {
+func (s *Series[V]) Of(row keys.RowKey) *Series[V] {
 	of := *s
 	of.row, of.hasRow = row, true
 	return &of
@@ -91,13 +91,13 @@ func (s *Series[V]) Exact() *Series[V] {
 // key returns the key of an entity, from the text of its period.
 func (s *Series[V]) key(period string) keys.Key {
 	if !s.hasRow {
-		return keys.At(s.partition, keys.Raw(period))
+		return keys.At(s.partition, keys.RawRow(period))
 	}
 	prefix, err := s.row.Result()
 	if err != nil {
 		return keys.At(s.partition, s.row)
 	}
-	return keys.At(s.partition, keys.Raw(prefix+separator+period))
+	return keys.At(s.partition, keys.RawRow(prefix+separator+period))
 }
 
 const separator = "_"

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	page = keys.Tuple1(keys.Text())
+	page = keys.Text()
 	july = time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC)
 )
 
@@ -105,8 +105,8 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	visits, s := newSeries(t, series.Days(nil))
-	home := visits.In(page.Of("home"))
-	for _, one := range []*series.Series[int64]{visits, home, home.Of(keys.Raw("a")), home.Of(keys.Raw("a_2014")), visits.Of(keys.Raw("a"))} {
+	home := visits.In(page.PartitionKey("home"))
+	for _, one := range []*series.Series[int64]{visits, home, home.Of(keys.RawRow("a")), home.Of(keys.RawRow("a_2014")), visits.Of(keys.RawRow("a"))} {
 		noError(t, one.Set(ctx, july, 1))
 		noError(t, one.Set(ctx, july.AddDate(0, -6, 0), 2))
 		testkit.Expect(t, "year", text(t, one.Between(ctx, july.AddDate(-1, 0, 0), july.AddDate(0, 0, 1))), "D0131=2 D0731=1, 364 absent")
@@ -124,7 +124,7 @@ func TestLongKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	visits, _ := newSeries(t, series.Hours(nil))
-	long := visits.Of(keys.Raw(strings.Repeat("a", 501)))
+	long := visits.Of(keys.RawRow(strings.Repeat("a", 501)))
 	noError(t, long.Set(ctx, july, 1))
 	testkit.Expect(t, "slots", text(t, long.Between(ctx, july, july.Add(2*time.Hour))), "H00=1, 1 absent")
 }
@@ -216,7 +216,7 @@ func TestRange(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	small := open[int32](t, s, series.Hours(nil), nil)
-	large := open[float64](t, s, series.Hours(nil), nil).Of(keys.Raw("f"))
+	large := open[float64](t, s, series.Hours(nil), nil).Of(keys.RawRow("f"))
 	noError(t, small.Set(ctx, july, math.MaxInt32))
 	noError(t, large.Set(ctx, july, math.MaxFloat64))
 	s.Count()
@@ -266,8 +266,8 @@ func TestWrongKeys(t *testing.T) {
 	ctx := context.Background()
 	visits, s := newSeries(t, series.Hours(nil))
 	for name, wrong := range map[string]*series.Series[int64]{
-		"no partition": visits.In(keys.Enc{}), "no key": visits.Of(keys.Enc{}), "slash": visits.In(keys.Raw("a/b")), "slash in a row": visits.Of(keys.Raw("a/b")),
-		"library": visits.Of(keys.Raw("~a")), "long row": visits.Of(keys.Raw(strings.Repeat("a", 505))),
+		"no partition": visits.In(keys.PartitionKey{}), "no key": visits.Of(keys.RowKey{}), "slash": visits.In(keys.RawPartition("a/b")), "slash in a row": visits.Of(keys.RawRow("a/b")),
+		"library": visits.Of(keys.RawRow("~a")), "long row": visits.Of(keys.RawRow(strings.Repeat("a", 505))),
 	} {
 		_, err1 := wrong.Add(ctx, july, 1)
 		_, err2 := wrong.Read(ctx, july)
@@ -351,7 +351,7 @@ func TestDelete(t *testing.T) {
 		noError(t, visits.Set(ctx, july.AddDate(0, 0, i), 1))
 		noError(t, visits.Set(ctx, july.AddDate(0, 0, i).Add(12*time.Hour), 1))
 	}
-	noError(t, visits.Of(keys.Raw("2014-07-31")).Set(ctx, july, 1))
+	noError(t, visits.Of(keys.RawRow("2014-07-31")).Set(ctx, july, 1))
 	s.Count()
 	result, err := visits.Delete(ctx, july.Add(time.Second), july.AddDate(0, 0, 2).Add(12*time.Hour), nil)
 	noError(t, err)

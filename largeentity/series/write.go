@@ -142,7 +142,7 @@ func (s *Series[V]) readIn(tx *table.Tx, entities []entity[V]) (map[string]*tabl
 		return map[string]*table.Entity[table.Row]{first.RowKey(): e}, err
 	}
 	stored := map[string]*table.Entity[table.Row]{}
-	for e, err := range table.ListIn(tx, s.rows, table.Query[table.Row]{Rows: keys.RawBetween(first.RowKey(), last.RowKey()+"~")}) {
+	for e, err := range table.ListIn(tx, s.rows, table.Query[table.Row]{Rows: keys.RawRows(first.RowKey(), last.RowKey()+"~")}) {
 		if err != nil {
 			return nil, err
 		}

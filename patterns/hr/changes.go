@@ -29,7 +29,7 @@ func changeOf(c *extend.Change[Employee]) (Change, bool) {
 	from, moved := c.MovedFrom()
 	switch {
 	case moved:
-		department, err := dept.Decode(from.PartitionKey())
+		department, err := dept.Decode(from.Partition())
 		if err != nil {
 			department = from.PartitionKey()
 		}

@@ -18,27 +18,26 @@ type Employee struct {
 }
 
 var (
-	dept  = keys.Tuple1(keys.Text())
-	empid = keys.Tuple1(keys.Digits[int](6)).Named("empid")
+	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 
-	schema = table.Schema[Employee]{
-		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-	}
+	schema = table.Schema[Employee]{Partition: dept, Row: empid}
 	salary = table.FieldOf(func(e *Employee) *int64 { return &e.Salary })
 )
 
 // keyOf returns the key of an employee.
-func keyOf(department string, id int) keys.Key { return keys.At(dept.Of(department), empid.Of(id)) }
+func keyOf(department string, id int) keys.Key {
+	return keys.At(dept.Of(department), empid.Of(id))
+}
 
 // byEmail finds an employee by e-mail address. An address belongs to one employee in all departments, in any case of letters. Therefore
 // its rows are in a table of their own.
-var byEmail = index.New("email", keys.Tuple1(keys.Fold(keys.Text())),
+var byEmail = index.New("email", keys.Fold(keys.Text()),
 	func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
 	&index.Options[Employee]{Unique: index.Global, Elsewhere: &index.Elsewhere[Employee]{Table: "emails"}})
 
 // payroll counts the employees of a department, and adds their salaries, in one row of the department.
-var payroll = index.NewSummary("payroll", keys.Tuple1(keys.Text()),
+var payroll = index.NewSummary("payroll", keys.Text(),
 	func(*Employee) (string, bool) { return "all", true },
 	&index.SummaryOptions[Employee]{Measures: []index.Measure[Employee]{{
 		Name:              "Salary",

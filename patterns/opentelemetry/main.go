@@ -34,12 +34,12 @@ type badge struct {
 }
 
 var (
-	dept   = keys.Tuple1(keys.Text())
+	dept   = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
 	schema = table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("empid"), func(e *employee) *int { return &e.ID }),
+		Partition: dept,
+		Row:       keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid"),
 	}
-	byName = index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *employee) (string, bool) { return e.LastName, true }, nil)
+	byName = index.New("last", keys.Fold(keys.Text()), func(e *employee) (string, bool) { return e.LastName, true }, nil)
 
 	// Each new employee gets a badge.
 	badges = eventual.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {
@@ -90,7 +90,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	print := eventual.NewHandler("badge", plain, func(ctx context.Context, j eventual.Job, b badge) error {
-		r := &table.Row{Key: keys.At(keys.Raw("badges"), keys.Raw(fmt.Sprint(b.ID)))}
+		r := &table.Row{Key: keys.At(keys.RawPartition("badges"), keys.RawRow(fmt.Sprint(b.ID)))}
 		if err := r.Set("Name", b.Name); err != nil {
 			return err
 		}

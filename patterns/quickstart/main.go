@@ -36,18 +36,15 @@ func run(ctx context.Context) error {
 	}
 
 	// Employee 223 of Sales has the PartitionKey Sales and the RowKey empid_000223.
-	dept := keys.Tuple1(keys.Text())
-	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	staff, err := table.New(acc.Tables(), "staff", table.Schema[Employee]{
-		Partition: keys.Bind1(dept, func(e *Employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *Employee) *int { return &e.ID }),
-	}, nil)
+	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	staff, err := table.New(acc.Tables(), "staff", table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 	if err != nil {
 		return err
 	}
 
 	// A secondary index. Each write by this handle changes the index in the same transaction.
-	byName := index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
+	byName := index.New("last", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
 	if staff, err = index.Attach(staff, byName); err != nil {
 		return err
 	}

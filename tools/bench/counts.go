@@ -67,7 +67,7 @@ func counts() []count {
 
 // pointerIndex is emailIndex with rows that contain only the keys of the orders.
 func pointerIndex(name string) *index.Index[order, string] {
-	return index.New(name, keys.Tuple1(keys.Text()), func(o *order) (string, bool) { return o.Email, true }, &index.Options[order]{Pointer: true})
+	return index.New(name, keys.Text(), func(o *order) (string, bool) { return o.Email, true }, &index.Options[order]{Pointer: true})
 }
 
 // countIndexed counts the requests of f on a loaded entity with indexes.
@@ -114,7 +114,7 @@ func countPointerList(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return o.requests(func() error {
-		found, err := table.Collect(by.List(ctx, t, keys.Raw(customer), all[0].Email))
+		found, err := table.Collect(by.List(ctx, t, keys.RawPartition(customer), all[0].Email))
 		if err == nil {
 			err = expect("entities", len(found), n)
 		}
@@ -129,7 +129,7 @@ func countElsewhere(ctx context.Context, moves, byKey, ofWorker bool) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	byEmail := index.New("email", keys.Tuple1(keys.Text()), func(o *order) (string, bool) { return o.Email, true }, &index.Options[order]{Pointer: true, Elsewhere: &index.Elsewhere[order]{}})
+	byEmail := index.New("email", keys.Text(), func(o *order) (string, bool) { return o.Email, true }, &index.Options[order]{Pointer: true, Elsewhere: &index.Elsewhere[order]{}})
 	t, e, err := o.remote(ctx, byEmail)
 	if err != nil {
 		return 0, err
@@ -278,8 +278,8 @@ func countLarge(ctx context.Context, operation string) (int, error) {
 		return 0, err
 	}
 	base, err := table.New(o.acc.Tables(), tableName, table.Schema[album]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(a *album) *string { return &a.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(a *album) *string { return &a.Name }),
+		Partition: keys.Partition(keys.Text(), func(a *album) *string { return &a.Site }),
+		Row:       keys.Row(keys.Text(), func(a *album) *string { return &a.Name }),
 	}, nil)
 	if err != nil {
 		return 0, err
@@ -295,7 +295,7 @@ func countLarge(ctx context.Context, operation string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	key := keys.At(keys.Raw("site"), keys.Raw("name"))
+	key := keys.At(keys.RawPartition("site"), keys.RawRow("name"))
 	upload := func(seed int) (largeentity.Blob, error) {
 		return photos.Upload(ctx, key, bytes.NewReader(data(200_000, seed)), nil)
 	}
@@ -346,7 +346,7 @@ func countDeletes(ctx context.Context) (int, error) {
 	if err := fill(o.base, newOrders(n)); err != nil {
 		return 0, err
 	}
-	all, err := table.Collect(o.base.List(ctx, table.Query[order]{Partition: keys.Raw(customer)}))
+	all, err := table.Collect(o.base.List(ctx, table.Query[order]{Partition: keys.RawPartition(customer)}))
 	if err != nil {
 		return 0, err
 	}

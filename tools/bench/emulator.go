@@ -111,7 +111,7 @@ func (e *emulator) pages(ctx context.Context) (pair, error) {
 	}
 	return pair{
 		ours: func() error {
-			p, err := t.Page(ctx, table.Query[order]{Partition: keys.Raw(customer)}, "")
+			p, err := t.Page(ctx, table.Query[order]{Partition: keys.RawPartition(customer)}, "")
 			if err == nil {
 				err = expect("entities", len(p.Entities), pageSize)
 			}
@@ -198,7 +198,7 @@ func (e *emulator) deletes(ctx context.Context, s settings) (spread, error) {
 	var ratios []float64
 	for range min(s.slices, 5) {
 		ours, err := timed(func() error {
-			_, err := table.BulkDelete(ctx, t, table.Query[order]{Partition: keys.Raw(customer)}, nil)
+			_, err := table.BulkDelete(ctx, t, table.Query[order]{Partition: keys.RawPartition(customer)}, nil)
 			return err
 		})
 		theirs, baseErr := timed(func() error {

@@ -46,7 +46,7 @@ var errChecked = errors.New("the order exceeds a limit")
 
 // check checks the values of an order, and returns its key.
 func (o *order) check() (keys.Key, error) {
-	k := keys.At(keys.Raw(o.Customer), keys.Raw(string((*handOrder)(o).appendRowKey(nil))))
+	k := keys.At(keys.RawPartition(o.Customer), keys.RawRow(string((*handOrder)(o).appendRowKey(nil))))
 	for _, s := range []string{o.Name, o.Email} {
 		if !utf8.ValidString(s) || len(s) > 32<<10 {
 			return k, errChecked

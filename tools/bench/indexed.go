@@ -16,7 +16,7 @@ import (
 
 // emailIndex returns an index of full copies by the address.
 func emailIndex(name string) *index.Index[order, string] {
-	return index.New(name, keys.Tuple1(keys.Text()), func(o *order) (string, bool) { return o.Email, true }, nil)
+	return index.New(name, keys.Text(), func(o *order) (string, bool) { return o.Email, true }, nil)
 }
 
 // withCopies attaches n indexes of full copies.
@@ -101,7 +101,7 @@ func indexLists() (pair, error) {
 	return pair{
 		ours: func() error {
 			found := 0
-			for _, err := range byEmail.List(ctx, t, keys.Raw(customer), "user@example.com") {
+			for _, err := range byEmail.List(ctx, t, keys.RawPartition(customer), "user@example.com") {
 				if err != nil {
 					return err
 				}

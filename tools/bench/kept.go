@@ -28,7 +28,7 @@ func keep(ctx context.Context, pages int) (float64, error) {
 	all := make([]*table.Entity[order], 0, pages)
 	list := func() error {
 		n := 0
-		for e, err := range t.List(ctx, table.Query[order]{Partition: keys.Raw(customer)}) {
+		for e, err := range t.List(ctx, table.Query[order]{Partition: keys.RawPartition(customer)}) {
 			if err != nil {
 				return err
 			}

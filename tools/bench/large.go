@@ -59,15 +59,15 @@ func data(n, seed int) []byte {
 
 func scanSchema() table.Schema[scan] {
 	return table.Schema[scan]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(s *scan) *string { return &s.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(s *scan) *string { return &s.Name }),
+		Partition: keys.Partition(keys.Text(), func(s *scan) *string { return &s.Site }),
+		Row:       keys.Row(keys.Text(), func(s *scan) *string { return &s.Name }),
 	}
 }
 
 func filmSchema() table.Schema[film] {
 	return table.Schema[film]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(f *film) *string { return &f.Site }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Text()), func(f *film) *string { return &f.Name }),
+		Partition: keys.Partition(keys.Text(), func(f *film) *string { return &f.Site }),
+		Row:       keys.Row(keys.Text(), func(f *film) *string { return &f.Name }),
 	}
 }
 

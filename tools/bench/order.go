@@ -34,8 +34,8 @@ const (
 // orderSchema binds the keys.
 func orderSchema() table.Schema[order] {
 	return table.Schema[order]{
-		Partition: keys.Bind1(keys.Tuple1(keys.Text()), func(o *order) *string { return &o.Customer }),
-		Row:       keys.Bind1(keys.Tuple1(keys.Digits[int](6)).Named("order"), func(o *order) *int { return &o.Number }),
+		Partition: keys.Partition(keys.Text(), func(o *order) *string { return &o.Customer }),
+		Row:       keys.Row(keys.Digits[int](6).Named("order"), func(o *order) *int { return &o.Number }),
 	}
 }
 

@@ -66,7 +66,7 @@ func pages(open opener, decode func([][]byte) ([]order, error)) func() (pair, er
 		if err != nil {
 			return pair{}, err
 		}
-		q := table.Query[order]{Partition: keys.Raw(customer)}
+		q := table.Query[order]{Partition: keys.RawPartition(customer)}
 		return pair{
 			ours: func() error {
 				p, err := t.Page(ctx, q, "")

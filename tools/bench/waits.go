@@ -129,7 +129,7 @@ func bulkUpserts(ctx context.Context, n int, existing bool) (float64, error) {
 
 // bulkGroups inserts n orders of one partition, each in another group of a summary.
 func bulkGroups(ctx context.Context, n int) (float64, error) {
-	byCount := index.NewSummary("count", keys.Tuple1(keys.Digits[int](6)), func(o *order) (int, bool) { return o.Number, true }, nil)
+	byCount := index.NewSummary("count", keys.Digits[int](6), func(o *order) (int, bool) { return o.Number, true }, nil)
 	t, d, err := indexedOrders(ctx, byCount)
 	if err != nil {
 		return 0, err
@@ -140,7 +140,7 @@ func bulkGroups(ctx context.Context, n int) (float64, error) {
 
 // sharedByThree returns a list and a summary, with three rows of each in a partition.
 func sharedByThree() []index.Definition[order] {
-	rest := keys.Tuple1(keys.Digits[int](1))
+	rest := keys.Digits[int](1)
 	of := func(o *order) (int, bool) { return o.Number % 3, true }
 	return []index.Definition[order]{index.NewLists("list", rest, of, nil), index.NewSummary("sum", rest, of, nil)}
 }

@@ -174,7 +174,7 @@ func (c *caller) zeroValues() []reflect.Value {
 		reflect.ValueOf(new(materialized.View[argumentsItem, argumentsItem])), reflect.ValueOf((*materialized.View[argumentsItem, argumentsItem])(nil)),
 		reflect.ValueOf((*aztables.ServiceClient)(nil)), reflect.ValueOf((*eventual.Outbox)(nil)),
 		reflect.ValueOf((*archive.TableDestination)(nil)), reflect.ValueOf(new(archive.TableDestination)),
-		reflect.ValueOf(keys.Layout1[string]{}), reflect.ValueOf(table.Field[argumentsItem, string]{}),
+		reflect.ValueOf(keys.Component[string]{}), reflect.ValueOf(table.Field[argumentsItem, string]{}),
 	}
 }
 
@@ -321,10 +321,10 @@ func newCaller(t *testing.T) *caller {
 			c.valid[reflect.TypeOf(v)] = reflect.ValueOf(v)
 		}
 	}
-	text := keys.Tuple1(keys.Text())
+	text := keys.Text()
 	schema := table.Schema[item]{
-		Partition: keys.Bind1(text, func(v *item) *string { return &v.Group }),
-		Row:       keys.Bind1(text.Named("item"), func(v *item) *string { return &v.Name }),
+		Partition: keys.Partition(text, func(v *item) *string { return &v.Group }),
+		Row:       keys.Row(text.Named("item"), func(v *item) *string { return &v.Name }),
 	}
 	retry := table.Common{Retry: table.Retry{Attempts: 1}, WriteTimeout: time.Second}
 	base, err := table.New(s.Tables(), "items", schema, &table.Options{Common: retry})
@@ -339,7 +339,7 @@ func newCaller(t *testing.T) *caller {
 	sums := index.NewSummary("sums", text, nameOf, nil)
 	size := table.FieldOf(func(v *item) *int64 { return &v.Size })
 	name := table.FieldOf(func(v *item) *string { return &v.Group })
-	details := index.NewDetails("details", "Of", func(v *item) (keys.Enc, bool) { return keys.Enc{}, false }, table.AnyField[item](size))
+	details := index.NewDetails("details", "Of", func(v *item) (keys.RowKey, bool) { return keys.RowKey{}, false }, table.AnyField[item](size))
 	items, err := index.Attach(base, byName, lists, sums)
 	no(err)
 	items, err = eventual.WithOutbox(items, outbox)
@@ -391,7 +391,7 @@ func newCaller(t *testing.T) *caller {
 	no(err)
 	operations := iter.Seq2[table.Op, error](func(func(table.Op, error) bool) {})
 	put(base, items, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, records, slots, numbers, log, periods, store, text, key, key.Row(), schema, size, ctx,
-		"group", &table.Options{}, table.Query[item]{Partition: text.Of("g")}, nameOf, operations, items.PinOp(stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
+		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, items.PinOp(stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
 	c.valid[reflect.TypeFor[index.Definition[item]]()] = reflect.ValueOf(byName)
@@ -418,14 +418,15 @@ func newCaller(t *testing.T) *caller {
 		"verify.Run": verify.Run[item], "index.Attach": index.Attach[item], "index.Ensure": index.Ensure[item], "index.Handler": index.Handler[item],
 		"index.NewDetails": index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
 		"index.NewSummary": index.NewSummary[item, string], "index.New": index.New[item, string],
-		"keys.At": keys.At, "keys.Bind1": keys.Bind1[item, string], "keys.Bind2": keys.Bind2[item, string, string], "keys.Bind3": keys.Bind3[item, string, string, string],
-		"keys.BindFunc": keys.BindFunc[item], "keys.BindRaw": keys.BindRaw[item, string], "keys.Compare": keys.Compare, "keys.Const": keys.Const[item],
-		"keys.Desc": keys.Desc[string], "keys.Digits": keys.Digits[int], "keys.Enum": keys.Enum[enum], "keys.Family": keys.Family, "keys.Fold": keys.Fold[string],
-		"keys.FromInvertedTicks": keys.FromInvertedTicks, "keys.FromTicks": keys.FromTicks, "keys.Int": keys.Int[int], "keys.InvertedTicks": keys.InvertedTicks,
-		"keys.Map": keys.Map[string, string], "keys.NamedAs": keys.NamedAs[string], "keys.Point": keys.Point, "keys.Raw": keys.Raw, "keys.RawBetween": keys.RawBetween,
-		"keys.Spread": keys.Spread[string], "keys.Stored": keys.Stored, "keys.StoredBetween": keys.StoredBetween, "keys.Struct2": keys.Struct2[item, string, string],
-		"keys.Struct3": keys.Struct3[item, string, string, string], "keys.Ticks": keys.Ticks, "keys.Tuple1": keys.Tuple1[string], "keys.Tuple2": keys.Tuple2[string, string],
-		"keys.Tuple3": keys.Tuple3[string, string, string], "keys.Uint": keys.Uint,
+		"keys.At": keys.At, "keys.Compare": keys.Compare, "keys.Desc": keys.Desc[string], "keys.Digits": keys.Digits[int], "keys.Enum": keys.Enum[enum],
+		"keys.Fold": keys.Fold[string], "keys.FromInvertedTicks": keys.FromInvertedTicks, "keys.FromTicks": keys.FromTicks, "keys.Int": keys.Int[int],
+		"keys.InvertedTicks": keys.InvertedTicks, "keys.Map": keys.Map[string, string], "keys.OnePartition": keys.OnePartition[item], "keys.OneRow": keys.OneRow[item],
+		"keys.Partition": keys.Partition[item, string], "keys.Partition2": keys.Partition2[item, string, string], "keys.Partition3": keys.Partition3[item, string, string, string],
+		"keys.PartitionFunc": keys.PartitionFunc[item, string], "keys.RawPartition": keys.RawPartition, "keys.RawPartitionOf": keys.RawPartitionOf[item, string],
+		"keys.RawPartitions": keys.RawPartitions, "keys.RawRow": keys.RawRow, "keys.RawRowOf": keys.RawRowOf[item, string], "keys.RawRows": keys.RawRows,
+		"keys.Row": keys.Row[item, string], "keys.Row2": keys.Row2[item, string, string], "keys.Row3": keys.Row3[item, string, string, string], "keys.RowFunc": keys.RowFunc[item, string],
+		"keys.Spread": keys.Spread[string], "keys.Stored": keys.Stored, "keys.StoredRows": keys.StoredRows, "keys.Struct2": keys.Struct2[item, string, string],
+		"keys.Struct3": keys.Struct3[item, string, string, string], "keys.Ticks": keys.Ticks,
 		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named,
 		"largeentity.Attach": largeentity.Attach[item], "largeentity.NewStore": largeentity.NewStore, "largeentity.Open": largeentity.Open[item], "largeentity.Sweep": largeentity.Sweep[item],
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
@@ -439,7 +440,7 @@ func newCaller(t *testing.T) *caller {
 		"table.Stored": table.Stored[item], "table.Transact": table.Transact, "table.ViewOf": table.ViewOf[some, item],
 		// Methods of the interface that fields implement, and of values that exist only inside a call.
 		"table.GetIn in a transaction": func(v *item) (err error) {
-			_, err = table.InPartition(ctx, text.Of("g"), func(tx *table.Tx) error {
+			_, err = table.InPartition(ctx, text.PartitionKey("g"), func(tx *table.Tx) error {
 				c.methods(tx)
 				c.valid[reflect.TypeOf(tx)] = reflect.ValueOf(tx)
 				defer delete(c.valid, reflect.TypeOf(tx))
@@ -464,10 +465,15 @@ func newCaller(t *testing.T) *caller {
 			return err
 		},
 	}
-	b3, l2, l3 := keys.Bind1(text, func(v *item) *string { return &v.Group }), keys.Tuple2(keys.Text(), keys.Text()), keys.Tuple3(keys.Text(), keys.Text(), keys.Text())
+	two, three := func(v *item) (*string, *string) { return &v.Group, &v.Name }, func(v *item) (*string, *string, *string) { return &v.Group, &v.Name, &v.Group }
 	c.receivers = []any{
-		acc, account.Grant{}, mover, destination, blobs, records, outbox, poison, byName, lists, sums, b3, keys.Bind[item]{}, text, l2, l3, keys.NamedAs(keys.Layout[string](text), "x"),
-		keys.Layout1[string]{}, keys.Layout2[string, string]{}, keys.Layout3[string, string, string]{}, keys.Compound[string]{}, keys.Range{}, keys.Enc{}, new(keys.Key),
+		acc, account.Grant{}, mover, destination, blobs, records, outbox, poison, byName, lists, sums, text, keys.Struct2(text, text, two), keys.Struct3(text, text, text, three),
+		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
+		keys.Row(text, func(v *item) *string { return &v.Group }), keys.Row2(text, text, two), keys.Row3(text, text, text, three), text.Rows(),
+		keys.Component[string]{}, keys.Compound[string]{}, keys.Compound2[string, string, string]{}, keys.Compound3[string, string, string, string]{},
+		keys.PartitionOf[item, string]{}, keys.PartitionOf2[item, string, string]{}, keys.PartitionOf3[item, string, string, string]{},
+		keys.RowOf[item, string]{}, keys.RowOf2[item, string, string]{}, keys.RowOf3[item, string, string, string]{}, keys.RowRanges[string]{}, keys.PartitionRanges[string]{},
+		keys.PartitionRange{}, keys.RowRange{}, keys.PartitionKey{}, keys.RowKey{}, new(keys.Key),
 		store, new(largeentity.Blob), numbers, slots, series.Slots{}, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
 		stored, new(table.Entity[item]), row, new(table.Row), base, items, size, name, table.Field[item, int64]{}, projection,
 	}

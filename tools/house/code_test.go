@@ -58,8 +58,8 @@ var readersCode = map[string]string{
 		var staff *table.Table[Employee]
 		var e *table.Entity[Employee]
 		var key keys.Key
-		var dept keys.Layout1[string]
-		var empid keys.Layout1[int]
+		var dept keys.PartitionOf[Employee, string]
+		var empid keys.RowOf[Employee, int]
 		var token string
 		var q table.Query[Employee]
 		var byEmail *index.Index[Employee, string]
@@ -69,9 +69,9 @@ var readersCode = map[string]string{
 		var out, outbox *eventual.Outbox
 		var w *eventual.Worker`,
 	"extend": `
-		var names keys.Layout1[string]
+		var names keys.Component[string]
 		var errTaken error
-		var partition keys.Enc
+		var partition keys.PartitionKey
 		var operationID string`,
 	"eventual WithOutbox": `
 		func isNew(*extend.Change[Employee]) (string, bool) { return "", false }`,
@@ -81,6 +81,8 @@ var readersCode = map[string]string{
 		var lastName, email table.Field[Employee, string]`,
 	"index Elsewhere": `
 		func email(*Employee) (string, bool) { return "", false }`,
+	"keys": `
+		type Review struct { Employee, Year int }`,
 	"keys Struct2": `
 		type hired struct { Title string; On time.Time }`,
 	"largeentity": `
@@ -92,7 +94,7 @@ var readersCode = map[string]string{
 		var err error`,
 	"largeentity/series": `
 		var visits *series.Series[int64]
-		var page keys.Layout1[string]
+		var page keys.Component[string]
 		var berlin *time.Location
 		var at, monday, tuesday, sunday time.Time`,
 	"logtail": `

@@ -37,16 +37,13 @@ func run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	dept := keys.Tuple1(keys.Text())
-	empid := keys.Tuple1(keys.Digits[int](6)).Named("empid")
-	staff, err := table.New(acc.Tables(), "staff", table.Schema[employee]{
-		Partition: keys.Bind1(dept, func(e *employee) *string { return &e.Department }),
-		Row:       keys.Bind1(empid, func(e *employee) *int { return &e.ID }),
-	}, nil)
+	dept := keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
+	empid := keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	staff, err := table.New(acc.Tables(), "staff", table.Schema[employee]{Partition: dept, Row: empid}, nil)
 	if err != nil {
 		return err
 	}
-	byName := index.New("last", keys.Tuple1(keys.Fold(keys.Text())), func(e *employee) (string, bool) { return e.LastName, true }, nil)
+	byName := index.New("last", keys.Fold(keys.Text()), func(e *employee) (string, bool) { return e.LastName, true }, nil)
 	outbox, err := eventual.NewOutbox(acc.Queue("writes"), nil)
 	if err != nil {
 		return err

@@ -1,0 +1,77 @@
+// Package keydoor holds what the packages of this module do with layouts and bound keys beyond what programs can do. Package keys sets
+// [Keys]. Its type parameters stand for types of package keys, which imports this package: P and R for a PartitionKey or a RowKey and
+// its range, and K for the value of a layout.
+package keydoor
+
+// Keys is set by package keys, before any function of this package is called.
+var Keys interface {
+	Partition(key any) any
+	Row(key any) any
+	Named(layout any, name string) any
+	Suffixed(layout any, name string) any
+}
+
+// Half is the PartitionKey or the RowKey of a Go type, without the type. A value is a pointer to the type.
+type Half struct {
+	Set    bool // false if the schema leaves the key out
+	OneWay bool // the key is computed from fields that are stored as properties, and cannot be decoded
+	Err    error
+
+	Text   func(value any) (string, error)
+	Decode func(value any, key string) error // some fields may be set nevertheless; does nothing if OneWay is set
+	Fields func(value any) []any             // pointers to the fields that hold the key
+}
+
+// Bound is a Half with its role.
+type Bound[P, R any] struct {
+	Half
+	All R // the range of all keys
+	Key func(value any) P
+}
+
+// Partition opens a keys.AnyPartition, and Row a keys.AnyRow. Either may be nil.
+func Partition[P, R any](key any) *Bound[P, R] { return Keys.Partition(key).(*Bound[P, R]) }
+func Row[P, R any](key any) *Bound[P, R]       { return Keys.Row(key).(*Bound[P, R]) }
+
+// Named returns a keys.Layout (L) with a name, unless it has one already.
+func Named[L any](layout L, name string) L { return Keys.Named(layout, name).(L) }
+
+// Suffixed returns the layout whose keys are those of a keys.Layout, the separator _ and another key. The layout gets a name, unless
+// it has one already.
+func Suffixed[K, P, R any](layout any, name string) Layout[K, P, R] {
+	return Keys.Suffixed(layout, name).(Layout[K, P, R])
+}
+
+// Layout is a layout of keys that consist of a value and another key, which belongs to the entity with the value: the rows of
+// entities with equal values are neighbours.
+type Layout[K, P, R any] interface {
+	// Of returns the key of the value k with the given suffix. The method that uses the key returns its error (*keys.KeyError).
+	Of(k K, suffix P) P
+
+	// Maker returns a Maker of the keys.
+	Maker() Maker[K, P]
+
+	// Decode returns the value and the suffix of a key. A key that Of does not make is a *keys.KeyError.
+	Decode(s string) (k K, suffix string, err error)
+
+	// All returns the range of all keys of the layout, and Prefix that of the keys with the value k.
+	All() R
+	Prefix(k K) R
+
+	// Between returns the range of the keys with values from lo to hi, both included; AtLeast and AtMost have one bound. They
+	// compare values as keys.RowRanges does. A part that does not sort by its values before another part is a *keys.KeyError: use
+	// keys.Ordered in place of keys.Text.
+	Between(lo, hi K) R
+	AtLeast(lo K) R
+	AtMost(hi K) R
+
+	// Starting returns the range of the keys whose value begins with k; see keys.RowRanges.
+	Starting(k K) R
+}
+
+// Maker makes the keys of a Layout, one after another. Keys that were returned do not change. A Maker is for one goroutine.
+type Maker[K, P any] interface {
+	// Of is Layout.Of, and Is reports whether s is the key that Of returns.
+	Of(k K, suffix P) P
+	Is(s string, k K, suffix P) bool
+}

@@ -1,0 +1,326 @@
+package keys
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/internal/keydoor"
+)
+
+// AnyPartition is the PartitionKey of a T, such as a [PartitionOf]. A write builds the key from the fields of a T, and a read sets the
+// fields from the key, so that their data is stored only once.
+type AnyPartition[T any] interface {
+	partitionOf(*T)
+	binding() binding
+}
+
+// AnyRow is the RowKey of a T, such as a [RowOf]; see [AnyPartition].
+type AnyRow[T any] interface {
+	rowOf(*T)
+	binding() binding
+}
+
+// PartitionOf is the PartitionKey of a T, made of a value of type A.
+type PartitionOf[T, A any] struct {
+	PartitionRanges[A]
+	*bound[T, A]
+}
+
+// RowOf is the RowKey of a T, made of a value of type A.
+type RowOf[T, A any] struct {
+	RowRanges[A]
+	*bound[T, A]
+}
+
+// Partition is a PartitionKey that holds the field of a T that at returns:
+//
+//	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+//
+// Errors, returned by the table that has the key (*KeyError): a nil function, and a component that cannot be decoded ([Fold], [Spread]).
+func Partition[T, A any](c Component[A], at func(*T) *A) PartitionOf[T, A] {
+	return partitionOf(newBound(c.layout(), at))
+}
+
+// Row is a RowKey that holds a field of a T; see [Partition].
+func Row[T, A any](c Component[A], at func(*T) *A) RowOf[T, A] {
+	return rowOf(newBound(c.layout(), at))
+}
+
+// PartitionFunc is a PartitionKey that is computed from a T and never decoded, for keys that lose information, such as a hash of an ID
+// ([Spread]) or folded text. The entity must store the data in other properties: a read computes the key again, and a difference is a
+// *KeyError.
+func PartitionFunc[T, A any](layout Layout[A], from func(*T) A) PartitionOf[T, A] {
+	return partitionOf(newComputed(layout, from))
+}
+
+// RowFunc is a RowKey that is computed from a T and never decoded; see [PartitionFunc].
+func RowFunc[T, A any](layout Layout[A], from func(*T) A) RowOf[T, A] {
+	return rowOf(newComputed(layout, from))
+}
+
+func partitionOf[T, A any](of *bound[T, A]) PartitionOf[T, A] {
+	return PartitionOf[T, A]{PartitionRanges[A]{of.ranges()}, of}
+}
+
+func rowOf[T, A any](of *bound[T, A]) RowOf[T, A] {
+	return RowOf[T, A]{RowRanges[A]{of.ranges()}, of}
+}
+
+// Named returns the key with a name before it; see [Component.Named].
+func (p PartitionOf[T, A]) Named(prefix string) PartitionOf[T, A] {
+	return partitionOf(p.named(prefix))
+}
+
+// Named returns the key with a name before it; see [Component.Named].
+func (r RowOf[T, A]) Named(prefix string) RowOf[T, A] { return rowOf(r.named(prefix)) }
+
+// Of returns the PartitionKey of a value. The method that uses the key returns its error (*KeyError).
+func (p PartitionOf[T, A]) Of(a A) PartitionKey { return PartitionKey{p.encode(a)} }
+
+// Of returns the RowKey of a value. The method that uses the key returns its error (*KeyError).
+func (r RowOf[T, A]) Of(a A) RowKey { return RowKey{r.encode(a)} }
+
+// Decode returns the value of a PartitionKey. A key that no value has is a *KeyError.
+func (p PartitionOf[T, A]) Decode(k PartitionKey) (A, error) { return p.decode(k.encoded) }
+
+// Decode returns the value of a RowKey. A key that no value has is a *KeyError.
+func (r RowOf[T, A]) Decode(k RowKey) (A, error) { return r.decode(k.encoded) }
+
+func (PartitionOf[T, A]) partitionOf(*T) {}
+
+func (RowOf[T, A]) rowOf(*T) {}
+
+// bound is a layout, and where its values are in a T: in a field, or computed from fields.
+type bound[T, A any] struct {
+	layout valueLayout[A]
+	at     func(*T) *A
+	from   func(*T) A
+	err    error
+}
+
+// newBound returns a layout whose values are in a field. Functions that return functions are not inlined, in this package: a program
+// compiles them once for each type, and not at each use.
+//
+//go:noinline
+func newBound[T, A any](layout valueLayout[A], at func(*T) *A) *bound[T, A] {
+	return &bound[T, A]{layout: layout, at: at, err: checkTwoWay(at == nil, layout.lossy)}
+}
+
+//go:noinline
+func newComputed[T, A any](layout Layout[A], from func(*T) A) *bound[T, A] {
+	b := &bound[T, A]{from: from, err: checkTwoWay(from == nil)}
+	if layout == nil {
+		b.err = cmp.Or[error](b.err, &KeyError{Reason: "has a nil layout"})
+		return b
+	}
+	b.layout = layout.layout()
+	return b
+}
+
+func (b *bound[T, A]) ranges() *ranges[A] {
+	if b == nil {
+		return nil
+	}
+	return &ranges[A]{layout: b.layout}
+}
+
+func (b *bound[T, A]) named(prefix string) *bound[T, A] {
+	if b == nil {
+		return nil
+	}
+	named := *b
+	named.layout.name = newName(prefix)
+	return &named
+}
+
+func (b *bound[T, A]) encode(a A) encoded {
+	if b == nil {
+		return encoded{err: errZeroKey}
+	}
+	return b.layout.encode(a)
+}
+
+func (b *bound[T, A]) decode(k encoded) (a A, err error) {
+	if b == nil {
+		return a, errZeroKey
+	}
+	s, err := k.Result()
+	if err != nil {
+		return a, err
+	}
+	return b.layout.decode(s)
+}
+
+func (b *bound[T, A]) binding() binding {
+	if b == nil {
+		return binding{err: errZeroKey}
+	}
+	made := binding{err: b.err, all: b.ranges().all()}
+	if b.from != nil {
+		made.encode = func(v any) encoded { return b.layout.encode(b.from(v.(*T))) }
+		return made
+	}
+	made.encode = func(v any) encoded { return b.layout.encode(*b.at(v.(*T))) }
+	made.fields = func(v any) []any { return []any{b.at(v.(*T))} }
+	made.decode = func(v any, s string) error {
+		a, err := b.layout.decode(s)
+		if err == nil {
+			*b.at(v.(*T)) = a
+		}
+		return err
+	}
+	return made
+}
+
+// OnePartition is the PartitionKey of a table of one partition.
+func OnePartition[T any](key string) AnyPartition[T] { return single[T](key) }
+
+// OneRow is the RowKey that all have: there is one T in each partition.
+func OneRow[T any](key string) AnyRow[T] { return single[T](key) }
+
+type single[T any] string
+
+func (single[T]) partitionOf(*T) {}
+
+func (single[T]) rowOf(*T) {}
+
+func (s single[T]) binding() binding {
+	key := raw(string(s))
+	return binding{
+		all:    pointOf(key),
+		encode: func(any) encoded { return key },
+		fields: func(any) []any { return nil },
+		decode: func(_ any, got string) error {
+			if got != string(s) {
+				return &KeyError{Value: got, Reason: fmt.Sprintf("is not %q, the only key of its kind", string(s))}
+			}
+			return nil
+		},
+	}
+}
+
+// RawPartitionOf is a PartitionKey that is a text field of a T as it is, for existing tables; see [RawPartition]. A key that begins
+// with ~ is a *KeyError, since the row belongs to the library.
+func RawPartitionOf[T any, S ~string](at func(*T) *S) AnyPartition[T] { return rawOf[T, S]{at} }
+
+// RawRowOf is a RowKey that is a text field of a T as it is; see [RawPartitionOf].
+func RawRowOf[T any, S ~string](at func(*T) *S) AnyRow[T] { return rawOf[T, S]{at} }
+
+type rawOf[T any, S ~string] struct{ at func(*T) *S }
+
+func (rawOf[T, S]) partitionOf(*T) {}
+
+func (rawOf[T, S]) rowOf(*T) {}
+
+func (r rawOf[T, S]) binding() binding {
+	return binding{
+		err:    checkTwoWay(r.at == nil),
+		all:    rawBetween("", ""),
+		encode: func(v any) encoded { return raw(string(*r.at(v.(*T)))) },
+		fields: func(v any) []any { return []any{r.at(v.(*T))} },
+		decode: func(v any, s string) error {
+			if strings.HasPrefix(s, string(reservedFirst)) {
+				return &KeyError{Value: s, Reason: "begins with ~, which is reserved for the library's rows"}
+			}
+			*r.at(v.(*T)) = S(s)
+			return nil
+		},
+	}
+}
+
+// binding is a key of a Go type, without the type and the role.
+type binding struct {
+	err    error
+	all    span
+	encode func(value any) encoded
+	decode func(value any, key string) error // nil for a key that is computed
+	fields func(value any) []any             // nil for a key that is computed
+}
+
+var (
+	errZeroKey  = &KeyError{Reason: "is of a zero value; make it by a function of package keys, such as Row"}
+	errNilValue = &KeyError{Reason: "is of a nil value, which has no fields"}
+)
+
+func checkTwoWay(unset bool, lossy ...string) error {
+	if unset {
+		return &KeyError{Reason: "is bound by a nil function"}
+	}
+	for i, why := range lossy {
+		if why != "" {
+			return &KeyError{Component: fmt.Sprintf("component %d", i+1), Reason: "cannot be a field: " + why + "; use PartitionFunc or RowFunc"}
+		}
+	}
+	return nil
+}
+
+//go:noinline
+func opened[P, R any](b binding, all R, key func(encoded) P) *keydoor.Bound[P, R] {
+	if b.err == nil {
+		b.err = b.all.err
+	}
+	encode := func(v any) encoded {
+		if b.err != nil {
+			return encoded{err: b.err}
+		}
+		return b.encode(v)
+	}
+	o := &keydoor.Bound[P, R]{All: all, Key: func(v any) P { return key(encode(v)) }}
+	o.Set, o.OneWay, o.Err = true, b.err == nil && b.decode == nil, b.err
+	o.Text = func(v any) (string, error) { return encode(v).Result() }
+	o.Decode = func(v any, s string) error {
+		if b.err != nil || b.decode == nil {
+			return b.err
+		}
+		return b.decode(v, s)
+	}
+	o.Fields = func(v any) []any {
+		if b.err != nil || b.fields == nil {
+			return nil
+		}
+		return b.fields(v)
+	}
+	return o
+}
+
+// unbound is a key that a schema leaves out.
+func unbound[P, R any](key func(encoded) P) *keydoor.Bound[P, R] {
+	none := encoded{err: &KeyError{Reason: "is not bound to any field and was not given explicitly"}}
+	o := &keydoor.Bound[P, R]{Key: func(any) P { return key(none) }}
+	o.Text = func(any) (string, error) { return none.Result() }
+	o.Decode = func(any, string) error { return nil }
+	o.Fields = func(any) []any { return nil }
+	return o
+}
+
+func init() { keydoor.Keys = door{} }
+
+// door opens keys and layouts for package keydoor.
+type door struct{}
+
+func (door) Partition(key any) any {
+	asKey := func(e encoded) PartitionKey { return PartitionKey{e} }
+	if key == nil {
+		return unbound[PartitionKey, PartitionRange](asKey)
+	}
+	b := key.(interface{ binding() binding }).binding()
+	return opened(b, PartitionRange{b.all}, asKey)
+}
+
+func (door) Row(key any) any {
+	asKey := func(e encoded) RowKey { return RowKey{e} }
+	if key == nil {
+		return unbound[RowKey, RowRange](asKey)
+	}
+	b := key.(interface{ binding() binding }).binding()
+	return opened(b, RowRange{b.all}, asKey)
+}
+
+func (door) Named(layout any, name string) any {
+	return layout.(interface{ openNamed(string) any }).openNamed(name)
+}
+
+func (door) Suffixed(layout any, name string) any {
+	return layout.(interface{ openSuffixed(string) any }).openSuffixed(name)
+}

@@ -1,0 +1,35 @@
+package keys_test
+
+import (
+	"github.com/aztablekit/aztablekit/internal/keydoor"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+type pair[A, B any] struct {
+	a A
+	b B
+}
+
+type triple[A, B, C any] struct {
+	a A
+	b B
+	c C
+}
+
+// pairOf is a RowKey of two values.
+func pairOf[A, B any](a keys.Component[A], b keys.Component[B]) keys.RowOf2[pair[A, B], A, B] {
+	return keys.Row2(a, b, func(p *pair[A, B]) (*A, *B) { return &p.a, &p.b })
+}
+
+// tripleOf is a RowKey of three values.
+func tripleOf[A, B, C any](a keys.Component[A], b keys.Component[B], c keys.Component[C]) keys.RowOf3[triple[A, B, C], A, B, C] {
+	return keys.Row3(a, b, c, func(t *triple[A, B, C]) (*A, *B, *C) { return &t.a, &t.b, &t.c })
+}
+
+// suffixedBy is a layout of the rows of an index.
+func suffixedBy[K any](l keys.Layout[K], name string) keydoor.Layout[K, keys.RowKey, keys.RowRange] {
+	return keydoor.Suffixed[K, keys.RowKey, keys.RowRange](l, name)
+}
+
+// namedAs is the layout of a unique index.
+func namedAs[K any](l keys.Layout[K], name string) keys.Layout[K] { return keydoor.Named(l, name) }
