@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -166,3 +167,42 @@ func FromConnectionString(cs string, o *Options) (*Account, error) {
 	}
 	return c.open(o)
 }
+
+// FromEnvironment opens the account that environment variables name. It uses the first of these that is set:
+//
+//   - AZURE_STORAGE_CONNECTION_STRING: as [FromConnectionString]. An emulator is used only if it says so (UseDevelopmentStorage=true).
+//   - AZURE_STORAGETABLE_RESOURCEENDPOINT, and likewise STORAGEQUEUE and STORAGEBLOB, as Azure Service Connector sets them: with cred, a
+//     token credential such as one of azidentity.
+//   - AZURE_STORAGE_ACCOUNT, the name of an account in the public cloud: with cred.
+//
+// Errors: *table.ValueError if none is set, and if the account needs a credential and cred is nil; those of [FromConnectionString] and
+// [FromCredential]. Requests: none.
+func FromEnvironment(cred azcore.TokenCredential, o *Options) (*Account, error) {
+	if cs := os.Getenv(connectionVariable); cs != "" {
+		return FromConnectionString(cs, o)
+	}
+	source := "AZURE_STORAGETABLE_RESOURCEENDPOINT"
+	e := Endpoints{
+		Table: os.Getenv("AZURE_STORAGETABLE_RESOURCEENDPOINT"),
+		Queue: os.Getenv("AZURE_STORAGEQUEUE_RESOURCEENDPOINT"),
+		Blob:  os.Getenv("AZURE_STORAGEBLOB_RESOURCEENDPOINT"),
+	}
+	if name := os.Getenv("AZURE_STORAGE_ACCOUNT"); e == (Endpoints{}) && name != "" {
+		source = "AZURE_STORAGE_ACCOUNT"
+		if len(name) < 3 || len(name) > 24 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+			return nil, wrong(source, "is not the name of an account, which has 3 to 24 small letters and digits")
+		}
+		c := connection{name: name}
+		c.addEndpoints(nil)
+		e = c.endpoints
+	}
+	switch {
+	case e == (Endpoints{}):
+		return nil, wrong(connectionVariable, "is not set, nor is AZURE_STORAGETABLE_RESOURCEENDPOINT or AZURE_STORAGE_ACCOUNT; to try a program, run go run ./patterns serve and set what it prints")
+	case cred == nil:
+		return nil, wrong("cred", "is nil, and "+source+" names an account without its key; give a token credential, such as one of azidentity, or set "+connectionVariable)
+	}
+	return FromCredential(e, cred, o)
+}
+
+const connectionVariable = "AZURE_STORAGE_CONNECTION_STRING"

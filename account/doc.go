@@ -3,7 +3,7 @@
 // An account comes from a connection string, from endpoints with a token credential (Microsoft Entra ID), or from URLs with
 // shared access signatures:
 //
-//	acc, err := account.FromConnectionString(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), nil)
+//	acc, err := account.FromEnvironment(nil, nil)
 //	staff, err := table.New(acc.Tables(), "staff", schema, nil)
 //
 // In a test, [FromTransport] opens an account in memory:

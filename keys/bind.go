@@ -238,10 +238,7 @@ type binding struct {
 	fields func(value any) []any             // nil for a key that is computed
 }
 
-var (
-	errZeroKey  = &KeyError{Reason: "is of a zero value; make it by a function of package keys, such as Row"}
-	errNilValue = &KeyError{Reason: "is of a nil value, which has no fields"}
-)
+var errZeroKey = &KeyError{Reason: "is of a zero value; make it by a function of package keys, such as Row"}
 
 func checkTwoWay(unset bool, lossy ...string) error {
 	if unset {
@@ -255,6 +252,8 @@ func checkTwoWay(unset bool, lossy ...string) error {
 	return nil
 }
 
+// opened gives a key its role.
+//
 //go:noinline
 func opened[P, R any](b binding, all R, key func(encoded) P) *keydoor.Bound[P, R] {
 	if b.err == nil {

@@ -407,7 +407,7 @@ func newCaller(t *testing.T) *caller {
 	c.valid[reflect.TypeFor[func(*item) (string, bool)]()] = reflect.ValueOf(nameOf)
 
 	c.functions = map[string]any{
-		"account.FromConnectionString": account.FromConnectionString, "account.FromCredential": account.FromCredential,
+		"account.FromConnectionString": account.FromConnectionString, "account.FromCredential": account.FromCredential, "account.FromEnvironment": account.FromEnvironment,
 		"account.FromSAS": account.FromSAS, "account.FromTransport": account.FromTransport,
 		"archive/blobarchive.New": blobarchive.New, "archive.New": archive.New[item], "archive.ToTable": archive.ToTable,
 		"table.BulkDelete": table.BulkDelete[item], "table.Bulk": table.Bulk,
