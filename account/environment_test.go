@@ -2,8 +2,6 @@ package account_test
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -63,13 +61,4 @@ func TestFromEnvironment(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The account of a deployed program: its name, and a token credential such as one of azidentity.
-func ExampleFromEnvironment() {
-	os.Setenv("AZURE_STORAGE_CONNECTION_STRING", "UseDevelopmentStorage=true") // set outside of the program
-	defer os.Unsetenv("AZURE_STORAGE_CONNECTION_STRING")
-	acc, err := account.FromEnvironment(nil, nil)
-	fmt.Println(acc, err)
-	// Output: http://127.0.0.1:10002/devstoreaccount1 <nil>
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -13,6 +14,15 @@ import (
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
+
+// A program on a developer's machine. A deployed one gives a token credential, such as one of azidentity.
+func ExampleFromEnvironment() {
+	os.Setenv("AZURE_STORAGE_CONNECTION_STRING", "UseDevelopmentStorage=true") // set outside of the program
+	defer os.Unsetenv("AZURE_STORAGE_CONNECTION_STRING")
+	acc, err := account.FromEnvironment(nil, nil)
+	fmt.Println(acc, err)
+	// Output: http://127.0.0.1:10002/devstoreaccount1 <nil>
+}
 
 // The emulator on its default ports. In production the connection string comes from the environment.
 func ExampleFromConnectionString() {
