@@ -23,7 +23,7 @@ func ExampleRowRanges_Before() {
 	// Output:
 	// [000, 050]
 	// [0000-00-00, 2026-11-16)
-	// [7973-88-83 , 9999-99-99]
+	// [7973-88-83`, 9999-99-99]
 }
 
 // A struct of several fields is one value.

@@ -38,7 +38,7 @@ type valueLayout[K any] struct {
 
 	components int
 	width      int    // of a single component, 0 if it depends on the value
-	low, high  string // the first and the last encoding of a single component of fixed width
+	low, high  string // the first and the last encoding of the first component, if it has a fixed width
 	desc       bool   // every component is inverted, so that larger values sort first
 	prefixes   bool   // of the component; see Component
 	innerOrder error  // keys do not sort by values, since a component before the last does not
@@ -117,6 +117,8 @@ func Struct2[K, A, B any](a Component[A], b Component[B], at func(*K) (*A, *B)) 
 			return k, r
 		},
 		components: 2,
+		low:        a.low(),
+		high:       a.high(),
 		desc:       a.desc && b.desc,
 		innerOrder: orderLost(1, &a),
 		fullOrder:  errors.Join(orderLost(1, &a), orderLost(2, &b)),
@@ -143,6 +145,8 @@ func Struct3[K, A, B, C any](a Component[A], b Component[B], c Component[C], at 
 			return k, r
 		},
 		components: 3,
+		low:        a.low(),
+		high:       a.high(),
 		desc:       a.desc && b.desc && c.desc,
 		innerOrder: errors.Join(orderLost(1, &a), orderLost(2, &b)),
 		fullOrder:  errors.Join(orderLost(1, &a), orderLost(2, &b), orderLost(3, &c)),

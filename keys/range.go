@@ -240,10 +240,10 @@ func (r *ranges[K]) all() span {
 		return span{err: err}
 	}
 	all := r.layout.name.allRange()
-	if r.layout.name.prefix != "" || all.err != nil || r.layout.width == 0 {
+	if r.layout.name.prefix != "" || all.err != nil || r.layout.low == "" {
 		return all
 	}
-	if r.more {
+	if r.more || r.layout.components > 1 {
 		all.from, all.to = r.layout.low+separator, r.layout.high+afterSeparator
 	} else {
 		all.from, all.to, all.closed = r.layout.low, r.layout.high, true
@@ -341,7 +341,7 @@ func (r *ranges[K]) half(s side, k K) span {
 	case upward && s == below && r.more:
 		whole.from = v.to
 	case upward && s == below:
-		whole.from = v.to + " " // no key of this fixed width begins like this
+		whole.from = v.to + afterSeparator // behind the rows of an index, whose keys extend the key
 	case upward:
 		whole.from = v.from
 	case s == below:
@@ -377,8 +377,9 @@ func startingWith(s string) span {
 	return span{from: s, to: string(end), set: true}
 }
 
-// RowRanges are the ranges of the RowKeys of a layout, by the values of one or all of its components. Errors, returned by the method that
-// uses the range (*KeyError): bounds that are swapped or cannot be encoded, and values that do not sort as their keys do; see [Text].
+// RowRanges are the ranges of the RowKeys of a layout, by the values of one or all of its components. Texts are compared by their keys;
+// see [Text]. Errors, returned by the method that uses the range (*KeyError): bounds that are swapped or cannot be encoded, and a
+// component that loses its order before another one.
 type RowRanges[K any] struct{ in *ranges[K] }
 
 // All returns the range of all keys.

@@ -71,6 +71,10 @@ func TestMaker(t *testing.T) {
 			t.Fatalf("after %q and %v: got key %v, want %s", c.k, c.suffix, a, want)
 		}
 	}
+	newest := keys.Desc(keys.Digits[int](3)).Named("age")
+	if r, k := newest.Rows().Before(20), suffixedBy(newest, "ix").Of(20, keys.RawRow("r")); r.Contains(k.String()) {
+		t.Errorf("before 20 contains %v, an index row of 20: got %v; want a range without it", k, r)
+	}
 	broken := suffixedBy(keys.Digits[int](0), "x").Maker()
 	if broken.Is("x_1_r", 1, keys.RawRow("r")) || broken.Of(1, keys.RawRow("r")).Err() == nil {
 		t.Error("a broken layout: got a key, want none")

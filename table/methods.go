@@ -432,7 +432,7 @@ func (h handle) insertRow(k keys.Key, r *Row) Op {
 	var e entity
 	switch {
 	case strings.HasPrefix(k.RowKey(), reserved.First):
-		op.op.Err = keys.RawPartition(k.RowKey()).Err()
+		op.op.Err = keys.RawRow(k.RowKey()).Err()
 	case r == nil || k.Err() != nil:
 		op.op.Err = either(k.Err(), errNil)
 	default:

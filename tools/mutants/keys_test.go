@@ -19,7 +19,7 @@ func TestKeys(t *testing.T) {
 		{Name: "an open range contains the library's rows", File: "keys/range.go",
 			Old: "	case r.raw && strings.HasPrefix(s, string(reservedFirst)):\n		return false\n", New: "", Test: "TestRanges"},
 		{Name: "what is before an inverted value contains the value", File: "keys/range.go",
-			Old: "whole.from = v.to + \" \"", New: "whole.from = v.to", Test: "TestLaws"},
+			Old: "whole.from = v.to + afterSeparator", New: "whole.from = v.to", Test: "TestLaws"},
 		{Name: "what is before the first of two values contains the value", File: "keys/range.go",
 			Old: "		whole.to, whole.closed = v.from, false\n", New: "		whole.to, whole.closed = v.to, v.closed\n", Test: "TestLaws"},
 		{Name: "what is before an inverted first value contains the value", File: "keys/range.go",
