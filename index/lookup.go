@@ -485,7 +485,7 @@ func (ix *Index[T, K]) Starting(k K) keys.RowRange {
 }
 
 // Under returns the range of the rows whose values are in r, a range of the layout that was given to New. For an index by
-// department and date, Under of the layout's Under("Sales").All() selects one department. If the index is not unique, queries refuse
+// department and date, Under of the layout's Under("Sales").All() selects one department. Ranges of [keys.Text] compare keys, and not texts. If the index is not unique, queries refuse
 // ranges with a last value, such as the ranges of keys.Compound.Rows; use [Index.Range] or [Index.AtMost].
 func (ix *Index[T, K]) Under(r keys.RowRange) keys.RowRange {
 	all := ix.byValueAndKey.All()

@@ -21,13 +21,13 @@ type AnyRow[T any] interface {
 	binding() binding
 }
 
-// PartitionOf is the PartitionKey of a T, made of a value of type A.
+// PartitionOf is the PartitionKey of a T, made of a value of type A. It also has the methods of [PartitionRanges], such as All.
 type PartitionOf[T, A any] struct {
 	PartitionRanges[A]
 	*bound[T, A]
 }
 
-// RowOf is the RowKey of a T, made of a value of type A.
+// RowOf is the RowKey of a T, made of a value of type A. It also has the methods of [RowRanges], such as All and Between.
 type RowOf[T, A any] struct {
 	RowRanges[A]
 	*bound[T, A]
@@ -49,7 +49,7 @@ func Row[T, A any](c Component[A], at func(*T) *A) RowOf[T, A] {
 
 // PartitionFunc is a PartitionKey that is computed from a T and never decoded, for keys that lose information, such as a hash of an ID
 // ([Spread]) or folded text. The entity must store the data in other properties: a read computes the key again, and a difference is a
-// *KeyError.
+// *KeyError. A nil layout or function is an error of the table that has the key (*KeyError).
 func PartitionFunc[T, A any](layout Layout[A], from func(*T) A) PartitionOf[T, A] {
 	return partitionOf(newComputed(layout, from))
 }
@@ -252,10 +252,14 @@ func checkTwoWay(unset bool, lossy ...string) error {
 	return nil
 }
 
-// opened gives a key its role.
+// opened gives a key, or the nil of a schema that leaves it out, its role.
 //
 //go:noinline
-func opened[P, R any](b binding, all R, key func(encoded) P) *keydoor.Bound[P, R] {
+func opened[P, R any](bound any, role func(encoded) P, all func(span) R) *keydoor.Bound[P, R] {
+	b := unbound
+	if bound != nil {
+		b = bound.(interface{ binding() binding }).binding()
+	}
 	if b.err == nil {
 		b.err = b.all.err
 	}
@@ -265,8 +269,8 @@ func opened[P, R any](b binding, all R, key func(encoded) P) *keydoor.Bound[P, R
 		}
 		return b.encode(v)
 	}
-	o := &keydoor.Bound[P, R]{All: all, Key: func(v any) P { return key(encode(v)) }}
-	o.Set, o.OneWay, o.Err = true, b.err == nil && b.decode == nil, b.err
+	o := &keydoor.Bound[P, R]{All: all(b.all), Key: func(v any) P { return role(encode(v)) }}
+	o.Set, o.OneWay, o.Err = bound != nil, b.err == nil && b.decode == nil, b.err
 	o.Text = func(v any) (string, error) { return encode(v).Result() }
 	o.Decode = func(v any, s string) error {
 		if b.err != nil || b.decode == nil {
@@ -283,14 +287,13 @@ func opened[P, R any](b binding, all R, key func(encoded) P) *keydoor.Bound[P, R
 	return o
 }
 
-// unbound is a key that a schema leaves out.
-func unbound[P, R any](key func(encoded) P) *keydoor.Bound[P, R] {
-	none := encoded{err: &KeyError{Reason: "is not bound to any field and was not given explicitly"}}
-	o := &keydoor.Bound[P, R]{Key: func(any) P { return key(none) }}
-	o.Text = func(any) (string, error) { return none.Result() }
-	o.Decode = func(any, string) error { return nil }
-	o.Fields = func(any) []any { return nil }
-	return o
+// unbound is the binding of a key that a schema leaves out.
+var unbound = binding{
+	encode: func(any) encoded {
+		return encoded{err: &KeyError{Reason: "is not bound to any field and was not given explicitly"}}
+	},
+	decode: func(any, string) error { return nil },
+	fields: func(any) []any { return nil },
 }
 
 func init() { keydoor.Keys = door{} }
@@ -299,21 +302,11 @@ func init() { keydoor.Keys = door{} }
 type door struct{}
 
 func (door) Partition(key any) any {
-	asKey := func(e encoded) PartitionKey { return PartitionKey{e} }
-	if key == nil {
-		return unbound[PartitionKey, PartitionRange](asKey)
-	}
-	b := key.(interface{ binding() binding }).binding()
-	return opened(b, PartitionRange{b.all}, asKey)
+	return opened(key, func(e encoded) PartitionKey { return PartitionKey{e} }, func(s span) PartitionRange { return PartitionRange{s} })
 }
 
 func (door) Row(key any) any {
-	asKey := func(e encoded) RowKey { return RowKey{e} }
-	if key == nil {
-		return unbound[RowKey, RowRange](asKey)
-	}
-	b := key.(interface{ binding() binding }).binding()
-	return opened(b, RowRange{b.all}, asKey)
+	return opened(key, func(e encoded) RowKey { return RowKey{e} }, func(s span) RowRange { return RowRange{s} })
 }
 
 func (door) Named(layout any, name string) any {

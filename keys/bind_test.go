@@ -62,6 +62,49 @@ func TestBindRoundTrip(t *testing.T) {
 	}
 }
 
+// TestPartitionRanges: PartitionKeys of several values have the ranges that RowKeys have.
+func TestPartitionRanges(t *testing.T) {
+	t.Parallel()
+	six, four := keys.Digits[int](6), keys.Digits[int](4)
+	p2, p3 := keys.Partition2(six, four, idAndYear), keys.Partition3(six, four, keys.Text(), all3)
+	r2, r3 := keys.Row2(six, four, idAndYear), keys.Row3(six, four, keys.Text(), all3)
+	for _, c := range []struct {
+		got  keys.PartitionRange
+		want keys.RowRange
+	}{
+		{p2.All(), r2.All()}, {p2.First().Before(7), r2.First().Before(7)}, {p2.Under(7).AtMost(2012), r2.Under(7).AtMost(2012)},
+		{p3.All(), r3.All()}, {p3.First().AtLeast(7), r3.First().AtLeast(7)}, {p3.Under(7).Between(1, 2), r3.Under(7).Between(1, 2)},
+		{p3.Under2(7, 1).Starting("a"), r3.Under2(7, 1).Starting("a")},
+	} {
+		if c.got.Err() != nil || c.got.String() != c.want.String() {
+			t.Errorf("got %v; want %v", c.got, c.want)
+		}
+	}
+}
+
+// TestNamedAgain: the last name counts, also after one that is none.
+func TestNamedAgain(t *testing.T) {
+	t.Parallel()
+	six := keys.Digits[int](6)
+	struct2 := keys.Struct2(six, six, func(p *pair[int, int]) (*int, *int) { return &p.a, &p.b })
+	for what, got := range map[string]keys.RowKey{
+		"one":    keys.Row(six, func(r *review) *int { return &r.ID }).Named("?").Named("x").Of(1),
+		"two":    pairOf(six, six).Named("?").Named("x").Of(1, 2),
+		"three":  tripleOf(six, six, six).Named("?").Named("x").Of(1, 2, 3),
+		"struct": struct2.Named("?").Named("x").RowKey(pair[int, int]{1, 2}),
+	} {
+		if got.Err() != nil || !strings.HasPrefix(got.String(), "x_000001") {
+			t.Errorf("%s: got %v; want a key that begins with x_000001", what, got)
+		}
+	}
+	if r := struct2.Named("?").Named("x").Under(1).All(); !r.Contains("x_000001_000002") {
+		t.Errorf("struct: got the range %v; want one with x_000001_000002", r)
+	}
+	if err := pairOf(six.Named("a"), six).Named("x").Of(1, 2).Err(); err == nil {
+		t.Error("a component with a name of its own: got no error; want one, also under another name")
+	}
+}
+
 // TestInvalidBindings: each method of a key that is declared wrong returns the reason.
 func TestInvalidBindings(t *testing.T) {
 	t.Parallel()
@@ -103,6 +146,10 @@ func TestComputedKeys(t *testing.T) {
 	b := partition(keys.PartitionFunc(keys.Spread(keys.Text(), 16), func(r *review) string { return r.Section }))
 	if b.Err != nil || !b.OneWay || b.Decode(&review{}, "anything") != nil || b.Fields(&review{}) != nil {
 		t.Errorf("a hash: got %+v; want a key that is computed", b.Half)
+	}
+	two := keys.Struct2(keys.Digits[int](3), keys.Digits[int](2), func(p *pair[int, int]) (*int, *int) { return &p.a, &p.b })
+	if all := row(keys.RowFunc(two, func(r *review) pair[int, int] { return pair[int, int]{r.ID, r.Year} })).All; !all.Contains("007_12") || all.Contains("note_x") {
+		t.Errorf("two numbers: got the range %v; want one with 007_12 and without note_x", all)
 	}
 	none := row(nil)
 	if none.Set || none.OneWay || none.Err != nil || none.Key(&review{}).Err() == nil || none.Fields(&review{}) != nil {

@@ -334,8 +334,8 @@ func Enum[S ~string](values ...S) Component[S] {
 }
 
 // Fold makes a text component ignore case and the different forms of a character in Unicode (full case folding, NFC), so that a
-// look-up of jonesj@contoso.com finds JonesJ@Contoso.com. Decode returns the folded text, not the original, so that a two-way
-// binding is an error.
+// look-up of jonesj@contoso.com finds JonesJ@Contoso.com. Decode returns the folded text, not the original, so that
+// [Row] and [Partition] refuse it, and [RowFunc] and [PartitionFunc] take it.
 func Fold[S ~string](p Component[S]) Component[S] {
 	write := p.append
 	p.err = p.check()
@@ -362,7 +362,7 @@ func cherokee(r rune) rune {
 // Spread encodes a value as the number of a bucket, 0 to n-1, padded to the width of n-1. The number is a hash (FNV-1a) of the
 // encoding by p: a value is always in the same bucket, and many values spread evenly, so that no partition gets hot. To visit all
 // buckets, build the same keys with Digits[int] of that width. n is 2 to 10,000. Changing n moves existing values. A value cannot
-// be decoded from its bucket, so that a two-way binding is an error.
+// be decoded from its bucket: [Row] and [Partition] refuse it, and [RowFunc] and [PartitionFunc] take it.
 func Spread[A any](p Component[A], n int) Component[A] {
 	name := fmt.Sprintf("spread(%s, %d)", p.spelling, n)
 	if p.err = p.check(); p.err != nil {

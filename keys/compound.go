@@ -1,6 +1,9 @@
 package keys
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+)
 
 // PartitionOf2 is the PartitionKey of a T, made of two fields.
 type PartitionOf2[T, A, B any] struct{ *bound2[T, A, B] }
@@ -48,6 +51,15 @@ func (p PartitionOf2[T, A, B]) Decode(k PartitionKey) (A, B, error) { return p.d
 func (r RowOf2[T, A, B]) Decode(k RowKey) (A, B, error) { return r.decode(k.encoded) }
 
 // All returns the range of all keys.
+func (p PartitionOf2[T, A, B]) All() PartitionRange { return p.First().All() }
+
+// First returns the ranges by the first value, whatever the other is.
+func (p PartitionOf2[T, A, B]) First() PartitionRanges[A] { return PartitionRanges[A]{p.first()} }
+
+// Under returns the ranges by the second value, under one first value.
+func (p PartitionOf2[T, A, B]) Under(a A) PartitionRanges[B] { return PartitionRanges[B]{p.second(a)} }
+
+// All returns the range of all keys.
 func (r RowOf2[T, A, B]) All() RowRange { return r.First().All() }
 
 // First returns the ranges by the first value: First().Before(day) is everything before a day.
@@ -66,11 +78,14 @@ type bound2[T, A, B any] struct {
 	a    Component[A]
 	b    Component[B]
 	at   func(*T) (*A, *B)
+
+	fault error // a component has a name of its own
 }
 
 //go:noinline
 func newBound2[T, A, B any](a Component[A], b Component[B], at func(*T) (*A, *B)) *bound2[T, A, B] {
-	return &bound2[T, A, B]{a: a, b: b, at: at, name: name{err: errors.Join(unnamed(1, &a), unnamed(2, &b))}}
+	fault := errors.Join(unnamed(1, &a), unnamed(2, &b))
+	return &bound2[T, A, B]{a: a, b: b, at: at, fault: fault, name: name{err: fault}}
 }
 
 func (l *bound2[T, A, B]) named(prefix string) *bound2[T, A, B] {
@@ -78,9 +93,8 @@ func (l *bound2[T, A, B]) named(prefix string) *bound2[T, A, B] {
 		return nil
 	}
 	named := *l
-	if l.name.err == nil {
-		named.name = newName(prefix)
-	}
+	named.name = newName(prefix)
+	named.name.err = cmp.Or(l.fault, named.name.err)
 	return &named
 }
 
@@ -205,6 +219,22 @@ func (p PartitionOf3[T, A, B, C]) Decode(k PartitionKey) (A, B, C, error) { retu
 func (r RowOf3[T, A, B, C]) Decode(k RowKey) (A, B, C, error) { return r.decode(k.encoded) }
 
 // All returns the range of all keys.
+func (p PartitionOf3[T, A, B, C]) All() PartitionRange { return p.First().All() }
+
+// First returns the ranges by the first value, whatever the others are.
+func (p PartitionOf3[T, A, B, C]) First() PartitionRanges[A] { return PartitionRanges[A]{p.first()} }
+
+// Under returns the ranges by the second value, under one first value, whatever the third is.
+func (p PartitionOf3[T, A, B, C]) Under(a A) PartitionRanges[B] {
+	return PartitionRanges[B]{p.second(a)}
+}
+
+// Under2 returns the ranges by the third value, under the first two.
+func (p PartitionOf3[T, A, B, C]) Under2(a A, b B) PartitionRanges[C] {
+	return PartitionRanges[C]{p.third(a, b)}
+}
+
+// All returns the range of all keys.
 func (r RowOf3[T, A, B, C]) All() RowRange { return r.First().All() }
 
 // First returns the ranges by the first value, whatever the others are.
@@ -227,11 +257,14 @@ type bound3[T, A, B, C any] struct {
 	b    Component[B]
 	c    Component[C]
 	at   func(*T) (*A, *B, *C)
+
+	fault error // a component has a name of its own
 }
 
 //go:noinline
 func newBound3[T, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*T) (*A, *B, *C)) *bound3[T, A, B, C] {
-	return &bound3[T, A, B, C]{a: a, b: b, c: c, at: at, name: name{err: errors.Join(unnamed(1, &a), unnamed(2, &b), unnamed(3, &c))}}
+	fault := errors.Join(unnamed(1, &a), unnamed(2, &b), unnamed(3, &c))
+	return &bound3[T, A, B, C]{a: a, b: b, c: c, at: at, fault: fault, name: name{err: fault}}
 }
 
 func (l *bound3[T, A, B, C]) named(prefix string) *bound3[T, A, B, C] {
@@ -239,9 +272,8 @@ func (l *bound3[T, A, B, C]) named(prefix string) *bound3[T, A, B, C] {
 		return nil
 	}
 	named := *l
-	if l.name.err == nil {
-		named.name = newName(prefix)
-	}
+	named.name = newName(prefix)
+	named.name.err = cmp.Or(l.fault, named.name.err)
 	return &named
 }
 

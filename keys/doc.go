@@ -22,16 +22,16 @@
 //
 // # Guarantees of every layout
 //
-//   - Different values have different keys, and Decode returns the values that Of encoded. Decode accepts only keys that Of makes,
+//   - Different values have different keys, and Decode returns the values they were made of. Decode accepts only keys that a value has,
 //     so rows of other layouts are recognised.
 //   - The separator "_" does not occur inside an encoded component, so components cannot run into each other.
-//   - A prefix range contains exactly the keys that begin with the given components.
+//   - The range under given components contains exactly the keys that begin with the given components.
 //   - Keys sort as their values do, component by component. [Text], [Enum] and components that wrap them are exceptions; their
 //     comments say how they sort.
 //   - Keys are ASCII, without the characters that the service refuses and without ' and %, which break URLs. They never
 //     begin with "~", which is reserved for the library's own rows.
 //
-// [Fold] and [Spread] lose information by design. Use them for look-ups and one-way bindings.
+// [Fold] and [Spread] lose information by design. Use them for look-ups, and for keys that are computed ([RowFunc]).
 //
 // # Errors
 //

@@ -59,7 +59,10 @@ func ExamplePartition2() {
 	city := keys.Partition2(keys.Ordered(), keys.Text(), func(r *Reading) (*string, *string) { return &r.Country, &r.City })
 	cityAndYear := keys.Partition3(keys.Ordered(), keys.Text(), keys.Digits[int](4), func(r *Reading) (*string, *string, *int) { return &r.Country, &r.City, &r.Year })
 	fmt.Println(city.Of("CH", "Bern"), cityAndYear.Of("CH", "Bern", 2026))
-	// Output: CH!_Bern CH!_Bern_2026
+	fmt.Println(city.Under("CH").All()) // for a grant
+	// Output:
+	// CH!_Bern CH!_Bern_2026
+	// [CH!_, CH!`)
 }
 
 // keyOf returns the key under which a value is stored.

@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,7 +42,7 @@ type valueLayout[K any] struct {
 	prefixes   bool   // of the component; see Component
 	innerOrder error  // keys do not sort by values, since a component before the last does not
 	fullOrder  error  // keys with a suffix do not sort by values, since one of the components does not
-	lossy      string // why the value cannot be decoded, "" if it can
+	lossy      string // why the value of a single component cannot be decoded, "" if it can
 	err        error
 }
 
@@ -103,55 +102,71 @@ type Compound3[K, A, B, C any] struct {
 //
 //	keys.Struct2(keys.Ordered(), keys.Date(), func(h *hired) (*string, *time.Time) { return &h.Title, &h.On })
 func Struct2[K, A, B any](a Component[A], b Component[B], at func(*K) (*A, *B)) Compound2[K, A, B] {
-	return Compound2[K, A, B]{newBound2(a, b, at), Compound[K]{&valueLayout[K]{
+	return compoundOf2(newBound2(a, b, at))
+}
+
+//go:noinline
+func compoundOf2[K, A, B any](l *bound2[K, A, B]) Compound2[K, A, B] {
+	if l == nil {
+		return Compound2[K, A, B]{}
+	}
+	return Compound2[K, A, B]{l, Compound[K]{&valueLayout[K]{
+		name: l.name,
 		write: func(w writer, k K, more bool) writer {
-			va, vb := at(&k)
-			writeComponent(&w, &a, *va, true)
-			writeComponent(&w, &b, *vb, more)
+			a, b := l.at(&k)
+			writeComponent(&w, &l.a, *a, true)
+			writeComponent(&w, &l.b, *b, more)
 			return w
 		},
 		read: func(r reader, more bool) (k K, _ reader) {
-			va, vb := at(&k)
-			readComponent(&r, &a, va, true)
-			readComponent(&r, &b, vb, more)
+			a, b := l.at(&k)
+			readComponent(&r, &l.a, a, true)
+			readComponent(&r, &l.b, b, more)
 			return k, r
 		},
 		components: 2,
-		low:        a.low(),
-		high:       a.high(),
-		desc:       a.desc && b.desc,
-		innerOrder: orderLost(1, &a),
-		fullOrder:  errors.Join(orderLost(1, &a), orderLost(2, &b)),
-		lossy:      cmp.Or(a.lossy, b.lossy),
-		err:        errors.Join(checkAccessor(at == nil), checkComponent(1, &a), checkComponent(2, &b), unnamed(1, &a), unnamed(2, &b)),
+		low:        l.a.low(),
+		high:       l.a.high(),
+		desc:       l.a.desc && l.b.desc,
+		innerOrder: orderLost(1, &l.a),
+		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
+		err:        errors.Join(checkAccessor(l.at == nil), l.check()),
 	}}}
 }
 
 // Struct3 binds three components of a key to three fields of a struct.
 func Struct3[K, A, B, C any](a Component[A], b Component[B], c Component[C], at func(*K) (*A, *B, *C)) Compound3[K, A, B, C] {
-	return Compound3[K, A, B, C]{newBound3(a, b, c, at), Compound[K]{&valueLayout[K]{
+	return compoundOf3(newBound3(a, b, c, at))
+}
+
+//go:noinline
+func compoundOf3[K, A, B, C any](l *bound3[K, A, B, C]) Compound3[K, A, B, C] {
+	if l == nil {
+		return Compound3[K, A, B, C]{}
+	}
+	return Compound3[K, A, B, C]{l, Compound[K]{&valueLayout[K]{
+		name: l.name,
 		write: func(w writer, k K, more bool) writer {
-			va, vb, vc := at(&k)
-			writeComponent(&w, &a, *va, true)
-			writeComponent(&w, &b, *vb, true)
-			writeComponent(&w, &c, *vc, more)
+			a, b, c := l.at(&k)
+			writeComponent(&w, &l.a, *a, true)
+			writeComponent(&w, &l.b, *b, true)
+			writeComponent(&w, &l.c, *c, more)
 			return w
 		},
 		read: func(r reader, more bool) (k K, _ reader) {
-			va, vb, vc := at(&k)
-			readComponent(&r, &a, va, true)
-			readComponent(&r, &b, vb, true)
-			readComponent(&r, &c, vc, more)
+			a, b, c := l.at(&k)
+			readComponent(&r, &l.a, a, true)
+			readComponent(&r, &l.b, b, true)
+			readComponent(&r, &l.c, c, more)
 			return k, r
 		},
 		components: 3,
-		low:        a.low(),
-		high:       a.high(),
-		desc:       a.desc && b.desc && c.desc,
-		innerOrder: errors.Join(orderLost(1, &a), orderLost(2, &b)),
-		fullOrder:  errors.Join(orderLost(1, &a), orderLost(2, &b), orderLost(3, &c)),
-		lossy:      cmp.Or(a.lossy, b.lossy, c.lossy),
-		err:        errors.Join(checkAccessor(at == nil), checkComponent(1, &a), checkComponent(2, &b), checkComponent(3, &c), unnamed(1, &a), unnamed(2, &b), unnamed(3, &c)),
+		low:        l.a.low(),
+		high:       l.a.high(),
+		desc:       l.a.desc && l.b.desc && l.c.desc,
+		innerOrder: errors.Join(orderLost(1, &l.a), orderLost(2, &l.b)),
+		fullOrder:  errors.Join(orderLost(1, &l.a), orderLost(2, &l.b), orderLost(3, &l.c)),
+		err:        errors.Join(checkAccessor(l.at == nil), l.check()),
 	}}}
 }
 
@@ -182,12 +197,12 @@ func (l Compound[K]) Named(prefix string) Compound[K] {
 
 // Named returns the layout with a name before every key; see [Component.Named].
 func (l Compound2[K, A, B]) Named(prefix string) Compound2[K, A, B] {
-	return Compound2[K, A, B]{l.of.named(prefix), l.Compound.Named(prefix)}
+	return compoundOf2(l.of.named(prefix))
 }
 
 // Named returns the layout with a name before every key; see [Component.Named].
 func (l Compound3[K, A, B, C]) Named(prefix string) Compound3[K, A, B, C] {
-	return Compound3[K, A, B, C]{l.of.named(prefix), l.Compound.Named(prefix)}
+	return compoundOf3(l.of.named(prefix))
 }
 
 // First returns the ranges of the RowKeys by the first value; see [RowOf2.First].

@@ -234,7 +234,7 @@ type ranges[K any] struct {
 
 func (r *ranges[K]) all() span {
 	if r == nil {
-		return span{err: new(valueLayout[K]).check()}
+		return span{err: errZeroKey}
 	}
 	if err := r.layout.check(); err != nil {
 		return span{err: err}

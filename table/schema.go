@@ -19,8 +19,8 @@ import (
 // Schema binds the keys of rows to fields of T, and names the type and its version. [Table] describes how the other fields are
 // stored.
 type Schema[T any] struct {
-	// Partition and Row bind the keys to fields of T, in both directions. Bound fields are not stored as properties, whatever their
-	// tags. If a binding is left out, use the methods with an explicit key, such as InsertAt and UpsertAt.
+	// Partition and Row bind the keys to fields of T. The fields that a key holds are not stored as properties, whatever their tags;
+	// those of which a key is computed ([keys.RowFunc]) are. If a binding is left out, use the methods with an explicit key, such as InsertAt and UpsertAt.
 	Partition keys.AnyPartition[T]
 	Row       keys.AnyRow[T]
 
