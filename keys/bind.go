@@ -3,6 +3,7 @@ package keys
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/aztablekit/aztablekit/internal/keydoor"
@@ -110,7 +111,7 @@ func newBound[T, A any](layout valueLayout[A], at func(*T) *A) *bound[T, A] {
 //go:noinline
 func newComputed[T, A any](layout Layout[A], from func(*T) A) *bound[T, A] {
 	b := &bound[T, A]{from: from, err: checkTwoWay(from == nil)}
-	if layout == nil {
+	if isNil(layout) {
 		b.err = cmp.Or[error](b.err, &KeyError{Reason: "has a nil layout"})
 		return b
 	}
@@ -257,7 +258,11 @@ func checkTwoWay(unset bool, lossy ...string) error {
 //go:noinline
 func opened[P, R any](bound any, role func(encoded) P, all func(span) R) *keydoor.Bound[P, R] {
 	b := unbound
-	if bound != nil {
+	switch {
+	case bound == nil:
+	case isNil(bound):
+		b = binding{err: errZeroKey}
+	default:
 		b = bound.(interface{ binding() binding }).binding()
 	}
 	if b.err == nil {
@@ -285,6 +290,12 @@ func opened[P, R any](bound any, role func(encoded) P, all func(span) R) *keydoo
 		return b.fields(v)
 	}
 	return o
+}
+
+// isNil reports whether a layout or a key is nil, or a nil pointer to one.
+func isNil(a any) bool {
+	v := reflect.ValueOf(a)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // unbound is the binding of a key that a schema leaves out.

@@ -111,18 +111,20 @@ func TestInvalidBindings(t *testing.T) {
 	text := keys.Text()
 	folded := keys.Partition(keys.Fold(text), section)
 	for what, k := range map[string]keys.AnyPartition[review]{
-		"folded":         folded,
-		"spread":         keys.Partition2(keys.Spread(text, 4), text, func(r *review) (*string, *string) { return &r.Section, &r.Section }),
-		"a bad name":     keys.Partition(text.Named("?"), section),
-		"a nil function": keys.Partition[review](text, nil),
-		"nil of two":     keys.Partition2[review](text, text, nil),
-		"nil of three":   keys.Partition3[review](text, text, text, nil),
-		"nil of raw":     keys.RawPartitionOf[review, string](nil),
-		"nil computed":   keys.PartitionFunc[review](text, nil),
-		"nil layout":     keys.PartitionFunc(nil, func(r *review) string { return r.Section }),
-		"zero":           keys.PartitionOf[review, string]{},
-		"zero of two":    keys.PartitionOf2[review, string, string]{},
-		"zero of three":  keys.PartitionOf3[review, string, string, string]{},
+		"folded":          folded,
+		"spread":          keys.Partition2(keys.Spread(text, 4), text, func(r *review) (*string, *string) { return &r.Section, &r.Section }),
+		"a bad name":      keys.Partition(text.Named("?"), section),
+		"a nil function":  keys.Partition[review](text, nil),
+		"nil of two":      keys.Partition2[review](text, text, nil),
+		"nil of three":    keys.Partition3[review](text, text, text, nil),
+		"nil of raw":      keys.RawPartitionOf[review, string](nil),
+		"nil computed":    keys.PartitionFunc[review](text, nil),
+		"nil layout":      keys.PartitionFunc(nil, func(r *review) string { return r.Section }),
+		"a nil pointer":   (*keys.PartitionOf[review, string])(nil),
+		"a nil component": keys.PartitionFunc((*keys.Component[string])(nil), func(r *review) string { return r.Section }),
+		"zero":            keys.PartitionOf[review, string]{},
+		"zero of two":     keys.PartitionOf2[review, string, string]{},
+		"zero of three":   keys.PartitionOf3[review, string, string, string]{},
 	} {
 		b := partition(k)
 		if b.Err == nil || !b.Set || b.Key(&review{}).Err() == nil || b.Decode(&review{}, "x") == nil {
