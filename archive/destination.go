@@ -12,6 +12,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/property"
@@ -193,7 +194,10 @@ func rowsWithPrefix(ctx context.Context, t *table.Table[table.Row], partition ke
 // TableDestination is a destination in a table. It stores each row in the partition that the row comes from, under its RowKey with
 // ~ and the incarnation appended: empid_000456~01K9…. The property _sys names the entity, the mover's kind and the moves. A
 // TableDestination is safe for concurrent use.
-type TableDestination struct{ rows *table.Table[table.Row] }
+type TableDestination struct {
+	rows *table.Table[table.Row]
+	err  error
+}
 
 var (
 	_ Destination = (*TableDestination)(nil)
@@ -202,23 +206,34 @@ var (
 	_ Sweeper     = (*TableDestination)(nil)
 )
 
-// ToTable returns a destination in a table, of the same service or another. It sends nothing. Errors: *table.ValueError or
-// *table.LimitError for a nil service, a name that no table can have, or a wrong option.
-func ToTable(service table.Service, name string, o *table.Options) (*TableDestination, error) {
-	t, err := table.New(service, name, table.Schema[table.Row]{}, o)
+// ToTable declares a destination in a table of a store: that of the entities, or one in another account. It sends nothing: the Ensure of a store
+// with a mover to it creates the table. Options.Common is that of the store if it is zero. Errors, returned by the methods of the store
+// and of the destination: *table.ValueError or *table.LimitError for a nil store, a name that no table can have, or a wrong option.
+func ToTable(s extend.Store, name string, o *table.Options) *TableDestination {
+	host := extend.HostOf(s)
+	var opt table.Options
+	if o != nil {
+		opt = *o
+	}
+	opt.Common = host.Options(opt.Common)
+	t, err := table.New(host.Tables, host.TableName(name), table.Schema[table.Row]{}, &opt)
 	if err != nil {
-		return nil, err
+		host.Fault(err)
+		return &TableDestination{door.Faulty[*table.Table[table.Row]](name, err), err}
 	}
 	door.Table(t).Made = "TableDestination.Ensure"
-	return &TableDestination{door.Rows[table.Table[table.Row]](door.Table(t), true)}, nil
+	return &TableDestination{door.Rows[table.Table[table.Row]](door.Table(t), true), nil}
 }
+
+// Err returns the mistake in the declaration of the destination, nil if there is none.
+func (d *TableDestination) Err() error { return d.err }
 
 // withParts returns the destination for entities with so many parts (table.Schema.Parts).
 func (d *TableDestination) withParts(parts int) *TableDestination {
 	if parts <= door.Table(d.rows).Mode.Parts {
 		return d
 	}
-	return &TableDestination{door.InMode(d.rows, func(m *engine.Mode) { m.Parts = parts })}
+	return &TableDestination{door.InMode(d.rows, func(m *engine.Mode) { m.Parts = parts }), d.err}
 }
 
 // Ensure creates the table unless it exists. 1 request; idempotent.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -88,7 +89,8 @@ func TestSharedTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
-	to, err := archive.ToTable(fx.account.Tables(), "older", &table.Options{Common: fx.common})
+	to := archive.ToTable(&extend.Host{Tables: fx.account.Tables()}, "older", &table.Options{Common: fx.common})
+	err := to.Err()
 	must(t, err)
 	must(t, to.Ensure(ctx))
 	m, w := addMover(t, fx, fx.current, to)

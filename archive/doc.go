@@ -1,14 +1,12 @@
 // Package archive moves entities to another table, or to any other store of rows, and back ('Azure Table storage table design
 // guide': the example of the eventually consistent transactions pattern).
 //
-//	old, err := archive.ToTable(acc.Tables(), "Archive", nil)
-//	mover, err := archive.New("staff/archive", staff, old, out) // out is an *eventual.Outbox
+//	mover := archive.Into[Employee]("staff/archive", archive.ToTable(company, "Archive", nil))
+//	staff := aztablekit.Table(company, "staff", dept, empid, mover) // the worker of company executes the moves
 //
-//	err = mover.Archive(ctx, e)                  // requests the move
+//	err := mover.Archive(ctx, e)                 // requests the move
 //	e, archived, err := mover.Find(ctx, key)     // from the table or the archive
 //	e, err = mover.Restore(ctx, key)             // moves it back
-//
-//	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{mover.Handler()}, nil) // executes the moves
 //
 // # Guarantees
 //

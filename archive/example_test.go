@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -27,30 +28,21 @@ type Employee struct {
 // Employee 456 leaves the company, and comes back.
 func Example() {
 	ctx := context.Background()
-	acc := storagetest.New(nil)
+	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
-	current, err := table.New(acc.Tables(), "Current", table.Schema[Employee]{
-		Partition: keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department }),
-		Row:       empid,
-	}, nil)
-	check(err)
-	check(current.Ensure(ctx))
-	old, err := archive.ToTable(acc.Tables(), "Archive", nil)
-	check(err)
-	check(old.Ensure(ctx))
-	out, err := eventual.NewOutbox(acc.Queue("moves"), nil)
-	check(err)
-	mover, err := archive.New("staff/archive", current, old, out)
-	check(err)
-	w, err := eventual.NewWorker(acc.Queue("moves"), acc.Queue("moves-poison"), []eventual.Handler{mover.Handler()}, nil)
-	check(err)
-	check(w.Ensure(ctx))
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	old := archive.ToTable(company, "Archive", nil)
+	check(old.Err()) // the mistakes of this declaration; Ensure returns those of all
+	mover := archive.Into[Employee]("staff/archive", old)
+	current := aztablekit.Table(company, "Current", dept, empid, mover)
+	check(company.Ensure(ctx))
 
 	e, err := current.Insert(ctx, &Employee{"Sales", 456, "Jones"})
 	check(err)
 	check(mover.Archive(ctx, e))
-	check(w.Drain(ctx)) // usually in another process
+	check(company.Drain(ctx)) // a program calls company.Run
 
+	fmt.Println(mover.Name(), mover.Handler().Kind)
 	find := func() {
 		e, archived, err := mover.Find(ctx, e.Key)
 		check(err)
@@ -69,9 +61,10 @@ func Example() {
 	}
 	_, err = mover.Restore(ctx, e.Key)
 	check(err)
-	check(w.Drain(ctx))
+	check(company.Drain(ctx))
 	find()
 	// Output:
+	// staff/archive staff/archive
 	// Jones archived: true
 	// in the archive: 456
 	// this incarnation is in the archive: true
@@ -82,7 +75,8 @@ func Example() {
 func ExampleTableDestination() {
 	ctx := context.Background()
 	acc := storagetest.New(nil)
-	old, err := archive.ToTable(acc.Tables(), "Archive", nil)
+	old := archive.ToTable(&extend.Host{Tables: acc.Tables()}, "Archive", nil)
+	err := old.Err()
 	check(err)
 	check(old.Ensure(ctx))
 	k := keys.At(keys.RawPartition("Sales"), keys.RawRow("empid_000456"))

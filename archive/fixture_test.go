@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -78,7 +79,8 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 	if fx.current, err = table.New(acc.Tables(), "current", schema, &table.Options{Common: c}); err != nil {
 		return nil, err
 	}
-	if fx.destination, err = archive.ToTable(acc.Tables(), "old", &table.Options{Common: c}); err != nil {
+	fx.destination = archive.ToTable(&extend.Host{Tables: acc.Tables()}, "old", &table.Options{Common: c})
+	if err = fx.destination.Err(); err != nil {
 		return nil, err
 	}
 	if fx.outbox, err = eventual.NewOutbox(acc.Queue("moves"), &eventual.OutboxOptions{Common: c}); err != nil {

@@ -27,6 +27,7 @@ type Mover[T any] struct {
 	from      *table.Table[T]
 	archiving *table.Table[T] // a handle whose touches request a move
 	to        Destination
+	given     Destination // of Into
 }
 
 // New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is
@@ -48,6 +49,9 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 		if d.rows == nil {
 			return fail(&table.ValueError{Field: "to", Reason: "is a zero TableDestination; use one of ToTable"})
 		}
+		if d.err != nil {
+			return fail(d.err)
+		}
 		if door.Table(d.rows).Same(door.Table(from)) {
 			return fail(&table.ValueError{Field: "to", Reason: "is also the table from; give another"})
 		}
@@ -64,7 +68,66 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 	if _, err := extend.With(from, &restoreMaintainer[T]{kind: kind}); err != nil { // an entity that is archived must be able to come back
 		return fail(err)
 	}
-	return &Mover[T]{kind, from, archiving, to}, nil
+	return &Mover[T]{kind: kind, from: from, archiving: archiving, to: to}, nil
+}
+
+// Into declares a mover of the entities of a table of a store: a definition for aztablekit.Table. If to has a method Ensure, as the
+// destinations of this library have, the store's Ensure calls it.
+//
+//	former := archive.Into[Employee]("former", archive.ToTable(company, "former", nil))
+//	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, former)
+//
+// Errors, returned by the methods of the store, of the table and of the mover: those of [New]; *table.ValueError for a mover that is
+// given to no table.
+func Into[T any](kind string, to Destination) *Mover[T] {
+	m := &Mover[T]{kind: kind, given: to}
+	m.fail(errUndeclared)
+	return m
+}
+
+var errUndeclared = &table.ValueError{Field: "mover", Reason: "is of no table yet: give it to aztablekit.Table"}
+
+// fail makes the mover return an error from each method.
+func (m *Mover[T]) fail(err error) {
+	m.from = door.Faulty[*table.Table[T]](m.kind, err)
+	m.archiving, m.to = m.from, faulty{err}
+}
+
+// Name returns the kind.
+func (m *Mover[T]) Name() string { return m.kind }
+
+// Define adds the mover to the declaration of a table; aztablekit.Table calls it.
+func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
+	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return t, nil }); err != nil {
+		return err
+	}
+	d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
+		made, err := New(m.kind, t, m.given, d.Host().Outbox)
+		if err != nil {
+			m.fail(err)
+			return extend.Parts{}, err
+		}
+		m.from, m.archiving, m.to = made.from, made.archiving, made.to
+		parts := extend.Parts{Handlers: []extend.Handler{m.Handler()}}
+		if to, is := m.given.(interface{ Ensure(context.Context) error }); is {
+			parts.Ensure = []extend.Task{{Name: "destination " + m.kind, Do: to.Ensure}}
+		}
+		return parts, nil
+	})
+	return nil
+}
+
+// faulty is the destination of a mover that cannot be used.
+type faulty struct{ err error }
+
+func (f faulty) Get(context.Context, ID) (*ArchivedRow, error)   { return nil, f.err }
+func (f faulty) Put(context.Context, *ArchivedRow, string) error { return f.err }
+func (f faulty) Incarnations(context.Context, keys.Key) iter.Seq2[*ArchivedRow, error] {
+	return f.List(context.Background(), keys.PartitionKey{})
+}
+
+func (f faulty) List(context.Context, keys.PartitionKey) iter.Seq2[*ArchivedRow, error] {
+	return func(yield func(*ArchivedRow, error) bool) { yield(nil, f.err) }
 }
 
 // Archive requests a move of an entity, if the stored row is still as e was read, and renews e's ETag. A worker moves the entity,

@@ -72,7 +72,8 @@ func TestRequests(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	t.Parallel()
 	fx, _ := newFixture(t, nil)
-	self, err := archive.ToTable(fx.account.Tables(), "Current", nil)
+	self := archive.ToTable(&extend.Host{Tables: fx.account.Tables()}, "Current", nil)
+	err := self.Err()
 	must(t, err)
 	var none *archive.TableDestination
 	for _, c := range []struct {

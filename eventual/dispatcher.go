@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
 
@@ -316,7 +317,7 @@ func (r *receiver) run() error {
 		if err != nil {
 			r.env.opt.Logger.Warn("no messages received", "error", wire.Redact(err))
 			r.env.stats.add(func(s *Stats) { s.QueueFailures++ })
-			if r.drain || errors.Is(err, ErrQueueNotFound) {
+			if r.drain || errors.Is(err, ErrQueueNotFound) || errors.Is(err, errs.ErrNoEndpoint) {
 				return err
 			}
 		}

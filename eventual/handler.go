@@ -14,61 +14,15 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Handler executes the effects of one kind, of the writes of one table. The result of Handle decides: nil completes the effect;
-// [Poison] moves the message to the poison queue; [RetryAfter] defers the message until that time; any other error returns the
-// message to the queue for another attempt, up to WorkerOptions.Attempts, and then makes the message poison. After an error for a
-// row of a newer version (*table.VersionError), the message waits for a worker of another release, as messages of unknown kinds do.
-//
-// An error of storage that is down, cannot be reached or denies access does not count as an attempt: the effect is repeated
-// until storage works. These errors are table.ErrUnreachable, ErrTableNotFound, ErrUnknownOutcome, ErrGivenUp and ErrOutbox, and an
-// *azcore.ResponseError of 401, 403, 408, 429 or 5xx. A handler of another service does the same by an error that wraps
-// table.ErrUnreachable. The end of a context that the handler has made itself is an attempt like any other error.
-//
-// An effect is executed at least once. It is executed again if a worker crashed before it completed the effect, at the same time as
-// a slow worker, in any order with other effects, and again whenever another effect of the same write failed or was deferred,
-// because the effects of a write are completed together. So a handler should read the current state and make the other system
-// follow it, or use the job's OperationID and Effect as an idempotency key: they are the same at every attempt. The handler's
-// context ends when the worker loses the message.
-type Handler struct {
-	Kind   string
-	Table  table.AnyTable // the table whose writes have the effects: a *table.Table of any type, with its maintainers
-	Handle func(ctx context.Context, j Job) error
-
-	// Version is the newest version of the payload that Handle supports; effects of later versions wait for another worker.
-	// Defaults to 1.
-	Version int
-
-	// Remotes are the names of other tables in which writes of Table change rows, such as the other table of table.Table.MoveTo.
-	// If a write to 8 other partitions or fewer never commits, the worker makes sure that a late request of the write changes
-	// nothing in these tables. The worker adds the tables of the maintainers of Table ([extend.RemoteWriter]), such as the tables
-	// of an index with index.Global. Tables with handlers of their own need not be named.
-	Remotes []string
-
-	// Sweep deletes the handler's own rows in a partition that are older than a time, in the partition's clean-up. The commit
-	// records from before that time are deleted afterwards, with the effects that they contained. May be nil.
-	Sweep func(ctx context.Context, partition keys.PartitionKey, before time.Time) error
-}
-
-// Job is an effect to execute.
-type Job struct {
-	Table       string
-	Partition   keys.PartitionKey
-	OperationID string // of the write; [extend.Record.Time] returns the write's time
-	Effect      extend.Effect
-
-	// Attempt is the number of times that a worker has begun to execute the message, including this time.
-	Attempt int
-
-	// CommitRecord is the write's commit record, and Index the position of the effect in it, for handlers that complete the effect
-	// by a write of their own; see [extend.Completing]. If that write fails with table.ErrChanged, the handler should return
-	// that error; it is called again for the effects that the commit record contains then.
-	CommitRecord *extend.Record
-	Index        int
-}
+// Handler and Job are an effect's handler and one effect to execute, and Change is what a write has changed; see package extend.
+type (
+	Handler       = extend.Handler
+	Job           = extend.Job
+	Change[T any] = extend.Change[T]
+)
 
 // NewHandler returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes
 // poison at once.
@@ -110,6 +64,51 @@ func (o *onChange[T, P]) Maintain(_ context.Context, p *extend.Plan, c *extend.C
 		return err
 	}
 	p.Effect(o.kind, 1, b)
+	return nil
+}
+
+// Effect is work that follows from the writes of a table, with its handler: a definition for aztablekit.Table.
+type Effect[T any] struct {
+	kind       string
+	maintainer extend.Maintainer[T]
+	handle     func(ctx context.Context, j Job) error
+}
+
+// On is an effect of the writes of a table. For each entity that changes, when says whether the effect is due, and with what payload,
+// which is stored as JSON with the entity; see [OnChange]. A worker calls do for it, at least once; see [Handler].
+//
+//	mail := eventual.On("mail", func(c *eventual.Change[Employee]) (string, bool) {
+//		return c.Key.RowKey(), c.Old == nil // an employee is new
+//	}, send)
+//
+// If the workers of another program execute the effect, do is nil. A store with such an effect runs no worker, unless its options name
+// the kind; see aztablekit.Options. Errors, returned by the store and by the handle of the table: *table.ValueError for an empty kind
+// and for a nil when. Requests: see the package documentation.
+func On[T, P any](kind string, when func(c *Change[T]) (payload P, due bool), do func(ctx context.Context, j Job, payload P) error) *Effect[T] {
+	e := &Effect[T]{kind: kind}
+	if when != nil {
+		e.maintainer = OnChange(kind, when)
+	}
+	if do != nil {
+		e.handle = NewHandler(kind, nil, do).Handle
+	}
+	return e
+}
+
+// Name returns the kind.
+func (e *Effect[T]) Name() string { return e.kind }
+
+// Define adds the effect to the declaration of a table; aztablekit.Table calls it.
+func (e *Effect[T]) Define(d *extend.Declaration[T]) error {
+	if e.maintainer == nil {
+		return &table.ValueError{Field: "when", Reason: "is nil; give a function that says which changes have the effect"}
+	}
+	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return extend.With(t, e.maintainer) }); err != nil {
+		return err
+	}
+	d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
+		return extend.Parts{Handlers: []extend.Handler{{Kind: e.kind, Table: t, Handle: e.handle}}}, nil
+	})
 	return nil
 }
 

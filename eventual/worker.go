@@ -13,6 +13,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -74,15 +75,16 @@ func isSameQueue(a, b Queue) bool {
 	return b != nil && reflect.ValueOf(a).Comparable() && a == b
 }
 
-// Ensure creates the worker's queues unless they exist. 1 request for each; idempotent.
+// Ensure creates the worker's queues unless they exist. 1 request for each, at the same time; idempotent.
 func (w *Worker) Ensure(ctx context.Context) error {
+	var g errgroup.Group
 	for _, q := range []queueClient{w.env.notifications, w.env.poison, w.env.cleanUps} {
-		if q.client == nil {
-			continue
+		if q.client != nil {
+			g.Go(func() error { return q.ensure(ctx, &w.env.opt.Options) })
 		}
-		if err := q.ensure(ctx, &w.env.opt.Options); err != nil {
-			return fmt.Errorf("eventual: Ensure: %w", err)
-		}
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("eventual: Ensure: %w", err)
 	}
 	return nil
 }

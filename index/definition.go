@@ -201,8 +201,31 @@ func withInline[T any](t *table.Table[T]) *table.Table[T] {
 
 // Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and for package verify.
 type Definition[T any] interface {
-	Name() string
+	extend.Definition[T]
 	maintainer(*table.Table[T]) (maintainer[T], error)
+}
+
+// define adds a definition to the declaration of a table. It needs nothing if its rows are in the partitions of their entities.
+func define[T any](to *extend.Declaration[T], d Definition[T]) error {
+	err := to.Attach(func(t *table.Table[T]) (*table.Table[T], error) {
+		with, err := attachOne(t, t, d)
+		if err != nil {
+			return nil, err
+		}
+		return withInline(with), nil
+	})
+	if err != nil {
+		return err
+	}
+	to.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
+		if m, is := door.Table(t).Mode.Maintainer(d.Name()).Typed().(ofElsewhere[T]); is {
+			rows := m.rowsTable()
+			parts.Handlers = []extend.Handler{Handler(t)}
+			parts.Ensure = []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}
+		}
+		return parts, nil
+	})
+	return nil
 }
 
 // maintainer writes the rows of a definition.

@@ -71,6 +71,9 @@ func (d *Details[T]) fail(field, reason string) {
 // Name returns the name of the definition.
 func (d *Details[T]) Name() string { return d.name }
 
+// Define adds the definition to the declaration of a table; aztablekit.Table calls it.
+func (d *Details[T]) Define(to *extend.Declaration[T]) error { return define(to, d) }
+
 // detailsMaintainer writes the details of a Details.
 type detailsMaintainer[T any] struct {
 	*Details[T]

@@ -138,15 +138,15 @@ func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T],
 	if door.Table(t).Mode.Outbox == nil {
 		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere", Reason: "is set, but the table has no outbox: pass Attach a handle that eventual.WithOutbox has returned"}
 	}
-	name := e.option.Table
-	if name == "" {
+	name := door.Table(t).Prefix + e.option.Table
+	if e.option.Table == "" {
 		name = t.Name() + strings.ToLower(ix.name)
 	}
 	other, err := engine.New(door.Table(t).Service, name, door.Table(t).Options)
 	if err = cmp.Or(edm.CheckTableName(name), err); err != nil {
 		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere.Table", Reason: err.Error(), Err: err}
 	}
-	other.Made = "index.Ensure"
+	other.Made = cmp.Or(door.Table(t).Made, "index.Ensure")
 	e.rows = door.Elsewhere(t, other.WithHomes(door.Table(t).Homes()...))
 	return e, nil
 }

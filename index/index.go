@@ -174,6 +174,9 @@ func (ix *Index[T, K]) fail(field, reason string) {
 // Name returns the name of the index.
 func (ix *Index[T, K]) Name() string { return ix.name }
 
+// Define adds the definition to the declaration of a table; aztablekit.Table calls it.
+func (ix *Index[T, K]) Define(d *extend.Declaration[T]) error { return define(d, ix) }
+
 // isUniqueElsewhere reports whether the rows of unique values are in other partitions than their entities.
 func (ix *Index[T, K]) isUniqueElsewhere() bool {
 	return ix.opt.Elsewhere != nil && ix.opt.Unique != NotUnique

@@ -69,6 +69,9 @@ const defaultListProperty = "Members"
 // Name returns the name of the definition.
 func (l *Lists[T, K]) Name() string { return l.ix.name }
 
+// Define adds the definition to the declaration of a table; aztablekit.Table calls it.
+func (l *Lists[T, K]) Define(d *extend.Declaration[T]) error { return define(d, l) }
+
 // ListFullError: a list has no room for another member. Nothing was written.
 type ListFullError struct {
 	Definition string

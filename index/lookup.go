@@ -525,9 +525,10 @@ func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.Read
 // readable returns the handle of the table where the rows of a definition are: of ix itself, or of the Lists or Summary that
 // contains ix. Errors: ErrWriteOnly; *DefinitionError if the definition is wrong, or is not attached to t.
 func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.Table[T], err error) {
+	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
+		return nil, err
+	}
 	switch {
-	case door.Table(t) == nil:
-		return nil, engine.CheckHandle("t", nil)
 	case ix.invalid != nil:
 		return nil, ix.invalid
 	case ix.opt.WriteOnly:

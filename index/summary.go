@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/property"
@@ -123,6 +124,9 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 
 // Name returns the name of the definition.
 func (s *Summary[T, K]) Name() string { return s.ix.name }
+
+// Define adds the definition to the declaration of a table; aztablekit.Table calls it.
+func (s *Summary[T, K]) Define(d *extend.Declaration[T]) error { return define(d, s) }
 
 // Stat is the statistics of a measure in a group. If Count is 0, so are Min and Max.
 type Stat struct {

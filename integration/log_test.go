@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
 )
@@ -18,7 +19,8 @@ type event struct {
 func logs(e *env) {
 	ctx := context.Background()
 	for _, spread := range []int{1, 4} {
-		events, err := logtail.New[event](e.tables, freshName(), &logtail.Options{Spread: spread})
+		events := logtail.New[event](&extend.Host{Tables: e.tables}, freshName(), &logtail.Options{Spread: spread})
+		err := events.Err()
 		e.must(err)
 		e.must(events.Ensure(ctx))
 		source := events.In(keys.Text().PartitionKey("größe/../1")) // a key that is escaped

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -21,7 +22,8 @@ func archiveMoves(e *env) {
 	base := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(base, byMail, names)
 	e.must(err)
-	old, err := archive.ToTable(e.tables, freshName(), nil)
+	old := archive.ToTable(&extend.Host{Tables: e.tables}, freshName(), nil)
+	err = old.Err()
 	e.must(err)
 	notifications, poison := e.acc.Queue(base.Name()+"h"), e.acc.Queue(base.Name()+"p")
 	out, err := eventual.NewOutbox(notifications, nil)

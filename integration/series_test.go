@@ -9,13 +9,15 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 )
 
 // newDataSeries creates a series in a fresh table.
 func newDataSeries[V series.Number](e *env, slots series.Slots, o *series.Options) *series.Series[V] {
 	e.Helper()
-	s, err := series.New[V](e.tables, freshName(), slots, o)
+	s := series.New[V](&extend.Host{Tables: e.tables}, freshName(), slots, o)
+	err := s.Err()
 	e.must(err)
 	e.must(s.Ensure(context.Background()))
 	e.counter.Take()

@@ -16,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -54,7 +55,8 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 		return nil, err
 	}
 	c := &program{fixture: fx, common: o.Common}
-	if c.old, err = archive.ToTable(fx.account.Tables(), "archive", &table.Options{Common: o.Common}); err != nil {
+	c.old = archive.ToTable(&extend.Host{Tables: fx.account.Tables()}, "archive", &table.Options{Common: o.Common})
+	if err = c.old.Err(); err != nil {
 		return nil, err
 	}
 	out, err := eventual.NewOutbox(fx.account.Queue("moves"), &eventual.OutboxOptions{Common: o.Common})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -136,7 +137,8 @@ func ExampleSweepOptions() {
 	ctx := context.Background()
 	memory := storagetest.New(nil)
 	staff, photos := openStaff(memory, nil)
-	old, err := archive.ToTable(memory.Tables(), "archive", nil)
+	old := archive.ToTable(&extend.Host{Tables: memory.Tables()}, "archive", nil)
+	err := old.Err()
 	check(err)
 	check(old.Ensure(ctx))
 	out, err := eventual.NewOutbox(memory.Queue("moves"), nil)

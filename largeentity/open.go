@@ -74,6 +74,8 @@ func (s *Store) ReadAll(ctx context.Context, b Blob, limit int64) ([]byte, error
 
 func (s *Store) open(ctx context.Context, b Blob, offset, count int64, whole bool) (io.ReadCloser, error) {
 	switch {
+	case s.fault != nil:
+		return nil, s.fault
 	case !b.set:
 		return nil, ErrNoValue
 	case offset < 0 || count < 0 || offset > b.size || count > b.size-offset:

@@ -19,6 +19,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -27,6 +28,7 @@ type Store struct {
 	client client
 	opt    Options
 	table  string
+	fault  error // of a store that cannot be used
 }
 
 // NewStore returns the store of a table, by its name. The names of the blobs begin with the name of the table, so that several
@@ -44,7 +46,7 @@ func NewStore(c *container.Client, tableName string, o *Options) (*Store, error)
 	if err != nil {
 		return fail(err)
 	}
-	s := &Store{client{c, common}, opt, strings.ToLower(tableName)}
+	s := &Store{client: client{c, common}, opt: opt, table: strings.ToLower(tableName)}
 	if _, err := opt.newName(s.table, ""); err != nil {
 		return fail(err)
 	}
@@ -53,6 +55,9 @@ func NewStore(c *container.Client, tableName string, o *Options) (*Store, error)
 
 // Ensure creates the container unless it exists. 1 request; idempotent.
 func (s *Store) Ensure(ctx context.Context) error {
+	if s.fault != nil {
+		return s.fault
+	}
 	err := s.client.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
 		_, err := s.client.container.Create(s.client.write(ctx, &call), nil)
@@ -88,6 +93,9 @@ type Options struct {
 	// takes memory for BlocksInFlight + 1 blocks, and has at most 50,000. Default to 4 MiB and 2. BlockSize is at most 100 MiB.
 	BlockSize      int
 	BlocksInFlight int
+
+	// Archived is SweepOptions.Archived of the sweep of each day and of Store.Verify, for [Values] whose entities are archived, too.
+	Archived func(ctx context.Context, k keys.Key, incarnation string) (bool, error)
 
 	// LeaveToSweep leaves replaced blobs to Sweep, so that a reader of a replaced value can read it to its end. By default, the
 	// method that replaces a value deletes the blob, 1 request more, before it returns.

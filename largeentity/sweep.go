@@ -216,6 +216,7 @@ func (w *sweep) enough() bool { return w.opt.MaxDeletes > 0 && w.deleted == w.op
 
 // fault reports a fault.
 func (w *sweep) fault(f verify.Fault) {
+	f.Table = w.rows.Name()
 	if w.opt.Fault != nil {
 		w.opt.Fault(f)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -86,7 +87,8 @@ func TestParts(t *testing.T) {
 	testkit.Expect(t, "linked", report.Linked, 2)
 
 	// It is archived with its parts, and restored.
-	old, err := archive.ToTable(s.Tables(), "archive", nil)
+	old := archive.ToTable(&extend.Host{Tables: s.Tables()}, "archive", nil)
+	err = old.Err()
 	must(t, err)
 	out, err := eventual.NewOutbox(s.Queue("moves"), nil)
 	must(t, err)

@@ -9,10 +9,10 @@
 //		Amount   int32
 //	}
 //
-//	claims, err := logtail.New[Claim](acc.Tables(), "claims", nil)
+//	claims := logtail.New[Claim](company, "claims", nil) // in an aztablekit.Store
 //	sales := claims.In(dept.Of("Sales")) // one source, with a partition of its own
 //
-//	_, err = sales.Append(ctx, &Claim{Employee: 223, Amount: 17})
+//	_, err := sales.Append(ctx, &Claim{Employee: 223, Amount: 17})
 //	for r, err := range sales.Tail(ctx, 10) { // the 10 newest claims, 1 request
 //		…
 //	}

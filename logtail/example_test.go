@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -26,13 +26,11 @@ func check(err error) {
 	}
 }
 
-// newClaims returns an empty log in a service in memory. A program takes its account from a connection string.
+// newClaims returns an empty log in a service in memory. A program takes its account from package account.
 func newClaims(o *logtail.Options) *logtail.Log[Claim] {
-	acc, err := account.FromTransport(storagetest.New(nil), nil)
-	check(err)
-	claims, err := logtail.New[Claim](acc.Tables(), "claims", o)
-	check(err)
-	check(claims.Ensure(context.Background()))
+	store := aztablekit.Open(storagetest.New(nil), "company", nil)
+	claims := logtail.New[Claim](store, "claims", o)
+	check(store.Ensure(context.Background()))
 	return claims
 }
 
@@ -211,49 +209,38 @@ func ExampleOptions_spread() {
 
 // newDays returns a log with a table for each day, in a service in memory, and its periods. The tables of the day exist.
 func newDays(today func() time.Time) (*logtail.Periods, *logtail.Log[Claim]) {
-	acc, err := account.FromTransport(storagetest.New(nil), nil)
-	check(err)
-	days, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{Common: table.Common{Now: today}, Keep: 30})
-	check(err)
-	claims, err := logtail.NewByPeriod[Claim](days, &logtail.Options{Common: table.Common{Now: today}})
-	check(err)
-	_, err = days.Create(context.Background())
-	check(err)
-	return days, claims
+	store := aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Common: table.Common{Now: today}})
+	claims := logtail.NewByPeriod[Claim](store, "claims", &logtail.PeriodOptions{Keep: 30}, nil)
+	check(store.Ensure(context.Background()))
+	return claims.Periods(), claims
 }
 
-// A log with a table for each day. Two jobs make the tables ahead, and drop those past the retention.
+// A log with a table for each day. The store makes the tables ahead, and drops those past the retention.
 func ExampleNewByPeriod() {
 	ctx := context.Background()
-	acc, err := account.FromTransport(storagetest.New(nil), nil)
-	check(err)
-	days, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{Keep: 30})
-	check(err)
-	claims, err := logtail.NewByPeriod[Claim](days, nil)
-	check(err)
-	made, err := days.Create(ctx) // each day
-	check(err)
-	_, err = claims.Append(ctx, &Claim{Employee: 223, Amount: 17})
+	service := storagetest.New(nil)
+	store := aztablekit.Open(service, "company", nil)
+	claims := logtail.NewByPeriod[Claim](store, "claims", &logtail.PeriodOptions{Keep: 30}, nil)
+	check(claims.Err()) // the mistakes of this declaration; Ensure returns those of all
+	check(store.Ensure(ctx))
+	_, err := claims.Append(ctx, &Claim{Employee: 223, Amount: 17})
 	check(err)
 	all, err := table.Collect(claims.Tail(ctx, 10))
 	check(err)
-	dropped, err := days.Drop(ctx, nil) // each day
-	check(err)
-	fmt.Println(len(made), len(all), len(dropped))
-	// Output: 3 1 0
+	check(store.RunDaily(ctx)) // store.Run does it each day
+	fmt.Println(len(service.TableNames()), len(all))
+	// Output: 4 1
 }
 
 // The names of the tables end with the digits of their periods.
 func ExampleUnit() {
-	acc, err := account.FromTransport(storagetest.New(nil), nil)
-	check(err)
-	months, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{
+	store := aztablekit.Open(storagetest.New(nil), "company", nil)
+	claims := logtail.NewByPeriod[Claim](store, "claims", &logtail.PeriodOptions{
 		Unit:   logtail.Monthly,
 		Ahead:  1,
 		Common: table.Common{Now: func() time.Time { return time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC) }},
-	})
-	check(err)
-	made, err := months.Create(context.Background())
+	}, nil)
+	made, err := claims.Periods().Create(context.Background())
 	check(err)
 	for _, p := range made {
 		fmt.Println(p.Table)

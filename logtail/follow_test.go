@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -162,11 +163,12 @@ func TestOptions(t *testing.T) {
 		"negative overlap":    {logtail.Options{Overlap: -1}, "Options.Overlap"},
 		"no bound":            {logtail.Options{Common: table.Common{WriteTimeout: -1}}, "Common.WriteTimeout"},
 	} {
-		if _, err := logtail.New[claim](acc.Tables(), "claims", &c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := logtail.New[claim](&extend.Host{Tables: acc.Tables()}, "claims", &c.o).Err(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got error %v; want one that names %s", name, err, c.want)
 		}
 	}
-	claims, err := logtail.New[claim](acc.Tables(), "claims", nil)
+	claims := logtail.New[claim](&extend.Host{Tables: acc.Tables()}, "claims", nil)
+	err = claims.Err()
 	noError(t, err)
 	ctx := context.Background()
 	var ke *keys.KeyError

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -60,39 +61,77 @@ type Log[T any] struct {
 	writer       *writer
 	source       string
 	partitions   []keys.PartitionKey // of the source
-	err          error               // of the source
+	err          error               // of the source, or the fault
+	fault        error               // of the declaration
 }
 
-// New returns a log in a table. Its records are in the source "log" unless [Log.In] names another one. A Log is a writer: use one
-// Log for the life of the program. New sends nothing. Errors: *table.TypeError for a T that cannot be stored; *table.ValueError
-// or *table.LimitError for a nil service, a name that no table can have, or an option out of range.
-func New[T any](service table.Service, name string, o *Options) (*Log[T], error) {
-	return newLog[T](service, name, nil, o)
-}
-
-// NewByPeriod returns a log with a table for each period. It is used as a log of one table is, except that
+// New declares a log in a table of a store. Its records are in the source "log" unless [Log.In] names another one. A Log is a writer: use
+// one Log for the life of the program. New sends nothing: the store's Ensure creates the table. Options.Common is that of the store if
+// it is zero.
 //
-//   - [Periods.Create] makes the tables ahead: an append to a table that does not exist fails with table.ErrTableNotFound,
+// Errors, returned by the methods of the store and of the log: *table.TypeError for a T that cannot be stored; *table.ValueError or
+// *table.LimitError for a nil store, a name that no table can have, or an option out of range.
+func New[T any](s extend.Store, name string, o *Options) *Log[T] {
+	host := extend.HostOf(s)
+	l, err := newLog[T](host, host.TableName(name), nil, o)
+	return declared(host, l, err)
+}
+
+// NewByPeriod declares a log with a table for each period, such as claims20260731. It is used as a log of one table is, except that
+//
+//   - the tables are made ahead, by [Periods.Create]: an append to a table that does not exist fails with table.ErrTableNotFound,
 //   - records past the retention are neither stored nor read, and [Periods.Drop] deletes them with their tables,
 //   - a read leaves out the tables of periods that begin more than Options.Overlap in the future.
 //
-// Errors: *table.TypeError for a T that cannot be stored; *table.ValueError or *table.LimitError for nil periods, for an option
-// out of range, and for an Options.Overlap longer than the periods that are kept. Requests: a read of one period takes as many as
-// a read of a log of one table. If a read needs older periods, it takes 1 more to look up which tables exist, and the requests
-// for each table. Tables that begin within Options.Overlap are read with the present one. Follow takes 1 more each time that it
-// catches up, and reads at each pause the tables of Options.Overlap before and after the present.
-func NewByPeriod[T any](p *Periods, o *Options) (*Log[T], error) {
-	if p == nil {
-		return nil, fmt.Errorf("logtail: NewByPeriod: %w", &table.ValueError{Field: "periods", Reason: "is nil"})
+// The store's Ensure creates the tables, and its work of each day creates and drops them; an hourly log needs PeriodOptions.Ahead for more
+// than a day.
+//
+// Errors, returned by the methods of the store and of the log: those of New; *table.ValueError or *table.LimitError for a prefix that
+// ends with a digit, for a name that becomes longer than 63 characters, and for an Options.Overlap longer than the periods that are
+// kept. Requests: a read of one period takes as many as a read of a log of one table. If a read needs older periods, it takes 1 more
+// to look up which tables exist, and the requests for each table. Tables that begin within Options.Overlap are read with the present
+// one. Follow takes 1 more each time that it catches up, and reads at each pause the tables of Options.Overlap before and after the
+// present.
+func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Options) *Log[T] {
+	host := extend.HostOf(s)
+	periods, err := newPeriods(host, host.TableName(prefix), p)
+	var l *Log[T]
+	if err == nil {
+		l, err = newLog[T](host, periods.prefix, periods, o)
 	}
-	return newLog[T](p.service, p.prefix, p, o)
+	if l = declared(host, l, err); err != nil {
+		l.tables.periods = faultyPeriods(prefix, err)
+	}
+	return l
 }
 
-func newLog[T any](service table.Service, name string, p *Periods, o *Options) (*Log[T], error) {
+// declared adds a log to its store. A faulty log returns the fault from each method.
+func declared[T any](host *extend.Host, l *Log[T], err error) *Log[T] {
+	if err != nil {
+		host.Fault(err)
+		return &Log[T]{tables: &tables[T]{}, err: err, fault: err}
+	}
+	parts := extend.Parts{Ensure: []extend.Task{{Name: "table " + l.tables.name, Do: l.Ensure}}}
+	if p := l.tables.periods; p != nil {
+		parts.Daily = []extend.Task{{Name: "tables of the log " + l.tables.name, Do: p.turn}}
+	}
+	host.Add(parts)
+	return l
+}
+
+// Err returns the mistake in the declaration of the log, or in the name of its source; nil if there is none.
+func (l *Log[T]) Err() error { return l.err }
+
+// Periods returns the periods of a log of [NewByPeriod], nil for another log.
+func (l *Log[T]) Periods() *Periods { return l.tables.periods }
+
+func newLog[T any](host *extend.Host, name string, p *Periods, o *Options) (*Log[T], error) {
 	opt := Options{}
 	if o != nil {
 		opt = *o
 	}
+	opt.Common = host.Options(opt.Common)
+	service := host.Tables
 	if p != nil && opt.Now == nil {
 		opt.Now = p.opt.Now
 	}
@@ -158,7 +197,12 @@ func (o *Options) setDefaults(writeTimeout time.Duration) error {
 
 // Ensure creates the table unless it exists; by period, it calls [Periods.Create]. Errors: table.ErrTableNotFound while a table
 // of this name is being deleted; table.ErrUnreachable; by period also ErrPastRetention. 1 request, by period more; idempotent.
-func (l *Log[T]) Ensure(ctx context.Context) error { return l.tables.ensure(ctx) }
+func (l *Log[T]) Ensure(ctx context.Context) error {
+	if l.fault != nil {
+		return l.fault
+	}
+	return l.tables.ensure(ctx)
+}
 
 // In returns the log of one source: the records of one partition, or of Options.Spread partitions. The writer is l.
 //
@@ -168,6 +212,9 @@ func (l *Log[T]) Ensure(ctx context.Context) error { return l.tables.ensure(ctx)
 // spread source: with ~ and 3 digits.
 func (l *Log[T]) In(source keys.PartitionKey) *Log[T] {
 	in := *l
+	if l.fault != nil {
+		return &in
+	}
 	in.partitions = []keys.PartitionKey{source}
 	in.source, in.err = source.Result()
 	if in.err == nil && spreadPartition.MatchString(in.source) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -33,7 +34,8 @@ func openLog(t testing.TB, s account.Transport, o *logtail.Options) *logtail.Log
 	t.Helper()
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	claims, err := logtail.New[claim](acc.Tables(), "claims", o)
+	claims := logtail.New[claim](&extend.Host{Tables: acc.Tables()}, "claims", o)
+	err = claims.Err()
 	noError(t, err)
 	noError(t, claims.Ensure(context.Background()))
 	return claims

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -25,10 +26,9 @@ func TestManyRecords(t *testing.T) {
 	noError(t, err)
 	c := &clock{now: noon}
 	common := table.Common{Now: c.Now}
-	periods, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{Common: common, Keep: keep, Ahead: 1})
-	noError(t, err)
-	log, err := logtail.NewByPeriod[claim](periods, &logtail.Options{Common: common})
-	noError(t, err)
+	log := logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, "claims", &logtail.PeriodOptions{Common: common, Keep: keep, Ahead: 1}, &logtail.Options{Common: common})
+	noError(t, log.Err())
+	periods := log.Periods()
 	heap := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -55,22 +56,19 @@ type Periods struct {
 	latest time.Time // that the clock has shown
 }
 
-// NewPeriods returns the periods of a log. It sends nothing.
-//
-//	days, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{Keep: 30})
-//
-// Errors: *table.ValueError or *table.LimitError for a nil service, for a prefix that is no name of a table or ends with a digit,
-// for an option out of range, and for a name that becomes longer than 63 characters.
-func NewPeriods(service table.Service, prefix string, o *PeriodOptions) (*Periods, error) {
+// newPeriods returns the periods of a log.
+func newPeriods(host *extend.Host, prefix string, o *PeriodOptions) (*Periods, error) {
+	service := host.Tables
 	p := &Periods{service: service, prefix: prefix}
 	if o != nil {
 		p.opt = *o
 	}
+	p.opt.Common = host.Options(p.opt.Common)
 	if p.opt.Ahead == 0 {
 		p.opt.Ahead = defaultAhead
 	}
 	fail := func(err error) (*Periods, error) {
-		return nil, fmt.Errorf("logtail: NewPeriods %s: %w", prefix, err)
+		return nil, fmt.Errorf("logtail: NewByPeriod %s: %w", prefix, err)
 	}
 	if err := p.opt.check(); err != nil {
 		return fail(err)
@@ -301,8 +299,23 @@ var (
 	}
 )
 
+// faultyPeriods returns the periods of a log that was declared wrong. Each method returns the fault.
+func faultyPeriods(prefix string, fault error) *Periods {
+	return &Periods{prefix: prefix, opt: PeriodOptions{Common: table.Common{Now: time.Now}, Keep: 1}, states: door.Faulty[*table.Table[periodRow]](prefix, fault)}
+}
+
+// turn does the work of a day.
+func (p *Periods) turn(ctx context.Context) error {
+	if _, err := p.Create(ctx); err != nil {
+		return err
+	}
+	_, err := p.Drop(ctx, nil)
+	return err
+}
+
 // Create makes the tables of the present period and of the next ones, as many as PeriodOptions.Ahead says, and returns the periods.
-// Call it from a job, at least once for each period: an append does not make a table. Create also makes the table of the states.
+// The store calls it each day. A program that has no store running calls it at least once for each period: an append does not make a
+// table. Create also makes the table of the states.
 //
 // Errors: ErrPastRetention if one of the tables was dropped, because a clock is wrong; table.ErrTableNotFound while a table of
 // this name is being deleted; errors of a read and of a write (see package table). Requests: 1 query; 1 for each table, at the

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/requests"
@@ -63,10 +64,9 @@ func (l *periodic) open(t testing.TB, p logtail.PeriodOptions, o logtail.Options
 	t.Helper()
 	acc, err := account.FromTransport(l.Service, nil)
 	noError(t, err)
-	l.periods, err = logtail.NewPeriods(acc.Tables(), "claims", &p)
-	noError(t, err)
-	l.log, err = logtail.NewByPeriod[claim](l.periods, &o)
-	noError(t, err)
+	l.log = logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, "claims", &p, &o)
+	noError(t, l.log.Err())
+	l.periods = l.log.Periods()
 }
 
 func (l *periodic) create(t testing.TB) {
@@ -134,22 +134,22 @@ func TestPeriodOptions(t *testing.T) {
 		{"claims", logtail.PeriodOptions{Ahead: -1}, "Ahead is negative"},
 		{"claims", logtail.PeriodOptions{Ahead: 1001}, "Ahead has 1001 periods; at most 1000"},
 	} {
-		_, err := logtail.NewPeriods(acc.Tables(), c.prefix, &c.o)
+		err := logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, c.prefix, &c.o, nil).Err()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("prefix %q, options %+v: got error %v; want %q", c.prefix, c.o, err, c.want)
 		}
 	}
-	if _, err := logtail.NewByPeriod[claim](nil, nil); err == nil {
+	if err := logtail.NewByPeriod[claim](nil, "claims", nil, nil).Err(); err == nil {
 		t.Error("NewByPeriod(nil): got no error; want one")
 	}
 	for unit, length := range map[logtail.Unit]time.Duration{logtail.Hourly: time.Hour, logtail.Daily: 24 * time.Hour, logtail.Monthly: 28 * 24 * time.Hour} {
 		for _, keep := range []int{2, 100_000} {
-			p, err := logtail.NewPeriods(acc.Tables(), "claims", &logtail.PeriodOptions{Unit: unit, Keep: keep})
-			noError(t, err)
-			_, err = logtail.NewByPeriod[claim](p, &logtail.Options{Overlap: 2 * length})
-			noError(t, err)
+			open := func(overlap time.Duration) error {
+				return logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, "claims", &logtail.PeriodOptions{Unit: unit, Keep: keep}, &logtail.Options{Overlap: overlap}).Err()
+			}
+			noError(t, open(2*length))
 			var ve *table.ValueError
-			if _, err = logtail.NewByPeriod[claim](p, &logtail.Options{Overlap: 2*length + 1}); (keep == 2) != errors.As(err, &ve) {
+			if err := open(2*length + 1); (keep == 2) != errors.As(err, &ve) {
 				t.Errorf("Overlap longer than 2 %v periods, Keep %d: got error %v; want one for Keep 2", unit, keep, err)
 			}
 		}
@@ -336,10 +336,8 @@ func TestMissingTable(t *testing.T) {
 	l.clock.set(noon)
 	acc, err := account.FromTransport(l.Service, nil)
 	noError(t, err)
-	other, err := logtail.NewPeriods(acc.Tables(), "wrong", nil)
-	noError(t, err)
-	log, err := logtail.NewByPeriod[claim](other, nil)
-	noError(t, err)
+	log := logtail.NewByPeriod[claim](&extend.Host{Tables: acc.Tables()}, "wrong", nil, nil)
+	noError(t, log.Err())
 	if _, err := table.Collect(log.Tail(ctx, 1)); !errors.Is(err, table.ErrTableNotFound) {
 		t.Errorf("Tail of a log that does not exist: got error %v; want ErrTableNotFound", err)
 	}

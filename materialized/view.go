@@ -64,6 +64,17 @@ func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key
 // Name returns the name of the view.
 func (v *View[T, V]) Name() string { return v.name }
 
+// Define adds the view to the declaration of a table; aztablekit.Table calls it.
+func (v *View[T, V]) Define(d *extend.Declaration[T]) error {
+	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return Attach(t, Definition[T](v)) }); err != nil {
+		return err
+	}
+	d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
+		return extend.Parts{Handlers: []extend.Handler{Handler(t)}}, nil
+	})
+	return nil
+}
+
 // derived is what an entity contributes to a view: the zero value for nothing.
 type derived[V any] struct {
 	value  *V
@@ -131,7 +142,7 @@ const prefix = "view."
 
 // Definition is a [View] of entities of type T, of any derived type.
 type Definition[T any] interface {
-	Name() string
+	extend.Definition[T]
 	check(*table.Table[T]) error
 	maintainer(*table.Table[T]) attached[T]
 }
@@ -154,6 +165,8 @@ func (v *View[T, V]) check(from *table.Table[T]) error {
 		return fail("name", "must be 1 to 63 letters, digits, - and _")
 	case v.to == nil:
 		return fail("to", "is nil; give the handle that table.New has returned")
+	case door.Table(v.to).Fault != nil:
+		return &DefinitionError{View: v.name, Field: "to", Reason: "was declared wrong: " + door.Table(v.to).Fault.Error()}
 	case v.derive == nil:
 		return fail("derive", "is nil")
 	case v.parts:

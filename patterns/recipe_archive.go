@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -60,7 +61,8 @@ var archiving = recipe{
 		if err != nil {
 			return err
 		}
-		destination, err := archive.ToTable(r.Tables(), names.archive, nil)
+		destination := archive.ToTable(&extend.Host{Tables: r.Tables()}, names.archive, nil)
+		err = destination.Err()
 		if err != nil {
 			return err
 		}
@@ -152,7 +154,8 @@ func newMover(r *Run, names moveNames, kill bool) (*table.Table[movedEmployee], 
 	if err != nil {
 		return fail(err)
 	}
-	rows, err := archive.ToTable(r.Tables(), names.archive, nil)
+	rows := archive.ToTable(&extend.Host{Tables: r.Tables()}, names.archive, nil)
+	err = rows.Err()
 	if err != nil {
 		return fail(err)
 	}

@@ -70,7 +70,8 @@ var changeLog = recipe{
 		if err != nil {
 			return err
 		}
-		changes, err := logtail.New[staffChange](r.Tables(), r.TableName("changes"), nil)
+		changes := logtail.New[staffChange](&extend.Host{Tables: r.Tables()}, r.TableName("changes"), nil)
+		err = changes.Err()
 		if err != nil {
 			return err
 		}

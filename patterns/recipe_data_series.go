@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 	"github.com/aztablekit/aztablekit/table"
@@ -24,7 +25,8 @@ var dataSeries = recipe{
 		leaves the other hours alone. Package series finds the row and the property of a time, also on days of 23 and 25 hours.`,
 	run: func(ctx context.Context, r *Run) error {
 		page := keys.Text()
-		visits, err := series.New[int64](r.Tables(), r.TableName("visits"), series.Hours(time.UTC), nil)
+		visits := series.New[int64](&extend.Host{Tables: r.Tables()}, r.TableName("visits"), series.Hours(time.UTC), nil)
+		err := visits.Err()
 		if err != nil {
 			return err
 		}

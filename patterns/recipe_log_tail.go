@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
 )
@@ -25,7 +26,8 @@ var logTail = recipe{
 			Amount   int32
 		}
 		dept := keys.Text()
-		claims, err := logtail.New[Claim](r.Tables(), r.TableName("claims"), nil)
+		claims := logtail.New[Claim](&extend.Host{Tables: r.Tables()}, r.TableName("claims"), nil)
+		err := claims.Err()
 		if err != nil {
 			return err
 		}

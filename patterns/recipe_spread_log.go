@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/table"
@@ -23,7 +24,8 @@ var spreadLog = recipe{
 	run: func(ctx context.Context, r *Run) error {
 		type Event struct{ Number int32 }
 		spread := &logtail.Options{Spread: 4}
-		events, err := logtail.New[Event](r.Tables(), r.TableName("events"), spread)
+		events := logtail.New[Event](&extend.Host{Tables: r.Tables()}, r.TableName("events"), spread)
+		err := events.Err()
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -28,11 +29,8 @@ var tableByDay = recipe{
 		for day := range 8 {
 			r.TableName("logins" + today.AddDate(0, 0, day).Format("20060102"))
 		}
-		days, err := logtail.NewPeriods(r.Tables(), prefix, &logtail.PeriodOptions{Common: clock, Keep: 2, Ahead: 1})
-		if err != nil {
-			return err
-		}
-		logins, err := logtail.NewByPeriod[Login](days, &logtail.Options{Common: clock})
+		logins := logtail.NewByPeriod[Login](&extend.Host{Tables: r.Tables()}, prefix, &logtail.PeriodOptions{Common: clock, Keep: 2, Ahead: 1}, &logtail.Options{Common: clock})
+		days, err := logins.Periods(), logins.Err()
 		if err != nil {
 			return err
 		}

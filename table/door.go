@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -21,6 +22,7 @@ type AnyTable interface {
 	copies(ctx context.Context, q any, yield func(row *stored.Row, e any) bool) error
 	insertRow(ctx context.Context, k keys.Key, r *stored.Row) (any, error)
 	getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error)
+	faulty(name string, fault error) any
 }
 
 func init() { door.Tables = doors{} }
@@ -57,6 +59,15 @@ func (doors) GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, 
 
 func (doors) InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error) {
 	return t.(AnyTable).insertRow(ctx, k, r)
+}
+
+func (doors) Faulty(t any, name string, fault error) any { return t.(AnyTable).faulty(name, fault) }
+
+// faulty returns a handle whose methods return a fault. It knows no field of T.
+func (t *Table[T]) faulty(name string, fault error) any {
+	s := schemaOf(&Schema[T]{})
+	s.codec, _ = edm.NewCodec(emptyType, nil) // it has no mistake
+	return &Table[T]{handle{engine.Faulty(name, fault).WithMode(engine.Mode{Schema: s}), s}}
 }
 
 func (t *Table[T]) engine() *engine.Table {

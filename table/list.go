@@ -125,6 +125,9 @@ func (t *Table[T]) Explain(q Query[T]) (Explanation, error) {
 }
 
 func (h handle) explain(q query.Query) (Explanation, error) {
+	if h.engine.Fault != nil {
+		return Explanation{}, h.engine.OpError("Explain", keys.Key{}, h.engine.Fault)
+	}
 	ex, err := h.schema.query(q, true).Explain()
 	return Explanation{Class: Class(ex.Class), Filter: ex.Filter, Comparisons: ex.Comparisons}, h.engine.OpError("Explain", keys.Key{}, err)
 }
@@ -325,8 +328,8 @@ func (h handle) getOrInsert(ctx context.Context, insert Op) (e entity, inserted 
 	ctx, end := h.engine.Span(ctx, "GetOrInsert")
 	defer func() { end(err) }()
 	k := insert.op.Key
-	if insert.op.Err != nil {
-		return nil, false, h.engine.OpError("GetOrInsert", k, insert.op.Err)
+	if err := cmp.Or(h.engine.Fault, insert.op.Err); err != nil {
+		return nil, false, h.engine.OpError("GetOrInsert", k, err)
 	}
 	for attempt := 1; ; attempt++ {
 		e, err := h.getToWrite(ctx, "GetOrInsert", k)

@@ -32,7 +32,7 @@ func (h handle) spannedGet(ctx context.Context, k keys.Key) (_ entity, err error
 }
 
 func (h handle) get(ctx context.Context, method string, k keys.Key) (entity, error) {
-	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
+	if err := errors.Join(h.engine.Fault, engine.AddressErr(k), ctx.Err()); err != nil {
 		return nil, h.engine.OpError(method, k, err)
 	}
 	r, in, err := h.engine.OpenRow(ctx, k)
@@ -196,6 +196,9 @@ func notMine(err error) bool {
 // package table). Requests: 1 if the fields are in the head, or in part 1 and parts behind it; otherwise 2 at the same time,
 // which also transfer the parts between the wanted ones. With T = [Row], any field reads all parts, by 1 request.
 func (t *Table[T]) GetFields(ctx context.Context, k keys.Key, fields ...AnyField[T]) (*Entity[T], error) {
+	if err := t.h.engine.Fault; err != nil {
+		return nil, t.h.engine.OpError("GetFields", k, err)
+	}
 	var names []string
 	for _, f := range fields {
 		if wire.IsNil(f) {
@@ -292,6 +295,9 @@ func (t *Table[T]) UpdateAndMove(ctx context.Context, k keys.Key, change func(*T
 const updateAndMove = "UpdateAndMove"
 
 func updated[T any](ctx context.Context, t *Table[T], method string, k keys.Key, change func(*T) error) (*Entity[T], error) {
+	if err := t.h.engine.Fault; err != nil {
+		return nil, t.h.engine.OpError(method, k, err)
+	}
 	if change == nil {
 		return nil, t.h.engine.OpError(method, k, nilArgument("change"))
 	}

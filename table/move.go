@@ -111,8 +111,8 @@ func (h handle) rekeyByFields(ctx context.Context, e entity) error {
 // keyByFields returns the key that the schema makes of an entity's fields: the one that it has, if that agrees with them.
 func (h handle) keyByFields(method string, e entity) (keys.Key, error) {
 	p, s := e.fields(), h.schema
-	if p.value == nil {
-		return keys.Key{}, h.engine.OpError(method, keys.Key{}, errNil)
+	if p.value == nil || h.engine.Fault != nil {
+		return keys.Key{}, h.engine.OpError(method, keys.Key{}, either(h.engine.Fault, errNil))
 	}
 	if s.partition.Set && s.row.Set && s.agrees(p.value, *p.key) == nil {
 		return *p.key, nil // also if it is one that the schema would not make
@@ -130,6 +130,8 @@ func (h handle) rekey(ctx context.Context, e entity, to keys.Key) (err error) {
 	defer func() { end(err) }()
 	p := e.fields()
 	switch {
+	case h.engine.Fault != nil:
+		return h.engine.OpError("Rekey", keys.Key{}, h.engine.Fault)
 	case p.value != nil && to == *p.key:
 		return h.replace("Rekey", e).send(ctx)
 	case p.value != nil && to.Err() == nil && to.PartitionKey() != p.key.PartitionKey():

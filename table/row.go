@@ -272,7 +272,7 @@ func (t *Table[T]) GetRow(ctx context.Context, k keys.Key) (*Row, error) { retur
 func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 	ctx, end := h.engine.Span(ctx, "GetRow")
 	defer func() { end(err) }()
-	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
+	if err := errors.Join(h.engine.Fault, engine.AddressErr(k), ctx.Err()); err != nil {
 		return nil, h.engine.OpError("GetRow", k, err)
 	}
 	r, err := h.engine.Get(ctx, k)
@@ -289,8 +289,8 @@ func (h handle) getRow(ctx context.Context, k keys.Key) (_ *Row, err error) {
 func (t *Table[T]) Entity(row *Row) (*Entity[T], error) { return typed[T](t.h.entity(row)) }
 
 func (h handle) entity(row *Row) (entity, error) {
-	if row == nil {
-		return nil, h.engine.OpError("Entity", keys.Key{}, errNil)
+	if row == nil || h.engine.Fault != nil {
+		return nil, h.engine.OpError("Entity", keys.Key{}, either(h.engine.Fault, errNil))
 	}
 	if h.engine.Mode.LibraryRows { // a handle of RowsOf
 		return &Entity[Row]{Value: *row, Key: row.Key, ETag: row.ETag, Timestamp: row.Timestamp, known: known{row: row.content(), edited: h.engine.Mode.Parts > 0}}, nil // what is stored is read for its parts

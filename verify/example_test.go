@@ -209,3 +209,13 @@ func ExampleComparer() {
 	// rows: 0 map[missing:3] sound: true
 	// rows: 3 map[] sound: true
 }
+
+// The reports of several tables as one.
+func ExampleReport_Add() {
+	var all verify.Report
+	for range 2 {
+		all.Add(verify.Report{Rows: 3, Repaired: 1, Faults: map[verify.FaultKind]int{verify.Missing: 1}})
+	}
+	fmt.Println(all.Rows, all.Faults[verify.Missing], all.Sound())
+	// Output: 6 2 true
+}

@@ -90,6 +90,7 @@ func (k FaultKind) String() string {
 
 // Fault is a fault of a derived row, of an entity, or of a link to a blob.
 type Fault struct {
+	Table      string // of the entities
 	Definition string // its name; "" if the entity cannot be read, and for a blob
 	Kind       FaultKind
 	Row        keys.Key // the derived row or derived entity; zero if the entity, or its maintainer state, cannot be read
@@ -130,6 +131,27 @@ type Report struct {
 
 	// Token is the position behind the last finished partition, for Options.Token.
 	Token string
+}
+
+// Add adds the numbers of another report. Token stays.
+func (r *Report) Add(more Report) {
+	r.Partitions += more.Partitions
+	r.Entities += more.Entities
+	r.Rows += more.Rows
+	r.Repaired += more.Repaired
+	r.Failed += more.Failed
+	r.Unconfirmed += more.Unconfirmed
+	r.Pending += more.Pending
+	r.Notified += more.Notified
+	r.Finished += more.Finished
+	r.Unowned += more.Unowned
+	r.Tombstones += more.Tombstones
+	for kind, n := range more.Faults {
+		if r.Faults == nil {
+			r.Faults = map[FaultKind]int{}
+		}
+		r.Faults[kind] += n
+	}
 }
 
 // Sound reports whether all faults are repaired, and nothing is unconfirmed.
@@ -193,20 +215,13 @@ func (r *recorder) finish(ctx context.Context, partitionKey string) {
 func (r *recorder) count(more Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.report.Partitions += more.Partitions
-	r.report.Entities += more.Entities
-	r.report.Rows += more.Rows
-	r.report.Unconfirmed += more.Unconfirmed
-	r.report.Pending += more.Pending
-	r.report.Notified += more.Notified
-	r.report.Finished += more.Finished
-	r.report.Unowned += more.Unowned
-	r.report.Tombstones += more.Tombstones
+	r.report.Add(more)
 }
 
 func (r *recorder) noteFault(f Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	f.Table = r.log.Table
 	r.report.Faults[f.Kind]++
 	switch {
 	case f.Repaired:

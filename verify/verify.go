@@ -166,6 +166,11 @@ type defined interface {
 	Definition() any
 }
 
+// Checker is a definition that aztablekit.Store.Verify asks to compare what is no row, such as blobs, with the entities.
+type Checker interface {
+	Check(ctx context.Context, o *Options) (Report, error)
+}
+
 // choose sets the maintainers of the definitions, or of all definitions if there are none.
 func (r *run[T]) choose(definitions []Definition) error {
 	var attached []defined

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail"
 )
@@ -56,7 +57,8 @@ func (w logWriter) log() (*logtail.Log[event], error) {
 	if err != nil {
 		return nil, err
 	}
-	return logtail.New[event](acc.Tables(), w.Name, &logtail.Options{Spread: 4})
+	l := logtail.New[event](&extend.Host{Tables: acc.Tables()}, w.Name, &logtail.Options{Spread: 4})
+	return l, l.Err()
 }
 
 // logSeconds is how long the writers append. A twelfth of the time passes from one kill to the next.

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -53,7 +54,8 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 	if mp.current, err = table.New(mp.acc.Tables(), mp.Name+"c", itemSchema, opt); err != nil {
 		return err
 	}
-	if mp.old, err = archive.ToTable(mp.acc.Tables(), mp.Name+"o", opt); err != nil {
+	mp.old = archive.ToTable(&extend.Host{Tables: mp.acc.Tables()}, mp.Name+"o", opt)
+	if err = mp.old.Err(); err != nil {
 		return err
 	}
 	out, err := eventual.NewOutbox(mp.acc.Queue(mp.Name+"q"), &eventual.OutboxOptions{Common: opt.Common})

@@ -219,7 +219,8 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return firstError(summary.All(ctx, staff, keys.RawPartition("Sales")))
 	},
 	"series.Read": func(ctx context.Context, x *outage) error {
-		visits, err := series.New[int64](x.tables, "staff", series.Days(time.UTC), nil)
+		visits := series.New[int64](&extend.Host{Tables: x.tables}, "staff", series.Days(time.UTC), nil)
+		err := visits.Err()
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -92,20 +93,22 @@ func forgottenCalls(t *testing.T) []forgotten {
 
 	photos, err := largeentity.NewStore(s.Container("photos"), "devices", nil)
 	testkit.NoError(t, err)
-	log, err := logtail.New[device](s.Tables(), "log", nil)
+	log := logtail.New[device](&extend.Host{Tables: s.Tables()}, "log", nil)
+	err = log.Err()
 	testkit.NoError(t, err)
-	periods, err := logtail.NewPeriods(s.Tables(), "days", &logtail.PeriodOptions{Common: table.Common{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}})
-	testkit.NoError(t, err)
-	daily, err := logtail.NewByPeriod[device](periods, nil)
+	daily := logtail.NewByPeriod[device](&extend.Host{Tables: s.Tables()}, "days", &logtail.PeriodOptions{Common: table.Common{Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}}, nil)
+	err = daily.Err()
 	testkit.NoError(t, err)
 	lines, err := bloblog.New[device](s.Container("lines"), nil)
 	testkit.NoError(t, err)
 	writer, err := lines.Writer("source")
 	testkit.NoError(t, err)
 	testkit.NoError(t, writer.Append(ctx, d))
-	visits, err := series.New[int64](s.Tables(), "visits", series.Hours(nil), nil)
+	visits := series.New[int64](&extend.Host{Tables: s.Tables()}, "visits", series.Hours(nil), nil)
+	err = visits.Err()
 	testkit.NoError(t, err)
-	old, err := archive.ToTable(s.Tables(), "old", nil)
+	old := archive.ToTable(&extend.Host{Tables: s.Tables()}, "old", nil)
+	err = old.Err()
 	testkit.NoError(t, err)
 	mover, err := archive.New("archive", present, old, jobs)
 	testkit.NoError(t, err)

@@ -96,7 +96,8 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 	},
 	"Create and Drop": func(ctx context.Context, x *outage) error {
 		now := time.Now()
-		days, err := logtail.NewPeriods(x.tables, "days", &logtail.PeriodOptions{Keep: 1, Common: table.Common{Now: func() time.Time { return now }, Tracing: x.common.Tracing}})
+		byDays := logtail.NewByPeriod[struct{}](&extend.Host{Tables: x.tables}, "days", &logtail.PeriodOptions{Keep: 1, Common: table.Common{Now: func() time.Time { return now }, Tracing: x.common.Tracing}}, nil)
+		days, err := byDays.Periods(), byDays.Err()
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,8 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return x.lines.Resend(ctx, r)
 	},
 	"series.Add": func(ctx context.Context, x *outage) error {
-		visits, err := series.New[int64](x.tables, "visits", series.Days(time.UTC), &series.Options{Common: x.common})
+		visits := series.New[int64](&extend.Host{Tables: x.tables}, "visits", series.Days(time.UTC), &series.Options{Common: x.common})
+		err := visits.Err()
 		if err != nil {
 			return err
 		}
@@ -128,7 +130,8 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return errors.Join(errEnsure, errAdd, visits.AddAll(ctx, maps.All(map[time.Time]int64{hired: 2})))
 	},
 	"TableDestination.Get": func(ctx context.Context, x *outage) error {
-		old, err := archive.ToTable(x.tables, "old", &table.Options{Common: x.common})
+		old := archive.ToTable(&extend.Host{Tables: x.tables}, "old", &table.Options{Common: x.common})
+		err := old.Err()
 		if err != nil {
 			return err
 		}
@@ -158,7 +161,8 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return errors.Join(w.Ensure(ctx), errInsert, w.Drain(ctx))
 	},
 	"Mover": func(ctx context.Context, x *outage) error {
-		old, err := archive.ToTable(x.tables, "old", &table.Options{Common: x.common})
+		old := archive.ToTable(&extend.Host{Tables: x.tables}, "old", &table.Options{Common: x.common})
+		err := old.Err()
 		if err != nil {
 			return err
 		}

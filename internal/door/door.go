@@ -22,6 +22,7 @@ var Tables interface {
 	Copies(ctx context.Context, t, q any, yield func(row *stored.Row, e any) bool) error
 	GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, error)
 	InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error)
+	Faulty(t any, name string, fault error) any
 }
 
 // Plans is set by package extend, before any function of this package is called with a plan or a change.
@@ -36,6 +37,12 @@ func Table(t any) *engine.Table { return Tables.Table(t) }
 
 // InMode returns a *table.Table in another mode.
 func InMode[H any](t H, change func(*engine.Mode)) H { return Tables.InMode(t, change).(H) }
+
+// Faulty returns a *table.Table (H) that was declared wrong: it sends nothing, and each of its methods returns the fault.
+func Faulty[H any](name string, fault error) H {
+	var none H
+	return Tables.Faulty(none, name, fault).(H)
+}
 
 // Rows returns a handle for rows of any type, a *table.Table[table.Row], also for derived rows and the library's own. It has no
 // maintainers, and its Entity returns every row whole, also a copy. If hasID is set, it stores an operation ID in each row that it

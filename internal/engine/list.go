@@ -24,6 +24,9 @@ import (
 func (t *Table) List(ctx context.Context, method string, q query.Query, l Lister) (err error) {
 	ctx, end := t.Span(ctx, method)
 	defer func() { end(err) }()
+	if t.Fault != nil {
+		return t.OpError(method, keys.Key{}, t.Fault)
+	}
 	p, err := t.newPager(q)
 	if err != nil {
 		return t.OpError(method, keys.Key{}, err)

@@ -71,6 +71,9 @@ type Target interface {
 
 // Usable returns what is wrong with the operation now.
 func (op *Op) Usable() error {
+	if op.Table != nil && op.Table.Fault != nil {
+		return op.Table.Fault
+	}
 	if op.Err != nil || op.Target == nil {
 		return op.Err
 	}

@@ -55,6 +55,9 @@ func (r *pageRequest) send(ctx context.Context) (p pageResponse, err error) {
 
 func (r *pageRequest) respond(ctx context.Context) (p pageResponse, err error) {
 	t := r.table
+	if t.Fault != nil {
+		return p, t.Fault
+	}
 	ctx, cancel := Bound(ctx, t.Options.ReadTimeout)
 	defer cancel()
 	var call wire.Call

@@ -312,6 +312,9 @@ func (t *Table) openStored(ctx context.Context, k keys.Key) (*edm.Reader, edm.En
 
 // requestRow sends the request for a row.
 func (t *Table) requestRow(ctx context.Context, call *wire.Call, k keys.Key) (err error) {
+	if t.Fault != nil {
+		return t.Fault
+	}
 	if t.tapped() {
 		err = t.exchange(ctx, call, &wire.Request{Method: http.MethodGet, Target: wire.Row, PartitionKey: k.PartitionKey(), RowKey: k.RowKey()})
 	} else {

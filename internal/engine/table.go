@@ -54,6 +54,8 @@ type Table struct {
 	Options Options
 	Mode    Mode
 	Made    string // the call that creates the table, "" for Table.Ensure
+	Prefix  string // before the names of all tables of the store that declares the table
+	Fault   error  // of a handle that was declared wrong: it sends nothing, and its methods return the fault
 
 	client client
 	tracer tracing.Tracer
@@ -104,6 +106,12 @@ func New(s Service, name string, o Options) (*Table, error) {
 	return t, err
 }
 
+// Faulty returns a handle that was declared wrong.
+func Faulty(name string, fault error) *Table {
+	o := Options{}.WithDefaults()
+	return &Table{Name: name, Options: o, Fault: fault, tracer: wire.RedactSpans(o.Tracing).NewTracer("aztablekit", ""), shared: new(shared)}
+}
+
 // WithMode returns a handle of the same table with another mode.
 func (t *Table) WithMode(m Mode) *Table {
 	c := *t
@@ -138,12 +146,13 @@ func (t *Table) NameOf() string {
 	return t.Name
 }
 
-// CheckHandle returns an error for the handle of a nil or zero table, which is an argument of this name. Errors: *ValueError.
+// CheckHandle returns an error for the handle of a nil or zero table, which is an argument of this name, and for one that was declared
+// wrong. Errors: *ValueError; the handle's Fault.
 func CheckHandle(argument string, t *Table) error {
 	if t == nil {
 		return &errs.ValueError{Field: argument, Reason: "is nil or a zero Table; give a handle that table.New has returned"}
 	}
-	return nil
+	return t.Fault
 }
 
 // Same reports whether two handles are of the same table, as far as can be known: of one service, by the name, whose case means
@@ -315,7 +324,7 @@ func (t *Table) manage(ctx context.Context, method string, send func(context.Con
 }
 
 func (t *Table) manageOnce(ctx context.Context, method string, send func(context.Context) error) error {
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(t.Fault, ctx.Err()); err != nil {
 		return t.OpError(method, keys.Key{}, err) // nothing was sent, so nothing is unknown
 	}
 	var call wire.Call

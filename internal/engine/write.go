@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -166,7 +167,7 @@ func (w *write) execute(ctx context.Context, k keys.Key) (etags []azcore.ETag, e
 			end(err)
 		}
 	}()
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(t.Fault, ctx.Err()); err != nil {
 		return nil, t.OpError(method, k, err) // nothing was sent, so nothing is unknown
 	}
 	for i := range w.ops {

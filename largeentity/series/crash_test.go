@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -42,7 +43,8 @@ func (c *tally) visitsOf(p *crashtest.Process) (*series.Series[int64], error) {
 	}
 	o := &series.Options{}
 	o.Retry.Wait = -1
-	visits, err := series.New[int64](acc.Tables(), "visits", series.Hours(nil), o)
+	visits := series.New[int64](&extend.Host{Tables: acc.Tables()}, "visits", series.Hours(nil), o)
+	err = visits.Err()
 	if err == nil && c.exact {
 		visits = visits.Exact()
 	}

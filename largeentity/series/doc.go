@@ -4,7 +4,7 @@
 // A day of hourly counts is one entity with 24 properties. One request stores an hour, and one request reads the day:
 //
 //	berlin, err := time.LoadLocation("Europe/Berlin")
-//	visits, err := series.New[int64](acc.Tables(), "visits", series.Hours(berlin), nil)
+//	visits := series.New[int64](company, "visits", series.Hours(berlin), nil) // in an aztablekit.Store
 //	home := visits.In(page.PartitionKey("home")) // one page, with a partition of its own
 //
 //	err = home.Set(ctx, at, 17)        // property H07 of row 2014-07-31

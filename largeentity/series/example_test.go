@@ -7,7 +7,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -21,13 +21,12 @@ func check(err error) {
 	}
 }
 
-// newVisits returns an empty series in a service in memory. A program takes its account from a connection string.
+// newVisits returns an empty series in a service in memory. A program takes its account from package account.
 func newVisits(slots series.Slots) *series.Series[int64] {
-	acc, err := account.FromTransport(storagetest.New(nil), nil)
-	check(err)
-	visits, err := series.New[int64](acc.Tables(), "visits", slots, nil)
-	check(err)
-	check(visits.Ensure(context.Background()))
+	store := aztablekit.Open(storagetest.New(nil), "company", nil)
+	visits := series.New[int64](store, "visits", slots, nil)
+	check(visits.Err()) // the mistakes of this declaration; Ensure returns those of all
+	check(store.Ensure(context.Background()))
 	return visits
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -33,27 +34,43 @@ type Series[V Number] struct {
 	row       keys.RowKey // with which the RowKeys begin
 	hasRow    bool
 	most      int // entities of a transaction
+	err       error
 }
 
-// New returns a series in a table. Its entities are in the partition "series", and their RowKeys are the periods, such as
-// 2014-07-31, unless [Series.In] and [Series.Of] say otherwise. New sends nothing. Errors: *table.ValueError or *table.LimitError
-// for wrong slots, a nil service, or a name that no table can have.
-func New[V Number](service table.Service, name string, slots Slots, o *Options) (*Series[V], error) {
-	if err := slots.check(); err != nil {
-		return nil, fmt.Errorf("series: New %s: %w", name, err)
+// New declares a series in a table of a store. Its entities are in the partition "series", and their RowKeys are the periods, such as
+// 2014-07-31, unless [Series.In] and [Series.Of] say otherwise. New sends nothing: the store's Ensure creates the table. Options.Common is
+// that of the store if it is zero. Errors, returned by the methods of the store and of the series: *table.ValueError or *table.LimitError
+// for wrong slots, a nil store, or a name that no table can have.
+func New[V Number](s extend.Store, name string, slots Slots, o *Options) *Series[V] {
+	host := extend.HostOf(s)
+	rows, err := newRows(host, host.TableName(name), o)
+	if wrong := slots.check(); wrong != nil {
+		err = fmt.Errorf("series: New %s: %w", name, wrong)
 	}
+	if err != nil {
+		host.Fault(err)
+		rows, slots = door.Faulty[*table.Table[table.Row]](name, err), Hours(nil)
+	} else {
+		host.Add(extend.Parts{Ensure: []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}})
+	}
+	return &Series[V]{rows: rows, slots: slots, partition: keys.RawPartition(defaultPartition), most: maxEntities, err: err}
+}
+
+func newRows(host *extend.Host, name string, o *Options) (*table.Table[table.Row], error) {
 	opt := Options{}
 	if o != nil {
 		opt = *o
 	}
 	// The rows are of no other maintainers, so none needs to be read before it is written.
-	rows, err := table.New(service, name, table.Schema[table.Row]{}, &table.Options{Common: opt.Common, BlindWrites: true})
-	if err != nil {
-		return nil, err
+	rows, err := table.New(host.Tables, name, table.Schema[table.Row]{}, &table.Options{Common: host.Options(opt.Common), BlindWrites: true})
+	if err == nil {
+		door.Table(rows).Made = "Series.Ensure"
 	}
-	door.Table(rows).Made = "Series.Ensure"
-	return &Series[V]{rows: rows, slots: slots, partition: keys.RawPartition(defaultPartition), most: maxEntities}, nil
+	return rows, err
 }
+
+// Err returns the mistake in the declaration of the series, nil if there is none.
+func (s *Series[V]) Err() error { return s.err }
 
 // Ensure creates the table unless it exists. Errors: table.ErrTableNotFound while a table of this name is being deleted;
 // table.ErrUnreachable. 1 request; idempotent.

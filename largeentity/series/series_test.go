@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -29,7 +30,8 @@ func open[V series.Number](t testing.TB, s account.Transport, slots series.Slots
 	t.Helper()
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	visits, err := series.New[V](acc.Tables(), "visits", slots, o)
+	visits := series.New[V](&extend.Host{Tables: acc.Tables()}, "visits", slots, o)
+	err = visits.Err()
 	noError(t, err)
 	noError(t, visits.Ensure(context.Background()))
 	return visits
@@ -297,11 +299,27 @@ func TestWrongKeys(t *testing.T) {
 	}
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	if _, err := series.New[int64](acc.Tables(), "visits", series.Slots{}, nil); err == nil {
+	if err := series.New[int64](&extend.Host{Tables: acc.Tables()}, "visits", series.Slots{}, nil).Err(); err == nil {
 		t.Error("zero slots: got no error")
 	}
-	if _, err := series.New[int64](acc.Tables(), "v", series.Hours(nil), nil); err == nil {
+	if err := series.New[int64](&extend.Host{Tables: acc.Tables()}, "v", series.Hours(nil), nil).Err(); err == nil {
 		t.Error("a name of one letter: got no error")
+	}
+	for want, faulty := range map[string]*series.Series[int64]{
+		"Slots":      series.New[int64](&extend.Host{Tables: acc.Tables()}, "visits", series.Slots{}, nil),
+		"table name": series.New[int64](&extend.Host{Tables: acc.Tables()}, "v", series.Hours(nil), nil),
+		"service":    series.New[int64](nil, "visits", series.Hours(nil), nil),
+	} {
+		of := faulty.In(keys.RawPartition("p")).Of(keys.RawRow("r")).Exact()
+		_, added := of.Add(ctx, july, 1)
+		_, read := of.Read(ctx, july)
+		_, deleted := of.Delete(ctx, july, july.AddDate(0, 0, 1), nil)
+		_, listed := table.Collect(of.Between(ctx, july, july.AddDate(0, 0, 1)))
+		for i, err := range []error{of.Err(), of.Ensure(ctx), of.Set(ctx, july, 1), added, read, deleted, listed} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("a faulty series: method %d: got %v; want %q", i, err, want)
+			}
+		}
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
 }
@@ -331,7 +349,8 @@ func TestNoTable(t *testing.T) {
 	ctx := context.Background()
 	acc, err := account.FromTransport(storagetest.New(nil), nil)
 	noError(t, err)
-	visits, err := series.New[int64](acc.Tables(), "visits", series.Hours(nil), nil)
+	visits := series.New[int64](&extend.Host{Tables: acc.Tables()}, "visits", series.Hours(nil), nil)
+	err = visits.Err()
 	noError(t, err)
 	_, err1 := visits.Read(ctx, july)
 	_, err2 := visits.Add(ctx, july, 1)

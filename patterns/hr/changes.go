@@ -4,12 +4,7 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/logtail"
 )
-
-// changeKind is the kind of the effect that appends a Change to the log.
-const changeKind = "change"
 
 // Change is a record of the log of changes, and the payload of the effect that appends the record.
 type Change struct {
@@ -20,8 +15,8 @@ type Change struct {
 	Salary     int64  `json:"salary,omitempty"` // of hired and salary: the new salary
 }
 
-// changeOf returns the change that a write makes to an employee, and whether there is one to log. See eventual.OnChange.
-func changeOf(c *extend.Change[Employee]) (Change, bool) {
+// changeOf returns the change that a write makes to an employee, and whether there is one to log. See eventual.On.
+func changeOf(c *eventual.Change[Employee]) (Change, bool) {
 	if c.New == nil {
 		return Change{}, false // the employee leaves a department; the insert in the new department is the change
 	}
@@ -48,7 +43,7 @@ func changeOf(c *extend.Change[Employee]) (Change, bool) {
 
 // appendChange is the handler of the effect. A worker may call it several times for one write. The operation ID of the write and the RowKey
 // of the employee identify the record, so the log contains the change once.
-func appendChange(ctx context.Context, log *logtail.Log[Change], j eventual.Job, change Change) error {
-	_, err := log.AppendOnce(ctx, j.OperationID+"-"+j.Effect.RowKey, j.CommitRecord.Time(), &change)
+func (c *company) appendChange(ctx context.Context, j eventual.Job, change Change) error {
+	_, err := c.changes.AppendOnce(ctx, j.OperationID+"-"+j.Effect.RowKey, j.CommitRecord.Time(), &change)
 	return err
 }

@@ -2,79 +2,33 @@ package main
 
 import (
 	"context"
-	"errors"
+	"log/slog"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// notifications is the queue that the outbox writes and the worker reads.
-const notifications = "staff-notifications"
-
-// company is the staff with everything that follows from it. It is safe for concurrent use.
+// company is the staff with everything that follows from it, and the worker. It is safe for concurrent use.
 type company struct {
-	staff   *table.Table[Employee] // with all maintainers; each write uses this handle
-	photos  *largeentity.Store
+	*aztablekit.Store
+	staff   *table.Table[Employee]
+	photos  *largeentity.Values[Employee]
 	changes *logtail.Log[Change]
-	outbox  *eventual.Outbox
 }
 
 // open returns the company of an account. It sends no request.
-func open(acc *account.Account, common table.Common) (*company, error) {
-	// 1. The table.
-	staff, err := table.New(acc.Tables(), "staff", schema, &table.Options{Common: common})
-	if err != nil {
-		return nil, err
-	}
-
-	// 2. The outbox, with the effects of each write. Table.Move and indexes with rows elsewhere need the outbox, so it comes before them.
-	outbox, err := eventual.NewOutbox(acc.Queue(notifications), &eventual.OutboxOptions{Common: common})
-	if err != nil {
-		return nil, err
-	}
-	if staff, err = eventual.WithOutbox(staff, outbox, eventual.OnChange(changeKind, changeOf)); err != nil {
-		return nil, err
-	}
-
-	// 3. The indexes and summaries.
-	if staff, err = index.Attach(staff, byEmail, payroll); err != nil {
-		return nil, err
-	}
-
-	// 4. The photos.
-	photos, err := largeentity.NewStore(acc.Container("photos"), staff.Name(), &largeentity.Options{Common: common})
-	if err != nil {
-		return nil, err
-	}
-	if staff, err = largeentity.Attach(staff, photos); err != nil {
-		return nil, err
-	}
-
-	// 5. The log of changes, which the worker writes.
-	changes, err := logtail.New[Change](acc.Tables(), "changes", &logtail.Options{Common: common})
-	if err != nil {
-		return nil, err
-	}
-	return &company{staff, photos, changes, outbox}, nil
-}
-
-// ensure creates the tables, the queue of notifications and the container, unless they exist.
-func (c *company) ensure(ctx context.Context) error {
-	return errors.Join(
-		c.staff.Ensure(ctx),
-		index.Ensure(ctx, c.staff), // the table emails
-		c.photos.Ensure(ctx),
-		c.changes.Ensure(ctx),
-		c.outbox.Ensure(ctx),
-	)
+func open(acc aztablekit.Account, logger *slog.Logger) *company {
+	s := aztablekit.Open(acc, "staff", &aztablekit.Options{Common: table.Common{Logger: logger}})
+	c := &company{Store: s, photos: largeentity.In[Employee](s, "photos", nil), changes: logtail.New[Change](s, "changes", nil)}
+	c.staff = aztablekit.Table(s, "staff", dept, empid, byEmail, payroll, c.photos, eventual.On("change", changeOf, c.appendChange))
+	return c
 }
 
 // hire inserts an employee. It fails with table.ErrExists if the department has an employee with the ID, and with index.ErrTaken if an

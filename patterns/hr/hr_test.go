@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -28,23 +28,18 @@ const jones = `{"department":"Sales","id":223,"name":"Jones","email":"JonesJ@con
 type client struct {
 	t       *testing.T
 	storage *storagetest.Service
-	acc     *account.Account
 	server  *server
 }
 
 func newClient(t *testing.T) *client {
 	t.Helper()
 	storage := storagetest.New(nil)
-	acc, err := account.FromTransport(storage, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := newServer(t.Context(), acc, slog.New(slog.DiscardHandler))
+	s, err := newServer(t.Context(), storage, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	storage.Count() // starts at 0
-	return &client{t, storage, acc, s}
+	return &client{t, storage, s}
 }
 
 // send sends a request and expects a status. The header may be nil.
@@ -74,7 +69,7 @@ func (c *client) expect(want, method, path, body string) {
 func (c *client) drain() {
 	c.t.Helper()
 	time.Sleep(5 * time.Minute) // in the time of a bubble of synctest
-	if err := c.server.worker.Drain(c.t.Context()); err != nil {
+	if err := c.server.company.Drain(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -161,7 +156,7 @@ func TestStory(t *testing.T) {
 		c.expectLog("moved photo salary hired")
 		c.send(400, "GET", "/changes?n=1001", "", nil)
 		c.send(503, "GET", "/readyz", "", nil) // the worker does not run
-		if err := daily(t.Context(), c.server.company, c.server.logger); err != nil {
+		if err := c.server.company.RunDaily(t.Context()); err != nil {
 			t.Errorf("daily: %v", err)
 		}
 	})
@@ -312,23 +307,23 @@ func TestRequests(t *testing.T) {
 // TestHandlerTwice: the log contains a change once, also if the handler runs twice.
 func TestHandlerTwice(t *testing.T) {
 	bubble(t, func(t *testing.T, c *client) {
-		company, calls := c.server.company, 0
-		twice := eventual.NewHandler(changeKind, company.staff, func(ctx context.Context, j eventual.Job, change Change) error {
+		calls := 0
+		worker := aztablekit.Open(c.storage, "staff", nil) // of another program
+		aztablekit.Table(worker, "staff", dept, empid, eventual.On("change", changeOf, func(ctx context.Context, j eventual.Job, change Change) error {
 			calls++
-			err := appendChange(ctx, company.changes, j, change)
+			err := c.server.company.appendChange(ctx, j, change)
 			if calls == 1 && err == nil {
 				err = errors.New("crashed after the append")
 			}
 			return err
-		})
-		worker, err := eventual.NewWorker(c.acc.Queue(notifications), c.acc.Queue("staff-poison"), []eventual.Handler{twice}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.server.worker = worker
+		}))
 		c.send(201, "POST", "/employees", jones, nil)
-		c.drain() // the handler fails, and the message returns to the queue
-		c.drain()
+		for range 2 { // the handler fails, and the message returns to the queue
+			time.Sleep(5 * time.Minute) // in the time of the bubble
+			if err := worker.Drain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if calls != 2 {
 			t.Errorf("got %d calls of the handler, want 2", calls)
 		}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -46,7 +45,6 @@ type handler func(http.ResponseWriter, *http.Request) error
 // server contains the handlers of the routes.
 type server struct {
 	company *company
-	worker  *eventual.Worker
 	logger  *slog.Logger
 }
 
@@ -219,7 +217,7 @@ func (s *server) summary(w http.ResponseWriter, r *http.Request) error {
 
 // ready is for a readiness probe: the worker runs, and has reached its queue.
 func (s *server) ready(w http.ResponseWriter, r *http.Request) error {
-	if err := s.worker.Ready(); err != nil {
+	if err := s.company.Ready(); err != nil {
 		s.logger.Warn("not ready", "error", err)
 		return &refusal{http.StatusServiceUnavailable, "not ready"}
 	}

@@ -20,9 +20,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/storagetest"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // stopTimeout bounds the wait for requests in progress at the end. The worker stops at the same time, within 30 s by default.
@@ -40,7 +40,7 @@ func main() {
 }
 
 func run(ctx context.Context, address string, once bool) error {
-	acc, err := openAccount(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"))
+	acc, err := openAccount()
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func run(ctx context.Context, address string, once bool) error {
 		return err
 	}
 	if once {
-		return daily(ctx, s.company, s.logger)
+		return s.company.RunDaily(ctx)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -59,28 +59,20 @@ func run(ctx context.Context, address string, once bool) error {
 	return s.serve(ctx, listener)
 }
 
-func openAccount(connection string) (*account.Account, error) {
-	if connection == "" {
-		return account.FromTransport(storagetest.New(nil), nil)
+func openAccount() (aztablekit.Account, error) {
+	if os.Getenv("AZURE_STORAGE_CONNECTION_STRING") == "" {
+		return storagetest.New(nil), nil
 	}
-	return account.FromConnectionString(connection, nil)
+	return account.FromEnvironment(nil, nil)
 }
 
-// newServer opens the company and its worker, and creates their tables, queues and container unless they exist.
-func newServer(ctx context.Context, acc *account.Account, logger *slog.Logger) (*server, error) {
-	common := table.Common{Logger: logger}
-	c, err := open(acc, common)
-	if err != nil {
+// newServer opens the company, and creates its tables, queues and container unless they exist.
+func newServer(ctx context.Context, acc aztablekit.Account, logger *slog.Logger) (*server, error) {
+	c := open(acc, logger)
+	if err := c.Ensure(ctx); err != nil {
 		return nil, err
 	}
-	worker, err := newWorker(c, acc, common)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(c.ensure(ctx), worker.Ensure(ctx)); err != nil {
-		return nil, err
-	}
-	return &server{c, worker, logger}, nil
+	return &server{c, logger}, nil
 }
 
 // serve runs the HTTP server and the worker until ctx ends or one of them fails. Then it waits for requests and handlers in progress.
@@ -91,7 +83,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 
 	workerEnded := make(chan error, 1)
 	go func() {
-		workerEnded <- s.worker.Run(ctx)
+		workerEnded <- s.company.Run(ctx)
 		cancel()
 	}()
 	serverStopped := make(chan error, 1)

@@ -15,7 +15,7 @@ import (
 var errBusy = errors.New("concurrent writers have changed the employee")
 
 // setPhoto stores a photo of any size, and then the employee's link to it. The read at the beginning refuses the photo of an unknown
-// employee before it is uploaded. If the program crashes between upload and update, largeentity.Sweep deletes the photo.
+// employee before it is uploaded. If the program crashes between upload and update, the work of a day deletes the photo.
 func (c *company) setPhoto(ctx context.Context, k keys.Key, r io.Reader, contentType string) (*table.Entity[Employee], error) {
 	if _, err := c.staff.Get(ctx, k); err != nil {
 		return nil, err
@@ -32,11 +32,11 @@ func (c *company) setPhoto(ctx context.Context, k keys.Key, r io.Reader, content
 
 // photo opens the photo of an employee. Close the reader.
 func (c *company) photo(ctx context.Context, k keys.Key) (io.ReadCloser, *table.Entity[Employee], error) {
-	return largeentity.Open(ctx, c.staff, c.photos, k, func(e *Employee) largeentity.Blob { return e.Photo })
+	return c.photos.OpenAt(ctx, k, func(e *Employee) largeentity.Blob { return e.Photo })
 }
 
 // move moves an employee to another department. A blob belongs to a partition, so the photo is copied first. A concurrent write of the
-// employee refuses the move, and UpdateAndMove begins again. Sweep deletes the copies that no employee has.
+// employee refuses the move, and UpdateAndMove begins again. The work of a day deletes the copies that no employee has.
 func (c *company) move(ctx context.Context, k keys.Key, department string) (*table.Entity[Employee], error) {
 	e, err := c.staff.UpdateAndMove(ctx, k, func(e *Employee) (err error) {
 		if e.Department == department {

@@ -21,7 +21,6 @@ var (
 	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 
-	schema = table.Schema[Employee]{Partition: dept, Row: empid}
 	salary = table.FieldOf(func(e *Employee) *int64 { return &e.Salary })
 )
 

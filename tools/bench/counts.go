@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -157,7 +158,8 @@ func countMove(ctx context.Context, ofWorker bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	old, err := archive.ToTable(o.acc.Tables(), "archive", nil)
+	old := archive.ToTable(&extend.Host{Tables: o.acc.Tables()}, "archive", nil)
+	err = old.Err()
 	if err != nil {
 		return 0, err
 	}
@@ -192,7 +194,8 @@ func countLog(ctx context.Context, stored, read int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	log, err := logtail.New[event](o.acc.Tables(), "events", nil)
+	log := logtail.New[event](&extend.Host{Tables: o.acc.Tables()}, "events", nil)
+	err = log.Err()
 	if err != nil {
 		return 0, err
 	}
@@ -225,7 +228,8 @@ func countPeriod(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	days, err := logtail.NewPeriods(o.acc.Tables(), "events", &logtail.PeriodOptions{Common: table.Common{Now: o.service.Now}, Keep: 1})
+	byDays := logtail.NewByPeriod[struct{}](&extend.Host{Tables: o.acc.Tables()}, "events", &logtail.PeriodOptions{Common: table.Common{Now: o.service.Now}, Keep: 1}, nil)
+	days, err := byDays.Periods(), byDays.Err()
 	if err != nil {
 		return 0, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
@@ -106,6 +107,9 @@ func (c *caller) methods(receiver any) {
 	}
 	typ, _, _ := strings.Cut(named.Name(), "[")
 	pkg := strings.TrimPrefix(named.PkgPath(), module+"/")
+	if pkg == module {
+		pkg = root
+	}
 	for i := range v.NumMethod() {
 		if name := pkg + "." + typ + "." + v.Type().Method(i).Name; !c.api[name] {
 			continue // for packages of this module, or an interface of Go
@@ -356,7 +360,8 @@ func newCaller(t *testing.T) *caller {
 	no(err)
 	no(targets.Ensure(ctx))
 	views := materialized.New("views", targets, func(v *item, _ keys.Key) (item, bool) { return *v, true }, nil)
-	destination, err := archive.ToTable(s.Tables(), "archived", nil)
+	destination := archive.ToTable(&extend.Host{Tables: s.Tables()}, "archived", nil)
+	err = destination.Err()
 	no(err)
 	no(destination.Ensure(ctx))
 	blobs, err := blobarchive.New(s.Container("archive"), nil)
@@ -370,13 +375,16 @@ func newCaller(t *testing.T) *caller {
 	no(err)
 	records := extend.RecordsOf(items)
 	slots := series.Hours(time.UTC)
-	numbers, err := series.New[int64](s.Tables(), "numbers", slots, nil)
+	numbers := series.New[int64](&extend.Host{Tables: s.Tables()}, "numbers", slots, nil)
+	err = numbers.Err()
 	no(err)
 	no(numbers.Ensure(ctx))
-	log, err := logtail.New[item](s.Tables(), "logs", nil)
+	log := logtail.New[item](&extend.Host{Tables: s.Tables()}, "logs", nil)
+	err = log.Err()
 	no(err)
 	no(log.Ensure(ctx))
-	periods, err := logtail.NewPeriods(s.Tables(), "periods", &logtail.PeriodOptions{})
+	byPeriods := logtail.NewByPeriod[struct{}](&extend.Host{Tables: s.Tables()}, "periods", &logtail.PeriodOptions{}, nil)
+	periods, err := byPeriods.Periods(), byPeriods.Err()
 	no(err)
 	blobLog, err := bloblog.New[item](s.Container("lines"), nil)
 	no(err)
@@ -390,7 +398,11 @@ func newCaller(t *testing.T) *caller {
 	acc, err := account.FromTransport(s, nil)
 	no(err)
 	operations := iter.Seq2[table.Op, error](func(func(table.Op, error) bool) {})
-	put(base, items, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, records, slots, numbers, log, periods, store, text, key, key.Row(), schema, size, ctx,
+	company := aztablekit.Open(s, "company", nil)
+	effect := eventual.On("effect", func(*eventual.Change[item]) (string, bool) { return "", true }, nil)
+	values := largeentity.In[item](company, "values", nil)
+	declaration := extend.NewDeclaration(company.Host(), items)
+	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, records, slots, numbers, log, periods, store, text, key, key.Row(), schema, size, ctx,
 		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, items.PinOp(stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
@@ -410,6 +422,8 @@ func newCaller(t *testing.T) *caller {
 		"account.FromConnectionString": account.FromConnectionString, "account.FromCredential": account.FromCredential, "account.FromEnvironment": account.FromEnvironment,
 		"account.FromSAS": account.FromSAS, "account.FromTransport": account.FromTransport,
 		"archive/blobarchive.New": blobarchive.New, "archive.New": archive.New[item], "archive.ToTable": archive.ToTable,
+		"archive.Into": archive.Into[item], "aztablekit.Open": aztablekit.Open, "aztablekit.Table": aztablekit.Table[item], "eventual.On": eventual.On[item, item],
+		"extend.NewDeclaration": extend.NewDeclaration[item], "extend.HostOf": extend.HostOf, "largeentity.In": largeentity.In[item],
 		"table.BulkDelete": table.BulkDelete[item], "table.Bulk": table.Bulk,
 		"extend.Completing": extend.Completing[item], "extend.RecordsOf": extend.RecordsOf, "extend.SweepAll": extend.SweepAll[item],
 		"eventual.NewHandler": eventual.NewHandler[item], "eventual.NewOutbox": eventual.NewOutbox, "eventual.NewPoisonQueue": eventual.NewPoisonQueue,
@@ -430,7 +444,7 @@ func newCaller(t *testing.T) *caller {
 		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named,
 		"largeentity.Attach": largeentity.Attach[item], "largeentity.NewStore": largeentity.NewStore, "largeentity.Open": largeentity.Open[item], "largeentity.Sweep": largeentity.Sweep[item],
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
-		"logtail.NewPeriods": logtail.NewPeriods, "logtail.New": logtail.New[item],
+		"logtail.New":         logtail.New[item],
 		"eventual.WithOutbox": eventual.WithOutbox[item], "extend.With": extend.With[item],
 		"materialized.Attach": materialized.Attach[item], "materialized.Handler": materialized.Handler[item], "materialized.New": materialized.New[item, item],
 		"table.NewMixed": table.NewMixed, "requests.KindOf": requests.KindOf,
@@ -467,6 +481,7 @@ func newCaller(t *testing.T) *caller {
 	}
 	two, three := func(v *item) (*string, *string) { return &v.Group, &v.Name }, func(v *item) (*string, *string, *string) { return &v.Group, &v.Name, &v.Group }
 	c.receivers = []any{
+		company, effect, values, declaration, company.Host(), details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
 		acc, account.Grant{}, mover, destination, blobs, records, outbox, poison, byName, lists, sums, text, keys.Struct2(text, text, two), keys.Struct3(text, text, text, three),
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
 		keys.Row(text, func(v *item) *string { return &v.Group }), keys.Row2(text, text, two), keys.Row3(text, text, text, three), text.Rows(),

@@ -67,12 +67,16 @@ var readersCode = map[string]string{
 		var s *storagetest.Service
 		var queue, poison *azqueue.QueueClient
 		var out, outbox *eventual.Outbox
-		var w *eventual.Worker`,
+		var w *eventual.Worker
+		var company *aztablekit.Store
+		var payroll *index.Summary[Employee, string]`,
 	"extend": `
 		var names keys.Component[string]
 		var errTaken error
 		var partition keys.PartitionKey
 		var operationID string`,
+	"eventual On": `
+		func send(context.Context, eventual.Job, string) error { return nil }`,
 	"eventual WithOutbox": `
 		func isNew(*extend.Change[Employee]) (string, bool) { return "", false }`,
 	"index": `
@@ -281,7 +285,7 @@ func newCompiler(t *testing.T) *compiler {
 		"github.com/Azure/azure-sdk-for-go/sdk/azcore", "github.com/Azure/azure-sdk-for-go/sdk/data/aztables", "github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"}
 	for dir := range arrows {
 		if isPublic(dir) {
-			packages = append(packages, module+"/"+dir)
+			packages = append(packages, strings.TrimSuffix(module+"/"+dir, "/"))
 		}
 	}
 	c := &compiler{fset: token.NewFileSet(), unused: map[string]map[string]bool{}}

@@ -23,10 +23,10 @@ func TestOperationsPage(t *testing.T) {
 	expectPage(t, "docs/operations.md", "integration/whole/operations_test.go", `^ops`)
 }
 
-// TestServicePage: docs/service.md contains the functions open and ensure of patterns/hr.
+// TestServicePage: docs/service.md contains the function open of patterns/hr.
 func TestServicePage(t *testing.T) {
 	t.Parallel()
-	expectPage(t, "docs/service.md", "patterns/hr/company.go", `^(open|ensure)$`)
+	expectPage(t, "docs/service.md", "patterns/hr/company.go", `^open$`)
 }
 
 // expectPage fails unless the blocks of Go in a page are the bodies of the functions with certain names in a file, and its parts

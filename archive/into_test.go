@@ -1,0 +1,94 @@
+package archive_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+type note struct {
+	Topic string
+	No    int
+}
+
+var (
+	topic  = keys.Partition(keys.Text(), func(n *note) *string { return &n.Topic })
+	noteNo = keys.Row(keys.Digits[int](4), func(n *note) *int { return &n.No })
+)
+
+// TestInto: a mover of a declaration archives and restores, and the store creates its destination.
+func TestInto(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store := aztablekit.Open(storagetest.New(nil), "notes", nil)
+	former := archive.Into[note]("former", archive.ToTable(store, "former", nil))
+	notes := aztablekit.Table(store, "notes", topic, noteNo, former)
+	if err := store.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	e, err := notes.Insert(ctx, &note{"A", 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(former.Archive(ctx, e), store.Drain(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if _, archived, err := former.Find(ctx, e.Key); err != nil || !archived {
+		t.Errorf("after Archive: got archived %v, %v; want true", archived, err)
+	}
+	if _, err := former.Restore(ctx, e.Key); err != nil {
+		t.Errorf("Restore: got %v; want none", err)
+	}
+	if _, err := notes.Get(ctx, e.Key); err != nil {
+		t.Errorf("after Restore: got %v; want the note", err)
+	}
+}
+
+// TestFaultyMovers: a mover that cannot be used says why, from each method.
+func TestFaultyMovers(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	k := keys.At(topic.Of("A"), noteNo.Of(1))
+	for want, declare := range map[string]func(*aztablekit.Store) (m *archive.Mover[note], declared bool){
+		"is of no table yet": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+			return archive.Into[note]("former", archive.ToTable(s, "former", nil)), false
+		},
+		"to is nil": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+			m := archive.Into[note]("former", nil)
+			aztablekit.Table(s, "notes", topic, noteNo, m)
+			return m, true
+		},
+		"to is also the table from": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+			m := archive.Into[note]("former", archive.ToTable(s, "notes", nil))
+			aztablekit.Table(s, "notes", topic, noteNo, m)
+			return m, true
+		},
+		"table name": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+			m := archive.Into[note]("former", archive.ToTable(s, "my_notes", nil))
+			aztablekit.Table(s, "notes", topic, noteNo, m)
+			return m, true
+		},
+	} {
+		store := aztablekit.Open(storagetest.New(nil), "notes", nil)
+		m, declared := declare(store)
+		_, contained := m.Contains(ctx, k, "0123456789ABCDEF")
+		_, _, found := m.Find(ctx, k)
+		_, restored := m.Restore(ctx, k)
+		_, listed := table.Collect(m.Archived(ctx, topic.Of("A")))
+		all := []error{m.Archive(ctx, &table.Entity[note]{Key: k, ETag: "1"}), contained, found, restored, listed}
+		if declared {
+			all = append(all, store.Ensure(ctx))
+		}
+		for i, err := range all {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("method %d: got %v; want %q", i, err, want)
+			}
+		}
+	}
+}

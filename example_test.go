@@ -1,0 +1,143 @@
+package aztablekit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
+)
+
+// Employee is a row of the table staff.
+type Employee struct {
+	Department string
+	ID         int
+	Email      string
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// An e-mail address that one employee of all departments may have, and a message to each new employee.
+func Example() {
+	ctx := context.Background()
+	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
+		return e.Email, e.Email != ""
+	}, &index.Options[Employee]{Unique: index.Global})
+	welcome := eventual.On("welcome", func(c *eventual.Change[Employee]) (string, bool) {
+		return c.Key.RowKey(), c.Old == nil
+	}, func(_ context.Context, _ eventual.Job, employee string) error {
+		fmt.Println("welcome", employee)
+		return nil
+	})
+
+	company := aztablekit.Open(storagetest.New(nil), "company", nil) // a program takes its account from package account
+	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, welcome)
+	check(company.Ensure(ctx))
+
+	_, err := staff.Insert(ctx, &Employee{"Sales", 223, "JonesJ@contoso.com"})
+	check(err)
+	_, err = staff.Insert(ctx, &Employee{"Marketing", 7, "jonesj@contoso.com"})
+	fmt.Println("a second owner is refused:", errors.Is(err, index.ErrTaken))
+
+	check(company.Drain(ctx)) // in tests; a program calls company.Run
+	jones, err := byEmail.Get(ctx, staff, keys.PartitionKey{}, "JONESJ@contoso.com")
+	check(err)
+	fmt.Println("log in:", jones.Value.Department, jones.Value.ID)
+	// Output:
+	// a second owner is refused: true
+	// welcome empid_000223
+	// log in: Sales 223
+}
+
+// A program runs the worker beside its own work, and says whether it does.
+func ExampleStore_Run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	company := aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "test"})
+	aztablekit.Table(company, "staff", dept, empid)
+	check(company.Ensure(ctx))
+	ended := make(chan error)
+	go func() { ended <- company.Run(ctx) }()
+	http.HandleFunc("/readyz", func(rw http.ResponseWriter, _ *http.Request) {
+		if err := company.Ready(); err != nil {
+			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
+		}
+	})
+	cancel() // when the program is to end
+	fmt.Println(<-ended)
+	// Output: <nil>
+}
+
+// What a nightly job does.
+func ExampleStore_Verify() {
+	ctx := context.Background()
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	byName := index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, nil)
+	staff := aztablekit.Table(company, "staff", dept, empid, byName)
+	check(company.Ensure(ctx))
+	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Name: "Jones"})
+	check(err)
+	check(company.RunDaily(ctx))
+	report, err := company.Verify(ctx, &verify.Options{Repair: true, Fault: func(f verify.Fault) {
+		fmt.Println(f.Table, f.Definition, f.Kind)
+	}})
+	check(err)
+	fmt.Println(report.Entities, report.Rows, report.Sound())
+	// Output: 1 1 true
+}
+
+// A mistake is found before anything is sent.
+func ExampleStore_Err() {
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	staff := aztablekit.Table(company, "my_staff", dept, empid)
+	fmt.Println(company.Err() != nil)
+	_, err := staff.Get(context.Background(), keys.At(dept.Of("Sales"), empid.Of(223)))
+	var wrong *table.ValueError
+	fmt.Println(errors.As(err, &wrong), strings.Contains(err.Error(), "my_staff"))
+	// Output:
+	// true
+	// true true
+}
+
+// Rows that say of which version they are.
+func ExampleSettings() {
+	ctx := context.Background()
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	settings := &aztablekit.Settings[employee]{Schema: table.Schema[employee]{Type: "employee", Version: 2}}
+	staff := aztablekit.Table(company, "staff", dept, empid, settings)
+	check(company.Ensure(ctx))
+	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223})
+	check(err)
+	row, err := staff.GetRow(ctx, e.Key)
+	check(err)
+	version, _ := row.Get("_v")
+	fmt.Println(settings.Name(), version)
+	// Output: settings 2
+}
+
+// Work of each day that no definition does.
+func ExampleStore_Host() {
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	company.Host().Add(extend.Parts{Daily: []extend.Task{{Name: "report", Do: func(context.Context) error {
+		fmt.Println("a report of", 24*time.Hour)
+		return nil
+	}}}})
+	check(company.RunDaily(context.Background()))
+	// Output: a report of 24h0m0s
+}

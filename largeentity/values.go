@@ -1,0 +1,134 @@
+package largeentity
+
+import (
+	"context"
+	"io"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
+)
+
+// Values are the large values of the entities of a table of a store: a definition for aztablekit.Table, with the methods of [Store].
+// They belong to one store, and so they are made together with it, by [In].
+type Values[T any] struct {
+	*Store
+	container string
+	host      *extend.Host
+	given     Options
+	table     *table.Table[T]
+}
+
+// In declares large values in a container of a store:
+//
+//	photos := largeentity.In[Employee](company, "photos", nil)
+//	staff := aztablekit.Table(company, "staff", dept, empid, photos)
+//
+// The store's Ensure creates the container, and its work of each day sweeps it, 500 rows and blobs a second. Options.Common is that of
+// the store if it is zero. Errors, returned by the methods of the store, of the table and of the values: *table.ValueError and
+// *table.LimitError for names and options that are invalid, for an account without blobs, and for values that are given to no table or
+// to one of another store; those of [Attach].
+func In[T any](s extend.Store, container string, o *Options) *Values[T] {
+	v := &Values[T]{container: container, host: extend.HostOf(s), Store: &Store{fault: errUndeclared}}
+	if o != nil {
+		v.given = *o
+	}
+	return v
+}
+
+var errUndeclared = &table.ValueError{Field: "values", Reason: "are of no table yet: give them to aztablekit.Table"}
+
+// Name returns the name of the container.
+func (v *Values[T]) Name() string { return v.container }
+
+// Define adds the values to the declaration of a table; aztablekit.Table calls it.
+func (v *Values[T]) Define(d *extend.Declaration[T]) error {
+	err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return v.attach(d.Host(), t) })
+	if err != nil {
+		v.fault = err
+		return err
+	}
+	d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
+		v.table = t
+		return extend.Parts{
+			Ensure: []extend.Task{{Name: "container " + v.container, Do: v.Ensure}},
+			Daily:  []extend.Task{{Name: "blobs of table " + t.Name(), Do: v.sweepDaily}},
+		}, nil
+	})
+	return nil
+}
+
+func (v *Values[T]) attach(host *extend.Host, t *table.Table[T]) (*table.Table[T], error) {
+	if host != v.host {
+		return nil, &table.ValueError{Field: "values", Reason: "are of another store: make them by In of the store of the table"}
+	}
+	account, is := host.Account.(interface {
+		Container(string) *container.Client
+	})
+	if !is {
+		return nil, &table.ValueError{Field: "account", Reason: "has no method Container, and so no blobs"}
+	}
+	o := v.given
+	o.Common = host.Options(o.Common)
+	made, err := NewStore(account.Container(host.LowerName(v.container)), t.Name(), &o)
+	if err != nil {
+		return nil, err
+	}
+	with, err := Attach(t, made)
+	if err == nil {
+		v.Store = made
+	}
+	return with, err
+}
+
+// OpenAt is [Open] for the value of the entity under a key.
+func (v *Values[T]) OpenAt(ctx context.Context, k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
+	if v.fault != nil {
+		return nil, nil, v.fault
+	}
+	return Open(ctx, v.table, v.Store, k, value)
+}
+
+// Sweep is the function [Sweep] for the values. SweepOptions.Archived is Options.Archived if it is nil.
+func (v *Values[T]) Sweep(ctx context.Context, o *SweepOptions) (SweepReport, error) {
+	if v.fault != nil {
+		return SweepReport{}, v.fault
+	}
+	var opt SweepOptions
+	if o != nil {
+		opt = *o
+	}
+	if opt.Archived == nil {
+		opt.Archived = v.opt.Archived
+	}
+	return Sweep(ctx, v.table, v.Store, &opt)
+}
+
+const dailyRate = 500 // rows and blobs a second
+
+func (v *Values[T]) sweepDaily(ctx context.Context) error {
+	_, err := v.Sweep(ctx, &SweepOptions{Rate: dailyRate})
+	return err
+}
+
+// Check is the part of aztablekit.Store.Verify for the values: a [Sweep], which changes nothing unless o.Repair is set.
+func (v *Values[T]) Check(ctx context.Context, o *verify.Options) (report verify.Report, err error) {
+	if o == nil {
+		o = &verify.Options{}
+	}
+	report.Faults = map[verify.FaultKind]int{}
+	swept, err := v.Sweep(ctx, &SweepOptions{DryRun: !o.Repair, Rate: o.Rate, Fault: func(f verify.Fault) {
+		report.Faults[f.Kind]++
+		if f.Repaired {
+			report.Repaired++
+		}
+		if o.Fault != nil {
+			o.Fault(f)
+		}
+	}})
+	report.Rows = swept.Rows
+	return report, err
+}

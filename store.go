@@ -1,0 +1,339 @@
+package aztablekit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
+)
+
+// Account is the storage account of a store: an *account.Account, a *storagetest.Service for tests, or clients of your own.
+type Account = extend.Account
+
+// Options are the options of [Open]. The zero value of each field is its default.
+type Options struct {
+	// Prefix stands before the names of all tables, queues and containers of the store: letters and digits, a letter first. It is for
+	// tests, and for several environments in one account.
+	Prefix string
+
+	// Common bounds the requests of the store and of what is declared in it.
+	Common table.Common
+
+	// Worker are the options of the worker of [Store.Run] and [Store.Drain]. Its Common and CleanUp are the store's.
+	Worker eventual.WorkerOptions
+
+	// Elsewhere are the kinds of effects that the workers of other programs execute. Without them, Run and Drain fail if an effect of a
+	// declaration has no handler.
+	Elsewhere []string
+
+	// Daily is how often Run does the work of [Store.RunDaily], for the first time at a random moment within it. Defaults to 24 h;
+	// negative means that the program calls RunDaily itself.
+	Daily time.Duration
+}
+
+// Store is the tables of a program, with everything that follows from their entities. Make it with [Open]; declare its tables with
+// [Table]; then it is safe for concurrent use.
+type Store struct {
+	host    extend.Host
+	name    string
+	opt     Options
+	outbox  *eventual.Outbox
+	invalid error // the store itself cannot be used
+
+	mu           sync.Mutex
+	declarations []*declaration
+	owners       map[any]string // the table of each definition
+	worker       *eventual.Worker
+	complete     bool // a method has used the declarations
+}
+
+// Open returns a store in an account. It sends nothing: [Store.Ensure] creates what does not exist.
+//
+// The name is that of the store's queues, NAME-writes, NAME-poison and NAME-cleanup: letters in lower case, digits and hyphens. All
+// programs that open a store of one name in one account declare the same. Errors are returned by the methods of the store and by
+// those of its tables: *table.ValueError for an account that is nil, and for a name, a prefix or an option that cannot be used.
+func Open(acc Account, name string, o *Options) *Store {
+	s := &Store{name: name, owners: map[any]string{}}
+	if o != nil {
+		s.opt = *o
+	}
+	s.invalid = s.open(acc)
+	return s
+}
+
+func (s *Store) open(acc Account) (err error) {
+	s.host.Common, s.host.Prefix = s.opt.Common, s.opt.Prefix
+	s.opt.Worker.Common = s.opt.Common
+	if s.opt.Daily == 0 {
+		s.opt.Daily = 24 * time.Hour
+	}
+	switch {
+	case wire.IsNil(acc):
+		err = &table.ValueError{Field: "acc", Reason: "is nil; give one that a function of package account has returned"}
+	case !isPrefix(s.opt.Prefix):
+		err = &table.ValueError{Field: "Options.Prefix", Reason: fmt.Sprintf("is %.80q; it must be letters and digits, a letter first", s.opt.Prefix)}
+	default:
+		s.host.Account, s.host.Tables = acc, acc.Tables()
+		s.outbox, err = eventual.NewOutbox(acc.Queue(s.host.LowerName(s.name+"-writes")), &eventual.OutboxOptions{Common: s.opt.Common})
+		s.host.Outbox = s.outbox
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: %w", s.name, err)
+	}
+	return nil
+}
+
+func isPrefix(s string) bool {
+	for i, c := range s {
+		if letter := 'a' <= c|0x20 && c|0x20 <= 'z'; !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// Host returns the store as authors of definitions see it; see package extend.
+func (s *Store) Host() *extend.Host {
+	if s == nil {
+		return &extend.Host{}
+	}
+	return &s.host
+}
+
+// Err returns all mistakes of the declarations, nil if there are none. Ensure, Run, RunDaily, Drain and Verify return them, too.
+func (s *Store) Err() error {
+	return errors.Join(append([]error{s.invalid}, s.host.Faults()...)...)
+}
+
+// begin ends the declarations, and makes the worker.
+func (s *Store) begin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.complete = true
+	if err := s.Err(); err != nil || s.worker != nil || len(s.declarations) == 0 {
+		return err
+	}
+	o := s.opt.Worker
+	o.CleanUp = s.host.Account.Queue(s.host.LowerName(s.name + "-cleanup"))
+	handlers, _ := s.handlers()
+	w, err := eventual.NewWorker(s.host.Account.Queue(s.host.LowerName(s.name+"-writes")), s.host.Account.Queue(s.host.LowerName(s.name+"-poison")), handlers, &o)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", s.name, err)
+	}
+	s.worker = w
+	return nil
+}
+
+// handlers returns the handlers of all tables, and the effects without one. A table without effects has a handler that ends the writes over
+// several partitions whose programs have crashed.
+func (s *Store) handlers() (all, missing []extend.Handler) {
+	worked := map[string]bool{}
+	for _, d := range s.declarations {
+		for _, h := range d.handlers {
+			if h.Handle == nil {
+				missing = append(missing, h)
+				continue
+			}
+			worked[d.id()] = true
+			all = append(all, h)
+		}
+	}
+	for _, d := range s.declarations {
+		if !worked[d.id()] {
+			worked[d.id()] = true
+			all = append(all, eventual.Transactions(d.handle))
+		}
+	}
+	return all, missing
+}
+
+// work returns the worker, nil for a store without tables.
+func (s *Store) work() (*eventual.Worker, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	_, missing := s.handlers()
+	for _, h := range missing {
+		if !slices.Contains(s.opt.Elsewhere, h.Kind) {
+			return nil, fmt.Errorf("store %s: table %s: definition %s: %w", s.name, h.Table.Name(), h.Kind, &table.ValueError{Field: "do", Reason: "is nil, so that the effect has no handler: give one to eventual.On, or name the kind in Options.Elsewhere if another program has it"})
+		}
+	}
+	return s.worker, nil
+}
+
+// Ensure returns the mistakes of all declarations, and creates the tables, queues and containers that do not exist. Call it when the
+// program starts. Errors: *table.ValueError and the errors of the definitions for a mistake, before anything is sent;
+// table.ErrTableNotFound while a table of the name is being deleted; table.ErrUnreachable; account.ErrNoEndpoint if what is declared
+// needs queues or blobs and the account has none. Requests: 1 for each table, queue and container, 10 at a time; idempotent.
+func (s *Store) Ensure(ctx context.Context) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	tasks := s.tasks(func(p *extend.Parts) []extend.Task { return p.Ensure })
+	if s.worker != nil {
+		tasks = append(tasks, extend.Task{Name: "queues", Do: s.ensureQueues})
+	}
+	failed := make([]error, len(tasks))
+	var g errgroup.Group
+	g.SetLimit(engine.FanOut)
+	for i, task := range tasks {
+		g.Go(func() error {
+			failed[i] = do(ctx, task)
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in failed
+	return errors.Join(failed...)
+}
+
+// ensureQueues creates the queues. An account without queues is enough for tables without effects.
+func (s *Store) ensureQueues(ctx context.Context) error {
+	err := s.worker.Ensure(ctx)
+	if errors.Is(err, errs.ErrNoEndpoint) && !slices.ContainsFunc(s.declarations, func(d *declaration) bool { return len(d.handlers) > 0 }) {
+		return nil
+	}
+	return err
+}
+
+// tasks returns some tasks of all that is declared, each name once.
+func (s *Store) tasks(of func(*extend.Parts) []extend.Task) (all []extend.Task) {
+	seen := map[string]bool{}
+	add := func(p extend.Parts) {
+		for _, task := range of(&p) {
+			if name := strings.ToLower(task.Name); !seen[name] {
+				seen[name] = true
+				all = append(all, task)
+			}
+		}
+	}
+	for _, d := range s.declarations {
+		add(d.parts)
+	}
+	for _, p := range s.host.Added() {
+		add(p)
+	}
+	return all
+}
+
+func do(ctx context.Context, task extend.Task) error {
+	if err := task.Do(ctx); err != nil {
+		return fmt.Errorf("%s: %w", task.Name, err)
+	}
+	return nil
+}
+
+// Run executes the effects of all writes, also those of other programs, and does the work of each day, until ctx ends. One program runs
+// it, or all do. It returns nil when ctx has ended and the running handlers have returned. What fails in the work of a day is logged
+// (Options.Common.Logger). Errors: the mistakes of the declarations; *table.ValueError for an effect without a handler;
+// eventual.ErrQueueNotFound; eventual.ErrRunning. Requests: those of [eventual.Worker.Run], and once a day those of RunDaily.
+func (s *Store) Run(ctx context.Context) error {
+	w, err := s.work()
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { s.runEachDay(ctx); return nil })
+	if w != nil {
+		g.Go(func() error {
+			err := w.Run(ctx)
+			return cmp.Or(err, context.Canceled) // which ends the work of each day
+		})
+	}
+	if err := g.Wait(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// runEachDay does the daily work until ctx ends.
+func (s *Store) runEachDay(ctx context.Context) {
+	if s.opt.Daily < 0 {
+		<-ctx.Done()
+		return
+	}
+	timer := time.NewTimer(rand.N(s.opt.Daily)) // programs that start together do not work together
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			timer.Reset(s.opt.Daily)
+		}
+		if err := s.RunDaily(ctx); err != nil && ctx.Err() == nil && s.opt.Common.Logger != nil {
+			s.opt.Common.Logger.WarnContext(ctx, "the work of a day failed", "store", s.name, "error", wire.Redact(err))
+		}
+	}
+}
+
+// Drain executes the effects that are due, and returns: for tests, and for programs that are started from time to time. Errors: those of
+// Run, and the first error of a queue. Requests: those of [eventual.Worker.Drain].
+func (s *Store) Drain(ctx context.Context) error {
+	w, err := s.work()
+	if w == nil || err != nil {
+		return err
+	}
+	return w.Drain(ctx)
+}
+
+// RunDaily does the work of a day now: it notifies workers of effects whose notification was lost, and does what the definitions need,
+// such as the sweep of blobs that no entity has, and the making and dropping of the tables of a log. It is safe beside other programs
+// that do the same. One failure does not stop the rest. Errors: the mistakes of the declarations; those of the tasks, joined. Requests:
+// for each table with effects those of [eventual.Outbox.NotifyPending], 2 for each partition; see also the definitions.
+func (s *Store) RunDaily(ctx context.Context) error {
+	err := s.begin()
+	if err != nil {
+		return err
+	}
+	for _, task := range s.tasks(func(p *extend.Parts) []extend.Task { return p.Daily }) {
+		err = errors.Join(err, do(ctx, task))
+	}
+	return err
+}
+
+// Ready returns nil if Run executes effects and its queue responds, for readiness probes; see [eventual.Worker.Ready]. Requests: none.
+func (s *Store) Ready() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.worker == nil {
+		return cmp.Or(s.Err(), eventual.ErrNotRunning)
+	}
+	return s.worker.Ready()
+}
+
+// Verify compares the derived rows of all tables with their entities, and repairs them if o.Repair is set; see [verify.Run]. Options of
+// one table, Partition and Token, are refused with a *table.ValueError. The report is that of all tables; Fault.Table names the table of
+// a fault. The first error ends Verify. Requests: those of verify.Run for each table with definitions, one table after another.
+func (s *Store) Verify(ctx context.Context, o *verify.Options) (all verify.Report, err error) {
+	if err := s.begin(); err != nil {
+		return all, err
+	}
+	if o != nil && (o.Partition.IsSet() || o.Token != "") {
+		return all, &table.ValueError{Field: "Options.Partition", Reason: "and Options.Token are of one table: leave them out, or use verify.Run"}
+	}
+	for _, d := range s.declarations {
+		for _, check := range d.checks {
+			report, err := check(ctx, o)
+			all.Add(report)
+			if err != nil {
+				return all, err
+			}
+		}
+	}
+	return all, nil
+}

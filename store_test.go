@@ -1,0 +1,488 @@
+package aztablekit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/materialized"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
+)
+
+type employee struct {
+	Department string
+	ID         int
+	Name       string
+	Email      string
+	Salary     int64
+}
+
+type badge struct {
+	Department string
+	Number     int
+}
+
+var (
+	dept  = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
+	empid = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+
+	badgeDept = keys.Partition(keys.Text(), func(b *badge) *string { return &b.Department })
+	badgeNo   = keys.Row(keys.Digits[int](4), func(b *badge) *int { return &b.Number }).Named("badge")
+)
+
+func emailOf(e *employee) (string, bool) { return e.Email, e.Email != "" }
+
+// newUnique returns a unique index of all departments.
+func newUnique() *index.Index[employee, string] {
+	return index.New("email", keys.Fold(keys.Text()), emailOf, &index.Options[employee]{Unique: index.Global})
+}
+
+func isNew(c *eventual.Change[employee]) (string, bool) {
+	if c.Old != nil || c.New == nil {
+		return "", false
+	}
+	return c.New.Name, true
+}
+
+// TestStore: one declaration keeps everything that follows from an entity, in the writer and in the workers.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	service := storagetest.New(nil)
+	company := aztablekit.Open(service, "company", nil)
+
+	byEmail := newUnique()
+	byName := index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, &index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{}})
+	payroll := index.NewSummary("payroll", keys.Text(), func(*employee) (string, bool) { return "all", true }, nil)
+	var welcomed []string
+	welcome := eventual.On("welcome", isNew, func(_ context.Context, _ eventual.Job, name string) error {
+		welcomed = append(welcomed, name)
+		return nil
+	})
+	directory := aztablekit.Table(company, "directory", dept, empid)
+	listed := materialized.New("listed", directory, func(e *employee, _ keys.Key) (employee, bool) {
+		return employee{Department: "all", ID: e.ID, Name: e.Name}, true
+	}, nil)
+	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, byName, payroll, welcome, listed)
+
+	if err := company.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := service.TableNames(), []string{"directory", "staff", "staffemail", "staffname"}; !slices.Equal(got, want) {
+		t.Errorf("got tables %q; want %q", got, want)
+	}
+	if got, want := service.QueueNames(), []string{"company-cleanup", "company-poison", "company-writes"}; !slices.Equal(got, want) {
+		t.Errorf("got queues %q; want %q", got, want)
+	}
+	if got, want := service.Count().Total(), 4+3; got != want {
+		t.Errorf("Ensure: got %d requests; want %d, one for each table and queue", got, want)
+	}
+
+	if _, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", "JonesJ@contoso.com", 5}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := staff.Insert(ctx, &employee{"Marketing", 1, "Jonas", "jonesj@contoso.com", 5}); !errors.Is(err, index.ErrTaken) {
+		t.Errorf("a second owner: got %v; want ErrTaken", err)
+	}
+	if err := company.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for what, get := range map[string]func() (*table.Entity[employee], error){
+		"by e-mail": func() (*table.Entity[employee], error) {
+			return byEmail.Get(ctx, staff, keys.PartitionKey{}, "JONESJ@contoso.com")
+		},
+		"by name": func() (*table.Entity[employee], error) { return byName.Get(ctx, staff, keys.PartitionKey{}, "Jones") },
+		"in the view": func() (*table.Entity[employee], error) {
+			return directory.Get(ctx, keys.At(dept.Of("all"), empid.Of(223)))
+		},
+	} {
+		if e, err := get(); err != nil || e.Value.ID != 223 {
+			t.Errorf("%s: got %v, %v; want employee 223", what, e, err)
+		}
+	}
+	if g, err := payroll.Get(ctx, staff, dept.Of("Sales"), "all"); err != nil || g.Count != 1 {
+		t.Errorf("payroll: got %v, %v; want 1 employee", g, err)
+	}
+	if want := []string{"Jones"}; !slices.Equal(welcomed, want) {
+		t.Errorf("got %q welcomed; want %q", welcomed, want)
+	}
+	report, err := company.Verify(ctx, nil)
+	if err != nil || !report.Sound() || report.Rows != 4 {
+		t.Errorf("Verify: got %+v, %v; want 4 sound rows: of an address, a name, a sum and a view", report, err)
+	}
+	if err := company.RunDaily(ctx); err != nil {
+		t.Errorf("RunDaily: got %v; want none", err)
+	}
+}
+
+// TestVerify: a fault names its table and definition, and a repair ends it.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	service := storagetest.New(nil)
+	company := aztablekit.Open(service, "company", nil)
+	byName := index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, nil)
+	staff := aztablekit.Table(company, "staff", dept, empid, byName)
+	if err := company.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Name: "Jones"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.Tables().NewClient("staff").DeleteEntity(ctx, "Sales", rowOf(service, "name_"), nil); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	report, err := company.Verify(ctx, &verify.Options{Repair: true, Fault: func(f verify.Fault) {
+		got = append(got, fmt.Sprint(f.Table, " ", f.Definition, " ", f.Kind, " ", f.Entity, " ", f.Repaired))
+	}})
+	want := []string{fmt.Sprint("staff name missing ", e.Key, " true")}
+	if err != nil || !report.Sound() || !slices.Equal(got, want) {
+		t.Errorf("got %q, %+v, %v; want %q", got, report, err, want)
+	}
+	if _, err := company.Verify(ctx, &verify.Options{Token: "2:x"}); !errors.As(err, new(*table.ValueError)) {
+		t.Errorf("a token of one table: got %v; want a *table.ValueError", err)
+	}
+}
+
+// rowOf returns the RowKey of the table's first row that begins with a text.
+func rowOf(s *storagetest.Service, prefix string) string {
+	for _, r := range s.Rows("staff") {
+		if strings.HasPrefix(r.RowKey, prefix) {
+			return r.RowKey
+		}
+	}
+	return ""
+}
+
+// TestSeveralTypes: a table of several types is declared once for each, and created once.
+func TestSeveralTypes(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	service := storagetest.New(nil)
+	company := aztablekit.Open(service, "company", &aztablekit.Options{Prefix: "test1"})
+	var done []string
+	badges := aztablekit.Table(company, "staff", badgeDept, badgeNo, eventual.On("print", func(c *eventual.Change[badge]) (int, bool) { return c.New.Number, true },
+		func(_ context.Context, _ eventual.Job, number int) error {
+			done = append(done, fmt.Sprint(number))
+			return nil
+		}))
+	staff := aztablekit.Table(company, "Staff", dept, empid, newUnique(), eventual.On("welcome", isNew, func(_ context.Context, _ eventual.Job, name string) error {
+		done = append(done, name)
+		return nil
+	}))
+	if err := company.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := service.TableNames(), []string{"test1Staffemail", "test1staff"}; !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("got tables %q; want %q", got, want)
+	}
+	if got, want := service.QueueNames()[0], "test1company-cleanup"; got != want {
+		t.Errorf("got queue %s; want %s", got, want)
+	}
+	_, err1 := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Name: "Jones", Email: "j@contoso.com"})
+	_, err2 := badges.Insert(ctx, &badge{"Sales", 7})
+	if err := errors.Join(err1, err2, company.Drain(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(slices.Values(done)), []string{"7", "Jones"}; !slices.Equal(got, want) {
+		t.Errorf("got effects %q; want %q", got, want)
+	}
+}
+
+// unhashable is a definition that cannot be the key of a map.
+type unhashable struct{ names []string }
+
+func (unhashable) Name() string                               { return "odd" }
+func (unhashable) Define(*extend.Declaration[employee]) error { return nil }
+
+// TestFaults: a mistake in a declaration is returned by the methods of the store and of the handle, before anything is sent, and names the
+// table and the definition.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	type declare = func(s *aztablekit.Store) *table.Table[employee]
+	plain := func(definitions ...aztablekit.Definition[employee]) declare {
+		return func(s *aztablekit.Store) *table.Table[employee] {
+			return aztablekit.Table(s, "staff", dept, empid, definitions...)
+		}
+	}
+	twice := newUnique()
+	var noSettings *aztablekit.Settings[employee]
+	for what, test := range map[string]struct {
+		declare declare
+		want    string
+	}{
+		"a name that no table can have": {func(s *aztablekit.Store) *table.Table[employee] { return aztablekit.Table(s, "my_staff", dept, empid) }, "table my_staff: "},
+		"a key that cannot be decoded": {func(s *aztablekit.Store) *table.Table[employee] {
+			return aztablekit.Table(s, "staff", keys.Partition(keys.Fold(keys.Text()), func(e *employee) *string { return &e.Department }), empid)
+		}, "use PartitionFunc or RowFunc"},
+		"a type twice":            {func(s *aztablekit.Store) *table.Table[employee] { plain()(s); return plain()(s) }, "table staff: type aztablekit_test.employee is declared twice"},
+		"nil":                     {plain(nil), "table staff: definitions[0] is nil"},
+		"nil settings":            {plain(noSettings), "table staff: definitions[0] is nil"},
+		"a duplicate name":        {plain(newUnique(), newUnique()), "table staff: definition email: "},
+		"not comparable":          {plain(unhashable{}), "table staff: definition odd: definition cannot be compared"},
+		"a layout that is nil":    {plain(index.New("last", nil, emailOf, nil)), "table staff: definition last: index last: layout is nil"},
+		"an effect without when":  {plain(eventual.On[employee, string]("mail", nil, nil)), "table staff: definition mail: when is nil"},
+		"an effect without kind":  {plain(eventual.On("", isNew, nil)), "table staff: definition : "},
+		"two effects of one kind": {plain(eventual.On("mail", isNew, nil), eventual.On("mail", isNew, nil)), "table staff: definition mail: "},
+		"a kind of another type": {func(s *aztablekit.Store) *table.Table[employee] {
+			aztablekit.Table(s, "staff", badgeDept, badgeNo, eventual.On("mail", func(*eventual.Change[badge]) (int, bool) { return 0, true }, nil))
+			return plain(eventual.On("mail", isNew, nil))(s)
+		}, "table staff: effect mail is that of an effect of another type of the table"},
+		"keys in the settings":   {plain(&aztablekit.Settings[employee]{Schema: table.Schema[employee]{Row: empid}}), "table staff: Settings.Schema has keys"},
+		"a version out of range": {plain(&aztablekit.Settings[employee]{Schema: table.Schema[employee]{Version: -1}}), "table staff: Schema.Version is -1"},
+		"a definition of two tables": {func(s *aztablekit.Store) *table.Table[employee] {
+			plain(twice)(s)
+			return aztablekit.Table(s, "former", dept, empid, twice)
+		}, "table former: definition email: definition is one of table staff, too"},
+		"a view of a faulty table": {func(s *aztablekit.Store) *table.Table[employee] {
+			return plain(materialized.New("all", aztablekit.Table(s, "a b", dept, empid), func(e *employee, _ keys.Key) (employee, bool) { return *e, true }, nil))(s)
+		}, "table staff: definition all: "},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			service := storagetest.New(nil)
+			s := aztablekit.Open(service, "company", nil)
+			staff := test.declare(s)
+			_, inserted := staff.Insert(t.Context(), &employee{Department: "Sales", ID: 1})
+			_, verified := s.Verify(t.Context(), nil)
+			if inserted == nil || !strings.Contains("table "+strings.TrimPrefix(inserted.Error(), "table: Insert "), test.want) {
+				t.Errorf("Insert: got %v; want %q", inserted, test.want)
+			}
+			for method, err := range map[string]error{
+				"Ensure": s.Ensure(t.Context()), "Run": s.Run(t.Context()), "Drain": s.Drain(t.Context()), "RunDaily": s.RunDaily(t.Context()), "Verify": verified, "Ready": s.Ready(), "Err": s.Err(),
+			} {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%s: got %v; want %q", method, err, test.want)
+				}
+			}
+			if n := service.Count().Total(); n != 0 {
+				t.Errorf("got %d requests; want none", n)
+			}
+		})
+	}
+}
+
+// TestUnusableStores: a store that cannot be opened says so in all that is declared in it.
+func TestUnusableStores(t *testing.T) {
+	t.Parallel()
+	var none *account.Account
+	for want, s := range map[string]*aztablekit.Store{
+		"acc is nil": aztablekit.Open(none, "company", nil),
+		"store My Company: eventual: NewOutbox: queue": aztablekit.Open(storagetest.New(nil), "My Company", nil),
+		"Options.Prefix is":                            aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "1-"}),
+		"s is nil":                                     nil,
+		"WorkerOptions.Visibility":                     aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Worker: eventual.WorkerOptions{Visibility: -1}}),
+	} {
+		staff := aztablekit.Table(s, "staff", dept, empid)
+		_, err := staff.Insert(t.Context(), &employee{Department: "Sales"})
+		if s != nil {
+			err = errors.Join(err, s.Ensure(t.Context()))
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v; want %q", err, want)
+		}
+	}
+}
+
+// TestLateDeclaration: a table that is declared after the store was used would not be created, and its effects not executed.
+func TestLateDeclaration(t *testing.T) {
+	t.Parallel()
+	s := aztablekit.Open(storagetest.New(nil), "company", nil)
+	if err := s.Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := aztablekit.Table(s, "staff", dept, empid).Insert(t.Context(), &employee{Department: "Sales", ID: 1})
+	if want := "Insert staff: the declaration is too late"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v; want %q", err, want)
+	}
+}
+
+// TestEffectsElsewhere: the program that writes need not execute effects, and a worker does not run by accident without their handlers.
+func TestEffectsElsewhere(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	service := storagetest.New(nil)
+	open := func(o *aztablekit.Options, do func(context.Context, eventual.Job, string) error) (*aztablekit.Store, *table.Table[employee]) {
+		s := aztablekit.Open(service, "company", o)
+		return s, aztablekit.Table(s, "staff", dept, empid, eventual.On("mail", isNew, do))
+	}
+	writer, staff := open(nil, nil)
+	if err := writer.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Name: "Jones"}); err != nil {
+		t.Fatal(err)
+	}
+	want := "table staff: definition mail: do is nil"
+	for _, err := range []error{writer.Run(ctx), writer.Drain(ctx)} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v; want %q", err, want)
+		}
+	}
+	var mailed []string
+	worker, _ := open(nil, func(_ context.Context, _ eventual.Job, name string) error { mailed = append(mailed, name); return nil })
+	if err := worker.Drain(ctx); err != nil || !slices.Equal(mailed, []string{"Jones"}) {
+		t.Errorf("the worker: got %q mailed, %v; want Jones", mailed, err)
+	}
+	other, _ := open(&aztablekit.Options{Elsewhere: []string{"mail"}}, nil)
+	if err := other.Drain(ctx); err != nil {
+		t.Errorf("a worker of other effects: got %v; want none", err)
+	}
+}
+
+// TestRun: Run executes effects and does the work of each day until its context ends.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	service := storagetest.New(nil)
+	company := aztablekit.Open(service, "company", &aztablekit.Options{Daily: time.Millisecond, Worker: eventual.WorkerOptions{Idle: 16 * time.Millisecond}})
+	done, days := make(chan string, 1), make(chan string, 1000)
+	staff := aztablekit.Table(company, "staff", dept, empid, eventual.On("mail", isNew, func(_ context.Context, _ eventual.Job, name string) error { done <- name; return nil }))
+	company.Host().Add(extend.Parts{Daily: []extend.Task{{Name: "a day", Do: func(context.Context) error {
+		select {
+		case days <- "a day":
+		default:
+		}
+		return errors.New("a failure does not end Run")
+	}}}})
+	if err := company.Ready(); !errors.Is(err, eventual.ErrNotRunning) {
+		t.Errorf("before Run: got %v; want ErrNotRunning", err)
+	}
+	if err := company.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- company.Run(ctx) }()
+	if _, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Name: "Jones"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-done; got != "Jones" {
+		t.Errorf("got %q; want Jones", got)
+	}
+	<-days
+	<-days
+	if err := company.Ready(); err != nil {
+		t.Errorf("while Run runs: got %v; want none", err)
+	}
+	if err := company.Run(ctx); !errors.Is(err, eventual.ErrRunning) {
+		t.Errorf("a second Run: got %v; want ErrRunning", err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("after the end of its context: got %v; want none", err)
+	}
+}
+
+// TestRunWithoutTables: a store of logs alone has no worker, and no queues.
+func TestRunWithoutTables(t *testing.T) {
+	t.Parallel()
+	service := storagetest.New(nil)
+	for _, daily := range []time.Duration{0, -1} {
+		s := aztablekit.Open(service, "company", &aztablekit.Options{Daily: daily})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := errors.Join(s.Ensure(t.Context()), s.Drain(t.Context()), s.Run(ctx)); err != nil {
+			t.Errorf("got %v; want no error", err)
+		}
+	}
+	if n := service.Count().Total(); n != 0 {
+		t.Errorf("got %d requests; want none", n)
+	}
+}
+
+// withoutQueues is an account that has no endpoint for queues.
+type withoutQueues struct {
+	*storagetest.Service
+	tables *account.Account
+}
+
+func (a withoutQueues) Queue(name string) *azqueue.QueueClient { return a.tables.Queue(name) }
+
+// TestAccountWithoutQueues: tables without effects need no queues; what needs them says so.
+func TestAccountWithoutQueues(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	tables, err := account.FromSAS(account.Endpoints{Table: "http://127.0.0.1/tables"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acc := withoutQueues{storagetest.New(nil), tables}
+	plain := aztablekit.Open(acc, "company", nil)
+	staff := aztablekit.Table(plain, "staff", dept, empid, index.New("email", keys.Text(), emailOf, nil))
+	if err := plain.Ensure(ctx); err != nil {
+		t.Errorf("Ensure of an index: got %v; want none", err)
+	}
+	if _, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1}); err != nil {
+		t.Errorf("Insert: got %v; want none", err)
+	}
+	if err := plain.Run(ctx); !errors.Is(err, account.ErrNoEndpoint) {
+		t.Errorf("Run: got %v; want ErrNoEndpoint", err)
+	}
+	eventually := aztablekit.Open(acc, "company", nil)
+	staff = aztablekit.Table(eventually, "staff", dept, empid, newUnique())
+	if err := eventually.Ensure(ctx); !errors.Is(err, account.ErrNoEndpoint) {
+		t.Errorf("Ensure of a unique index: got %v; want ErrNoEndpoint", err)
+	}
+	if _, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 2, Email: "a@contoso.com"}); !errors.Is(err, account.ErrNoEndpoint) {
+		t.Errorf("Insert with a unique index: got %v; want ErrNoEndpoint", err)
+	}
+}
+
+// TestEnsureFails: Ensure goes on after a failure, and names what it could not create.
+func TestEnsureFails(t *testing.T) {
+	t.Parallel()
+	service := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(requests.TableCreate, storagetest.Refuse(403, "AuthorizationFailure"))})
+	company := aztablekit.Open(service, "company", nil)
+	staff := aztablekit.Table(company, "staff", dept, empid)
+	if err := company.Ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "table staff: ") {
+		t.Errorf("got %v; want an error about the table staff", err)
+	}
+	if got := len(service.QueueNames()); got != 3 {
+		t.Errorf("got %d queues; want 3", got)
+	}
+	_, err := staff.Get(t.Context(), keys.At(dept.Of("Sales"), empid.Of(1)))
+	if want := "Store.Ensure creates it"; !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v; want ErrTableNotFound that says %q", err, want)
+	}
+}
+
+// TestSettings: settings reach the schema and the options of the table, with the names of the store.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	service := storagetest.New(nil)
+	s := aztablekit.Open(service, "company", &aztablekit.Options{Prefix: "t"})
+	former := aztablekit.Table(s, "former", dept, empid, &aztablekit.Settings[employee]{Options: table.Options{MovedFrom: []string{"staff"}}})
+	staff := aztablekit.Table(s, "staff", dept, empid, &aztablekit.Settings[employee]{Schema: table.Schema[employee]{Type: "employee"}})
+	if err := s.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := service.Rows("tstaff")[0].Get("_type"); got != "employee" {
+		t.Errorf("got type %v; want employee", got)
+	}
+	if err := staff.MoveTo(ctx, former, e); err != nil {
+		t.Errorf("MoveTo: got %v; want none, also under a prefix", err)
+	}
+}
