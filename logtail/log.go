@@ -99,7 +99,8 @@ func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Opti
 	if err == nil {
 		l, err = newLog[T](host, periods.prefix, periods, o)
 	}
-	if l = declared(host, l, err); err != nil {
+	l = declared(host, l, err)
+	if err != nil {
 		l.tables.periods = faultyPeriods(prefix, err)
 	}
 	return l

@@ -108,8 +108,7 @@ func New(s Service, name string, o Options) (*Table, error) {
 
 // Faulty returns a handle that was declared wrong.
 func Faulty(name string, fault error) *Table {
-	o := Options{}.WithDefaults()
-	return &Table{Name: name, Options: o, Fault: fault, tracer: wire.RedactSpans(o.Tracing).NewTracer("aztablekit", ""), shared: new(shared)}
+	return &Table{Name: name, Options: Options{}.WithDefaults(), Fault: fault, shared: new(shared)}
 }
 
 // WithMode returns a handle of the same table with another mode.
