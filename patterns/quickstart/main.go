@@ -7,15 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"os"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Employee is stored as a row. The schema binds Department and ID to the row's keys; LastName and Age are properties.
+// Employee is stored as a row. Department and ID are the row's keys; LastName and Age are properties.
 type Employee struct {
 	Department string
 	ID         int
@@ -30,7 +30,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	acc, err := account.FromConnectionString(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), nil)
+	acc, err := account.FromEnvironment(nil, nil)
 	if err != nil {
 		return err
 	}
@@ -38,17 +38,13 @@ func run(ctx context.Context) error {
 	// Employee 223 of Sales has the PartitionKey Sales and the RowKey empid_000223.
 	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
-	staff, err := table.New(acc.Tables(), "staff", table.Schema[Employee]{Partition: dept, Row: empid}, nil)
-	if err != nil {
-		return err
-	}
-
-	// A secondary index. Each write by this handle changes the index in the same transaction.
+	// A secondary index. Each write changes it in the same transaction.
 	byName := index.New("last", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
-	if staff, err = index.Attach(staff, byName); err != nil {
-		return err
-	}
-	if err := staff.Ensure(ctx); err != nil { // creates the table if it does not exist
+
+	// A store declares each table with everything that follows from its entities, and creates what does not exist.
+	company := aztablekit.Open(acc, "company", nil)
+	staff := aztablekit.Table(company, "staff", dept, empid, byName)
+	if err := company.Ensure(ctx); err != nil {
 		return err
 	}
 
