@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -89,8 +91,11 @@ func (s *Store) open(acc Account) (err error) {
 		err = &table.ValueError{Field: "Options.Prefix", Reason: fmt.Sprintf("is %.80q; it must be letters and digits, a letter first", s.opt.Prefix)}
 	default:
 		s.host.Account, s.host.Tables = acc, acc.Tables()
-		s.outbox, err = eventual.NewOutbox(acc.Queue(s.host.LowerName(s.name+"-writes")), &eventual.OutboxOptions{Common: s.opt.Common})
+		s.outbox, err = eventual.NewOutbox(s.queue("writes"), &eventual.OutboxOptions{Common: s.opt.Common})
 		s.host.Outbox = s.outbox
+		if err == nil {
+			_, err = s.newWorker(nil) // which checks its options
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("store %s: %w", s.name, err)
@@ -128,15 +133,24 @@ func (s *Store) begin() error {
 	if err := s.Err(); err != nil || s.worker != nil || len(s.declarations) == 0 {
 		return err
 	}
-	o := s.opt.Worker
-	o.CleanUp = s.host.Account.Queue(s.host.LowerName(s.name + "-cleanup"))
 	handlers, _ := s.handlers()
-	w, err := eventual.NewWorker(s.host.Account.Queue(s.host.LowerName(s.name+"-writes")), s.host.Account.Queue(s.host.LowerName(s.name+"-poison")), handlers, &o)
+	w, err := s.newWorker(handlers)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", s.name, err)
 	}
 	s.worker = w
 	return nil
+}
+
+func (s *Store) newWorker(handlers []extend.Handler) (*eventual.Worker, error) {
+	o := s.opt.Worker
+	o.CleanUp = s.queue("cleanup")
+	return eventual.NewWorker(s.queue("writes"), s.queue("poison"), handlers, &o)
+}
+
+// queue returns one of the queues of the store.
+func (s *Store) queue(purpose string) *azqueue.QueueClient {
+	return s.host.Account.Queue(s.host.LowerName(s.name + "-" + purpose))
 }
 
 // handlers returns the handlers of all tables, and the effects without one. A table without effects has a handler that ends the writes over

@@ -196,6 +196,9 @@ func TestSeveralTypes(t *testing.T) {
 	if got, want := service.QueueNames()[0], "test1company-cleanup"; got != want {
 		t.Errorf("got queue %s; want %s", got, want)
 	}
+	if got, want := service.Count().Total(), 2+3; got != want {
+		t.Errorf("Ensure: got %d requests; want %d, one for each table and queue", got, want)
+	}
 	_, err1 := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Name: "Jones", Email: "j@contoso.com"})
 	_, err2 := badges.Insert(ctx, &badge{"Sales", 7})
 	if err := errors.Join(err1, err2, company.Drain(ctx)); err != nil {
@@ -211,6 +214,13 @@ type unhashable struct{ names []string }
 
 func (unhashable) Name() string                               { return "odd" }
 func (unhashable) Define(*extend.Declaration[employee]) error { return nil }
+
+// endedContext returns the context of a Run that ends at once if nothing is wrong.
+func endedContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
 
 // TestFaults: a mistake in a declaration is returned by the methods of the store and of the handle, before anything is sent, and names the
 // table and the definition.
@@ -266,7 +276,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("Insert: got %v; want %q", inserted, test.want)
 			}
 			for method, err := range map[string]error{
-				"Ensure": s.Ensure(t.Context()), "Run": s.Run(t.Context()), "Drain": s.Drain(t.Context()), "RunDaily": s.RunDaily(t.Context()), "Verify": verified, "Ready": s.Ready(), "Err": s.Err(),
+				"Ensure": s.Ensure(t.Context()), "Run": s.Run(endedContext(t)), "Drain": s.Drain(t.Context()), "RunDaily": s.RunDaily(t.Context()), "Verify": verified, "Ready": s.Ready(), "Err": s.Err(),
 			} {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: got %v; want %q", method, err, test.want)
@@ -292,11 +302,14 @@ func TestUnusableStores(t *testing.T) {
 	} {
 		staff := aztablekit.Table(s, "staff", dept, empid)
 		_, err := staff.Insert(t.Context(), &employee{Department: "Sales"})
+		all := []error{err}
 		if s != nil {
-			err = errors.Join(err, s.Ensure(t.Context()))
+			all = append(all, s.Ensure(t.Context()))
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v; want %q", err, want)
+		for _, err := range all {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v; want %q", err, want)
+			}
 		}
 	}
 }
@@ -331,7 +344,7 @@ func TestEffectsElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "table staff: definition mail: do is nil"
-	for _, err := range []error{writer.Run(ctx), writer.Drain(ctx)} {
+	for _, err := range []error{writer.Run(endedContext(t)), writer.Drain(ctx)} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v; want %q", err, want)
 		}
@@ -374,11 +387,11 @@ func TestRun(t *testing.T) {
 	if _, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Name: "Jones"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-done; got != "Jones" {
+	if got := await(t, done); got != "Jones" {
 		t.Errorf("got %q; want Jones", got)
 	}
-	<-days
-	<-days
+	await(t, days)
+	await(t, days)
 	if err := company.Ready(); err != nil {
 		t.Errorf("while Run runs: got %v; want none", err)
 	}
@@ -386,9 +399,20 @@ func TestRun(t *testing.T) {
 		t.Errorf("a second Run: got %v; want ErrRunning", err)
 	}
 	cancel()
-	if err := <-ended; err != nil {
+	if err := await(t, ended); err != nil {
 		t.Errorf("after the end of its context: got %v; want none", err)
 	}
+}
+
+// await returns what comes next, and fails if nothing comes.
+func await[V any](t *testing.T, from <-chan V) (v V) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(10 * time.Second):
+		t.Fatal("got nothing within 10 s")
+	}
+	return v
 }
 
 // TestRunWithoutTables: a store of logs alone has no worker, and no queues.

@@ -1,0 +1,75 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/tools/mutants"
+)
+
+// TestStore: a bug in how a store declares, creates, runs and verifies is found.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	mutants.Run(t, ".", []mutants.Mutant{
+		{Name: "a type may be declared twice", File: "table.go",
+			Old: "other.id() == d.id() && other.of == d.of {", New: "other.of == d.of && false {", Test: "TestFaults"},
+		{Name: "a definition may belong to two tables", File: "table.go",
+			Old: "	if owner, owned := s.owners[of]; owned {\n", New: "	if owner, owned := s.owners[of]; owned && false {\n", Test: "TestFaults"},
+		{Name: "effects of two types share a handler", File: "table.go",
+			Old: "other.id() == d.id() && hasKind(other.handlers, h.Kind) {", New: "hasKind(other.handlers, h.Kind) && false {", Test: "TestFaults"},
+		{Name: "a fault of a table is not that of the store", File: "table.go",
+			Old: "		s.host.Fault(fmt.Errorf(\"table %s: %w\", name, err))\n", New: "", Test: "TestFaults"},
+		{Name: "a table may be declared after Ensure", File: "table.go",
+			Old: "	if s.complete {\n", New: "	if false {\n", Test: "TestLateDeclaration"},
+		{Name: "a store that cannot be opened has usable tables", File: "table.go",
+			Old: "	if s.invalid != nil {\n", New: "	if false {\n", Test: "TestUnusableStores"},
+		{Name: "the names of other tables have no prefix", File: "table.go",
+			Old: "append(o.MovedFrom, s.host.TableName(from))", New: "append(o.MovedFrom, from)", Test: "TestSettings"},
+		{Name: "a worker runs without a handler of an effect", File: "store.go",
+			Old: "!slices.Contains(s.opt.Elsewhere, h.Kind) {", New: "false {", Test: "TestEffectsElsewhere"},
+		{Name: "a table of several types is created for each", File: "store.go",
+			Old: "!seen[name] {", New: "true {", Test: "TestSeveralTypes"},
+		{Name: "an account without queues cannot have tables", File: "store.go",
+			Old: "errors.Is(err, errs.ErrNoEndpoint) && !slices", New: "false && !slices", Test: "TestAccountWithoutQueues"},
+		{Name: "an account without queues can have effects", File: "store.go",
+			Old: "	if errors.Is(err, errs.ErrNoEndpoint) && !slices.ContainsFunc(s.declarations, func(d *declaration) bool { return len(d.handlers) > 0 }) {\n", New: "	if errors.Is(err, errs.ErrNoEndpoint) {\n", Test: "TestAccountWithoutQueues"},
+		{Name: "Ensure ends at the first failure", File: "store.go",
+			Old: "			failed[i] = do(ctx, task)\n", New: "			if i == 0 {\n				failed[i] = do(ctx, task)\n			}\n", Test: "TestEnsureFails"},
+		{Name: "a failure in the work of a day ends it", File: "store.go",
+			Old: "			timer.Reset(s.opt.Daily)\n", New: "", Test: "TestRun"},
+		{Name: "the options of one table verify all", File: "store.go",
+			Old: "o.Token != \"\") {", New: "false) {", Test: "TestVerify"},
+	})
+}
+
+// TestDeclared: a bug in a handle that was declared wrong, or in what a package gives to a store, is found.
+func TestDeclared(t *testing.T) {
+	t.Parallel()
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "an operation of a faulty handle has no error", File: "internal/engine/op.go",
+			Old: "	if op.Table != nil && op.Table.Fault != nil {\n", New: "	if false {\n", Test: "TestEveryMethodReturnsTheFault"},
+		{Name: "an argument that is a faulty handle is none", File: "internal/engine/table.go",
+			Old: "	return t.Fault\n", New: "	return nil\n", Test: "TestEveryMethodReturnsTheFault"},
+		{Name: "a list of a faulty handle has another error", File: "internal/engine/list.go",
+			Old: "	if t.Fault != nil {\n", New: "	if false {\n", Test: "TestEveryMethodReturnsTheFault"},
+	})
+	mutants.Run(t, "./logtail", []mutants.Mutant{
+		{Name: "the tables of a day are not dropped", File: "logtail/periods.go",
+			Old: "	_, err := p.Drop(ctx, nil)\n	return err\n", New: "	return nil\n", Test: "TestDeclaredLogs"},
+		{Name: "a source of a faulty log is usable", File: "logtail/log.go",
+			Old: "	if l.fault != nil {\n		return &in\n	}\n", New: "", Test: "TestFaultyLogs"},
+	})
+	mutants.Run(t, "./largeentity", []mutants.Mutant{
+		{Name: "values of another store are taken", File: "largeentity/values.go",
+			Old: "	if host != v.host {\n", New: "	if false {\n", Test: "TestFaultyValues"},
+		{Name: "the sweep of a day does not ask the archive", File: "largeentity/values.go",
+			Old: "		opt.Archived = v.opt.Archived\n", New: "", Test: "TestArchivedValues"},
+		{Name: "a check repairs", File: "largeentity/values.go",
+			Old: "DryRun: !o.Repair,", New: "", Test: "TestValues"},
+	})
+	mutants.Run(t, "./archive", []mutants.Mutant{
+		{Name: "a mover of no table has the destination", File: "archive/mover.go",
+			Old: "m.archiving, m.to = m.from, faulty{err}", New: "m.archiving, m.to = m.from, m.given", Test: "TestFaultyMovers"},
+		{Name: "a store does not create the destination", File: "archive/mover.go",
+			Old: "		if to, is := m.given.(interface{ Ensure(context.Context) error }); is {\n", New: "		if to, is := m.given.(interface{ Ensure(context.Context) error }); is && false {\n", Test: "TestInto"},
+	})
+}
