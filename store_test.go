@@ -210,7 +210,7 @@ func TestSeveralTypes(t *testing.T) {
 }
 
 // unhashable is a definition that cannot be the key of a map.
-type unhashable struct{ names []string }
+type unhashable []string
 
 func (unhashable) Name() string                               { return "odd" }
 func (unhashable) Define(*extend.Declaration[employee]) error { return nil }
