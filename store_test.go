@@ -256,6 +256,7 @@ func TestFaults(t *testing.T) {
 			return plain(eventual.On("mail", isNew, nil))(s)
 		}, "table staff: effect mail is that of an effect of another type of the table"},
 		"keys in the settings":   {plain(&aztablekit.Settings[employee]{Schema: table.Schema[employee]{Row: empid}}), "table staff: Settings.Schema has keys"},
+		"settings twice":         {plain(&aztablekit.Settings[employee]{}, &aztablekit.Settings[employee]{}), "table staff: definitions contain Settings twice"},
 		"a version out of range": {plain(&aztablekit.Settings[employee]{Schema: table.Schema[employee]{Version: -1}}), "table staff: Schema.Version is -1"},
 		"a definition of two tables": {func(s *aztablekit.Store) *table.Table[employee] {
 			plain(twice)(s)

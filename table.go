@@ -136,10 +136,16 @@ func (s *Store) admit(d *declaration) error {
 // newTable returns a handle with the outbox of the store, without definitions.
 func newTable[T any](s *Store, name string, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
 	var settings Settings[T]
+	found := false
 	for _, of := range definitions {
-		if given, is := of.(*Settings[T]); is && given != nil {
-			settings = *given
+		given, is := of.(*Settings[T])
+		if !is || given == nil {
+			continue
 		}
+		if found {
+			return nil, &table.ValueError{Field: "definitions", Reason: "contain Settings twice"}
+		}
+		settings, found = *given, true
 	}
 	if settings.Schema.Partition != nil || settings.Schema.Row != nil {
 		return nil, &table.ValueError{Field: "Settings.Schema", Reason: "has keys; give them to Table"}

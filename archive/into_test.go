@@ -50,6 +50,30 @@ func TestInto(t *testing.T) {
 	}
 }
 
+// TestMoverOfTwoStores: a second store does not take the mover away from the first.
+func TestMoverOfTwoStores(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	open := func() *aztablekit.Store { return aztablekit.Open(storagetest.New(nil), "notes", nil) }
+	first, second := open(), open()
+	former := archive.Into[note]("former", archive.ToTable(first, "former", nil))
+	notes := aztablekit.Table(first, "notes", topic, noteNo, former)
+	aztablekit.Table(second, "notes", topic, noteNo, former)
+	if err := second.Err(); err == nil || !strings.Contains(err.Error(), "is of table notes already") {
+		t.Errorf("the second store: got %v; want that the mover has a table", err)
+	}
+	if err := first.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	e, err := notes.Insert(ctx, &note{"A", 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(former.Archive(ctx, e), first.Drain(ctx)); err != nil {
+		t.Errorf("the first store: got %v; want none", err)
+	}
+}
+
 // TestFaultyMovers: a mover that cannot be used says why, from each method.
 func TestFaultyMovers(t *testing.T) {
 	t.Parallel()

@@ -28,6 +28,7 @@ type Mover[T any] struct {
 	archiving *table.Table[T] // a handle whose touches request a move
 	to        Destination
 	given     Destination // of Into
+	bound     bool        // the mover of Into has its table
 }
 
 // New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is
@@ -78,7 +79,7 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 //	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, former)
 //
 // Errors, returned by the methods of the store, of the table and of the mover: those of [New]; *table.ValueError for a mover that is
-// given to no table.
+// given to no table, or to two, also of two stores.
 func Into[T any](kind string, to Destination) *Mover[T] {
 	m := &Mover[T]{kind: kind, given: to}
 	m.fail(errUndeclared)
@@ -98,7 +99,13 @@ func (m *Mover[T]) Name() string { return m.kind }
 
 // Define adds the mover to the declaration of a table; aztablekit.Table calls it.
 func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
-	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return t, nil }); err != nil {
+	err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) {
+		if m.bound {
+			return nil, &table.ValueError{Field: "mover", Reason: fmt.Sprintf("is of table %s already: make one for each table and store", m.from.Name())}
+		}
+		return t, nil
+	})
+	if err != nil {
 		return err
 	}
 	d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
@@ -107,10 +114,10 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 			m.fail(err)
 			return extend.Parts{}, err
 		}
-		m.from, m.archiving, m.to = made.from, made.archiving, made.to
+		m.from, m.archiving, m.to, m.bound = made.from, made.archiving, made.to, true
 		parts := extend.Parts{Handlers: []extend.Handler{m.Handler()}}
 		if to, is := m.given.(interface{ Ensure(context.Context) error }); is {
-			parts.Ensure = []extend.Task{{Name: "destination " + m.kind, Do: to.Ensure}}
+			parts.Ensure = []extend.Task{{Name: fmt.Sprintf("destination %s of table %s", m.kind, t.Name()), Do: to.Ensure}}
 		}
 		return parts, nil
 	})

@@ -69,6 +69,8 @@ func TestDeclared(t *testing.T) {
 	mutants.Run(t, "./archive", []mutants.Mutant{
 		{Name: "a mover of no table has the destination", File: "archive/mover.go",
 			Old: "m.archiving, m.to = m.from, faulty{err}", New: "m.archiving, m.to = m.from, m.given", Test: "TestFaultyMovers"},
+		{Name: "a second store takes the mover from the first", File: "archive/mover.go",
+			Old: "		if m.bound {\n", New: "		if m.bound && false {\n", Test: "TestMoverOfTwoStores"},
 		{Name: "a store does not create the destination", File: "archive/mover.go",
 			Old: "		if to, is := m.given.(interface{ Ensure(context.Context) error }); is {\n", New: "		if to, is := m.given.(interface{ Ensure(context.Context) error }); is && false {\n", Test: "TestInto"},
 	})
