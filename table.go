@@ -217,8 +217,9 @@ func notifyPending(ctx context.Context, o *eventual.Outbox, t table.AnyTable) er
 	var opt eventual.NotifyOptions
 	for {
 		result, err := o.NotifyPending(ctx, t, &opt)
-		if opt.Token = result.Token; err != nil || opt.Token == "" {
+		if err != nil || result.Token == "" {
 			return err
 		}
+		opt.Token = result.Token
 	}
 }

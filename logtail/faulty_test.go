@@ -62,6 +62,20 @@ func TestFaultyLogs(t *testing.T) {
 	}
 }
 
+// TestLogBesideATable: a log by period whose prefix is the name of another log has its tables, too.
+func TestLogBesideATable(t *testing.T) {
+	t.Parallel()
+	store := aztablekit.Open(storagetest.New(nil), "claims", nil)
+	logtail.New[claim](store, "claims", nil)
+	daily := logtail.NewByPeriod[claim](store, "claims", nil, nil)
+	if err := store.Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := daily.Append(t.Context(), &claim{}); err != nil {
+		t.Errorf("got %v; want none", err)
+	}
+}
+
 // TestDeclaredLogs: the store creates the tables of its logs, and drops the old ones each day, under its prefix.
 func TestDeclaredLogs(t *testing.T) {
 	t.Parallel()

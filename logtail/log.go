@@ -114,7 +114,8 @@ func declared[T any](host *extend.Host, l *Log[T], err error) *Log[T] {
 	}
 	parts := extend.Parts{Ensure: []extend.Task{{Name: "table " + l.tables.name, Do: l.Ensure}}}
 	if p := l.tables.periods; p != nil {
-		parts.Daily = []extend.Task{{Name: "tables of the log " + l.tables.name, Do: p.turn}}
+		parts.Ensure[0].Name = "tables of the log " + l.tables.name // and not only the table of this name
+		parts.Daily = []extend.Task{{Name: parts.Ensure[0].Name, Do: p.turn}}
 	}
 	host.Add(parts)
 	return l
