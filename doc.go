@@ -20,7 +20,8 @@
 //	if err := company.Ensure(ctx); err != nil { // creates what does not exist; returns mistakes in the declarations
 //		return err
 //	}
-//	go company.Run(ctx) // the worker, in this program or in another one
+//	ended := make(chan error, 1)
+//	go func() { ended <- company.Run(ctx) }() // the worker, in this program or in another one, until ctx ends
 //
 //	_, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 223, LastName: "Jones", Email: "JonesJ@contoso.com"})
 //	jones, err := byEmail.Get(ctx, staff, keys.PartitionKey{}, "jonesj@contoso.com")

@@ -134,10 +134,11 @@ func ExampleSettings() {
 // Work of each day that no definition does.
 func ExampleStore_Host() {
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
-	company.Host().Add(extend.Parts{Daily: []extend.Task{{Name: "report", Do: func(context.Context) error {
+	report := func(context.Context) error {
 		fmt.Println("a report of", 24*time.Hour)
 		return nil
-	}}}})
+	}
+	check(company.Host().Declare("report", extend.Parts{Daily: []extend.Task{{Name: "report", Do: report}}}, nil))
 	check(company.RunDaily(context.Background()))
 	// Output: a report of 24h0m0s
 }

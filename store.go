@@ -51,34 +51,37 @@ type Options struct {
 // Store is the tables of a program, with everything that follows from their entities. Make it with [Open]; declare its tables with
 // [Table]; then it is safe for concurrent use.
 type Store struct {
-	host    extend.Host
-	name    string
-	opt     Options
-	outbox  *eventual.Outbox
-	invalid error // the store itself cannot be used
+	host     extend.Host
+	name     string
+	opt      Options
+	outbox   *eventual.Outbox
+	declared registry
 
 	mu           sync.Mutex
 	declarations []*declaration
 	owners       map[any]string // the table of each definition
 	worker       *eventual.Worker
-	complete     bool // a method has used the declarations
+	things       []extend.Parts // that belong to no table of entities; set when the declarations are complete
 }
 
 // Open returns a store in an account. It sends nothing: [Store.Ensure] creates what does not exist.
 //
-// The name is that of the store's queues, NAME-writes, NAME-poison and NAME-cleanup: letters in lower case, digits and hyphens. All
-// programs that open a store of one name in one account declare the same. Errors are returned by the methods of the store and by
-// those of its tables: *table.ValueError for an account that is nil, and for a name, a prefix or an option that cannot be used.
+// The name is that of the store's queues, NAME-writes, NAME-poison and NAME-cleanup: letters in lower case, digits and hyphens, at most
+// 55 with the prefix. All programs that open a store of one name in one account declare the same. Errors are returned by the methods of
+// the store and of all that is declared in it: *table.ValueError for an account that is nil, and for a name, a prefix or an option that
+// cannot be used.
 func Open(acc Account, name string, o *Options) *Store {
-	s := &Store{name: name, owners: map[any]string{}}
+	s := &Store{name: name, owners: map[any]string{}, declared: registry{owners: map[string]string{}}}
 	if o != nil {
 		s.opt = *o
 	}
-	s.invalid = s.open(acc)
+	if err := s.open(acc); err != nil {
+		s.host = extend.Host{Invalid: fmt.Errorf("store %s: %w", name, err)}
+	}
 	return s
 }
 
-func (s *Store) open(acc Account) (err error) {
+func (s *Store) open(acc Account) error {
 	s.host.Common, s.host.Prefix = s.opt.Common, s.opt.Prefix
 	s.opt.Worker.Common = s.opt.Common
 	if s.opt.Daily == 0 {
@@ -86,21 +89,18 @@ func (s *Store) open(acc Account) (err error) {
 	}
 	switch {
 	case wire.IsNil(acc):
-		err = &table.ValueError{Field: "acc", Reason: "is nil; give one that a function of package account has returned"}
+		return &table.ValueError{Field: "acc", Reason: "is nil; give one that a function of package account has returned"}
 	case !isPrefix(s.opt.Prefix):
-		err = &table.ValueError{Field: "Options.Prefix", Reason: fmt.Sprintf("is %.80q; it must be letters and digits, a letter first", s.opt.Prefix)}
-	default:
-		s.host.Account, s.host.Tables = acc, acc.Tables()
-		s.outbox, err = eventual.NewOutbox(s.queue("writes"), &eventual.OutboxOptions{Common: s.opt.Common})
-		s.host.Outbox = s.outbox
-		if err == nil {
-			_, err = s.newWorker(nil) // which checks its options
-		}
+		return &table.ValueError{Field: "Options.Prefix", Reason: fmt.Sprintf("is %.80q; it must be letters and digits, a letter first", s.opt.Prefix)}
 	}
-	if err != nil {
-		return fmt.Errorf("store %s: %w", s.name, err)
+	s.host.Account, s.host.Tables, s.host.Registry = acc, acc.Tables(), &s.declared
+	if _, err := s.newWorker(nil); err != nil { // which checks its options and queues
+		return err
 	}
-	return nil
+	var err error
+	s.outbox, err = eventual.NewOutbox(s.queue("writes"), &eventual.OutboxOptions{Common: s.opt.Common})
+	s.host.Outbox = s.outbox
+	return err
 }
 
 func isPrefix(s string) bool {
@@ -114,22 +114,30 @@ func isPrefix(s string) bool {
 
 // Host returns the store as authors of definitions see it; see package extend.
 func (s *Store) Host() *extend.Host {
-	if s == nil {
-		return &extend.Host{}
+	if s == nil || s.owners == nil {
+		return &extend.Host{Invalid: errNotOpened}
 	}
 	return &s.host
 }
 
-// Err returns all mistakes of the declarations, nil if there are none. Ensure, Run, RunDaily, Drain and Verify return them, too.
+var errNotOpened = &table.ValueError{Field: "s", Reason: "is nil or a zero Store; give one that Open has returned"}
+
+// Err returns all mistakes of the declarations, nil if there are none. All other methods return them, too.
 func (s *Store) Err() error {
-	return errors.Join(append([]error{s.invalid}, s.host.Faults()...)...)
+	if err := s.Host().Invalid; err != nil {
+		return err
+	}
+	return errors.Join(s.declared.allFaults()...)
 }
 
 // begin ends the declarations, and makes the worker.
 func (s *Store) begin() error {
+	if err := s.Host().Invalid; err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.complete = true
+	s.things = s.declared.end()
 	if err := s.Err(); err != nil || s.worker != nil || len(s.declarations) == 0 {
 		return err
 	}
@@ -158,7 +166,7 @@ func (s *Store) queue(purpose string) *azqueue.QueueClient {
 func (s *Store) handlers() (all, missing []extend.Handler) {
 	worked := map[string]bool{}
 	for _, d := range s.declarations {
-		for _, h := range d.handlers {
+		for _, h := range d.parts.Handlers {
 			if h.Handle == nil {
 				missing = append(missing, h)
 				continue
@@ -218,7 +226,7 @@ func (s *Store) Ensure(ctx context.Context) error {
 // ensureQueues creates the queues. An account without queues is enough for tables without effects.
 func (s *Store) ensureQueues(ctx context.Context) error {
 	err := s.worker.Ensure(ctx)
-	if errors.Is(err, errs.ErrNoEndpoint) && !slices.ContainsFunc(s.declarations, func(d *declaration) bool { return len(d.handlers) > 0 }) {
+	if errors.Is(err, errs.ErrNoEndpoint) && !slices.ContainsFunc(s.declarations, func(d *declaration) bool { return len(d.parts.Handlers) > 0 }) {
 		return nil
 	}
 	return err
@@ -238,7 +246,7 @@ func (s *Store) tasks(of func(*extend.Parts) []extend.Task) (all []extend.Task) 
 	for _, d := range s.declarations {
 		add(d.parts)
 	}
-	for _, p := range s.host.Added() {
+	for _, p := range s.things {
 		add(p)
 	}
 	return all
@@ -296,7 +304,7 @@ func (s *Store) runEachDay(ctx context.Context) {
 }
 
 // Drain executes the effects that are due, and returns: for tests, and for programs that are started from time to time. Errors: those of
-// Run, and the first error of a queue. Requests: those of [eventual.Worker.Drain].
+// Run, also eventual.ErrRunning while Run runs, and the first error of a queue. Requests: those of [eventual.Worker.Drain].
 func (s *Store) Drain(ctx context.Context) error {
 	w, err := s.work()
 	if w == nil || err != nil {
@@ -322,10 +330,13 @@ func (s *Store) RunDaily(ctx context.Context) error {
 
 // Ready returns nil if Run executes effects and its queue responds, for readiness probes; see [eventual.Worker.Ready]. Requests: none.
 func (s *Store) Ready() error {
+	if err := s.Err(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.worker == nil {
-		return cmp.Or(s.Err(), eventual.ErrNotRunning)
+		return eventual.ErrNotRunning
 	}
 	return s.worker.Ready()
 }

@@ -13,10 +13,13 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/largeentity"
+	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -215,6 +218,16 @@ type unhashable []string
 func (unhashable) Name() string                               { return "odd" }
 func (unhashable) Define(*extend.Declaration[employee]) error { return nil }
 
+// needy is a definition that needs parts.
+type needy struct {
+	parts func(*table.Table[employee]) (extend.Parts, error)
+}
+
+func (*needy) Name() string                                   { return "needy" }
+func (n *needy) Define(d *extend.Declaration[employee]) error { return d.Needs(n.parts) }
+
+var errNeeds = errors.New("it needs more")
+
 // endedContext returns the context of a Run that ends at once if nothing is wrong.
 func endedContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -254,7 +267,42 @@ func TestFaults(t *testing.T) {
 		"a kind of another type": {func(s *aztablekit.Store) *table.Table[employee] {
 			aztablekit.Table(s, "staff", badgeDept, badgeNo, eventual.On("mail", func(*eventual.Change[badge]) (int, bool) { return 0, true }, nil))
 			return plain(eventual.On("mail", isNew, nil))(s)
-		}, "table staff: effect mail is that of an effect of another type of the table"},
+		}, "table staff: definition mail: definition has the name of a definition of type aztablekit_test.badge of the table"},
+		"an index name of another type": {func(s *aztablekit.Store) *table.Table[employee] {
+			aztablekit.Table(s, "staff", badgeDept, badgeNo, index.New("email", keys.Text(), func(*badge) (string, bool) { return "", false }, nil))
+			return plain(newUnique())(s)
+		}, "table staff: definition email: definition has the name of a definition of type aztablekit_test.badge"},
+		"a name that is not an index's": {plain(newUnique(), eventual.On("email", isNew, nil)), "table staff: definition email: definition has the name of another definition"},
+		"rows of two types in one range": {func(s *aztablekit.Store) *table.Table[employee] {
+			aztablekit.Table(s, "staff", badgeDept, keys.Row(keys.Digits[int](4), func(b *badge) *int { return &b.Number }).Named("empid"))
+			return plain()(s)
+		}, "table staff: type aztablekit_test.employee has rows in"},
+		"an index in the rows of another type": {func(s *aztablekit.Store) *table.Table[employee] {
+			aztablekit.Table(s, "staff", badgeDept, badgeNo)
+			return plain(index.New("badge", keys.Text(), emailOf, nil))(s)
+		}, "table staff: type aztablekit_test.employee has rows in"},
+		"one table of the indexes of two": {func(s *aztablekit.Store) *table.Table[employee] {
+			elsewhere := func() *index.Index[employee, string] {
+				return index.New("email", keys.Text(), emailOf, &index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{Table: "Emails"}})
+			}
+			aztablekit.Table(s, "former", dept, empid, elsewhere())
+			return plain(elsewhere())(s)
+		}, "table staff: table Emails belongs to table former"},
+		"a table in that of a log": {func(s *aztablekit.Store) *table.Table[employee] {
+			logtail.New[badge](s, "staff", nil)
+			return plain()(s)
+		}, "table staff: table staff belongs to log staff"},
+		"an error of what a definition needs": {plain(&needy{parts: func(*table.Table[employee]) (extend.Parts, error) { return extend.Parts{}, errNeeds }}), "table staff: definition needy: it needs more"},
+		"a definition that needs nil":         {plain(&needy{}), "table staff: definition needy: d is nil, or f is"},
+		"zero definitions":                    {plain(&index.Lists[employee, string]{}), "table staff: definition : "},
+		"a zero summary":                      {plain(&index.Summary[employee, string]{}), "table staff: definition : "},
+		"zero values":                         {plain(&largeentity.Values[employee]{}), "table staff: definition large values: "},
+		"a kind of an effect of another type": {func(s *aztablekit.Store) *table.Table[employee] {
+			aztablekit.Table(s, "staff", badgeDept, badgeNo, eventual.On("mail", func(*eventual.Change[badge]) (int, bool) { return 0, true }, nil))
+			return plain(&needy{parts: func(*table.Table[employee]) (extend.Parts, error) {
+				return extend.Parts{Handlers: []extend.Handler{{Kind: "mail"}}}, nil
+			}})(s)
+		}, "table staff: effect mail is that of an effect of type aztablekit_test.badge"},
 		"keys in the settings":   {plain(&aztablekit.Settings[employee]{Schema: table.Schema[employee]{Row: empid}}), "table staff: Settings.Schema has keys"},
 		"settings twice":         {plain(&aztablekit.Settings[employee]{}, &aztablekit.Settings[employee]{}), "table staff: definitions contain Settings twice"},
 		"a version out of range": {plain(&aztablekit.Settings[employee]{Schema: table.Schema[employee]{Version: -1}}), "table staff: Schema.Version is -1"},
@@ -296,16 +344,23 @@ func TestUnusableStores(t *testing.T) {
 	var none *account.Account
 	for want, s := range map[string]*aztablekit.Store{
 		"acc is nil": aztablekit.Open(none, "company", nil),
-		"store My Company: eventual: NewOutbox: queue": aztablekit.Open(storagetest.New(nil), "My Company", nil),
+		"store My Company: eventual: NewWorker: queue": aztablekit.Open(storagetest.New(nil), "My Company", nil),
+		"company-cleanup\"; the service requires":      aztablekit.Open(storagetest.New(nil), strings.Repeat("a", 49)+"company", nil),
 		"Options.Prefix is":                            aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "1-"}),
 		"s is nil":                                     nil,
+		"a zero Store":                                 {},
 		"WorkerOptions.Visibility":                     aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Worker: eventual.WorkerOptions{Visibility: -1}}),
 	} {
 		staff := aztablekit.Table(s, "staff", dept, empid)
 		_, err := staff.Insert(t.Context(), &employee{Department: "Sales"})
-		all := []error{err}
-		if s != nil {
-			all = append(all, s.Ensure(t.Context()))
+		_, verified := s.Verify(t.Context(), nil)
+		destination, events := archive.ToTable(s, "former", nil), logtail.New[badge](s, "events", nil)
+		photos := largeentity.In[employee](s, "photos", nil)
+		aztablekit.Table(s, "pictures", dept, empid, photos)
+		_, appended := events.Append(t.Context(), &badge{})
+		all := []error{
+			err, verified, s.Err(), s.Ensure(t.Context()), s.Run(endedContext(t)), s.Drain(t.Context()), s.RunDaily(t.Context()), s.Ready(),
+			destination.Ensure(t.Context()), appended, photos.Ensure(t.Context()),
 		}
 		for _, err := range all {
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -370,13 +425,16 @@ func TestRun(t *testing.T) {
 	company := aztablekit.Open(service, "company", &aztablekit.Options{Daily: time.Millisecond, Worker: eventual.WorkerOptions{Idle: 16 * time.Millisecond}})
 	done, days := make(chan string, 1), make(chan string, 1000)
 	staff := aztablekit.Table(company, "staff", dept, empid, eventual.On("mail", isNew, func(_ context.Context, _ eventual.Job, name string) error { done <- name; return nil }))
-	company.Host().Add(extend.Parts{Daily: []extend.Task{{Name: "a day", Do: func(context.Context) error {
+	aDay := func(context.Context) error {
 		select {
 		case days <- "a day":
 		default:
 		}
 		return errors.New("a failure does not end Run")
-	}}}})
+	}
+	if err := company.Host().Declare("a day", extend.Parts{Daily: []extend.Task{{Name: "a day", Do: aDay}}}, nil); err != nil {
+		t.Fatal(err)
+	}
 	if err := company.Ready(); !errors.Is(err, eventual.ErrNotRunning) {
 		t.Errorf("before Run: got %v; want ErrNotRunning", err)
 	}
@@ -486,6 +544,18 @@ func TestEnsureFails(t *testing.T) {
 	_, err := staff.Get(t.Context(), keys.At(dept.Of("Sales"), empid.Of(1)))
 	if want := "Store.Ensure creates it"; !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v; want ErrTableNotFound that says %q", err, want)
+	}
+}
+
+// TestTypesWithNames: types whose rows are told apart by Schema.Type share a range of keys.
+func TestTypesWithNames(t *testing.T) {
+	t.Parallel()
+	s := aztablekit.Open(storagetest.New(nil), "company", nil)
+	aztablekit.Table(s, "staff", dept, empid, &aztablekit.Settings[employee]{Schema: table.Schema[employee]{Type: "employee"}})
+	number := keys.Row(keys.Digits[int](6), func(b *badge) *int { return &b.Number }).Named("empid")
+	aztablekit.Table(s, "staff", badgeDept, number, &aztablekit.Settings[badge]{Schema: table.Schema[badge]{Type: "badge"}})
+	if err := s.Ensure(t.Context()); err != nil {
+		t.Errorf("got %v; want none", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package aztablekit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,20 +30,22 @@ type Settings[T any] struct {
 	Options table.Options
 }
 
+const settingsName = "settings"
+
 // Name returns "settings".
-func (*Settings[T]) Name() string { return "settings" }
+func (*Settings[T]) Name() string { return settingsName }
 
 // Define does nothing: [Table] makes the handle by the settings, before any definition is added.
 func (*Settings[T]) Define(*extend.Declaration[T]) error { return nil }
 
 // declaration is a table of a store, or one type of its entities.
 type declaration struct {
-	name     string // in the account
-	of       reflect.Type
-	handle   table.AnyTable
-	handlers []extend.Handler
-	parts    extend.Parts
-	checks   []func(context.Context, *verify.Options) (verify.Report, error)
+	name   string // in the account
+	of     reflect.Type
+	handle table.AnyTable
+	names  []string // of the definitions
+	parts  extend.Parts
+	checks []func(context.Context, *verify.Options) (verify.Report, error)
 }
 
 // id identifies the table.
@@ -54,48 +57,66 @@ func (d *declaration) id() string { return strings.ToLower(d.name) }
 //	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, payroll)
 //
 // A table of several types is declared once for each type, with one name. Either key may be nil, if it is not stored in a field; see
-// table.Schema. A definition belongs to one table of a store, and may be a package's variable. Table sends nothing.
+// table.Schema. A definition belongs to one table of a store. Definitions that are not made of a store, indexes and effects, may be
+// variables of a package. Table sends nothing.
 //
 // Errors are returned by the methods of the store and by each method of the handle, with the names of table and definition:
 // *table.TypeError for a T that cannot be stored; *keys.KeyError for a wrong key; *table.ValueError for a name that no table can have, a
-// type that is declared twice, a definition that is nil or belongs to another table, and for a declaration after a method of the store
-// was called; the errors of the definitions, such as *index.DefinitionError.
+// type that is declared twice, types whose rows are in one range of keys, a definition that is nil, belongs to another table or has
+// the name of another one, a table that something else owns, and for a declaration after a method of the store was called; the errors
+// of the definitions, such as *index.DefinitionError.
 func Table[T any](s *Store, name string, partition keys.AnyPartition[T], row keys.AnyRow[T], definitions ...Definition[T]) *table.Table[T] {
-	fail := func(err error) *table.Table[T] {
-		return door.Faulty[*table.Table[T]](name, fmt.Errorf("table %s: %w", name, err))
-	}
-	if s == nil {
-		return fail(&table.ValueError{Field: "s", Reason: "is nil; give one that Open has returned"})
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.invalid != nil {
-		return door.Faulty[*table.Table[T]](name, s.invalid)
-	}
-	t, err := declare(s, name, table.Schema[T]{Partition: partition, Row: row}, definitions)
+	t, err := add(s, name, table.Schema[T]{Partition: partition, Row: row}, definitions)
 	if err != nil {
-		s.host.Fault(fmt.Errorf("table %s: %w", name, err))
-		return door.Faulty[*table.Table[T]](name, err)
+		t = door.Faulty[*table.Table[T]](name, err)
+	}
+	for _, definition := range definitions {
+		if d, is := definition.(extend.Binder[T]); is && !wire.IsNil(d) {
+			d.Bind(t)
+		}
 	}
 	return t
 }
 
-// declare returns the handle of a table, with everything that follows from its entities.
-func declare[T any](s *Store, name string, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
-	d := &declaration{name: s.host.TableName(name), of: reflect.TypeFor[T]()}
-	if err := s.admit(d); err != nil {
+// add adds a declaration to the store, or its mistake.
+func add[T any](s *Store, name string, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
+	if err := s.Host().Invalid; err != nil {
 		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := &declaration{name: s.host.TableName(name), of: reflect.TypeFor[T]()}
+	t, err := declare(s, d, schema, definitions)
+	if err != nil {
+		s.declared.fault(fmt.Errorf("table %s: %w", name, err))
+		return nil, err
+	}
+	for _, definition := range definitions {
+		s.owners[definition] = name
+	}
+	s.declarations = append(s.declarations, d)
+	return t, nil
+}
+
+// declare returns the handle of a table, with everything that follows from its entities.
+func declare[T any](s *Store, d *declaration, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
+	others := slices.DeleteFunc(slices.Clone(s.declarations), func(other *declaration) bool { return other.id() != d.id() })
+	if slices.ContainsFunc(others, func(other *declaration) bool { return other.of == d.of }) {
+		return nil, &table.ValueError{Field: "type " + d.of.String(), Reason: "is declared twice: pass the handle of the first declaration on"}
 	}
 	t, err := newTable(s, d.name, schema, definitions)
 	if err != nil {
 		return nil, err
 	}
 	to := extend.NewDeclaration(&s.host, t)
-	for i, of := range definitions {
-		if err := define(s, name, to, of, i); err != nil {
+	for i, definition := range definitions {
+		if err := s.check(d, others, definition, i); err != nil {
 			return nil, err
 		}
-		if c, is := of.(verify.Checker); is {
+		if err := to.Add(definition); err != nil {
+			return nil, err
+		}
+		if c, is := definition.(verify.Checker); is {
 			d.checks = append(d.checks, c.Check)
 		}
 	}
@@ -105,32 +126,75 @@ func declare[T any](s *Store, name string, schema table.Schema[T], definitions [
 	}
 	d.handle = t
 	d.parts.Ensure = []extend.Task{{Name: "table " + d.name, Do: t.Ensure}}
+	tables := []string{d.name}
 	for _, p := range parts {
-		if err := s.add(d, p); err != nil {
+		if err := d.add(p, others); err != nil {
 			return nil, err
 		}
+		tables = append(tables, p.Tables...)
 	}
-	if len(d.handlers) > 0 {
+	if err := d.checkRows(others); err != nil {
+		return nil, err
+	}
+	if len(d.parts.Handlers) > 0 {
 		d.parts.Daily = append(d.parts.Daily, extend.Task{Name: "pending effects of " + d.name, Do: func(ctx context.Context) error { return notifyPending(ctx, s.outbox, t) }})
 	}
 	if hasRows(t) {
 		d.checks = append(d.checks, func(ctx context.Context, o *verify.Options) (verify.Report, error) { return verify.Run(ctx, t, o) })
 	}
-	s.declarations = append(s.declarations, d)
-	return t, nil
+	return t, s.declared.own("table "+d.id(), tables)
 }
 
-// admit returns why a store cannot have a declaration.
-func (s *Store) admit(d *declaration) error {
-	if s.complete {
-		return &table.ValueError{Field: "the declaration", Reason: "is too late: declare all tables before Ensure, Run and the other methods of the store"}
+// check returns why the store cannot add a definition, the i-th, to a declaration.
+func (s *Store) check(d *declaration, others []*declaration, definition interface{ Name() string }, i int) error {
+	if wire.IsNil(definition) {
+		return &table.ValueError{Field: fmt.Sprintf("definitions[%d]", i), Reason: "is nil"}
 	}
-	for _, other := range s.declarations {
-		if other.id() == d.id() && other.of == d.of {
-			return &table.ValueError{Field: "type " + d.of.String(), Reason: "is declared twice: pass the handle of the first declaration on"}
+	name := definition.Name()
+	fail := func(reason string) error {
+		return fmt.Errorf("definition %s: %w", name, &table.ValueError{Field: "definition", Reason: reason})
+	}
+	if !reflect.ValueOf(definition).Comparable() {
+		return fail("cannot be compared with others; use a pointer")
+	}
+	if owner, owned := s.owners[definition]; owned {
+		return fail(fmt.Sprintf("is one of table %s, too; make another one", owner))
+	}
+	if name == settingsName {
+		return nil // each type may have some
+	}
+	if slices.Contains(d.names, name) {
+		return fail("has the name of another definition of the table; choose another")
+	}
+	for _, other := range others {
+		if slices.Contains(other.names, name) {
+			return fail(fmt.Sprintf("has the name of a definition of type %v of the table; choose another", other.of))
 		}
 	}
+	d.names = append(d.names, name)
 	return nil
+}
+
+// add adds what a definition needs. Indexes of one type share a handler, and so do views.
+func (d *declaration) add(p extend.Parts, others []*declaration) error {
+	for _, h := range p.Handlers {
+		for _, other := range others {
+			if other.hasKind(h.Kind) {
+				return &table.ValueError{Field: "effect " + h.Kind, Reason: fmt.Sprintf("is that of an effect of type %v of the table; choose another", other.of)}
+			}
+		}
+		if !d.hasKind(h.Kind) {
+			d.parts.Handlers = append(d.parts.Handlers, h)
+		}
+	}
+	d.parts.Rows = append(d.parts.Rows, p.Rows...)
+	d.parts.Ensure = append(d.parts.Ensure, p.Ensure...)
+	d.parts.Daily = append(d.parts.Daily, p.Daily...)
+	return nil
+}
+
+func (d *declaration) hasKind(kind string) bool {
+	return slices.ContainsFunc(d.parts.Handlers, func(h extend.Handler) bool { return h.Kind == kind })
 }
 
 // newTable returns a handle with the outbox of the store, without definitions.
@@ -159,49 +223,31 @@ func newTable[T any](s *Store, name string, schema table.Schema[T], definitions 
 	}
 	t, err := table.New(s.host.Tables, name, settings.Schema, &o)
 	if err != nil {
-		return nil, errors.Unwrap(err) // which does not name the table again
+		return nil, cmp.Or(errors.Unwrap(err), err) // which does not name the table again
 	}
 	door.Table(t).Prefix, door.Table(t).Made = s.host.Prefix, "Store.Ensure"
 	return eventual.WithOutbox(t, s.outbox)
 }
 
-// define adds a definition to the declaration of a table, the i-th.
-func define[T any](s *Store, name string, to *extend.Declaration[T], of Definition[T], i int) error {
-	if wire.IsNil(of) {
-		return &table.ValueError{Field: fmt.Sprintf("definitions[%d]", i), Reason: "is nil"}
-	}
-	if !reflect.ValueOf(of).Comparable() {
-		return fmt.Errorf("definition %s: %w", of.Name(), &table.ValueError{Field: "definition", Reason: "cannot be compared with others; use a pointer"})
-	}
-	if owner, owned := s.owners[of]; owned {
-		return fmt.Errorf("definition %s: %w", of.Name(), &table.ValueError{Field: "definition", Reason: fmt.Sprintf("is one of table %s, too; make another one", owner)})
-	}
-	if err := of.Define(to); err != nil {
-		return fmt.Errorf("definition %s: %w", of.Name(), err)
-	}
-	s.owners[of] = name
-	return nil
-}
-
-// add adds what a definition needs to a declaration.
-func (s *Store) add(d *declaration, p extend.Parts) error {
-	for _, h := range p.Handlers {
-		for _, other := range s.declarations {
-			if other.id() == d.id() && hasKind(other.handlers, h.Kind) {
-				return &table.ValueError{Field: "effect " + h.Kind, Reason: "is that of an effect of another type of the table; choose another"}
+// checkRows returns the error of a type whose rows, or those of its definitions, would be taken for those of another type of the table.
+func (d *declaration) checkRows(others []*declaration) error {
+	schema := door.Table(d.handle).Mode.Schema
+	_, name := schema.Type()
+	for _, other := range others {
+		otherSchema := door.Table(other.handle).Mode.Schema
+		_, otherName := otherSchema.Type()
+		if name != "" && otherName != "" && name != otherName {
+			continue
+		}
+		for _, r := range append(slices.Clip(d.parts.Rows), schema.Rows()) {
+			for _, taken := range append(slices.Clip(other.parts.Rows), otherSchema.Rows()) {
+				if r.Overlaps(taken) {
+					return &table.ValueError{Field: "type " + d.of.String(), Reason: fmt.Sprintf("has rows in %v, which overlaps %v of type %v: give the layouts names, or set Schema.Type of both", r, taken, other.of)}
+				}
 			}
 		}
-		if !hasKind(d.handlers, h.Kind) {
-			d.handlers = append(d.handlers, h)
-		}
 	}
-	d.parts.Ensure = append(d.parts.Ensure, p.Ensure...)
-	d.parts.Daily = append(d.parts.Daily, p.Daily...)
 	return nil
-}
-
-func hasKind(handlers []extend.Handler, kind string) bool {
-	return slices.ContainsFunc(handlers, func(h extend.Handler) bool { return h.Kind == kind })
 }
 
 // hasRows reports whether definitions of a table have rows that [verify.Run] compares.

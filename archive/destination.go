@@ -208,7 +208,8 @@ var (
 
 // ToTable declares a destination in a table of a store: that of the entities, or one in another account. It sends nothing: the Ensure of a store
 // with a mover to it creates the table. Options.Common is that of the store if it is zero. Errors, returned by the methods of the store
-// and of the destination: *table.ValueError or *table.LimitError for a nil store, a name that no table can have, or a wrong option.
+// and of the destination: *table.ValueError or *table.LimitError for a nil store, a name that no table can have or that something other
+// than a destination has, a wrong option, and for a declaration after a method of the store was called.
 func ToTable(s extend.Store, name string, o *table.Options) *TableDestination {
 	host := extend.HostOf(s)
 	var opt table.Options
@@ -217,8 +218,7 @@ func ToTable(s extend.Store, name string, o *table.Options) *TableDestination {
 	}
 	opt.Common = host.Options(opt.Common)
 	t, err := table.New(host.Tables, host.TableName(name), table.Schema[table.Row]{}, &opt)
-	if err != nil {
-		host.Fault(err)
+	if err = host.Declare("destination "+name, extend.Parts{Tables: []string{host.TableName(name)}}, err); err != nil {
 		return &TableDestination{door.Faulty[*table.Table[table.Row]](name, err), err}
 	}
 	door.Table(t).Made = "TableDestination.Ensure"
@@ -237,7 +237,14 @@ func (d *TableDestination) withParts(parts int) *TableDestination {
 }
 
 // Ensure creates the table unless it exists. 1 request; idempotent.
-func (d *TableDestination) Ensure(ctx context.Context) error { return d.rows.Ensure(ctx) }
+func (d *TableDestination) Ensure(ctx context.Context) error {
+	if d == nil || d.rows == nil {
+		return errZeroDestination
+	}
+	return d.rows.Ensure(ctx)
+}
+
+var errZeroDestination = &table.ValueError{Field: "to", Reason: "is nil or a zero TableDestination; use one of ToTable"}
 
 // Get returns the row or tombstone of an incarnation, or nil if none was stored. 1 request. Errors: table.ErrForeignRow;
 // table.ErrUnknownParts if the handle of the mover has no parts; *table.DecodeError for a row that another program has stored

@@ -8,6 +8,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -93,13 +94,35 @@ func TestFaultyMovers(t *testing.T) {
 			aztablekit.Table(s, "notes", topic, noteNo, m)
 			return m, true
 		},
+		"definition other: archive: New other: to is nil": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+			m := archive.Into[note]("former", archive.ToTable(s, "former", nil))
+			aztablekit.Table(s, "notes", topic, noteNo, m, archive.Into[note]("other", nil))
+			return m, true
+		},
+		"definitions[1] is nil": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+			m := archive.Into[note]("former", archive.ToTable(s, "former", nil))
+			aztablekit.Table(s, "notes", topic, noteNo, m, nil)
+			return m, true
+		},
+		"has the name of another definition": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+			m := archive.Into[note]("former", archive.ToTable(s, "former", nil))
+			aztablekit.Table(s, "notes", topic, noteNo, m, archive.Into[note]("former", archive.ToTable(s, "other", nil)))
+			return m, true
+		},
+		"table former belongs to log former": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+			logtail.New[note](s, "former", nil)
+			m := archive.Into[note]("former", archive.ToTable(s, "former", nil))
+			aztablekit.Table(s, "notes", topic, noteNo, m)
+			return m, true
+		},
 		"table name": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
 			m := archive.Into[note]("former", archive.ToTable(s, "my_notes", nil))
 			aztablekit.Table(s, "notes", topic, noteNo, m)
 			return m, true
 		},
 	} {
-		store := aztablekit.Open(storagetest.New(nil), "notes", nil)
+		service := storagetest.New(nil)
+		store := aztablekit.Open(service, "notes", nil)
 		m, declared := declare(store)
 		_, contained := m.Contains(ctx, k, "0123456789ABCDEF")
 		_, _, found := m.Find(ctx, k)
@@ -113,6 +136,9 @@ func TestFaultyMovers(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("method %d: got %v; want %q", i, err, want)
 			}
+		}
+		if n := service.Count().Total(); n != 0 {
+			t.Errorf("%s: got %d requests; want none", want, n)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +29,8 @@ type Mover[T any] struct {
 	archiving *table.Table[T] // a handle whose touches request a move
 	to        Destination
 	given     Destination // of Into
-	bound     bool        // the mover of Into has its table
+	made      *Mover[T]   // for a table that is being declared
+	bound     bool        // the mover of Into is of a table that was declared
 }
 
 // New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is
@@ -48,7 +50,7 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 	}
 	if d, is := to.(*TableDestination); is {
 		if d.rows == nil {
-			return fail(&table.ValueError{Field: "to", Reason: "is a zero TableDestination; use one of ToTable"})
+			return fail(errZeroDestination)
 		}
 		if d.err != nil {
 			return fail(d.err)
@@ -78,8 +80,9 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 //	former := archive.Into[Employee]("former", archive.ToTable(company, "former", nil))
 //	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, former)
 //
-// Errors, returned by the methods of the store, of the table and of the mover: those of [New]; *table.ValueError for a mover that is
-// given to no table, or to two, also of two stores.
+// A mover is of one table of one store: make another one for another store, also in tests. Errors, returned by the methods of the
+// store, of the table and of the mover: those of [New]; *table.ValueError for a mover that is given to two tables. A mover that is given
+// to none has the error for itself.
 func Into[T any](kind string, to Destination) *Mover[T] {
 	m := &Mover[T]{kind: kind, given: to}
 	m.fail(errUndeclared)
@@ -108,20 +111,29 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 	if err != nil {
 		return err
 	}
-	d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
-		made, err := New(m.kind, t, m.given, d.Host().Outbox)
+	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
+		m.made, err = New(m.kind, t, m.given, d.Host().Outbox)
 		if err != nil {
-			m.fail(err)
-			return extend.Parts{}, err
+			return parts, err
 		}
-		m.from, m.archiving, m.to, m.bound = made.from, made.archiving, made.to, true
-		parts := extend.Parts{Handlers: []extend.Handler{m.Handler()}}
+		parts.Handlers = []extend.Handler{m.made.Handler()}
 		if to, is := m.given.(interface{ Ensure(context.Context) error }); is {
 			parts.Ensure = []extend.Task{{Name: fmt.Sprintf("destination %s of table %s", m.kind, t.Name()), Do: to.Ensure}}
 		}
 		return parts, nil
 	})
-	return nil
+}
+
+// Bind makes the mover one of a table; aztablekit.Table calls it.
+func (m *Mover[T]) Bind(t *table.Table[T]) {
+	fault := engine.CheckHandle("t", door.Table(t))
+	switch {
+	case m.bound:
+	case fault != nil || m.made == nil:
+		m.fail(cmp.Or(fault, error(errUndeclared)))
+	default:
+		m.from, m.archiving, m.to, m.bound = m.made.from, m.made.archiving, m.made.to, true
+	}
 }
 
 // faulty is the destination of a mover that cannot be used.

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -45,6 +46,12 @@ func TestArguments(t *testing.T) {
 		var ve *table.ValueError
 		if !errors.As(err, &ve) || ve.Field != c.field || strings.Contains(err.Error(), "property") {
 			t.Errorf("%s: got %v, want a *ValueError for argument or option %s", what, err, c.field)
+		}
+	}
+	fault := errors.New("a mistake in its declaration")
+	for _, h := range []eventual.Handler{{Kind: "x", Table: door.Faulty[*table.Table[clerk]]("jobs", fault), Handle: ok[0].Handle}, eventual.Transactions(door.Faulty[*table.Table[clerk]]("jobs", fault))} {
+		if _, err := eventual.NewWorker(queue, poison, []eventual.Handler{h}, nil); !errors.Is(err, fault) {
+			t.Errorf("a faulty table: got %v, want its fault", err)
 		}
 	}
 	var le *table.LimitError

@@ -106,10 +106,9 @@ func (e *Effect[T]) Define(d *extend.Declaration[T]) error {
 	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return extend.With(t, e.maintainer) }); err != nil {
 		return err
 	}
-	d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
+	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
 		return extend.Parts{Handlers: []extend.Handler{{Kind: e.kind, Table: t, Handle: e.handle}}}, nil
 	})
-	return nil
 }
 
 // poisonError is a handler's error that moves the message to the poison queue.
@@ -185,6 +184,9 @@ func newRegistry(handlers []Handler) (registry, error) {
 			return fail("has no Handle; set the function that executes an effect")
 		case wire.IsNil(h.Table):
 			return fail("has no Table; set the table whose writes have the effects")
+		}
+		if err := engine.CheckHandle(fmt.Sprintf("handlers[%d].Table", i), door.Table(h.Table)); err != nil {
+			return nil, err
 		}
 		t := all.tableHandlers(h.Table.Name())
 		if t == nil {

@@ -78,12 +78,17 @@ func isSameQueue(a, b Queue) bool {
 // Ensure creates the worker's queues unless they exist. 1 request for each, at the same time; idempotent.
 func (w *Worker) Ensure(ctx context.Context) error {
 	var g errgroup.Group
-	for _, q := range []queueClient{w.env.notifications, w.env.poison, w.env.cleanUps} {
+	failed := make([]error, 3)
+	for i, q := range []queueClient{w.env.notifications, w.env.poison, w.env.cleanUps} {
 		if q.client != nil {
-			g.Go(func() error { return q.ensure(ctx, &w.env.opt.Options) })
+			g.Go(func() error {
+				failed[i] = q.ensure(ctx, &w.env.opt.Options)
+				return nil
+			})
 		}
 	}
-	if err := g.Wait(); err != nil {
+	_ = g.Wait() // the errors are in failed
+	if err := errors.Join(failed...); err != nil {
 		return fmt.Errorf("eventual: Ensure: %w", err)
 	}
 	return nil

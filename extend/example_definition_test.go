@@ -22,9 +22,12 @@ func (n *named) Define(d *extend.Declaration[employee]) error {
 	if n.notes, err = table.New(h.Tables, h.TableName("notes"), table.Schema[table.Row]{}, &table.Options{Common: h.Options(table.Common{})}); err != nil {
 		return err
 	}
-	d.Needs(func(*table.Table[employee]) (extend.Parts, error) {
-		return extend.Parts{Ensure: []extend.Task{{Name: "table notes", Do: n.notes.Ensure}}}, nil
+	err = d.Needs(func(*table.Table[employee]) (extend.Parts, error) {
+		return extend.Parts{Tables: []string{n.notes.Name()}, Ensure: []extend.Task{{Name: "table notes", Do: n.notes.Ensure}}}, nil
 	})
+	if err != nil {
+		return err
+	}
 	return d.Attach(func(t *table.Table[employee]) (*table.Table[employee], error) { return extend.With(t, byName{}) })
 }
 
@@ -51,25 +54,30 @@ func ExampleDefinition() {
 
 // A thing of a store that belongs to no table, such as a log, adds what it needs, or says what is wrong.
 func ExampleHost() {
-	queueOf := func(s extend.Store, name string) string {
+	queueOf := func(s extend.Store, name string) (string, error) {
 		h := extend.HostOf(s)
+		var wrong error
 		if name == "" {
-			h.Fault(&table.ValueError{Field: "name", Reason: "is empty"})
-			return ""
+			wrong = &table.ValueError{Field: "name", Reason: "is empty"}
 		}
-		h.Add(extend.Parts{Ensure: []extend.Task{{Name: "queue " + name, Do: func(ctx context.Context) error {
+		create := func(ctx context.Context) error {
 			_, err := h.Account.Queue(h.LowerName(name)).Create(ctx, nil)
 			return err
-		}}}})
-		return h.LowerName(name)
+		}
+		return h.LowerName(name), h.Declare("queue "+name, extend.Parts{Ensure: []extend.Task{{Name: "queue " + name, Do: create}}}, wrong)
 	}
-	store := aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "Test"})
-	fmt.Println(queueOf(store, "mail"), len(store.Host().Added()))
-	queueOf(store, "")
-	fmt.Println(store.Ensure(context.Background()), len(store.Host().Faults()))
+	service := storagetest.New(nil)
+	store := aztablekit.Open(service, "company", &aztablekit.Options{Prefix: "Test"})
+	fmt.Println(queueOf(store, "mail"))
+	fmt.Println(store.Ensure(context.Background()), service.QueueNames())
+	fmt.Println(queueOf(store, "print"))
+	_, err := queueOf(aztablekit.Open(service, "company", nil), "")
+	fmt.Println(err)
 	// Output:
-	// testmail 1
-	// name is empty 1
+	// testmail <nil>
+	// <nil> [testmail]
+	// testprint queue print: the declaration is too late: declare everything before Ensure, Run and the other methods of the store
+	// name is empty
 }
 
 // A test of a definition needs no store.

@@ -217,15 +217,19 @@ func define[T any](to *extend.Declaration[T], d Definition[T]) error {
 	if err != nil {
 		return err
 	}
-	to.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
-		if m, is := door.Table(t).Mode.Maintainer(d.Name()).Typed().(ofElsewhere[T]); is {
-			rows := m.rowsTable()
-			parts.Handlers = []extend.Handler{Handler(t)}
-			parts.Ensure = []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}
+	return to.Needs(func(t *table.Table[T]) (extend.Parts, error) {
+		m := door.Table(t).Mode.Maintainer(d.Name()).Typed()
+		elsewhere, is := m.(ofElsewhere[T])
+		if !is {
+			return extend.Parts{Rows: m.(maintainer[T]).Ranges()}, nil
 		}
-		return parts, nil
+		rows := elsewhere.rowsTable()
+		return extend.Parts{
+			Handlers: []extend.Handler{Handler(t)},
+			Tables:   []string{rows.Name()},
+			Ensure:   []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}},
+		}, nil
 	})
-	return nil
 }
 
 // maintainer writes the rows of a definition.

@@ -172,7 +172,12 @@ func (ix *Index[T, K]) fail(field, reason string) {
 }
 
 // Name returns the name of the index.
-func (ix *Index[T, K]) Name() string { return ix.name }
+func (ix *Index[T, K]) Name() string {
+	if ix == nil {
+		return ""
+	}
+	return ix.name
+}
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (ix *Index[T, K]) Define(d *extend.Declaration[T]) error { return define(d, ix) }

@@ -67,7 +67,7 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 const defaultListProperty = "Members"
 
 // Name returns the name of the definition.
-func (l *Lists[T, K]) Name() string { return l.ix.name }
+func (l *Lists[T, K]) Name() string { return l.ix.Name() }
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (l *Lists[T, K]) Define(d *extend.Declaration[T]) error { return define(d, l) }

@@ -123,7 +123,7 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 }
 
 // Name returns the name of the definition.
-func (s *Summary[T, K]) Name() string { return s.ix.name }
+func (s *Summary[T, K]) Name() string { return s.ix.Name() }
 
 // Define adds the definition to the declaration of a table; aztablekit.Table calls it.
 func (s *Summary[T, K]) Define(d *extend.Declaration[T]) error { return define(d, s) }

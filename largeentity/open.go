@@ -73,9 +73,10 @@ func (s *Store) ReadAll(ctx context.Context, b Blob, limit int64) ([]byte, error
 }
 
 func (s *Store) open(ctx context.Context, b Blob, offset, count int64, whole bool) (io.ReadCloser, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	switch {
-	case s.fault != nil:
-		return nil, s.fault
 	case !b.set:
 		return nil, ErrNoValue
 	case offset < 0 || count < 0 || offset > b.size || count > b.size-offset:

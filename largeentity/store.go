@@ -53,10 +53,20 @@ func NewStore(c *container.Client, tableName string, o *Options) (*Store, error)
 	return s, nil
 }
 
+// check returns why a store cannot be used.
+func (s *Store) check() error {
+	if s == nil || s.fault == nil && s.client.container == nil {
+		return errZero
+	}
+	return s.fault
+}
+
+var errZero = &table.ValueError{Field: "values", Reason: "are nil or a zero value; make them by In"}
+
 // Ensure creates the container unless it exists. 1 request; idempotent.
 func (s *Store) Ensure(ctx context.Context) error {
-	if s.fault != nil {
-		return s.fault
+	if err := s.check(); err != nil {
+		return err
 	}
 	err := s.client.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call

@@ -54,9 +54,10 @@ func (s *Store) upload(ctx context.Context, owner keys.Key, r io.Reader, o *Uplo
 	if o != nil && o.ContentType != "" {
 		contentType = o.ContentType
 	}
+	if err := s.check(); err != nil {
+		return Blob{}, err
+	}
 	switch {
-	case s.fault != nil:
-		return Blob{}, s.fault
 	case r == nil:
 		return Blob{}, &table.ValueError{Field: "r", Reason: "is nil"}
 	case len(contentType) > 255 || strings.Trim(contentType, " ") != contentType || strings.ContainsFunc(contentType, func(c rune) bool { return c < ' ' || c > '~' }):

@@ -86,6 +86,7 @@ func TestFaultyValues(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	k := keys.At(album.Of("2026"), no.Of(1))
+	service := storagetest.New(nil)
 	open := func(acc aztablekit.Account) *aztablekit.Store { return aztablekit.Open(acc, "album", nil) }
 	for what, test := range map[string]struct {
 		declare func() (*aztablekit.Store, *largeentity.Values[picture])
@@ -107,6 +108,29 @@ func TestFaultyValues(t *testing.T) {
 			aztablekit.Table(s, "pictures", album, no, v)
 			return s, v
 		}, "no blobs"},
+		"zero": {func() (*aztablekit.Store, *largeentity.Values[picture]) { return nil, &largeentity.Values[picture]{} }, "a zero value"},
+		"of a table with another mistake": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
+			s := open(service)
+			v := largeentity.In[picture](s, "images", nil)
+			aztablekit.Table(s, "pictures", album, no, v, nil)
+			return s, v
+		}, "definitions[1] is nil"},
+		"of a table with a wrong name": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
+			s := open(service)
+			v := largeentity.In[picture](s, "images", nil)
+			aztablekit.Table(s, "my_pictures", album, no, v)
+			return s, v
+		}, "my_pictures"},
+		"of a second type": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
+			type sketch picture
+			s := open(service)
+			sketchAlbum := keys.Partition(keys.Text(), func(p *sketch) *string { return &p.Album })
+			sketchNo := keys.Row(keys.Digits[int](4), func(p *sketch) *int { return &p.No }).Named("sketch")
+			aztablekit.Table(s, "pictures", sketchAlbum, sketchNo, largeentity.In[sketch](s, "sketches", nil))
+			v := largeentity.In[picture](s, "images", nil)
+			aztablekit.Table(s, "pictures", album, no, v)
+			return s, v
+		}, "definition large values: definition has the name of a definition of type"},
 		"a wrong name": {func() (*aztablekit.Store, *largeentity.Values[picture]) {
 			s := open(storagetest.New(nil))
 			v := largeentity.In[picture](s, "my_images", nil)
@@ -129,6 +153,24 @@ func TestFaultyValues(t *testing.T) {
 				t.Errorf("%s: method %d: got %v; want %q", what, i, err, test.want)
 			}
 		}
+	}
+	if n := service.Count().Total(); n != 0 {
+		t.Errorf("got %d requests; want none", n)
+	}
+}
+
+// TestValuesOfTwoStores: values stay those of their table if another store is given them, too.
+func TestValuesOfTwoStores(t *testing.T) {
+	t.Parallel()
+	first, second := aztablekit.Open(storagetest.New(nil), "album", nil), aztablekit.Open(storagetest.New(nil), "album", nil)
+	images := largeentity.In[picture](first, "images", nil)
+	aztablekit.Table(first, "pictures", album, no, images)
+	aztablekit.Table(second, "pictures", album, no, images)
+	if err := second.Err(); err == nil || !strings.Contains(err.Error(), "are of another store") {
+		t.Errorf("the second store: got %v; want that the values are of another store", err)
+	}
+	if err := errors.Join(first.Ensure(t.Context()), images.Ensure(t.Context())); err != nil {
+		t.Errorf("the first store: got %v; want none", err)
 	}
 }
 

@@ -62,17 +62,27 @@ func TestFaultyLogs(t *testing.T) {
 	}
 }
 
-// TestLogBesideATable: a log by period whose prefix is the name of another log has its tables, too.
+// TestLogBesideATable: a log shares its table with logs of the same name alone, and is declared before the store is used.
 func TestLogBesideATable(t *testing.T) {
 	t.Parallel()
 	store := aztablekit.Open(storagetest.New(nil), "claims", nil)
-	logtail.New[claim](store, "claims", nil)
-	daily := logtail.NewByPeriod[claim](store, "claims", nil, nil)
-	if err := store.Ensure(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, l := range []*logtail.Log[claim]{logtail.New[claim](store, "claims", nil), logtail.New[claim](store, "claims", nil)} {
+		if err := l.Err(); err != nil {
+			t.Errorf("two logs of one name: got %v; want none", err)
+		}
 	}
-	if _, err := daily.Append(t.Context(), &claim{}); err != nil {
-		t.Errorf("got %v; want none", err)
+	daily := logtail.NewByPeriod[claim](store, "Claims", nil, nil)
+	want := "log by period Claims: table Claims belongs to log claims"
+	if _, err := daily.Append(t.Context(), &claim{}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v; want %q", err, want)
+	}
+	if err := store.Ensure(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Ensure: got %v; want %q", err, want)
+	}
+	late := logtail.New[claim](store, "late", nil)
+	want = "log late: the declaration is too late"
+	if _, err := late.Append(t.Context(), &claim{}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("after Ensure: got %v; want %q", err, want)
 	}
 }
 

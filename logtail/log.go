@@ -70,11 +70,12 @@ type Log[T any] struct {
 // it is zero.
 //
 // Errors, returned by the methods of the store and of the log: *table.TypeError for a T that cannot be stored; *table.ValueError or
-// *table.LimitError for a nil store, a name that no table can have, or an option out of range.
+// *table.LimitError for a nil store, a name that no table can have or that something else has, an option out of range, and for a
+// declaration after a method of the store was called.
 func New[T any](s extend.Store, name string, o *Options) *Log[T] {
 	host := extend.HostOf(s)
 	l, err := newLog[T](host, host.TableName(name), nil, o)
-	return declared(host, l, err)
+	return declared(host, "log "+name, l, err)
 }
 
 // NewByPeriod declares a log with a table for each period, such as claims20260731. It is used as a log of one table is, except that
@@ -99,26 +100,27 @@ func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Opti
 	if err == nil {
 		l, err = newLog[T](host, periods.prefix, periods, o)
 	}
-	l = declared(host, l, err)
-	if err != nil {
-		l.tables.periods = faultyPeriods(prefix, err)
+	l = declared(host, "log by period "+prefix, l, err)
+	if l.fault != nil {
+		l.tables.periods = faultyPeriods(prefix, l.fault)
 	}
 	return l
 }
 
 // declared adds a log to its store. A faulty log returns the fault from each method.
-func declared[T any](host *extend.Host, l *Log[T], err error) *Log[T] {
-	if err != nil {
-		host.Fault(err)
-		return &Log[T]{tables: &tables[T]{}, err: err, fault: err}
+func declared[T any](host *extend.Host, name string, l *Log[T], err error) *Log[T] {
+	var parts extend.Parts
+	if err == nil {
+		parts.Tables = []string{l.tables.name}
+		parts.Ensure = []extend.Task{{Name: "tables of the log " + l.tables.name, Do: l.Ensure}}
+		if p := l.tables.periods; p != nil {
+			parts.Daily = []extend.Task{{Name: parts.Ensure[0].Name, Do: p.turn}}
+		}
 	}
-	parts := extend.Parts{Ensure: []extend.Task{{Name: "table " + l.tables.name, Do: l.Ensure}}}
-	if p := l.tables.periods; p != nil {
-		parts.Ensure[0].Name = "tables of the log " + l.tables.name // and not only the table of this name
-		parts.Daily = []extend.Task{{Name: parts.Ensure[0].Name, Do: p.turn}}
+	if err = host.Declare(name, parts, err); err == nil {
+		return l
 	}
-	host.Add(parts)
-	return l
+	return &Log[T]{tables: &tables[T]{}, err: err, fault: err}
 }
 
 // Err returns the mistake in the declaration of the log, or in the name of its source; nil if there is none.

@@ -69,10 +69,9 @@ func (v *View[T, V]) Define(d *extend.Declaration[T]) error {
 	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return Attach(t, Definition[T](v)) }); err != nil {
 		return err
 	}
-	d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
+	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
 		return extend.Parts{Handlers: []extend.Handler{Handler(t)}}, nil
 	})
-	return nil
 }
 
 // derived is what an entity contributes to a view: the zero value for nothing.

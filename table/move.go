@@ -64,6 +64,9 @@ func (t *Table[T]) MoveTo(ctx context.Context, other *Table[T], e *Entity[T]) er
 
 func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (err error) {
 	p := e.fields()
+	if err := either(h.engine.Fault, other.engine.Fault); err != nil {
+		return h.engine.OpError("Move", keys.Key{}, err)
+	}
 	same := h.engine.Same(other.engine)
 	if same && p.value != nil && (to.Err() != nil || to.PartitionKey() == p.key.PartitionKey()) {
 		return h.rekey(ctx, e, to)

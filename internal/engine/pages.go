@@ -278,6 +278,9 @@ func readPage(body []byte, partition string, rows map[string]*stored.Row) (n int
 func (t *Table) Partitions(ctx context.Context, all keys.PartitionRange, last *string, f func(string) bool) (err error) {
 	ctx, end := t.Span(ctx, "Partitions")
 	defer func() { end(err) }()
+	if t.Fault != nil {
+		return t.OpError("Partitions", keys.Key{}, t.Fault)
+	}
 	for {
 		var filter query.Filter
 		filter.Behind(edm.PartitionKey, query.BoundsOf(all), last)

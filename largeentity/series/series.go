@@ -2,6 +2,7 @@ package series
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -40,18 +41,20 @@ type Series[V Number] struct {
 // New declares a series in a table of a store. Its entities are in the partition "series", and their RowKeys are the periods, such as
 // 2014-07-31, unless [Series.In] and [Series.Of] say otherwise. New sends nothing: the store's Ensure creates the table. Options.Common is
 // that of the store if it is zero. Errors, returned by the methods of the store and of the series: *table.ValueError or *table.LimitError
-// for wrong slots, a nil store, or a name that no table can have.
+// for wrong slots, a nil store, a name that no table can have or that something else has, and for a declaration after a method of the
+// store was called.
 func New[V Number](s extend.Store, name string, slots Slots, o *Options) *Series[V] {
 	host := extend.HostOf(s)
 	rows, err := newRows(host, host.TableName(name), o)
 	if wrong := slots.check(); wrong != nil {
-		err = fmt.Errorf("series: New %s: %w", name, wrong)
+		err = errors.Join(err, fmt.Errorf("series: New %s: %w", name, wrong))
 	}
-	if err != nil {
-		host.Fault(err)
+	var parts extend.Parts
+	if err == nil {
+		parts = extend.Parts{Tables: []string{rows.Name()}, Ensure: []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}}
+	}
+	if err = host.Declare("series "+name, parts, err); err != nil {
 		rows, slots = door.Faulty[*table.Table[table.Row]](name, err), Hours(nil)
-	} else {
-		host.Add(extend.Parts{Ensure: []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}})
 	}
 	return &Series[V]{rows: rows, slots: slots, partition: keys.RawPartition(defaultPartition), most: maxEntities, err: err}
 }

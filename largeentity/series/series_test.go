@@ -308,7 +308,7 @@ func TestWrongKeys(t *testing.T) {
 	for want, faulty := range map[string]*series.Series[int64]{
 		"Slots":      series.New[int64](&extend.Host{Tables: acc.Tables()}, "visits", series.Slots{}, nil),
 		"table name": series.New[int64](&extend.Host{Tables: acc.Tables()}, "v", series.Hours(nil), nil),
-		"service":    series.New[int64](nil, "visits", series.Hours(nil), nil),
+		"s is nil":   series.New[int64](nil, "visits", series.Hours(nil), nil),
 	} {
 		of := faulty.In(keys.RawPartition("p")).Of(keys.RawRow("r")).Exact()
 		_, added := of.Add(ctx, july, 1)

@@ -1,0 +1,103 @@
+package extend
+
+import (
+	"context"
+	"reflect"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Parts are what a definition, or a thing of a store such as a log, needs besides its part in writes.
+type Parts struct {
+	// Handlers execute the effects of the table, on the store's worker. Definitions that share a kind return the same handler. One
+	// without Handle is a promise that another program has it.
+	Handlers []Handler
+
+	// Tables are the names in the account of other tables in which the definition, or the thing, stores rows. Nothing else may store
+	// rows there, but other definitions of the same table.
+	Tables []string
+
+	// Rows are the ranges of RowKeys in which the definition has rows beside the entities. No other type of the table may have rows there.
+	Rows []keys.RowRange
+
+	// Ensure creates what must exist, and Daily is work of each day. Both must be idempotent, and safe beside the same in other programs.
+	Ensure, Daily []Task
+}
+
+// Task is a named piece of work. Of several tasks of one name, a store does the first.
+type Task struct {
+	Name string // also for errors and logs: container photos
+	Do   func(context.Context) error
+}
+
+// Account is what a store needs of a storage account: an *account.Account, a *storagetest.Service, or clients of your own. If it also
+// has the method Container of *account.Account, definitions can store blobs.
+type Account interface {
+	Tables() *aztables.ServiceClient
+	Queue(name string) *azqueue.QueueClient
+}
+
+// Store is an *aztablekit.Store, for constructors of definitions and other things that belong to a store.
+type Store interface{ Host() *Host }
+
+// Host is a store as definitions see it.
+type Host struct {
+	Account  Account
+	Tables   table.Service // of the account, the same at each use
+	Outbox   Outbox        // notifies the workers of the store
+	Common   table.Common
+	Prefix   string   // before the names of tables, queues and containers
+	Registry Registry // nil if nothing creates what is declared
+	Invalid  error    // why nothing can be declared in the store; the other fields are zero then
+}
+
+// Registry is where a store keeps what is declared in it; see [Host.Declare].
+type Registry interface {
+	Declare(name string, p Parts, err error) error
+}
+
+// HostOf returns the store as definitions see it. That of nil has nothing, so that what is declared in it has a fault.
+func HostOf(s Store) *Host {
+	if !wire.IsNil(s) {
+		return s.Host()
+	}
+	return &Host{Invalid: &table.ValueError{Field: "s", Reason: "is nil; give a store that aztablekit.Open has returned"}}
+}
+
+// Host returns h, so that h is a Store without a worker.
+func (h *Host) Host() *Host { return h }
+
+// Options returns c, or the options of the store if c is zero.
+func (h *Host) Options(c table.Common) table.Common {
+	if reflect.ValueOf(c).IsZero() {
+		return h.Common
+	}
+	return c
+}
+
+// TableName returns the name of a table of the store in the account.
+func (h *Host) TableName(name string) string { return h.Prefix + name }
+
+// LowerName returns the name of a queue or a container of the store in the account.
+func (h *Host) LowerName(name string) string { return strings.ToLower(h.Prefix) + name }
+
+// Declare adds a thing of the store that belongs to no table of entities, with what it needs. name is for errors, and things of one name
+// may share their tables: log audit. err is a mistake that its constructor has found, nil for none.
+//
+// Declare returns the mistake, err or another one; the methods of the thing should return it, as those of the store do. Errors: err;
+// *table.ValueError if another owner has one of p.Tables, and after a method of the store was called; Invalid.
+func (h *Host) Declare(name string, p Parts, err error) error {
+	switch {
+	case h.Invalid != nil:
+		return h.Invalid
+	case h.Registry == nil:
+		return err
+	}
+	return h.Registry.Declare(name, p, err)
+}
