@@ -10,9 +10,9 @@
 //	var (
 //		dept    = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 //		empid   = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
-//		byEmail = index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
+//		byEmail = index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 //			return e.Email, e.Email != ""
-//		}, &index.Options[Employee]{Unique: index.Global})
+//		}, nil)
 //	)
 //
 //	company := aztablekit.Open(acc, "company", nil) // acc of account.FromEnvironment, or storagetest.New(nil) in tests
@@ -24,7 +24,7 @@
 //	go func() { ended <- company.Run(ctx) }() // the worker, in this program or in another one, until ctx ends
 //
 //	_, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 223, LastName: "Jones", Email: "JonesJ@contoso.com"})
-//	jones, err := byEmail.Get(ctx, staff, keys.PartitionKey{}, "jonesj@contoso.com")
+//	jones, err := byEmail.Get(ctx, staff, "jonesj@contoso.com")
 //
 // All programs that write a table declare the same definitions. A program that only reads calls neither Ensure nor Run. Tests open the
 // store on a [storagetest.Service], which is a storage account in memory.

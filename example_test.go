@@ -36,9 +36,9 @@ func Example() {
 	ctx := context.Background()
 	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
-	byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
+	byEmail := index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 		return e.Email, e.Email != ""
-	}, &index.Options[Employee]{Unique: index.Global})
+	}, nil)
 	welcome := eventual.On("welcome", func(c *eventual.Change[Employee]) (string, bool) {
 		return c.Key.RowKey(), c.Old == nil
 	}, func(_ context.Context, _ eventual.Job, employee string) error {
@@ -56,7 +56,7 @@ func Example() {
 	fmt.Println("a second owner is refused:", errors.Is(err, index.ErrTaken))
 
 	check(company.Drain(ctx)) // in tests; a program calls company.Run
-	jones, err := byEmail.Get(ctx, staff, keys.PartitionKey{}, "JONESJ@contoso.com")
+	jones, err := byEmail.Get(ctx, staff, "JONESJ@contoso.com")
 	check(err)
 	fmt.Println("log in:", jones.Value.Department, jones.Value.ID)
 	// Output:

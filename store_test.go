@@ -51,8 +51,8 @@ var (
 func emailOf(e *employee) (string, bool) { return e.Email, e.Email != "" }
 
 // newUnique returns a unique index of all departments.
-func newUnique() *index.Index[employee, string] {
-	return index.New("email", keys.Fold(keys.Text()), emailOf, &index.Options[employee]{Unique: index.Global})
+func newUnique() *index.Global[employee, string] {
+	return index.NewUnique("email", keys.Fold(keys.Text()), emailOf, nil)
 }
 
 func isNew(c *eventual.Change[employee]) (string, bool) {
@@ -70,7 +70,7 @@ func TestStore(t *testing.T) {
 	company := aztablekit.Open(service, "company", nil)
 
 	byEmail := newUnique()
-	byName := index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, &index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{}})
+	byName := index.NewGlobal("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, nil)
 	payroll := index.NewSummary("payroll", keys.Text(), func(*employee) (string, bool) { return "all", true }, nil)
 	var welcomed []string
 	welcome := eventual.On("welcome", isNew, func(_ context.Context, _ eventual.Job, name string) error {
@@ -107,9 +107,9 @@ func TestStore(t *testing.T) {
 	}
 	for what, get := range map[string]func() (*table.Entity[employee], error){
 		"by e-mail": func() (*table.Entity[employee], error) {
-			return byEmail.Get(ctx, staff, keys.PartitionKey{}, "JONESJ@contoso.com")
+			return byEmail.Get(ctx, staff, "JONESJ@contoso.com")
 		},
-		"by name": func() (*table.Entity[employee], error) { return byName.Get(ctx, staff, keys.PartitionKey{}, "Jones") },
+		"by name": func() (*table.Entity[employee], error) { return byName.Get(ctx, staff, "Jones") },
 		"in the view": func() (*table.Entity[employee], error) {
 			return directory.Get(ctx, keys.At(dept.Of("all"), empid.Of(223)))
 		},
@@ -282,8 +282,8 @@ func TestFaults(t *testing.T) {
 			return plain(index.New("badge", keys.Text(), emailOf, nil))(s)
 		}, "table staff: type aztablekit_test.employee has rows in"},
 		"one table of the indexes of two": {func(s *aztablekit.Store) *table.Table[employee] {
-			elsewhere := func() *index.Index[employee, string] {
-				return index.New("email", keys.Text(), emailOf, &index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{Table: "Emails"}})
+			elsewhere := func() *index.Global[employee, string] {
+				return index.NewGlobal("email", keys.Text(), emailOf, &index.Options{Table: "Emails"})
 			}
 			aztablekit.Table(s, "former", dept, empid, elsewhere())
 			return plain(elsewhere())(s)

@@ -19,7 +19,7 @@ import (
 func TestMoveWithGlobalValue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	byLast := index.New("last", keys.Text(), func(c *clerk) (string, bool) { return c.Last, true }, &index.Options[clerk]{Unique: index.Global})
+	byLast := index.NewUnique("last", keys.Text(), func(c *clerk) (string, bool) { return c.Last, true }, nil)
 	fx, s := newFixture(t, func(fx *fixture) (err error) {
 		if fx.current, err = eventual.WithOutbox(fx.current, fx.outbox); err != nil {
 			return err
@@ -52,7 +52,7 @@ func TestMoveWithGlobalValue(t *testing.T) {
 	owned("requested", 1)
 	must(t, fx.work(ctx))
 	owned("archived", 0)
-	if _, err := byLast.Get(ctx, fx.current, keys.PartitionKey{}, "Name1"); !errors.Is(err, table.ErrNotFound) {
+	if _, err := byLast.Get(ctx, fx.current, "Name1"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got %v; want ErrNotFound", err)
 	}
 	back, err := fx.mover.Restore(ctx, at(1))
@@ -61,7 +61,7 @@ func TestMoveWithGlobalValue(t *testing.T) {
 	must(t, fx.work(ctx))
 	owned("worked off", 1)
 	must(t, pendingRecords(s))
-	found, err := byLast.Get(ctx, fx.current, keys.PartitionKey{}, "Name1")
+	found, err := byLast.Get(ctx, fx.current, "Name1")
 	must(t, err)
 	testkit.Expect(t, "the restored entity", found.Key, back.Key)
 }

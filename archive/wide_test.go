@@ -104,7 +104,7 @@ func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *arc
 		return nil, nil, nil, err
 	}
 	last := table.FieldOf(func(f *folder) *string { return &f.Last })
-	byLast := index.New("bylast", keys.Text().Named("last"), func(f *folder) (string, bool) { return f.Last, true }, &index.Options[folder]{Only: []table.AnyField[folder]{last}})
+	byLast := index.New("bylast", keys.Text().Named("last"), func(f *folder) (string, bool) { return f.Last, true }, nil).Only(last)
 	if indexed, err = index.Attach(folders, byLast); err != nil {
 		return nil, nil, nil, err
 	}

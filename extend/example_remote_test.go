@@ -13,7 +13,7 @@ import (
 )
 
 // badges gives each last name of the company to one employee only: a row for each name, in a partition of all departments. Package
-// index has such a maintainer (index.Global).
+// index has such a maintainer (index.NewUnique).
 type badges struct{ table *table.Table[table.Row] }
 
 func (badges) Name() string { return "badges" }

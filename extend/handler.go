@@ -35,7 +35,7 @@ type Handler struct {
 	// Remotes are the names of other tables in which writes of Table change rows, such as the other table of table.Table.MoveTo.
 	// If a write to 8 other partitions or fewer never commits, the worker makes sure that a late request of the write changes
 	// nothing in these tables. The worker adds the tables of the maintainers of Table ([RemoteWriter]), such as the tables
-	// of an index with index.Global. Tables with handlers of their own need not be named.
+	// of an index with index.NewUnique. Tables with handlers of their own need not be named.
 	Remotes []string
 
 	// Sweep deletes the handler's own rows in a partition that are older than a time, in the partition's clean-up. The commit

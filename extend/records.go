@@ -190,7 +190,7 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionK
 
 // SweepAll deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
 // not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does
-// the same. Do not call it for tables with index.Elsewhere or a view of package materialized: the clean-up of their workers finds
+// the same. Do not call it for tables with index.NewGlobal or a view of package materialized: the clean-up of their workers finds
 // tombstones by these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and the requests of
 // [Records.Sweep]. Errors: errors of a read and of a write (see package table).
 func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err error) {

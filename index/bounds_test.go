@@ -20,7 +20,7 @@ import (
 // ageOf are summaries of ages by name.
 func ageOf(m index.Measure[worker]) *index.Summary[worker, string] {
 	m.Name, m.Of = "Age", func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }
-	return index.NewSummary("ages", keys.Text(), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{m}})
+	return index.NewSummary("ages", keys.Text(), name, nil, m)
 }
 
 // city inserts n workers with the last name York and the ages 2 to n+1, and a few workers with other names.

@@ -13,7 +13,6 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -78,13 +77,13 @@ func (h *claimHistory) tick() int64 {
 }
 
 // do makes a call and records its result.
-func (h *claimHistory) do(ctx context.Context, m *movers, by *index.Index[worker, string], a claimCall) {
+func (h *claimHistory) do(ctx context.Context, m *movers, by *index.Global[worker, string], a claimCall) {
 	start := h.tick()
 	var r claimResult
 	var err error
 	if a.id == 0 {
 		var e *table.Entity[worker]
-		if e, err = by.Get(ctx, m.staff, keys.PartitionKey{}, a.mail); err == nil {
+		if e, err = by.Get(ctx, m.staff, a.mail); err == nil {
 			r.owner = e.Value.ID
 		} else if errors.Is(err, table.ErrNotFound) {
 			err = nil

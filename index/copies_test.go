@@ -291,7 +291,7 @@ func TestProjectionIsRefreshed(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	byMail := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
-		&index.Options[worker]{Only: []table.AnyField[worker]{email, age}})
+		nil).Only(email, age)
 	staff, s := newStaff(t, byMail)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	for _, want := range []int{55389, 302504} {

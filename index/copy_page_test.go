@@ -218,7 +218,7 @@ func testCopies[T any](t *testing.T, what string, schema table.Schema[T], only t
 	layout := keys.Text()
 	full := index.New("name", layout, name, nil)
 	multi := index.NewMulti("name", layout, 2, func(v *T) []string { s, _ := name(v); return []string{s, "other"} }, nil)
-	some := index.New("name", layout, name, &index.Options[T]{Only: []table.AnyField[T]{only}})
+	some := index.New("name", layout, name, nil).Only(only)
 	for of, ix := range map[string]*index.Index[T, string]{"": full, ", of several values": multi, ", of one field": some} {
 		for alone, text := range testkit.SomeNamed(copyCases(2)) {
 			t.Run(what+of+"/"+alone, func(t *testing.T) {

@@ -56,7 +56,7 @@ func checkName(name string) error {
 
 // Attach returns a handle of the same table with these definitions, besides the definitions of t. Every write by the handle
 // updates the rows in the partition of its entity in the same transaction, still 1 request. Rows elsewhere follow or take more
-// requests; see [Elsewhere] and [Global]. Writes by key read the row first; see [extend.With]. A table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows
+// requests; see [Global]. Writes by key read the row first; see [extend.With]. A table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows
 // elsewhere, before. Attach sends nothing.
 //
 // Look-ups do not find entities that were stored before. Package verify adds them, once, while other programs write. Until
@@ -154,7 +154,7 @@ func tableOf[T any](m maintainer[T], t *table.Table[T]) *engine.Table {
 	return door.Table(t)
 }
 
-// Handler returns the handler for all definitions of t whose rows are elsewhere ([Elsewhere]), for [eventual.NewWorker]. Workers of
+// Handler returns the handler for all definitions of t whose rows are elsewhere ([Global], [Index.In]), for [eventual.NewWorker]. Workers of
 // a release without one of the definitions leave its effects to other workers. A row of another program under the key of an index
 // row, and a list that is full, make the message poison.
 //
@@ -191,7 +191,7 @@ func Ensure[T any](ctx context.Context, t *table.Table[T]) error {
 // withInline lets the writes of a handle execute the effects of all definitions elsewhere, if one of them asks for that.
 func withInline[T any](t *table.Table[T]) *table.Table[T] {
 	for _, m := range derived.MaintainersOf[*elsewhereMaintainer[T]](door.Table(t)) {
-		if m.option.Inline {
+		if m.inline {
 			out := reconcile.Inline(door.Table(t).Mode.Outbox, Handler(t))
 			return door.InMode(t, func(m *engine.Mode) { m.Outbox = out })
 		}

@@ -21,7 +21,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	t.Parallel()
 	text := keys.Text()
 	of := func(w *worker) (string, bool) { return w.Last, true }
-	def := func(name string, o *index.Options[worker]) index.Definition[worker] {
+	def := func(name string, o *index.Options) *index.Index[worker, string] {
 		return index.New(name, text, of, o)
 	}
 	raw := table.Schema[worker]{
@@ -44,18 +44,20 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		"too many rows": {defs: []index.Definition[worker]{
 			index.NewMulti("a", text, 25, func(w *worker) []string { return w.Tags }, nil), index.NewMulti("b", text, 25, func(w *worker) []string { return w.Tags }, nil),
 		}, name: "b", says: "97"},
-		"the rows of a list":    {defs: []index.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
-		"the rows of a summary": {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
-		"a broken layout":       {defs: []index.Definition[worker]{index.New("a", keys.Digits[int](0), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
-		"no layout":             {defs: []index.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
-		"no key":                {defs: []index.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
-		"no values":             {defs: []index.Definition[worker]{index.NewMulti("a", text, 0, func(w *worker) []string { return nil }, nil)}, name: "a", says: "most"},
-		"no such scope":         {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Unique: 7})}, name: "a", says: "Unique"},
-		"a pointer of fields":   {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Pointer: true, Only: []table.AnyField[worker]{last}})}, name: "a", says: "Only"},
-		"a projection without its key": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{age}})},
+		"the rows of a list":                {defs: []index.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
+		"the rows of a summary":             {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
+		"a broken layout":                   {defs: []index.Definition[worker]{index.New("a", keys.Digits[int](0), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
+		"no layout":                         {defs: []index.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
+		"no key":                            {defs: []index.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
+		"no values":                         {defs: []index.Definition[worker]{index.NewMulti("a", text, 0, func(w *worker) []string { return nil }, nil)}, name: "a", says: "most"},
+		"no partition":                      {defs: []index.Definition[worker]{def("a", nil).In(nil)}, name: "a", says: "In is nil"},
+		"no partition of lists":             {defs: []index.Definition[worker]{index.NewLists("a", text, of, nil).In(nil)}, name: "a", says: "In is nil"},
+		"a table for rows in the partition": {defs: []index.Definition[worker]{def("a", &index.Options{Table: "others"})}, name: "a", says: "Options.Table"},
+		"inline in the partition":           {defs: []index.Definition[worker]{index.NewLists("a", text, of, &index.ListOptions{Inline: true})}, name: "a", says: "Options.Inline"},
+		"a pointer of fields":               {defs: []index.Definition[worker]{def("a", &index.Options{Pointer: true}).Only(last)}, name: "a", says: "Only"},
+		"a projection without its key": {defs: []index.Definition[worker]{def("a", nil).Only(age)},
 			name: "a", says: "lacks a field that the key function uses"},
-		"a field that is none": {defs: []index.Definition[worker]{def("a", &index.Options[worker]{Only: []table.AnyField[worker]{
-			table.FieldOf(func(*worker) *string { return new(string) })}})}, name: "a", says: "Only"},
+		"a field that is none": {defs: []index.Definition[worker]{def("a", nil).Only(table.FieldOf(func(*worker) *string { return new(string) }))}, name: "a", says: "Only"},
 		"a key function that is not pure": {defs: []index.Definition[worker]{index.New("a", text, func(w *worker) (string, bool) { n++; return strings.Repeat("x", n), true }, nil)},
 			name: "a", says: "is not pure"},
 	} {
@@ -81,7 +83,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		t.Errorf("Attach to a nil table: got error %v; want one that contains \"t is nil\"", err)
 	}
 	// An index by fields of the row key, which are in every projection.
-	byID := index.New("id", keys.Int[int](9), func(w *worker) (int, bool) { return -w.ID, true }, &index.Options[worker]{Only: []table.AnyField[worker]{age}})
+	byID := index.New("id", keys.Int[int](9), func(w *worker) (int, bool) { return -w.ID, true }, nil).Only(age)
 	staff, err := index.Attach(base, byID)
 	check(t, err)
 	check(t, staff.Ensure(context.Background()))
@@ -109,13 +111,13 @@ func TestFaultyKeys(t *testing.T) {
 		}
 		return w.Last, true
 	}
-	ix := index.New("odd", text, odd, &index.Options[worker]{Unique: index.InPartition})
+	ix := index.New("odd", text, odd, &index.Options{Unique: true})
 	part := index.New("part", text, func(w *worker) (string, bool) {
 		if w.Age > 60 {
 			return w.Email, true // which Attach does not find
 		}
 		return w.Last, true
-	}, &index.Options[worker]{Only: []table.AnyField[worker]{last, age}})
+	}, nil).Only(last, age)
 	tags := index.NewMulti("tags", text, 2, func(w *worker) []string { return w.Tags }, nil)
 	flips := 0
 	plain := index.New("plain", text, func(w *worker) (string, bool) {
@@ -174,7 +176,7 @@ func TestWriteOnly(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	of := func(w *worker) (string, bool) { return w.Last, true }
-	building := index.New("last", keys.Ordered(), of, &index.Options[worker]{Pointer: true, WriteOnly: true})
+	building := index.New("last", keys.Ordered(), of, &index.Options{Pointer: true, WriteOnly: true})
 	staff, s := newStaff(t, building)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil})
 	_, err := building.Get(ctx, staff, sales, "Jones")
@@ -252,10 +254,10 @@ func TestMeasuresThatCollide(t *testing.T) {
 	_, s := newStaff(t)
 	for _, other := range []string{"AgeMin", "AgeMax"} {
 		_, err := index.Attach(openAs(t, s.ConnectionString(), s, schema),
-			index.NewSummary("s", keys.Text(), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: of}, {Name: other, Of: of}}}))
+			index.NewSummary("s", keys.Text(), name, nil, index.Measure[worker]{Name: "Age", Of: of}, index.Measure[worker]{Name: other, Of: of}))
 		var de *index.DefinitionError
-		if !errors.As(err, &de) || de.Field != "Measures" {
-			t.Errorf("Attach with measures Age and %s: got error %v; want a *DefinitionError of Measures", other, err)
+		if !errors.As(err, &de) || de.Field != "measures" {
+			t.Errorf("Attach with measures Age and %s: got error %v; want a *DefinitionError of measures", other, err)
 		}
 	}
 }
@@ -269,7 +271,7 @@ func TestReservedPrefix(t *testing.T) {
 	}
 	two := keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(k *lastAge) (*string, *int) { return &k.Last, &k.Age }).Named("la")
 	ix := index.New("la", two, func(w *worker) (lastAge, bool) { return lastAge{w.Last, w.Age}, true },
-		&index.Options[worker]{Reserved: true})
+		&index.Options{Reserved: true})
 	staff, s := newStaff(t, ix)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 40, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Cao", "", 30, nil})
 	testkit.Expect(t, "Jones", ids(t, ix.Query(context.Background(), staff, table.Query[worker]{Partition: sales, Rows: two.Under("Jones").All()})), []int{2, 1})
@@ -284,7 +286,7 @@ func TestDetailsAreChecked(t *testing.T) {
 	none := func(*worker) (int64, bool) { return 0, false }
 	every := func(*worker) (string, bool) { return "", true }
 	sums := func(measures ...index.Measure[worker]) []index.Definition[worker] {
-		return []index.Definition[worker]{index.NewSummary("one", keys.Text(), every, &index.SummaryOptions[worker]{Measures: measures})}
+		return []index.Definition[worker]{index.NewSummary("one", keys.Text(), every, nil, measures...)}
 	}
 	one := func(d index.Definition[worker]) []index.Definition[worker] { return []index.Definition[worker]{d} }
 	for what, c := range map[string]struct {
@@ -298,11 +300,11 @@ func TestDetailsAreChecked(t *testing.T) {
 		"no fields":                  {one(index.NewDetails[worker]("one", "Head", to)), "one", "fields", "are empty"},
 		"a bad prefix":               {one(index.NewDetails("one", "Head-", to, last)), "one", "prefix", "Head-"},
 		"a target that is not pure":  {one(index.NewDetails("one", "Head", moody(), last)), "one", "target", "is not pure"},
-		"a bad property":             {one(index.NewLists("one", keys.Text(), every, &index.ListOptions[worker]{Property: "a b"})), "one", "Property", "a b"},
+		"a bad property":             {one(index.NewLists("one", keys.Text(), every, &index.ListOptions{Property: "a b"})), "one", "Property", "a b"},
 		"a measure that is not pure": {sums(index.Measure[worker]{Name: "M", Of: counting()}), "one", "measure M", "is not pure"},
-		"a measure of no name":       {sums(index.Measure[worker]{Of: none}), "one", "Measures", "without a Name"},
-		"a measure twice":            {sums(index.Measure[worker]{Name: "M", Of: none}, index.Measure[worker]{Name: "M", Of: none}), "one", "Measures", "two measures"},
-		"a measure of nothing":       {sums(index.Measure[worker]{Name: "M"}), "one", "Measures", "Of is nil"},
+		"a measure of no name":       {sums(index.Measure[worker]{Of: none}), "one", "measures", "without a Name"},
+		"a measure twice":            {sums(index.Measure[worker]{Name: "M", Of: none}, index.Measure[worker]{Name: "M", Of: none}), "one", "measures", "two measures"},
+		"a measure of nothing":       {sums(index.Measure[worker]{Name: "M"}), "one", "measures", "Of is nil"},
 	} {
 		var de *index.DefinitionError
 		_, err := index.Attach(base, c.definitions...)

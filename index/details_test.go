@@ -118,7 +118,7 @@ func TestTargetWithDefinitions(t *testing.T) {
 	ctx := context.Background()
 	staff, d, s := newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
-	byBudget := index.New("budget", keys.Digits[int](4), func(d *department) (int, bool) { return d.Budget, true }, &index.Options[department]{Unique: index.InPartition})
+	byBudget := index.New("budget", keys.Digits[int](4), func(d *department) (int, bool) { return d.Budget, true }, &index.Options{Unique: true})
 	indexed, err := index.Attach(d, byBudget)
 	check(t, err)
 	e, err := indexed.Get(ctx, rowAt("department"))

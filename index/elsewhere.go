@@ -22,61 +22,6 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Elsewhere says where the rows of an [Index] or [Lists] are, if they are not in their entities' own partitions ('Azure Table storage
-// table design guide': inter-partition secondary index pattern). It is for look-ups over all partitions, and for volume beyond one.
-//
-//	byEmail := index.New("email", keys.Fold(keys.Text()), email, &index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{}})
-//
-//	staff, err := eventual.WithOutbox(base, outbox)
-//	staff, err = index.Attach(staff, byEmail)
-//	err = index.Ensure(ctx, staff) // creates the table staffemail
-//
-//	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{index.Handler(staff)}, nil)
-//
-//	e, err := byEmail.Get(ctx, staff, keys.PartitionKey{}, "JonesJ@contoso.com") // 1 request, whatever the department
-//
-// # Guarantees
-//
-// The rows of unique values ([Options].Unique) change together with their entities; see [Global]. All other rows follow eventually: a
-// worker executes each committed change at least once, and whatever crashes, is lost, repeated or late, the rows are in the end as the
-// entity is. A look-up by a copy may find the entity as it was, or find it under its
-// old value; with Options.ReadEntities or Options.Pointer, a look-up reads the entity itself and leaves out entities that do not have
-// the value (a verified read). It may still miss an entity that got its value a moment ago. With Inline, a write returns when the rows
-// are right.
-//
-// A row that an entity does not have any more becomes a tombstone, which look-ups leave out. The worker's clean-up
-// (eventual.WorkerOptions.CleanUp) deletes it a day later. Tombstones without a clean-up stay until verify.Run with Repair.
-//
-// # Requests
-//
-// A write that changes no row elsewhere takes no more requests than before. A full copy changes with every write of its entity; a
-// projected copy, a pointer and a list only if the value or a copied field changes. A write that changes rows takes 2 more, for its
-// notification. The worker takes 5, and 2 for each row: a value that changes has two.
-type Elsewhere[T any] struct {
-	// Table is the name of the table of the rows. Several definitions of one table of entities may share it, but not definitions
-	// of two tables: the rows do not contain the names of the tables of their entities. It may also be the entities' own;
-	// [table.Table.Partitions] then lists the partitions of the rows, too. Defaults to a table of its own: the name of the
-	// entities' table, followed by the name of the definition.
-	Table string
-
-	// Partition returns the partition of the rows of an entity, and must be pure. Defaults to a partition for each value, which is
-	// without limit for many values, and has no order between them: look-ups then take a value and no partition.
-	Partition func(*T) keys.PartitionKey
-
-	// Inline lets the writer change the rows itself, after the commit and before the write returns. If that fails, a worker does it.
-	// It takes 2 requests for each row, and 3 more. It must not be set for unique values, which change with their entity.
-	Inline bool
-}
-
-// copy returns a copy of the options, nil for nil.
-func (e *Elsewhere[T]) copy() *Elsewhere[T] {
-	if e == nil {
-		return nil
-	}
-	c := *e
-	return &c
-}
-
 // memberSeparator stands between the two keys of an entity. It is escaped in the first.
 const memberSeparator = ":"
 
@@ -100,7 +45,8 @@ func keyOfMember(text string) keys.Key {
 type elsewhereMaintainer[T any] struct {
 	name       string
 	definition any
-	option     Elsewhere[T]
+	tableName  string          // Options.Table
+	inline     bool            // Options.Inline
 	table      *table.Table[T] // of the entities
 	rows       *table.Table[T] // where the rows are
 	ranges     []keys.RowRange // of their RowKeys
@@ -134,17 +80,17 @@ type rowForm[T any] interface {
 
 // newElsewhere returns the maintainer of a definition, whose maintainer in the entities' partitions is m.
 func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T], form rowForm[T]) (*elsewhereMaintainer[T], error) {
-	e := &elsewhereMaintainer[T]{name: ix.name, definition: m.Definition(), option: *ix.opt.Elsewhere, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
+	e := &elsewhereMaintainer[T]{name: ix.name, definition: m.Definition(), tableName: ix.opt.Table, inline: ix.opt.Inline, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
 	if door.Table(t).Mode.Outbox == nil {
-		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere", Reason: "is set, but the table has no outbox: pass Attach a handle that eventual.WithOutbox has returned"}
+		return e, &DefinitionError{Definition: ix.name, Field: "table", Reason: "has no outbox, by which workers learn of rows in other partitions: declare it by aztablekit.Table, or make the handle by eventual.WithOutbox"}
 	}
-	name := door.Table(t).Prefix + e.option.Table
-	if e.option.Table == "" {
+	name := door.Table(t).Prefix + e.tableName
+	if e.tableName == "" {
 		name = t.Name() + strings.ToLower(ix.name)
 	}
 	other, err := engine.New(door.Table(t).Service, name, door.Table(t).Options)
 	if err = cmp.Or(edm.CheckTableName(name), err); err != nil {
-		return e, &DefinitionError{Definition: ix.name, Field: "Elsewhere.Table", Reason: err.Error(), Err: err}
+		return e, &DefinitionError{Definition: ix.name, Field: "Options.Table", Reason: err.Error(), Err: err}
 	}
 	other.Made = cmp.Or(door.Table(t).Made, "index.Ensure")
 	e.rows = door.Elsewhere(t, other.WithHomes(door.Table(t).Homes()...))
@@ -171,7 +117,7 @@ func (m *elsewhereMaintainer[T]) InRepairMode(mode derived.RepairMode) extend.Ma
 // stateText returns the key of a row as it is in the maintainer state: no key contains a /.
 func stateText(row keys.Key) string { return row.PartitionKey() + "/" + row.RowKey() }
 
-var errWasHere = errors.New("the entity has rows of this definition in its own partition: give the definition with Elsewhere another name, and remove the other as docs/indexes.md says")
+var errWasHere = errors.New("cannot be kept: the entity has rows of this definition in its own partition. Give the definition with rows in other partitions another name, and remove the other as docs/indexes.md says")
 
 // recorded returns the rows in the maintainer state, and the texts behind them. It leaves out what another program may have written.
 func (m *elsewhereMaintainer[T]) recorded(texts []string) (rows []keys.Key, content []string, err error) {
@@ -181,7 +127,7 @@ func (m *elsewhereMaintainer[T]) recorded(texts []string) (rows []keys.Key, cont
 		case is && pk == "":
 			return rows, texts[i:], nil
 		case !is && m.ranges[0].Contains(text):
-			return nil, nil, &DefinitionError{Definition: m.name, Field: "Elsewhere", Reason: "cannot be set now", Err: errWasHere}
+			return nil, nil, &DefinitionError{Definition: m.name, Field: "name", Reason: errWasHere.Error(), Err: errWasHere}
 		case is && k.Err() == nil:
 			rows = append(rows, k)
 		}

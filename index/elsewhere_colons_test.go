@@ -23,10 +23,9 @@ func TestElsewhereColons(t *testing.T) {
 		Row:       keys.RawRowOf(func(s *site) *string { return &s.Path }),
 	}
 	owner := func(s *site) (string, bool) { return s.Owner, true }
-	at := &index.Elsewhere[site]{}
-	pointers := index.New("owner", keys.Text(), owner, &index.Options[site]{Pointer: true, Elsewhere: at})
-	copies := index.New("copy", keys.Text(), owner, &index.Options[site]{Elsewhere: at})
-	lists := index.NewLists("list", keys.Text(), owner, &index.ListOptions[site]{Elsewhere: at})
+	pointers := index.NewGlobal("owner", keys.Text(), owner, &index.Options{Pointer: true})
+	copies := index.NewGlobal("copy", keys.Text(), owner, nil)
+	lists := index.NewGlobalLists("list", keys.Text(), owner, nil)
 	a := openElsewhereOf(t, storagetest.New(nil), "sites", rawSchema, pointers, copies, lists)
 	want := map[site]bool{}
 	for _, s := range []site{{"a", "b:c", "o"}, {"a:b", "c", "o"}, {"a;1b", "c", "o"}, {"a;", "b", "o"}, {"a;0", "b", "o"}, {":", ":", "o"}} {
@@ -36,9 +35,9 @@ func TestElsewhereColons(t *testing.T) {
 	}
 	a.drain()
 	for name, all := range map[string]func(func(*table.Entity[site], error) bool){
-		"pointers": pointers.List(ctx, a.t, keys.PartitionKey{}, "o"),
-		"copies":   copies.List(ctx, a.t, keys.PartitionKey{}, "o"),
-		"lists":    lists.List(ctx, a.t, keys.PartitionKey{}, "o"),
+		"pointers": pointers.List(ctx, a.t, "o"),
+		"copies":   copies.List(ctx, a.t, "o"),
+		"lists":    lists.List(ctx, a.t, "o"),
 	} {
 		got := map[site]bool{}
 		for e, err := range all {

@@ -25,8 +25,11 @@ func TestElsewhereDefinitions(t *testing.T) {
 	text := keys.Text()
 	name := func(w *worker) (string, bool) { return w.Last, true }
 	calls := 0
-	of := func(e index.Elsewhere[worker]) *index.Index[worker, string] {
-		return index.New("one", text, name, &index.Options[worker]{Elsewhere: &e})
+	one := func(table string) index.Definition[worker] {
+		return index.NewGlobal("one", text, name, &index.Options{Table: table})
+	}
+	in := func(partition func(*worker) keys.PartitionKey) index.Definition[worker] {
+		return index.New("one", text, name, nil).In(partition)
 	}
 	base := openAs(t, s.ConnectionString(), s, schema)
 	for what, c := range map[string]struct {
@@ -34,17 +37,17 @@ func TestElsewhereDefinitions(t *testing.T) {
 		defs  []index.Definition[worker]
 		says  string
 	}{
-		"no outbox":                  {base, []index.Definition[worker]{of(index.Elsewhere[worker]{})}, "has no outbox"},
-		"lists without an outbox":    {base, []index.Definition[worker]{index.NewLists("one", text, name, &index.ListOptions[worker]{Elsewhere: &index.Elsewhere[worker]{}})}, "has no outbox"},
-		"a wrong table name":         {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Table: "a_b"})}, "Elsewhere.Table"},
-		"a reserved table name":      {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Table: "tables"})}, "Elsewhere.Table"},
-		"no partition":               {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Partition: func(*worker) keys.PartitionKey { return keys.PartitionKey{} }})}, "returns no key"},
-		"a partition that is random": {s.staff, []index.Definition[worker]{of(index.Elsewhere[worker]{Partition: func(*worker) keys.PartitionKey { calls++; return keys.RawPartition(fmt.Sprint(calls)) }})}, "is not pure"},
-		"a name that is taken":       {s.staff, []index.Definition[worker]{index.New("mail", text, name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})}, "name of another definition"},
+		"no outbox":                  {base, []index.Definition[worker]{one("")}, "has no outbox"},
+		"lists without an outbox":    {base, []index.Definition[worker]{index.NewGlobalLists("one", text, name, nil)}, "has no outbox"},
+		"a wrong table name":         {s.staff, []index.Definition[worker]{one("a_b")}, "Options.Table"},
+		"a reserved table name":      {s.staff, []index.Definition[worker]{one("tables")}, "Options.Table"},
+		"no partition":               {s.staff, []index.Definition[worker]{in(func(*worker) keys.PartitionKey { return keys.PartitionKey{} })}, "returns no key"},
+		"a partition that is random": {s.staff, []index.Definition[worker]{in(func(*worker) keys.PartitionKey { calls++; return keys.RawPartition(fmt.Sprint(calls)) })}, "is not pure"},
+		"a name that is taken":       {s.staff, []index.Definition[worker]{index.NewGlobal("mail", text, name, nil)}, "name of another definition"},
 		"a range that is taken, in the same table": {s.staff, []index.Definition[worker]{
-			index.New("one", keys.Text().Named("last"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Table: "StaffCopies"}})}, "overlaps"},
+			index.NewGlobal("one", keys.Text().Named("last"), name, &index.Options{Table: "StaffCopies"})}, "overlaps"},
 		"the range of the entities, in their table": {s.staff, []index.Definition[worker]{
-			index.New("one", keys.Text().Named("w"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Table: "staff"}})}, "overlaps"},
+			index.NewGlobal("one", keys.Text().Named("w"), name, &index.Options{Table: "staff"})}, "overlaps"},
 	} {
 		s.Count()
 		_, err := index.Attach(c.table, c.defs...)
@@ -55,12 +58,12 @@ func TestElsewhereDefinitions(t *testing.T) {
 		testkit.Expect(t, what+": requests", s.Count().String(), "none")
 	}
 	// In another table, the range of the entities is free. A function that panics for a value fails the write of that value.
-	other := index.New("one", keys.Text().Named("w"), name, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.PartitionKey {
+	other := index.New("one", keys.Text().Named("w"), name, nil).In(func(w *worker) keys.PartitionKey {
 		if w.Last == "panic" {
 			panic("no partition")
 		}
 		return keys.RawPartition(w.Last)
-	}}})
+	})
 	staff, err := index.Attach(s.staff, other)
 	check(t, err)
 	ctx := context.Background()
@@ -77,28 +80,36 @@ func TestElsewhereLookUps(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newElsewhereScene(t, newElsewhere(false))
-	var ve *table.ValueError
-	if _, err := s.mail.Get(ctx, s.staff, keys.RawPartition("S"), "a"); !errors.As(err, &ve) {
-		t.Errorf("got error %v; want that the partition is set", err)
+	for what, q := range map[string]table.Query[worker]{"a partition": {Partition: keys.RawPartition("S")}, "a range": {Rows: keys.RawRow("a").Point()}, "a scan": {TableScan: true}} {
+		var ve *table.ValueError
+		if err := onlyError(t, "Query", s.mail.Query(ctx, s.staff, "a", q)); !errors.As(err, &ve) {
+			t.Errorf("Query with %s: got error %v; want a *ValueError", what, err)
+		}
+		if _, err := table.Collect(s.mail.Keys(ctx, s.staff, "a", q)); !errors.As(err, &ve) {
+			t.Errorf("Keys with %s: got error %v; want a *ValueError", what, err)
+		}
+		if _, err := s.mail.Page(ctx, s.staff, "a", q, ""); !errors.As(err, &ve) {
+			t.Errorf("Page with %s: got error %v; want a *ValueError", what, err)
+		}
 	}
-	if err := onlyError(t, "List", s.mail.List(ctx, s.staff, keys.RawPartition("S"), "a")); !errors.As(err, &ve) {
-		t.Errorf("got error %v; want that the partition is set", err)
+	var zero index.Global[worker, string]
+	var zeroLists index.GlobalLists[worker, string]
+	var de *index.DefinitionError
+	if _, err := zero.Only(last).Get(ctx, s.staff, "a"); !errors.As(err, &de) {
+		t.Errorf("a zero Global: got %v; want a *DefinitionError", err)
 	}
-	if err := onlyError(t, "Between", s.tag.Between(ctx, s.staff, keys.PartitionKey{}, "a", "b")); err == nil {
-		t.Error("got no error; want that there is no partition")
-	}
-	if _, err := s.names.Keys(ctx, s.staff, keys.RawPartition("S"), "a"); !errors.As(err, &ve) {
-		t.Errorf("got error %v; want that the partition is set", err)
+	if _, err := zeroLists.Keys(ctx, s.staff, "a"); !errors.As(err, &de) {
+		t.Errorf("zero GlobalLists: got %v; want a *DefinitionError", err)
 	}
 	if err := onlyError(t, "List by an index with partitions", s.last.List(ctx, s.staff, keys.PartitionKey{}, "a")); !errors.Is(err, table.ErrTableScan) {
 		t.Errorf("got error %v; want ErrTableScan", err)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
-	filling := index.New("filling", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
-		&index.Options[worker]{WriteOnly: true, Elsewhere: &index.Elsewhere[worker]{}})
+	filling := index.NewGlobal("filling", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
+		&index.Options{WriteOnly: true})
 	staff, err := index.Attach(s.staff, filling)
 	check(t, err)
-	if _, err := filling.Get(ctx, staff, keys.PartitionKey{}, "a"); !errors.Is(err, index.ErrWriteOnly) {
+	if _, err := filling.Get(ctx, staff, "a"); !errors.Is(err, index.ErrWriteOnly) {
 		t.Errorf("got error %v; want ErrWriteOnly", err)
 	}
 }
@@ -142,7 +153,7 @@ func TestElsewhereHostileEffects(t *testing.T) {
 	if all() == before {
 		t.Error("got no tombstone; want one")
 	}
-	if _, err := s.mail.Get(ctx, s.staff, keys.PartitionKey{}, "zz"); !errors.Is(err, table.ErrNotFound) {
+	if _, err := s.mail.Get(ctx, s.staff, "zz"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got error %v; want ErrNotFound", err)
 	}
 }
@@ -177,8 +188,8 @@ func TestElsewhereForeignRow(t *testing.T) {
 func TestElsewhereReleases(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	release := func(key func(w *worker) (string, bool)) *index.Index[worker, string] {
-		return index.New("name", keys.Text(), key, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})
+	release := func(key func(w *worker) (string, bool)) *index.Global[worker, string] {
+		return index.NewGlobal("name", keys.Text(), key, nil)
 	}
 	d := newElsewhere(false)
 	old := release(func(w *worker) (string, bool) { return w.Last, w.Last != "" })
@@ -232,10 +243,10 @@ func TestElsewhereBefore(t *testing.T) {
 	check(t, err)
 	_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "", 44, nil})
 	check(t, err)
-	there, err := index.Attach(s.staff, index.New("name", keys.Text(), key, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}}))
+	there, err := index.Attach(s.staff, index.NewGlobal("name", keys.Text(), key, nil))
 	check(t, err)
 	var de *index.DefinitionError
-	if err := there.MergeAny(ctx, at(1), email.Set("a")); !errors.As(err, &de) || de.Field != "Elsewhere" {
-		t.Errorf("got error %v; want a *DefinitionError of Elsewhere", err)
+	if err := there.MergeAny(ctx, at(1), email.Set("a")); !errors.As(err, &de) || de.Field != "name" {
+		t.Errorf("got error %v; want a *DefinitionError of name", err)
 	}
 }

@@ -29,12 +29,11 @@ func TestElsewhereLayouts(t *testing.T) {
 	ctx := context.Background()
 	last := func(w *worker) (string, bool) { return w.Last, w.Last != "" }
 	all := keys.Text().PartitionKey("all")
-	one := &index.Elsewhere[worker]{Partition: func(*worker) keys.PartitionKey { return all }}
-	own := &index.Elsewhere[worker]{}
-	buckets := index.New("bucket", keys.Spread(keys.Text(), 1000), last, &index.Options[worker]{Elsewhere: own})
-	folded := index.New("folded", keys.Fold(keys.Text()), last, &index.Options[worker]{Elsewhere: own, Pointer: true})
-	copies := index.New("copy", keys.Text(), last, &index.Options[worker]{Elsewhere: one})
-	lists := index.NewLists("list", keys.Text(), last, &index.ListOptions[worker]{Elsewhere: one})
+	one := func(*worker) keys.PartitionKey { return all }
+	buckets := index.NewGlobal("bucket", keys.Spread(keys.Text(), 1000), last, nil)
+	folded := index.NewGlobal("folded", keys.Fold(keys.Text()), last, &index.Options{Pointer: true})
+	copies := index.New("copy", keys.Text(), last, nil).In(one)
+	lists := index.NewLists("list", keys.Text(), last, nil).In(one)
 	a := openElsewhereOf(t, storagetest.New(nil), "staff", schema, buckets, folded, copies, lists)
 	e, err := a.t.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, err)
@@ -47,8 +46,8 @@ func TestElsewhereLayouts(t *testing.T) {
 		for _, id := range want {
 			ids[id] = true
 		}
-		testkit.Expect(t, "by the bucket of "+value, idsFound(t, buckets.List(ctx, a.t, keys.PartitionKey{}, value)), ids)
-		testkit.Expect(t, "by the folded "+value, idsFound(t, folded.List(ctx, a.t, keys.PartitionKey{}, value)), ids)
+		testkit.Expect(t, "by the bucket of "+value, idsFound(t, buckets.List(ctx, a.t, value)), ids)
+		testkit.Expect(t, "by the folded "+value, idsFound(t, folded.List(ctx, a.t, value)), ids)
 		testkit.Expect(t, "in one partition, by "+value, idsFound(t, copies.List(ctx, a.t, all, value)), ids)
 		testkit.Expect(t, "in lists in one partition, by "+value, idsFound(t, lists.List(ctx, a.t, all, value)), ids)
 	}
@@ -64,7 +63,7 @@ func TestElsewhereLayouts(t *testing.T) {
 func TestElsewhereStateLost(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	mail := mailIndex(index.NotUnique, &index.Elsewhere[worker]{})
+	mail := mailIndex()
 	s := storagetest.New(nil)
 	a := openElsewhereOf(t, s, "staff", schema, mail)
 	e, err := a.t.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
@@ -74,7 +73,7 @@ func TestElsewhereStateLost(t *testing.T) {
 	_, err = base.Upsert(ctx, &e.Value, table.ReplaceExisting)
 	check(t, err)
 	a.drain()
-	testkit.Expect(t, "by mail", idsFound(t, mail.List(ctx, a.t, keys.PartitionKey{}, "a")), map[int]bool{1: true})
+	testkit.Expect(t, "by mail", idsFound(t, mail.List(ctx, a.t, "a")), map[int]bool{1: true})
 }
 
 // TestVerifyElsewhereForeignRow: a row of another program, among the rows of a definition, is of no entity. Verify leaves it as it is,

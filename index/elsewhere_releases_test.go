@@ -18,8 +18,8 @@ import (
 func TestGlobalReleases(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	writeOnly := index.New("login", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
-		&index.Options[worker]{Unique: index.Global, WriteOnly: true})
+	writeOnly := index.NewUnique("login", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+		&index.Options{WriteOnly: true})
 	s := newElsewhereScene(t, elsewhere{}, writeOnly)
 	filling := s.staff
 	old, err := table.New(s.Tables(), "staff", schema, &table.Options{Common: quick().Common})
@@ -35,7 +35,7 @@ func TestGlobalReleases(t *testing.T) {
 	if err := old.MergeAny(ctx, keys.At(dept.PartitionKey("M"), wid.RowKey(2)), age.Set(45)); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("the old release writes an entity of the new one: got %v; want ErrUnknownMaintainer", err)
 	}
-	if _, err := writeOnly.Get(ctx, filling, keys.PartitionKey{}, "b"); !errors.Is(err, index.ErrWriteOnly) {
+	if _, err := writeOnly.Get(ctx, filling, "b"); !errors.Is(err, index.ErrWriteOnly) {
 		t.Errorf("got %v; want ErrWriteOnly", err)
 	}
 	report, err := verify.Run(ctx, filling, &verify.Options{Repair: true})
@@ -47,14 +47,14 @@ func TestGlobalReleases(t *testing.T) {
 	byLogin := newLogin()
 	reading, _, _, err := openElsewhere(accountOf(t, s.Service), quick(), byLogin)
 	check(t, err)
-	e, err := byLogin.Get(ctx, reading, keys.PartitionKey{}, "a")
+	e, err := byLogin.Get(ctx, reading, "a")
 	check(t, err)
 	testkit.Expect(t, "the owner", e.Value.ID, 1)
 	check(t, filling.MergeAny(ctx, e.Key, email.Set("x"))) // the release before still runs
 	check(t, checkLogins(s.Service))
 
 	// The way back: writers whose key function returns false give the values up, and then need no definition.
-	without := index.New("login", keys.Fold(keys.Text()), func(*worker) (string, bool) { return "", false }, &index.Options[worker]{Unique: index.Global})
+	without := index.NewUnique("login", keys.Fold(keys.Text()), func(*worker) (string, bool) { return "", false }, nil)
 	leaving, _, _, err := openElsewhere(accountOf(t, s.Service), quick(), without)
 	check(t, err)
 	check(t, leaving.MergeAny(ctx, e.Key, age.Set(50)))

@@ -20,33 +20,25 @@ import (
 
 // elsewhere is a set of definitions whose rows are elsewhere.
 type elsewhere struct {
-	mail, last, age, tag *index.Index[worker, string]
-	names                *index.Lists[worker, string]
+	mail, tag *index.Global[worker, string]
+	last, age *index.Index[worker, string]
+	names     *index.GlobalLists[worker, string]
 }
 
 func newElsewhere(inline bool) elsewhere {
 	text := keys.Ordered()
-	value := func() *index.Elsewhere[worker] { return &index.Elsewhere[worker]{Inline: inline} }
 	return elsewhere{
 		// Full copies, a partition for each value, a table of their own.
-		mail: index.New("mail", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
-			&index.Options[worker]{Elsewhere: value()}),
+		mail: index.NewGlobal("mail", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+			&index.Options{Inline: inline}),
 		// Projected copies in one partition of another table.
-		last: index.New("last", text, func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{
-			Only:      []table.AnyField[worker]{last, age},
-			Elsewhere: &index.Elsewhere[worker]{Table: "staffcopies", Partition: func(*worker) keys.PartitionKey { return keys.RawPartition("all") }, Inline: inline},
-		}),
+		last: index.New("last", text, func(w *worker) (string, bool) { return w.Last, true }, &index.Options{Table: "staffcopies", Inline: inline}).Only(last, age).In(func(*worker) keys.PartitionKey { return keys.RawPartition("all") }),
 		// Pointers in other partitions of the entities' table.
-		age: index.New("age", text, func(w *worker) (string, bool) { return fmt.Sprintf("%03d", w.Age), true }, &index.Options[worker]{
-			Pointer:   true,
-			Elsewhere: &index.Elsewhere[worker]{Table: "staff", Partition: func(w *worker) keys.PartitionKey { return keys.RawPartition("age_" + w.Dept) }, Inline: inline},
-		}),
+		age: index.New("age", text, func(w *worker) (string, bool) { return fmt.Sprintf("%03d", w.Age), true }, &index.Options{Pointer: true, Table: "staff", Inline: inline}).In(func(w *worker) keys.PartitionKey { return keys.RawPartition("age_" + w.Dept) }),
 		// Several values, in a table that is shared.
-		tag: index.NewMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{
-			Pointer: true, Reserved: true, Elsewhere: &index.Elsewhere[worker]{Table: "staffcopies", Inline: inline},
-		}),
-		names: index.NewLists("names", keys.Text(), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
-			&index.ListOptions[worker]{Elsewhere: value()}),
+		tag: index.NewGlobalMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags }, &index.Options{Pointer: true, Reserved: true, Table: "staffcopies", Inline: inline}),
+		names: index.NewGlobalLists("names", keys.Text(), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
+			&index.ListOptions{Inline: inline}),
 	}
 }
 
@@ -192,7 +184,7 @@ func TestElsewhere(t *testing.T) {
 	all := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "Jones@x", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "jo@x", 30, []string{"b"}}, worker{"M", 2, "Smith", "", 30, nil})
 	s.drain(t)
 	s.Count()
-	e, err := s.mail.Get(ctx, s.staff, keys.PartitionKey{}, "JONES@X")
+	e, err := s.mail.Get(ctx, s.staff, "JONES@X")
 	check(t, err)
 	testkit.Expect(t, "entity", fmt.Sprint(e.Value, e.Key), fmt.Sprint(all[0].Value, all[0].Key))
 	testkit.Expect(t, "requests of a look-up", s.Count().String(), "1 query")
@@ -200,23 +192,23 @@ func TestElsewhere(t *testing.T) {
 	testkit.Expect(t, "requests of a list", s.Count().String(), "1 query")
 	testkit.Expect(t, "ages", len(ids(t, s.age.Between(ctx, s.staff, keys.RawPartition("age_M"), "020", "040"))), 2)
 	testkit.Expect(t, "requests of a list by pointers", s.Count().String(), "2 get, 1 query")
-	testkit.Expect(t, "tags", len(ids(t, s.tag.List(ctx, s.staff, keys.PartitionKey{}, "b"))), 2)
+	testkit.Expect(t, "tags", len(ids(t, s.tag.List(ctx, s.staff, "b"))), 2)
 	s.Count()
-	testkit.Expect(t, "lists", len(ids(t, s.names.List(ctx, s.staff, keys.PartitionKey{}, "Jones"))), 2)
+	testkit.Expect(t, "lists", len(ids(t, s.names.List(ctx, s.staff, "Jones"))), 2)
 	testkit.Expect(t, "requests of a list in a row", s.Count().String(), "3 get")
-	page, err := s.tag.Page(ctx, s.staff, table.Query[worker]{Partition: s.tag.PartitionOf("b"), Limit: 1}, "")
+	page, err := s.tag.Page(ctx, s.staff, "b", table.Query[worker]{Limit: 1}, "")
 	check(t, err)
 	testkit.Expect(t, "page", len(page.Entities), 1)
-	page, err = s.tag.Page(ctx, s.staff, table.Query[worker]{Partition: s.tag.PartitionOf("b"), Limit: 1}, page.Token)
+	page, err = s.tag.Page(ctx, s.staff, "b", table.Query[worker]{Limit: 1}, page.Token)
 	check(t, err)
 	testkit.Expect(t, "second page", len(page.Entities), 1)
 	n := 0
-	for _, err := range s.mail.Query(ctx, s.staff, table.Query[worker]{TableScan: true, Where: last.Eq("Jones")}) {
+	for _, err := range s.mail.Query(ctx, s.staff, "jones@x", table.Query[worker]{Where: last.Eq("Jones")}) {
 		check(t, err)
 		n++
 	}
-	testkit.Expect(t, "scan", n, 2)
-	members, err := s.names.Keys(ctx, s.staff, keys.PartitionKey{}, "Jones")
+	testkit.Expect(t, "with a condition", n, 1)
+	members, err := s.names.Keys(ctx, s.staff, "Jones")
 	check(t, err)
 	testkit.Expect(t, "members", fmt.Sprint(members), "[('M','w_000001') ('S','w_000001')]")
 
@@ -240,10 +232,10 @@ func TestElsewhere(t *testing.T) {
 	check(t, s.staff.DeleteAny(ctx, all[1].Key))
 	s.drain(t)
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 0)
-	if e, err := s.mail.Get(ctx, s.staff, keys.PartitionKey{}, "jo@x"); !errors.Is(err, table.ErrNotFound) {
+	if e, err := s.mail.Get(ctx, s.staff, "jo@x"); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got %v, %v; want ErrNotFound", e, err)
 	}
-	if _, err := s.mail.Get(ctx, s.staff, keys.PartitionKey{}, "b@x"); err != nil {
+	if _, err := s.mail.Get(ctx, s.staff, "b@x"); err != nil {
 		t.Errorf("got %v; want no error", err)
 	}
 
@@ -330,12 +322,13 @@ func TestElsewhereInline(t *testing.T) {
 func TestElsewhereVerifiedReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	byPlace := func(o index.Options[worker]) *index.Index[worker, int] {
-		o.Elsewhere = &index.Elsewhere[worker]{Partition: func(w *worker) keys.PartitionKey { return keys.RawPartition("at_" + w.Last) }}
-		return index.New("place", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true }, &o)
+	byPlace := func(o index.Options) *index.Index[worker, int] {
+		return index.New("place", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true }, &o).In(func(w *worker) keys.PartitionKey {
+			return keys.RawPartition("at_" + w.Last)
+		})
 	}
 	for what, place := range map[string]*index.Index[worker, int]{
-		"pointers": byPlace(index.Options[worker]{Pointer: true}), "copies": byPlace(index.Options[worker]{ReadEntities: true}),
+		"pointers": byPlace(index.Options{Pointer: true}), "copies": byPlace(index.Options{ReadEntities: true}),
 	} {
 		s := newElsewhereScene(t, elsewhere{}, place)
 		e := insertAll(t, s.staff, s.Service, worker{"S", 1, "Bern", "", 44, nil})[0]

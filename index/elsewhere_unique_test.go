@@ -21,9 +21,9 @@ import (
 )
 
 // newLogin is an index by which a worker logs in, whatever the department.
-func newLogin() *index.Index[worker, string] {
-	return index.New("login", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
-		&index.Options[worker]{Unique: index.Global})
+func newLogin() *index.Global[worker, string] {
+	return index.NewUnique("login", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
+		nil)
 }
 
 // checkLogins compares the rows of newLogin with the workers, by a full scan: each address has one owner, and each owner the address.
@@ -64,10 +64,9 @@ func TestGlobal(t *testing.T) {
 	ctx := context.Background()
 	byLogin := newLogin()
 	s := newElsewhereScene(t, elsewhere{}, byLogin)
-	nowhere := keys.PartitionKey{}
 	find := func(mail string, want int) {
 		t.Helper()
-		e, err := byLogin.Get(ctx, s.staff, nowhere, mail)
+		e, err := byLogin.Get(ctx, s.staff, mail)
 		got := 0
 		if err == nil {
 			got = e.Value.ID
@@ -171,7 +170,7 @@ func TestGlobalReader(t *testing.T) {
 	check(t, err)
 	s.Advance(time.Minute) // the reader does not wait for the writer
 	refuseFrom(1)
-	e, err := byLogin.Get(ctx, reader, keys.PartitionKey{}, "a")
+	e, err := byLogin.Get(ctx, reader, "a")
 	if err != nil || e.Value.ID != 2 {
 		t.Errorf("got %v, %v; want Smith", e, err)
 	}
@@ -184,10 +183,7 @@ func TestGlobalReader(t *testing.T) {
 func TestUniqueScope(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	byLogin := index.New("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{
-		Unique:    index.InPartition,
-		Elsewhere: &index.Elsewhere[worker]{Partition: func(w *worker) keys.PartitionKey { return keys.RawPartition(w.Last) }},
-	})
+	byLogin := index.New("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true}).In(func(w *worker) keys.PartitionKey { return keys.RawPartition(w.Last) })
 	s := newElsewhereScene(t, elsewhere{}, byLogin)
 	insert := func(w worker) error { _, err := s.staff.Insert(ctx, &w); return err }
 	check(t, insert(worker{"S", 1, "Contoso", "a", 44, nil}))
@@ -207,15 +203,15 @@ func TestUniqueScope(t *testing.T) {
 // TestGlobalOptions: options that do not fit together are errors of Attach.
 func TestGlobalOptions(t *testing.T) {
 	t.Parallel()
-	for field, o := range map[string]*index.Options[worker]{
-		"Unique":              {Unique: 7},
-		"Only":                {Unique: index.Global, Only: []table.AnyField[worker]{email}},
-		"Elsewhere.Partition": {Unique: index.Global, Elsewhere: &index.Elsewhere[worker]{Partition: func(*worker) keys.PartitionKey { return keys.RawPartition("x") }}},
-		"Elsewhere.Inline":    {Unique: index.Global, Elsewhere: &index.Elsewhere[worker]{Inline: true}},
-		"Elsewhere":           {Unique: index.Global}, // no outbox
+	of := func(w *worker) (string, bool) { return w.Email, true }
+	for field, definition := range map[string]index.Definition[worker]{
+		"Options.Unique": index.NewUnique("login", keys.Text(), of, &index.Options{Unique: true}),
+		"Only":           index.NewUnique("login", keys.Text(), of, nil).Only(email),
+		"Options.Inline": index.NewUnique("login", keys.Text(), of, &index.Options{Inline: true}),
+		"table":          index.NewUnique("login", keys.Text(), of, nil), // no outbox
 	} {
 		base, _ := newStaff(t)
-		_, err := index.Attach(base, index.New("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, o))
+		_, err := index.Attach(base, definition)
 		var de *index.DefinitionError
 		if !errors.As(err, &de) || de.Field != field {
 			t.Errorf("got %v; want a *DefinitionError about %s", err, field)
@@ -355,7 +351,7 @@ func TestVerifyGlobalVersions(t *testing.T) {
 	versioned := schema
 	versioned.Type, versioned.Version = "worker", 1
 	inOnePartition := index.New("one", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
-		&index.Options[worker]{Unique: index.InPartition, Elsewhere: &index.Elsewhere[worker]{Partition: func(*worker) keys.PartitionKey { return keys.RawPartition("u") }}})
+		&index.Options{Unique: true}).In(func(*worker) keys.PartitionKey { return keys.RawPartition("u") })
 	for _, ix := range []index.Definition[worker]{newLogin(), inOnePartition} {
 		scene := openElsewhereOf(t, storagetest.New(nil), "staff", versioned, ix)
 		_, err := scene.t.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})

@@ -50,9 +50,8 @@ func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, s
 	}}
 }
 
-func mailIndex(unique index.Scope, e *index.Elsewhere[worker]) *index.Index[worker, string] {
-	return index.New("mail", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
-		&index.Options[worker]{Unique: unique, Elsewhere: e})
+func mailIndex() *index.Global[worker, string] {
+	return index.NewGlobal("mail", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, nil)
 }
 
 // TestElsewhereDuplicatesBefore: step 1 of docs/indexes.md, "Adding an index".
@@ -84,7 +83,7 @@ func TestElsewhereTombstones(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	d := mailIndex(index.NotUnique, &index.Elsewhere[worker]{})
+	d := mailIndex()
 	a := openElsewhereOf(t, s, "staff", schema, d)
 	e, err := a.t.Insert(ctx, &worker{Dept: "S", ID: 1, Email: "ann"})
 	check(t, err)
@@ -145,7 +144,7 @@ func TestElsewhereMixedDuplicate(t *testing.T) {
 		_, err = base.Insert(ctx, &worker{Dept: d, ID: 1, Email: "ann", Last: "Jones"})
 		check(t, err)
 	}
-	byLast := index.New("last", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Elsewhere: &index.Elsewhere[worker]{}})
+	byLast := index.NewGlobal("last", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, nil)
 	a := openElsewhereOf(t, s, "staff", schema, newLogin(), byLast)
 	for range 2 {
 		_, err := verify.Run(ctx, a.t, &verify.Options{Repair: true})

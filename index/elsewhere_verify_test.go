@@ -45,7 +45,7 @@ func TestVerifyElsewhereFillRequests(t *testing.T) {
 	ctx := context.Background()
 	const n = 20
 	d := newElsewhere(false)
-	global := index.New("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, &index.Options[worker]{Unique: index.Global})
+	global := index.NewUnique("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, nil)
 	for what, c := range map[string]struct {
 		definition index.Definition[worker]
 		want       int // for an entity

@@ -2,9 +2,11 @@ package index_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
@@ -12,61 +14,97 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// wholeCompany is a table of employees whose definitions have their rows elsewhere, and the worker that writes these rows.
-func wholeCompany(ctx context.Context, definitions ...index.Definition[Employee]) (*table.Table[Employee], *eventual.Worker) {
-	s := storagetest.New(nil)
-	base := openTable(s, table.Schema[Employee]{
-		Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
-		Row:       empid,
-	})
-	must := func(err error) {
-		if err != nil {
+// wholeCompany is a table of employees whose definitions have their rows elsewhere, and its store.
+func wholeCompany(ctx context.Context, definitions ...aztablekit.Definition[Employee]) (*table.Table[Employee], *aztablekit.Store) {
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	byDept := keys.Partition(dept, func(e *Employee) *string { return &e.Department })
+	staff := aztablekit.Table(company, "staff", byDept, empid, definitions...)
+	if err := company.Ensure(ctx); err != nil {
+		log.Fatal(err)
+	}
+	for _, e := range []Employee{
+		{"Sales", 223, "Jones", "jonesj@contoso.com", 44, []string{"chess", "golf"}}, {"Marketing", 152, "Jones", "jonesa@contoso.com", 38, []string{"golf"}},
+		{"Sales", 300, "Brown", "brownb@contoso.com", 51, nil},
+	} {
+		if _, err := staff.Insert(ctx, &e); err != nil {
 			log.Fatal(err)
 		}
 	}
-	outbox, err := eventual.NewOutbox(s.Queue("index"), nil)
-	must(err)
-	staff, err := eventual.WithOutbox(base, outbox)
-	must(err)
-	staff, err = index.Attach(staff, definitions...)
-	must(err)
-	worker, err := eventual.NewWorker(s.Queue("index"), s.Queue("poison"), []eventual.Handler{index.Handler(staff)}, nil)
-	must(err)
-	must(staff.Ensure(ctx))
-	must(index.Ensure(ctx, staff)) // the tables of the index rows
-	must(worker.Ensure(ctx))
-	for _, e := range []Employee{
-		{"Sales", 223, "Jones", "jonesj@contoso.com", 44, nil}, {"Marketing", 152, "Jones", "jonesa@contoso.com", 38, nil}, {"Sales", 300, "Brown", "brownb@contoso.com", 51, nil},
-	} {
-		_, err := staff.Insert(ctx, &e)
-		must(err)
-	}
-	return staff, worker
+	return staff, company
 }
 
 // Look-ups over all departments, by an index that a worker keeps.
-func ExampleElsewhere() {
+func ExampleNewGlobal() {
 	ctx := context.Background()
-	mail := index.New("mail", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, true },
-		&index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{}})
-	staff, worker := wholeCompany(ctx, mail)
-	if err := worker.Drain(ctx); err != nil { // in a service: Run
+	byName := index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil)
+	staff, company := wholeCompany(ctx, byName)
+	if err := company.Drain(ctx); err != nil { // in a service: Run
 		log.Fatal(err)
 	}
-	e, err := mail.Get(ctx, staff, keys.PartitionKey{}, "JonesA@contoso.com")
+	for e, err := range byName.List(ctx, staff, "Jones") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(e.Key, e.Value.Email)
+	}
+	// Output:
+	// ('Marketing','empid_000152') jonesa@contoso.com
+	// ('Sales','empid_000223') jonesj@contoso.com
+}
+
+// Several values of an entity.
+func ExampleNewGlobalMulti() {
+	ctx := context.Background()
+	byTag := index.NewGlobalMulti("tag", keys.Text(), 5, func(e *Employee) []string { return e.Skills }, nil)
+	staff, company := wholeCompany(ctx, byTag)
+	if err := company.Drain(ctx); err != nil {
+		log.Fatal(err)
+	}
+	golf, err := table.Collect(byTag.Keys(ctx, staff, "golf", table.Query[Employee]{}))
+	fmt.Println(golf, err)
+	// Output: [('Marketing','empid_000152') ('Sales','empid_000223')] <nil>
+}
+
+// An address belongs to one employee of the company, whatever the department.
+func ExampleNewUnique() {
+	ctx := context.Background()
+	byEmail := index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" }, nil)
+	staff, _ := wholeCompany(ctx, byEmail)
+	e, err := byEmail.Get(ctx, staff, "JonesA@contoso.com")
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(e.Key, e.Value.LastName)
-	// Output: ('Marketing','empid_000152') Jones
+	_, err = staff.Insert(ctx, &Employee{Department: "Research", ID: 1, Email: "jonesa@contoso.com"})
+	fmt.Println(errors.Is(err, index.ErrTaken))
+	// Output:
+	// ('Marketing','empid_000152') Jones
+	// true
+}
+
+// Several unique values of an entity: a skill that one employee has is that of no other.
+func ExampleNewUniqueMulti() {
+	ctx := context.Background()
+	only := index.NewUniqueMulti("only", keys.Text(), 5, func(e *Employee) []string { return e.Skills }, nil)
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	staff := aztablekit.Table(company, "staff", keys.Partition(dept, func(e *Employee) *string { return &e.Department }), empid, only)
+	if err := company.Ensure(ctx); err != nil {
+		log.Fatal(err)
+	}
+	_, err := staff.Insert(ctx, &Employee{Department: "Sales", ID: 1, Skills: []string{"chess", "golf"}})
+	fmt.Println(err)
+	_, err = staff.Insert(ctx, &Employee{Department: "Marketing", ID: 2, Skills: []string{"golf"}})
+	fmt.Println(errors.Is(err, index.ErrTaken))
+	// Output:
+	// <nil>
+	// true
 }
 
 // With Inline, the rows are right when the write returns. One partition for all rows allows ranges of values.
-func ExampleElsewhere_inline() {
+func ExampleIndex_In() {
 	ctx := context.Background()
-	byName := index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, &index.Options[Employee]{
-		Only:      []table.AnyField[Employee]{lastName},
-		Elsewhere: &index.Elsewhere[Employee]{Partition: func(*Employee) keys.PartitionKey { return keys.RawPartition("names") }, Inline: true},
+	byName := index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, &index.Options{Inline: true}).Only(lastName).In(func(*Employee) keys.PartitionKey {
+		return keys.RawPartition("names")
 	})
 	staff, _ := wholeCompany(ctx, byName)
 	for e, err := range byName.Between(ctx, staff, keys.RawPartition("names"), "A", "K") {
@@ -81,13 +119,13 @@ func ExampleElsewhere_inline() {
 	// Jones ('Sales','empid_000223')
 }
 
-// A page of an index whose values have partitions of their own.
-func ExampleIndex_PartitionOf() {
+// A page of the entities that have a value.
+func ExampleGlobal_Page() {
 	ctx := context.Background()
-	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.Options[Employee]{Pointer: true, Elsewhere: &index.Elsewhere[Employee]{Inline: true}})
+	byName := index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
+		&index.Options{Pointer: true, Inline: true})
 	staff, _ := wholeCompany(ctx, byName)
-	page, err := byName.Page(ctx, staff, table.Query[Employee]{Partition: byName.PartitionOf("Jones"), Limit: 1}, "")
+	page, err := byName.Page(ctx, staff, "Jones", table.Query[Employee]{Limit: 1}, "")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -96,18 +134,43 @@ func ExampleIndex_PartitionOf() {
 }
 
 // Lists in a table of their own: one row for each last name, with the keys of all employees who have the name.
-func ExampleHandler() {
+func ExampleNewGlobalLists() {
 	ctx := context.Background()
-	names := index.NewLists("names", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.ListOptions[Employee]{Elsewhere: &index.Elsewhere[Employee]{Table: "EmployeeDetails"}})
-	staff, worker := wholeCompany(ctx, names) // its worker has the handler
-	if err := worker.Drain(ctx); err != nil {
+	names := index.NewGlobalLists("names", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
+		&index.ListOptions{Table: "EmployeeDetails"})
+	staff, company := wholeCompany(ctx, names)
+	if err := company.Drain(ctx); err != nil {
 		log.Fatal(err)
 	}
-	all, err := names.Keys(ctx, staff, keys.PartitionKey{}, "Jones")
+	all, err := names.Keys(ctx, staff, "Jones")
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(all)
 	// Output: [('Marketing','empid_000152') ('Sales','empid_000223')]
+}
+
+// Without a store, a program attaches definitions itself, creates their tables, and gives the handler to a worker.
+func ExampleHandler() {
+	ctx := context.Background()
+	s := storagetest.New(nil)
+	base := openTable(s, table.Schema[Employee]{Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }), Row: empid})
+	outbox, err := eventual.NewOutbox(s.Queue("index"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	staff, err := eventual.WithOutbox(base, outbox)
+	if err != nil {
+		log.Fatal(err)
+	}
+	staff, err = index.Attach(staff, index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil))
+	if err != nil {
+		log.Fatal(err)
+	}
+	worker, err := eventual.NewWorker(s.Queue("index"), s.Queue("poison"), []eventual.Handler{index.Handler(staff)}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(index.Ensure(ctx, staff), worker.Ensure(ctx), s.TableNames())
+	// Output: <nil> <nil> [staffname]
 }

@@ -26,9 +26,9 @@ var (
 	lastName = table.FieldOf(func(e *Employee) *string { return &e.LastName })
 
 	byMail = index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
-		&index.Options[Employee]{Unique: index.InPartition})
+		&index.Options{Unique: true})
 	byName = index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.Options[Employee]{Pointer: true})
+		&index.Options{Pointer: true})
 )
 
 // openTable opens the table of the examples on a service in memory.
@@ -157,7 +157,7 @@ func ExampleNewMulti() {
 func ExampleNewLists() {
 	ctx := context.Background()
 	lists := index.NewLists("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.ListOptions[Employee]{Property: "EmployeeIDs"})
+		&index.ListOptions{Property: "EmployeeIDs"})
 	staff := staffWith(ctx, lists)
 	row, err := staff.GetRow(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("name_Jones")))
 	if err != nil {
@@ -179,9 +179,7 @@ func ExampleNewLists() {
 func ExampleNewSummary() {
 	ctx := context.Background()
 	ages := index.NewSummary("ages", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true },
-		&index.SummaryOptions[Employee]{Measures: []index.Measure[Employee]{
-			{Name: "Age", Of: func(e *Employee) (int64, bool) { return int64(e.Age), e.Age > 0 }},
-		}})
+		nil, index.Measure[Employee]{Name: "Age", Of: func(e *Employee) (int64, bool) { return int64(e.Age), e.Age > 0 }})
 	staff := staffWith(ctx, ages)
 	jones, err := ages.Get(ctx, staff, dept.PartitionKey("Sales"), "Jones")
 	if err != nil {

@@ -43,7 +43,7 @@ func TestSummaryOverEntities(t *testing.T) {
 		"a summary": index.NewSummary("team", keys.Text(), of, nil),
 		"lists":     index.NewLists("team", keys.Text(), of, nil),
 		"a unique index of pointers": index.New("team", keys.Text(), of,
-			&index.Options[worker]{Unique: index.InPartition, Pointer: true}),
+			&index.Options{Unique: true, Pointer: true}),
 	} {
 		staff, s := newStaff(t, d)
 		teams := openAs(t, s.ConnectionString(), s, squads)
@@ -114,19 +114,19 @@ func TestChangeOfKind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	of := func(w *worker) (string, bool) { return w.Last, w.Last != "" }
-	measures := &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}}
+	ofAge := index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}
 	lists := func() index.Definition[worker] { return index.NewLists("grp", keys.Text(), of, nil) }
-	sums := func(o *index.SummaryOptions[worker]) func() index.Definition[worker] {
-		return func() index.Definition[worker] { return index.NewSummary("grp", keys.Text(), of, o) }
+	sums := func(measures ...index.Measure[worker]) func() index.Definition[worker] {
+		return func() index.Definition[worker] { return index.NewSummary("grp", keys.Text(), of, nil, measures...) }
 	}
 	for what, c := range map[string]struct {
 		first, then func() index.Definition[worker]
 		refused     bool // a change of an age, which a summary of ages counts
 	}{
-		"a list, then a summary":         {lists, sums(nil), false},
-		"a list, then a sum":             {lists, sums(measures), true},
-		"a summary, then a list":         {sums(nil), lists, false},
-		"a summary of ages, then a list": {sums(measures), lists, true},
+		"a list, then a summary":         {lists, sums(), false},
+		"a list, then a sum":             {lists, sums(ofAge), true},
+		"a summary, then a list":         {sums(), lists, false},
+		"a summary of ages, then a list": {sums(ofAge), lists, true},
 	} {
 		staff, s := newStaff(t, c.first())
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Cao", "", 50, nil})
@@ -231,9 +231,9 @@ func tempDefinitions() []index.Definition[temp] {
 	name := func(w *temp) (string, bool) { return w.Last, w.Last != "" }
 	text := keys.Text()
 	return []index.Definition[temp]{
-		index.New("email", keys.Fold(keys.Text()), func(w *temp) (string, bool) { return w.Email, w.Email != "" }, &index.Options[temp]{Unique: index.InPartition}),
-		index.NewLists("team", text, name, &index.ListOptions[temp]{Property: "EmployeeIDs"}),
-		index.NewSummary("ages", text, name, &index.SummaryOptions[temp]{Measures: []index.Measure[temp]{{Name: "Age", Of: func(w *temp) (int64, bool) { return int64(w.Age), true }}}}),
+		index.New("email", keys.Fold(keys.Text()), func(w *temp) (string, bool) { return w.Email, w.Email != "" }, &index.Options{Unique: true}),
+		index.NewLists("team", text, name, &index.ListOptions{Property: "EmployeeIDs"}),
+		index.NewSummary("ages", text, name, nil, index.Measure[temp]{Name: "Age", Of: func(w *temp) (int64, bool) { return int64(w.Age), true }}),
 		index.NewDetails("head", "Head", func(w *temp) (keys.RowKey, bool) { return keys.RawRow("department"), w.Email == "z" }, last),
 	}
 }

@@ -116,7 +116,7 @@ type forgedScene struct {
 	*storagetest.Service
 	acc   *account.Account
 	staff *table.Table[worker]
-	login *index.Index[worker, string]
+	login *index.Global[worker, string]
 	drain func(context.Context) error
 }
 
@@ -215,7 +215,7 @@ func (s *forgedScene) methods() []forgedMethod {
 		}},
 		{"Index.Get", false, func(ctx context.Context) error { _, err := byEmail.Get(ctx, s.staff, sales, "a"); return err }},
 		{"Index.Get of a global value", false, func(ctx context.Context) error {
-			_, err := s.login.Get(ctx, s.staff, s.login.PartitionOf("a"), "a")
+			_, err := s.login.Get(ctx, s.staff, "a")
 			return err
 		}},
 		{"Lists.Keys", false, func(ctx context.Context) error { _, err := teams.Keys(ctx, s.staff, sales, "Jones"); return err }},

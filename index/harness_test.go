@@ -48,16 +48,16 @@ var (
 
 	// Full copies, unique, blind to case, sparse.
 	byEmail = index.New("email", keys.Fold(keys.Text()), func(w *worker) (string, bool) { return w.Email, w.Email != "" },
-		&index.Options[worker]{Unique: index.InPartition})
+		&index.Options{Unique: true})
 	// Pointers.
 	byLast = index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return w.Last, true },
-		&index.Options[worker]{Pointer: true})
+		&index.Options{Pointer: true})
 	// Projected copies.
 	byAge = index.New("age", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true },
-		&index.Options[worker]{Only: []table.AnyField[worker]{last, age}})
+		nil).Only(last, age)
 	// Several values, full copies, among the library's rows.
 	byTag = index.NewMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags },
-		&index.Options[worker]{Reserved: true})
+		&index.Options{Reserved: true})
 )
 
 func at(id int) keys.Key { return keys.At(dept.PartitionKey("S"), wid.RowKey(id)) }

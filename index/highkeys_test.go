@@ -34,10 +34,9 @@ func TestKeysAboveTilde(t *testing.T) {
 		base, err := table.New(s.Tables(), "villages"+what, schema, nil)
 		check(t, err)
 		check(t, base.Ensure(ctx))
-		byRiver := index.New("river", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.Options[village]{Reserved: true})
-		lists := index.NewLists("list", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions[village]{Reserved: true})
-		sums := index.NewSummary("sum", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions[village]{
-			Reserved: true, Measures: []index.Measure[village]{{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }}}})
+		byRiver := index.New("river", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.Options{Reserved: true})
+		lists := index.NewLists("list", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions{Reserved: true})
+		sums := index.NewSummary("sum", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions{Reserved: true}, index.Measure[village]{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }})
 		villages, err := index.Attach(base, byRiver, lists, sums)
 		check(t, err)
 		names := []string{"Graz", "\u00a0", "Öblarn", "😀", "\uffff"}

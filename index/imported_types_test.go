@@ -57,7 +57,7 @@ func TestImportedSummary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ages := index.NewSummary("ages", keys.Text(), func(*worker) (string, bool) { return "all", true },
-				&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}})
+				nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }})
 			staff, s := newStaff(t, ages)
 			insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Cao", "", 44, nil})
 			want := index.Group[string]{Value: "all", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 2, Sum: 74, Min: 30, Max: 44}}}
@@ -155,12 +155,12 @@ func TestImportedListElsewhere(t *testing.T) {
 	s.drain(t)
 	overwriteMembers(t, s.Service, "staffnames")
 	var de *table.DecodeError
-	if got, err := s.names.Keys(ctx, s.staff, keys.PartitionKey{}, "Jones"); !errors.As(err, &de) {
+	if got, err := s.names.Keys(ctx, s.staff, "Jones"); !errors.As(err, &de) {
 		t.Errorf("Keys: got %v, error %v; want a *DecodeError", got, err)
 	}
 	insertAll(t, s.staff, s.Service, worker{"M", 2, "Jones", "c", 30, nil})
 	check(t, s.worker.Drain(ctx))
-	if got, err := s.names.Keys(ctx, s.staff, keys.PartitionKey{}, "Jones"); !errors.As(err, &de) {
+	if got, err := s.names.Keys(ctx, s.staff, "Jones"); !errors.As(err, &de) {
 		t.Errorf("Keys after an insert: got %v, error %v; want a *DecodeError", got, err)
 	}
 	s.verifyAll(t, true)
@@ -284,7 +284,7 @@ func TestStoredTypes(t *testing.T) {
 	ctx := context.Background()
 	own := map[string]bool{"Dept": true, "ID": true, "Last": true, "Email": true, "Age": true, "Tags": true, reserved.OperationID: true}
 	age := []index.Measure[worker]{{Name: "Years", ApproximateBounds: true, Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}
-	ages := index.NewSummary("ages", keys.Text(), func(*worker) (string, bool) { return "all", true }, &index.SummaryOptions[worker]{Measures: age})
+	ages := index.NewSummary("ages", keys.Text(), func(*worker) (string, bool) { return "all", true }, nil, age...)
 	names := index.NewLists("names", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, nil)
 	newScene := func(t *testing.T) (*table.Table[worker], *storagetest.Service) {
 		staff, s := newStaff(t, ages, names, byEmail, byLast, byAge)

@@ -18,40 +18,14 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Scope is the scope in which a value may belong to one entity only.
-type Scope int
-
-// The scopes of uniqueness.
-const (
-	NotUnique Scope = iota
-
-	// InPartition is one owner in each partition: of the entities or, with Options.Elsewhere, of the rows of the index.
-	InPartition
-
-	// Global is one owner in the whole table. The rows of the values are elsewhere ([Elsewhere]), in a partition for each value, and
-	// change together with their entities at every instant. The table needs an outbox, and a worker with a handler of the table, which
-	// finishes the writes of crashed programs or rolls them back.
-	Global
-)
-
 // Options of an index. The zero value is a full copy of each entity under a value that several may have.
-type Options[T any] struct {
-	// Unique is the scope in which a value may belong to one entity only. A write that would give the value to a second entity fails
-	// with ErrTaken.
-	//
-	// The rows of values that are Global, or InPartition with Elsewhere, change together with their entities, in one write over
-	// several partitions; see [table.Table.Move] for its guarantees. Such rows are pointers, so that only a write that changes the
-	// value takes more requests: 2 transactions for each partition of the values, and 2 for the message. The table needs an outbox.
-	Unique Scope
-
-	// Only is the list of the copied fields; empty means all. A look-up then returns an entity with these fields and the fields
-	// of the key, to be read only: to write the entity, Get it by its key. The fields must include all that the key function
-	// uses. If a copy is of an older version than the schema, or of another kind, look-ups read the entity itself, 1 request
-	// more, until the entity is written again or verify.Run repairs the copy.
-	Only []table.AnyField[T]
+type Options struct {
+	// Unique makes a value belong to one entity of a partition only. A write that would give it to a second entity fails with ErrTaken.
+	// With [Index.In], the partition is that of the rows, which change together with their entities as those of [NewUnique] do.
+	Unique bool
 
 	// Pointer stores only the entity's key: one small row for each value and entity. A write that does not change the value does not
-	// write the row, and a look-up costs 1 request more for each entity.
+	// write the row, and a look-up costs 1 request more for each entity. Unique values in other partitions are always pointers.
 	Pointer bool
 
 	// ReadEntities makes look-ups read the entity itself instead of its copy, 1 request more for each: for tables in which other
@@ -63,17 +37,22 @@ type Options[T any] struct {
 	// that is to be unique, verify.Run reports a DuplicateValue, and the second entity cannot be written until it has another value.
 	WriteOnly bool
 
-	// Elsewhere stores the rows of the index in other partitions or in another table: rows of unique values together with their
-	// entities, all other rows eventually. Defaults to the entity's own partition and transaction.
-	Elsewhere *Elsewhere[T]
-
 	// Reserved stores the rows of the index among the library's own, which begin with ~x| and which lists of the partition leave out:
 	// for tables whose own RowKeys may be any text.
 	Reserved bool
+
+	// Table is the name of the table of rows that are not in the partitions of their entities. Several definitions of one table of
+	// entities may share it. It may also be the entities' own; [table.Table.Partitions] then lists the partitions of the rows, too.
+	// Defaults to a table of its own: the name of the entities' table, followed by the name of the definition.
+	Table string
+
+	// Inline lets the writer change rows in other partitions itself, after the commit and before the write returns. If that fails, a
+	// worker does it. It takes 2 requests for each row, and 3 more. It must not be set for unique values, which change with their entity.
+	Inline bool
 }
 
-// Index is a secondary index, in the partitions of its entities unless Options say otherwise, with the methods that look entities up. [New] and [NewMulti] make
-// one. An Index can be a package's variable, and is safe for concurrent use.
+// Index is a secondary index, in the partitions of its entities unless [Index.In] says otherwise, with the methods that look entities up.
+// [New] and [NewMulti] make one. An Index can be a package's variable, and is safe for concurrent use.
 type Index[T, K any] struct {
 	name          string
 	byValue       keys.Layout[K]                                // the layout of a unique index: a row for each value
@@ -81,7 +60,11 @@ type Index[T, K any] struct {
 	key           func(*T) []K
 	oneKey        func(*T) (K, bool) // of an index in which an entity has one value; nil for another
 	maxValues     int                // of one entity
-	opt           Options[T]
+	opt           Options
+	only          []table.AnyField[T]        // the copied fields; all if empty
+	elsewhere     bool                       // the rows are in other partitions than their entities, perhaps in another table
+	partition     func(*T) keys.PartitionKey // of the rows elsewhere; nil for a partition for each value
+	definition    any                        // as the program has it: the Index, or what contains it
 	invalid       error
 }
 
@@ -92,10 +75,23 @@ type Index[T, K any] struct {
 //
 //	byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 //		return e.Email, e.Email != ""
-//	}, &index.Options[Employee]{Unique: index.InPartition})
+//	}, &index.Options{Unique: true}) // one owner in each department
 //
-// [Attach] and the look-ups return the error of a wrong definition.
-func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *Options[T]) *Index[T, K] {
+// The store and the look-ups return the error of a wrong definition.
+func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *Options) *Index[T, K] {
+	return single(name, layout, key, o).ready()
+}
+
+// NewMulti defines an index in which an entity has up to most values: its tags, its telephone numbers. Equal values count once. A
+// list over a range of values yields an entity once for each of its values there. The write of an entity with more values fails
+// with a *table.LimitError. A change may touch twice as many rows as values, of the 97 that all definitions of a table may touch
+// together, so most is 48 at most. Once entities are stored, most must not become smaller than the number of values of any of them.
+func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options) *Index[T, K] {
+	return multi(name, layout, most, key, o).ready()
+}
+
+// single returns an index in which an entity has one value.
+func single[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *Options) *Index[T, K] {
 	ix := newIndex[T](name, layout, 1, o)
 	if key == nil {
 		ix.fail("key", "is nil")
@@ -111,11 +107,8 @@ func New[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o
 	return ix
 }
 
-// NewMulti defines an index in which an entity has up to most values: its tags, its telephone numbers. Equal values count once. A
-// list over a range of values yields an entity once for each of its values there. The write of an entity with more values fails
-// with a *table.LimitError. A change may touch twice as many rows as values, of the 97 that all definitions of a table may touch
-// together, so most is 48 at most. Once entities are stored, most must not become smaller than the number of values of any of them.
-func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options[T]) *Index[T, K] {
+// multi returns an index in which an entity has several values.
+func multi[T, K any](name string, layout keys.Layout[K], most int, key func(*T) []K, o *Options) *Index[T, K] {
 	ix := newIndex[T](name, layout, most, o)
 	ix.key = key
 	if key == nil {
@@ -127,16 +120,11 @@ func NewMulti[T, K any](name string, layout keys.Layout[K], most int, key func(*
 	return ix
 }
 
-func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options[T]) *Index[T, K] {
+func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options) *Index[T, K] {
 	ix := &Index[T, K]{name: name, maxValues: most}
+	ix.definition = ix
 	if o != nil {
 		ix.opt = *o
-		ix.opt.Only = slices.Clone(o.Only)
-		ix.opt.Elsewhere = o.Elsewhere.copy()
-		if ix.opt.Unique == Global && ix.opt.Elsewhere == nil {
-			ix.opt.Elsewhere = new(Elsewhere[T])
-		}
-		ix.opt.Pointer = ix.opt.Pointer || ix.isUniqueElsewhere()
 	}
 	if err := checkName(name); err != nil {
 		ix.invalid = err
@@ -150,19 +138,74 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 	if err := ix.byValue.Rows().All().Err(); err != nil && ix.invalid == nil {
 		ix.invalid = &DefinitionError{Definition: name, Field: "layout", Reason: err.Error(), Err: err}
 	}
+	return ix
+}
+
+// Only returns the same index with copies of some fields, in place of full copies. A look-up then returns an entity with these fields and
+// the fields of the key, to be read only: to write the entity, Get it by its key.
+//
+//	byName := index.New("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).Only(lastName, email)
+//
+// The fields must include all that the key function uses. If a copy is of an older version than the schema, or of another kind,
+// look-ups read the entity itself, 1 request more, until the entity is written again or verify.Run repairs the copy.
+func (ix *Index[T, K]) Only(fields ...table.AnyField[T]) *Index[T, K] {
+	c := ix.copy()
+	c.only = slices.Clone(fields)
+	return c.ready()
+}
+
+// In returns the same index with its rows in other partitions: partition returns that of the rows of an entity, and must be pure.
+// Look-ups take a partition of the rows.
+//
+//	byName := index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true }, nil).In(func(e *Employee) keys.PartitionKey {
+//		return keys.RawPartition("names") // those of all departments, in order
+//	})
+//
+// See [Global] for guarantees and requests.
+func (ix *Index[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
+	c := ix.copy()
+	if partition == nil {
+		c.fail(fieldPartition, "is nil")
+	}
+	c.elsewhere, c.partition = true, partition
+	return c.ready()
+}
+
+func (ix *Index[T, K]) copy() *Index[T, K] {
+	if ix == nil {
+		return newIndex[T, K]("", nil, 1, nil)
+	}
+	c := *ix
+	c.definition = &c
+	return &c
+}
+
+// ready finds contradictions between the options.
+func (ix *Index[T, K]) ready() *Index[T, K] {
+	ix.opt.Pointer = ix.opt.Pointer || ix.isUniqueElsewhere()
 	switch {
-	case ix.opt.Unique < NotUnique || ix.opt.Unique > Global:
-		ix.fail("Unique", fmt.Sprintf("is %d; must be NotUnique, InPartition or Global", ix.opt.Unique))
-	case ix.isUniqueElsewhere() && len(ix.opt.Only) > 0:
-		ix.fail("Only", "is set, but the rows of a value that is unique in other partitions are pointers; leave it out")
-	case ix.opt.Unique == Global && ix.opt.Elsewhere.Partition != nil:
-		ix.fail("Elsewhere.Partition", "is set, but a value is unique in the whole table only in a partition of its own: leave it out, or set Unique to InPartition")
-	case ix.isUniqueElsewhere() && ix.opt.Elsewhere.Inline:
-		ix.fail("Elsewhere.Inline", "is set, but the rows of unique values change together with their entities; leave it out")
-	case ix.opt.Pointer && len(ix.opt.Only) > 0:
-		ix.fail("Only", "is set, but with Pointer the rows contain no fields; leave one of the two out")
+	case ix.isUniqueElsewhere() && len(ix.only) > 0:
+		ix.fail("Only", "has fields, but the rows of a value that is unique in other partitions are pointers; leave it out")
+	case ix.opt.Pointer && len(ix.only) > 0:
+		ix.fail("Only", "has fields, but with Pointer the rows contain no fields; leave one of the two out")
+	case ix.isUniqueElsewhere() && ix.opt.Inline:
+		ix.fail("Options.Inline", "is set, but the rows of unique values change together with their entities; leave it out")
 	}
 	return ix
+}
+
+// err returns the mistake of the definition.
+func (ix *Index[T, K]) err() error {
+	reason := "is set, but the rows are in the partitions of their entities: leave it out, or use NewGlobal, NewUnique or In"
+	switch {
+	case ix.invalid != nil || ix.elsewhere:
+		return ix.invalid
+	case ix.opt.Table != "":
+		return &DefinitionError{Definition: ix.name, Field: "Options.Table", Reason: reason}
+	case ix.opt.Inline:
+		return &DefinitionError{Definition: ix.name, Field: "Options.Inline", Reason: reason}
+	}
+	return nil
 }
 
 func (ix *Index[T, K]) fail(field, reason string) {
@@ -184,11 +227,11 @@ func (ix *Index[T, K]) Define(d *extend.Declaration[T]) error { return define(d,
 
 // isUniqueElsewhere reports whether the rows of unique values are in other partitions than their entities.
 func (ix *Index[T, K]) isUniqueElsewhere() bool {
-	return ix.opt.Elsewhere != nil && ix.opt.Unique != NotUnique
+	return ix.elsewhere && ix.opt.Unique
 }
 
 // full reports whether the rows are full copies of their entities.
-func (ix *Index[T, K]) full() bool { return !ix.opt.Pointer && len(ix.opt.Only) == 0 }
+func (ix *Index[T, K]) full() bool { return !ix.opt.Pointer && len(ix.only) == 0 }
 
 // prefixed returns the RowKey under which a key of the layout is stored.
 func (ix *Index[T, K]) prefixed(s string) string {
@@ -222,7 +265,7 @@ type indexMaintainer[T, K any] struct {
 // MaxRows counts two rows for each value: the row that is deleted and the row that is inserted.
 func (m *indexMaintainer[T, K]) MaxRows() int { return 2 * m.maxValues }
 
-func (m *indexMaintainer[T, K]) Definition() any { return m.Index }
+func (m *indexMaintainer[T, K]) Definition() any { return m.definition }
 
 func (m *indexMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.All()} }
 func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }
@@ -279,7 +322,7 @@ func (m *indexMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, c 
 	c.SetState(append(slices.Clip(want), content...)...)
 	same = same && slices.Equal(contentWas, content)
 	var taken error
-	if m.opt.Unique != NotUnique {
+	if m.opt.Unique {
 		taken = ErrTaken
 	}
 	for _, rk := range want {
@@ -318,7 +361,7 @@ func (m *indexMaintainer[T, K]) removeRow(ctx context.Context, p *extend.Plan, e
 	k := keys.Stored(entity.PartitionKey(), rk)
 	unread := m.mode.Active && (!m.mode.RowsRead || m.mode.Foreign[rk])
 	ambiguous := m.mode.Active
-	if m.opt.Unique == NotUnique {
+	if !m.opt.Unique {
 		_, of, err := m.byValueAndKey.Decode(strings.TrimPrefix(rk, m.prefixed("")))
 		ambiguous = err != nil || of != entity.RowKey()
 	}
@@ -408,7 +451,7 @@ func (m *indexMaintainer[T, K]) project(row *stored.Row) *stored.Row {
 
 // checkProjection fails if a projected copy lacks a field that its own key is made of: look-ups could not confirm the copy.
 func (m *indexMaintainer[T, K]) checkProjection(copied *stored.Row) error {
-	if len(m.opt.Only) == 0 {
+	if len(m.only) == 0 {
 		return nil
 	}
 	e, err := m.table.Entity((*table.Row)(copied))
@@ -453,21 +496,21 @@ func (m *indexMaintainer[T, K]) Copied() (whole bool, properties []string, id st
 func (m *indexMaintainer[T, K]) Without(*table.Row, ...string) (*table.Row, error) { return nil, nil }
 
 func (m *indexMaintainer[T, K]) Shared() bool { return false }
-func (m *indexMaintainer[T, K]) Unique() bool { return m.opt.Unique != NotUnique }
+func (m *indexMaintainer[T, K]) Unique() bool { return m.opt.Unique }
 
 func (ix *Index[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	m := &indexMaintainer[T, K]{Index: ix, table: t, schema: door.Table(t).Mode.Schema}
-	if ix.invalid != nil {
-		return m, ix.invalid
+	if err := ix.err(); err != nil {
+		return m, err
 	}
 	if door.Table(t).Options.OmitOperationID && ix.full() {
-		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "is empty, but with Common.OmitOperationID nothing shows whether a full copy is up to date: set Only to the fields to copy, or set Pointer"}
+		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: "has no fields, but with Common.OmitOperationID nothing shows whether a full copy is up to date: give it the fields to copy, or set Pointer"}
 	}
 	var err error
-	if m.copied, err = m.schema.Properties(untyped(ix.opt.Only)...); err != nil {
+	if m.copied, err = m.schema.Properties(untyped(ix.only)...); err != nil {
 		return m, &DefinitionError{Definition: ix.name, Field: "Only", Reason: err.Error(), Err: err}
 	}
-	if err := ix.probe(t, m.copied...); err != nil || ix.opt.Elsewhere == nil {
+	if err := ix.probe(t, m.copied...); err != nil || !ix.elsewhere {
 		return m, err
 	}
 	e, err := newElsewhere(t, ix, m, copyForm[T, K]{m})

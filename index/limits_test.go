@@ -67,7 +67,7 @@ func TestManyRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	tags := func(n int) index.Definition[worker] {
-		return index.NewMulti("tag", keys.Text(), n, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Pointer: true})
+		return index.NewMulti("tag", keys.Text(), n, func(w *worker) []string { return w.Tags }, &index.Options{Pointer: true})
 	}
 	staff, s := newStaff(t, tags(48))
 	var de *index.DefinitionError
@@ -152,7 +152,7 @@ func TestApproximateMeasures(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	loose := index.NewSummary("ages", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
-		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ApproximateBounds: true}}})
+		nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ApproximateBounds: true})
 	staff, s := newStaff(t, loose)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 30, nil}, worker{"S", 3, "Jones", "", 40, nil}, worker{"S", 4, "Jones", "", 50, nil})
 	told := func(want index.Stat) {
@@ -299,7 +299,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		"of the keys": table.FieldOf(func(b *bag) *int { return &b.ID }),
 	} {
 		_, err := index.Attach(openAs(t, s.ConnectionString(), s, bags), index.New("name", keys.Text(), bagName,
-			&index.Options[bag]{Only: []table.AnyField[bag]{table.FieldOf(func(b *bag) *string { return &b.Name }), field}}))
+			nil).Only(table.FieldOf(func(b *bag) *string { return &b.Name }), field))
 		var de *index.DefinitionError
 		var te *table.TypeError
 		if refused := errors.As(err, &de) && de.Field == "Only" && errors.As(err, &te); refused != (name != "of the keys") || !refused && err != nil {
@@ -308,7 +308,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		}
 	}
 	// A list's property must have room for the number of its last part.
-	long := index.NewLists("l", keys.Text(), name, &index.ListOptions[worker]{Property: strings.Repeat("M", 254)})
+	long := index.NewLists("l", keys.Text(), name, &index.ListOptions{Property: strings.Repeat("M", 254)})
 	var de *index.DefinitionError
 	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), long); !errors.As(err, &de) || de.Definition != "l" || de.Field != "Property" || !strings.Contains(err.Error(), "256") {
 		t.Errorf("Attach with a property of 254 characters for a list: got error %v; want a *DefinitionError of l and Property whose text contains 256", err)

@@ -21,19 +21,17 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// ListOptions are the options of [Lists].
-type ListOptions[T any] struct {
+// ListOptions are the options of [Lists] and [GlobalLists].
+type ListOptions struct {
 	// Property is the name of the property that contains the members: their RowKeys, separated by /, which no RowKey contains. If the
 	// property is full, the rest is in properties with 2, 3 and so on behind the name. Defaults to Members. If a later release changes
 	// the name, entities are listed there once they are written again, or verify.Run has repaired them.
 	Property string
 
-	// Elsewhere stores the lists in other partitions or in another table, eventually consistent. A list then contains the keys of its
-	// members, PartitionKey:RowKey. In a PartitionKey, ; is written as ;0 and : as ;1.
-	Elsewhere *Elsewhere[T]
-
-	// WriteOnly and Reserved have the same meaning as in Options.
+	// WriteOnly, Reserved, Table and Inline have the same meaning as in Options.
 	WriteOnly, Reserved bool
+	Table               string
+	Inline              bool
 }
 
 // Lists are index entities as the design guide draws them: one row for each value, which lists all entities that have it. A change
@@ -47,14 +45,15 @@ type Lists[T, K any] struct {
 	property string
 }
 
-// NewLists defines lists of the entities that have a value. [Attach] returns the error of a wrong definition.
-func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *ListOptions[T]) *Lists[T, K] {
+// NewLists defines lists of the entities that have a value. The store returns the error of a wrong definition.
+func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *ListOptions) *Lists[T, K] {
 	if o == nil {
-		o = &ListOptions[T]{}
+		o = &ListOptions{}
 	}
 	// A list has the RowKey that the row of a unique index would have.
-	l := &Lists[T, K]{property: o.Property, ix: New(name, layout, key, &Options[T]{Unique: InPartition, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved})}
-	l.ix.opt.Elsewhere = o.Elsewhere.copy()
+	as := Options{Unique: true, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved, Table: o.Table, Inline: o.Inline}
+	l := &Lists[T, K]{property: o.Property, ix: single(name, layout, key, &as)}
+	l.ix.definition = l
 	if l.property == "" {
 		l.property = defaultListProperty
 	}
@@ -65,6 +64,19 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 }
 
 const defaultListProperty = "Members"
+
+// In returns the same lists in other partitions: partition returns that of the list of an entity, and must be pure. They follow eventually,
+// and contain the keys of their members, PartitionKey:RowKey; see [GlobalLists].
+func (l *Lists[T, K]) In(partition func(*T) keys.PartitionKey) *Lists[T, K] {
+	c := *l
+	c.ix = l.ix.copy()
+	c.ix.definition = &c
+	if partition == nil {
+		c.ix.fail(fieldPartition, "is nil")
+	}
+	c.ix.elsewhere, c.ix.partition = true, partition
+	return &c
+}
 
 // Name returns the name of the definition.
 func (l *Lists[T, K]) Name() string { return l.ix.Name() }
@@ -96,7 +108,7 @@ func (l *Lists[T, K]) Keys(ctx context.Context, t *table.Table[T], partition key
 }
 
 func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (all []keys.Key, list keys.Key, err error) {
-	rows, err := l.ix.readable(t, l)
+	rows, err := l.ix.readable(t)
 	if err != nil {
 		return nil, list, err
 	}
@@ -128,7 +140,7 @@ func (l *Lists[T, K]) keys(ctx context.Context, t *table.Table[T], partition key
 
 // memberKey returns the key of the entity that a list names by a text.
 func (l *Lists[T, K]) memberKey(list keys.Key, member string) keys.Key {
-	if l.ix.opt.Elsewhere != nil {
+	if l.ix.elsewhere {
 		return keyOfMember(member)
 	}
 	return keys.Stored(list.PartitionKey(), member)
@@ -217,7 +229,7 @@ func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool {
 	return m.tag.matches((*stored.Row)(row).Owner())
 }
 
-func (m *listsMaintainer[T, K]) Definition() any { return m.Lists }
+func (m *listsMaintainer[T, K]) Definition() any { return m.ix.definition }
 
 func (m *listsMaintainer[T, K]) RowsPerWrite() int { return 0 }
 
@@ -395,10 +407,10 @@ func (m *listsMaintainer[T, K]) Without(row *table.Row, entities ...string) (*ta
 
 func (l *Lists[T, K]) maintainer(t *table.Table[T]) (maintainer[T], error) {
 	m := &listsMaintainer[T, K]{Lists: l, tag: tagOf(l.ix.name, t)}
-	if l.ix.invalid != nil {
-		return m, l.ix.invalid
+	if err := l.ix.err(); err != nil {
+		return m, err
 	}
-	if err := l.ix.probe(t); err != nil || l.ix.opt.Elsewhere == nil {
+	if err := l.ix.probe(t); err != nil || !l.ix.elsewhere {
 		return m, err
 	}
 	return newElsewhere(t, l.ix, m, listForm[T, K]{m})

@@ -44,7 +44,7 @@ func TestLiveTable(t *testing.T) {
 		}
 	}, nil)
 	check(t, err)
-	writing := index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return w.Last, true }, &index.Options[worker]{Pointer: true, WriteOnly: true})
+	writing := index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return w.Last, true }, &index.Options{Pointer: true, WriteOnly: true})
 	definitions := []index.Definition[worker]{byEmail, writing}
 	staff, err := index.Attach(base, definitions...)
 	check(t, err)

@@ -19,9 +19,8 @@ import (
 // errNotFound: a look-up found no entity. The text also says why a program that has just attached the index finds none.
 var errNotFound = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after verify.Run with Repair)", table.ErrNotFound)
 
-// Get returns the entity that has the value k in a partition. If the rows have partitions of their own ([Global], or [Elsewhere]
-// without Partition), the value names the partition: pass keys.PartitionKey{}; with Elsewhere.Partition, pass what that function returns. A copy elsewhere that is not unique may be
-// older than its entity; Pointer and ReadEntities read the entity itself. A full copy has the entity's key, fields and other columns as they
+// Get returns the entity that has the value k in a partition: of the entities or, with [Index.In], of the rows. A copy in another
+// partition may be older than its entity; Pointer and ReadEntities read the entity itself. A full copy has the entity's key, fields and other columns as they
 // were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
 // copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written.
 //
@@ -44,13 +43,10 @@ func (ix *Index[T, K]) Get(ctx context.Context, t *table.Table[T], partition key
 }
 
 func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (*table.Entity[T], error) {
-	if ix.opt.Unique == NotUnique {
+	if !ix.opt.Unique {
 		var first *table.Entity[T]
-		partition, err := ix.partitionForValue(partition, k)
-		if err != nil {
-			return nil, err
-		}
-		for e, err := range ix.query(ctx, t, table.Query[T]{Partition: partition, Rows: ix.Value(k), Limit: 2}) {
+		q := table.Query[T]{Partition: ix.partitionForValue(partition, k), Rows: ix.Value(k), Limit: 2}
+		for e, err := range ix.query(ctx, t, q) {
 			switch {
 			case err != nil:
 				return nil, err
@@ -64,7 +60,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		}
 		return first, nil
 	}
-	rows, err := ix.readable(t, ix)
+	rows, err := ix.readable(t)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +100,10 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 
 // uniqueKey returns the key of the only row under a value. A table with one partition needs no partition.
 func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.PartitionKey, k K) (keys.Key, error) {
-	if only := door.Table(t).Mode.Schema.Partitions(); ix.opt.Elsewhere == nil && !partition.IsSet() && only.IsPoint() {
+	if only := door.Table(t).Mode.Schema.Partitions(); !ix.elsewhere && !partition.IsSet() && only.IsPoint() {
 		partition = only.Key()
 	}
-	partition, err := ix.partitionForValue(partition, k)
-	if err != nil {
-		return keys.Key{}, err
-	}
-	pk, err1 := partition.Result()
+	pk, err1 := ix.partitionForValue(partition, k).Result()
 	rk, err2 := ix.rowKey(k, keys.Key{})
 	return keys.Stored(pk, rk), errors.Join(err1, err2)
 }
@@ -122,12 +114,7 @@ func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.PartitionKey,
 // for each entity, 10 at a time.
 func (ix *Index[T, K]) List(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) iter.Seq2[*table.Entity[T], error] {
 	return func(yield func(*table.Entity[T], error) bool) {
-		of, err := ix.partitionForValue(partition, k)
-		if err != nil {
-			yield(nil, withDefinition(ix.name, err))
-			return
-		}
-		ix.Query(ctx, t, table.Query[T]{Partition: of, Rows: ix.Value(k)})(yield)
+		ix.Query(ctx, t, table.Query[T]{Partition: ix.partitionForValue(partition, k), Rows: ix.Value(k)})(yield)
 	}
 }
 
@@ -152,8 +139,7 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 // more for each entity, 10 at a time and up to 40 ahead of the loop.
 //
 // Errors: ErrWriteOnly; table.ErrTableScan for a query without a partition; table.ErrBudget; *keys.KeyError for Rows of another
-// range; *table.ValueError for conditions that the index rows cannot answer, and if values in partitions of their own are queried
-// without a partition; *table.LimitError for too many conditions; *DefinitionError for a wrong definition, and for a handle that
+// range; *table.ValueError for conditions that the index rows cannot answer; *table.LimitError for too many conditions; *DefinitionError for a wrong definition, and for a handle that
 // it is not attached to; *table.DecodeError for a row that does not fit T, or whose `_sys` another program has stored with
 // another type; *table.TokenError for a Cursor of another query; errors of a read (see package table).
 func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Query[T]) iter.Seq2[*table.Entity[T], error] {
@@ -384,11 +370,8 @@ func (r *queryRun[T, K]) fetchBatch(ctx context.Context, all []pointer) bool {
 
 // rowsQuery returns the query of the index rows for a query, and the table where the rows are.
 func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *table.Table[T], rows table.Query[T], err error) {
-	if from, err = ix.readable(t, ix); err != nil {
+	if from, err = ix.readable(t); err != nil {
 		return nil, q, err
-	}
-	if ix.hasOwnPartitions() && !q.Partition.IsSet() && !q.TableScan {
-		return nil, q, errNoPartition
 	}
 	if (!ix.full() || ix.readsEntity()) && door.Table(t).Mode.Schema.Query(&q).Where.Op != "" {
 		return nil, q, &table.ValueError{Field: "Query.Where", Reason: "is set, but needs an index of full copies without ReadEntities, whose rows contain all properties; filter the entities instead"}
@@ -449,7 +432,7 @@ var errPageCursor = &table.ValueError{Field: "Query.Cursor", Reason: "is set, bu
 
 // Value returns the range of the rows under the value k.
 func (ix *Index[T, K]) Value(k K) keys.RowRange {
-	if ix.opt.Unique == NotUnique {
+	if !ix.opt.Unique {
 		return ix.prefixedRange(ix.byValueAndKey.Prefix(k))
 	}
 	return ix.prefixedRange(ix.byValue.RowKey(k).Point())
@@ -457,7 +440,7 @@ func (ix *Index[T, K]) Value(k K) keys.RowRange {
 
 // Range returns the range of the rows under values from lo to hi, both included.
 func (ix *Index[T, K]) Range(lo, hi K) keys.RowRange {
-	if ix.opt.Unique == NotUnique {
+	if !ix.opt.Unique {
 		return ix.prefixedRange(ix.byValueAndKey.Between(lo, hi))
 	}
 	return ix.prefixedRange(ix.byValue.Rows().Between(lo, hi))
@@ -465,7 +448,7 @@ func (ix *Index[T, K]) Range(lo, hi K) keys.RowRange {
 
 // AtLeast returns the range of the rows under lo and greater values.
 func (ix *Index[T, K]) AtLeast(lo K) keys.RowRange {
-	if ix.opt.Unique == NotUnique {
+	if !ix.opt.Unique {
 		return ix.prefixedRange(ix.byValueAndKey.AtLeast(lo))
 	}
 	return ix.prefixedRange(ix.byValue.Rows().AtLeast(lo))
@@ -473,7 +456,7 @@ func (ix *Index[T, K]) AtLeast(lo K) keys.RowRange {
 
 // AtMost returns the range of the rows under hi and smaller values.
 func (ix *Index[T, K]) AtMost(hi K) keys.RowRange {
-	if ix.opt.Unique == NotUnique {
+	if !ix.opt.Unique {
 		return ix.prefixedRange(ix.byValueAndKey.AtMost(hi))
 	}
 	return ix.prefixedRange(ix.byValue.Rows().AtMost(hi))
@@ -497,7 +480,7 @@ func (ix *Index[T, K]) Under(r keys.RowRange) keys.RowRange {
 	switch {
 	case to == "":
 		return ix.prefixedRange(keys.StoredRows(name+from, end))
-	case closed && ix.opt.Unique == NotUnique:
+	case closed && !ix.opt.Unique:
 		return r
 	case closed:
 		to += " " // the first key behind the closed range
@@ -522,24 +505,24 @@ func within(r, all keys.RowRange) bool {
 // readsEntity reports whether a look-up reads the entity that an index row names.
 func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
 
-// readable returns the handle of the table where the rows of a definition are: of ix itself, or of the Lists or Summary that
-// contains ix. Errors: ErrWriteOnly; *DefinitionError if the definition is wrong, or is not attached to t.
-func (ix *Index[T, K]) readable(t *table.Table[T], definition any) (rows *table.Table[T], err error) {
+// readable returns the handle of the table where the rows of the definition are. Errors: ErrWriteOnly; *DefinitionError if the
+// definition is wrong, or is not attached to t.
+func (ix *Index[T, K]) readable(t *table.Table[T]) (rows *table.Table[T], err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return nil, err
 	}
-	switch {
-	case ix.invalid != nil:
-		return nil, ix.invalid
-	case ix.opt.WriteOnly:
+	if err := ix.err(); err != nil {
+		return nil, err
+	}
+	if ix.opt.WriteOnly {
 		return nil, ErrWriteOnly
 	}
 	// An index without rows and an index that is not attached would look the same, and so would an index of the same name.
 	if m := door.Table(t).Mode.Maintainer(ix.name); m != nil {
-		if e, is := m.Typed().(ofElsewhere[T]); is && e.Definition() == definition {
+		if e, is := m.Typed().(ofElsewhere[T]); is && e.Definition() == ix.definition {
 			return e.rowsTable(), nil
 		}
-		if m, is := m.Typed().(derived.Maintainer[T]); is && m.Definition() == definition {
+		if m, is := m.Typed().(derived.Maintainer[T]); is && m.Definition() == ix.definition {
 			return t, nil
 		}
 	}

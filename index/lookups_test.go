@@ -36,8 +36,8 @@ func TestNaN(t *testing.T) {
 	temp := table.FieldOf(func(b *bag) *float64 { return &b.Temp })
 	n := table.FieldOf(func(b *bag) *int { return &b.N })
 	name := table.FieldOf(func(b *bag) *string { return &b.Name })
-	full := index.New("name", keys.Text(), bagName, &index.Options[bag]{Unique: index.InPartition})
-	part := index.New("part", keys.Text(), bagName, &index.Options[bag]{Only: []table.AnyField[bag]{name, temp}})
+	full := index.New("name", keys.Text(), bagName, &index.Options{Unique: true})
+	part := index.New("part", keys.Text(), bagName, nil).Only(name, temp)
 	all, s := attached(t, bags, full, part)
 	_, err := all.Insert(ctx, &bag{Dept: "S", ID: 1, Name: "x", Temp: math.NaN()})
 	check(t, err)
@@ -63,8 +63,8 @@ func TestForeignEntities(t *testing.T) {
 	typed, other := schema, schema
 	typed.Type, other.Type = "worker", "robot"
 	of := func(w *worker) (string, bool) { return w.Last, true }
-	pointers := index.New("p", keys.Ordered(), of, &index.Options[worker]{Pointer: true})
-	verified := index.New("v", keys.Ordered(), of, &index.Options[worker]{ReadEntities: true})
+	pointers := index.New("p", keys.Ordered(), of, &index.Options{Pointer: true})
+	verified := index.New("v", keys.Ordered(), of, &index.Options{ReadEntities: true})
 	lists := index.NewLists("l", keys.Text(), of, nil)
 	staff, s := attached(t, typed, pointers, verified, lists)
 	for i := range 3 {
@@ -114,7 +114,7 @@ func TestListWhileOthersWrite(t *testing.T) {
 func TestValueChangesOwner(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	mails := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	mails := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, &index.Options{Unique: true, Pointer: true})
 	staff, s := newStaff(t, mails)
 	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "x", 30, nil}, worker{"S", 2, "Cao", "", 30, nil})
 	e, err := mails.Get(ctx, staff, sales, "x")
@@ -149,7 +149,7 @@ func TestValueChangesOwner(t *testing.T) {
 func TestForeignRanges(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	tags := index.NewMulti("t", keys.Ordered(), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Reserved: true})
+	tags := index.NewMulti("t", keys.Ordered(), 3, func(w *worker) []string { return w.Tags }, &index.Options{Reserved: true})
 	staff, s := newStaff(t, byEmail, byLast, tags)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Smith", "b", 40, []string{"x", "y"}})
 	for name, r := range map[string]keys.RowRange{"primaries": wid.Rows().All(), "another index": byLast.Value("Jones"), "everything": keys.RawRows("", "~"), "more than the index": keys.RawRows("emai", "email_z")} {
@@ -184,7 +184,7 @@ func TestForeignRanges(t *testing.T) {
 func TestOnePartition(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	byName := index.New("name", keys.Text(), bagName, &index.Options[bag]{Unique: index.InPartition})
+	byName := index.New("name", keys.Text(), bagName, &index.Options{Unique: true})
 	lists := index.NewLists("l", keys.Text(), bagName, nil)
 	sums := index.NewSummary("s", keys.Text(), bagName, nil)
 	parts, _ := attached(t, table.Schema[bag]{Partition: keys.OnePartition[bag]("parts"), Row: keys.Row(wid, func(b *bag) *int { return &b.ID })}, byName, lists, sums)
@@ -274,8 +274,8 @@ func TestUnder(t *testing.T) {
 func TestValueMovesDuringLookUp(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	pointer := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
-	full := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition})
+	pointer := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true, Pointer: true})
+	full := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true})
 	staff, s := newStaff(t, pointer)
 	es := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil})
 	// The rows are pointers. An index of full copies with the same name, as of a later release, reads the entities of such rows, too.

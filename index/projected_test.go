@@ -18,7 +18,7 @@ import (
 func TestProjectedCopyIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	mail := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Only: []table.AnyField[worker]{email}})
+	mail := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, nil).Only(email)
 	staff, s := newStaff(t, mail)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	for e, err := range mail.List(ctx, staff, sales, "a") {

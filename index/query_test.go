@@ -48,8 +48,8 @@ func TestCursorOfPointers(t *testing.T) {
 		want = append(want, i)
 	}
 	// Its rows are pointers, so that look-ups read the entities, one by one.
-	pointers := index.New("last", keys.Ordered(), name, &index.Options[worker]{Pointer: true})
-	projections := index.New("last", keys.Ordered(), name, &index.Options[worker]{Only: []table.AnyField[worker]{age, last}})
+	pointers := index.New("last", keys.Ordered(), name, &index.Options{Pointer: true})
+	projections := index.New("last", keys.Ordered(), name, nil).Only(age, last)
 	for what, ix := range map[string]*index.Index[worker, string]{"pointers": pointers, "projections to be": projections} {
 		for how, o := range map[string]struct {
 			limit, after int

@@ -114,18 +114,18 @@ func TestListRows(t *testing.T) {
 func TestReadEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, unique := range []index.Scope{index.NotUnique, index.InPartition} {
-		ix := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{ReadEntities: true, Unique: unique})
+	for unique, requests := range map[bool]string{false: "1 get, 1 query", true: "2 get"} {
+		ix := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{ReadEntities: true, Unique: unique})
 		staff, s := newStaff(t, ix)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 		e, err := ix.Get(ctx, staff, sales, "a")
 		if err != nil || e.ETag == "" {
-			t.Fatalf("scope %v: look-up of email a: got %v, error %v; want an entity with an ETag", unique, e, err)
+			t.Fatalf("unique %v: look-up of email a: got %v, error %v; want an entity with an ETag", unique, e, err)
 		}
-		testkit.Expect(t, "requests", s.Count().String(), []string{"1 get, 1 query", "2 get"}[unique])
+		testkit.Expect(t, "requests", s.Count().String(), requests)
 		check(t, rawTable(t, s).MergeAny(ctx, at(1), table.PropertyOf[string]("Email").Set("b")))
 		if _, err := ix.Get(ctx, staff, sales, "a"); !errors.Is(err, table.ErrNotFound) {
-			t.Errorf("scope %v: look-up of a former email: got error %v; want ErrNotFound", unique, err)
+			t.Errorf("unique %v: look-up of a former email: got error %v; want ErrNotFound", unique, err)
 		}
 	}
 }

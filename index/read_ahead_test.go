@@ -16,12 +16,11 @@ import (
 func TestReadAhead(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, options := range map[string]index.Options[worker]{
-		"full copies": {},
-		"projected":   {Only: []table.AnyField[worker]{last}},
-		"pointers":    {Pointer: true},
+	for what, ix := range map[string]*index.Index[worker, string]{
+		"full copies": index.New("last", keys.Ordered(), name, nil),
+		"projected":   index.New("last", keys.Ordered(), name, nil).Only(last),
+		"pointers":    index.New("last", keys.Ordered(), name, &index.Options{Pointer: true}),
 	} {
-		ix := index.New("last", keys.Ordered(), name, &options)
 		staff, s := newStaff(t, ix)
 		for i := range 25 {
 			insertAll(t, staff, s, worker{"S", i, "Cao", "", 30, nil})

@@ -67,21 +67,21 @@ func TestUpgradedSchema(t *testing.T) {
 func TestOtherKindOfCopy(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	kind := func(o index.Options[worker], unique index.Scope) *index.Index[worker, int] {
-		o.Unique = unique
-		return index.New("age", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true }, &o)
+	kind := func(pointer, unique bool, only ...table.AnyField[worker]) *index.Index[worker, int] {
+		o := &index.Options{Pointer: pointer, Unique: unique}
+		return index.New("age", keys.Digits[int](3), func(w *worker) (int, bool) { return w.Age, true }, o).Only(only...)
 	}
-	options := map[string]index.Options[worker]{
-		"full":    {},
-		"narrow":  {Only: []table.AnyField[worker]{age}},
-		"wide":    {Only: []table.AnyField[worker]{age, last, email}},
-		"pointer": {Pointer: true},
+	kinds := map[string]func(unique bool) *index.Index[worker, int]{
+		"full":    func(unique bool) *index.Index[worker, int] { return kind(false, unique) },
+		"narrow":  func(unique bool) *index.Index[worker, int] { return kind(false, unique, age) },
+		"wide":    func(unique bool) *index.Index[worker, int] { return kind(false, unique, age, last, email) },
+		"pointer": func(unique bool) *index.Index[worker, int] { return kind(true, unique) },
 	}
-	for n := range 2 * len(options) * len(options) {
-		unique := index.Scope(n % 2)
-		names := slices.Sorted(maps.Keys(options))
+	for n := range 2 * len(kinds) * len(kinds) {
+		unique := n%2 == 1
+		names := slices.Sorted(maps.Keys(kinds))
 		before, after := names[n/2%4], names[n/8]
-		was, is := kind(options[before], unique), kind(options[after], unique)
+		was, is := kinds[before](unique), kinds[after](unique)
 		t.Run(fmt.Sprint(before, " to ", after, " ", unique), func(t *testing.T) {
 			t.Parallel()
 			s := storagetest.New(nil)
@@ -110,7 +110,8 @@ func TestOtherKindOfCopy(t *testing.T) {
 			}
 			faults := map[string]bool{}
 			if before != after {
-				faults[fmt.Sprint("age stale ", []string{"age_031_w_000002", "age_031"}[unique], " w_000002")] = true
+				row := map[bool]string{false: "age_031_w_000002", true: "age_031"}[unique]
+				faults[fmt.Sprint("age stale ", row, " w_000002")] = true
 			}
 			r, f := mustVerify(t, staff, verify.Options{Repair: true}, is)
 			if !r.Sound() || r.Repaired != len(faults) {
@@ -134,7 +135,7 @@ func TestOtherKindOfCopy(t *testing.T) {
 func TestTamperedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	verified := index.NewMulti("tag", keys.Text(), 2, func(w *worker) []string { return w.Tags }, &index.Options[worker]{ReadEntities: true})
+	verified := index.NewMulti("tag", keys.Text(), 2, func(w *worker) []string { return w.Tags }, &index.Options{ReadEntities: true})
 	staff, s := newStaff(t, byEmail, verified)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Cao", "b", 31, []string{"x", "y"}})
 	e, err := byEmail.Get(ctx, staff, sales, "a")
@@ -169,7 +170,7 @@ func TestTamperedEntities(t *testing.T) {
 func TestStalePointer(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	pointer := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Pointer: true, Unique: index.InPartition})
+	pointer := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true, Pointer: true})
 	staff, s := newStaff(t, pointer, byLast)
 	for i := range 100 {
 		insertAll(t, staff, s, worker{"S", i, "Jones", string(rune('0' + i)), 30, nil})
@@ -218,7 +219,7 @@ func TestAttachedTwice(t *testing.T) {
 		v, ok := r.Get("Name")
 		name, _ := v.(string)
 		return name, ok
-	}, &index.Options[table.Row]{Reserved: true})
+	}, &index.Options{Reserved: true})
 	rows, err := index.Attach(any, byName)
 	check(t, err)
 	row := &table.Row{Key: keys.At(sales, keys.RawRow("anything"))}
@@ -252,18 +253,18 @@ func TestRenamedProperties(t *testing.T) {
 	ctx := context.Background()
 	of := func(w *worker) (string, bool) { return w.Last, true }
 	at0 := func(names ...string) *index.Summary[worker, string] {
-		o := &index.SummaryOptions[worker]{}
+		var measures []index.Measure[worker]
 		for _, n := range names {
 			value := func(w *worker) (int64, bool) { return int64(w.Age), true }
 			if n == "ID" {
 				value = func(w *worker) (int64, bool) { return int64(w.ID), true }
 			}
-			o.Measures = append(o.Measures, index.Measure[worker]{Name: n, Of: value})
+			measures = append(measures, index.Measure[worker]{Name: n, Of: value})
 		}
-		return index.NewSummary("sum", keys.Text(), of, o)
+		return index.NewSummary("sum", keys.Text(), of, nil, measures...)
 	}
 	lists := func(property string) index.Definition[worker] {
-		return index.NewLists("list", keys.Text(), of, &index.ListOptions[worker]{Property: property})
+		return index.NewLists("list", keys.Text(), of, &index.ListOptions{Property: property})
 	}
 	details := func(fields ...table.AnyField[worker]) index.Definition[worker] {
 		return index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), w.Email == "a" }, fields...)
@@ -306,7 +307,7 @@ func TestRenamedProperties(t *testing.T) {
 	}
 
 	// Another kind under the name does not make entities unwritable.
-	pointer := index.New("team", keys.Text(), of, &index.Options[worker]{Pointer: true})
+	pointer := index.New("team", keys.Text(), of, &index.Options{Pointer: true})
 	s2 := storagetest.New(nil)
 	base = openAs(t, s2.ConnectionString(), s2, schema)
 	check(t, base.Ensure(ctx))

@@ -17,7 +17,7 @@ func TestReservedRanges(t *testing.T) {
 	ctx := context.Background()
 	text := keys.Ordered()
 	for _, reserved := range []bool{false, true} {
-		byEmail := index.New("mail", text, func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Reserved: reserved})
+		byEmail := index.New("mail", text, func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true, Reserved: reserved})
 		staff, s := newStaff(t, byEmail)
 		insertAll(t, staff, s, worker{"S", 1, "A", "a", 1, nil}, worker{"S", 2, "B", "b", 1, nil}, worker{"S", 3, "C", "c", 1, nil}, worker{"S", 4, "D", "cc", 1, nil}, worker{"S", 5, "E", "d", 1, nil})
 		testkit.Expect(t, "b to c", ids(t, byEmail.Between(ctx, staff, sales, "b", "c")), []int{2, 3})

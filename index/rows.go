@@ -24,7 +24,7 @@ import (
 // rowKey returns the RowKey of the row of a value and an entity.
 func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
 	var e keys.RowKey
-	if ix.opt.Unique == NotUnique {
+	if !ix.opt.Unique {
 		e = ix.byValueAndKey.Of(k, ix.suffixOf(primary))
 	} else {
 		e = ix.byValue.RowKey(k)
@@ -39,7 +39,7 @@ func (ix *Index[T, K]) rowKey(k K, primary keys.Key) (string, error) {
 
 // suffixOf returns what the RowKeys of an entity's rows end with.
 func (ix *Index[T, K]) suffixOf(primary keys.Key) keys.RowKey {
-	if ix.opt.Elsewhere != nil {
+	if ix.elsewhere {
 		return keys.Stored("p", memberText(primary)).Row()
 	}
 	return primary.Row()
@@ -113,7 +113,7 @@ func (ix *Index[T, K]) row(v *T, k K, primary keys.Key) (row keys.Key, err error
 	if err != nil {
 		return row, err
 	}
-	if ix.opt.Elsewhere == nil {
+	if !ix.elsewhere {
 		return keys.Stored(primary.PartitionKey(), r.rowKey), nil
 	}
 	pk, err := ix.partitionElsewhere(v, k)
@@ -146,17 +146,17 @@ func (ix *Index[T, K]) matcher() func(v *T, primary, row keys.Key) bool {
 
 // hasOwnPartitions reports whether each value has a partition of its own.
 func (ix *Index[T, K]) hasOwnPartitions() bool {
-	return ix.opt.Elsewhere != nil && ix.opt.Elsewhere.Partition == nil
+	return ix.elsewhere && ix.partition == nil
 }
 
-const fieldPartition = "Elsewhere.Partition"
+const fieldPartition = "In"
 
 // partitionElsewhere returns the PartitionKey of the row of an entity and one of its values.
 func (ix *Index[T, K]) partitionElsewhere(v *T, k K) (string, error) {
 	if ix.hasOwnPartitions() {
 		return ix.byValue.PartitionKey(k).Result()
 	}
-	e, err := callUser(ix.name, fieldPartition, ix.opt.Elsewhere.Partition, v)
+	e, err := callUser(ix.name, fieldPartition, ix.partition, v)
 	if err != nil {
 		return "", err
 	}
@@ -166,26 +166,13 @@ func (ix *Index[T, K]) partitionElsewhere(v *T, k K) (string, error) {
 	return e.Result()
 }
 
-// PartitionOf returns the partition of the rows of a value, for a query of an index whose values have partitions of their own
-// ([Elsewhere]):
-//
-//	page, err := byEmail.Page(ctx, staff, table.Query[Employee]{Partition: byEmail.PartitionOf("JonesJ@contoso.com")}, "")
-//
-// The method that uses the key returns its error (*keys.KeyError).
-func (ix *Index[T, K]) PartitionOf(k K) keys.PartitionKey { return ix.byValue.PartitionKey(k) }
-
 // partitionForValue returns the partition for a look-up of a value.
-func (ix *Index[T, K]) partitionForValue(partition keys.PartitionKey, k K) (keys.PartitionKey, error) {
-	switch {
-	case !ix.hasOwnPartitions() || ix.invalid != nil:
-		return partition, nil
-	case partition.IsSet() && partition.String() != ix.PartitionOf(k).String():
-		return partition, &table.ValueError{Field: "partition", Reason: "is set, but each value has a partition of its own (Elsewhere); give keys.PartitionKey{}"}
+func (ix *Index[T, K]) partitionForValue(partition keys.PartitionKey, k K) keys.PartitionKey {
+	if ix.hasOwnPartitions() && ix.invalid == nil {
+		return ix.byValue.PartitionKey(k)
 	}
-	return ix.PartitionOf(k), nil
+	return partition
 }
-
-var errNoPartition = &table.ValueError{Field: "Query.Partition", Reason: "is unset, and each value has a partition of its own (Elsewhere): give PartitionOf a value, or set TableScan; for ranges of values, set Elsewhere.Partition"}
 
 // namedBy returns the key of the entity that an index row names. is is false for a foreign row and for a tombstone. Errors:
 // *table.DecodeError.
@@ -252,7 +239,7 @@ func (ix *Index[T, K]) decodeCopy(t *table.Table[T], row *table.Row) (e *table.E
 		return nil, true, nil
 	}
 	if !ix.full() {
-		only, err := door.Table(t).Mode.Schema.Properties(untyped(ix.opt.Only)...)
+		only, err := door.Table(t).Mode.Schema.Properties(untyped(ix.only)...)
 		if err != nil || (*stored.Row)(row).ProjectionID() != projectionID(only) {
 			return nil, true, err
 		}
@@ -283,7 +270,7 @@ func current[T any](e *table.Entity[T], row keys.Key, hasRow func(v *T, primary,
 
 // hasOneRow reports whether an entity has one row at most, in its own partition and under its value and its own RowKey.
 func (ix *Index[T, K]) hasOneRow() bool {
-	return ix.oneKey != nil && ix.opt.Unique == NotUnique && ix.opt.Elsewhere == nil && !ix.opt.Reserved
+	return ix.oneKey != nil && !ix.opt.Unique && !ix.elsewhere && !ix.opt.Reserved
 }
 
 // maker makes the RowKeys of the rows of an index.
@@ -401,10 +388,10 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 		var de *DefinitionError
 		_, err = ix.rows(&v, at)
 		partitionPanics := errors.As(err, &de) && de.Field == fieldPartition && strings.HasPrefix(de.Reason, "panics")
-		if (len(ix.opt.Only) == 0 || ix.opt.Elsewhere != nil) && de != nil && !partitionPanics {
-			return err // the layout's own functions panic, or Elsewhere.Partition is wrong
+		if (len(ix.only) == 0 || ix.elsewhere) && de != nil && !partitionPanics {
+			return err // the layout's own functions panic, or the function of In is wrong
 		}
-		if len(ix.opt.Only) == 0 {
+		if len(ix.only) == 0 {
 			continue
 		}
 		part, err := door.Table(t).Mode.Schema.Projected(&v, only...)

@@ -32,9 +32,9 @@ var (
 		Row:       keys.OneRow[department]("department"),
 	}
 	teams = index.NewLists("team", keys.Text(), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
-		&index.ListOptions[worker]{Property: "EmployeeIDs"})
+		&index.ListOptions{Property: "EmployeeIDs"})
 	ages = index.NewSummary("ages", keys.Text(), func(w *worker) (string, bool) { return w.Last, w.Last != "" },
-		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
+		nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }})
 	head = index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), w.Email == "a" }, last, email)
 )
 

@@ -71,11 +71,8 @@ type Summary[T, K any] struct {
 	measures []Measure[T]
 }
 
-// SummaryOptions are the options of a [Summary]. The zero value counts entities.
-type SummaryOptions[T any] struct {
-	// Measures are the properties that the summary adds up besides the count.
-	Measures []Measure[T]
-
+// SummaryOptions are the options of a [Summary].
+type SummaryOptions struct {
 	// WriteOnly and Reserved have the same meaning as in Options.
 	WriteOnly, Reserved bool
 }
@@ -83,37 +80,41 @@ type SummaryOptions[T any] struct {
 // maxMeasures is the most measures that a row has room for, with seven properties each.
 const maxMeasures = 35
 
-// NewSummary defines a summary. [Attach] returns the error of a wrong definition.
-func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *SummaryOptions[T]) *Summary[T, K] {
+// NewSummary defines a summary, which counts entities and adds up measures. The store returns the error of a wrong definition.
+//
+//	ages := index.NewSummary("ages", keys.Text(), func(e *Employee) (string, bool) { return "all", true }, nil, index.Measure[Employee]{
+//		Name: "Age",
+//		Of:   func(e *Employee) (int64, bool) { return int64(e.Age), true },
+//	})
+func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *SummaryOptions, measures ...Measure[T]) *Summary[T, K] {
 	if o == nil {
-		o = &SummaryOptions[T]{}
+		o = &SummaryOptions{}
 	}
-	s := &Summary[T, K]{
-		ix:       New(name, layout, key, &Options[T]{Unique: InPartition, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved}),
-		measures: slices.Clone(o.Measures),
-	}
+	as := Options{Unique: true, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved}
+	s := &Summary[T, K]{ix: single(name, layout, key, &as), measures: slices.Clone(measures)}
+	s.ix.definition = s
 	s.layout = s.ix.byValue
 	seen, properties := map[string]bool{}, map[string]string{} // names, and the names by their properties
 	if len(s.measures) > maxMeasures {
-		s.ix.fail("Measures", fmt.Sprintf("are %d; a row has room for %d", len(s.measures), maxMeasures))
+		s.ix.fail("measures", fmt.Sprintf("are %d; a row has room for %d", len(s.measures), maxMeasures))
 	}
 	for _, m := range s.measures {
 		switch {
 		case m.Name == "":
-			s.ix.fail("Measures", "contain a measure without a Name")
+			s.ix.fail("measures", "contain a measure without a Name")
 		case seen[m.Name]:
-			s.ix.fail("Measures", fmt.Sprintf("contain two measures with the Name %q", m.Name))
+			s.ix.fail("measures", fmt.Sprintf("contain two measures with the Name %q", m.Name))
 		case m.Of == nil:
-			s.ix.fail("Measures", fmt.Sprintf("contain %q, whose function Of is nil", m.Name))
+			s.ix.fail("measures", fmt.Sprintf("contain %q, whose function Of is nil", m.Name))
 		case m.ApproximateBounds && m.Exact:
-			s.ix.fail("Measures", fmt.Sprintf("contain %q with both ApproximateBounds and Exact; set one of the two", m.Name))
+			s.ix.fail("measures", fmt.Sprintf("contain %q with both ApproximateBounds and Exact; set one of the two", m.Name))
 		}
 		for _, of := range []string{"Count", "Sum", "Min", "Max", "MinCount", "MaxCount", "Loose"} {
 			if err := new(table.Row).Set(m.Name+of, 0); err != nil {
-				s.ix.fail("Measures", err.Error())
+				s.ix.fail("measures", err.Error())
 			}
 			if other, taken := properties[m.Name+of]; taken && other != m.Name {
-				s.ix.fail("Measures", fmt.Sprintf("contain %q and %q, which would both make the property %s; rename one of them", other, m.Name, m.Name+of))
+				s.ix.fail("measures", fmt.Sprintf("contain %q and %q, which would both make the property %s; rename one of them", other, m.Name, m.Name+of))
 			}
 			properties[m.Name+of] = m.Name
 		}
@@ -151,7 +152,7 @@ type Group[K any] struct {
 // of a read (see package table). 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (g *Group[K], err error) {
 	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
-	if _, err := s.ix.readable(t, s); err != nil {
+	if _, err := s.ix.readable(t); err != nil {
 		return fail(err)
 	}
 	at, err := s.ix.uniqueKey(t, partition, k)
@@ -182,7 +183,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
-		if _, err := s.ix.readable(t, s); err != nil {
+		if _, err := s.ix.readable(t); err != nil {
 			fail(err)
 			return
 		}

@@ -19,7 +19,7 @@ func TestSums(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	big := index.NewSummary("big", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
-		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age != 0 }}}})
+		nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age != 0 }})
 	staff, s := newStaff(t, big)
 	insertAll(t, staff, s, worker{"S", 1, "J", "", -10, nil}, worker{"S", 2, "J", "", math.MaxInt64 - 2, nil}, worker{"S", 3, "J", "", 5, nil}, worker{"S", 4, "J", "", -20, nil},
 		worker{"S", 5, "K", "", 1, nil}, worker{"S", 6, "K", "", 2, nil}, worker{"S", 7, "K", "", 0, nil})
@@ -32,11 +32,11 @@ func TestSums(t *testing.T) {
 	check(t, err)
 	testkit.Expect(t, "K", *g, index.Group[string]{Value: "K", Count: 2, Measures: map[string]index.Stat{"Age": {Count: 1, Sum: 2, Min: 2, Max: 2}}})
 	var de *index.DefinitionError
-	o := &index.SummaryOptions[worker]{}
+	var measures []index.Measure[worker]
 	for i := range 70 {
-		o.Measures = append(o.Measures, index.Measure[worker]{Name: fmt.Sprint("M", i), Of: func(*worker) (int64, bool) { return 0, false }})
+		measures = append(measures, index.Measure[worker]{Name: fmt.Sprint("M", i), Of: func(*worker) (int64, bool) { return 0, false }})
 	}
-	many := index.NewSummary("many", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, o)
+	many := index.NewSummary("many", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, nil, measures...)
 	if _, err := index.Attach(staff, many); !errors.As(err, &de) || de.Definition != "many" {
 		t.Errorf("attach a summary with 70 measures: got error %v; want a *DefinitionError of many", err)
 	}
@@ -47,10 +47,7 @@ func TestSummaryScans(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	two := index.NewSummary("two", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
-		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{
-			{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }},
-			{Name: "Tags", Of: func(w *worker) (int64, bool) { return int64(len(w.Tags)), true }},
-		}})
+		nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}, index.Measure[worker]{Name: "Tags", Of: func(w *worker) (int64, bool) { return int64(len(w.Tags)), true }})
 	staff, s := newStaff(t, two)
 	es := insertAll(t, staff, s, worker{"S", 1, "J", "", 30, nil}, worker{"S", 2, "J", "", 40, []string{"x"}}, worker{"S", 3, "J", "", 50, []string{"x", "y"}})
 	change := func(what string, e *table.Entity[worker], want string, f func(*worker)) {

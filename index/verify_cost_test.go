@@ -42,15 +42,15 @@ func TestRepairsAreLinear(t *testing.T) {
 	ctx := context.Background()
 	const n = 300
 	lower := index.NewSummary("ages", keys.Text(), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
-		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
+		nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }})
 	lowerTeams := index.NewLists("team", keys.Text(), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" },
-		&index.ListOptions[worker]{Property: "EmployeeIDs"})
+		&index.ListOptions{Property: "EmployeeIDs"})
 	double := index.NewSummary("ages", keys.Text(), name,
-		&index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return 2 * int64(w.Age), w.Age > 0 }}}})
-	lowerLast := index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" }, &index.Options[worker]{Pointer: true})
+		nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return 2 * int64(w.Age), w.Age > 0 }})
+	lowerLast := index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return strings.ToLower(w.Last), w.Last != "" }, &index.Options{Pointer: true})
 	nobodys := func(*worker) (string, bool) { return "", false }
-	noLast := index.New("last", keys.Ordered(), nobodys, &index.Options[worker]{Pointer: true})
-	noEmail := index.New("email", keys.Fold(keys.Text()), nobodys, &index.Options[worker]{Unique: index.InPartition})
+	noLast := index.New("last", keys.Ordered(), nobodys, &index.Options{Pointer: true})
+	noEmail := index.New("email", keys.Fold(keys.Text()), nobodys, &index.Options{Unique: true})
 	one := func(i int) worker { return worker{"S", i, "Jones", "", 1 + i, nil} }
 	each := func(i int) worker { return worker{"S", i, fmt.Sprint("L", i), fmt.Sprint("e", i), 1, nil} }
 	loseGroups := func(s *storagetest.Service) {

@@ -359,7 +359,7 @@ func TestConflictOfDetails(t *testing.T) {
 		t.Errorf("department after the other entity released it: got %+v, error %v; want HeadLast %q and no error", dep, err, "Cao")
 	}
 
-	unique := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	unique := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true, Pointer: true})
 	base, s := newStaff(t)
 	insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "a", 30, nil})
 	staff, err = index.Attach(base, unique)
@@ -398,7 +398,7 @@ func TestEmptyList(t *testing.T) {
 func TestDamageAnywhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	lists := index.NewLists("l", keys.Text(), name, &index.ListOptions[worker]{Reserved: true})
+	lists := index.NewLists("l", keys.Text(), name, &index.ListOptions{Reserved: true})
 	anywhere := schema
 	anywhere.Row = nil
 	staff, s := attached(t, anywhere, lists)

@@ -201,7 +201,7 @@ func TestEmptyKeys(t *testing.T) {
 	t.Parallel()
 	anywhere := schema
 	anywhere.Row, anywhere.Partition = nil, nil
-	ix := index.New("l", keys.Text(), name, &index.Options[worker]{Reserved: true, Pointer: true})
+	ix := index.New("l", keys.Text(), name, &index.Options{Reserved: true, Pointer: true})
 	for _, empty := range []string{"RowKey", "PartitionKey"} {
 		staff, s := attached(t, anywhere, ix)
 		row := map[string]any{"PartitionKey": "S", "RowKey": "z", "Last": "Cao", "Dept": "S"}
@@ -320,8 +320,7 @@ func TestReportPredictsRepair(t *testing.T) {
 func TestSummaryMoved(t *testing.T) {
 	t.Parallel()
 	at := func(reserved bool) *index.Summary[worker, string] {
-		return index.NewSummary("ages", keys.Text(), name, &index.SummaryOptions[worker]{Reserved: reserved,
-			Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }}}})
+		return index.NewSummary("ages", keys.Text(), name, &index.SummaryOptions{Reserved: reserved}, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), w.Age > 0 }})
 	}
 	was, is := at(true), at(false)
 	old, s := newStaff(t, was)

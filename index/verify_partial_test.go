@@ -87,7 +87,7 @@ func TestRepairTakesNothing(t *testing.T) {
 func TestReleaseKeepsOthers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	unique := index.NewMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags }, &index.Options[worker]{Unique: index.InPartition, Pointer: true})
+	unique := index.NewMulti("tag", keys.Text(), 3, func(w *worker) []string { return w.Tags }, &index.Options{Unique: true, Pointer: true})
 	staff, s := newStaff(t, unique)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, []string{"a", "b"}})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("tag_b")))
@@ -135,7 +135,7 @@ func TestRepairContinuesAfterFailure(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	// A sum that overflows.
-	sum := index.NewSummary("s", keys.Text(), name, &index.SummaryOptions[worker]{Measures: []index.Measure[worker]{{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}}})
+	sum := index.NewSummary("s", keys.Text(), name, nil, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }})
 	staff, s := newStaff(t, sum)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", math.MaxInt64, nil}, worker{"S", 3, "Cao", "", 5, nil}, worker{"T", 3, "Cao", "", 5, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("s_Jones")))
@@ -150,7 +150,7 @@ func TestRepairContinuesAfterFailure(t *testing.T) {
 	// A department that has index rows now.
 	staff, _, s = newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil}, worker{"T", 2, "Cao", "b", 30, nil})
-	byBudget := index.New("budget", keys.Digits[int](3), func(d *department) (int, bool) { return d.Budget, true }, &index.Options[department]{Pointer: true})
+	byBudget := index.New("budget", keys.Digits[int](3), func(d *department) (int, bool) { return d.Budget, true }, &index.Options{Pointer: true})
 	indexed, err := index.Attach(openAs(t, s.ConnectionString(), s, depts), byBudget)
 	check(t, err)
 	e, err := indexed.Get(ctx, rowAt("department"))
@@ -173,7 +173,7 @@ func TestUnrepairedIsReported(t *testing.T) {
 			panic("no")
 		}
 		return w.Last, true
-	}, &index.Options[worker]{Pointer: true})
+	}, &index.Options{Pointer: true})
 	staff, s := newStaff(t, fragile, byAge)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("fr_Jones_w_000001")))

@@ -37,7 +37,7 @@ func TestWideIndex(t *testing.T) {
 	testkit.NoError(t, base.Ensure(ctx))
 	size := table.FieldOf(func(d *wideDoc) *int64 { return &d.Size })
 	full := index.New("full", keys.Text().Named("title"), func(d *wideDoc) (string, bool) { return d.Title, true }, nil)
-	only := index.New("only", keys.Digits[int64](9).Named("size"), func(d *wideDoc) (int64, bool) { return d.Size, true }, &index.Options[wideDoc]{Only: []table.AnyField[wideDoc]{size}})
+	only := index.New("only", keys.Digits[int64](9).Named("size"), func(d *wideDoc) (int64, bool) { return d.Size, true }, nil).Only(size)
 	docs, err := index.Attach(base, full, only)
 	testkit.NoError(t, err)
 	var ops []table.Op

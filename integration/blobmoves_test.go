@@ -31,7 +31,7 @@ func (e *env) blobDestination() *blobarchive.Destination {
 func movesToBlobs(e *env) {
 	ctx := context.Background()
 	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
-		&index.Options[employee]{Unique: index.InPartition})
+		&index.Options{Unique: true})
 	base := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(base, byMail)
 	e.must(err)

@@ -20,7 +20,7 @@ import (
 // crashIndexes are the definitions of TestCrash: a unique index of full copies, and a list for each last name.
 func crashIndexes() []index.Definition[employee] {
 	return []index.Definition[employee]{
-		index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" }, &index.Options[employee]{Unique: index.InPartition}),
+		index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" }, &index.Options{Unique: true}),
 		index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil),
 	}
 }

@@ -14,13 +14,12 @@ import (
 // elsewhere: copies, lists and unique values in other partitions and tables follow the employees, also to another department.
 func elsewhere(e *env) {
 	ctx := context.Background()
-	nowhere := keys.PartitionKey{}
-	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
-		&index.Options[employee]{Unique: index.Global})
+	byMail := index.NewUnique("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
+		nil)
 	byLast := index.New("last", keys.Ordered(), func(w *employee) (string, bool) { return w.Last, true },
-		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{Partition: func(*employee) keys.PartitionKey { return keys.RawPartition("company") }}})
-	names := index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true },
-		&index.ListOptions[employee]{Elsewhere: &index.Elsewhere[employee]{Inline: true}})
+		nil).In(func(*employee) keys.PartitionKey { return keys.RawPartition("company") })
+	names := index.NewGlobalLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true },
+		&index.ListOptions{Inline: true})
 	base := newTable(e, staffSchema, nil)
 	queue := e.acc.Queue(base.Name() + "q")
 	out, err := eventual.NewOutbox(queue, nil)
@@ -54,7 +53,7 @@ func elsewhere(e *env) {
 	logIn := func(mail, want string) {
 		e.Helper()
 		e.counter.Take()
-		w, err := byMail.Get(ctx, staff, nowhere, mail)
+		w, err := byMail.Get(ctx, staff, mail)
 		if e.must(err); w.Value.First+" of "+w.Value.Department != want {
 			e.Errorf("log-in: got %+v; want %s", w.Value, want)
 		}
@@ -70,7 +69,7 @@ func elsewhere(e *env) {
 	logIn("o'brien@X", "Pat of Sales")
 	e.must(w.Drain(ctx))
 	found("Jo of Marketing Pat of Sales", byLast.Between(ctx, staff, keys.RawPartition("company"), "J", "P"))
-	found("Pat of Sales", names.List(ctx, staff, nowhere, "O'Brien")) // executed by the writer itself
+	found("Pat of Sales", names.List(ctx, staff, "O'Brien")) // executed by the writer itself
 	check()
 
 	e.counter.Take()
@@ -80,7 +79,7 @@ func elsewhere(e *env) {
 	jones.Value.Email, jones.Value.Last = "jo@x", "Smith"
 	e.must(staff.Replace(ctx, jones))
 	logIn("jo@x", "Jo of Sales")
-	if _, err := byMail.Get(ctx, staff, nowhere, "jones%27@x"); !errors.Is(err, table.ErrNotFound) {
+	if _, err := byMail.Get(ctx, staff, "jones%27@x"); !errors.Is(err, table.ErrNotFound) {
 		e.Errorf("the old address: got %v; want ErrNotFound", err)
 	}
 	e.must(staff.Delete(ctx, brien))

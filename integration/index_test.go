@@ -18,13 +18,13 @@ func indexes(e *env) {
 	ctx := context.Background()
 	sales := dept.PartitionKey("Sales")
 	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
-		&index.Options[employee]{Unique: index.InPartition})
-	byLast := index.New("last", keys.Ordered(), func(w *employee) (string, bool) { return w.Last, true }, &index.Options[employee]{Pointer: true})
+		&index.Options{Unique: true})
+	byLast := index.New("last", keys.Ordered(), func(w *employee) (string, bool) { return w.Last, true }, &index.Options{Pointer: true})
 	byAge := index.New("age", keys.Digits[int32](3), func(w *employee) (int32, bool) { return w.Age, true },
-		&index.Options[employee]{Only: []table.AnyField[employee]{age, first}, Reserved: true})
+		&index.Options{Reserved: true}).Only(age, first)
 	names := index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil)
 	ages := index.NewSummary("ages", keys.Text(), func(w *employee) (string, bool) { return w.Last, true },
-		&index.SummaryOptions[employee]{Measures: []index.Measure[employee]{{Name: "Age", Of: func(w *employee) (int64, bool) { return int64(w.Age), true }}}})
+		nil, index.Measure[employee]{Name: "Age", Of: func(w *employee) (int64, bool) { return int64(w.Age), true }})
 	all := []index.Definition[employee]{byMail, byLast, byAge, names, ages}
 	base := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(base, all...)

@@ -68,7 +68,7 @@ func keysAfterTilde(e *env) {
 	e.wantRequests("4 query")
 
 	// Verify creates the missing derived rows of such rows, and finds none to repair after that.
-	all, err := index.Attach(places, index.New("people", keys.Digits[int](3), func(p *place) (int, bool) { return p.People, true }, &index.Options[place]{Reserved: true}))
+	all, err := index.Attach(places, index.New("people", keys.Digits[int](3), func(p *place) (int, bool) { return p.People, true }, &index.Options{Reserved: true}))
 	e.must(err)
 	for i, want := range []int{8, 0} {
 		r, err := verify.Run(ctx, all, &verify.Options{Repair: true})

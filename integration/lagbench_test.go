@@ -79,12 +79,12 @@ func attachView(ctx context.Context, acc *account.Account, items *table.Table[it
 }
 
 func attachIndex(ctx context.Context, _ *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h eventual.Handler, read func(context.Context, item) (string, error), err error) {
-	byID := index.New("byid", keys.Digits[int](6), func(i *item) (int, bool) { return i.ID, true }, &index.Options[item]{Elsewhere: &index.Elsewhere[item]{Inline: inline}})
+	byID := index.NewGlobal("byid", keys.Digits[int](6), func(i *item) (int, bool) { return i.ID, true }, &index.Options{Inline: inline})
 	if t, err = index.Attach(items, byID); err != nil {
 		return
 	}
 	return t, index.Handler(t), func(ctx context.Context, i item) (string, error) {
-		e, err := byID.Get(ctx, t, keys.PartitionKey{}, i.ID)
+		e, err := byID.Get(ctx, t, i.ID)
 		if err != nil {
 			return "", err
 		}

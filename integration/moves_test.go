@@ -17,7 +17,7 @@ func archiveMoves(e *env) {
 	ctx := context.Background()
 	sales := dept.PartitionKey("Sales")
 	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
-		&index.Options[employee]{Unique: index.InPartition})
+		&index.Options{Unique: true})
 	names := index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil)
 	base := newTable(e, staffSchema, nil)
 	staff, err := index.Attach(base, byMail, names)

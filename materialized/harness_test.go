@@ -98,7 +98,7 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 	}
 	if is.summary {
 		p.heads = index.NewSummary("heads", perDept, func(m *member) (string, bool) { return m.Department, true },
-			&index.SummaryOptions[member]{Measures: []index.Measure[member]{{Name: "Salary", Of: func(m *member) (int64, bool) { return m.Salary, true }, ApproximateBounds: true}}})
+			nil, index.Measure[member]{Name: "Salary", Of: func(m *member) (int64, bool) { return m.Salary, true }, ApproximateBounds: true})
 		if p.company, err = index.Attach(p.company, p.heads); err != nil {
 			return nil, err
 		}

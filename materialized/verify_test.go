@@ -399,8 +399,8 @@ func TestVerifyEverything(t *testing.T) {
 	ctx := context.Background()
 	s := newScene(t, setting{})
 	byID := index.New("ids", keys.Digits[int](6), func(e *employee) (int, bool) { return e.ID, true }, nil)
-	bySalary := index.New("salaries", keys.Int[int64](6), func(e *employee) (int64, bool) { return e.Salary, true },
-		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{}})
+	bySalary := index.NewGlobal("salaries", keys.Int[int64](6), func(e *employee) (int64, bool) { return e.Salary, true },
+		nil)
 	staff, err := index.Attach(s.staff, byID, bySalary)
 	testkit.NoError(t, err)
 	testkit.NoError(t, index.Ensure(ctx, staff))

@@ -116,8 +116,8 @@ func TestInlineWithIndex(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newScene(t, setting{})
-	byLast := index.New("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, e.Last != "" },
-		&index.Options[employee]{Elsewhere: &index.Elsewhere[employee]{Inline: true}})
+	byLast := index.NewGlobal("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, e.Last != "" },
+		&index.Options{Inline: true})
 	staff, err := eventual.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
 	staff, err = index.Attach(staff, byLast)
@@ -128,7 +128,7 @@ func TestInlineWithIndex(t *testing.T) {
 	_, err = staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Last: "Jones", Salary: 5})
 	testkit.NoError(t, err)
 	s.expectConsistent(t)
-	if e, err := byLast.Get(ctx, staff, keys.PartitionKey{}, "Jones"); err != nil || e.Value.ID != 1 {
+	if e, err := byLast.Get(ctx, staff, "Jones"); err != nil || e.Value.ID != 1 {
 		t.Errorf("look-up: got %v, error %v; want employee 1", e, err)
 	}
 	for r, err := range extend.RecordsOf(staff).List(ctx, dept.PartitionKey("Sales"), s.Now().Add(time.Hour)) {

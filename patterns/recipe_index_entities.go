@@ -32,8 +32,8 @@ var indexEntities = recipe{
 		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 		name := func(e *Employee) (string, bool) { return e.LastName, true }
 		// The guide's list, and one row for each member.
-		lists := index.NewLists("name", keys.Text(), name, &index.ListOptions[Employee]{Property: "EmployeeIDs"})
-		members := index.New("last", keys.Text(), name, &index.Options[Employee]{Pointer: true})
+		lists := index.NewLists("name", keys.Text(), name, &index.ListOptions{Property: "EmployeeIDs"})
+		members := index.New("last", keys.Text(), name, &index.Options{Pointer: true})
 
 		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {

@@ -144,9 +144,7 @@ var indexEntitiesElsewhere = recipe{
 		dept := keys.Partition(keys.Text(), func(e *Colleague) *string { return &e.Department })
 		name := func(e *Colleague) (string, bool) { return e.LastName, true }
 		inPartition := index.NewLists("name", keys.Text(), name, nil)
-		details := index.NewLists("details", keys.Text(), name, &index.ListOptions[Colleague]{
-			Elsewhere: &index.Elsewhere[Colleague]{Table: r.TableName("EmployeeDetails")},
-		})
+		details := index.NewGlobalLists("details", keys.Text(), name, &index.ListOptions{Table: r.TableName("EmployeeDetails")})
 
 		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Colleague]{
 			Partition: dept,
@@ -194,14 +192,11 @@ var indexEntitiesElsewhere = recipe{
 		if err := errors.Join(r.Stored(ctx, "staff"), r.Stored(ctx, "EmployeeDetails")); err != nil {
 			return err
 		}
-		show := func(partition keys.PartitionKey, lists *index.Lists[Colleague, string]) func() error {
-			return func() error {
-				all, err := lists.Keys(ctx, staff, partition, "Jones")
-				for _, k := range all {
-					r.Answer("%s", k)
-				}
-				return err
+		show := func(all []keys.Key, err error) error {
+			for _, k := range all {
+				r.Answer("%s", k)
 			}
+			return err
 		}
 		ofBlob := func() error {
 			l, err := blobs.Read(ctx, "Jones")
@@ -215,8 +210,8 @@ var indexEntitiesElsewhere = recipe{
 			run  func() error
 		}{
 			{"by option 1, who is called Jones, from the blob", ofBlob},
-			{"by option 2, who is called Jones in Sales, from the list in the partition", show(dept.Of("Sales"), inPartition)},
-			{"by option 3, who is called Jones, from EmployeeDetails", show(keys.PartitionKey{}, details)},
+			{"by option 2, who is called Jones in Sales, from the list in the partition", func() error { return show(inPartition.Keys(ctx, staff, dept.Of("Sales"), "Jones")) }},
+			{"by option 3, who is called Jones, from EmployeeDetails", func() error { return show(details.Keys(ctx, staff, "Jones")) }},
 			{"rename Cao to Jones: the lists of option 2 are read, and change in the transaction", func() error {
 				_, err := staff.Update(ctx, staff.Key(Colleague{Department: "Sales", ID: 300}), func(e *Colleague) error { e.LastName = "Jones"; return nil })
 				return err
@@ -224,7 +219,7 @@ var indexEntitiesElsewhere = recipe{
 			{"the worker changes two blobs and two rows of EmployeeDetails", func() error { return worker.Drain(ctx) }},
 			{"option 1, once more", ofBlob},
 			{"option 3, once more: get the employees, too", func() error {
-				for e, err := range details.List(ctx, staff, keys.PartitionKey{}, "Jones") {
+				for e, err := range details.List(ctx, staff, "Jones") {
 					if err != nil {
 						return err
 					}

@@ -39,12 +39,10 @@ var interPartitionIndex = recipe{
 		lastName := table.FieldOf(func(e *Employee) *string { return &e.LastName })
 		email := table.FieldOf(func(e *Employee) *string { return &e.Email })
 
-		byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
-			&index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{Table: r.TableName("emails")}})
+		byEmail := index.NewGlobal("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
+			&index.Options{Table: r.TableName("emails")})
 		byYear := index.New("hired", keys.Digits[int](4), func(e *Employee) (int, bool) { return e.Hired, true },
-			&index.Options[Employee]{Pointer: true, Elsewhere: &index.Elsewhere[Employee]{
-				Table: r.TableName("staff"), Partition: func(e *Employee) keys.PartitionKey { return keys.RawPartition("hired_" + e.Department) }, Inline: true,
-			}})
+			&index.Options{Pointer: true, Table: r.TableName("staff"), Inline: true}).In(func(e *Employee) keys.PartitionKey { return keys.RawPartition("hired_" + e.Department) })
 
 		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
@@ -85,7 +83,7 @@ var interPartitionIndex = recipe{
 			return nil
 		}
 		find := func(address string) error {
-			e, err := byEmail.Get(ctx, byWorker, keys.PartitionKey{}, address)
+			e, err := byEmail.Get(ctx, byWorker, address)
 			if errors.Is(err, table.ErrNotFound) {
 				r.Answer("%s: not found", address)
 				return nil

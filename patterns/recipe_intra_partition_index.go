@@ -43,13 +43,13 @@ var intraPartitionIndex = recipe{
 
 		// A full copy under the address in any case of letters. No two employees of a department have the same address.
 		byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
-			&index.Options[Employee]{Unique: index.InPartition})
+			&index.Options{Unique: true})
 		// A copy of two properties, in the order of hiring.
 		byHire := index.New("hired", keys.Date(), func(e *Employee) (time.Time, bool) { return e.Hired, true },
-			&index.Options[Employee]{Only: []table.AnyField[Employee]{lastName, hired}})
+			nil).Only(lastName, hired)
 		// A row without properties, which names its employee.
 		byName := index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true },
-			&index.Options[Employee]{Pointer: true})
+			&index.Options{Pointer: true})
 
 		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {

@@ -33,9 +33,9 @@ var moveDepartment = recipe{
 		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 		byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) { return e.Email, true },
-			&index.Options[Employee]{Unique: index.InPartition})
+			&index.Options{Unique: true})
 		byName := index.New("last", keys.Ordered(), func(e *Employee) (string, bool) { return e.LastName, true },
-			&index.Options[Employee]{Pointer: true})
+			&index.Options{Pointer: true})
 		open := func(acc *account.Account) (*table.Table[Employee], error) {
 			outbox, err := eventual.NewOutbox(acc.Queue(r.QueueName("staff-writes")), nil)
 			if err != nil {

@@ -39,7 +39,7 @@ var newIndex = recipe{
 		}
 		// release returns the definition of one release of the program, and a handle with it.
 		release := func(key func(*Employee) (string, bool), writeOnly bool) (*index.Index[Employee, string], *table.Table[Employee], error) {
-			byEmail := index.New("email", keys.Fold(keys.Text()), key, &index.Options[Employee]{Unique: index.InPartition, WriteOnly: writeOnly})
+			byEmail := index.New("email", keys.Fold(keys.Text()), key, &index.Options{Unique: true, WriteOnly: writeOnly})
 			staff, err := index.Attach(base, byEmail)
 			return byEmail, staff, err
 		}

@@ -30,9 +30,7 @@ var summary = recipe{
 		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 		salary := table.FieldOf(func(e *Employee) *int64 { return &e.Salary })
 		teams := index.NewSummary("team", keys.Text(), func(e *Employee) (string, bool) { return e.Team, true },
-			&index.SummaryOptions[Employee]{Measures: []index.Measure[Employee]{
-				{Name: "Salary", Of: func(e *Employee) (int64, bool) { return e.Salary, e.Salary > 0 }},
-			}})
+			nil, index.Measure[Employee]{Name: "Salary", Of: func(e *Employee) (int64, bool) { return e.Salary, e.Salary > 0 }})
 		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
 		if err != nil {
 			return err

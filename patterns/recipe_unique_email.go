@@ -42,9 +42,9 @@ var uniqueEmail = recipe{
 		if err != nil {
 			return err
 		}
-		byEmail := index.New("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
+		byEmail := index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
 			return e.Email, e.Email != ""
-		}, &index.Options[Employee]{Unique: index.Global, Elsewhere: &index.Elsewhere[Employee]{Table: r.TableName("emails")}})
+		}, &index.Options{Table: r.TableName("emails")})
 		staff, err := index.Attach(withOutbox, byEmail)
 		if err != nil {
 			return err
@@ -71,7 +71,7 @@ var uniqueEmail = recipe{
 		}
 		logIn := func(address string) func() error {
 			return func() error {
-				e, err := byEmail.Get(ctx, staff, keys.PartitionKey{}, address)
+				e, err := byEmail.Get(ctx, staff, address)
 				switch {
 				case errors.Is(err, table.ErrNotFound):
 					r.Answer("no employee has the address %s", address)

@@ -100,7 +100,7 @@ func (e entityFields) setKey(k keys.Key) entityFields {
 	return e
 }
 
-// Partial reports whether only some of the entity's properties were read: from a copy, such as an index row with Options.Only, or
+// Partial reports whether only some of the entity's properties were read: from a copy, such as an index row of Index.Only, or
 // by [Table.GetFields]. [Entity.Has] reports which. All other fields of Value are zero, whatever is stored. Replace of such an
 // entity fails with ErrPartial: Get it by its Key first. Merge and Delete accept an entity that GetFields has read.
 func (e *Entity[T]) Partial() bool { return e != nil && e.known.partial != nil }

@@ -49,7 +49,7 @@ type Options struct {
 // and writes rows of any type as bags of properties.
 //
 // Maintainers may add requests to those that the methods name: a transaction with effects takes 2 more for its notification, rows that
-// several entities share are read first, and each other partition that changes with the entity (index.Global, Move) takes 2
+// several entities share are read first, and each other partition that changes with the entity (index.NewUnique, Move) takes 2
 // transactions, to prepare and to finish.
 //
 // # How fields are stored

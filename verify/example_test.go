@@ -48,10 +48,10 @@ func newStaff(ctx context.Context) *table.Table[Employee] {
 func ExampleRun() {
 	ctx := context.Background()
 	base := newStaff(ctx)
-	byAge := func(o *index.Options[Employee]) *index.Index[Employee, int] {
+	byAge := func(o *index.Options) *index.Index[Employee, int] {
 		return index.New("age", keys.Digits[int](3), func(e *Employee) (int, bool) { return e.Age, true }, o)
 	}
-	first, err := index.Attach(base, byAge(&index.Options[Employee]{WriteOnly: true}))
+	first, err := index.Attach(base, byAge(&index.Options{WriteOnly: true}))
 	if err != nil {
 		log.Fatal(err)
 	}

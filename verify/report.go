@@ -114,7 +114,7 @@ type Report struct {
 	// confirmed, or a fault of a contribution not repaired, because concurrent writers changed the rows at every attempt.
 	Unconfirmed int
 
-	// Pending counts the entities whose rows elsewhere (index.Elsewhere), or derived entities, are not compared, because a worker is
+	// Pending counts the entities whose rows elsewhere (index.NewGlobal), or derived entities, are not compared, because a worker is
 	// still to change them: a commit record with their effect is pending. Notified counts the notifications that Run has sent again with
 	// Options.Repair, for such commit records of rows elsewhere that are older than 10 minutes: the queue may have lost the first one.
 	Pending, Notified int

@@ -55,7 +55,7 @@ import (
 //   - For a repair, 1 to 3, and 1 for each unique row of the entity. If the table has a unique index of full copies that is not
 //     verified with the others, each written entity costs 1 more.
 //
-// Definitions with rows elsewhere (index.Elsewhere) follow after all partitions, as one part that begins again if it is interrupted: 1
+// Definitions with rows elsewhere (index.NewGlobal) follow after all partitions, as one part that begins again if it is interrupted: 1
 // request for each 1,000 of their rows, of which about 200 bytes each stay in memory, and 1 for each 1,000 entities. To confirm an
 // entity, 3, and 2 for each row. A row that a worker is still to change is no fault (Report.Pending). A repair takes 3 for a row, and 6
 // more to write the entity if it does not record the row. The table of the rows must exist; see index.Ensure.

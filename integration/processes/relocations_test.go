@@ -44,9 +44,9 @@ type relocator struct {
 }
 
 var (
-	itemText  = index.New("text", keys.Text(), func(m *item) (string, bool) { return m.Text, true }, &index.Options[item]{Unique: index.InPartition})
+	itemText  = index.New("text", keys.Text(), func(m *item) (string, bool) { return m.Text, true }, &index.Options{Unique: true})
 	itemLists = index.NewLists("tens", keys.Digits[int](3), func(m *item) (int, bool) { return m.ID / 10, true }, nil)
-	itemOwner = index.New("owner", keys.Text(), func(m *item) (string, bool) { return m.Text, true }, &index.Options[item]{Unique: index.Global})
+	itemOwner = index.NewUnique("owner", keys.Text(), func(m *item) (string, bool) { return m.Text, true }, nil)
 	relocated = [2]string{"here", "there"}
 )
 

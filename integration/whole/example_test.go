@@ -351,7 +351,7 @@ func openTyped(service table.Service) error {
 
 // page:
 var byName = index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
-	&index.Options[Employee]{Pointer: true, Reserved: true})
+	&index.Options{Pointer: true, Reserved: true})
 
 // page:end
 

@@ -243,8 +243,8 @@ var readMethods = map[string]func(context.Context, *outage) error{
 // summarized returns a handle of the table with a list and a summary.
 func summarized(x *outage) (*index.Lists[Employee, string], *index.Summary[Employee, string], *table.Table[Employee]) {
 	name := func(e *Employee) (string, bool) { return e.Name, true }
-	lists := index.NewLists("list", keys.Text(), name, &index.ListOptions[Employee]{Reserved: true})
-	summary := index.NewSummary("sum", keys.Text(), name, &index.SummaryOptions[Employee]{Reserved: true})
+	lists := index.NewLists("list", keys.Text(), name, &index.ListOptions{Reserved: true})
+	summary := index.NewSummary("sum", keys.Text(), name, &index.SummaryOptions{Reserved: true})
 	staff, err := index.Attach(x.base, lists, summary)
 	if err != nil {
 		panic(err)

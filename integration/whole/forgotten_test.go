@@ -75,8 +75,8 @@ func forgottenCalls(t *testing.T) []forgotten {
 	testkit.NoError(t, err)
 
 	serial := func(d *device) (string, bool) { return d.Serial, true }
-	bySerial := index.New("serial", site, serial, &index.Options[device]{Elsewhere: &index.Elsewhere[device]{}})
-	unique := index.New("only", site, serial, &index.Options[device]{Unique: index.Global, Elsewhere: &index.Elsewhere[device]{}})
+	bySerial := index.NewGlobal("serial", site, serial, nil)
+	unique := index.NewUnique("only", site, serial, nil)
 	indexed, err := index.Attach(heard, bySerial)
 	testkit.NoError(t, err)
 	one, err := index.Attach(heard, unique)
@@ -129,10 +129,10 @@ func forgottenCalls(t *testing.T) []forgotten {
 		{"the same", second(unheard.Insert(ctx, d)), eventual.ErrQueueNotFound, "(eventual: no such queue work; Outbox.Ensure creates it)"},
 		{"Run", worker.Run(ctx), eventual.ErrQueueNotFound, "eventual: no such queue none; Worker.Ensure creates it"},
 		{"Backlog", second(poison.Backlog(ctx)), eventual.ErrQueueNotFound, "eventual: Backlog: eventual: no such queue poison; Worker.Ensure creates it"},
-		{"index elsewhere: Get", second(bySerial.Get(ctx, indexed, keys.PartitionKey{}, "s")), table.ErrTableNotFound, "index serial: table: Rows devicesserial: TableNotFound: " + byIndex},
+		{"index elsewhere: Get", second(bySerial.Get(ctx, indexed, "s")), table.ErrTableNotFound, "index serial: table: Rows devicesserial: TableNotFound: " + byIndex},
 		{"index elsewhere: Run", second(verify.Run(ctx, indexed, nil, bySerial)), table.ErrTableNotFound, byIndex},
-		{"index.Global: Get", second(unique.Get(ctx, one, keys.PartitionKey{}, "s")), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
-		{"index.Global: Insert", second(one.Insert(ctx, d)), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
+		{"index.NewUnique: Get", second(unique.Get(ctx, one, "s")), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
+		{"index.NewUnique: Insert", second(one.Insert(ctx, d)), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
 		{"view: Run", second(verify.Run(ctx, viewed, nil, views)), table.ErrTableNotFound, "no such table views; Table.Ensure creates it"},
 		{"Upload", second(photos.Upload(ctx, k, bytes.NewReader(make([]byte, 100_000)), nil)), largeentity.ErrContainerNotFound, "largeentity: Upload ('A','d_1'): no such container photos; Store.Ensure creates it"},
 		{"Log.Append", second(log.Append(ctx, d)), table.ErrTableNotFound, "no such table log; Log.Ensure creates it"},

@@ -32,7 +32,7 @@ type sideBySide struct {
 
 // copiesByName is byName with full copies.
 var copiesByName = index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
-	&index.Options[Employee]{Reserved: true})
+	&index.Options{Reserved: true})
 
 func newSideBySide(t *testing.T, by *index.Index[Employee, string]) *sideBySide {
 	x := &sideBySide{t: t, s: storagetest.New(nil), index: by}
@@ -180,15 +180,15 @@ func TestAztablesWritesBesideIndexes(t *testing.T) {
 // entity twice. A query without a condition on a value also finds the library's rows, unless a range of RowKeys leaves them out.
 func TestAztablesQueriesBesideIndexes(t *testing.T) {
 	t.Parallel()
-	elsewhere := index.New("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
-		&index.Options[Employee]{Elsewhere: &index.Elsewhere[Employee]{}})
+	elsewhere := index.NewGlobal("name", keys.Ordered(), func(e *Employee) (string, bool) { return e.Name, e.Name != "" },
+		nil)
 	const sales = "PartitionKey eq 'Sales'"
 	values := []string{"Name eq 'Jones'", sales + " and Age ge 40", sales + " and Salary gt 50000L", "Hired ge datetime'2020-01-01T00:00:00Z'",
 		sales + " and Name ne 'Cao' and Age lt 60", sales + " and (Name eq 'Jones' or Name eq 'Cao')"}
 	ranges := []string{sales + " and RowKey lt '~'", "RowKey eq '000223'", sales + " and RowKey ge '000000' and RowKey lt '999999'"}
 	whole := []string{"", sales}
 	for kind, c := range map[string]struct {
-		by                    *index.Index[Employee, string]
+		by                    index.Definition[Employee]
 		values, ranges, whole int // the rows for each row of before
 	}{
 		"pointers":    {byName, 1, 1, 2},

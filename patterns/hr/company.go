@@ -47,7 +47,7 @@ func (c *company) setSalary(ctx context.Context, k keys.Key, etag azcore.ETag, c
 
 // login returns the employee with an e-mail address, in any case of letters: 2 requests.
 func (c *company) login(ctx context.Context, email string) (*table.Entity[Employee], error) {
-	return byEmail.Get(ctx, c.staff, keys.PartitionKey{}, strings.TrimSpace(email))
+	return byEmail.Get(ctx, c.staff, strings.TrimSpace(email))
 }
 
 // summary returns the number of employees of a department and the sum of their salaries: 1 request.

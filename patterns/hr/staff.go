@@ -31,15 +31,15 @@ func keyOf(department string, id int) keys.Key {
 
 // byEmail finds an employee by e-mail address. An address belongs to one employee in all departments, in any case of letters. Therefore
 // its rows are in a table of their own.
-var byEmail = index.New("email", keys.Fold(keys.Text()),
+var byEmail = index.NewUnique("email", keys.Fold(keys.Text()),
 	func(e *Employee) (string, bool) { return e.Email, e.Email != "" },
-	&index.Options[Employee]{Unique: index.Global, Elsewhere: &index.Elsewhere[Employee]{Table: "emails"}})
+	&index.Options{Table: "emails"})
 
 // payroll counts the employees of a department, and adds their salaries, in one row of the department.
 var payroll = index.NewSummary("payroll", keys.Text(),
 	func(*Employee) (string, bool) { return "all", true },
-	&index.SummaryOptions[Employee]{Measures: []index.Measure[Employee]{{
+	nil, index.Measure[Employee]{
 		Name:              "Salary",
 		Of:                func(e *Employee) (int64, bool) { return e.Salary, true },
 		ApproximateBounds: true, // the service shows no smallest and no largest salary
-	}}})
+	})

@@ -68,7 +68,7 @@ func counts() []count {
 
 // pointerIndex is emailIndex with rows that contain only the keys of the orders.
 func pointerIndex(name string) *index.Index[order, string] {
-	return index.New(name, keys.Text(), func(o *order) (string, bool) { return o.Email, true }, &index.Options[order]{Pointer: true})
+	return index.New(name, keys.Text(), func(o *order) (string, bool) { return o.Email, true }, &index.Options{Pointer: true})
 }
 
 // countIndexed counts the requests of f on a loaded entity with indexes.
@@ -130,7 +130,7 @@ func countElsewhere(ctx context.Context, moves, byKey, ofWorker bool) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	byEmail := index.New("email", keys.Text(), func(o *order) (string, bool) { return o.Email, true }, &index.Options[order]{Pointer: true, Elsewhere: &index.Elsewhere[order]{}})
+	byEmail := index.NewGlobal("email", keys.Text(), func(o *order) (string, bool) { return o.Email, true }, &index.Options{Pointer: true})
 	t, e, err := o.remote(ctx, byEmail)
 	if err != nil {
 		return 0, err

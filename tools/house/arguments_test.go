@@ -341,6 +341,7 @@ func newCaller(t *testing.T) *caller {
 	byName := index.New("names", text, nameOf, nil)
 	lists := index.NewLists("lists", text, nameOf, nil)
 	sums := index.NewSummary("sums", text, nameOf, nil)
+	byNameAlone, listsOfAll := index.NewGlobal("global", text, nameOf, nil), index.NewGlobalLists("listsofall", text, nameOf, nil)
 	size := table.FieldOf(func(v *item) *int64 { return &v.Size })
 	name := table.FieldOf(func(v *item) *string { return &v.Group })
 	details := index.NewDetails("details", "Of", func(v *item) (keys.RowKey, bool) { return keys.RowKey{}, false }, table.AnyField[item](size))
@@ -431,6 +432,8 @@ func newCaller(t *testing.T) *caller {
 		"eventual.RetryAfter": eventual.RetryAfter, "eventual.Transactions": eventual.Transactions,
 		"verify.Run": verify.Run[item], "index.Attach": index.Attach[item], "index.Ensure": index.Ensure[item], "index.Handler": index.Handler[item],
 		"index.NewDetails": index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
+		"index.NewGlobal": index.NewGlobal[item, string], "index.NewGlobalMulti": index.NewGlobalMulti[item, string], "index.NewUnique": index.NewUnique[item, string],
+		"index.NewUniqueMulti": index.NewUniqueMulti[item, string], "index.NewGlobalLists": index.NewGlobalLists[item, string],
 		"index.NewSummary": index.NewSummary[item, string], "index.New": index.New[item, string],
 		"keys.At": keys.At, "keys.Compare": keys.Compare, "keys.Desc": keys.Desc[string], "keys.Digits": keys.Digits[int], "keys.Enum": keys.Enum[enum],
 		"keys.Fold": keys.Fold[string], "keys.FromInvertedTicks": keys.FromInvertedTicks, "keys.FromTicks": keys.FromTicks, "keys.Int": keys.Int[int],
@@ -482,7 +485,7 @@ func newCaller(t *testing.T) *caller {
 	two, three := func(v *item) (*string, *string) { return &v.Group, &v.Name }, func(v *item) (*string, *string, *string) { return &v.Group, &v.Name, &v.Group }
 	c.receivers = []any{
 		company, effect, values, declaration, company.Host(), details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
-		acc, account.Grant{}, mover, destination, blobs, records, outbox, poison, byName, lists, sums, text, keys.Struct2(text, text, two), keys.Struct3(text, text, text, three),
+		acc, account.Grant{}, mover, destination, blobs, records, outbox, poison, byName, byNameAlone, listsOfAll, lists, sums, text, keys.Struct2(text, text, two), keys.Struct3(text, text, text, three),
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
 		keys.Row(text, func(v *item) *string { return &v.Group }), keys.Row2(text, text, two), keys.Row3(text, text, text, three), text.Rows(),
 		keys.Component[string]{}, keys.Compound[string]{}, keys.Compound2[string, string, string]{}, keys.Compound3[string, string, string, string]{},

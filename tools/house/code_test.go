@@ -83,8 +83,10 @@ var readersCode = map[string]string{
 		var byLastName *index.Index[Employee, string]`,
 	"index NewDetails": `
 		var lastName, email table.Field[Employee, string]`,
-	"index Elsewhere": `
-		func email(*Employee) (string, bool) { return "", false }`,
+	"index Index.Only": `
+		var lastName, email table.Field[Employee, string]`,
+	"index Global.Page": `
+		var byEmail *index.Global[Employee, string]`,
 	"keys": `
 		type Review struct { Employee, Year int }`,
 	"keys Struct2": `
