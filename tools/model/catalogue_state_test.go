@@ -6,21 +6,21 @@ import (
 )
 
 // The catalogue is a row of a table that names its definitions with their states. The model has one definition, an index, and a table of
-// two entities. Programs of a release that has the definition, and of one that lacks it, write side by side while others announce, fill
+// two entities. Programs of a release that has the definition, and of one that lacks it, write side by side while others record, fill
 // and retire it. Time is not counted: a lease ends at any moment, and who waits goes on when no lease and no request is left from before.
 
 // The states of the definition in the row of the catalogue.
 const (
 	catNone   = iota // there is no row
 	catAbsent        // the row does not name the definition
-	catAnnounced
+	catUnfilled
 	catBuilding
 	catReadable
 	catRetiring
 	catRetired
 )
 
-var catNames = [...]string{"no row", "absent", "announced", "building", "readable", "retiring", "retired"}
+var catNames = [...]string{"no row", "absent", "unfilled", "building", "readable", "retiring", "retired"}
 
 const catSlots = 2
 
@@ -120,7 +120,7 @@ type catalogueProtocol struct {
 	noFirstWait        bool // Retire does not wait between retiring and retired
 	noSecondWait       bool // nor before its sweep
 	retiredMaintains   bool // writers maintain what is retired
-	announcedMaintains bool // and what is announced
+	unfilledMaintains  bool // and what is unfilled
 	writesUnnamed      bool // a writer with the definition does not mind that it is not named
 	checksBefore       bool // a look-up checks its lease before the request only
 	noFillLease        bool // Fill has no lease of its own

@@ -13,12 +13,12 @@ const (
 	eStart = iota
 	eLooks
 	eInserts
-	eAnnounces
+	eRecords
 )
 
 const (
 	fStart = iota
-	fAnnounced
+	fFound
 	fSent
 	fWaiting
 	fNext
@@ -35,7 +35,7 @@ const (
 	xSweeps
 	xSlot
 	xRemoves
-	xUnannounces
+	xDrops
 )
 
 const (
@@ -194,14 +194,14 @@ func (c *catalogueProtocol) mayWrite(has bool, state uint8) bool {
 	if has {
 		return state != catAbsent || c.writesUnnamed
 	}
-	return state == catAbsent || state == catAnnounced || state == catRetired || c.ignores
+	return state == catAbsent || state == catUnfilled || state == catRetired || c.ignores
 }
 
 // maintains reports whether a writer with the definition maintains it in a state.
 func (c *catalogueProtocol) maintains(state uint8) bool {
 	switch state {
-	case catAnnounced:
-		return c.announcedMaintains
+	case catUnfilled:
+		return c.unfilledMaintains
 	case catRetired:
 		return c.retiredMaintains
 	}
@@ -275,7 +275,7 @@ func (st *catStep) ensure(has bool) {
 		case s.cat == catNone:
 			st.to("reads that there is no row", s, catProcess{pc: eLooks, named: true})
 		case s.cat == catAbsent && has:
-			st.to("reads that the definition is not named", s, catProcess{pc: eAnnounces, named: true})
+			st.to("reads that the definition is not named", s, catProcess{pc: eRecords, named: true})
 		default:
 			st.end("reads the catalogue: "+catNames[s.cat], s)
 		}
@@ -297,17 +297,17 @@ func (st *catStep) ensure(has bool) {
 		case p.value == 0 || c.readableAtOnce:
 			c.set(&n, catReadable)
 		default:
-			c.set(&n, catAnnounced)
+			c.set(&n, catUnfilled)
 		}
 		st.end("inserts the row: "+catNames[n.cat], n)
-	case eAnnounces:
+	case eRecords:
 		if !p.named {
-			st.to("announcement is refused", s, catProcess{})
+			st.to("its write of the row is refused", s, catProcess{})
 			return
 		}
 		n := s
-		c.set(&n, catAnnounced)
-		st.end("announces the definition", n)
+		c.set(&n, catUnfilled)
+		st.end("records the definition as unfilled", n)
 	}
 }
 
@@ -340,8 +340,8 @@ func (st *catStep) fill() {
 	switch p.pc {
 	case fStart:
 		switch s.cat {
-		case catAnnounced:
-			st.to("reads the catalogue: announced", s, catProcess{pc: fAnnounced, named: true})
+		case catUnfilled:
+			st.to("reads the catalogue: unfilled", s, catProcess{pc: fFound, named: true})
 		case catBuilding:
 			if c.secondDoesNotWait {
 				st.to("reads the catalogue: building, and does not wait", s, catProcess{pc: fNext, named: true})
@@ -352,14 +352,14 @@ func (st *catStep) fill() {
 		default:
 			st.end("reads the catalogue: "+catNames[s.cat], s)
 		}
-	case fAnnounced:
+	case fFound:
 		if c.waitsFromSend {
 			c.mark(&n, st.n)
 		}
 		p.pc = fSent
 		st.to("sends that it builds", n, p)
 	case fSent:
-		if !p.named || s.cat != catAnnounced {
+		if !p.named || s.cat != catUnfilled {
 			c.unmark(&n, st.n)
 			st.to("is refused", n, catProcess{})
 			return
@@ -439,8 +439,8 @@ func (st *catStep) retire() {
 	case xStart:
 		read := catProcess{named: true}
 		switch s.cat {
-		case catAnnounced:
-			read.pc = xUnannounces
+		case catUnfilled:
+			read.pc = xDrops
 		case catBuilding, catReadable:
 			read.pc = xSent
 		case catRetiring:
@@ -454,13 +454,13 @@ func (st *catStep) retire() {
 			return
 		}
 		st.to("reads the catalogue: "+catNames[s.cat], n, read)
-	case xUnannounces:
+	case xDrops:
 		if !p.named {
 			st.to("is refused", s, catProcess{})
 			return
 		}
 		c.set(&n, catAbsent)
-		st.end("removes what was only announced", n)
+		st.end("removes what was never filled", n)
 	case xSent:
 		if c.oneStep {
 			become(catRetired, xRetired)

@@ -21,8 +21,8 @@ var (
 // TestCatalogue explores releases, fills and retirements of a definition, beside writers of two releases.
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
-	announced := func(entities [catSlots]catEntity, programs ...catProgram) catalogueProtocol {
-		return catalogueProtocol{programs: programs, start: catAnnounced, entities: entities}
+	unfilled := func(entities [catSlots]catEntity, programs ...catProgram) catalogueProtocol {
+		return catalogueProtocol{programs: programs, start: catUnfilled, entities: entities}
 	}
 	readable := func(programs ...catProgram) catalogueProtocol {
 		return catalogueProtocol{programs: programs, start: catReadable, entities: indexedEntity, rows: 1, clean: true}
@@ -34,11 +34,11 @@ func TestCatalogue(t *testing.T) {
 		size  int
 	}{
 		{"a release, and its fill", catalogueProtocol{programs: []catProgram{catUpdates(writerWithout, 0, 2), catUpdates(writerWith, 0, 3), runs(ensurer), runs(fills), runs(lookUp)}, start: catAbsent, entities: plainEntity}, nil, 1},
-		{"a fill beside writers", announced(plainEntity, catUpdates(writerWithout, 0, 2), catInserts(writerWithout, 1, 1), catDeletes(writerWith, 0), runs(fills)), lateAndCrash, 1},
-		{"two fills", announced(plainEntity, catUpdates(writerWithout, 0, 2), catUpdates(writerWith, 0, 3), runs(fills), runs(fills)), late, 1},
-		{"two fills, one of which crashes", announced(plainEntity, catInserts(writerWithout, 1, 1), catInserts(writerWith, 1, 2), runs(fills), runs(fills)), crash, 1},
-		{"an entity that comes into the index", announced(keylessEntity, catUpdates(writerWithout, 0, 1), catInserts(writerWith, 1, 2), runs(fills)), lateAndCrash, 1},
-		{"a fill beside four writers", announced(plainEntity, catUpdates(writerWithout, 0, 2), catInserts(writerWithout, 1, 1), catUpdates(writerWith, 0, 2), catDeletes(writerWith, 0), runs(fills)), nil, 2},
+		{"a fill beside writers", unfilled(plainEntity, catUpdates(writerWithout, 0, 2), catInserts(writerWithout, 1, 1), catDeletes(writerWith, 0), runs(fills)), lateAndCrash, 1},
+		{"two fills", unfilled(plainEntity, catUpdates(writerWithout, 0, 2), catUpdates(writerWith, 0, 3), runs(fills), runs(fills)), late, 1},
+		{"two fills, one of which crashes", unfilled(plainEntity, catInserts(writerWithout, 1, 1), catInserts(writerWith, 1, 2), runs(fills), runs(fills)), crash, 1},
+		{"an entity that comes into the index", unfilled(keylessEntity, catUpdates(writerWithout, 0, 1), catInserts(writerWith, 1, 2), runs(fills)), lateAndCrash, 1},
+		{"a fill beside four writers", unfilled(plainEntity, catUpdates(writerWithout, 0, 2), catInserts(writerWithout, 1, 1), catUpdates(writerWith, 0, 2), catDeletes(writerWith, 0), runs(fills)), nil, 2},
 		{"a new table, two releases", catalogueProtocol{programs: []catProgram{catInserts(writerWithout, 0, 1), catInserts(writerWith, 1, 1), runs(ensurer), runs(ensurerWithout), runs(fills), runs(lookUp)}}, nil, 1},
 		{"a new table, twice the same release", catalogueProtocol{programs: []catProgram{catInserts(writerWith, 0, 1), catInserts(writerWithout, 1, 1), runs(ensurer), runs(ensurer), runs(lookUp)}, late: true}, nil, 1},
 		{"a table from before the catalogue", catalogueProtocol{programs: []catProgram{catUpdates(writerWith, 0, 2), catUpdates(writerWithout, 0, 3), runs(ensurer), runs(fills), runs(lookUp)}, entities: indexedEntity, rows: 1, late: true}, nil, 1},
@@ -47,10 +47,10 @@ func TestCatalogue(t *testing.T) {
 		{"a retirement, two look-ups", readable(catInserts(writerWith, 1, 1), catDeletes(writerWith, 0), runs(retires), runs(lookUp), runs(lookUp)), nil, 1},
 		{"a retirement that crashes", readable(catInserts(writerWith, 1, 1), catUpdates(writerWithout, 0, 2), runs(retires), runs(lookUp)), lateAndCrash, 1},
 		{"two retirements", readable(catInserts(writerWith, 1, 1), runs(retires), runs(retires), runs(lookUp)), crash, 1},
-		{"a retirement while it is filled", announced(plainEntity, catUpdates(writerWith, 0, 2), catInserts(writerWithout, 1, 1), runs(fills), runs(retires), runs(lookUp)), cleanAndCrash, 1},
-		{"a retirement while it is filled, and a late request", announced(plainEntity, catInserts(writerWith, 1, 1), catUpdates(writerWithout, 0, 2), runs(fills), runs(retires)), late, 1},
+		{"a retirement while it is filled", unfilled(plainEntity, catUpdates(writerWith, 0, 2), catInserts(writerWithout, 1, 1), runs(fills), runs(retires), runs(lookUp)), cleanAndCrash, 1},
+		{"a retirement while it is filled, and a late request", unfilled(plainEntity, catInserts(writerWith, 1, 1), catUpdates(writerWithout, 0, 2), runs(fills), runs(retires)), late, 1},
 		{"a retirement, and the same definition again", readable(catInserts(writerWith, 1, 1), runs(retires), runs(ensurer), runs(fills), runs(lookUp)), nil, 1},
-		{"releases, fills and retirements", announced(plainEntity, catUpdates(writerWithout, 0, 2), catInserts(writerWithout, 1, 1), catUpdates(writerWith, 0, 3), catInserts(writerWith, 1, 2), runs(fills), runs(fills)), lateAndCrash, 3},
+		{"releases, fills and retirements", unfilled(plainEntity, catUpdates(writerWithout, 0, 2), catInserts(writerWithout, 1, 1), catUpdates(writerWith, 0, 3), catInserts(writerWith, 1, 2), runs(fills), runs(fills)), lateAndCrash, 3},
 	} {
 		if w.size > *models {
 			continue
@@ -79,7 +79,7 @@ func TestCatalogueMutants(t *testing.T) {
 	retire := []catProgram{catInserts(writerWithout, 1, 1), runs(retires), runs(lookUp)}
 	sweep := []catProgram{catInserts(writerWith, 1, 1), runs(retires)}
 	building := func(c catalogueProtocol, programs []catProgram) catalogueProtocol {
-		c.programs, c.start, c.entities = programs, catAnnounced, plainEntity
+		c.programs, c.start, c.entities = programs, catUnfilled, plainEntity
 		return c
 	}
 	readable := func(c catalogueProtocol, programs []catProgram) catalogueProtocol {
@@ -101,7 +101,7 @@ func TestCatalogueMutants(t *testing.T) {
 		"readable without the ETag of the row":         {building(catalogueProtocol{readableBlindly: true}, []catProgram{catInserts(writerWithout, 1, 1), runs(fills), runs(retires)}), readableWrong},
 		"a request that arrives after the wait":        {building(catalogueProtocol{unbounded: true}, fill), readableWrong},
 		"a fill without a lease":                       {building(catalogueProtocol{noFillLease: true, clean: true}, []catProgram{runs(fills), runs(retires)}), rowsLeft},
-		"announced is maintained":                      {building(catalogueProtocol{announcedMaintains: true, clean: true}, []catProgram{catUpdates(writerWith, 0, 2), runs(retires)}), rowsLeft},
+		"unfilled is maintained":                       {building(catalogueProtocol{unfilledMaintains: true, clean: true}, []catProgram{catUpdates(writerWith, 0, 2), runs(retires)}), rowsLeft},
 		"retired in one step":                          {readable(catalogueProtocol{oneStep: true}, retire), lookUpWrong},
 		"no wait between retiring and retired":         {readable(catalogueProtocol{noFirstWait: true}, retire), lookUpWrong},
 		"no wait before the sweep":                     {readable(catalogueProtocol{noSecondWait: true}, sweep), rowsLeft},
@@ -134,7 +134,7 @@ func TestCatalogueAssumption(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := catalogueProtocol{programs: []catProgram{m.write, runs(fills)}, start: catAnnounced, entities: m.entities, unbounded: true}
+			c := catalogueProtocol{programs: []catProgram{m.write, runs(fills)}, start: catUnfilled, entities: m.entities, unbounded: true}
 			expectFault(t, c.model().Explore(), m.wrong)
 		})
 	}

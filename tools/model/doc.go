@@ -39,10 +39,10 @@
 //
 // A lease counts from before the read of the row was sent, for writers, look-ups, Fill and Retire alike. Who gives a definition another
 // state waits, after the response, until no lease from before is left and no request that was sent under one arrives. A definition that
-// is announced is as absent for everybody, but named; a writer that has it drops its rows from the entities that it writes, as it does
+// is unfilled is as absent for everybody, but named; a writer that has it drops its rows from the entities that it writes, as it does
 // once the definition is retired. A writer refuses if the row names a definition in building, readable or retiring that the writer lacks,
 // if the writer has one that the row does not name, and if there is no row. So a table without a row is empty, or from before the
-// catalogue: Ensure inserts a row that says readable if the table is empty, and announced otherwise, and only if no other program was
+// catalogue: Ensure inserts a row that says readable if the table is empty, and unfilled otherwise, and only if no other program was
 // first. A look-up checks its lease again when the response is there.
 //
 // The wait rests on an assumption: no request under a lease arrives later. If one does, a new entity, or one that was not in the index
