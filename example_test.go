@@ -102,6 +102,30 @@ func ExampleStore_Verify() {
 	// Output: 1 1 true
 }
 
+// The effects that wait, and those that no attempt could execute.
+func ExampleStore_Worker() {
+	ctx := context.Background()
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	refuse := func(context.Context, eventual.Job, int) error { return eventual.Poison(errors.New("no such address")) }
+	mail := eventual.On("mail", func(c *eventual.Change[employee]) (int, bool) { return c.New.ID, true }, refuse)
+	staff := aztablekit.Table(company, "staff", dept, empid, mail)
+	check(company.Ensure(ctx))
+	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223})
+	check(err)
+	worker, err := company.Worker()
+	check(err)
+	backlog, err := worker.Backlog(ctx)
+	check(err)
+	check(company.Drain(ctx))
+	poison, err := company.Poison()
+	check(err)
+	for m, err := range poison.List(ctx) {
+		check(err)
+		fmt.Println(backlog, worker.Stats().Poisoned, m.Kind, m.Class)
+	}
+	// Output: 1 1 mail handler
+}
+
 // A mistake is found before anything is sent.
 func ExampleStore_Err() {
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)

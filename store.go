@@ -341,6 +341,19 @@ func (s *Store) Ready() error {
 	return s.worker.Ready()
 }
 
+// Worker returns the worker of Run and Drain, for its counters, its backlog and its pauses; do not call its Run. It is nil for a store
+// without tables. Errors: those of Run.
+func (s *Store) Worker() (*eventual.Worker, error) { return s.work() }
+
+// Poison returns the queue of the messages that no attempt could execute, to list, replay and drop them. Errors: the mistakes of the
+// declarations.
+func (s *Store) Poison() (*eventual.PoisonQueue, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	return eventual.NewPoisonQueue(s.queue("poison"), &s.opt.Common)
+}
+
 // Verify compares the derived rows of all tables with their entities, and repairs them if o.Repair is set; see [verify.Run]. Options of
 // one table, Partition and Token, are refused with a *table.ValueError. The report is that of all tables; Fault.Table names the table of
 // a fault. The first error ends Verify. Requests: those of verify.Run for each table with definitions, one table after another.

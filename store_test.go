@@ -321,11 +321,14 @@ func TestFaults(t *testing.T) {
 			staff := test.declare(s)
 			_, inserted := staff.Insert(t.Context(), &employee{Department: "Sales", ID: 1})
 			_, verified := s.Verify(t.Context(), nil)
+			_, worker := s.Worker()
+			_, poison := s.Poison()
 			if inserted == nil || !strings.Contains("table "+strings.TrimPrefix(inserted.Error(), "table: Insert "), test.want) {
 				t.Errorf("Insert: got %v; want %q", inserted, test.want)
 			}
 			for method, err := range map[string]error{
 				"Ensure": s.Ensure(t.Context()), "Run": s.Run(endedContext(t)), "Drain": s.Drain(t.Context()), "RunDaily": s.RunDaily(t.Context()), "Verify": verified, "Ready": s.Ready(), "Err": s.Err(),
+				"Worker": worker, "Poison": poison,
 			} {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: got %v; want %q", method, err, test.want)

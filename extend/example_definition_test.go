@@ -3,6 +3,7 @@ package extend_test
 import (
 	"context"
 	"fmt"
+	"path"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/extend"
@@ -78,6 +79,15 @@ func ExampleHost() {
 	// <nil> [testmail]
 	// testprint queue print: the declaration is too late: declare everything before Ensure, Run and the other methods of the store
 	// name is empty
+}
+
+// A thing that stores blobs.
+func ExampleHost_Container() {
+	company := aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "Test"})
+	photos, err := company.Host().Container("photos")
+	check(err)
+	fmt.Println(path.Base(photos.URL()))
+	// Output: testphotos
 }
 
 // A test of a definition needs no store.

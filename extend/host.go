@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -86,6 +88,22 @@ func (h *Host) TableName(name string) string { return h.Prefix + name }
 
 // LowerName returns the name of a queue or a container of the store in the account.
 func (h *Host) LowerName(name string) string { return strings.ToLower(h.Prefix) + name }
+
+// Container returns a container of the store. Errors: Invalid; *table.ValueError for an account without blobs, and for a name that no
+// container can have.
+func (h *Host) Container(name string) (*container.Client, error) {
+	if h.Invalid != nil {
+		return nil, h.Invalid
+	}
+	account, is := h.Account.(interface {
+		Container(string) *container.Client
+	})
+	if !is {
+		return nil, &table.ValueError{Field: "account", Reason: "has no method Container, and so no blobs"}
+	}
+	c := account.Container(h.LowerName(name))
+	return c, engine.CheckClient("container", "container", c, c == nil)
+}
 
 // Declare adds a thing of the store that belongs to no table of entities, with what it needs. name is for errors, and things of one name
 // may share their tables: log audit. err is a mistake that its constructor has found, nil for none.

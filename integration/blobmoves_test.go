@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -19,8 +20,7 @@ import (
 // blobDestination returns a destination in a fresh container.
 func (e *env) blobDestination() *blobarchive.Destination {
 	e.Helper()
-	d, err := blobarchive.New(e.acc.Container(freshName()), nil)
-	e.must(err)
+	d := blobarchive.New(&extend.Host{Account: e.acc}, freshName(), nil)
 	e.must(d.Ensure(context.Background()))
 	e.must(d.Ensure(context.Background())) // again
 	e.counter.Take()

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 )
 
@@ -36,15 +37,13 @@ func logBlobs(e *env) {
 	}}
 	broken, err := account.FromConnectionString(e.backend.ConnectionString(), o)
 	e.must(err)
-	clean, err := bloblog.New[event](e.acc.Container(container), nil)
-	e.must(err)
+	clean := bloblog.New[event](&extend.Host{Account: e.acc}, container, nil)
 	e.must(clean.Ensure(ctx))
 	e.must(clean.Ensure(ctx))
 	options := &bloblog.Options[event]{FlushRecords: 7, Buffer: 2000, BlobBlocks: 9}
 	options.Retry.Wait = time.Millisecond
 	options.Retry.Attempts = 20
-	events, err := bloblog.New(broken.Container(container), options)
-	e.must(err)
+	events := bloblog.New(&extend.Host{Account: broken}, container, options)
 
 	const source, writers, records = "größe x/ü?#%+&'\"<>/日本", 4, 200
 	var writing sync.WaitGroup
@@ -99,11 +98,11 @@ func logBlobs(e *env) {
 // logBlobChanges: a writer goes to another blob if its own is changed by another program.
 func logBlobChanges(e *env) {
 	ctx := context.Background()
-	container := e.acc.Container(freshName())
+	name := freshName()
+	container := e.acc.Container(name)
 	options := &bloblog.Options[event]{}
 	options.Now = func() time.Time { return logEvening }
-	events, err := bloblog.New(container, options)
-	e.must(err)
+	events := bloblog.New(&extend.Host{Account: e.acc}, name, options)
 	w, err := events.Writer("orders")
 	e.must(err)
 	e.must(w.Append(ctx, &event{0, 0}))

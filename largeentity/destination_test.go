@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -68,7 +69,7 @@ func TestDestination(t *testing.T) {
 			return &drawer{rows: map[archive.ID]*archive.ArchivedRow{}}, nil
 		},
 		"container": func(fx *fixture) (archive.Destination, error) {
-			return blobarchive.New(fx.account.Container("photos"), nil)
+			return blobarchive.New(&extend.Host{Account: fx.account}, "photos", nil), nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

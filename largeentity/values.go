@@ -5,8 +5,6 @@ import (
 	"context"
 	"io"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
-
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -77,21 +75,16 @@ func (v *Values[T]) Bind(t *table.Table[T]) {
 }
 
 func (v *Values[T]) attach(host *extend.Host, t *table.Table[T]) (*table.Table[T], error) {
-	switch {
-	case host.Invalid != nil:
-		return nil, host.Invalid
-	case host != v.host:
+	if host != v.host {
 		return nil, &table.ValueError{Field: "values", Reason: "are of another store: make them by In of the store of the table"}
 	}
-	account, is := host.Account.(interface {
-		Container(string) *container.Client
-	})
-	if !is {
-		return nil, &table.ValueError{Field: "account", Reason: "has no method Container, and so no blobs"}
+	in, err := host.Container(v.container)
+	if err != nil {
+		return nil, err
 	}
 	o := v.given
 	o.Common = host.Options(o.Common)
-	made, err := NewStore(account.Container(host.LowerName(v.container)), t.Name(), &o)
+	made, err := NewStore(in, t.Name(), &o)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/table"
@@ -29,13 +30,10 @@ var logDataInBlobs = recipe{
 			Msg   string
 			Order int
 		}
-		lines, err := bloblog.New(r.Account().Container(r.ContainerName("logs")), &bloblog.Options[Line]{
+		lines := bloblog.New(&extend.Host{Account: r.Account()}, r.ContainerName("logs"), &bloblog.Options[Line]{
 			Time:          func(l *Line) time.Time { return l.Time },
 			FlushInterval: time.Minute, // a crash loses the lines of a minute, or 1,000
 		})
-		if err != nil {
-			return err
-		}
 		if err := lines.Ensure(ctx); err != nil {
 			return err
 		}

@@ -32,6 +32,7 @@ var ErrContainerNotFound = errors.New("no such container")
 type client struct {
 	container *container.Client
 	opt       engine.Options
+	fault     error // of the declaration
 }
 
 func refusal(call *wire.Call, err error) error {

@@ -1,6 +1,7 @@
 package blobarchive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
-
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -37,20 +37,32 @@ var (
 	_ archive.Sweeper     = (*Destination)(nil)
 )
 
-// New returns a destination in a container. New sends nothing. Errors: *table.ValueError for a container that is nil.
-func New(container *container.Client, o *Options) (*Destination, error) {
+// New declares a destination in a container of a store. It sends nothing: the Ensure of a store with a mover to it creates the container.
+// Options.Common is that of the store if it is zero. Errors, returned by the methods of the store and of the destination:
+// *table.ValueError for a nil store, an account without blobs, a name that no container can have, and for a declaration after a method
+// of the store was called.
+func New(s extend.Store, name string, o *Options) *Destination {
+	host := extend.HostOf(s)
 	var opt Options
 	if o != nil {
 		opt = *o
 	}
-	if err := engine.CheckClient("container", "container", container, container == nil); err != nil {
-		return nil, fmt.Errorf("blobarchive: New: %w", err)
+	in, err := host.Container(name)
+	if err != nil {
+		err = fmt.Errorf("blobarchive: New %s: %w", name, err)
 	}
-	return &Destination{client{container, engine.Options(opt.Common).WithDefaults()}}, nil
+	err = host.Declare("destination "+name, extend.Parts{}, err)
+	return &Destination{client{in, engine.Options(host.Options(opt.Common)).WithDefaults(), err}}
 }
+
+// Err returns the mistake in the declaration of the destination, nil if there is none.
+func (d *Destination) Err() error { return d.client.fault }
 
 // Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
 func (d *Destination) Ensure(ctx context.Context) error {
+	if err := d.Err(); err != nil {
+		return err
+	}
 	if err := blobs.Ensure(ctx, d.client.container, &d.client.opt, refusal); err != nil {
 		return fmt.Errorf("blobarchive: Ensure: %w", err)
 	}
@@ -69,7 +81,7 @@ func (d *Destination) Get(ctx context.Context, id archive.ID) (*archive.Archived
 }
 
 func (d *Destination) get(ctx context.Context, id archive.ID) (*archive.ArchivedRow, error) {
-	if err := errors.Join(id.Err(), checkName(id)); err != nil {
+	if err := cmp.Or(d.Err(), errors.Join(id.Err(), checkName(id))); err != nil {
 		return nil, err
 	}
 	s, err := d.client.read(ctx, id)
@@ -89,6 +101,9 @@ func (d *Destination) Check(r *archive.ArchivedRow) error {
 
 // body checks a row and returns the content of its blob.
 func (d *Destination) body(r *archive.ArchivedRow, put string) ([]byte, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
 	if r == nil {
 		return nil, &table.ValueError{Field: "r", Reason: "is nil"}
 	}
@@ -219,6 +234,10 @@ func (d *Destination) List(ctx context.Context, partition keys.PartitionKey) ite
 // reads several blobs at a time.
 func (d *Destination) list(ctx context.Context, prefix string) iter.Seq2[*archive.ArchivedRow, error] {
 	return func(yield func(*archive.ArchivedRow, error) bool) {
+		if err := d.Err(); err != nil {
+			yield(nil, err)
+			return
+		}
 		var batch []string
 		stopped := false
 		flush := func() bool {
@@ -272,7 +291,7 @@ func (d *Destination) readListed(ctx context.Context, name string) (*archive.Arc
 func (d *Destination) Sweep(ctx context.Context, partition keys.PartitionKey, before time.Time) error {
 	fail := func(err error) error { return fmt.Errorf("blobarchive: Sweep: %w", err) }
 	partitionKey, err := partition.Result()
-	if err != nil {
+	if err = cmp.Or(d.Err(), err); err != nil {
 		return fail(err)
 	}
 	for b, err := range blobs.List(ctx, d.client.container, prefixOfPartition(partitionKey), d.client.opt.ReadTimeout, refusal) {

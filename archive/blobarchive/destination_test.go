@@ -17,6 +17,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -71,8 +72,7 @@ func TestContent(t *testing.T) {
 	s := storagetest.New(nil)
 	o := &blobarchive.Options{}
 	o.NewID = func() string { return "PPPPPPPPPPPPPPPP" }
-	d, err := blobarchive.New(s.Container("old"), o)
-	must(t, err)
+	d := blobarchive.New(&extend.Host{Account: s}, "old", o)
 	must(t, d.Ensure(t.Context()))
 	id := archive.ID{Key: keys.Stored("Sales", "empid_000456"), Incarnation: incarnation}
 	row := archived(t, id, "Jones")
@@ -273,7 +273,14 @@ func TestLimits(t *testing.T) {
 		t.Errorf("a kind that is not UTF-8: got error %v; want a *ValueError", err)
 	}
 	expect(t, "requests", fx.service.Count().String(), "none")
-	if _, err := blobarchive.New(nil, nil); !errors.As(err, &value) {
-		t.Errorf("New without a container: got error %v; want a *ValueError", err)
+	faulty := blobarchive.New(nil, "old", nil)
+	_, got := faulty.Get(ctx, idOf("a", incarnation))
+	_, listed := table.Collect(faulty.List(ctx, keys.RawPartition("S")))
+	_, found := table.Collect(faulty.Incarnations(ctx, keys.Stored("S", "a")))
+	row := archived(t, idOf("a", incarnation), "x")
+	for i, err := range []error{faulty.Err(), faulty.Ensure(ctx), got, listed, found, faulty.Check(row), faulty.Put(ctx, row, ""), faulty.Sweep(ctx, keys.RawPartition("S"), time.Now())} {
+		if !errors.As(err, &value) || value.Field != "s" {
+			t.Errorf("without a store: method %d: got error %v; want a *ValueError of the store", i, err)
+		}
 	}
 }

@@ -1,8 +1,8 @@
 // Package blobarchive stores the rows of package archive in the blobs of a container. A blob costs less than a row of a table, and
 // any tool can read it.
 //
-//	old, err := blobarchive.New(acc.Container("archive"), nil)
-//	mover, err := archive.New("staff/archive", staff, old, out)
+//	former := archive.Into[Employee]("former", blobarchive.New(company, "former", nil)) // company is the store
+//	staff := aztablekit.Table(company, "staff", dept, empid, former)
 //
 // Each entity has a blob of its own for each incarnation. Its name consists of the PartitionKey, the RowKey and the incarnation:
 //

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -29,27 +30,19 @@ type Employee struct {
 func Example() {
 	ctx := context.Background()
 	acc := storagetest.New(nil)
-	staff, err := table.New(acc.Tables(), "Staff", table.Schema[Employee]{
-		Partition: keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department }),
-		Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID }),
-	}, nil)
-	check(err)
-	check(staff.Ensure(ctx))
-	old, err := blobarchive.New(acc.Container("archive"), nil)
-	check(err)
-	check(old.Ensure(ctx))
-	out, err := eventual.NewOutbox(acc.Queue("moves"), nil)
-	check(err)
-	mover, err := archive.New("staff/archive", staff, old, out)
-	check(err)
-	w, err := eventual.NewWorker(acc.Queue("moves"), acc.Queue("moves-poison"), []eventual.Handler{mover.Handler()}, nil)
-	check(err)
-	check(w.Ensure(ctx))
+	company := aztablekit.Open(acc, "company", nil)
+	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+	empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+	old := blobarchive.New(company, "archive", nil)
+	check(old.Err()) // which the store's Ensure returns, too
+	mover := archive.Into[Employee]("former", old)
+	staff := aztablekit.Table(company, "staff", dept, empid, mover)
+	check(company.Ensure(ctx)) // also the container
 
 	e, err := staff.Insert(ctx, &Employee{"Sales", 456, "Jones"})
 	check(err)
 	check(mover.Archive(ctx, e))
-	check(w.Drain(ctx)) // usually in another process
+	check(company.Drain(ctx)) // in a service: Run
 
 	found, archived, err := mover.Find(ctx, e.Key)
 	check(err)
@@ -59,7 +52,7 @@ func Example() {
 	}
 	_, err = mover.Restore(ctx, e.Key)
 	check(err)
-	check(w.Drain(ctx))
+	check(company.Drain(ctx))
 	_, archived, err = mover.Find(ctx, e.Key)
 	check(err)
 	fmt.Println("archived:", archived)
@@ -73,8 +66,7 @@ func Example() {
 func ExampleDestination() {
 	ctx := context.Background()
 	acc := storagetest.New(nil)
-	old, err := blobarchive.New(acc.Container("archive"), nil)
-	check(err)
+	old := blobarchive.New(&extend.Host{Account: acc}, "archive", nil)
 	check(old.Ensure(ctx))
 
 	id := archive.ID{Key: keys.Stored("Sales", "empid_000456"), Incarnation: "01KAJ5ZVW0ABCDEF"}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -37,6 +38,14 @@ type fixture struct {
 	container *container.Client
 }
 
+// in is an account that has one container.
+type in struct {
+	*storagetest.Service
+	container *container.Client
+}
+
+func (a in) Container(string) *container.Client { return a.container }
+
 // newFixture returns a destination without pauses between attempts.
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
@@ -45,8 +54,7 @@ func newFixture(t testing.TB) *fixture {
 	o := &blobarchive.Options{}
 	o.Retry.Attempts = 4
 	o.Retry.Wait = -1
-	d, err := blobarchive.New(c, o)
-	must(t, err)
+	d := blobarchive.New(&extend.Host{Account: s}, "old", o)
 	must(t, d.Ensure(context.Background()))
 	s.Count()
 	return &fixture{d, t, s, c}

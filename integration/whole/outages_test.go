@@ -90,14 +90,12 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	fatal(t, err)
 	x.photos, err = largeentity.NewStore(s.Container("photos"), "staff", &largeentity.Options{Common: common})
 	fatal(t, err)
-	x.events, err = bloblog.New(s.Container("events"), &bloblog.Options[Employee]{Common: common})
-	fatal(t, err)
+	x.events = bloblog.New(&extend.Host{Account: s}, "events", &bloblog.Options[Employee]{Common: common})
 	x.log, err = x.events.Writer("staff")
 	fatal(t, err)
 	x.poison, err = eventual.NewPoisonQueue(s.Queue("notifications"), &common)
 	fatal(t, err)
-	x.cold, err = blobarchive.New(s.Container("cold"), &blobarchive.Options{Common: common})
-	fatal(t, err)
+	x.cold = blobarchive.New(&extend.Host{Account: s}, "cold", &blobarchive.Options{Common: common})
 	return x
 }
 

@@ -7,7 +7,7 @@
 //		State string
 //	}
 //
-//	events, err := bloblog.New[Event](acc.Container("logs"), nil)
+//	events := bloblog.New[Event](company, "logs", nil) // company is the store
 //	orders, err := events.Writer("orders")
 //	defer orders.Close(ctx)
 //

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -26,13 +26,12 @@ func check(err error) {
 	}
 }
 
-// newEvents returns an empty log in a service in memory. A program takes its account from a connection string.
+// newEvents returns an empty log in a service in memory.
 func newEvents(o *bloblog.Options[Event]) *bloblog.Log[Event] {
-	acc, err := account.FromTransport(storagetest.New(nil), nil)
-	check(err)
-	events, err := bloblog.New(acc.Container("logs"), o)
-	check(err)
-	check(events.Ensure(context.Background()))
+	shop := aztablekit.Open(storagetest.New(nil), "shop", nil)
+	events := bloblog.New(shop, "logs", o)
+	check(events.Err()) // which Ensure returns, too
+	check(shop.Ensure(context.Background()))
 	return events
 }
 
@@ -95,11 +94,9 @@ func ExampleWriter_Write() {
 		Msg   string
 		Order int
 	}
-	acc, err := account.FromTransport(storagetest.New(nil), nil)
-	check(err)
-	lines, err := bloblog.New(acc.Container("logs"), &bloblog.Options[line]{Time: func(l *line) time.Time { return l.Time }})
-	check(err)
-	check(lines.Ensure(ctx))
+	shop := aztablekit.Open(storagetest.New(nil), "shop", nil)
+	lines := bloblog.New(shop, "logs", &bloblog.Options[line]{Time: func(l *line) time.Time { return l.Time }})
+	check(shop.Ensure(ctx))
 	w, err := lines.Writer("shop")
 	check(err)
 	began := time.Now()

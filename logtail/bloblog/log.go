@@ -13,8 +13,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
@@ -27,26 +27,40 @@ import (
 type Log[T any] struct {
 	opt    Options[T]
 	client client
+	err    error // of the declaration
 }
 
-// New returns a log in a container. New sends nothing. Errors: *table.ValueError and *table.LimitError for an option out of range,
-// and for a container that is nil.
+// New declares a log in a container of a store. It sends nothing: the store's Ensure creates the container. Options.Common is that of the
+// store if it is zero. Errors, returned by the methods of the store and of the log: *table.ValueError and *table.LimitError for a nil
+// store, an account without blobs, a name that no container can have, an option out of range, and for a declaration after a method of
+// the store was called.
 //
-//	events, err := bloblog.New[Event](acc.Container("logs"), nil)
-func New[T any](container *container.Client, o *Options[T]) (*Log[T], error) {
-	opt := Options[T]{}
+//	events := bloblog.New[Event](company, "logs", nil)
+func New[T any](s extend.Store, name string, o *Options[T]) *Log[T] {
+	host := extend.HostOf(s)
+	l := &Log[T]{}
 	if o != nil {
-		opt = *o
+		l.opt = *o
 	}
-	common, err := opt.setDefaults()
-	if err = cmp.Or(engine.CheckClient("container", "container", container, container == nil), err); err != nil {
-		return nil, fmt.Errorf("bloblog: New: %w", err)
+	l.opt.Common = host.Options(l.opt.Common)
+	l.client.opt, l.err = l.opt.setDefaults()
+	var wrong error
+	l.client.container, wrong = host.Container(name)
+	if err := cmp.Or(wrong, l.err); err != nil {
+		l.err = fmt.Errorf("bloblog: New %s: %w", name, err)
 	}
-	return &Log[T]{opt, client{container, common}}, nil
+	l.err = host.Declare("blob log "+name, extend.Parts{Ensure: []extend.Task{{Name: "container " + name, Do: l.Ensure}}}, l.err)
+	return l
 }
+
+// Err returns the mistake in the declaration of the log, nil if there is none.
+func (l *Log[T]) Err() error { return l.err }
 
 // Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
 func (l *Log[T]) Ensure(ctx context.Context) error {
+	if l.err != nil {
+		return l.err
+	}
 	if err := blobs.Ensure(ctx, l.client.container, &l.client.opt, refusal); err != nil {
 		return fmt.Errorf("bloblog: Ensure: %w", err)
 	}

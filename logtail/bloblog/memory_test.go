@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -71,8 +72,7 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	noError(t, err)
 	o := &bloblog.Options[event]{}
 	o.Now = func() time.Time { return evening }
-	l, err := bloblog.New(acc.Container("logs"), o)
-	noError(t, err)
+	l := bloblog.New(&extend.Host{Account: acc}, "logs", o)
 	w := newWriter(t, l, "orders")
 
 	before, most := liveHeap(), 0.0
@@ -137,8 +137,7 @@ func BenchmarkAppend(b *testing.B) {
 	s := &endless{Service: storagetest.New(nil)}
 	acc, err := account.FromTransport(s, nil)
 	noError(b, err)
-	l, err := bloblog.New[event](acc.Container("logs"), nil)
-	noError(b, err)
+	l := bloblog.New[event](&extend.Host{Account: acc}, "logs", nil)
 	w := newWriter(b, l, "orders")
 	b.SetBytes(1 << 10)
 	b.ReportAllocs()

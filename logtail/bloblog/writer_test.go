@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/logtail/bloblog"
 	"github.com/aztablekit/aztablekit/requests"
@@ -282,25 +284,25 @@ func TestBadRecords(t *testing.T) {
 // TestBadOptions: options out of range are refused.
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
-	c := containerOf(t, storagetest.New(nil))
+	h := &extend.Host{Account: storagetest.New(nil)}
 	for want, o := range map[string]bloblog.Options[event]{
 		"Options.Buffer":     {Buffer: -1},
 		"Options.OpenHours":  {OpenHours: -1},
 		"Options.BlobBlocks": {BlobBlocks: -1},
 	} {
-		_, err := bloblog.New(c, &o)
+		err := bloblog.New(h, "logs", &o).Err()
 		var ve *table.ValueError
 		if !errors.As(err, &ve) || ve.Field != want {
 			t.Errorf("New: got error %v; want a *table.ValueError of %s", err, want)
 		}
 	}
 	var le *table.LimitError
-	if _, err := bloblog.New(c, &bloblog.Options[event]{BlobBlocks: 50_001}); !errors.As(err, &le) {
+	if err := bloblog.New(h, "logs", &bloblog.Options[event]{BlobBlocks: 50_001}).Err(); !errors.As(err, &le) {
 		t.Errorf("New: got error %v; want a *table.LimitError", err)
 	}
 	var ve *table.ValueError
-	if _, err := bloblog.New[event](nil, nil); !errors.As(err, &ve) || ve.Field != "container" {
-		t.Errorf("New: got error %v; want a *table.ValueError of the container", err)
+	if err := bloblog.New[event](nil, "logs", nil).Err(); !errors.As(err, &ve) || ve.Field != "s" {
+		t.Errorf("New: got error %v; want a *table.ValueError of the store", err)
 	}
 	o := &bloblog.Options[event]{}
 	o.NewID = func() string { return "?" }
@@ -313,6 +315,38 @@ func TestBadOptions(t *testing.T) {
 	l, _ = newLog(t, o)
 	if err := newWriter(t, l, "orders").Append(context.Background(), &event{}); !errors.As(err, &ve) || ve.Field != "Common.Now" {
 		t.Errorf("Append: got error %v; want a *table.ValueError of Common.Now", err)
+	}
+}
+
+// TestFaultyLog: a log that cannot be used says why, from each method, and so does its store.
+func TestFaultyLog(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	service := storagetest.New(nil)
+	used := aztablekit.Open(service, "shop", nil)
+	noError(t, used.Ensure(ctx))
+	for want, s := range map[string]*aztablekit.Store{
+		"Options.Buffer is negative":  aztablekit.Open(service, "shop", nil),
+		"s is nil":                    nil,
+		"store My Shop":               aztablekit.Open(service, "My Shop", nil),
+		"the declaration is too late": used,
+	} {
+		o := &bloblog.Options[event]{}
+		if want == "Options.Buffer is negative" {
+			o.Buffer = -1
+		}
+		l := bloblog.New(s, "logs", o)
+		_, opened := l.Writer("orders")
+		_, listed := table.Collect(l.Blobs(ctx, "orders", time.Time{}, time.Time{}))
+		_, read := table.Collect(l.Between(ctx, "orders", time.Time{}, time.Time{}))
+		for i, err := range []error{l.Err(), l.Ensure(ctx), opened, listed, read, s.Ensure(ctx)} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("method %d: got %v; want %q", i, err, want)
+			}
+		}
+	}
+	if n := service.Count().Total(); n != 0 {
+		t.Errorf("got %d requests; want none", n)
 	}
 }
 

@@ -66,7 +66,7 @@ var readersCode = map[string]string{
 		var byName *index.Index[Employee, string]
 		var s *storagetest.Service
 		var queue, poison *azqueue.QueueClient
-		var out, outbox *eventual.Outbox
+		var outbox *eventual.Outbox
 		var w *eventual.Worker
 		var company *aztablekit.Store
 		var payroll *index.Summary[Employee, string]`,

@@ -54,14 +54,14 @@ type catStep struct {
 	emit func(actor, what string, to catState)
 }
 
-// to makes a step: the program becomes p in the state s.
-func (st *catStep) to(what string, s catState, p catProcess) {
+// step makes a step: the program becomes p in the state s.
+func (st *catStep) step(what string, s catState, p catProcess) {
 	s.programs[st.n] = p
 	st.emit(roleNames[st.c.programs[st.n].role], what, s)
 }
 
 // end ends the program.
-func (st *catStep) end(what string, s catState) { st.to(what, s, catProcess{pc: catEnd}) }
+func (st *catStep) end(what string, s catState) { st.step(what, s, catProcess{pc: catEnd}) }
 
 // touched makes the ETag of an entity another one.
 func (c *catalogueProtocol) touched(s *catState, slot uint8) {
@@ -211,7 +211,7 @@ func (c *catalogueProtocol) maintains(state uint8) bool {
 func (st *catStep) write(w catProgram) {
 	c, s, p := st.c, st.from, st.from.programs[st.n]
 	has := w.role == writerWith
-	lost := func() { st.to("its lease ends", s, catProcess{}) }
+	lost := func() { st.step("its lease ends", s, catProcess{}) }
 	switch p.pc {
 	case wStart:
 		st.end("ends", s)
@@ -219,7 +219,7 @@ func (st *catStep) write(w catProgram) {
 		if c.leasesFromResponse {
 			n.saw = s.cat
 		}
-		st.to("sends the read of the catalogue", s, n)
+		st.step("sends the read of the catalogue", s, n)
 	case wReading:
 		p.pc = wLeased
 		if c.leasesFromResponse {
@@ -227,7 +227,7 @@ func (st *catStep) write(w catProgram) {
 		} else {
 			p.saw = s.cat
 		}
-		st.to("reads the catalogue: "+catNames[p.saw], s, p)
+		st.step("reads the catalogue: "+catNames[p.saw], s, p)
 	case wLeased:
 		lost()
 		e := s.entities[w.slot]
@@ -240,12 +240,12 @@ func (st *catStep) write(w catProgram) {
 			st.end("refuses: the entity names the definition", s)
 		default:
 			p.pc, p.fresh, p.value = wPlanned, true, e.value
-			st.to("reads the entity", s, p)
+			st.step("reads the entity", s, p)
 		}
 	case wPlanned:
 		lost()
 		p.pc = wSent
-		st.to("checks its lease, and sends", s, p)
+		st.step("checks its lease, and sends", s, p)
 	case wSent:
 		r := catRequest{w.write, w.slot, w.value, p.fresh, has && c.maintains(p.saw), p.old}
 		what := catWriteNames[w.write]
@@ -273,9 +273,9 @@ func (st *catStep) ensure(has bool) {
 	case eStart:
 		switch {
 		case s.cat == catNone:
-			st.to("reads that there is no row", s, catProcess{pc: eLooks, named: true})
+			st.step("reads that there is no row", s, catProcess{pc: eLooks, named: true})
 		case s.cat == catAbsent && has:
-			st.to("reads that the definition is not named", s, catProcess{pc: eRecords, named: true})
+			st.step("reads that the definition is not named", s, catProcess{pc: eRecords, named: true})
 		default:
 			st.end("reads the catalogue: "+catNames[s.cat], s)
 		}
@@ -284,10 +284,10 @@ func (st *catStep) ensure(has bool) {
 		if s.entities != ([catSlots]catEntity{}) {
 			p.value = 1
 		}
-		st.to("looks whether the table is empty", s, p)
+		st.step("looks whether the table is empty", s, p)
 	case eInserts:
 		if s.cat != catNone && !c.overwrites {
-			st.to("insert of the row is refused", s, catProcess{})
+			st.step("insert of the row is refused", s, catProcess{})
 			return
 		}
 		n := s
@@ -302,7 +302,7 @@ func (st *catStep) ensure(has bool) {
 		st.end("inserts the row: "+catNames[n.cat], n)
 	case eRecords:
 		if !p.named {
-			st.to("its write of the row is refused", s, catProcess{})
+			st.step("its write of the row is refused", s, catProcess{})
 			return
 		}
 		n := s
@@ -319,14 +319,14 @@ func (st *catStep) crash() {
 	}
 	st.c.unmark(&s, st.n)
 	s.crashes--
-	st.to("crashes, and starts again", s, catProcess{})
+	st.step("crashes, and starts again", s, catProcess{})
 }
 
-// after returns the program at its next entity, or at a point if there is none.
-func (p catProcess) after(next, otherwise uint8) catProcess {
+// next returns the program at its next entity, or at a point if there is none.
+func (p catProcess) next(point, otherwise uint8) catProcess {
 	p.fresh, p.value = false, 0
 	if p.slot++; p.slot < catSlots {
-		p.pc = next
+		p.pc = point
 	} else {
 		p.pc, p.slot = otherwise, 0
 	}
@@ -341,14 +341,14 @@ func (st *catStep) fill() {
 	case fStart:
 		switch s.cat {
 		case catUnfilled:
-			st.to("reads the catalogue: unfilled", s, catProcess{pc: fFound, named: true})
+			st.step("reads the catalogue: unfilled", s, catProcess{pc: fFound, named: true})
 		case catBuilding:
 			if c.secondDoesNotWait {
-				st.to("reads the catalogue: building, and does not wait", s, catProcess{pc: fNext, named: true})
+				st.step("reads the catalogue: building, and does not wait", s, catProcess{pc: fNext, named: true})
 				return
 			}
 			c.mark(&n, st.n)
-			st.to("reads the catalogue: building, and waits", n, catProcess{pc: fWaiting, named: true})
+			st.step("reads the catalogue: building, and waits", n, catProcess{pc: fWaiting, named: true})
 		default:
 			st.end("reads the catalogue: "+catNames[s.cat], s)
 		}
@@ -357,18 +357,18 @@ func (st *catStep) fill() {
 			c.mark(&n, st.n)
 		}
 		p.pc = fSent
-		st.to("sends that it builds", n, p)
+		st.step("sends that it builds", n, p)
 	case fSent:
 		if !p.named || s.cat != catUnfilled {
 			c.unmark(&n, st.n)
-			st.to("is refused", n, catProcess{})
+			st.step("is refused", n, catProcess{})
 			return
 		}
 		c.set(&n, catBuilding)
 		if !c.waitsFromSend {
 			c.mark(&n, st.n)
 		}
-		st.to("builds, and waits", n, catProcess{pc: fWaiting, named: true})
+		st.step("builds, and waits", n, catProcess{pc: fWaiting, named: true})
 	case fWaiting:
 		if !c.noWait && !c.hasWaited(&s, st.n) {
 			return
@@ -378,7 +378,7 @@ func (st *catStep) fill() {
 			st.end("has waited, and gives up: "+catNames[s.cat], n)
 			return
 		}
-		st.to("has waited", n, catProcess{pc: fNext, named: p.named})
+		st.step("has waited", n, catProcess{pc: fNext, named: p.named})
 	case fNext:
 		if p.old != 0 { // its lease is from before
 			if !p.named || s.cat != catBuilding {
@@ -387,30 +387,30 @@ func (st *catStep) fill() {
 			}
 			renewed := p
 			renewed.old = 0
-			st.to("renews its lease", s, renewed)
+			st.step("renews its lease", s, renewed)
 		}
 		e := s.entities[p.slot]
 		if rowBit(p.slot, e.value) == 0 || e.row == e.value && s.rows&slotRows(p.slot) == rowBit(p.slot, e.value) {
-			st.to("finds an entity that is right", s, p.after(fNext, fDone))
+			st.step("finds an entity that is right", s, p.next(fNext, fDone))
 			return
 		}
 		p.pc, p.fresh, p.value = fSlot, true, e.value
-		st.to("finds an entity that lacks its row", s, p)
+		st.step("finds an entity that lacks its row", s, p)
 	case fSlot:
 		if p.old != 0 && !c.noFillLease {
 			lost := p
 			lost.pc, lost.fresh, lost.value = fNext, false, 0
-			st.to("its lease ends before it writes", s, lost)
+			st.step("its lease ends before it writes", s, lost)
 		}
 		if !p.fresh && !c.fillsBlindly {
 			p.pc, p.value = fNext, 0
-			st.to("its write of an entity is refused", s, p)
+			st.step("its write of an entity is refused", s, p)
 			return
 		}
 		n.rows = s.rows&^slotRows(p.slot) | rowBit(p.slot, p.value)
 		n.entities[p.slot] = catEntity{p.value, p.value}
 		c.touched(&n, p.slot)
-		st.to("fills an entity", n, p.after(fNext, fDone))
+		st.step("fills an entity", n, p.next(fNext, fDone))
 	case fDone:
 		if !p.named && !c.readableBlindly {
 			st.end("is refused", s)
@@ -428,12 +428,12 @@ func (st *catStep) retire() {
 	// become gives the definition another state by the ETag of the row, and waits.
 	become := func(state, pc uint8) {
 		if !p.named {
-			st.to("is refused", s, catProcess{})
+			st.step("is refused", s, catProcess{})
 			return
 		}
 		c.set(&n, state)
 		c.mark(&n, st.n)
-		st.to("makes the definition "+catNames[state], n, catProcess{pc: pc, named: true})
+		st.step("makes the definition "+catNames[state], n, catProcess{pc: pc, named: true})
 	}
 	switch p.pc {
 	case xStart:
@@ -453,10 +453,10 @@ func (st *catStep) retire() {
 			st.end("finds nothing to retire", s)
 			return
 		}
-		st.to("reads the catalogue: "+catNames[s.cat], n, read)
+		st.step("reads the catalogue: "+catNames[s.cat], n, read)
 	case xDrops:
 		if !p.named {
-			st.to("is refused", s, catProcess{})
+			st.step("is refused", s, catProcess{})
 			return
 		}
 		c.set(&n, catAbsent)
@@ -470,37 +470,37 @@ func (st *catStep) retire() {
 	case xWaiting:
 		if c.hasWaited(&s, st.n) || c.noFirstWait {
 			p.pc = xRetires
-			st.to("has waited", s, p)
+			st.step("has waited", s, p)
 		}
 	case xRetires:
 		become(catRetired, xRetired)
 	case xRetired:
 		if c.hasWaited(&s, st.n) || c.noSecondWait {
 			c.unmark(&n, st.n)
-			st.to("has waited again", n, catProcess{pc: xSweeps, named: p.named})
+			st.step("has waited again", n, catProcess{pc: xSweeps, named: p.named})
 		}
 	case xSweeps:
 		e := s.entities[p.slot]
 		switch {
 		case e.row == 0 && s.rows&slotRows(p.slot) == 0:
-			st.to("finds an entity without rows", s, p.after(xSweeps, xRemoves))
+			st.step("finds an entity without rows", s, p.next(xSweeps, xRemoves))
 		case e.value == 0:
 			n.rows &^= slotRows(p.slot)
-			st.to("deletes rows of no entity", n, p.after(xSweeps, xRemoves))
+			st.step("deletes rows of no entity", n, p.next(xSweeps, xRemoves))
 		default:
 			p.pc, p.fresh = xSlot, true
-			st.to("finds an entity with rows", s, p)
+			st.step("finds an entity with rows", s, p)
 		}
 	case xSlot:
 		if !p.fresh {
 			p.pc = xSweeps
-			st.to("its write of an entity is refused", s, p)
+			st.step("its write of an entity is refused", s, p)
 			return
 		}
 		n.entities[p.slot].row = 0
 		n.rows &^= slotRows(p.slot)
 		c.touched(&n, p.slot)
-		st.to("deletes the rows of an entity", n, p.after(xSweeps, xRemoves))
+		st.step("deletes the rows of an entity", n, p.next(xSweeps, xRemoves))
 	case xRemoves:
 		if !p.named {
 			st.end("is refused", s)
@@ -513,7 +513,7 @@ func (st *catStep) retire() {
 
 func (st *catStep) lookUp() {
 	c, s, p := st.c, st.from, st.from.programs[st.n]
-	lost := func() { st.to("its lease ends", s, catProcess{}) }
+	lost := func() { st.step("its lease ends", s, catProcess{}) }
 	switch p.pc {
 	case rStart:
 		st.end("ends", s)
@@ -521,7 +521,7 @@ func (st *catStep) lookUp() {
 		if c.leasesFromResponse {
 			n.saw = s.cat
 		}
-		st.to("sends the read of the catalogue", s, n)
+		st.step("sends the read of the catalogue", s, n)
 	case rReading:
 		if c.leasesFromResponse {
 			p.old = 0
@@ -533,11 +533,11 @@ func (st *catStep) lookUp() {
 			return
 		}
 		p.pc = rLeased
-		st.to("reads the catalogue: readable", s, p)
+		st.step("reads the catalogue: readable", s, p)
 	case rLeased:
 		lost()
 		p.pc = rSent
-		st.to("checks its lease, and sends", s, p)
+		st.step("checks its lease, and sends", s, p)
 	case rSent:
 		if !c.checksBefore {
 			lost()
@@ -546,7 +546,7 @@ func (st *catStep) lookUp() {
 		if s.rows != s.wanted() {
 			p.value = 1
 		}
-		st.to("is answered", s, p)
+		st.step("is answered", s, p)
 	case rAnswered:
 		if !c.checksBefore {
 			lost()
