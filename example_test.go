@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -69,13 +71,21 @@ func Example() {
 func ExampleStore_Run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	company := aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "test"})
+	acc := storagetest.New(nil)
+	company := aztablekit.Open(acc, "company", &aztablekit.Options{
+		Common: table.Common{Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))},
+	})
 	aztablekit.Table(company, "staff", dept, empid)
 	check(company.Ensure(ctx))
 	ended := make(chan error)
 	go func() { ended <- company.Run(ctx) }()
 	http.HandleFunc("/readyz", func(rw http.ResponseWriter, _ *http.Request) {
 		if err := company.Ready(); err != nil {
+			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
+		}
+	})
+	http.HandleFunc("/livez", func(rw http.ResponseWriter, _ *http.Request) {
+		if err := company.Ready(); errors.Is(err, eventual.ErrNotRunning) {
 			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
 		}
 	})

@@ -2,7 +2,6 @@ package whole_test
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -10,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -20,20 +21,15 @@ import (
 
 // The functions opsX are the code of docs/operations.md; see TestOperationsPage.
 
-func opsWorker(ctx context.Context, acc *account.Account, handlers ...eventual.Handler) error {
+func opsWorker(ctx context.Context, acc *account.Account, dept keys.AnyPartition[Employee], empid keys.AnyRow[Employee], mail aztablekit.Definition[Employee]) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	worker, err := eventual.NewWorker(acc.Queue("staff-notifications"), acc.Queue("staff-poison"), handlers, &eventual.WorkerOptions{
-		Common:  table.Common{Logger: slog.Default()},
-		CleanUp: acc.Queue("staff-cleanup"),
-	})
-	if err != nil {
+	company := aztablekit.Open(acc, "company", &aztablekit.Options{Common: table.Common{Logger: slog.Default()}})
+	aztablekit.Table(company, "staff", dept, empid, mail)
+	if err := company.Ensure(ctx); err != nil {
 		return err
 	}
-	if err := worker.Ensure(ctx); err != nil {
-		return err
-	}
-	return worker.Run(ctx) // until the signal
+	return company.Run(ctx) // until the signal
 }
 
 func opsVerify(ctx context.Context, staff *table.Table[Employee], token string) (verify.Report, error) {
@@ -47,50 +43,42 @@ func opsVerify(ctx context.Context, staff *table.Table[Employee], token string) 
 	})
 }
 
-func opsNotify(ctx context.Context, outbox *eventual.Outbox, staff *table.Table[Employee]) (sent int, err error) {
-	var o eventual.NotifyOptions
-	for {
-		result, err := outbox.NotifyPending(ctx, staff, &o)
-		sent += result.Sent
-		if o.Token = result.Token; err != nil || o.Token == "" {
-			return sent, err
-		}
-	}
-}
-
-// TestOperations: the code of docs/operations.md runs. A worker executes an effect, and ends when its context does.
+// TestOperations: the code of docs/operations.md runs. A worker executes an effect, and ends when its context does; the work of a day
+// notifies workers of an effect whose message was lost.
 func TestOperations(t *testing.T) {
 	t.Parallel()
-	acc, err := account.FromTransport(storagetest.New(nil), nil)
+	service := storagetest.New(nil)
+	acc, err := account.FromTransport(service, nil)
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	outbox, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
-	fatal(t, err)
-	base := openStaff(t, acc.Tables())
-	fatal(t, errors.Join(base.Ensure(ctx), outbox.Ensure(ctx)))
-	hire := func(c *extend.Change[Employee]) (string, bool) { return c.New.Name, c.Old == nil }
-	staff, err := eventual.WithOutbox(base, outbox, eventual.OnChange("hired", hire))
-	fatal(t, err)
-	fatal(t, kitInsert(ctx, staff))
 	hired := ""
-	handler := eventual.NewHandler("hired", base, func(_ context.Context, _ eventual.Job, name string) error {
-		hired = name
-		cancel() // as the signal does
-		return nil
-	})
-	fatal(t, opsWorker(ctx, acc, handler))
+	hire := func() *eventual.Effect[Employee] {
+		return eventual.On("hired", func(c *extend.Change[Employee]) (string, bool) { return c.New.Name, c.Old == nil }, func(_ context.Context, _ eventual.Job, name string) error {
+			hired = name
+			cancel() // as the signal does
+			return nil
+		})
+	}
+	dept := keys.RawPartitionOf(func(e *Employee) *string { return &e.Department })
+	empid := keys.RawRowOf(func(e *Employee) *string { return &e.ID })
+	company := aztablekit.Open(acc, "company", nil)
+	staff := aztablekit.Table(company, "staff", dept, empid, hire())
+	fatal(t, company.Ensure(ctx))
+	fatal(t, kitInsert(ctx, staff))
+	fatal(t, opsWorker(ctx, acc, dept, empid, hire()))
 	if hired != "Jones" {
 		t.Errorf("got hired %q, want Jones", hired)
 	}
 	_, err = staff.Insert(t.Context(), &Employee{Department: "Sales", ID: "000225", Name: "Smith"}) // no worker runs
 	fatal(t, err)
-	later, err := eventual.NewOutbox(acc.Queue("staff-notifications"), &eventual.OutboxOptions{Common: table.Common{
-		Now: func() time.Time { return time.Now().Add(time.Hour) },
-	}})
+	_, err = acc.Queue("company-writes").ClearMessages(t.Context(), nil)
 	fatal(t, err)
-	if sent, err := opsNotify(t.Context(), later, staff); sent != 1 || err != nil {
-		t.Errorf("NotifyPending: got %d notifications and error %v, want one, of the pending write", sent, err)
+	later := aztablekit.Open(acc, "company", &aztablekit.Options{Common: table.Common{Now: func() time.Time { return time.Now().Add(time.Hour) }}})
+	aztablekit.Table(later, "staff", dept, empid, hire())
+	fatal(t, later.RunDaily(t.Context()))
+	if n := len(service.Messages("company-writes")); n != 1 {
+		t.Errorf("RunDaily: got %d messages, want one, of the pending write", n)
 	}
 	indexed := openStaff(t, acc.Tables())
 	if _, err := addIndex(t.Context(), indexed); err != nil {

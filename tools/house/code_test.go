@@ -283,7 +283,7 @@ type compiler struct {
 // newCompiler returns a compiler for snippets of this module, which reads the types of other packages from the build cache.
 func newCompiler(t *testing.T) *compiler {
 	t.Helper()
-	packages := []string{"context", "fmt", "io", "log", "log/slog", "maps", "net/http", "os", "testing", "time",
+	packages := []string{"context", "fmt", "io", "log", "log/slog", "maps", "net/http", "os", "os/signal", "syscall", "testing", "time",
 		"github.com/Azure/azure-sdk-for-go/sdk/azcore", "github.com/Azure/azure-sdk-for-go/sdk/data/aztables", "github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"}
 	for dir := range arrows {
 		if isPublic(dir) {

@@ -248,7 +248,7 @@ func TestObservability(t *testing.T) {
 	const page = "docs/observability.md"
 	flat := func(text string) string { return regexp.MustCompile(`(?m)^\t+`).ReplaceAllString(text, "") }
 	var code strings.Builder
-	for _, file := range []string{"patterns/opentelemetry/setup.go", "eventual/example_test.go", "requests/example_test.go"} {
+	for _, file := range []string{"patterns/opentelemetry/setup.go", "example_test.go", "eventual/example_test.go", "requests/example_test.go"} {
 		code.WriteString(flat(read(t, file)))
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, page), -1)
