@@ -562,6 +562,20 @@ func TestTypesWithNames(t *testing.T) {
 	}
 }
 
+// TestEnsureFailsForQueues: Ensure names each queue that it could not create.
+func TestEnsureFailsForQueues(t *testing.T) {
+	t.Parallel()
+	service := storagetest.New(&storagetest.Options{Faults: storagetest.OfKind(requests.QueueCreate, storagetest.Refuse(403, "AuthorizationFailure"))})
+	company := aztablekit.Open(service, "company", nil)
+	aztablekit.Table(company, "staff", dept, empid)
+	err := company.Ensure(t.Context())
+	for _, queue := range []string{"the queue of notifications: ", "the poison queue: ", "the clean-up queue: "} {
+		if err == nil || !strings.Contains(err.Error(), queue) {
+			t.Errorf("got %v; want an error about %s", err, queue)
+		}
+	}
+}
+
 // TestSettings: settings reach the schema and the options of the table, with the names of the store.
 func TestSettings(t *testing.T) {
 	t.Parallel()

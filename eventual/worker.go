@@ -78,14 +78,19 @@ func isSameQueue(a, b Queue) bool {
 // Ensure creates the worker's queues unless they exist. 1 request for each, at the same time; idempotent.
 func (w *Worker) Ensure(ctx context.Context) error {
 	var g errgroup.Group
-	failed := make([]error, 3)
-	for i, q := range []queueClient{w.env.notifications, w.env.poison, w.env.cleanUps} {
-		if q.client != nil {
-			g.Go(func() error {
-				failed[i] = q.ensure(ctx, &w.env.opt.Options)
-				return nil
-			})
+	queues := []queueClient{w.env.notifications, w.env.poison, w.env.cleanUps}
+	names := []string{"the queue of notifications", "the poison queue", "the clean-up queue"}
+	failed := make([]error, len(queues))
+	for i, q := range queues {
+		if q.client == nil {
+			continue
 		}
+		g.Go(func() error {
+			if err := q.ensure(ctx, &w.env.opt.Options); err != nil {
+				failed[i] = fmt.Errorf("%s: %w", names[i], err)
+			}
+			return nil
+		})
 	}
 	_ = g.Wait() // the errors are in failed
 	if err := errors.Join(failed...); err != nil {
