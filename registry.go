@@ -14,52 +14,96 @@ import (
 type registry struct {
 	mu       sync.Mutex
 	complete bool              // a method of the store has used the declarations
-	owners   map[string]string // of tables, by their names in the account
+	owners   map[string]string // of tables, of names that begin tables of periods, and of other names; see claims
 	things   []extend.Parts    // that belong to no table of entities
 	faults   []error
 }
 
 // Declare implements extend.Registry.
 func (r *registry) Declare(name string, p extend.Parts, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err == nil {
-		err = r.own(name, p.Tables)
+		err = r.own(name, p)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if err != nil {
-		r.faults = append(r.faults, err)
+		r.fault(err)
 		return err
 	}
 	r.things = append(r.things, p)
 	return nil
 }
 
-// own gives tables an owner. If a table has another one, or the declarations are complete, no table has a new owner.
-func (r *registry) own(owner string, tables []string) error {
+// admit gives a declared table its name, and all that its definitions have.
+func (r *registry) admit(owner string, parts ...extend.Parts) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var all extend.Parts
+	for _, p := range parts {
+		all.Tables = append(all.Tables, p.Tables...)
+		all.Periods = append(all.Periods, p.Periods...)
+		all.Names = append(all.Names, p.Names...)
+	}
+	return r.own(owner, all)
+}
+
+// refuse adds the mistake of a table.
+func (r *registry) refuse(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fault(err)
+}
+
+// fault adds a mistake, unless the store is in use: what is declared too late harms nothing else.
+func (r *registry) fault(err error) {
+	if !r.complete {
+		r.faults = append(r.faults, err)
+	}
+}
+
+// claims returns texts for what parts have: with the name of a table in small letters, and with # behind it for tables of periods.
+func claims(p extend.Parts) (all []string) {
+	for _, name := range p.Tables {
+		all = append(all, "table "+strings.ToLower(name))
+	}
+	for _, name := range p.Periods {
+		all = append(all, "table "+strings.ToLower(name)+"#")
+	}
+	return append(all, p.Names...)
+}
+
+// own gives an owner what parts have. If anything has another owner, or the declarations are complete, nothing has a new owner.
+func (r *registry) own(owner string, p extend.Parts) error {
 	if r.complete {
 		return &table.ValueError{Field: "the declaration", Reason: "is too late: declare everything before Ensure, Run and the other methods of the store"}
 	}
-	for _, name := range tables {
-		if other, owned := r.owners[strings.ToLower(name)]; owned && other != owner {
-			return &table.ValueError{Field: "table " + name, Reason: fmt.Sprintf("belongs to %s; choose another name", other)}
+	all := claims(p)
+	for _, name := range all {
+		for taken, other := range r.owners {
+			if !strings.EqualFold(other, owner) && collide(name, taken) {
+				return &table.ValueError{Field: strings.TrimSuffix(name, "#"), Reason: fmt.Sprintf("belongs to %s; choose another name", other)}
+			}
 		}
 	}
-	for _, name := range tables {
-		r.owners[strings.ToLower(name)] = owner
+	for _, name := range all {
+		r.owners[name] = owner
 	}
 	return nil
 }
 
-// fault adds a mistake.
-func (r *registry) fault(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.faults = append(r.faults, err)
+// collide reports whether two claims are of one table.
+func collide(a, b string) bool {
+	return a == b || isPeriod(a, b) || isPeriod(b, a)
+}
+
+// isPeriod reports whether a name is that of a table of periods.
+func isPeriod(name, periods string) bool {
+	prefix, is := strings.CutSuffix(periods, "#")
+	digits, begins := strings.CutPrefix(name, prefix)
+	return is && begins && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // allFaults returns the mistakes.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -61,6 +62,7 @@ type Store struct {
 	declarations []*declaration
 	owners       map[any]string // the table of each definition
 	worker       *eventual.Worker
+	running      atomic.Int32   // calls of Run
 	things       []extend.Parts // that belong to no table of entities; set when the declarations are complete
 }
 
@@ -246,7 +248,10 @@ func (s *Store) tasks(of func(*extend.Parts) []extend.Task) (all []extend.Task) 
 	for _, d := range s.declarations {
 		add(d.parts)
 	}
-	for _, p := range s.things {
+	s.mu.Lock()
+	things := s.things
+	s.mu.Unlock()
+	for _, p := range things {
 		add(p)
 	}
 	return all
@@ -268,6 +273,8 @@ func (s *Store) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.running.Add(1)
+	defer s.running.Add(-1)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { s.runEachDay(ctx); return nil })
 	if w != nil {
@@ -335,10 +342,13 @@ func (s *Store) Ready() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.worker == nil {
-		return eventual.ErrNotRunning
+	switch {
+	case s.worker != nil:
+		return s.worker.Ready()
+	case s.running.Load() > 0: // a store without tables has no worker
+		return nil
 	}
-	return s.worker.Ready()
+	return eventual.ErrNotRunning
 }
 
 // Worker returns the worker of Run and Drain, for its counters, its backlog and its pauses; do not call its Run. It is nil for a store
@@ -346,10 +356,13 @@ func (s *Store) Ready() error {
 func (s *Store) Worker() (*eventual.Worker, error) { return s.work() }
 
 // Poison returns the queue of the messages that no attempt could execute, to list, replay and drop them. Errors: the mistakes of the
-// declarations.
+// declarations; *table.ValueError for a store without tables, which has no queues.
 func (s *Store) Poison() (*eventual.PoisonQueue, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
+	}
+	if len(s.declarations) == 0 {
+		return nil, &table.ValueError{Field: "s", Reason: "has no tables, and so no effects"}
 	}
 	return eventual.NewPoisonQueue(s.queue("poison"), &s.opt.Common)
 }

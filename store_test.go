@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
@@ -281,13 +283,32 @@ func TestFaults(t *testing.T) {
 			aztablekit.Table(s, "staff", badgeDept, badgeNo)
 			return plain(index.New("badge", keys.Text(), emailOf, nil))(s)
 		}, "table staff: type aztablekit_test.employee has rows in"},
+		"an index in the rows of another type that has a name": {func(s *aztablekit.Store) *table.Table[employee] {
+			aztablekit.Table(s, "staff", badgeDept, badgeNo, &aztablekit.Settings[badge]{Schema: table.Schema[badge]{Type: "badge"}})
+			return plain(index.New("badge", keys.Text(), emailOf, nil), &aztablekit.Settings[employee]{Schema: table.Schema[employee]{Type: "employee"}})(s)
+		}, "table staff: type aztablekit_test.employee has rows in"},
+		"rows in those of an index of another type that has a name": {func(s *aztablekit.Store) *table.Table[employee] {
+			byNumber := index.New("empid", keys.Digits[int](6), func(b *badge) (int, bool) { return b.Number, true }, nil)
+			aztablekit.Table(s, "staff", badgeDept, badgeNo, byNumber, &aztablekit.Settings[badge]{Schema: table.Schema[badge]{Type: "badge"}})
+			return plain(&aztablekit.Settings[employee]{Schema: table.Schema[employee]{Type: "employee"}})(s)
+		}, "table staff: type aztablekit_test.employee has rows in"},
+		"a global index in the table and the rows of another type": {func(s *aztablekit.Store) *table.Table[employee] {
+			aztablekit.Table(s, "staff", badgeDept, badgeNo)
+			return plain(index.NewUnique("badge", keys.Text(), emailOf, &index.Options{Table: "staff"}))(s)
+		}, "table staff: type aztablekit_test.employee has rows in"},
+		"global indexes of two types in one range": {func(s *aztablekit.Store) *table.Table[employee] {
+			number := index.NewUnique("number", keys.Text().Named("x"), func(*badge) (string, bool) { return "", false }, &index.Options{Table: "shared"})
+			aztablekit.Table(s, "staff", badgeDept, badgeNo, number)
+			return plain(index.NewUnique("email", keys.Text().Named("x"), emailOf, &index.Options{Table: "shared"}))(s)
+		}, "table staff: type aztablekit_test.employee has rows in"},
+		"copies of a field that is nil": {plain(index.New("email", keys.Text(), emailOf, nil).Only(nil)), "index email: Only has a field 0 that is nil"},
 		"one table of the indexes of two": {func(s *aztablekit.Store) *table.Table[employee] {
 			elsewhere := func() *index.Global[employee, string] {
 				return index.NewGlobal("email", keys.Text(), emailOf, &index.Options{Table: "Emails"})
 			}
 			aztablekit.Table(s, "former", dept, empid, elsewhere())
 			return plain(elsewhere())(s)
-		}, "table staff: table Emails belongs to table former"},
+		}, "table staff: table emails belongs to table former"},
 		"a table in that of a log": {func(s *aztablekit.Store) *table.Table[employee] {
 			logtail.New[badge](s, "staff", nil)
 			return plain()(s)
@@ -548,6 +569,49 @@ func TestEnsureFails(t *testing.T) {
 	if want := "Store.Ensure creates it"; !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v; want ErrTableNotFound that says %q", err, want)
 	}
+}
+
+// TestConcurrentUse: the methods of a store are safe for concurrent use, and settings may be those of two tables.
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	s := aztablekit.Open(storagetest.New(nil), "company", nil)
+	settings := &aztablekit.Settings[employee]{Schema: table.Schema[employee]{Version: 2}}
+	aztablekit.Table(s, "staff", dept, empid, settings)
+	aztablekit.Table(s, "former", dept, empid, settings)
+	var g errgroup.Group
+	for range 4 {
+		g.Go(func() error { return s.Ensure(t.Context()) })
+		g.Go(func() error { return s.RunDaily(t.Context()) })
+		g.Go(func() error { _, err := s.Poison(); return err })
+	}
+	if err := g.Wait(); err != nil {
+		t.Errorf("got %v; want none", err)
+	}
+}
+
+// TestReadyWithoutTables: a store of logs alone is ready while Run runs.
+func TestReadyWithoutTables(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := aztablekit.Open(storagetest.New(nil), "company", nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- s.Run(ctx) }()
+		synctest.Wait()
+		if err := s.Ready(); err != nil {
+			t.Errorf("while Run runs: got %v; want none", err)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: got %v; want none", err)
+		}
+		if err := s.Ready(); !errors.Is(err, eventual.ErrNotRunning) {
+			t.Errorf("after Run: got %v; want ErrNotRunning", err)
+		}
+		if _, err := s.Poison(); !errors.As(err, new(*table.ValueError)) {
+			t.Errorf("Poison: got %v; want a *table.ValueError", err)
+		}
+	})
 }
 
 // TestTypesWithNames: types whose rows are told apart by Schema.Type share a range of keys.

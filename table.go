@@ -43,7 +43,8 @@ type declaration struct {
 	name   string // in the account
 	of     reflect.Type
 	handle table.AnyTable
-	names  []string // of the definitions
+	names  []string                   // of the definitions
+	rows   map[string][]keys.RowRange // of the definitions, by their tables
 	parts  extend.Parts
 	checks []func(context.Context, *verify.Options) (verify.Report, error)
 }
@@ -85,10 +86,10 @@ func add[T any](s *Store, name string, schema table.Schema[T], definitions []Def
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := &declaration{name: s.host.TableName(name), of: reflect.TypeFor[T]()}
+	d := &declaration{name: s.host.TableName(name), of: reflect.TypeFor[T](), rows: map[string][]keys.RowRange{}}
 	t, err := declare(s, d, schema, definitions)
 	if err != nil {
-		s.declared.fault(fmt.Errorf("table %s: %w", name, err))
+		s.declared.refuse(fmt.Errorf("table %s: %w", name, err))
 		return nil, err
 	}
 	for _, definition := range definitions {
@@ -126,12 +127,10 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 	}
 	d.handle = t
 	d.parts.Ensure = []extend.Task{{Name: "table " + d.name, Do: t.Ensure}}
-	tables := []string{d.name}
 	for _, p := range parts {
 		if err := d.add(p, others); err != nil {
 			return nil, err
 		}
-		tables = append(tables, p.Tables...)
 	}
 	if err := d.checkRows(others); err != nil {
 		return nil, err
@@ -142,7 +141,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 	if hasRows(t) {
 		d.checks = append(d.checks, func(ctx context.Context, o *verify.Options) (verify.Report, error) { return verify.Run(ctx, t, o) })
 	}
-	return t, s.declared.own("table "+d.id(), tables)
+	return t, s.declared.admit("table "+d.id(), append(parts, extend.Parts{Tables: []string{d.name}})...)
 }
 
 // check returns why the store cannot add a definition, the i-th, to a declaration.
@@ -157,11 +156,11 @@ func (s *Store) check(d *declaration, others []*declaration, definition interfac
 	if !reflect.ValueOf(definition).Comparable() {
 		return fail("cannot be compared with others; use a pointer")
 	}
+	if name == settingsName {
+		return nil // each type may have some, also the same
+	}
 	if owner, owned := s.owners[definition]; owned {
 		return fail(fmt.Sprintf("is one of table %s, too; make another one", owner))
-	}
-	if name == settingsName {
-		return nil // each type may have some
 	}
 	if slices.Contains(d.names, name) {
 		return fail("has the name of another definition of the table; choose another")
@@ -187,7 +186,9 @@ func (d *declaration) add(p extend.Parts, others []*declaration) error {
 			d.parts.Handlers = append(d.parts.Handlers, h)
 		}
 	}
-	d.parts.Rows = append(d.parts.Rows, p.Rows...)
+	for name, rows := range p.Rows {
+		d.rows[strings.ToLower(name)] = append(d.rows[strings.ToLower(name)], rows...)
+	}
 	d.parts.Ensure = append(d.parts.Ensure, p.Ensure...)
 	d.parts.Daily = append(d.parts.Daily, p.Daily...)
 	return nil
@@ -230,24 +231,45 @@ func newTable[T any](s *Store, name string, schema table.Schema[T], definitions 
 }
 
 // checkRows returns the error of a type whose rows, or those of its definitions, would be taken for those of another type of the table.
+// Entities of one range of keys are told apart if both types have names.
 func (d *declaration) checkRows(others []*declaration) error {
-	schema := door.Table(d.handle).Mode.Schema
-	_, name := schema.Type()
+	own, name := d.entities()
 	for _, other := range others {
-		otherSchema := door.Table(other.handle).Mode.Schema
-		_, otherName := otherSchema.Type()
-		if name != "" && otherName != "" && name != otherName {
-			continue
+		taken, otherName := other.entities()
+		if (name == "" || otherName == "" || name == otherName) && own.Overlaps(taken) {
+			return d.overlap(own, taken, other, "give the layouts names, or set Schema.Type of both")
 		}
-		for _, r := range append(slices.Clip(d.parts.Rows), schema.Rows()) {
-			for _, taken := range append(slices.Clip(other.parts.Rows), otherSchema.Rows()) {
-				if r.Overlaps(taken) {
-					return &table.ValueError{Field: "type " + d.of.String(), Reason: fmt.Sprintf("has rows in %v, which overlaps %v of type %v: give the layouts names, or set Schema.Type of both", r, taken, other.of)}
+		for table, rows := range d.rows {
+			also := slices.Clone(other.rows[table])
+			if table == d.id() {
+				also = append(also, taken)
+			}
+			for _, r := range rows {
+				for _, taken := range also {
+					if r.Overlaps(taken) {
+						return d.overlap(r, taken, other, "give the definition another name")
+					}
 				}
+			}
+		}
+		for _, r := range other.rows[d.id()] {
+			if r.Overlaps(own) {
+				return d.overlap(own, r, other, "give the definition another name")
 			}
 		}
 	}
 	return nil
+}
+
+// entities returns the range of the RowKeys of the entities, and Schema.Type.
+func (d *declaration) entities() (keys.RowRange, string) {
+	schema := door.Table(d.handle).Mode.Schema
+	_, name := schema.Type()
+	return schema.Rows(), name
+}
+
+func (d *declaration) overlap(r, taken keys.RowRange, of *declaration, wayOut string) error {
+	return &table.ValueError{Field: "type " + d.of.String(), Reason: fmt.Sprintf("has rows in %v, which overlaps %v of type %v: %s", r, taken, of.of, wayOut)}
 }
 
 // hasRows reports whether definitions of a table have rows that [verify.Run] compares.

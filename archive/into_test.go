@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -112,6 +113,17 @@ func TestFaultyMovers(t *testing.T) {
 		"table former belongs to log former": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
 			logtail.New[note](s, "former", nil)
 			m := archive.Into[note]("former", archive.ToTable(s, "former", nil))
+			aztablekit.Table(s, "notes", topic, noteNo, m)
+			return m, true
+		},
+		"kind former in table former belongs to table others": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+			aztablekit.Table(s, "others", topic, noteNo, archive.Into[note]("former", archive.ToTable(s, "former", nil)))
+			m := archive.Into[note]("former", archive.ToTable(s, "Former", nil))
+			aztablekit.Table(s, "notes", topic, noteNo, m)
+			return m, true
+		},
+		"a zero Destination": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+			m := archive.Into[note]("former", &blobarchive.Destination{})
 			aztablekit.Table(s, "notes", topic, noteNo, m)
 			return m, true
 		},

@@ -48,12 +48,12 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 	case wire.IsNil(to):
 		return fail(&table.ValueError{Field: "to", Reason: "is nil"})
 	}
+	if d, is := to.(interface{ Err() error }); is && d.Err() != nil {
+		return fail(d.Err())
+	}
 	if d, is := to.(*TableDestination); is {
 		if d.rows == nil {
 			return fail(errZeroDestination)
-		}
-		if d.err != nil {
-			return fail(d.err)
 		}
 		if door.Table(d.rows).Same(door.Table(from)) {
 			return fail(&table.ValueError{Field: "to", Reason: "is also the table from; give another"})
@@ -80,7 +80,8 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 //	former := archive.Into[Employee]("former", archive.ToTable(company, "former", nil))
 //	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, former)
 //
-// A mover is of one table of one store: make another one for another store, also in tests. Errors, returned by the methods of the
+// A mover is of one table of one store: make another one for another store, also in tests. Movers of two tables to one destination have
+// different kinds. Errors, returned by the methods of the
 // store, of the table and of the mover: those of [New]; *table.ValueError for a mover that is given to two tables. A mover that is given
 // to none has the error for itself.
 func Into[T any](kind string, to Destination) *Mover[T] {
@@ -117,11 +118,20 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 			return parts, err
 		}
 		parts.Handlers = []extend.Handler{m.made.Handler()}
+		parts.Names = []string{fmt.Sprintf("kind %s in %s", m.kind, placeOf(m.given))}
 		if to, is := m.given.(interface{ Ensure(context.Context) error }); is {
 			parts.Ensure = []extend.Task{{Name: fmt.Sprintf("destination %s of table %s", m.kind, t.Name()), Do: to.Ensure}}
 		}
 		return parts, nil
 	})
+}
+
+// placeOf returns a text that tells a destination apart from others.
+func placeOf(to Destination) string {
+	if d, is := to.(*TableDestination); is {
+		return "table " + strings.ToLower(d.rows.Name())
+	}
+	return fmt.Sprintf("%p", to)
 }
 
 // Bind makes the mover one of a table; aztablekit.Table calls it.

@@ -21,7 +21,8 @@ type Definition[T any] interface {
 // Binder is a [Definition] that keeps the handle of its table, for methods of its own.
 type Binder[T any] interface {
 	// Bind gets the handle of the table when its declaration is complete. If the declaration has a mistake, also one in another
-	// definition, each method of the handle returns it.
+	// definition, each method of the handle returns it. If the definition is given to a second table, which refuses it, Bind is called
+	// again, and keeps the first handle if that has no mistake.
 	Bind(t *table.Table[T])
 }
 

@@ -22,11 +22,15 @@ type Parts struct {
 	Handlers []Handler
 
 	// Tables are the names in the account of other tables in which the definition, or the thing, stores rows. Nothing else may store
-	// rows there, but other definitions of the same table.
-	Tables []string
+	// rows there, but other definitions of the same table. Periods are the beginnings of names that end with digits, for such tables.
+	Tables, Periods []string
 
-	// Rows are the ranges of RowKeys in which the definition has rows beside the entities. No other type of the table may have rows there.
-	Rows []keys.RowRange
+	// Names are other names that nothing else in the store may have.
+	Names []string
+
+	// Rows are the ranges of RowKeys in which the definition has rows, by the names of their tables in the account. No other type of the
+	// table may have rows there.
+	Rows map[string][]keys.RowRange
 
 	// Ensure creates what must exist, and Daily is work of each day. Both must be idempotent, and safe beside the same in other programs.
 	Ensure, Daily []Task
@@ -109,7 +113,8 @@ func (h *Host) Container(name string) (*container.Client, error) {
 // may share their tables: log audit. err is a mistake that its constructor has found, nil for none.
 //
 // Declare returns the mistake, err or another one; the methods of the thing should return it, as those of the store do. Errors: err;
-// *table.ValueError if another owner has one of p.Tables, and after a method of the store was called; Invalid.
+// *table.ValueError if another owner has one of p.Tables, and after a method of the store was called, which the store does not return;
+// Invalid.
 func (h *Host) Declare(name string, p Parts, err error) error {
 	switch {
 	case h.Invalid != nil:

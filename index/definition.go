@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -199,7 +200,7 @@ func withInline[T any](t *table.Table[T]) *table.Table[T] {
 	return t
 }
 
-// Definition is an [Index], [Lists], [Details] or [Summary] of any kind of key, for [Attach] and for package verify.
+// Definition is an [Index], [Global], [Lists], [GlobalLists], [Details] or [Summary] of any kind of key, for [Attach] and for package verify.
 type Definition[T any] interface {
 	extend.Definition[T]
 	maintainer(*table.Table[T]) (maintainer[T], error)
@@ -221,10 +222,11 @@ func define[T any](to *extend.Declaration[T], d Definition[T]) error {
 		m := door.Table(t).Mode.Maintainer(d.Name()).Typed()
 		elsewhere, is := m.(ofElsewhere[T])
 		if !is {
-			return extend.Parts{Rows: m.(maintainer[T]).Ranges()}, nil
+			return extend.Parts{Rows: map[string][]keys.RowRange{t.Name(): m.(maintainer[T]).Ranges()}}, nil
 		}
 		rows := elsewhere.rowsTable()
 		return extend.Parts{
+			Rows:     map[string][]keys.RowRange{rows.Name(): m.(maintainer[T]).Ranges()},
 			Handlers: []extend.Handler{Handler(t)},
 			Tables:   []string{rows.Name()},
 			Ensure:   []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}},

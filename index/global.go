@@ -75,10 +75,17 @@ func global[T, K any](ix *Index[T, K], unique bool) *Global[T, K] {
 	return g
 }
 
+// zeroIndex returns the index of a definition that no constructor has made.
+func zeroIndex[T, K any]() *Index[T, K] {
+	ix := newIndex[T, K]("", nil, 1, nil)
+	ix.invalid = &DefinitionError{Field: "definition", Reason: "is nil or zero; make it by New, NewGlobal, NewUnique or the like"}
+	return ix
+}
+
 // index returns the index; a zero Global has one that is wrong.
 func (g *Global[T, K]) index() *Index[T, K] {
 	if g == nil || g.ix == nil {
-		return newIndex[T, K]("", nil, 1, nil)
+		return zeroIndex[T, K]()
 	}
 	return g.ix
 }
@@ -154,7 +161,7 @@ func (g *Global[T, K]) query(k K, q table.Query[T]) (table.Query[T], error) {
 // keys of its members, PartitionKey:RowKey. In a PartitionKey, ; is written as ;0 and : as ;1. [NewGlobalLists] makes them.
 type GlobalLists[T, K any] struct{ l *Lists[T, K] }
 
-// NewGlobalLists defines lists over all partitions; name, layout and key are those of [NewLists].
+// NewGlobalLists defines lists over all partitions; name, layout and key are those of [New].
 func NewGlobalLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, bool), o *ListOptions) *GlobalLists[T, K] {
 	g := &GlobalLists[T, K]{NewLists(name, layout, key, o)}
 	g.l.ix.elsewhere = true
@@ -165,7 +172,7 @@ func NewGlobalLists[T, K any](name string, layout keys.Layout[K], key func(*T) (
 // lists returns the lists; zero GlobalLists have some that are wrong.
 func (g *GlobalLists[T, K]) lists() *Lists[T, K] {
 	if g == nil || g.l == nil {
-		return &Lists[T, K]{ix: newIndex[T, K]("", nil, 1, nil)}
+		return &Lists[T, K]{ix: zeroIndex[T, K]()}
 	}
 	return g.l
 }

@@ -150,6 +150,12 @@ func newIndex[T, K any](name string, layout keys.Layout[K], most int, o *Options
 // look-ups read the entity itself, 1 request more, until the entity is written again or verify.Run repairs the copy.
 func (ix *Index[T, K]) Only(fields ...table.AnyField[T]) *Index[T, K] {
 	c := ix.copy()
+	for i, f := range fields {
+		if f == nil {
+			c.fail("Only", fmt.Sprintf("has a field %d that is nil", i))
+			return c
+		}
+	}
 	c.only = slices.Clone(fields)
 	return c.ready()
 }
@@ -173,7 +179,7 @@ func (ix *Index[T, K]) In(partition func(*T) keys.PartitionKey) *Index[T, K] {
 
 func (ix *Index[T, K]) copy() *Index[T, K] {
 	if ix == nil {
-		return newIndex[T, K]("", nil, 1, nil)
+		return zeroIndex[T, K]()
 	}
 	c := *ix
 	c.definition = &c

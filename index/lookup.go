@@ -526,5 +526,5 @@ func (ix *Index[T, K]) readable(t *table.Table[T]) (rows *table.Table[T], err er
 			return t, nil
 		}
 	}
-	return nil, &DefinitionError{Definition: ix.name, Field: "table", Reason: "does not have the definition attached: use the handle that Attach has returned, and the same definition"}
+	return nil, &DefinitionError{Definition: ix.name, Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
 }

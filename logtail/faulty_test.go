@@ -72,17 +72,38 @@ func TestLogBesideATable(t *testing.T) {
 		}
 	}
 	daily := logtail.NewByPeriod[claim](store, "Claims", nil, nil)
-	want := "log by period Claims: table Claims belongs to log claims"
+	want := "table claims belongs to log claims"
 	if _, err := daily.Append(t.Context(), &claim{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v; want %q", err, want)
 	}
 	if err := store.Ensure(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Ensure: got %v; want %q", err, want)
 	}
+	store = aztablekit.Open(storagetest.New(nil), "claims", nil)
+	weekly := logtail.NewByPeriod[claim](store, "claims", &logtail.PeriodOptions{Keep: 7}, nil)
+	if err := errors.Join(weekly.Err(), logtail.NewByPeriod[claim](store, "claims", &logtail.PeriodOptions{Keep: 7}, nil).Err()); err != nil {
+		t.Errorf("a log by period twice: got %v; want none", err)
+	}
+	for what, l := range map[string]*logtail.Log[claim]{
+		"another Keep":                 logtail.NewByPeriod[claim](store, "claims", &logtail.PeriodOptions{Keep: 30}, nil),
+		"another Unit":                 logtail.NewByPeriod[claim](store, "claims", &logtail.PeriodOptions{Keep: 7, Unit: logtail.Monthly}, nil),
+		"a log in a table of a period": logtail.New[claim](store, "claims20260731", nil),
+	} {
+		if err := l.Err(); err == nil || !strings.Contains(err.Error(), "belongs to log by period claims (daily, Keep 7, Ahead 2)") {
+			t.Errorf("%s: got %v; want that the tables belong to another log", what, err)
+		}
+	}
+	store = aztablekit.Open(storagetest.New(nil), "claims", nil)
+	if err := store.Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	late := logtail.New[claim](store, "late", nil)
 	want = "log late: the declaration is too late"
 	if _, err := late.Append(t.Context(), &claim{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("after Ensure: got %v; want %q", err, want)
+	}
+	if err := store.RunDaily(t.Context()); err != nil {
+		t.Errorf("a store with a late log: got %v; want none", err)
 	}
 }
 

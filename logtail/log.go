@@ -100,7 +100,11 @@ func NewByPeriod[T any](s extend.Store, prefix string, p *PeriodOptions, o *Opti
 	if err == nil {
 		l, err = newLog[T](host, periods.prefix, periods, o)
 	}
-	l = declared(host, "log by period "+prefix, l, err)
+	of := "log by period " + prefix
+	if err == nil { // logs of one prefix have the same periods
+		of = fmt.Sprintf("%s (%v, Keep %d, Ahead %d)", of, periods.opt.Unit, periods.opt.Keep, periods.opt.Ahead)
+	}
+	l = declared(host, of, l, err)
 	if l.fault != nil {
 		l.tables.periods = faultyPeriods(prefix, l.fault)
 	}
@@ -112,6 +116,9 @@ func declared[T any](host *extend.Host, name string, l *Log[T], err error) *Log[
 	var parts extend.Parts
 	if err == nil {
 		parts.Tables = []string{l.tables.name}
+		if l.tables.periods != nil {
+			parts.Periods = parts.Tables
+		}
 		parts.Ensure = []extend.Task{{Name: "tables of the log " + l.tables.name, Do: l.Ensure}}
 		if p := l.tables.periods; p != nil {
 			parts.Daily = []extend.Task{{Name: parts.Ensure[0].Name, Do: p.turn}}

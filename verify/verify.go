@@ -184,7 +184,7 @@ func (r *run[T]) choose(definitions []Definition) error {
 	}
 	if len(definitions) == 0 {
 		if len(attached) == 0 {
-			return &table.ValueError{Field: "definitions", Reason: "are empty, and the table has none; give the handle that index.Attach or materialized.Attach has returned"}
+			return &table.ValueError{Field: "definitions", Reason: "are empty, and the table has none; give the handle of a table with definitions"}
 		}
 		for _, m := range attached {
 			r.add(m)
@@ -211,7 +211,7 @@ func maintainerOf(attached []defined, d Definition) (defined, error) {
 			return m, nil
 		}
 	}
-	return nil, &DefinitionError{Definition: d.Name(), Field: "table", Reason: "does not have the definition attached: use the handle that Attach has returned, and the same definition"}
+	return nil, &DefinitionError{Definition: d.Name(), Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
 }
 
 // add adds the maintainer of a definition to those that are verified, once.

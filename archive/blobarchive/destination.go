@@ -56,7 +56,12 @@ func New(s extend.Store, name string, o *Options) *Destination {
 }
 
 // Err returns the mistake in the declaration of the destination, nil if there is none.
-func (d *Destination) Err() error { return d.client.fault }
+func (d *Destination) Err() error {
+	if d == nil || d.client.container == nil && d.client.fault == nil {
+		return &table.ValueError{Field: "to", Reason: "is nil or a zero Destination; use one of New"}
+	}
+	return d.client.fault
+}
 
 // Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
 func (d *Destination) Ensure(ctx context.Context) error {

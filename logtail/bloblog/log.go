@@ -54,12 +54,17 @@ func New[T any](s extend.Store, name string, o *Options[T]) *Log[T] {
 }
 
 // Err returns the mistake in the declaration of the log, nil if there is none.
-func (l *Log[T]) Err() error { return l.err }
+func (l *Log[T]) Err() error {
+	if l == nil || l.client.container == nil && l.err == nil {
+		return &table.ValueError{Field: "log", Reason: "is nil or a zero Log; use one of New"}
+	}
+	return l.err
+}
 
 // Ensure creates the container unless it exists. Errors: table.ErrUnreachable. 1 request; idempotent.
 func (l *Log[T]) Ensure(ctx context.Context) error {
-	if l.err != nil {
-		return l.err
+	if err := l.Err(); err != nil {
+		return err
 	}
 	if err := blobs.Ensure(ctx, l.client.container, &l.client.opt, refusal); err != nil {
 		return fmt.Errorf("bloblog: Ensure: %w", err)

@@ -96,6 +96,7 @@ type catState struct {
 	crashes   uint8
 	written   [catSlots]uint8 // the values that were written last
 	wrongRead bool
+	early     bool // a writer that lacks the definition was refused before the fill
 }
 
 // catalogueProtocol is a workload. A mutant sets one of the options.
@@ -164,6 +165,7 @@ const (
 	lookUpWrong   = "a look-up missed an entity, or found one that is gone"
 	writeLost     = "a write was lost"
 	readableWrong = "the definition is readable, but its rows are not right"
+	refusedEarly  = "a writer that lacks the definition is refused before it is filled"
 	rowsLeft      = "the definition is gone, but rows or maintainer state are left"
 )
 
@@ -177,6 +179,8 @@ func (c *catalogueProtocol) check(s catState) string {
 	switch {
 	case s.wrongRead:
 		return lookUpWrong
+	case s.early:
+		return refusedEarly
 	case s.cat == catReadable && s.rows != s.wanted():
 		return readableWrong
 	case c.clean && s.cat == catAbsent && s.late.write == 0 && c.quiet(s) && (s.rows != 0 || s.entities[0].row != 0 || s.entities[1].row != 0):

@@ -35,7 +35,6 @@ const (
 	xSweeps
 	xSlot
 	xRemoves
-	xDrops
 )
 
 const (
@@ -237,7 +236,9 @@ func (st *catStep) write(w catProgram) {
 		case (w.write == catInsert) == (e.value != 0):
 			st.end("finds no such entity, or finds one", s)
 		case !has && e.row != 0:
-			st.end("refuses: the entity names the definition", s)
+			n := s
+			n.early = s.early || p.saw == catUnfilled && s.cat == catUnfilled && c.start == catUnfilled
+			st.end("refuses: the entity names the definition", n)
 		default:
 			p.pc, p.fresh, p.value = wPlanned, true, e.value
 			st.step("reads the entity", s, p)
@@ -440,7 +441,7 @@ func (st *catStep) retire() {
 		read := catProcess{named: true}
 		switch s.cat {
 		case catUnfilled:
-			read.pc = xDrops
+			read.pc = xRetires // a table from before the catalogue has rows
 		case catBuilding, catReadable:
 			read.pc = xSent
 		case catRetiring:
@@ -454,13 +455,6 @@ func (st *catStep) retire() {
 			return
 		}
 		st.step("reads the catalogue: "+catNames[s.cat], n, read)
-	case xDrops:
-		if !p.named {
-			st.step("is refused", s, catProcess{})
-			return
-		}
-		c.set(&n, catAbsent)
-		st.end("removes what was never filled", n)
 	case xSent:
 		if c.oneStep {
 			become(catRetired, xRetired)
