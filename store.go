@@ -62,8 +62,7 @@ type Store struct {
 	declarations []*declaration
 	owners       map[any]string // the table of each definition
 	worker       *eventual.Worker
-	running      atomic.Int32   // calls of Run
-	things       []extend.Parts // that belong to no table of entities; set when the declarations are complete
+	running      atomic.Int32 // calls of Run
 }
 
 // Open returns a store in an account. It sends nothing: [Store.Ensure] creates what does not exist.
@@ -139,7 +138,7 @@ func (s *Store) begin() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.things = s.declared.end()
+	s.declared.end()
 	if err := s.Err(); err != nil || s.worker != nil || len(s.declarations) == 0 {
 		return err
 	}
@@ -248,10 +247,7 @@ func (s *Store) tasks(of func(*extend.Parts) []extend.Task) (all []extend.Task) 
 	for _, d := range s.declarations {
 		add(d.parts)
 	}
-	s.mu.Lock()
-	things := s.things
-	s.mu.Unlock()
-	for _, p := range things {
+	for _, p := range s.declared.end() {
 		add(p)
 	}
 	return all

@@ -81,9 +81,9 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 //	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, former)
 //
 // A mover is of one table of one store: make another one for another store, also in tests. Movers of two tables to one destination have
-// different kinds. Errors, returned by the methods of the
-// store, of the table and of the mover: those of [New]; *table.ValueError for a mover that is given to two tables. A mover that is given
-// to none has the error for itself.
+// different kinds. Errors, returned by the methods of the store, of the table and of the mover: those of [New]; *table.ValueError for a
+// mover that is given to two tables, and for a kind that another table's mover to the destination has. A mover that is given to no table
+// has an error of its own.
 func Into[T any](kind string, to Destination) *Mover[T] {
 	m := &Mover[T]{kind: kind, given: to}
 	m.fail(errUndeclared)
