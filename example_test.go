@@ -176,3 +176,53 @@ func ExampleStore_Host() {
 	check(company.RunDaily(context.Background()))
 	// Output: a report of 24h0m0s
 }
+
+// A release adds an index to a table in use.
+func ExampleStore_Fill() {
+	ctx := context.Background()
+	service := storagetest.New(nil)
+	before := aztablekit.Open(service, "company", &aztablekit.Options{Lease: 100 * time.Millisecond}) // 66 s, but in tests
+	staff := aztablekit.Table(before, "staff", dept, empid)
+	check(before.Ensure(ctx))
+	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Email: "JonesJ@contoso.com"})
+	check(err)
+
+	byEmail := newUnique()
+	company := aztablekit.Open(service, "company", nil)
+	staff = aztablekit.Table(company, "staff", dept, empid, byEmail)
+	check(company.Ensure(ctx))
+	_, err = byEmail.Get(ctx, staff, "JonesJ@contoso.com")
+	fmt.Println(errors.Is(err, index.ErrNotReadable))
+
+	report, err := company.Fill(ctx, nil) // when all programs have the release
+	check(err)
+	jones, err := byEmail.Get(ctx, staff, "JonesJ@contoso.com")
+	check(err)
+	fmt.Println(report.Repaired, jones.Value.ID)
+	// Output:
+	// true
+	// 1 223
+}
+
+// An index is taken out of use.
+func ExampleStore_Retire() {
+	ctx := context.Background()
+	service := storagetest.New(nil)
+	byEmail := newUnique()
+	company := aztablekit.Open(service, "company", &aztablekit.Options{Lease: 100 * time.Millisecond}) // 66 s, but in tests
+	staff := aztablekit.Table(company, "staff", dept, empid, byEmail)
+	check(company.Ensure(ctx))
+	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223, Email: "JonesJ@contoso.com"})
+	check(err)
+	check(company.Retire(ctx, "staff", "email", &aztablekit.FillOptions{Progress: func(p aztablekit.Progress) {
+		fmt.Println(p.Table, p.Definitions, p.State, p.Wait, p.Swept)
+	}}))
+	_, err = byEmail.Get(ctx, staff, "JonesJ@contoso.com")
+	fmt.Println(errors.Is(err, index.ErrNotReadable))
+	// Output:
+	// staff [email] retiring 150ms 0
+	// staff [email] retired 150ms 0
+	// staff [email] retired 0s 1
+	// staff [email] unfilled 0s 1
+	// true
+}

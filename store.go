@@ -18,6 +18,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -43,6 +44,11 @@ type Options struct {
 	// Elsewhere are the kinds of effects that the workers of other programs execute. Without them, Run and Drain fail if an effect of a
 	// declaration has no handler.
 	Elsewhere []string
+
+	// Lease is for how long the programs of the store go by what they have read of the catalogue of a table: see [Store.Fill], which waits
+	// half as long again. The Ensure that makes the catalogue stores it there, and all programs go by that. 66 s by default, so that a
+	// program reads a catalogue once a minute; for tests, less.
+	Lease time.Duration
 
 	// Daily is how often Run does the work of [Store.RunDaily], for the first time at a random moment within it. Defaults to 24 h;
 	// negative means that the program calls RunDaily itself.
@@ -91,6 +97,8 @@ func (s *Store) open(acc Account) error {
 	switch {
 	case wire.IsNil(acc):
 		return &table.ValueError{Field: "acc", Reason: "is nil; give one that a function of package account has returned"}
+	case catalogue.CheckLease(s.opt.Lease) != nil:
+		return catalogue.CheckLease(s.opt.Lease)
 	case !isPrefix(s.opt.Prefix):
 		return &table.ValueError{Field: "Options.Prefix", Reason: fmt.Sprintf("is %.80q; it must be letters and digits, a letter first", s.opt.Prefix)}
 	}

@@ -91,8 +91,8 @@ func TestStore(t *testing.T) {
 	if got, want := service.QueueNames(), []string{"company-cleanup", "company-poison", "company-writes"}; !slices.Equal(got, want) {
 		t.Errorf("got queues %q; want %q", got, want)
 	}
-	if got, want := service.Count().Total(), 4+3; got != want {
-		t.Errorf("Ensure: got %d requests; want %d, one for each table and queue", got, want)
+	if got, want := service.Count().Total(), 4+3+2*3; got != want {
+		t.Errorf("Ensure: got %d requests; want %d, one for each table and queue, and 3 for each record", got, want)
 	}
 
 	if _, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", "JonesJ@contoso.com", 5}); err != nil {
@@ -198,8 +198,8 @@ func TestSeveralTypes(t *testing.T) {
 	if got, want := service.QueueNames()[0], "test1company-cleanup"; got != want {
 		t.Errorf("got queue %s; want %s", got, want)
 	}
-	if got, want := service.Count().Total(), 2+3; got != want {
-		t.Errorf("Ensure: got %d requests; want %d, one for each table and queue", got, want)
+	if got, want := service.Count().Total(), 2+3+3; got != want {
+		t.Errorf("Ensure: got %d requests; want %d, one for each table and queue, and 3 for the record of the types", got, want)
 	}
 	_, err1 := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Name: "Jones", Email: "j@contoso.com"})
 	_, err2 := badges.Insert(ctx, &badge{"Sales", 7})
@@ -355,7 +355,7 @@ func TestAccountWithoutQueues(t *testing.T) {
 		t.Errorf("Run: got %v; want ErrNoEndpoint", err)
 	}
 	eventually := aztablekit.Open(acc, "company", nil)
-	staff = aztablekit.Table(eventually, "staff", dept, empid, newUnique())
+	staff = aztablekit.Table(eventually, "others", dept, empid, newUnique())
 	if err := eventually.Ensure(ctx); !errors.Is(err, account.ErrNoEndpoint) {
 		t.Errorf("Ensure of a unique index: got %v; want ErrNoEndpoint", err)
 	}

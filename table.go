@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -40,13 +41,17 @@ func (*Settings[T]) Define(*extend.Declaration[T]) error { return nil }
 
 // declaration is a table of a store, or one type of its entities.
 type declaration struct {
-	name   string // in the account
-	of     reflect.Type
-	handle table.AnyTable
-	names  []string                   // of the definitions
-	rows   map[string][]keys.RowRange // of the definitions, by their tables
-	parts  extend.Parts
-	checks []func(context.Context, *verify.Options) (verify.Report, error)
+	name      string // in the account
+	of        reflect.Type
+	handle    table.AnyTable
+	catalogue *catalogue.Catalogue // that of the table, with all its types
+	guard     *catalogue.Guard
+	names     []string                   // of the definitions
+	rows      map[string][]keys.RowRange // of the definitions, by their tables
+	parts     extend.Parts
+	checks    []func(context.Context, *verify.Options) (verify.Report, error)
+	fill      func(context.Context, *verify.Options, ...verify.Definition) (verify.Report, error)
+	sweep     func(context.Context, *sweeper) error
 }
 
 // id identifies the table.
@@ -87,11 +92,13 @@ func add[T any](s *Store, name string, schema table.Schema[T], definitions []Def
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := &declaration{name: s.host.TableName(name), of: reflect.TypeFor[T](), rows: map[string][]keys.RowRange{}}
+	d.catalogue = s.catalogueOf(d)
 	t, err := declare(s, d, schema, definitions)
 	if err != nil {
 		s.declared.refuse(fmt.Errorf("table %s: %w", name, err))
 		return nil, err
 	}
+	d.guard.Declare(declared(d))
 	for _, definition := range definitions {
 		s.owners[definition] = name
 	}
@@ -105,7 +112,7 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 	if slices.ContainsFunc(others, func(other *declaration) bool { return other.of == d.of }) {
 		return nil, &table.ValueError{Field: "type " + d.of.String(), Reason: "is declared twice: pass the handle of the first declaration on"}
 	}
-	t, err := newTable(s, d.name, schema, definitions)
+	t, err := newTable(s, d, schema, definitions)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +133,16 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 		return nil, err
 	}
 	d.handle = t
-	d.parts.Ensure = []extend.Task{{Name: "table " + d.name, Do: t.Ensure}}
+	d.parts.Ensure = []extend.Task{{Name: "table " + d.name, Do: func(ctx context.Context) error {
+		if err := t.Ensure(ctx); err != nil {
+			return err
+		}
+		return d.catalogue.Ensure(ctx)
+	}}}
+	d.fill = func(ctx context.Context, o *verify.Options, of ...verify.Definition) (verify.Report, error) {
+		return verify.Run(ctx, t, o, of...)
+	}
+	d.sweep = func(ctx context.Context, w *sweeper) error { return sweep(ctx, t, w) }
 	for _, p := range parts {
 		if err := d.add(p, others); err != nil {
 			return nil, err
@@ -199,7 +215,7 @@ func (d *declaration) hasKind(kind string) bool {
 }
 
 // newTable returns a handle with the outbox of the store, without definitions.
-func newTable[T any](s *Store, name string, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
+func newTable[T any](s *Store, d *declaration, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
 	var settings Settings[T]
 	found := false
 	for _, of := range definitions {
@@ -222,11 +238,16 @@ func newTable[T any](s *Store, name string, schema table.Schema[T], definitions 
 	for _, from := range settings.Options.MovedFrom {
 		o.MovedFrom = append(o.MovedFrom, s.host.TableName(from))
 	}
-	t, err := table.New(s.host.Tables, name, settings.Schema, &o)
+	t, err := table.New(s.host.Tables, d.name, settings.Schema, &o)
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // which does not name the table again
 	}
 	door.Table(t).Prefix, door.Table(t).Made = s.host.Prefix, "Store.Ensure"
+	if d.catalogue == nil {
+		d.catalogue = catalogue.New(door.Table(t), s.opt.Lease)
+	}
+	d.guard = d.catalogue.Guard()
+	door.Table(t).Mode.Guard = d.guard
 	return eventual.WithOutbox(t, s.outbox)
 }
 

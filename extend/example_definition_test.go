@@ -50,6 +50,7 @@ func ExampleDefinition() {
 	// Output:
 	// empid_000001
 	// name_Jones
+	// ~c
 	// [notes staff]
 }
 

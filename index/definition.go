@@ -271,8 +271,9 @@ var (
 	ErrTaken = derived.ErrTaken
 	// ErrSeveral: several entities have the value that a look-up for one entity was given. Use List.
 	ErrSeveral = errors.New("several entities have the value; use List")
-	// ErrWriteOnly: the index is being filled, and look-ups are not allowed yet. See Options.WriteOnly.
-	ErrWriteOnly = errors.New("the index is being filled (Options.WriteOnly); look-ups are not allowed yet")
+	// ErrNotReadable: the index is not filled yet, or is being retired; see aztablekit.Store.Fill. The *table.CatalogueError around it
+	// contains the state.
+	ErrNotReadable = table.ErrNotReadable
 	// ErrRanged: the client's signature is for a range of keys. A write fails with ErrRanged if it has to read the other entities
 	// of a partition, or to find out that a row does not exist, and the signature is for a range of rows.
 	ErrRanged = table.ErrRanged

@@ -171,30 +171,6 @@ func TestFaultyKeys(t *testing.T) {
 	}
 }
 
-// TestWriteOnly: an index with WriteOnly is written and cannot be read.
-func TestWriteOnly(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	of := func(w *worker) (string, bool) { return w.Last, true }
-	building := index.New("last", keys.Ordered(), of, &index.Options{Pointer: true, WriteOnly: true})
-	staff, s := newStaff(t, building)
-	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil})
-	_, err := building.Get(ctx, staff, sales, "Jones")
-	for method, err := range map[string]error{
-		"Get":  err,
-		"List": onlyError(t, "List", building.List(ctx, staff, sales, "Jones")),
-		"Keys": onlyError(t, "Keys", building.Keys(ctx, staff, table.Query[worker]{Partition: sales})),
-	} {
-		if !errors.Is(err, index.ErrWriteOnly) {
-			t.Errorf("%s: got error %v; want ErrWriteOnly", method, err)
-		}
-	}
-	testkit.Expect(t, "requests", s.Count().String(), "none")
-	next, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), byLast)
-	check(t, err)
-	testkit.Expect(t, "and then", ids(t, byLast.List(ctx, next, sales, "Jones")), []int{1})
-}
-
 // hostile are values with characters that no name has.
 var hostile = []string{"", "_", "a", "a_b", "a!", "A!_w_000001", "O'Brien", "100%", "a/b\\c#d?e", "~x|", "é", "\x00\x1f\x7f", "Ünï 漢字 😀", "+ &=", strings.Repeat("z", 120)}
 

@@ -119,6 +119,7 @@ func (m *detailsMaintainer[T]) targetProperties() []string {
 }
 
 func (m *detailsMaintainer[T]) Definition() any { return m.Details }
+func (m *detailsMaintainer[T]) Form() string    { return "details, " + m.prefix }
 
 func (m *detailsMaintainer[T]) RowsPerWrite() int { return 0 }
 

@@ -50,6 +50,7 @@ type elsewhereMaintainer[T any] struct {
 	table      *table.Table[T] // of the entities
 	rows       *table.Table[T] // where the rows are
 	ranges     []keys.RowRange // of their RowKeys
+	formText   string
 	rowsOf     func(*T, keys.Key) ([]keys.Key, error)
 	form       rowForm[T]
 	mode       derived.RepairMode
@@ -92,6 +93,7 @@ func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T],
 	if err = cmp.Or(edm.CheckTableName(name), err); err != nil {
 		return e, &DefinitionError{Definition: ix.name, Field: "Options.Table", Reason: err.Error(), Err: err}
 	}
+	e.formText = m.Form() + ", in table " + strings.TrimPrefix(name, door.Table(t).Prefix)
 	other.Made = cmp.Or(door.Table(t).Made, "index.Ensure")
 	e.rows = door.Elsewhere(t, other.WithHomes(door.Table(t).Homes()...))
 	return e, nil
@@ -103,6 +105,7 @@ func (m *elsewhereMaintainer[T]) Name() string { return m.name }
 func (m *elsewhereMaintainer[T]) MaxRows() int { return 0 }
 
 func (m *elsewhereMaintainer[T]) Definition() any            { return m.definition }
+func (m *elsewhereMaintainer[T]) Form() string               { return m.formText }
 func (m *elsewhereMaintainer[T]) Ranges() []keys.RowRange    { return m.ranges }
 func (m *elsewhereMaintainer[T]) targetProperties() []string { return nil }
 func (m *elsewhereMaintainer[T]) RowsPerWrite() int          { return 0 }

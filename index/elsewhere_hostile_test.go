@@ -105,13 +105,6 @@ func TestElsewhereLookUps(t *testing.T) {
 		t.Errorf("got error %v; want ErrTableScan", err)
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
-	filling := index.NewGlobal("filling", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
-		&index.Options{WriteOnly: true})
-	staff, err := index.Attach(s.staff, filling)
-	check(t, err)
-	if _, err := filling.Get(ctx, staff, "a"); !errors.Is(err, index.ErrWriteOnly) {
-		t.Errorf("got error %v; want ErrWriteOnly", err)
-	}
 }
 
 // TestElsewhereHostileEffects: an effect that names rows that the definition never makes of the entity is poison, and changes nothing.

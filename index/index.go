@@ -32,11 +32,6 @@ type Options struct {
 	// programs write entities without this library.
 	ReadEntities bool
 
-	// WriteOnly makes writes update the index, and look-ups fail with ErrWriteOnly: the first step of adding an index to a table in
-	// use. Then verify.Run with Repair fills the index, and the next release can read it. If two entities share a value of an index
-	// that is to be unique, verify.Run reports a DuplicateValue, and the second entity cannot be written until it has another value.
-	WriteOnly bool
-
 	// Reserved stores the rows of the index among the library's own, which begin with ~x| and which lists of the partition leave out:
 	// for tables whose own RowKeys may be any text.
 	Reserved bool
@@ -272,6 +267,7 @@ type indexMaintainer[T, K any] struct {
 func (m *indexMaintainer[T, K]) MaxRows() int { return 2 * m.maxValues }
 
 func (m *indexMaintainer[T, K]) Definition() any { return m.definition }
+func (m *indexMaintainer[T, K]) Form() string    { return m.form("index") }
 
 func (m *indexMaintainer[T, K]) Ranges() []keys.RowRange    { return []keys.RowRange{m.All()} }
 func (m *indexMaintainer[T, K]) targetProperties() []string { return nil }

@@ -28,10 +28,10 @@ type ListOptions struct {
 	// the name, entities are listed there once they are written again, or verify.Run has repaired them.
 	Property string
 
-	// WriteOnly, Reserved, Table and Inline have the same meaning as in Options.
-	WriteOnly, Reserved bool
-	Table               string
-	Inline              bool
+	// Reserved, Table and Inline have the same meaning as in Options.
+	Reserved bool
+	Table    string
+	Inline   bool
 }
 
 // Lists are index entities as the design guide draws them: one row for each value, which lists all entities that have it. A change
@@ -51,7 +51,7 @@ func NewLists[T, K any](name string, layout keys.Layout[K], key func(*T) (K, boo
 		o = &ListOptions{}
 	}
 	// A list has the RowKey that the row of a unique index would have.
-	as := Options{Unique: true, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved, Table: o.Table, Inline: o.Inline}
+	as := Options{Unique: true, Pointer: true, Reserved: o.Reserved, Table: o.Table, Inline: o.Inline}
 	l := &Lists[T, K]{property: o.Property, ix: single(name, layout, key, &as)}
 	l.ix.definition = l
 	if l.property == "" {
@@ -95,7 +95,7 @@ func (e *ListFullError) Error() string {
 	return fmt.Sprintf("index %s: the list %v of %d members has more than the 1 MiB of an entity: use index.New with Options.Pointer, which stores one row for each member", e.Definition, e.Row, e.Members)
 }
 
-// Keys returns the keys of the entities that have the value k in a partition, in their order. Errors: ErrWriteOnly; ErrForeignRow
+// Keys returns the keys of the entities that have the value k in a partition, in their order. Errors: ErrNotReadable; ErrForeignRow
 // if a foreign row has the list's key; *table.DecodeError for a list that another program has stored with other types;
 // *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; errors of a read (see
 // package table). 1 request.
@@ -147,7 +147,7 @@ func (l *Lists[T, K]) memberKey(list keys.Key, member string) keys.Key {
 }
 
 // List yields the entities that have the value k in a partition, in the order of their keys. It reads each entity, and leaves out
-// entities that have another value by then. Errors: ErrWriteOnly; ErrForeignRow if a foreign row has the list's key;
+// entities that have another value by then. Errors: ErrNotReadable; ErrForeignRow if a foreign row has the list's key;
 // *table.DecodeError for a list that another program has stored with other types, or an entity that does not fit T;
 // *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; errors of a read (see
 // package table). 1 request, and 1 for each entity, 10 at a time.
@@ -230,6 +230,7 @@ func (m *listsMaintainer[T, K]) Owns(row *table.Row) bool {
 }
 
 func (m *listsMaintainer[T, K]) Definition() any { return m.ix.definition }
+func (m *listsMaintainer[T, K]) Form() string    { return m.ix.form("lists") }
 
 func (m *listsMaintainer[T, K]) RowsPerWrite() int { return 0 }
 

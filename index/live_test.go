@@ -44,8 +44,7 @@ func TestLiveTable(t *testing.T) {
 		}
 	}, nil)
 	check(t, err)
-	writing := index.New("last", keys.Ordered(), func(w *worker) (string, bool) { return w.Last, true }, &index.Options{Pointer: true, WriteOnly: true})
-	definitions := []index.Definition[worker]{byEmail, writing}
+	definitions := []index.Definition[worker]{byEmail, byLast}
 	staff, err := index.Attach(base, definitions...)
 	check(t, err)
 

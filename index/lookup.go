@@ -27,7 +27,7 @@ var errNotFound = fmt.Errorf("%w with this value in the index (an entity that wa
 // Entities that were stored before the index was attached, or by handles without it, are not found until they are written again
 // or verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index
 // that is not unique; table.ErrChanged if a unique value went from one entity to another at each of Retry.ConflictAttempts
-// attempts; ErrWriteOnly; *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to;
+// attempts; ErrNotReadable; *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to;
 // *table.DecodeError for a row that does not fit T; errors of a read (see package table).
 //
 // Requests: 1; 2 with Pointer or ReadEntities. If the row's entity no longer has the value, 1 more: Get reads the row again. If
@@ -108,7 +108,7 @@ func (ix *Index[T, K]) uniqueKey(t *table.Table[T], partition keys.PartitionKey,
 	return keys.Stored(pk, rk), errors.Join(err1, err2)
 }
 
-// List yields the entities that have the value k in a partition, in the order of their keys. Errors: ErrWriteOnly;
+// List yields the entities that have the value k in a partition, in the order of their keys. Errors: ErrNotReadable;
 // *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to; *table.DecodeError for a
 // row that does not fit T; errors of a read (see package table). Requests: 1 for each 1,000; with Pointer or ReadEntities 1 more
 // for each entity, 10 at a time.
@@ -138,7 +138,7 @@ func (ix *Index[T, K]) Prefix(ctx context.Context, t *table.Table[T], partition 
 // least one be read. Conditions need a full copy without ReadEntities. Requests: 1 for each 1,000; with Pointer or ReadEntities 1
 // more for each entity, 10 at a time and up to 40 ahead of the loop.
 //
-// Errors: ErrWriteOnly; table.ErrTableScan for a query without a partition; table.ErrBudget; *keys.KeyError for Rows of another
+// Errors: ErrNotReadable; table.ErrTableScan for a query without a partition; table.ErrBudget; *keys.KeyError for Rows of another
 // range; *table.ValueError for conditions that the index rows cannot answer; *table.LimitError for too many conditions; *DefinitionError for a wrong definition, and for a handle that
 // it is not attached to; *table.DecodeError for a row that does not fit T, or whose `_sys` another program has stored with
 // another type; *table.TokenError for a Cursor of another query; errors of a read (see package table).
@@ -156,7 +156,7 @@ func (ix *Index[T, K]) Query(ctx context.Context, t *table.Table[T], q table.Que
 }
 
 // Keys yields the keys of the entities that a query finds, from the index rows alone: 1 request for each 1,000, also with Pointer
-// and ReadEntities. It does not compare the index rows with the entities. Errors: ErrWriteOnly; table.ErrTableScan;
+// and ReadEntities. It does not compare the index rows with the entities. Errors: ErrNotReadable; table.ErrTableScan;
 // table.ErrBudget; *keys.KeyError, *table.ValueError, *table.LimitError and *table.TokenError for the query, as in Query;
 // *DefinitionError for a wrong definition, and for a handle that it is not attached to; *table.DecodeError for a row whose `_sys`
 // another program has stored with another type; errors of a read (see package table).
@@ -407,7 +407,7 @@ func (ix *Index[T, K]) rowsQuery(t *table.Table[T], q table.Query[T]) (from *tab
 // empty if the page before it contains all remaining entities.
 //
 // Errors: *table.TokenError for a corrupt token, and for a token of another table, index, query or version; *table.ValueError for
-// a query with a Cursor; ErrWriteOnly; table.ErrTableScan; table.ErrBudget; *keys.KeyError, *table.ValueError and
+// a query with a Cursor; ErrNotReadable; table.ErrTableScan; table.ErrBudget; *keys.KeyError, *table.ValueError and
 // *table.LimitError for the query, as in Query; *DefinitionError for a wrong definition, and for a handle that it is not attached
 // to; *table.DecodeError for a row that cannot be read; errors of a read (see package table). With table.ErrBudget, the page is
 // returned as far as it was read, with its Token. Requests are those of Query: 1 for each 1,000, with Pointer or ReadEntities 1
@@ -505,7 +505,7 @@ func within(r, all keys.RowRange) bool {
 // readsEntity reports whether a look-up reads the entity that an index row names.
 func (ix *Index[T, K]) readsEntity() bool { return ix.opt.Pointer || ix.opt.ReadEntities }
 
-// readable returns the handle of the table where the rows of the definition are. Errors: ErrWriteOnly; *DefinitionError if the
+// readable returns the handle of the table where the rows of the definition are. Errors: ErrNotReadable; *DefinitionError if the
 // definition is wrong, or is not attached to t.
 func (ix *Index[T, K]) readable(t *table.Table[T]) (rows *table.Table[T], err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
@@ -514,17 +514,23 @@ func (ix *Index[T, K]) readable(t *table.Table[T]) (rows *table.Table[T], err er
 	if err := ix.err(); err != nil {
 		return nil, err
 	}
-	if ix.opt.WriteOnly {
-		return nil, ErrWriteOnly
-	}
 	// An index without rows and an index that is not attached would look the same, and so would an index of the same name.
 	if m := door.Table(t).Mode.Maintainer(ix.name); m != nil {
 		if e, is := m.Typed().(ofElsewhere[T]); is && e.Definition() == ix.definition {
-			return e.rowsTable(), nil
+			return ix.lookingUp(t, e.rowsTable()), nil
 		}
 		if m, is := m.Typed().(derived.Maintainer[T]); is && m.Definition() == ix.definition {
-			return t, nil
+			return ix.lookingUp(t, t), nil
 		}
 	}
 	return nil, &DefinitionError{Definition: ix.name, Field: "table", Reason: "does not have the definition: use the handle of a table that the same definition was given to"}
+}
+
+// lookingUp returns a handle of the rows of the index whose reads are answers only while the index is readable.
+func (ix *Index[T, K]) lookingUp(t, rows *table.Table[T]) *table.Table[T] {
+	g := door.Table(t).Mode.Guard
+	if g == nil {
+		return rows
+	}
+	return door.InMode(rows, func(m *engine.Mode) { m.LookUp = &engine.LookUp{Guard: g, Definition: ix.name} })
 }

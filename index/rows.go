@@ -407,6 +407,21 @@ func (ix *Index[T, K]) probe(t *table.Table[T], only ...string) error {
 	return nil
 }
 
+// form describes what must not change under the name of the definition; see derived.Maintainer. A sample shows how a key is made.
+func (ix *Index[T, K]) form(kind string) string {
+	if ix.opt.Unique && kind == "index" {
+		kind = "unique index"
+	}
+	var k K
+	seed := 1
+	fillSample(reflect.ValueOf(&k).Elem(), &seed, 0)
+	sample, _ := callUser(ix.name, "layout", func(*T) string {
+		rk, _ := ix.rowKey(k, keys.Stored("p", "r"))
+		return rk
+	}, nil)
+	return fmt.Sprintf("%s, %v %s", kind, reflect.TypeFor[K]().Kind(), sample)
+}
+
 // probeFunction calls a function of a definition for sample entities, and returns the DefinitionErrors that it finds. All other
 // errors are about the values, which no program may store, and so are panics.
 func probeFunction[T any](f func(*T) error) error {

@@ -73,8 +73,8 @@ type Summary[T, K any] struct {
 
 // SummaryOptions are the options of a [Summary].
 type SummaryOptions struct {
-	// WriteOnly and Reserved have the same meaning as in Options.
-	WriteOnly, Reserved bool
+	// Reserved has the same meaning as in Options.
+	Reserved bool
 }
 
 // maxMeasures is the most measures that a row has room for, with seven properties each.
@@ -90,7 +90,7 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 	if o == nil {
 		o = &SummaryOptions{}
 	}
-	as := Options{Unique: true, Pointer: true, WriteOnly: o.WriteOnly, Reserved: o.Reserved}
+	as := Options{Unique: true, Pointer: true, Reserved: o.Reserved}
 	s := &Summary[T, K]{ix: single(name, layout, key, &as), measures: slices.Clone(measures)}
 	s.ix.definition = s
 	s.layout = s.ix.byValue
@@ -147,12 +147,13 @@ type Group[K any] struct {
 }
 
 // Get returns the summary of the entities that have the value k in a partition. If there are none, its Count is 0. Errors:
-// ErrWriteOnly; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a wrong definition, and
+// ErrNotReadable; ErrForeignRow if a foreign row has the group's key; *keys.KeyError; *DefinitionError for a wrong definition, and
 // for a handle that it is not attached to; *table.DecodeError for a row that another program has stored with other types; errors
 // of a read (see package table). 1 request.
 func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition keys.PartitionKey, k K) (g *Group[K], err error) {
 	fail := func(err error) (*Group[K], error) { return nil, withDefinition(s.ix.name, err) }
-	if _, err := s.ix.readable(t); err != nil {
+	rows, err := s.ix.readable(t)
+	if err != nil {
 		return fail(err)
 	}
 	at, err := s.ix.uniqueKey(t, partition, k)
@@ -161,7 +162,7 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 	}
 	ctx, end := door.Table(t).Span(ctx, "Get")
 	defer func() { end(err) }()
-	row, err := t.GetRow(ctx, at)
+	row, err := rows.GetRow(ctx, at)
 	if errors.Is(err, table.ErrNotFound) {
 		return &Group[K]{Value: k, Measures: map[string]Stat{}}, nil
 	} else if err != nil {
@@ -177,18 +178,19 @@ func (s *Summary[T, K]) Get(ctx context.Context, t *table.Table[T], partition ke
 }
 
 // All yields the summaries of a partition, in the order of their values, without groups whose key a foreign row has. 1 request
-// for each 1,000. Errors: ErrWriteOnly; table.ErrTableScan for an unset partition; *keys.KeyError if the layout cannot decode a
+// for each 1,000. Errors: ErrNotReadable; table.ErrTableScan for an unset partition; *keys.KeyError if the layout cannot decode a
 // value; *table.DecodeError for a row that another program has stored with other types; *DefinitionError for a wrong definition,
 // and for a handle that it is not attached to; errors of a read (see package table).
 func (s *Summary[T, K]) All(ctx context.Context, t *table.Table[T], partition keys.PartitionKey) iter.Seq2[*Group[K], error] {
 	return func(yield func(*Group[K], error) bool) {
 		fail := func(err error) { yield(nil, withDefinition(s.ix.name, err)) }
-		if _, err := s.ix.readable(t); err != nil {
+		rows, err := s.ix.readable(t)
+		if err != nil {
 			fail(err)
 			return
 		}
 		mine := tagOf(summaryTag+s.ix.name, t)
-		for row, err := range t.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
+		for row, err := range rows.Rows(ctx, table.Query[T]{Partition: partition, Rows: s.ix.All()}) {
 			var k K
 			var g *Group[K]
 			if err == nil {

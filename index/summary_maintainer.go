@@ -48,6 +48,7 @@ func (m *summaryMaintainer[T, K]) Owns(row *table.Row) bool {
 }
 
 func (m *summaryMaintainer[T, K]) Definition() any { return m.Summary }
+func (m *summaryMaintainer[T, K]) Form() string    { return m.ix.form("summary") }
 
 func (m *summaryMaintainer[T, K]) RowsPerWrite() int { return 0 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -34,6 +35,11 @@ type viewComparison[T, V any] struct {
 
 // Definition implements verify.Comparer.
 func (m *maintainer[T, V]) Definition() any { return m.View }
+
+// Form implements internal/derived.Maintainer's method for a view.
+func (m *maintainer[T, V]) Form() string {
+	return "view, in table " + strings.TrimPrefix(m.to.Name(), door.Table(m.to).Prefix)
+}
 
 // Compare implements verify.Comparer. It reads the notes before the derived entities. Whatever changes meanwhile is read again before
 // it counts as a fault.
@@ -66,8 +72,7 @@ func (c *viewComparison[T, V]) pay(ctx context.Context) error {
 
 // readNotes reads the notes of the view. With Repair, it deletes old tombstones.
 func (c *viewComparison[T, V]) readNotes(ctx context.Context) error {
-	q := table.Query[table.Row]{Rows: keys.StoredRows(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
-	for e, err := range notes(door.Table(c.to)).List(ctx, q) {
+	for e, err := range c.allNotes(ctx) {
 		if err == nil {
 			err = c.pay(ctx)
 		}
@@ -75,6 +80,38 @@ func (c *viewComparison[T, V]) readNotes(ctx context.Context) error {
 			err = c.addNote(ctx, &e.Value)
 		}
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allNotes yields the notes of all views in the table of the derived entities.
+func (m *maintainer[T, V]) allNotes(ctx context.Context) iter.Seq2[*table.Entity[table.Row], error] {
+	q := table.Query[table.Row]{Rows: keys.StoredRows(reserved.View, reserved.View[:len(reserved.View)-1]+"}"), TableScan: true}
+	return notes(door.Table(m.to)).List(ctx, q)
+}
+
+// Drop deletes the derived entities of a retired view, which no entity has any more, and calls dropped for each. aztablekit.Store.Retire
+// calls it.
+func (m *maintainer[T, V]) Drop(ctx context.Context, dropped func(context.Context) error) error {
+	for e, err := range m.allNotes(ctx) {
+		if err != nil {
+			return err
+		}
+		row := &e.Value
+		n, mine, err := noteIn(row, m.owner())
+		if mine && err != nil {
+			return err
+		}
+		if !mine || n.gone {
+			continue
+		}
+		of := &target[T, V]{maintainer: m, entity: n.entity, key: keys.Stored(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])}
+		if err := reconcile.Reconcile(ctx, m.from, n.entity, of); err != nil {
+			return err
+		}
+		if err := dropped(ctx); err != nil {
 			return err
 		}
 	}
@@ -262,7 +299,7 @@ func (c *viewComparison[T, V]) faultOf(ctx context.Context, t *target[T, V]) (f 
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return f, err
 	}
-	want, err := c.wanted(row, t.key)
+	want, err := c.wanted(ctx, row, t.key)
 	var ve *table.VersionError
 	switch {
 	case errors.As(err, &ve) && ve.Got > ve.Want:

@@ -48,7 +48,7 @@ func (t *target[T, V]) Read(ctx context.Context) (err error) {
 
 // Write stores what follows from the entity, together with the note. 1 request; the maintainers of the derived entity add theirs.
 func (t *target[T, V]) Write(ctx context.Context, entity *table.Row) error {
-	want, err := t.wanted(entity, t.key)
+	want, err := t.wanted(ctx, entity, t.key)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (t *target[T, V]) isWanted(ctx context.Context, entity keys.Key) (bool, err
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return false, err
 	}
-	d, err := t.wanted(row, t.key)
+	d, err := t.wanted(ctx, row, t.key)
 	return d.value != nil, err
 }
 
@@ -146,10 +146,15 @@ func (t *target[T, V]) Sweep(ctx context.Context, before time.Time) error {
 
 // wanted returns the derived entity that an entity should have under a key: the zero value for none, and if the row is nil. The
 // maintainer state of the entity decides about the key, so that programs of two releases agree. If this program's function returns
-// another key, a worker of another release has to execute the effect.
-func (m *maintainer[T, V]) wanted(row *table.Row, k keys.Key) (none derived[V], err error) {
+// another key, a worker of another release has to execute the effect. No entity has one of a view that is not filled, or is retired.
+func (m *maintainer[T, V]) wanted(ctx context.Context, row *table.Row, k keys.Key) (none derived[V], err error) {
 	if row == nil || !door.Table(m.from).Mode.Schema.Mine((*stored.Row)(row)) {
 		return none, nil
+	}
+	if g := door.Table(m.from).Mode.Guard; g != nil {
+		if kept, err := g.Keeps(ctx, m.Name()); err != nil || !kept {
+			return none, err
+		}
 	}
 	e, err := m.from.Entity(row)
 	switch {

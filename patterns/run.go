@@ -61,6 +61,14 @@ func (r *Run) QueueName(name string) string {
 	return full
 }
 
+// StoreName returns a name for a store of this run. Its queues are deleted after the run.
+func (r *Run) StoreName(name string) string {
+	for _, purpose := range []string{"-writes", "-poison", "-cleanup"} {
+		r.QueueName(name + purpose)
+	}
+	return r.prefix + name
+}
+
 // Queue returns the client of a queue of this run.
 func (r *Run) Queue(name string) *azqueue.QueueClient {
 	return r.service.acc.Queue(r.QueueName(name))

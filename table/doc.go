@@ -100,6 +100,7 @@
 //   - context.Canceled or context.DeadlineExceeded: the caller's context ended before the write was sent.
 //   - [ErrContended]: concurrent writers changed a row that the write reads first, at each attempt.
 //   - [ErrUnknownMaintainer], [ErrUnknownParts]: the row has derived rows or parts that this handle does not maintain.
+//   - *[CatalogueError], of a handle of a store: [ErrNotDeclared], [ErrNotRecorded], or a catalogue of the table that is damaged.
 //   - *[DerivedError]: a maintainer refused the write, for example with [ErrForeignRow], or with index.ErrTaken for a unique value.
 //   - [ErrOutbox], [ErrGivenUp]: the handle has an outbox or is exact, and the write was given up. Nothing was written.
 //   - Errors of a read, if the write reads rows first.

@@ -58,6 +58,13 @@ var (
 	// ErrUnknownMaintainer: the entity has maintainer state of a maintainer that this handle lacks, so a write would leave that
 	// maintainer's rows behind. Write by a handle that has the maintainer; see extend.With and index.Attach.
 	ErrUnknownMaintainer = errs.ErrUnknownMaintainer
+	// ErrNotDeclared: the table keeps a definition that this program lacks, or has in another form, so that its writes would make the
+	// look-ups of other programs wrong. ErrNotRecorded: the table's catalogue does not name a definition of this program; call
+	// aztablekit.Store.Ensure. ErrNotReadable: a look-up by a definition that is not filled yet, or is being retired. The *CatalogueError around them names the
+	// definition, its state, and the way out. Nothing was sent.
+	ErrNotDeclared = errs.ErrNotDeclared
+	ErrNotRecorded = errs.ErrNotRecorded
+	ErrNotReadable = errs.ErrNotReadable
 	// ErrForeignRow: a derived row would take the place of a row of another type, definition or program. That row is neither
 	// replaced nor deleted. The *DerivedError around it contains the row's key.
 	ErrForeignRow = errs.ErrForeignRow
@@ -99,6 +106,8 @@ type (
 	// the Owner, the entity that has the row, if the row is taken and contains its owner. Err is the maintainer's own error, such as
 	// the one for a value that is taken, or one of the package's conditions.
 	DerivedError = errs.DerivedError
+	// CatalogueError: the table's catalogue does not allow the write or the look-up; see ErrNotDeclared.
+	CatalogueError = errs.CatalogueError
 	// UnknownError is an ErrUnknownOutcome that can be resolved: the context or the time of a write with a commit record ended before
 	// the outcome was known. Another process can resolve it by Table, Partition and OperationID; see extend.Records.Resolve. Its own
 	// method Resolve does it here.

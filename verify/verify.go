@@ -133,7 +133,7 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 }
 
 func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) error {
-	if err := r.choose(definitions); err != nil {
+	if err := r.choose(ctx, definitions); err != nil {
 		return err
 	}
 	after, err := r.opt.check()
@@ -171,19 +171,32 @@ type Checker interface {
 	Check(ctx context.Context, o *Options) (Report, error)
 }
 
-// choose sets the maintainers of the definitions, or of all definitions if there are none.
-func (r *run[T]) choose(definitions []Definition) error {
-	var attached []defined
+// choose sets the maintainers of the definitions, or of all definitions if there are none. Without those that no writer keeps, by the
+// catalogue of the table.
+func (r *run[T]) choose(ctx context.Context, definitions []Definition) error {
+	var lease engine.Lease
+	if g := door.Table(r.table).Mode.Guard; g != nil {
+		var err error
+		if lease, err = g.Write(ctx); err != nil {
+			return err
+		}
+	}
+	readsOnly := !r.opt.Repair && len(definitions) > 0 // to find out what a fill would
+	var attached, dropped []defined
 	for _, m := range door.Table(r.table).Mode.Maintainers {
+		into := &attached
+		if lease != nil && !lease.Keeps(m.Name()) && !readsOnly {
+			into = &dropped
+		}
 		switch m := m.Typed().(type) {
 		case derived.Maintainer[T]:
-			attached = append(attached, m)
+			*into = append(*into, m)
 		case Comparer[T]:
-			attached = append(attached, m)
+			*into = append(*into, m)
 		}
 	}
 	if len(definitions) == 0 {
-		if len(attached) == 0 {
+		if len(attached)+len(dropped) == 0 {
 			return &table.ValueError{Field: "definitions", Reason: "are empty, and the table has none; give the handle of a table with definitions"}
 		}
 		for _, m := range attached {
@@ -194,6 +207,9 @@ func (r *run[T]) choose(definitions []Definition) error {
 	for _, d := range definitions {
 		m, err := maintainerOf(attached, d)
 		if err != nil {
+			if _, err := maintainerOf(dropped, d); err == nil {
+				return &DefinitionError{Definition: d.Name(), Field: "definitions", Reason: "contain one that is not filled, or is being retired, so that no writer keeps it; see aztablekit.Store.Fill"}
+			}
 			return err
 		}
 		r.add(m)

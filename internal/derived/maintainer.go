@@ -22,6 +22,9 @@ type Maintainer[T any] interface {
 	// Definition returns the definition as the program made it, such as an *index.Index.
 	Definition() any
 
+	// Form describes what must not change under the definition's name: its kind, where its rows are, and how keys are made of values.
+	Form() string
+
 	// Ranges returns where the rows are, if no other rows may be there.
 	Ranges() []keys.RowRange
 

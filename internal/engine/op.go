@@ -220,6 +220,14 @@ func (w *write) stale() bool {
 	return err != nil || age > most || age < -most
 }
 
+// whyStale returns why the write is not sent.
+func (w *write) whyStale() error {
+	if w.stale() {
+		return errStale
+	}
+	return errLateLease
+}
+
 var errStale = errors.New("its operation ID is too old, or lies in the future: the machine was suspended, or its clock was set")
 
 // entityState is what the row of an entity contains for its maintainers.

@@ -159,7 +159,7 @@ func (w *write) unsent() outcome {
 	if w.sent.doubt != nil {
 		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
 	}
-	return outcome{kind: wire.Refused, failed: -1, neverApplies: !w.sent.mayStillApply, err: errs.With(errs.ErrGivenUp, errStale)}
+	return outcome{kind: wire.Refused, failed: -1, neverApplies: !w.sent.mayStillApply, err: errs.With(errs.ErrGivenUp, w.whyStale())}
 }
 
 // resolve reports whether the write was applied; see errs.UnknownError.

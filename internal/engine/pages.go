@@ -47,7 +47,15 @@ func (r *pageRequest) send(ctx context.Context) (p pageResponse, err error) {
 		ctx, cancel = context.WithDeadlineCause(ctx, r.deadline, errTime)
 		defer cancel()
 	}
-	if p, err = r.respond(ctx); err != nil && context.Cause(ctx) == errTime {
+	if l := r.table.Mode.LookUp; l == nil {
+		p, err = r.respond(ctx)
+	} else {
+		err = l.read(ctx, func() (err error) {
+			p, err = r.respond(ctx)
+			return err
+		})
+	}
+	if err != nil && context.Cause(ctx) == errTime {
 		err = errs.With(errs.ErrBudget, errTime)
 	}
 	return p, err

@@ -24,6 +24,7 @@ import (
 // it. It has one operation for each RowKey, so that two entities that change one row make one operation of it.
 type Plan struct {
 	table          rowReader
+	root           *write   // the write itself, also for a participant
 	others         *remotes // the plans of the write in its other partitions; nil for a preview
 	partition      string
 	own            map[string]rowReader   // the rows of the caller's operations, with their handles
@@ -342,7 +343,7 @@ func newPlan(w *write) *Plan {
 	if w.corrections == nil {
 		w.corrections, w.entityVersions = map[string]readResult{}, map[string]azcore.ETag{}
 	}
-	return &Plan{table: w.table, partition: w.partition(), own: map[string]rowReader{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
+	return &Plan{table: w.table, root: w, partition: w.partition(), own: map[string]rowReader{}, planned: map[string]edm.Stored{}, corrections: w.corrections, entityVersions: w.entityVersions, rows: map[string]*derivedRow{}, first: map[string]bool{}, blamed: -1}
 }
 
 // steps returns the operations on a table that make the derived rows what they are to be. failed is the caller's operation that has

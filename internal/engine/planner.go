@@ -464,8 +464,19 @@ func (s *step) callMaintainers(ctx context.Context, p *Plan, c *Change, after ed
 	if c.New, err = s.decoded(after); err != nil {
 		return err
 	}
+	lease, err := p.root.lease(ctx, s.Table.Mode.Guard)
+	if err != nil {
+		return err
+	}
+	value := c.New
 	for _, m := range s.Table.Mode.Maintainers {
-		c.by = m.Name()
+		c.by, c.New = m.Name(), value
+		if lease != nil && !lease.Keeps(c.by) {
+			if len(c.state.before[c.by]) == 0 {
+				continue
+			}
+			c.New = nil // the rows that the entity records are dropped, as if it were deleted
+		}
 		p.beginMaintainer(s.opIndex, s.Key, c.by, m.MaxRows())
 		err := m.Maintain(ctx, p, c)
 		if err == nil {

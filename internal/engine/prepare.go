@@ -72,10 +72,12 @@ func (w *write) sendPreparation(ctx context.Context, m *remote) outcome {
 	withID(tx.steps, w.id)
 	tries := attempts{retry: Retry(w.table.Options.Retry), log: m.participant.log()}
 	for {
-		if w.stale() {
-			return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: errs.With(errs.ErrGivenUp, errStale)}
+		if w.stale() || w.lateLease() != nil {
+			return outcome{kind: wire.Refused, failed: -1, neverApplies: true, err: errs.With(errs.ErrGivenUp, w.whyStale())}
 		}
-		etags, failed, verdict, err := m.table.transact(ctx, tx.steps)
+		under, cancel := w.underLease(ctx)
+		etags, failed, verdict, err := m.table.transact(under, tx.steps)
+		cancel()
 		m.participant.currentTransaction = transaction{steps: tx.steps[1 : 1+len(m.steps)], batch: true}
 		switch {
 		case verdict == wire.Done:

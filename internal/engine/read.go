@@ -265,6 +265,13 @@ func (t *Table) readStored(ctx context.Context, k keys.Key) (readResult, error) 
 	return wholeRow(k, r, in)
 }
 
+// GetReserved reads a row of the library, nil if there is none. Hidden reports that there may be one that the client's signature does not
+// show. 1 request.
+func (t *Table) GetReserved(ctx context.Context, k keys.Key) (row *stored.Row, hidden bool, err error) {
+	f, err := t.readStored(ctx, k)
+	return f.row, f.hidden || t.Ranged(), err
+}
+
 // wholeRow returns the row of a reader, and releases the reader.
 func wholeRow(k keys.Key, r *edm.Reader, in edm.Entity) (readResult, error) {
 	defer r.Release()
@@ -279,7 +286,19 @@ func wholeRow(k keys.Key, r *edm.Reader, in edm.Entity) (readResult, error) {
 }
 
 // openStored reads a row as it is stored.
-func (t *Table) openStored(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, readResult, error) {
+func (t *Table) openStored(ctx context.Context, k keys.Key) (r *edm.Reader, in edm.Entity, f readResult, err error) {
+	if t.Mode.LookUp == nil {
+		return t.openStoredOnce(ctx, k)
+	}
+	err = t.Mode.LookUp.read(ctx, func() (err error) {
+		releaseReader(r)
+		r, in, f, err = t.openStoredOnce(ctx, k)
+		return err
+	})
+	return r, in, f, err
+}
+
+func (t *Table) openStoredOnce(ctx context.Context, k keys.Key) (*edm.Reader, edm.Entity, readResult, error) {
 	fail := func(err error) (*edm.Reader, edm.Entity, readResult, error) {
 		return nil, edm.Entity{}, readResult{}, err
 	}
@@ -287,6 +306,9 @@ func (t *Table) openStored(ctx context.Context, k keys.Key) (*edm.Reader, edm.En
 	defer cancel()
 	var call wire.Call
 	if err := t.requestRow(ctx, &call, k); err != nil {
+		if call.SignedForPartitions() {
+			t.shared.ranged.Store(true)
+		}
 		if known(err) == errs.ErrNotFound {
 			return nil, edm.Entity{}, readResult{gone: t.conditioned(ctx, err), hidden: hidden(&call, k)}, nil
 		}

@@ -43,7 +43,7 @@ func (r *remotes) remote(t *Table, partition string) *remote {
 	participant := r.write.participant(t, partition)
 	m := &remote{at: commit.Remote{Table: t.Name, Partition: partition}, table: t, participant: participant}
 	m.plan = newPlan(participant)
-	m.plan.others = r
+	m.plan.root, m.plan.others = r.write, r
 	r.all = append(r.all, m)
 	return m
 }

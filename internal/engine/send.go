@@ -48,7 +48,7 @@ func (w *write) sendTransaction(ctx context.Context) outcome {
 	tries := attempts{retry: Retry(w.table.Options.Retry), log: w.log()}
 	var last error
 	for {
-		if w.stale() {
+		if w.stale() || w.lateLease() != nil {
 			return w.unsent()
 		}
 		etags, failed, verdict, err := w.sendOnce(ctx)
@@ -60,6 +60,9 @@ func (w *write) sendTransaction(ctx context.Context) outcome {
 		case wire.Unknown:
 			w.sent.doubt = err
 		default:
+			if errors.Is(err, wire.ErrEnded) {
+				return w.unsent()
+			}
 			if !dialing(err) && w.sent.doubt == nil {
 				return outcome{kind: wire.NotSent, failed: -1, err: err}
 			}
@@ -95,6 +98,8 @@ func (w *write) unconditional() bool {
 
 // sendOnce sends the transaction once. failed is the step that was refused.
 func (w *write) sendOnce(ctx context.Context) (etags []azcore.ETag, failed int, verdict wire.Outcome, err error) {
+	ctx, cancel := w.underLease(ctx)
+	defer cancel()
 	if w.currentTransaction.batch {
 		return w.table.transact(ctx, w.currentTransaction.steps)
 	}

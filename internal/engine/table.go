@@ -68,6 +68,8 @@ type Mode struct {
 	Maintainers []Maintainer
 	Schema      Schema // of the rows for the maintainers
 	Outbox      commit.Outbox
+	Guard       Guard   // nil for a handle that keeps its definitions whatever the catalogue says
+	LookUp      *LookUp // nil for a handle whose reads do not depend on a definition
 	Completes   *Completion
 	Move        Move
 

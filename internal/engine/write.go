@@ -38,7 +38,8 @@ type write struct {
 	exact     bool
 	completes *Completion
 
-	id             string // the operation ID
+	leases         []heldLease // of the plan
+	id             string      // the operation ID
 	notification   commit.SentNotification
 	showing        *showing               // of the bulk work, or begun by show
 	awaitsShow     bool                   // show has begun it
@@ -244,6 +245,10 @@ func (w *write) planAnew(ctx context.Context) state {
 	var tx transaction
 	var failed int
 	err := Retry(w.table.Options.Retry).Repeat(ctx, w.log(), func() (again bool, err error) {
+		if err = w.takeLeases(ctx); err != nil {
+			failed = -1
+			return outage(err), err
+		}
 		tx, failed, err = w.makeTransaction(ctx)
 		return outage(err), err
 	})

@@ -45,6 +45,9 @@ var Properties = []string{OperationID, Incarnation, MaintainerState, Type, Versi
 // is spread.
 const SpreadPartition = "~"
 
+// Catalogue is the PartitionKey and the RowKey of the row that names the definitions of a table, of package catalogue.
+const Catalogue = "~c"
+
 // Prefixes of the RowKeys of the library's rows.
 const (
 	// First begins the RowKeys of all the library's rows: they sort behind a program's own. It also separates the RowKey of an

@@ -54,6 +54,7 @@ func (c *Call) Write(ctx context.Context, timeout time.Duration) context.Context
 
 func (c *Call) begin(ctx context.Context) context.Context {
 	c.ctx, c.probe.max = ctx, c.MaxBody
+	c.probe.ends, _ = ctx.Value(endKey{}).(Ending)
 	return context.WithValue(ctx, probeKey{}, &c.probe)
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
@@ -29,6 +30,7 @@ type probe struct {
 	entered, sent atomic.Bool
 	changed       atomic.Bool // the SDK or a policy has put values into the context
 	max           int64
+	ends          Ending          // nil for a request that may be sent at any time
 	outer         context.Context // that the SDK got
 
 	request  *Request                      // nil if the SDK's request is sent
@@ -44,6 +46,19 @@ type BodyError struct{ Size int } // in bytes
 func (e *BodyError) Error() string { return fmt.Sprintf("the request body has %d bytes", e.Size) }
 
 type probeKey struct{}
+
+// Ending is what requests are sent under, such as a lease. 0 or less is left when it is over.
+type Ending interface{ Left() time.Duration }
+
+type endKey struct{}
+
+// WithEnd returns a context whose requests are not sent when e is over. They are refused behind the credential, which may take its time.
+func WithEnd(ctx context.Context, e Ending) context.Context {
+	return context.WithValue(ctx, endKey{}, e)
+}
+
+// ErrEnded: a request was not sent, because its Ending was over.
+var ErrEnded = errors.New("the right to send the request is over")
 
 func probeOf(r *policy.Request) *probe {
 	p, _ := r.Raw().Context().Value(probeKey{}).(*probe)
@@ -121,6 +136,9 @@ func (ProbeRetry) Do(r *policy.Request) (*http.Response, error) {
 	p := probeOf(r)
 	if p == nil {
 		return r.Next()
+	}
+	if p.ends != nil && p.ends.Left() <= 0 {
+		return nil, ErrEnded
 	}
 	p.sent.Store(true)
 	resp, err := r.Next()

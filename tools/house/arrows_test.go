@@ -26,7 +26,8 @@ const module = "github.com/aztablekit/aztablekit"
 // arrows are the packages of the project that each package may import. Each package must have an entry. Packages on top of table
 // reach the engine of a table by package door.
 var arrows = map[string][]string{
-	"":                         {"eventual", "extend", "internal/door", "internal/engine", "internal/errs", "internal/wire", "keys", "table", "verify"},
+	"":                         {"eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "table", "verify"},
+	"internal/catalogue":       {"internal/edm", "internal/engine", "internal/errs", "internal/reserved", "internal/stored", "keys"},
 	"keys":                     {"internal/reserved", "internal/keydoor"},
 	"requests":                 {},
 	"internal/reserved":        {},
@@ -79,7 +80,7 @@ var arrows = map[string][]string{
 	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
 	"patterns/hr":         {"account", "eventual", "index", "keys", "largeentity", "logtail", "storagetest", "table"},
-	"patterns":            {"extend", "account", "archive", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite"},
+	"patterns":            {"", "extend", "account", "archive", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite"},
 }
 
 // programs are the folders of public programs and tests.
@@ -97,8 +98,8 @@ func isTool(name string) bool { return strings.HasPrefix(name, "tools/") }
 // literals.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
-	names := append([]string{reserved.CommitRecord, reserved.ScheduledSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob, reserved.View}, reserved.Properties...)
-	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "table", "internal/commit", "extend", "account", "eventual", "index", "internal/derived", "verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series"} {
+	names := append([]string{reserved.CommitRecord, reserved.ScheduledSweep, reserved.Derived, reserved.Tombstone, reserved.Restored, reserved.Blob, reserved.View, reserved.Catalogue}, reserved.Properties...)
+	for _, dir := range []string{"keys", "internal/edm", "internal/engine", "internal/catalogue", "table", "internal/commit", "extend", "account", "eventual", "index", "internal/derived", "verify", "archive", "internal/reconcile", "materialized", "largeentity", "archive/blobarchive", "logtail", "logtail/bloblog", "largeentity/series"} {
 		for _, name := range glob(t, filepath.Join(dir, "*.go")) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -95,6 +95,7 @@ type catState struct {
 	lateSent  bool
 	crashes   uint8
 	written   [catSlots]uint8 // the values that were written last
+	swept     bool            // the definition is unfilled since Retire has swept it
 	wrongRead bool
 	early     bool // a writer that lacks the definition was refused before the fill
 }
@@ -166,7 +167,7 @@ const (
 	writeLost     = "a write was lost"
 	readableWrong = "the definition is readable, but its rows are not right"
 	refusedEarly  = "a writer that lacks the definition is refused before it is filled"
-	rowsLeft      = "the definition is gone, but rows or maintainer state are left"
+	rowsLeft      = "the definition is retired, but rows or maintainer state are left"
 )
 
 // check returns the fault of a state.
@@ -183,7 +184,7 @@ func (c *catalogueProtocol) check(s catState) string {
 		return refusedEarly
 	case s.cat == catReadable && s.rows != s.wanted():
 		return readableWrong
-	case c.clean && s.cat == catAbsent && s.late.write == 0 && c.quiet(s) && (s.rows != 0 || s.entities[0].row != 0 || s.entities[1].row != 0):
+	case c.clean && s.swept && s.cat == catUnfilled && s.late.write == 0 && c.quiet(s) && (s.rows != 0 || s.entities[0].row != 0 || s.entities[1].row != 0):
 		return rowsLeft
 	}
 	return ""

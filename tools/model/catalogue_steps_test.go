@@ -237,7 +237,7 @@ func (st *catStep) write(w catProgram) {
 			st.end("finds no such entity, or finds one", s)
 		case !has && e.row != 0:
 			n := s
-			n.early = s.early || p.saw == catUnfilled && s.cat == catUnfilled && c.start == catUnfilled
+			n.early = s.early || p.saw == catUnfilled && s.cat == catUnfilled && c.start != catNone
 			st.end("refuses: the entity names the definition", n)
 		default:
 			p.pc, p.fresh, p.value = wPlanned, true, e.value
@@ -418,6 +418,7 @@ func (st *catStep) fill() {
 			return
 		}
 		c.set(&n, catReadable)
+		n.swept = false
 		st.end("makes the definition readable", n)
 	}
 }
@@ -500,8 +501,9 @@ func (st *catStep) retire() {
 			st.end("is refused", s)
 			return
 		}
-		c.set(&n, catAbsent)
-		st.end("removes the definition", n)
+		c.set(&n, catUnfilled)
+		n.swept = true
+		st.end("makes the definition unfilled", n)
 	}
 }
 

@@ -87,6 +87,7 @@ func TestCatalogueMutants(t *testing.T) {
 		c.programs, c.start, c.entities, c.rows, c.clean = programs, catReadable, indexedEntity, 1, true
 		return c
 	}
+	unnamed := []catProgram{catInserts(writerWith, 1, 1), catUpdates(writerWithout, 1, 2), runs(ensurer)}
 	fresh := []catProgram{catInserts(writerWithout, 0, 1), runs(ensurer), runs(ensurerWithout), runs(lookUp)}
 	for name, m := range map[string]struct {
 		c     catalogueProtocol
@@ -107,7 +108,7 @@ func TestCatalogueMutants(t *testing.T) {
 		"no wait between retiring and retired":         {readable(catalogueProtocol{noFirstWait: true}, retire), lookUpWrong},
 		"no wait before the sweep":                     {readable(catalogueProtocol{noSecondWait: true}, sweep), rowsLeft},
 		"retired is maintained":                        {readable(catalogueProtocol{retiredMaintains: true}, sweep), rowsLeft},
-		"a writer does not mind that it is not named":  {readable(catalogueProtocol{writesUnnamed: true}, sweep), rowsLeft},
+		"a writer does not mind that it is not named":  {catalogueProtocol{programs: unnamed, start: catAbsent, writesUnnamed: true}, refusedEarly},
 		"a look-up checks its lease before only":       {readable(catalogueProtocol{checksBefore: true}, retire), lookUpWrong},
 		"writers write to a table without a row":       {catalogueProtocol{programs: fresh, writesWithoutRow: true}, readableWrong},
 		"readable at once on any table without a row":  {catalogueProtocol{programs: fresh, entities: plainEntity, readableAtOnce: true}, readableWrong},

@@ -33,7 +33,7 @@ func TestConditions(t *testing.T) {
 		{Name: "an effect in another partition is one of the home", File: "internal/engine/remote.go",
 			Old: "e.Table, e.Partition = m.at.Table, m.at.Partition", New: "_ = m.at", Test: "TestRemoteEffect"},
 		{Name: "a suspended writer prepares", File: "internal/engine/prepare.go",
-			Old: "		if w.stale() {\n", New: "		if w.stale() && false {\n", Test: "TestMoveSuspended"},
+			Old: "		if w.stale() || w.lateLease() != nil {\n", New: "		if w.lateLease() != nil {\n", Test: "TestMoveSuspended"},
 		{Name: "a preparation that was rolled back counts as prepared", File: "internal/engine/prepare.go",
 			Old: "err == nil && !p.over {", New: "err == nil && (!p.over || true) {", Test: "TestMoveRolledBackBefore"},
 		{Name: "a writer's roll back does not exclude a late request", File: "internal/engine/finish.go",

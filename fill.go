@@ -1,0 +1,438 @@
+package aztablekit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/catalogue"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
+)
+
+// FillOptions are the options of [Store.Fill] and [Store.Retire].
+type FillOptions struct {
+	// Table is the only table whose definitions Fill fills; "" means all.
+	Table string
+
+	// DryRun makes Fill find out what it would do, and change nothing: Report.Faults has a Missing for each row to add, and a
+	// DuplicateValue for each entity that has no right to a unique value. Programs need not have the release yet; only Ensure.
+	DryRun bool
+
+	// Fault is that of verify.Options.
+	Fault func(verify.Fault)
+
+	// Rate and Concurrency are those of verify.Options, for each table.
+	Rate, Concurrency int
+
+	// Token is that of an earlier Progress, of the same Table: the work goes on behind the partitions that were finished, unless another
+	// program has changed the state meanwhile.
+	Token string
+
+	// Progress is called when a state changes, and from time to time while rows are written. No two calls overlap.
+	Progress func(Progress)
+}
+
+// Progress is how far [Store.Fill] or [Store.Retire] has come with a table.
+type Progress struct {
+	Table       string
+	Definitions []string
+	State       string        // building, readable, retiring, retired, or unfilled, when a retired definition has no rows any more
+	Wait        time.Duration // how long the call waits now until no program goes by an earlier state; 0 if it works
+	Report      verify.Report // of what was filled
+	Swept       int           // entities and rows of which a retired definition was removed
+	Token       string        // for FillOptions.Token
+}
+
+// ErrUnfilled is the error of [Store.Fill] if some rows could not be written, such as those of two entities with one unique value.
+var ErrUnfilled = errors.New("some rows could not be written, so the definition is not readable yet")
+
+// Fill makes the definitions readable that are not filled: those that a release has added to a table that exists, and the definitions of a
+// table from before its catalogue. Call it when all programs have the release, once, from one program or a command of yours. It
+//
+//   - refuses from then on the writes of programs that lack a definition ([table.ErrNotDeclared]), within Options.Lease,
+//   - waits one and a half times as long as Options.Lease, 99 s by default, until no program goes by what it has read before,
+//   - adds the rows of all entities that lack them, while programs write; see [verify.Run], with Repair,
+//   - lets look-ups begin.
+//
+// It fills the definitions of all tables together, so that it waits once. If it is interrupted, call it again: it goes on with what is
+// building, and waits again. Two calls at once do no harm. Without definitions to fill, it does nothing.
+//
+// Errors: the mistakes of the declarations; [ErrUnfilled], with the faults in the report: mend the entities and call Fill again;
+// *table.CatalogueError if another program has changed a state meanwhile, and for a table without a catalogue; *table.TokenError; the errors
+// of verify.Run. Requests: 1 for each table; for each with definitions to fill 6 more, and those of verify.Run; twice those if concurrent
+// writers changed what was read.
+func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, err error) {
+	if err := s.begin(); err != nil {
+		return all, err
+	}
+	f := &filler{}
+	if o != nil {
+		f.opt = *o
+	}
+	only := s.host.TableName(f.opt.Table)
+	tables := s.catalogued()
+	if f.opt.Table != "" {
+		tables = slices.DeleteFunc(tables, func(t *tableToFill) bool { return !strings.EqualFold(t.name, only) })
+		if len(tables) == 0 {
+			return all, &table.ValueError{Field: "FillOptions.Table", Reason: fmt.Sprintf("is %q, which the store does not declare", f.opt.Table)}
+		}
+	}
+	for _, t := range tables {
+		if err := f.begin(ctx, t); err != nil {
+			return all, fmt.Errorf("table %s: %w", t.name, err)
+		}
+	}
+	tables = slices.DeleteFunc(tables, func(t *tableToFill) bool { return len(t.building) == 0 })
+	if err := f.wait(ctx, tables); err != nil {
+		return all, err
+	}
+	for _, t := range tables {
+		report, err := f.fill(ctx, t)
+		all.Add(report)
+		if err != nil {
+			return all, fmt.Errorf("table %s: %w", t.name, err)
+		}
+	}
+	return all, nil
+}
+
+// tableToFill is a table of a store with all its types.
+type tableToFill struct {
+	name      string
+	catalogue *catalogue.Catalogue
+	types     []*declaration
+	building  []catalogue.Definition
+}
+
+// catalogued returns the tables of the store.
+func (s *Store) catalogued() (all []*tableToFill) {
+	for _, d := range s.declarations {
+		i := slices.IndexFunc(all, func(t *tableToFill) bool { return t.catalogue == d.catalogue })
+		if i < 0 {
+			all = append(all, &tableToFill{name: d.name, catalogue: d.catalogue})
+			i = len(all) - 1
+		}
+		all[i].types = append(all[i].types, d)
+	}
+	return all
+}
+
+// catalogueOf returns the catalogue of a table that another type of it has, nil for none.
+func (s *Store) catalogueOf(d *declaration) *catalogue.Catalogue {
+	for _, other := range s.declarations {
+		if other.id() == d.id() {
+			return other.catalogue
+		}
+	}
+	return nil
+}
+
+// declared returns what the catalogue says of a type.
+func declared(d *declaration) (catalogue.Type, []catalogue.Declared) {
+	t := door.Table(d.handle)
+	var all []catalogue.Declared
+	for _, m := range t.Mode.Maintainers {
+		if m, is := m.Typed().(interface {
+			Name() string
+			Form() string
+		}); is {
+			all = append(all, catalogue.Declared{Name: m.Name(), Form: m.Form()})
+		}
+	}
+	schema := t.Mode.Schema
+	return catalogue.Type{Scope: schema.Scope(), Name: d.of.String(), Partitions: schema.Partitions().String(), Rows: schema.Rows().String()}, all
+}
+
+// definition returns the definition of a maintainer, as the program has it.
+func (d *declaration) definition(maintainer string) verify.Definition {
+	m := door.Table(d.handle).Mode.Maintainer(maintainer)
+	if m == nil {
+		return nil
+	}
+	of, is := m.Typed().(interface{ Definition() any })
+	if !is {
+		return nil
+	}
+	definition, _ := of.Definition().(verify.Definition)
+	return definition
+}
+
+// filler is a call of Fill in progress.
+type filler struct{ opt FillOptions }
+
+func (f *filler) tell(t *tableToFill, p Progress) {
+	if f.opt.Progress == nil {
+		return
+	}
+	p.Table, p.Definitions = t.name, namesOf(t.building)
+	f.opt.Progress(p)
+}
+
+func namesOf(all []catalogue.Definition) (names []string) {
+	for _, d := range all {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// begin makes the definitions of a table building that are not filled.
+func (f *filler) begin(ctx context.Context, t *tableToFill) error {
+	all, err := t.catalogue.In(ctx, catalogue.Unfilled, catalogue.Building)
+	if err != nil {
+		return err
+	}
+	var unfilled []catalogue.Definition
+	for _, d := range all {
+		if d.State == catalogue.Building {
+			t.building = append(t.building, d)
+		} else {
+			unfilled = append(unfilled, d)
+		}
+	}
+	if f.opt.DryRun {
+		t.building = all
+		return nil
+	}
+	if len(unfilled) > 0 {
+		unfilled, err = t.catalogue.Set(ctx, unfilled, catalogue.Building)
+		t.building = append(t.building, unfilled...)
+	}
+	return err
+}
+
+// wait waits until no program goes by an earlier state.
+func (f *filler) wait(ctx context.Context, tables []*tableToFill) error {
+	if f.opt.DryRun {
+		return nil
+	}
+	var pause time.Duration
+	for _, t := range tables {
+		pause = max(pause, t.catalogue.Pause())
+	}
+	for _, t := range tables {
+		f.tell(t, Progress{State: string(catalogue.Building), Wait: pause})
+	}
+	return catalogue.Wait(ctx, pause)
+}
+
+// mostPasses is how often a table is compared with its entities until no suspected fault is left that concurrent writers kept from being
+// confirmed.
+const mostPasses = 3
+
+// fill fills the definitions of a table after the wait, and makes them readable.
+func (f *filler) fill(ctx context.Context, t *tableToFill) (all verify.Report, err error) {
+	if err := f.still(ctx, t); err != nil {
+		return all, err
+	}
+	for _, d := range t.types {
+		report, err := f.fillType(ctx, t, d)
+		all.Add(report)
+		if err != nil {
+			return all, err
+		}
+	}
+	if f.opt.DryRun {
+		return all, nil
+	}
+	readable, err := t.catalogue.Set(ctx, t.building, catalogue.Readable)
+	if err != nil {
+		return all, err
+	}
+	t.building = readable
+	f.tell(t, Progress{State: string(catalogue.Readable), Report: all})
+	return all, nil
+}
+
+// still makes certain that no other program has changed a state while Fill waited.
+func (f *filler) still(ctx context.Context, t *tableToFill) error {
+	if f.opt.DryRun {
+		return nil
+	}
+	return t.catalogue.Still(ctx, t.building)
+}
+
+// fillType fills the definitions of one type.
+func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (all verify.Report, err error) {
+	var of []verify.Definition
+	scope := door.Table(d.handle).Mode.Schema.Scope()
+	for _, is := range t.building {
+		if is.Scope == scope {
+			of = append(of, d.definition(is.Name))
+		}
+	}
+	if len(of) == 0 {
+		return all, nil
+	}
+	prefix := tokenPrefix(t, scope)
+	o := &verify.Options{Repair: !f.opt.DryRun, Rate: f.opt.Rate, Concurrency: f.opt.Concurrency, Fault: f.opt.Fault}
+	o.Token, _ = strings.CutPrefix(f.opt.Token, prefix)
+	if o.Token == f.opt.Token {
+		o.Token = "" // of another type, or of an earlier state
+	}
+	o.Progress = func(r verify.Report) {
+		f.tell(t, Progress{State: string(catalogue.Building), Report: r, Token: prefix + r.Token})
+	}
+	for range mostPasses {
+		report, err := d.fill(ctx, o, of...)
+		all.Add(report)
+		if err != nil || f.opt.DryRun {
+			return all, err
+		}
+		if unrepaired(report) {
+			return all, fmt.Errorf("%w: %s", ErrUnfilled, reasonOf(report))
+		}
+		if report.Unconfirmed == 0 {
+			return all, nil
+		}
+		o.Token = ""
+	}
+	return all, fmt.Errorf("%w: concurrent writers changed %d of them each time; call Fill again", ErrUnfilled, all.Unconfirmed)
+}
+
+// tokenPrefix names the table, the type and the states that a token is of.
+func tokenPrefix(t *tableToFill, scope string) string {
+	h := fnv.New32a()
+	for _, d := range t.building {
+		fmt.Fprintf(h, "%q %q %q ", d.Scope, d.Name, d.ID)
+	}
+	return fmt.Sprintf("%s/%08x/%s/", strings.ToLower(t.name), h.Sum32(), scope)
+}
+
+// unrepaired reports whether faults are left.
+func unrepaired(r verify.Report) bool { return r.Failed > 0 || r.Faults[verify.DuplicateValue] > 0 }
+
+func reasonOf(r verify.Report) string {
+	if n := r.Faults[verify.DuplicateValue]; n > 0 {
+		return fmt.Sprintf("%d entities have a unique value that another entity has, or a place of its own; Store.Verify lists them", n)
+	}
+	return fmt.Sprintf("%d faults cannot be repaired; Store.Verify lists them", r.Failed)
+}
+
+// Retire takes a definition of a table out of use: look-ups by it are refused, then all programs may write, with and without it, and then
+// its rows are deleted. Call it before a release that lacks the definition, also before a roll-back to a release from before it, if it was
+// filled. Afterwards the definition is one that is not filled: a program that still declares it writes and adds no rows, and [Store.Fill] makes
+// it readable again. The store must declare the definition in the form that the catalogue has.
+//
+// Retire waits two times one and a half Options.Lease, 198 s by default. If it is interrupted, call it again. Two calls at once do no harm.
+// Rows of definitions in other partitions stay as tombstones until the worker's clean-up.
+//
+// Errors: the mistakes of the declarations; *table.ValueError for a table or a definition that the store does not declare;
+// *table.CatalogueError if another program has changed the state meanwhile, and for a table without a catalogue; errors of reads and writes.
+// Requests: about 8; a scan of the entities, 1 for each 1,000, and 1 for each 100 that record the definition, if a transaction has room for
+// them; a scan of its rows.
+func (s *Store) Retire(ctx context.Context, tableName, definition string, o *FillOptions) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	r := &retirer{}
+	if o != nil {
+		r.opt = *o
+	}
+	if err := r.choose(s, tableName, definition); err != nil {
+		return err
+	}
+	if err := r.retire(ctx); err != nil {
+		return fmt.Errorf("table %s: definition %s: %w", r.table.name, definition, err)
+	}
+	return nil
+}
+
+// retirer is a call of Retire in progress.
+type retirer struct {
+	filler
+	table      *tableToFill
+	of         *declaration
+	maintainer string
+}
+
+// choose finds the definition among those that are declared.
+func (r *retirer) choose(s *Store, tableName, definition string) error {
+	name := s.host.TableName(tableName)
+	for _, t := range s.catalogued() {
+		if !strings.EqualFold(t.name, name) {
+			continue
+		}
+		for _, d := range t.types {
+			_, own := declared(d)
+			for _, is := range own {
+				if named := d.definition(is.Name); named != nil && named.Name() == definition {
+					r.table, r.of, r.maintainer = t, d, is.Name
+					return nil
+				}
+			}
+		}
+		return &table.ValueError{Field: "definition", Reason: fmt.Sprintf("%.80q is none of table %s that has rows", definition, tableName)}
+	}
+	return &table.ValueError{Field: "tableName", Reason: fmt.Sprintf("%.80q is no table of the store", tableName)}
+}
+
+// retire leads the definition from state to state. Each wait counts from the change, or from the read that has found it.
+func (r *retirer) retire(ctx context.Context) error {
+	all, err := r.table.catalogue.In(ctx, catalogue.Unfilled, catalogue.Building, catalogue.Readable, catalogue.Retiring, catalogue.Retired)
+	if err != nil {
+		return err
+	}
+	scope := door.Table(r.of.handle).Mode.Schema.Scope()
+	all = slices.DeleteFunc(all, func(d catalogue.Definition) bool { return d.Scope != scope || d.Name != r.maintainer })
+	if len(all) == 0 {
+		return &table.CatalogueError{Table: r.table.name, Definition: r.maintainer, Is: table.ErrNotRecorded, Reason: "or in another form; there is nothing to retire"}
+	}
+	r.table.building = all
+	switch all[0].State {
+	case catalogue.Building, catalogue.Readable:
+		if err := r.become(ctx, catalogue.Retiring); err != nil {
+			return err
+		}
+		fallthrough
+	case catalogue.Retiring:
+		if err := r.wait(ctx); err != nil {
+			return err
+		}
+		fallthrough
+	case catalogue.Unfilled: // a table from before its catalogue may have rows
+		if err := r.become(ctx, catalogue.Retired); err != nil {
+			return err
+		}
+	}
+	if err := r.wait(ctx); err != nil {
+		return err
+	}
+	w := &sweeper{maintainer: r.maintainer, pacer: pace.New(r.opt.Rate), prefix: tokenPrefix(r.table, scope)}
+	w.token, _ = strings.CutPrefix(r.opt.Token, w.prefix)
+	if w.token == r.opt.Token {
+		w.token = ""
+	}
+	w.progress = func(token string) {
+		r.tell(r.table, Progress{State: string(catalogue.Retired), Swept: w.swept, Token: token})
+	}
+	if err := r.of.sweep(ctx, w); err != nil {
+		return err
+	}
+	if err := r.become(ctx, catalogue.Unfilled); err != nil {
+		return err
+	}
+	r.tell(r.table, Progress{State: string(catalogue.Unfilled), Swept: w.swept})
+	return nil
+}
+
+func (r *retirer) become(ctx context.Context, state catalogue.State) (err error) {
+	r.table.building, err = r.table.catalogue.Set(ctx, r.table.building, state)
+	return err
+}
+
+// wait waits until no program goes by an earlier state, and makes certain that the state is the same.
+func (r *retirer) wait(ctx context.Context) error {
+	pause := r.table.catalogue.Pause()
+	r.tell(r.table, Progress{State: string(r.table.building[0].State), Wait: pause})
+	if err := catalogue.Wait(ctx, pause); err != nil {
+		return err
+	}
+	return r.table.catalogue.Still(ctx, r.table.building)
+}

@@ -1,0 +1,188 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+)
+
+// DefaultLease is a minute, and what a request may take.
+const DefaultLease = 66 * time.Second
+
+// A lease is divided by parts: enough for a request is one part, and a program reads the row again when less than one and a half are left.
+const parts = 11
+
+// Catalogue is the row of a table as this process knows it. All handles of the table in a store share it.
+type Catalogue struct {
+	table  *engine.Table
+	lease  time.Duration // of a row that Ensure makes
+	guards []*Guard
+	known  atomic.Pointer[reading]
+	lasts  atomic.Int64 // the lease of the row, as far as it is known
+	told   sync.Once    // that the row is hidden
+
+	mu      sync.Mutex
+	current *read // in progress; nil for none
+}
+
+// New returns the catalogue of a table, without declared types. A lease of 0 is the default.
+func New(t *engine.Table, lease time.Duration) *Catalogue {
+	if lease == 0 {
+		lease = DefaultLease
+	}
+	return &Catalogue{table: t.LibraryHandle(), lease: lease}
+}
+
+// CheckLease returns an error for a lease that no row can have.
+func CheckLease(lease time.Duration) error {
+	if lease != 0 && (lease < leastLease || lease > mostLease) {
+		return &errs.ValueError{Field: "Options.Lease", Reason: "must be from 10 ms to 1 h; leave it out for the default"}
+	}
+	return nil
+}
+
+// reading is what was read of the row.
+type reading struct {
+	at     moment // before the request was sent
+	row    *Row   // nil if there is none
+	etag   azcore.ETag
+	hidden bool  // the client may not see the row, or whether there is one
+	broken error // why the row cannot be used
+	lasts  time.Duration
+}
+
+// moment is a time by two clocks: the wall clock, which may be set, and the monotonic one, which stands still while a machine is suspended.
+type moment struct{ wall, monotonic time.Time }
+
+func (c *Catalogue) now() moment { return moment{c.table.Options.Now().Round(0), time.Now()} }
+
+// since returns the time from one moment to a later one, by the clock that has gone further.
+func (m moment) since(before moment) time.Duration {
+	return max(m.wall.Sub(before.wall), m.monotonic.Sub(before.monotonic))
+}
+
+// left returns for how long one may go by the reading.
+func (r *reading) left(now moment) time.Duration { return r.lasts - now.since(r.at) }
+
+// read is a request for the row.
+type read struct {
+	done   chan struct{} // closed when it has ended
+	result *reading
+	err    error
+}
+
+// reading returns what is known of the row, and reads it if that is too old. Requests: none or 1.
+func (c *Catalogue) reading(ctx context.Context) (*reading, error) {
+	r := c.known.Load()
+	if r == nil {
+		return c.readNow(ctx)
+	}
+	left, part := r.left(c.now()), r.lasts/parts
+	switch {
+	case left < part:
+		return c.readNow(ctx)
+	case left < part*3/2:
+		c.begin(ctx) // ahead: nobody waits for it
+	}
+	return r, nil
+}
+
+// readNow reads the row, together with others that wait for it. 1 request.
+func (c *Catalogue) readNow(ctx context.Context) (*reading, error) {
+	f := c.begin(ctx)
+	select {
+	case <-f.done:
+		return f.result, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// begin begins to read the row, unless a request is under way.
+func (c *Catalogue) begin(ctx context.Context) *read {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current != nil {
+		return c.current
+	}
+	f := &read{done: make(chan struct{})}
+	c.current = f
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout())
+	go func() {
+		defer cancel()
+		f.result, f.err = c.fetch(ctx)
+		c.mu.Lock()
+		c.current = nil
+		c.mu.Unlock()
+		close(f.done)
+	}()
+	return f
+}
+
+// timeout bounds a request for the row.
+func (c *Catalogue) timeout() time.Duration {
+	if most := c.table.Options.Retry.AttemptTimeout; most > 0 {
+		return most
+	}
+	return engine.DefaultAttemptTimeout
+}
+
+// fetch reads the row. 1 request.
+func (c *Catalogue) fetch(ctx context.Context) (*reading, error) {
+	r := &reading{at: c.now(), lasts: c.lease}
+	row, hidden, err := c.table.GetReserved(ctx, key)
+	var re *azcore.ResponseError
+	switch {
+	case errors.As(err, &re) && re.StatusCode == http.StatusForbidden, err == nil && row == nil && hidden:
+		r.hidden = true
+		c.told.Do(func() {
+			if log := c.table.Options.Logger; log != nil {
+				log.WarnContext(ctx, "the catalogue of the table cannot be read; only rows tell which definitions other programs keep", "table", c.table.Name)
+			}
+		})
+	case err != nil:
+		return nil, err
+	case row != nil:
+		r.etag = row.ETag
+		if r.row, r.broken = decode(row); r.broken == nil {
+			r.lasts = r.row.Lease
+			c.lasts.Store(int64(r.lasts))
+		}
+	}
+	c.learn(r)
+	return r, nil
+}
+
+// learn keeps the newest reading.
+func (c *Catalogue) learn(r *reading) {
+	for {
+		old := c.known.Load()
+		if old != nil && old.at.monotonic.After(r.at.monotonic) || c.known.CompareAndSwap(old, r) {
+			return
+		}
+	}
+}
+
+// fail returns an error about the row.
+func (c *Catalogue) fail(definition string, state State, is error, reason string, cause error) error {
+	return &errs.CatalogueError{Table: c.table.Name, Definition: definition, State: string(state), Is: is, Reason: reason, Err: cause}
+}
+
+// unusable returns why nothing can be done by a reading, nil if the row can be used or is hidden.
+func (c *Catalogue) unusable(r *reading) error {
+	switch {
+	case r.broken != nil:
+		return c.fail("", "", nil, "its catalogue, the row ('~c','~c'), cannot be used; if it is damaged, delete it, call Store.Ensure, and then Store.Fill", r.broken)
+	case r.row == nil && !r.hidden:
+		return c.fail("", "", errs.ErrNotRecorded, "it has no catalogue; call Store.Ensure", nil)
+	}
+	return nil
+}

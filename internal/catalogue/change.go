@@ -1,0 +1,227 @@
+package catalogue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// Ensure makes the row name what the program declares. On an empty table without a row, the definitions are readable at once; otherwise
+// those that are new are unfilled. Two programs may call it at once. Requests: 1, and for a change 1 more; for a table without a row, 2 more.
+func (c *Catalogue) Ensure(ctx context.Context) error {
+	err := c.change(ctx, nil, func(row *Row) (*Row, error) {
+		if row != nil {
+			return c.withDeclared(row, Unfilled)
+		}
+		empty, err := c.isEmpty(ctx)
+		if err != nil {
+			return nil, err
+		}
+		state := Unfilled
+		if empty {
+			state = Readable
+		}
+		return c.withDeclared(&Row{Version: version, Lease: c.lease}, state)
+	})
+	if errors.Is(err, errHidden) {
+		return nil // the log says so
+	}
+	return err
+}
+
+// isEmpty reports whether the table has no rows. Requests: 1.
+func (c *Catalogue) isEmpty(ctx context.Context) (empty bool, err error) {
+	empty = true
+	err = c.table.Partitions(ctx, keys.PartitionRange{}, nil, func(string) bool {
+		empty = false
+		return false
+	})
+	return empty && !c.table.Ranged(), err
+}
+
+// withDeclared returns a row that names all that the program declares; the row itself if it does already.
+func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
+	to := row.clone()
+	changed := row.Definitions == nil && row.Types == nil
+	for _, g := range c.guards {
+		i := slices.IndexFunc(to.Types, func(t Type) bool { return t.Scope == g.typ.Scope })
+		switch {
+		case i < 0:
+			to.Types, changed = append(to.Types, g.typ), true
+		case to.Types[i] != g.typ:
+			to.Types[i], changed = g.typ, true
+		}
+		for _, own := range g.own {
+			d := to.find(g.typ.Scope, own.Name)
+			switch {
+			case d == nil:
+				to.Definitions, changed = append(to.Definitions, c.newDefinition(g.typ.Scope, own, state)), true
+			case d.Form == own.Form:
+			case d.State != Unfilled:
+				return nil, g.otherForm(*d, own.Form)
+			default: // nobody has rows of it
+				*d, changed = c.newDefinition(g.typ.Scope, own, Unfilled), true
+			}
+		}
+	}
+	if !changed {
+		return row, nil
+	}
+	return to, nil
+}
+
+func (c *Catalogue) newDefinition(scope string, d Declared, state State) Definition {
+	return Definition{Scope: scope, Name: d.Name, Form: d.Form, State: state, ID: c.table.Options.NewID(), Since: c.now().wall.UTC().Truncate(time.Second)}
+}
+
+var errHidden = errors.New("the client may not read the catalogue of the table; use one whose signature is for the whole table")
+
+// change changes the row by its ETag until no other program was faster. edit returns the row itself for no change. The outcome of a write
+// that is unknown is found out by reading the row, so that edit must accept its own change. The first attempt is on what is known, unless
+// that is nil. Requests: 1, and 1 to read the row if it is not known.
+func (c *Catalogue) change(ctx context.Context, known *reading, edit func(*Row) (*Row, error)) error {
+	conflicts := c.table.Options.NewConflicts()
+	for {
+		r, err := known, error(nil)
+		if r == nil {
+			r, err = c.fetch(ctx)
+		}
+		switch {
+		case err != nil:
+			return err
+		case r.hidden:
+			return errHidden
+		case r.broken != nil:
+			return c.unusable(r)
+		}
+		to, err := edit(r.row)
+		if known != nil && (err != nil || to == r.row) {
+			known = nil // it may be too old
+			continue
+		}
+		if known = nil; err != nil || to == r.row {
+			return err
+		}
+		err = c.store(ctx, to, r)
+		if err == nil || !errors.Is(err, errs.ErrChanged) && !errors.Is(err, errs.ErrExists) && !errors.Is(err, errs.ErrNotFound) && !errors.Is(err, errs.ErrUnknownOutcome) {
+			return err
+		}
+		if again, _ := conflicts.Wait(ctx, c.table.Log("Catalogue", key), err); !again {
+			return err
+		}
+	}
+}
+
+// store writes the row in the place of the one that was read.
+func (c *Catalogue) store(ctx context.Context, to *Row, was *reading) error {
+	row, err := to.encode()
+	if err != nil {
+		return err
+	}
+	if err := c.table.WriteRow(ctx, "Catalogue", row, was.etag); err != nil {
+		return err
+	}
+	c.known.Store(nil) // the next write reads the row, with its ETag
+	return nil
+}
+
+// In returns the definitions of the declared types that are in some states. 1 request.
+func (c *Catalogue) In(ctx context.Context, states ...State) (all []Definition, err error) {
+	r, err := c.fetch(ctx)
+	if err == nil {
+		err = c.unusable(r)
+	}
+	if err == nil && r.hidden {
+		err = errHidden
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range r.row.Definitions {
+		if slices.Contains(states, d.State) && c.declares(d) {
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
+// declares reports whether the program declares a definition in the form of the catalogue.
+func (c *Catalogue) declares(d Definition) bool {
+	return slices.ContainsFunc(c.guards, func(g *Guard) bool {
+		form, own := g.form(d.Name)
+		return g.typ.Scope == d.Scope && own && form == d.Form
+	})
+}
+
+// Set gives definitions another state, those that are as they were read. It returns them with the new IDs. Errors: *errs.CatalogueError if
+// one of them has changed. Requests: 1 after a read of the row.
+func (c *Catalogue) Set(ctx context.Context, all []Definition, state State) (changed []Definition, err error) {
+	for _, d := range all {
+		d.State, d.ID, d.Since = state, c.table.Options.NewID(), c.now().wall.UTC().Truncate(time.Second)
+		changed = append(changed, d)
+	}
+	return changed, c.change(ctx, c.known.Load(), func(row *Row) (*Row, error) {
+		if row == nil {
+			return nil, c.unusable(&reading{})
+		}
+		to := row.clone()
+		for i, was := range all {
+			d := to.find(was.Scope, was.Name)
+			switch {
+			case d != nil && d.ID == changed[i].ID: // an earlier attempt was applied
+			case d == nil || d.ID != was.ID:
+				return nil, c.fail(was.Name, "", nil, fmt.Sprintf("another program has changed its state, %s, meanwhile; begin again", was.State), nil)
+			default:
+				*d = changed[i]
+			}
+		}
+		if slices.Equal(to.Definitions, row.Definitions) {
+			return row, nil
+		}
+		return to, nil
+	})
+}
+
+// Still returns an error unless definitions are as they were when they were read or set. 1 request.
+func (c *Catalogue) Still(ctx context.Context, all []Definition) error {
+	r, err := c.fetch(ctx)
+	if err == nil {
+		err = c.unusable(r)
+	}
+	if err != nil {
+		return err
+	}
+	for _, was := range all {
+		if d := r.row.find(was.Scope, was.Name); d == nil || d.ID != was.ID {
+			return c.fail(was.Name, "", nil, "another program has changed its state meanwhile; begin again", nil)
+		}
+	}
+	return nil
+}
+
+// Pause returns how long to wait after a change until nobody goes by the state before: the lease of the row, and half of it for requests
+// that are late.
+func (c *Catalogue) Pause() time.Duration {
+	return cmp.Or(time.Duration(c.lasts.Load()), c.lease) * 3 / 2
+}
+
+// Wait waits so long.
+func Wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var _ engine.Guard = (*Guard)(nil)

@@ -1,0 +1,174 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+)
+
+// Guard says what the handle of a declared type may do.
+type Guard struct {
+	of       *Catalogue
+	typ      Type
+	own      []Declared
+	judgment atomic.Pointer[judgment]
+}
+
+// Declared is a definition that the program declares.
+type Declared struct{ Name, Form string }
+
+// Guard returns the guard of a type that is being declared.
+func (c *Catalogue) Guard() *Guard { return &Guard{of: c} }
+
+// Declare says what the type and its definitions are, when the declaration is complete.
+func (g *Guard) Declare(t Type, own []Declared) {
+	g.typ, g.own = t, own
+	g.of.guards = append(g.of.guards, g)
+}
+
+// form returns the form of a definition that the program declares, and whether it does.
+func (g *Guard) form(name string) (string, bool) {
+	for _, d := range g.own {
+		if d.Name == name {
+			return d.Form, true
+		}
+	}
+	return "", false
+}
+
+// judgment is what follows from a reading for writes by a handle. It is a lease.
+type judgment struct {
+	reading *reading
+	of      *Catalogue
+	refusal error
+	dropped []string // the definitions whose rows writes drop
+}
+
+// Left implements engine.Lease.
+func (j *judgment) Left() time.Duration { return j.reading.left(j.of.now()) }
+
+// Suffices implements engine.Lease.
+func (j *judgment) Suffices() bool { return j.Left() >= j.reading.lasts/parts }
+
+// Keeps implements engine.Lease.
+func (j *judgment) Keeps(maintainer string) bool { return !slices.Contains(j.dropped, maintainer) }
+
+// judge returns what follows from a reading.
+func (g *Guard) judge(r *reading) *judgment {
+	if j := g.judgment.Load(); j != nil && j.reading == r {
+		return j
+	}
+	j := &judgment{reading: r, of: g.of, refusal: g.of.unusable(r)}
+	if r.row != nil && r.broken == nil {
+		j.refusal = g.refusal(r.row)
+		for _, d := range g.own {
+			if is := r.row.find(g.typ.Scope, d.Name); is != nil && !is.State.kept() {
+				j.dropped = append(j.dropped, d.Name)
+			}
+		}
+	}
+	g.judgment.Store(j)
+	return j
+}
+
+// refusal returns why the handle must not write.
+func (g *Guard) refusal(row *Row) error {
+	for _, d := range row.Definitions {
+		form, own := g.form(d.Name)
+		switch {
+		case d.Scope != g.typ.Scope || !d.State.kept() && !(own && d.State == Retired):
+		case !own:
+			return g.of.fail(d.Name, d.State, errs.ErrNotDeclared, fmt.Sprintf("it is %s; declare it as the programs do that have it, or retire it there (Store.Retire)", d.State), nil)
+		case form != d.Form:
+			return g.otherForm(d, form)
+		}
+	}
+	for _, d := range g.own {
+		if row.find(g.typ.Scope, d.Name) == nil {
+			return g.of.fail(d.Name, "", errs.ErrNotRecorded, "call Store.Ensure", nil)
+		}
+	}
+	return nil
+}
+
+func (g *Guard) otherForm(d Definition, form string) error {
+	return g.of.fail(d.Name, d.State, errs.ErrNotDeclared, fmt.Sprintf("the table has it as %q, and this program declares it as %q: give the new form another name, or retire the old one first (Store.Retire)", d.Form, form), nil)
+}
+
+// momentary is the part of a lease during which a refusal is not asked for again.
+const momentary = 66
+
+// Write implements engine.Guard. Requests: none or 1.
+func (g *Guard) Write(ctx context.Context) (engine.Lease, error) {
+	r, err := g.of.reading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j := g.judge(r)
+	if j.refusal != nil && r.lasts-j.Left() > r.lasts/momentary {
+		if r, err = g.of.readNow(ctx); err != nil {
+			return nil, err
+		}
+		j = g.judge(r)
+	}
+	if j.refusal != nil {
+		return nil, j.refusal
+	}
+	return j, nil
+}
+
+// Keeps implements engine.Guard. Requests: none or 1.
+func (g *Guard) Keeps(ctx context.Context, maintainer string) (bool, error) {
+	r, err := g.of.reading(ctx)
+	if err == nil {
+		err = g.of.unusable(r)
+	}
+	return err == nil && g.judge(r).Keeps(maintainer), err
+}
+
+// LookUp implements engine.Guard. Requests: none or 1.
+func (g *Guard) LookUp(ctx context.Context, definition string) (engine.Lease, error) {
+	r, err := g.of.reading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	refusal := g.unreadable(r, definition)
+	if refusal != nil && r.lasts-r.left(g.of.now()) > r.lasts/momentary {
+		if r, err = g.of.readNow(ctx); err != nil {
+			return nil, err
+		}
+		refusal = g.unreadable(r, definition)
+	}
+	if refusal != nil {
+		return nil, refusal
+	}
+	return g.judge(r), nil
+}
+
+// unreadable returns why a definition cannot be looked up.
+func (g *Guard) unreadable(r *reading, definition string) error {
+	if err := g.of.unusable(r); err != nil || r.hidden {
+		return err
+	}
+	d := r.row.find(g.typ.Scope, definition)
+	if d == nil {
+		return g.of.fail(definition, "", errs.ErrNotRecorded, "call Store.Ensure", nil)
+	}
+	if form, _ := g.form(definition); form != d.Form && d.State != Unfilled {
+		return g.otherForm(*d, form)
+	}
+	switch d.State {
+	case Readable:
+		return nil
+	case Unfilled:
+		return g.of.fail(definition, d.State, errs.ErrNotReadable, "it is not filled; call Store.Fill when all programs have this release", nil)
+	case Building:
+		return g.of.fail(definition, d.State, errs.ErrNotReadable, "it is being filled; if no program fills it any more, call Store.Fill again", nil)
+	}
+	return g.of.fail(definition, d.State, errs.ErrNotReadable, "it is being retired", nil)
+}

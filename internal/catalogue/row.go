@@ -1,0 +1,147 @@
+package catalogue
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+	"unicode/utf16"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// State is the state of a definition; see the package.
+type State string
+
+// The states.
+const (
+	Unfilled State = "unfilled"
+	Building State = "building"
+	Readable State = "readable"
+	Retiring State = "retiring"
+	Retired  State = "retired"
+)
+
+// kept reports whether all writers keep a definition in this state.
+func (s State) kept() bool { return s == Building || s == Readable || s == Retiring }
+
+// Row is the content of the row.
+type Row struct {
+	Version     int           `json:"version"`
+	Lease       time.Duration `json:"lease"` // in nanoseconds
+	Types       []Type        `json:"types"`
+	Definitions []Definition  `json:"definitions"`
+}
+
+// Type describes a type of entities, for people.
+type Type struct {
+	Scope      string `json:"scope"`
+	Name       string `json:"name"`
+	Partitions string `json:"partitions"` // the range of the keys
+	Rows       string `json:"rows"`
+}
+
+// Definition is a definition as the row names it.
+type Definition struct {
+	Scope string    `json:"scope"` // of its type of entities
+	Name  string    `json:"name"`
+	Form  string    `json:"form"` // what must not change under one name
+	State State     `json:"state"`
+	ID    string    `json:"id"` // of the change that made the state
+	Since time.Time `json:"since"`
+}
+
+const (
+	version    = 1
+	leastLease = 10 * time.Millisecond
+	mostLease  = time.Hour
+	property   = "Definitions"
+
+	// mostUnits is the length of a property in UTF-16 units.
+	mostUnits = 32 << 10
+)
+
+// key is the key of the row.
+var key = keys.Stored(reserved.Catalogue, reserved.Catalogue)
+
+// find returns a definition, nil if the row does not name it.
+func (r *Row) find(scope, name string) *Definition {
+	for i := range r.Definitions {
+		if d := &r.Definitions[i]; d.Scope == scope && d.Name == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// clone returns a row that can be changed without a change of r.
+func (r *Row) clone() *Row {
+	c := *r
+	c.Types, c.Definitions = slices.Clone(r.Types), slices.Clone(r.Definitions)
+	return &c
+}
+
+// encode returns the row as it is stored. Errors: *errs.LimitError.
+func (r *Row) encode() (*stored.Row, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(utf16.Encode([]rune(string(text)))); n > mostUnits {
+		return nil, &errs.LimitError{Property: true, Field: property, Limit: "UTF-16 units of the catalogue of a table", Got: n, Max: mostUnits}
+	}
+	return stored.New(key, []edm.Column{{Name: property, Value: edm.Value{Kind: edm.String, S: string(text)}}}), nil
+}
+
+// decode reads a row, which is not trusted.
+func decode(row *stored.Row) (*Row, error) {
+	v := stored.Find(row.Columns(), property)
+	if v.Kind != edm.String {
+		return nil, fmt.Errorf("it has no text in the property %s", property)
+	}
+	var r Row
+	if err := json.Unmarshal([]byte(v.S), &r); err != nil {
+		return nil, err
+	}
+	if r.Version > version {
+		return nil, fmt.Errorf("it is of version %d: a later release of the library has written it, so use that", r.Version)
+	}
+	strict := json.NewDecoder(bytes.NewReader([]byte(v.S)))
+	strict.DisallowUnknownFields()
+	r = Row{}
+	if err := strict.Decode(&r); err != nil {
+		return nil, err
+	}
+	if _, err := strict.Token(); err != io.EOF {
+		return nil, errors.New("it contains more than one text")
+	}
+	return &r, r.check()
+}
+
+// check returns what is wrong with a row.
+func (r *Row) check() error {
+	switch {
+	case r.Version != version:
+		return fmt.Errorf("it is of version %d", r.Version)
+	case r.Lease < leastLease || r.Lease > mostLease:
+		return fmt.Errorf("it has a lease of %v", r.Lease)
+	}
+	for i, d := range r.Definitions {
+		switch d.State {
+		case Unfilled, Building, Readable, Retiring, Retired:
+		default:
+			return fmt.Errorf("definition %.80q is in the state %.80q", d.Name, d.State)
+		}
+		if d.Name == "" || d.ID == "" || r.find(d.Scope, d.Name) != &r.Definitions[i] {
+			return fmt.Errorf("definition %d, %.80q, has no name or ID, or is there twice", i, d.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package aztablekit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// sweeper deletes the rows of a retired definition.
+type sweeper struct {
+	maintainer string
+	pacer      *pace.Limit
+	prefix     string // of tokens
+	token      string // where the scan of the entities begins
+	swept      int
+	progress   func(token string)
+}
+
+// sweep deletes the rows that entities record, with the record, each entity by its ETag. Then it deletes the rows that no entity records.
+// Meanwhile no writer adds such a row.
+func sweep[T any](ctx context.Context, t *table.Table[T], w *sweeper) error {
+	if err := sweepEntities(ctx, t, w); err != nil {
+		return err
+	}
+	switch m := door.Table(t).Mode.Maintainer(w.maintainer).Typed().(type) {
+	case view:
+		return m.Drop(ctx, func(ctx context.Context) error {
+			w.swept++
+			return w.pacer.Spend(ctx, 4)
+		})
+	case derived.Elsewhere[T]:
+		return sweepElsewhere(ctx, m, w)
+	case derived.Maintainer[T]:
+		return sweepRows(ctx, t, m, w)
+	}
+	return nil
+}
+
+// view is the maintainer of a view.
+type view interface {
+	Drop(ctx context.Context, dropped func(context.Context) error) error
+}
+
+const (
+	mostSweeps = 10  // of the entities, while concurrent writers change some of them
+	sweepChunk = 100 // entities that are written together
+)
+
+func sweepEntities[T any](ctx context.Context, t *table.Table[T], w *sweeper) error {
+	for range mostSweeps {
+		skipped, err := sweepOnce(ctx, t, w)
+		if err != nil || skipped == 0 {
+			return err
+		}
+		w.token = ""
+	}
+	return table.ErrContended
+}
+
+// sweepOnce reads all entities, and writes those that record the definition. The writes drop its rows, since it is retired.
+func sweepOnce[T any](ctx context.Context, t *table.Table[T], w *sweeper) (skipped int, err error) {
+	writer := door.InMode(t, func(m *engine.Mode) { m.IgnoreCorruptState, m.Repairs = true, true })
+	schema := door.Table(t).Mode.Schema
+	cursor := table.NewCursor(w.token)
+	var chunk []*table.Entity[T]
+	flush := func() error {
+		n, err := w.touch(ctx, opsOf(writer, chunk))
+		chunk, skipped = chunk[:0], skipped+n
+		w.progress(w.prefix + cursor.Token())
+		return err
+	}
+	q := table.Query[table.Row]{Rows: schema.Rows(), TableScan: true, Cursor: cursor}
+	for e, err := range door.Rows[table.Table[table.Row]](door.Table(t), true).List(ctx, q) {
+		if err != nil {
+			return skipped, err
+		}
+		if err := w.pacer.Spend(ctx, 1); err != nil {
+			return skipped, err
+		}
+		row := (*stored.Row)(&e.Value)
+		if !schema.Mine(row) || len(row.MaintainerState(w.maintainer)) == 0 {
+			continue
+		}
+		entity, err := writer.Entity(&e.Value)
+		if err != nil {
+			return skipped, err
+		}
+		if chunk = append(chunk, entity); len(chunk) == sweepChunk {
+			if err := flush(); err != nil {
+				return skipped, err
+			}
+		}
+	}
+	return skipped, flush()
+}
+
+func opsOf[T any](t *table.Table[T], all []*table.Entity[T]) (ops []table.Op) {
+	for _, e := range all {
+		ops = append(ops, t.TouchOp(e))
+	}
+	return ops
+}
+
+// touch writes entities as they are stored, and returns how many of them a concurrent writer has changed.
+func (w *sweeper) touch(ctx context.Context, ops []table.Op) (skipped int, err error) {
+	if err := w.pacer.Spend(ctx, len(ops)); err != nil {
+		return 0, err
+	}
+	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for _, op := range ops {
+			if !yield(op, nil) {
+				return
+			}
+		}
+	}, &table.BulkOptions{Skip: func(_ int, err error) bool {
+		changed := errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound)
+		if changed {
+			skipped++
+		}
+		return changed
+	}})
+	w.swept += result.Applied
+	return skipped, err
+}
+
+// delete counts a row that was deleted. One that a concurrent writer has deleted, or changed, is not the sweeper's any more.
+func (w *sweeper) delete(ctx context.Context, del func() error) error {
+	if err := w.pacer.Spend(ctx, 1); err != nil {
+		return err
+	}
+	err := del()
+	switch {
+	case err == nil:
+		w.swept++
+	case errors.Is(err, table.ErrChanged), errors.Is(err, table.ErrNotFound):
+		return nil
+	}
+	return err
+}
+
+// sweepElsewhere deletes rows in other partitions. Tombstones stay for the clean-up.
+func sweepElsewhere[T any](ctx context.Context, m derived.Elsewhere[T], w *sweeper) error {
+	for row, err := range m.Rows(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if len(m.EntitiesIn(row)) == 0 { // a tombstone, or another's
+			continue
+		}
+		if err := w.delete(ctx, func() error { return m.Delete(ctx, row) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepRows deletes rows in the partitions of the entities.
+func sweepRows[T any](ctx context.Context, t *table.Table[T], m derived.Maintainer[T], w *sweeper) error {
+	var queries []table.Query[table.Row]
+	for _, r := range m.Ranges() {
+		queries = append(queries, table.Query[table.Row]{Rows: r, TableScan: true})
+	}
+	if searched, is := m.(derived.Searched); is {
+		queries = append(queries, table.Query[table.Row]{Where: searched.Condition(), TableScan: true})
+	}
+	for _, q := range queries {
+		for row, err := range door.Rows[table.Table[table.Row]](door.Table(t), false).Rows(ctx, q) {
+			if err != nil {
+				return err
+			}
+			if !m.Owns(row) {
+				continue
+			}
+			if err := w.delete(ctx, func() error { return deleteRow(ctx, t, m, row) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteRow deletes a row, or the part of it that is the definition's, by its ETag.
+func deleteRow[T any](ctx context.Context, t *table.Table[T], m derived.Maintainer[T], row *table.Row) (err error) {
+	var rest *table.Row
+	_, searched := m.(derived.Searched)
+	if per, is := m.(derived.PerEntity[T]); is && searched {
+		if rest, err = per.Without(row, per.EntitiesIn(row)...); err != nil {
+			return err
+		}
+	}
+	_, hasID := row.Get(reserved.OperationID)
+	_, isCopy := (*stored.Row)(row).Primary()
+	rows := door.Rows[table.Table[table.Row]](door.Table(t), hasID && !isCopy)
+	e, err := rows.Entity(row)
+	if err != nil {
+		return err
+	}
+	if rest == nil {
+		return rows.Delete(ctx, e)
+	}
+	derived.KeepType(row, rest)
+	e.Value = *rest
+	return rows.Replace(ctx, e)
+}
