@@ -101,6 +101,9 @@ func TestDamagedCatalogue(t *testing.T) {
 			if n := len(service.Rows("staff")); n != 1 {
 				t.Errorf("got %d rows; want the catalogue alone", n)
 			}
+			if says := strings.Contains(fill.Error(), "later release"); says != (name == "a later version") {
+				t.Errorf("Fill: got error %v; want it to name a later release if there is one", fill)
+			}
 			// The way out.
 			deleteCatalogue(t, service)
 			later.ensure()
@@ -340,8 +343,8 @@ func TestLateAnswer(t *testing.T) {
 				r := newerOf(t, interrupted(t, service, between))
 				r.ensure()
 				r.expect("a write", r.insert(1), nil)
-				// late makes the next answer late, after meanwhile.
-				late := func(meanwhile func()) {
+				// late makes the next answer late.
+				late := func() {
 					service.SetFaults(nil)
 					time.Sleep(2 * minute)
 					r.expect("a look-up, which reads the catalogue", r.find(1), nil)
@@ -351,7 +354,6 @@ func TestLateAnswer(t *testing.T) {
 							return
 						}
 						between.before = nil
-						meanwhile()
 						slow := true
 						service.SetFaults(func(q storagetest.Request) storagetest.Fault {
 							if !slow || q.PartitionKey == "~c" {
@@ -362,7 +364,7 @@ func TestLateAnswer(t *testing.T) {
 						})
 					}
 				}
-				late(func() {})
+				late()
 				service.Count()
 				r.expect("a look-up", lookUp(t.Context(), r), nil)
 				counts := service.Count().Total()
@@ -370,9 +372,8 @@ func TestLateAnswer(t *testing.T) {
 				if fewer := service.Count().Total(); again != nil || counts != fewer+2 {
 					t.Errorf("got %d requests, with a late answer; want the catalogue and the row once more than %d", counts, fewer)
 				}
-				late(func() {
-					setCatalogue(t, service, fmt.Sprintf(`,"Definitions":%q`, strings.ReplaceAll(rawCatalogue(t, service), "readable", "retiring")))
-				})
+				late()
+				setCatalogue(t, service, fmt.Sprintf(`,"Definitions":%q`, strings.ReplaceAll(rawCatalogue(t, service), "readable", "retiring")))
 				r.expect("a look-up by an index that is retired", lookUp(t.Context(), r), table.ErrNotReadable)
 			})
 		})

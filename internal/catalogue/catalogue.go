@@ -90,7 +90,7 @@ func (c *Catalogue) reading(ctx context.Context) (*reading, error) {
 	case left < part:
 		return c.readNow(ctx)
 	case left < part*3/2:
-		c.begin(ctx) // ahead: nobody waits for it
+		c.begin(ctx) // ahead: nothing waits for it
 	}
 	return r, nil
 }

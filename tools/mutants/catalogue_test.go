@@ -1,0 +1,89 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/tools/mutants"
+)
+
+// TestCatalogue: a bug in the catalogue of a table, its leases, Fill and Retire is found.
+func TestCatalogue(t *testing.T) {
+	t.Parallel()
+	mutants.Run(t, ".", []mutants.Mutant{
+		// The writers.
+		{Name: "a writer that lacks a definition writes", File: "internal/catalogue/guard.go",
+			Old: "		case d.Scope != g.typ.Scope || ", New: "		case !own || d.Scope != g.typ.Scope || ", Test: "TestRelease$"},
+		{Name: "a writer with another form of a definition writes", File: "internal/catalogue/guard.go",
+			Old: "		case form != d.Form:\n", New: "		case false:\n", Test: "TestOtherForm"},
+		{Name: "a writer without a catalogue writes", File: "internal/catalogue/catalogue.go",
+			Old: "	case r.row == nil && !r.hidden:\n", New: "	case false:\n", Test: "TestMissingCatalogue"},
+		{Name: "a writer whose definition is not named writes", File: "internal/catalogue/guard.go",
+			Old: "		if row.find(g.typ.Scope, d.Name) == nil {\n", New: "		if false {\n", Test: "TestNotNamed"},
+		{Name: "a definition that is unfilled is kept", File: "internal/catalogue/guard.go",
+			Old: "is != nil && !is.State.kept() {", New: "is != nil && is.State == Retired {", Test: "TestRelease$"},
+		{Name: "a definition that is retired is kept", File: "internal/catalogue/guard.go",
+			Old: "is != nil && !is.State.kept() {", New: "is != nil && is.State == Unfilled {", Test: "TestRelease$|TestCatalogueSchedules"},
+		{Name: "a definition that is retiring is not kept", File: "internal/catalogue/row.go",
+			Old: "s == Building || s == Readable || s == Retiring", New: "s == Building || s == Readable", Test: "TestCatalogueSchedules/roll-back", Args: []string{"-catalogueruns=3000"}},
+		{Name: "a definition that is being filled is not kept", File: "internal/catalogue/row.go",
+			Old: "s == Building || s == Readable || s == Retiring", New: "s == Readable || s == Retiring", Test: "TestCatalogueSchedules"},
+		{Name: "rows that an entity records stay", File: "internal/engine/planner.go",
+			Old: "			if len(c.state.before[c.by]) == 0 {\n", New: "			if true {\n", Test: "TestTableBeforeCatalogue"},
+
+		// The leases.
+		{Name: "a lease never ends", File: "internal/catalogue/catalogue.go",
+			Old: "return r.lasts - now.since(r.at)", New: "return r.lasts", Test: "TestMissingCatalogue"},
+		{Name: "time counts by the wall clock alone", File: "internal/catalogue/catalogue.go",
+			Old: "max(m.wall.Sub(before.wall), m.monotonic.Sub(before.monotonic))", New: "m.wall.Sub(before.wall)", Test: "TestClocks"},
+		{Name: "time counts by the monotonic clock alone", File: "internal/catalogue/catalogue.go",
+			Old: "max(m.wall.Sub(before.wall), m.monotonic.Sub(before.monotonic))", New: "m.monotonic.Sub(before.monotonic)", Test: "TestClocks"},
+		{Name: "a request is sent when the lease is over", File: "internal/engine/send.go",
+			Old: "		if w.stale() || w.lateLease() != nil {\n", New: "		if w.stale() {\n", Test: "TestSuspendedWriter"},
+		{Name: "a signed request is sent when the lease is over", File: "internal/wire/probe.go",
+			Old: "	if p.ends != nil && p.ends.Left() <= 0 {\n", New: "	if false {\n", Test: "TestSuspendedWriter"},
+		{Name: "a write is planned again under the old lease", File: "internal/engine/guard.go",
+			Old: "	w.leases = w.leases[:0]\n", New: "	if len(w.leases) > 0 {\n		return nil\n	}\n", Test: "TestSuspendedWriter"},
+		{Name: "an answer that is late counts", File: "internal/engine/guard.go",
+			Old: "		if err := send(); err != nil || lease.Left() > 0 {\n", New: "		if err := send(); err != nil || lease.Left() > -1<<62 {\n", Test: "TestLateAnswer"},
+		{Name: "each write reads the catalogue", File: "internal/catalogue/catalogue.go",
+			Old: "	case left < part:\n", New: "	case true:\n", Test: "TestCatalogueOnceAMinute"},
+		{Name: "nothing is read ahead", File: "internal/catalogue/catalogue.go",
+			Old: "		c.begin(ctx) // ahead: nothing waits for it\n", New: "", Test: "TestCatalogueOnceAMinute"},
+		{Name: "an older reading takes the place of a newer one", File: "internal/catalogue/catalogue.go",
+			Old: "old != nil && old.at.monotonic.After(r.at.monotonic) || ", New: "", Test: "TestOlderReading"},
+
+		// Look-ups.
+		{Name: "an index that is not filled is looked up", File: "internal/catalogue/guard.go",
+			Old: "	switch d.State {\n	case Readable:\n", New: "	if d.State == Unfilled {\n		return nil\n	}\n	switch d.State {\n	case Readable:\n", Test: "TestRelease$"},
+		{Name: "an index that is being filled is looked up", File: "internal/catalogue/guard.go",
+			Old: "	switch d.State {\n	case Readable:\n", New: "	if d.State == Building {\n		return nil\n	}\n	switch d.State {\n	case Readable:\n", Test: "TestInterruptedFill"},
+		{Name: "an index that is being retired is looked up", File: "internal/catalogue/guard.go",
+			Old: "	switch d.State {\n	case Readable:\n", New: "	switch d.State {\n	case Readable, Retiring:\n", Test: "TestLateAnswer"},
+
+		// Fill and Retire.
+		{Name: "Fill does not wait", File: "fill.go",
+			Old: "	return catalogue.Wait(ctx, pause)\n", New: "	return nil\n", Test: "TestCatalogueSchedules/release"},
+		{Name: "Fill waits for less than a lease", File: "internal/catalogue/change.go",
+			Old: "* 3 / 2\n", New: "/ 2\n", Test: "TestCatalogueSchedules/release"},
+		{Name: "a definition is readable whatever became of it", File: "internal/catalogue/change.go",
+			Old: "			case d == nil || d.ID != was.ID:\n", New: "			case d == nil:\n", Test: "TestOvertaken"},
+		{Name: "Ensure makes definitions of a table with rows readable", File: "internal/catalogue/change.go",
+			Old: "		if empty {\n", New: "		if empty || true {\n", Test: "TestMissingCatalogue"},
+		{Name: "Ensure makes new definitions readable", File: "internal/catalogue/change.go",
+			Old: "			return c.withDeclared(row, Unfilled)\n", New: "			return c.withDeclared(row, Readable)\n", Test: "TestRelease$"},
+		{Name: "Retire does not wait before it lets others write", File: "fill.go",
+			Old: "	case catalogue.Retiring:\n		if err := r.wait(ctx); err != nil {\n			return err\n		}\n", New: "	case catalogue.Retiring:\n", Test: "TestCatalogueSchedules/roll-back"},
+		{Name: "Retire does not wait before it sweeps", File: "fill.go",
+			Old: "	if err := r.wait(ctx); err != nil {\n		return err\n	}\n	w := ", New: "	w := ", Test: "TestCatalogueSchedules/roll-back"},
+		{Name: "Retire leaves rows of entities", File: "sweep.go",
+			Old: "		skipped, err := sweepOnce(ctx, t, w)\n", New: "		skipped, err := 0, error(nil)\n", Test: "TestRelease$|TestCatalogueSchedules/roll-back"},
+		{Name: "Retire leaves rows that no entity records", File: "sweep.go",
+			Old: "		return sweepRows(ctx, t, m, w)\n", New: "		return nil\n", Test: "TestRetireKinds"},
+		{Name: "Fill ends although a value is taken", File: "fill.go",
+			Old: "r.Failed > 0 || r.Faults[verify.DuplicateValue] > 0", New: "r.Failed > 0", Test: "TestFillDuplicates"},
+		{Name: "a dry run fills", File: "fill.go",
+			Old: "	if f.opt.DryRun {\n		t.building = all\n		return nil\n	}\n", New: "", Test: "TestFillDuplicates"},
+		{Name: "a program of a later version is trusted", File: "internal/catalogue/row.go",
+			Old: "	if r.Version > version {\n", New: "	if false {\n", Test: "TestDamagedCatalogue"},
+	})
+}
