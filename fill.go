@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/pace"
@@ -162,6 +163,26 @@ func (d *declaration) definition(maintainer string) verify.Definition {
 	}
 	definition, _ := of.Definition().(verify.Definition)
 	return definition
+}
+
+// confirm compares the rows of definitions again that were filled a day ago: a request that was late then has arrived by now.
+func (t *tableToFill) confirm(ctx context.Context) error {
+	all, err := t.catalogue.In(ctx, catalogue.Readable)
+	if err != nil {
+		return err
+	}
+	before := door.Table(t.types[0].handle).Options.Now().Add(-extend.Retention)
+	t.building = slices.DeleteFunc(all, func(d catalogue.Definition) bool { return d.Confirmed || d.Since.After(before) })
+	if len(t.building) == 0 {
+		return nil
+	}
+	f := &filler{}
+	for _, d := range t.types {
+		if _, err := f.fillType(ctx, t, d); err != nil {
+			return err
+		}
+	}
+	return t.catalogue.Confirm(ctx, t.building)
 }
 
 // filler is a call of Fill in progress.

@@ -218,6 +218,41 @@ func TestFillToken(t *testing.T) {
 	})
 }
 
+// TestConfirmed: a day after Fill, the work of a day finds the entity of a request that was later than Fill has waited, once.
+func TestConfirmed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := storagetest.New(nil)
+		old, r := older(t, service), newer(t, service)
+		old.ensure()
+		old.expect("a write", old.insert(1), nil)
+		r.ensure()
+		r.fill()
+		late := `{"PartitionKey":"Sales","RowKey":"empid_000002","Name":"Name2","Email":"2@contoso.com","Salary":0}`
+		if _, err := service.Tables().NewClient("staff").AddEntity(t.Context(), []byte(late), nil); err != nil {
+			t.Fatal(err)
+		}
+		daily := func() {
+			t.Helper()
+			r.expect("RunDaily", r.store.RunDaily(t.Context()), nil)
+		}
+		time.Sleep(23 * time.Hour)
+		daily()
+		r.expect("a look-up before it is confirmed", r.find(2), table.ErrNotFound)
+		time.Sleep(2 * time.Hour)
+		daily()
+		r.expect("a look-up", r.find(2), nil)
+		if n := strings.Count(rawCatalogue(t, service), `"confirmed":true`); n != 2 {
+			t.Errorf("got %d definitions that are confirmed; want 2", n)
+		}
+		service.Count()
+		daily()
+		if got := service.Count().String(); !strings.HasPrefix(got, "1 get") || strings.Contains(got, "transaction") {
+			t.Errorf("the next day: got requests %q; want that of the catalogue, and those for effects that are pending", got)
+		}
+	})
+}
+
 // TestRetireToken: a Retire that is interrupted goes on behind the entities that were swept.
 func TestRetireToken(t *testing.T) {
 	t.Parallel()

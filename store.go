@@ -326,8 +326,10 @@ func (s *Store) Drain(ctx context.Context) error {
 
 // RunDaily does the work of a day now: it notifies workers of effects whose notification was lost, and does what the definitions need,
 // such as the sweep of blobs that no entity has, and the making and dropping of the tables of a log. It is safe beside other programs
-// that do the same. One failure does not stop the rest. Errors: the mistakes of the declarations; those of the tasks, joined. Requests:
-// for each table with effects those of [eventual.Outbox.NotifyPending], 2 for each partition; see also the definitions.
+// that do the same. One failure does not stop the rest. Once, a day after [Store.Fill] has filled a definition, it compares the rows again,
+// as [verify.Run] with Repair does: no request that was on its way then arrives any more. Errors: the mistakes of the declarations; those of
+// the tasks, joined. Requests: 1 for each table; for each table with effects those of [eventual.Outbox.NotifyPending], 2 for each partition;
+// see also the definitions.
 func (s *Store) RunDaily(ctx context.Context) error {
 	err := s.begin()
 	if err != nil {
@@ -335,6 +337,11 @@ func (s *Store) RunDaily(ctx context.Context) error {
 	}
 	for _, task := range s.tasks(func(p *extend.Parts) []extend.Task { return p.Daily }) {
 		err = errors.Join(err, do(ctx, task))
+	}
+	for _, t := range s.catalogued() {
+		if failed := t.confirm(ctx); failed != nil {
+			err = errors.Join(err, fmt.Errorf("table %s: %w", t.name, failed))
+		}
 	}
 	return err
 }

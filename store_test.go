@@ -390,6 +390,10 @@ func TestConcurrentUse(t *testing.T) {
 	aztablekit.Table(s, "staff", dept, empid, settings)
 	aztablekit.Table(s, "former", dept, empid, settings)
 	var g errgroup.Group
+	g.Go(func() error { return s.Ensure(t.Context()) })
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
 	for range 4 {
 		g.Go(func() error { return s.Ensure(t.Context()) })
 		g.Go(func() error { return s.RunDaily(t.Context()) })

@@ -78,7 +78,7 @@ func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
 }
 
 func (c *Catalogue) newDefinition(scope string, d Declared, state State) Definition {
-	return Definition{Scope: scope, Name: d.Name, Form: d.Form, State: state, ID: c.table.Options.NewID(), Since: c.now().wall.UTC().Truncate(time.Second)}
+	return Definition{Scope: scope, Name: d.Name, Form: d.Form, State: state, ID: c.table.Options.NewID(), Since: c.now().wall.UTC().Truncate(time.Second), Confirmed: state == Readable}
 }
 
 var errHidden = errors.New("the client may not read the catalogue of the table; use one whose signature is for the whole table")
@@ -164,10 +164,24 @@ func (c *Catalogue) declares(d Definition) bool {
 // one of them has changed. Requests: 1 after a read of the row.
 func (c *Catalogue) Set(ctx context.Context, all []Definition, state State) (changed []Definition, err error) {
 	for _, d := range all {
-		d.State, d.ID, d.Since = state, c.table.Options.NewID(), c.now().wall.UTC().Truncate(time.Second)
+		d.State, d.ID, d.Since, d.Confirmed = state, c.table.Options.NewID(), c.now().wall.UTC().Truncate(time.Second), false
 		changed = append(changed, d)
 	}
-	return changed, c.change(ctx, c.known.Load(), func(row *Row) (*Row, error) {
+	return changed, c.replace(ctx, all, changed)
+}
+
+// Confirm notes that the rows of definitions were compared again, of those that are as they were read. Requests: 1 after a read of the row.
+func (c *Catalogue) Confirm(ctx context.Context, all []Definition) error {
+	confirmed := slices.Clone(all)
+	for i := range confirmed {
+		confirmed[i].Confirmed = true
+	}
+	return c.replace(ctx, all, confirmed)
+}
+
+// replace replaces definitions that are as they were read.
+func (c *Catalogue) replace(ctx context.Context, all, by []Definition) error {
+	return c.change(ctx, c.known.Load(), func(row *Row) (*Row, error) {
 		if row == nil {
 			return nil, c.unusable(&reading{})
 		}
@@ -175,11 +189,11 @@ func (c *Catalogue) Set(ctx context.Context, all []Definition, state State) (cha
 		for i, was := range all {
 			d := to.find(was.Scope, was.Name)
 			switch {
-			case d != nil && d.ID == changed[i].ID: // an earlier attempt was applied
+			case d != nil && *d == by[i]: // an earlier attempt was applied
 			case d == nil || d.ID != was.ID:
 				return nil, c.fail(was.Name, "", nil, fmt.Sprintf("another program has changed its state, %s, meanwhile; begin again", was.State), nil)
 			default:
-				*d = changed[i]
+				*d = by[i]
 			}
 		}
 		if slices.Equal(to.Definitions, row.Definitions) {

@@ -56,6 +56,9 @@ type Definition struct {
 	State State     `json:"state"`
 	ID    string    `json:"id"` // of the change that made the state
 	Since time.Time `json:"since"`
+
+	// Confirmed says that the rows were compared with the entities again, a day after they were filled, or that the table was new.
+	Confirmed bool `json:"confirmed,omitempty"`
 }
 
 const (
