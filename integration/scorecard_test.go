@@ -14,12 +14,12 @@ import (
 	"github.com/aztablekit/aztablekit/tools/conformance"
 )
 
-var updateScorecard = flag.Bool("update", false, "write the scorecard into README.md, with the date")
+var updateScorecard = flag.Bool("update", false, "write the scorecard into docs/storagetest.md, with the date")
 
-// scorecard matches the date of the scorecard in README.md, and its table.
+// scorecard matches the date of the scorecard in docs/storagetest.md, and its table.
 var scorecard = regexp.MustCompile(`(?m)Measured on [0-9-]+\.\n\n(\| topic \|(?:.*\n)+?)\n`)
 
-// TestScorecard: README.md contains the scores of both services.
+// TestScorecard: docs/storagetest.md contains the scores of both services.
 func TestScorecard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compares with the emulator")
@@ -39,22 +39,22 @@ func TestScorecard(t *testing.T) {
 		return
 	}
 	want := conformance.Table(names, scores)
-	readme, err := os.ReadFile("../README.md")
+	readme, err := os.ReadFile("../docs/storagetest.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := scorecard.FindStringSubmatch(string(readme))
 	switch {
 	case found == nil:
-		t.Fatal("README.md: got no scorecard")
+		t.Fatal("docs/storagetest.md: got no scorecard")
 	case found[1] == want:
 	case *updateScorecard:
 		now := "Measured on " + time.Now().Format(time.DateOnly) + ".\n\n" + want + "\n"
-		if err := os.WriteFile("../README.md", []byte(strings.Replace(string(readme), found[0], now, 1)), 0o644); err != nil {
+		if err := os.WriteFile("../docs/storagetest.md", []byte(strings.Replace(string(readme), found[0], now, 1)), 0o644); err != nil {
 			t.Error(err)
 		}
 	default:
-		t.Errorf("README.md: got the scorecard\n%s\nwant\n%s", found[1], want)
+		t.Errorf("docs/storagetest.md: got the scorecard\n%s\nwant\n%s", found[1], want)
 	}
 }
 

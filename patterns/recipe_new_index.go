@@ -14,7 +14,7 @@ import (
 
 var newIndex = recipe{
 	name:        "new-index",
-	title:       "Add an index to a table in use, check it, and take it out of use",
+	title:       "Add an index to a table in use, and take it out of use",
 	guide:       []string{"G20"},
 	related:     []string{"intra-partition-index", "inter-partition-index", "lost-notifications"},
 	consistency: "strong",

@@ -106,7 +106,8 @@ func (c *Catalogue) change(ctx context.Context, known *reading, edit func(*Row) 
 			known = nil // it may be too old
 			continue
 		}
-		if known = nil; err != nil || to == r.row {
+		known = nil
+		if err != nil || to == r.row {
 			return err
 		}
 		err = c.store(ctx, to, r)

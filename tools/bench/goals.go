@@ -40,6 +40,9 @@ func ratios() []ratio {
 		{"row11", "exact Insert / Insert", "exact Insert", 1.5, noMemory, 0, exactInserts},
 		{"row12", "15 × 60 KiB, read / SDK + (b)", "read of 15 × 60 KiB", 0.08, bytesOfData, 3, scanReads},
 		{"row13", "15 × 60 KiB, write / SDK + (b)", "write of 15 × 60 KiB", 0.10, bytesOfData, 3, scanWrites},
+		{"Q14a", "Insert with 1 full copy by a store / without a catalogue", "Insert with 1 copy by a store", 1.05, noMemory, 0, cataloguedInserts},
+		{"Q14b", "look-up by a store / without a catalogue", "look-up by a store", 1.05, noMemory, 0, cataloguedLookUps},
+		{"Q14c", "index list of 100 by a store / without a catalogue", "index list by a store", 1.05, noMemory, 0, cataloguedLists},
 		{"row14", "encode one / encoder written by hand", "encode one", 1.4, noMemory, 0, encodesLikeHand},
 	}
 }

@@ -168,18 +168,32 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestReadme: the README contains the program quickstart and what it prints, also when it runs a second time. It names each recipe and
-// each package, and .ci/run contains its test command.
+// The README is read in a few minutes, and its quick start fits on a screen.
+const (
+	readmeWords     = 1500
+	quickstartLines = 30 // without the imports
+)
+
+// TestReadme: the README is short. It contains the program quickstart and what it prints, also when it runs a second time, and .ci/run
+// contains its test command. The pages behind it name each recipe and each package.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	readme := read(t, "README.md")
+	if n := len(strings.Fields(readme)); n > readmeWords {
+		t.Errorf("README.md: got %d words; want at most %d", n, readmeWords)
+	}
 	blocks := regexp.MustCompile("(?s)```(\\w+)\n(.*?)```").FindAllStringSubmatch(readme, -1)
-	if len(blocks) < 2 || blocks[0][1] != "go" || blocks[1][1] != "text" {
+	first := slices.IndexFunc(blocks, func(b []string) bool { return strings.HasPrefix(b[2], "package main\n") })
+	if first < 0 || len(blocks) < first+2 || blocks[first+1][1] != "text" {
 		t.Fatalf("README.md: got blocks %q, want the program and its output", blocks)
 	}
+	blocks = blocks[first:]
 	source := read(t, "patterns/quickstart/main.go")
-	if _, program, _ := strings.Cut(source, "program of the README"); !strings.HasSuffix(program, blocks[0][2]) || !strings.HasPrefix(blocks[0][2], "package main\n") {
+	if _, program, _ := strings.Cut(source, "program of the README"); !strings.HasSuffix(program, blocks[0][2]) {
 		t.Errorf("README.md: got program\n%s\nwant that of patterns/quickstart/main.go", blocks[0][2])
+	}
+	if _, program, _ := strings.Cut(blocks[0][2], "\n)\n\n"); strings.Count(program, "\n") > quickstartLines {
+		t.Errorf("README.md: got a program of %d lines without the imports; want at most %d", strings.Count(program, "\n"), quickstartLines)
 	}
 	connection, err := storagetest.New(nil).Listen()
 	if err != nil {
@@ -192,14 +206,15 @@ func TestReadme(t *testing.T) {
 			t.Errorf("quickstart: got error %v and output\n%s\nwant as in README.md\n%s", err, out, blocks[1][2])
 		}
 	}
+	patterns, contents := read(t, "docs/patterns.md"), read(t, "docs/README.md")
 	for _, recipe := range glob(t, "patterns/recipe_*.go") {
-		if !strings.HasSuffix(recipe, "_test.go") && !strings.Contains(readme, "("+recipe+")") {
-			t.Errorf("README.md: got no link to %s", recipe)
+		if !strings.HasSuffix(recipe, "_test.go") && !strings.Contains(patterns, "(../"+recipe+")") {
+			t.Errorf("docs/patterns.md: got no link to %s", recipe)
 		}
 	}
 	for name := range arrows {
-		if name != "" && isPublic(name) && !strings.Contains(readme, "\n| `"+name+"` |") {
-			t.Errorf("README.md: got no line for package %s", name)
+		if name != "" && isPublic(name) && !strings.Contains(contents, "\n| `"+name+"` |") {
+			t.Errorf("docs/README.md: got no line for package %s", name)
 		}
 	}
 	packages := read(t, "doc.go")
@@ -209,7 +224,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	ci := read(t, ".ci/run")
-	for _, command := range []string{"go run ./patterns", "go test ./...", "go test -short ./..."} {
+	for _, command := range []string{"go run ./patterns", "go test ./..."} {
 		if !strings.Contains(readme, command) {
 			t.Errorf("README.md: got no command %q", command)
 		}
