@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -51,8 +52,9 @@ type Progress struct {
 	Token       string        // for FillOptions.Token
 }
 
-// ErrUnfilled is the error of [Store.Fill] if some rows could not be written, such as those of two entities with one unique value.
-var ErrUnfilled = errors.New("some rows could not be written, so the definition is not readable yet")
+// ErrUnfilled is the error of [Store.Fill] if some rows could not be written, such as those of two entities with one unique value. The
+// definition stays building.
+var ErrUnfilled = errors.New("some rows could not be written")
 
 // Fill makes the definitions readable that are not filled: those that a release has added to a table that exists, and the definitions of a
 // table from before its catalogue. Call it when all programs have the release, once, from one program or a command of yours. It
@@ -67,7 +69,7 @@ var ErrUnfilled = errors.New("some rows could not be written, so the definition 
 //
 // Errors: the mistakes of the declarations; [ErrUnfilled], with the faults in the report: mend the entities and call Fill again;
 // *table.CatalogueError if another program has changed a state meanwhile, and for a table without a catalogue; *table.TokenError; the errors
-// of verify.Run. Requests: 1 for each table; for each with definitions to fill 6 more, and those of verify.Run; twice those if concurrent
+// of verify.Run. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Run; twice those if concurrent
 // writers changed what was read.
 func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, err error) {
 	if err := s.begin(); err != nil {
@@ -87,7 +89,7 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, er
 	}
 	for _, t := range tables {
 		if err := f.begin(ctx, t); err != nil {
-			return all, fmt.Errorf("table %s: %w", t.name, err)
+			return all, t.named(err)
 		}
 	}
 	tables = slices.DeleteFunc(tables, func(t *tableToFill) bool { return len(t.building) == 0 })
@@ -98,7 +100,7 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, er
 		report, err := f.fill(ctx, t)
 		all.Add(report)
 		if err != nil {
-			return all, fmt.Errorf("table %s: %w", t.name, err)
+			return all, t.named(err)
 		}
 	}
 	return all, nil
@@ -148,7 +150,9 @@ func declared(d *declaration) (catalogue.Type, []catalogue.Declared) {
 		}
 	}
 	schema := t.Mode.Schema
-	return catalogue.Type{Scope: schema.Scope(), Name: d.of.String(), Partitions: schema.Partitions().String(), Rows: schema.Rows().String()}, all
+	_, name := schema.Type()
+	from, to, closed := schema.Rows().Bounds()
+	return catalogue.Type{Scope: schema.Scope(), Name: name, Go: d.of.String(), Partitions: schema.Partitions().String(), From: from, To: to, Closed: closed}, all
 }
 
 // definition returns the definition of a maintainer, as the program has it.
@@ -168,6 +172,9 @@ func (d *declaration) definition(maintainer string) verify.Definition {
 // confirm compares the rows of definitions again that were filled a day ago: a request that was late then has arrived by now.
 func (t *tableToFill) confirm(ctx context.Context) error {
 	all, err := t.catalogue.In(ctx, catalogue.Readable)
+	if catalogue.IsHidden(err) || errors.Is(err, table.ErrNotRecorded) {
+		return nil // there is nothing that this program could confirm
+	}
 	if err != nil {
 		return err
 	}
@@ -179,7 +186,7 @@ func (t *tableToFill) confirm(ctx context.Context) error {
 	f := &filler{}
 	for _, d := range t.types {
 		if _, err := f.fillType(ctx, t, d); err != nil {
-			return err
+			return fmt.Errorf("definitions %v, compared again a day after Fill: %w", namesOf(t.building), err)
 		}
 	}
 	return t.catalogue.Confirm(ctx, t.building)
@@ -298,7 +305,11 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 		o.Token = "" // of another type, or of an earlier state
 	}
 	o.Progress = func(r verify.Report) {
-		f.tell(t, Progress{State: string(catalogue.Building), Report: r, Token: prefix + r.Token})
+		p := Progress{State: string(catalogue.Building), Report: r}
+		if !unrepaired(r) && r.Unconfirmed == 0 && r.Token != "" {
+			p.Token = prefix + r.Token // else nothing may be passed over
+		}
+		f.tell(t, p)
 	}
 	for range mostPasses {
 		report, err := d.fill(ctx, o, of...)
@@ -346,7 +357,7 @@ func reasonOf(r verify.Report) string {
 //
 // Errors: the mistakes of the declarations; *table.ValueError for a table or a definition that the store does not declare;
 // *table.CatalogueError if another program has changed the state meanwhile, and for a table without a catalogue; errors of reads and writes.
-// Requests: about 8; a scan of the entities, 1 for each 1,000, and 1 for each 100 that record the definition, if a transaction has room for
+// Requests: 6; a scan of the entities, 1 for each 1,000, and 1 for each 100 that record the definition, if a transaction has room for
 // them; a scan of its rows.
 func (s *Store) Retire(ctx context.Context, tableName, definition string, o *FillOptions) error {
 	if err := s.begin(); err != nil {
@@ -359,10 +370,15 @@ func (s *Store) Retire(ctx context.Context, tableName, definition string, o *Fil
 	if err := r.choose(s, tableName, definition); err != nil {
 		return err
 	}
-	if err := r.retire(ctx); err != nil {
-		return fmt.Errorf("table %s: definition %s: %w", r.table.name, definition, err)
+	return r.table.named(r.retire(ctx))
+}
+
+// named adds the name of the table to an error that does not contain it.
+func (t *tableToFill) named(err error) error {
+	if err == nil || errors.As(err, new(*table.CatalogueError)) {
+		return err
 	}
-	return nil
+	return fmt.Errorf("table %s: %w", t.name, err)
 }
 
 // retirer is a call of Retire in progress.
@@ -429,6 +445,9 @@ func (r *retirer) retire(ctx context.Context) error {
 	w.token, _ = strings.CutPrefix(r.opt.Token, w.prefix)
 	if w.token == r.opt.Token {
 		w.token = ""
+	}
+	w.hold = func(ctx context.Context) (engine.Lease, error) {
+		return r.table.catalogue.While(ctx, r.table.building[0])
 	}
 	w.progress = func(token string) {
 		r.tell(r.table, Progress{State: string(catalogue.Retired), Swept: w.swept, Token: token})

@@ -210,7 +210,12 @@ func (s *Store) work() (*eventual.Worker, error) {
 // Ensure returns the mistakes of all declarations, and creates the tables, queues and containers that do not exist. Call it when the
 // program starts. Errors: *table.ValueError and the errors of the definitions for a mistake, before anything is sent;
 // table.ErrTableNotFound while a table of the name is being deleted; table.ErrUnreachable; account.ErrNoEndpoint if what is declared
-// needs queues or blobs and the account has none. Requests: 1 for each table, queue and container, 10 at a time; idempotent.
+// needs queues or blobs and the account has none; *table.CatalogueError for a definition whose form differs from that in the table's
+// catalogue, and for a catalogue that is damaged; *table.LimitError for one that is full. Requests: 1 for each table, queue and container,
+// 10 at a time; 1 for the catalogue of each declared table, 3 for that of a new one, 2 if it changes; idempotent.
+//
+// A table that was dropped must not be made again within the Lease and half of it, 99 s: until then, other programs go by its former
+// catalogue.
 func (s *Store) Ensure(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err
@@ -262,10 +267,11 @@ func (s *Store) tasks(of func(*extend.Parts) []extend.Task) (all []extend.Task) 
 }
 
 func do(ctx context.Context, task extend.Task) error {
-	if err := task.Do(ctx); err != nil {
-		return fmt.Errorf("%s: %w", task.Name, err)
+	err := task.Do(ctx)
+	if err == nil || errors.As(err, new(*table.CatalogueError)) { // which names the table itself
+		return err
 	}
-	return nil
+	return fmt.Errorf("%s: %w", task.Name, err)
 }
 
 // Run executes the effects of all writes, also those of other programs, and does the work of each day, until ctx ends. One program runs
@@ -340,7 +346,7 @@ func (s *Store) RunDaily(ctx context.Context) error {
 	}
 	for _, t := range s.catalogued() {
 		if failed := t.confirm(ctx); failed != nil {
-			err = errors.Join(err, fmt.Errorf("table %s: %w", t.name, failed))
+			err = errors.Join(err, t.named(failed))
 		}
 	}
 	return err

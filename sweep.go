@@ -21,6 +21,7 @@ type sweeper struct {
 	token      string // where the scan of the entities begins
 	swept      int
 	progress   func(token string)
+	hold       func(context.Context) (engine.Lease, error) // while the definition is retired
 }
 
 // sweep deletes the rows that entities record, with the record, each entity by its ETag. Then it deletes the rows that no entity records.
@@ -31,10 +32,7 @@ func sweep[T any](ctx context.Context, t *table.Table[T], w *sweeper) error {
 	}
 	switch m := door.Table(t).Mode.Maintainer(w.maintainer).Typed().(type) {
 	case view:
-		return m.Drop(ctx, func(ctx context.Context) error {
-			w.swept++
-			return w.pacer.Spend(ctx, 4)
-		})
+		return m.Drop(ctx, w.delete)
 	case derived.Elsewhere[T]:
 		return sweepElsewhere(ctx, m, w)
 	case derived.Maintainer[T]:
@@ -45,7 +43,7 @@ func sweep[T any](ctx context.Context, t *table.Table[T], w *sweeper) error {
 
 // view is the maintainer of a view.
 type view interface {
-	Drop(ctx context.Context, dropped func(context.Context) error) error
+	Drop(ctx context.Context, each func(context.Context, func(context.Context) error) error) error
 }
 
 const (
@@ -130,12 +128,19 @@ func (w *sweeper) touch(ctx context.Context, ops []table.Op) (skipped int, err e
 	return skipped, err
 }
 
-// delete counts a row that was deleted. One that a concurrent writer has deleted, or changed, is not the sweeper's any more.
-func (w *sweeper) delete(ctx context.Context, del func() error) error {
+// delete deletes a row while the definition is retired: no later, since the row may be one of a definition that was filled again. A row that
+// a concurrent writer has deleted, or changed, is not the sweeper's any more.
+func (w *sweeper) delete(ctx context.Context, del func(context.Context) error) error {
 	if err := w.pacer.Spend(ctx, 1); err != nil {
 		return err
 	}
-	err := del()
+	lease, err := w.hold(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := engine.UnderLease(ctx, lease)
+	defer cancel()
+	err = del(ctx)
 	switch {
 	case err == nil:
 		w.swept++
@@ -154,7 +159,7 @@ func sweepElsewhere[T any](ctx context.Context, m derived.Elsewhere[T], w *sweep
 		if len(m.EntitiesIn(row)) == 0 { // a tombstone, or another's
 			continue
 		}
-		if err := w.delete(ctx, func() error { return m.Delete(ctx, row) }); err != nil {
+		if err := w.delete(ctx, func(ctx context.Context) error { return m.Delete(ctx, row) }); err != nil {
 			return err
 		}
 	}
@@ -178,7 +183,7 @@ func sweepRows[T any](ctx context.Context, t *table.Table[T], m derived.Maintain
 			if !m.Owns(row) {
 				continue
 			}
-			if err := w.delete(ctx, func() error { return deleteRow(ctx, t, m, row) }); err != nil {
+			if err := w.delete(ctx, func(ctx context.Context) error { return deleteRow(ctx, t, m, row) }); err != nil {
 				return err
 			}
 		}

@@ -92,9 +92,9 @@ func (m *maintainer[T, V]) allNotes(ctx context.Context) iter.Seq2[*table.Entity
 	return notes(door.Table(m.to)).List(ctx, q)
 }
 
-// Drop deletes the derived entities of a retired view, which no entity has any more, and calls dropped for each. aztablekit.Store.Retire
-// calls it.
-func (m *maintainer[T, V]) Drop(ctx context.Context, dropped func(context.Context) error) error {
+// Drop deletes the derived entities of a retired view, which no entity has any more, and lets each be deleted by a call of each.
+// aztablekit.Store.Retire calls it.
+func (m *maintainer[T, V]) Drop(ctx context.Context, each func(context.Context, func(context.Context) error) error) error {
 	for e, err := range m.allNotes(ctx) {
 		if err != nil {
 			return err
@@ -108,10 +108,7 @@ func (m *maintainer[T, V]) Drop(ctx context.Context, dropped func(context.Contex
 			continue
 		}
 		of := &target[T, V]{maintainer: m, entity: n.entity, key: keys.Stored(row.Key.PartitionKey(), row.Key.RowKey()[len(reserved.View):])}
-		if err := reconcile.Reconcile(ctx, m.from, n.entity, of); err != nil {
-			return err
-		}
-		if err := dropped(ctx); err != nil {
+		if err := each(ctx, func(ctx context.Context) error { return reconcile.Reconcile(ctx, m.from, n.entity, of) }); err != nil {
 			return err
 		}
 	}

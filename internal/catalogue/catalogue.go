@@ -3,7 +3,6 @@ package catalogue
 import (
 	"context"
 	"errors"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -140,8 +139,9 @@ func (c *Catalogue) fetch(ctx context.Context) (*reading, error) {
 	r := &reading{at: c.now(), lasts: c.lease}
 	row, hidden, err := c.table.GetReserved(ctx, key)
 	var re *azcore.ResponseError
+	mayNotRead := errors.As(err, &re) && re.ErrorCode == "AuthorizationPermissionMismatch" && c.lasts.Load() == 0
 	switch {
-	case errors.As(err, &re) && re.StatusCode == http.StatusForbidden, err == nil && row == nil && hidden:
+	case mayNotRead, err == nil && row == nil && hidden:
 		r.hidden = true
 		c.told.Do(func() {
 			if log := c.table.Options.Logger; log != nil {

@@ -51,6 +51,11 @@ func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
 	to := row.clone()
 	changed := row.Definitions == nil && row.Types == nil
 	for _, g := range c.guards {
+		for _, d := range row.Definitions {
+			if d.Scope != g.typ.Scope && d.State != Unfilled && g.typ.overlaps(row.typeOf(d.Scope)) {
+				return nil, g.otherType(d)
+			}
+		}
 		i := slices.IndexFunc(to.Types, func(t Type) bool { return t.Scope == g.typ.Scope })
 		switch {
 		case i < 0:
@@ -66,7 +71,7 @@ func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
 			case d.Form == own.Form:
 			case d.State != Unfilled:
 				return nil, g.otherForm(*d, own.Form)
-			default: // nobody has rows of it
+			default: // Fill makes its rows right
 				*d, changed = c.newDefinition(g.typ.Scope, own, Unfilled), true
 			}
 		}
@@ -80,6 +85,9 @@ func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
 func (c *Catalogue) newDefinition(scope string, d Declared, state State) Definition {
 	return Definition{Scope: scope, Name: d.Name, Form: d.Form, State: state, ID: c.table.Options.NewID(), Since: c.now().wall.UTC().Truncate(time.Second), Confirmed: state == Readable}
 }
+
+// IsHidden reports whether an error means that the client may not read the catalogue.
+func IsHidden(err error) bool { return errors.Is(err, errHidden) }
 
 var errHidden = errors.New("the client may not read the catalogue of the table; use one whose signature is for the whole table")
 
@@ -210,6 +218,9 @@ func (c *Catalogue) Still(ctx context.Context, all []Definition) error {
 	if err == nil {
 		err = c.unusable(r)
 	}
+	if err == nil && r.hidden {
+		err = errHidden
+	}
 	if err != nil {
 		return err
 	}
@@ -219,6 +230,22 @@ func (c *Catalogue) Still(ctx context.Context, all []Definition) error {
 		}
 	}
 	return nil
+}
+
+// While returns a lease that holds while a definition is as it was read or set. Errors: *errs.CatalogueError if it is not. Requests: none
+// or 1.
+func (c *Catalogue) While(ctx context.Context, was Definition) (engine.Lease, error) {
+	r, err := c.reading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.row == nil || r.broken != nil || r.row.find(was.Scope, was.Name) == nil || r.row.find(was.Scope, was.Name).ID != was.ID {
+		if err := c.Still(ctx, []Definition{was}); err != nil {
+			return nil, err
+		}
+		r = c.known.Load()
+	}
+	return &judgment{reading: r, of: c}, nil
 }
 
 // Pause returns how long to wait after a change until nobody goes by the state before: the lease of the row, and half of it for requests

@@ -15,5 +15,5 @@
 // or of its own read of a change by another program.
 //
 // The wait rests on an assumption: no request that was sent under a lease arrives later than half a lease after it. See tools/model for the
-// protocol without each of its parts, and docs/writes.md for what a later request does.
+// protocol without each of its parts, and docs/protocols.md for what a later request does.
 package catalogue

@@ -80,8 +80,11 @@ func (g *Guard) judge(r *reading) *judgment {
 func (g *Guard) refusal(row *Row) error {
 	for _, d := range row.Definitions {
 		form, own := g.form(d.Name)
+		other := d.Scope != g.typ.Scope
 		switch {
-		case d.Scope != g.typ.Scope || !d.State.kept() && !(own && d.State == Retired):
+		case other && d.State.kept() && g.typ.overlaps(row.typeOf(d.Scope)):
+			return g.otherType(d)
+		case other || !d.State.kept() && !(own && d.State == Retired):
 		case !own:
 			return g.of.fail(d.Name, d.State, errs.ErrNotDeclared, fmt.Sprintf("it is %s; declare it as the programs do that have it, or retire it there (Store.Retire)", d.State), nil)
 		case form != d.Form:
@@ -94,6 +97,11 @@ func (g *Guard) refusal(row *Row) error {
 		}
 	}
 	return nil
+}
+
+// otherType returns the error of a type in whose range another one has a definition: the name of the type was added, or is another one.
+func (g *Guard) otherType(d Definition) error {
+	return g.of.fail(d.Name, d.State, errs.ErrNotDeclared, fmt.Sprintf("it is of a type with other keys or another Schema.Type (%q), whose rows this type (%q) could write: declare the type as the programs do that have it, or retire the definition there first (Store.Retire)", d.Scope, g.typ.Scope), nil)
 }
 
 func (g *Guard) otherForm(d Definition, form string) error {
@@ -152,6 +160,9 @@ func (g *Guard) LookUp(ctx context.Context, definition string) (engine.Lease, er
 
 // unreadable returns why a definition cannot be looked up.
 func (g *Guard) unreadable(r *reading, definition string) error {
+	if _, own := g.form(definition); !own {
+		return nil // it was attached to the handle, and the catalogue knows nothing of it
+	}
 	if err := g.of.unusable(r); err != nil || r.hidden {
 		return err
 	}

@@ -40,12 +40,39 @@ type Row struct {
 	Definitions []Definition  `json:"definitions"`
 }
 
-// Type describes a type of entities, for people.
+// Type is a type of entities. What it has in Go is for people.
 type Type struct {
 	Scope      string `json:"scope"`
-	Name       string `json:"name"`
-	Partitions string `json:"partitions"` // the range of the keys
-	Rows       string `json:"rows"`
+	Name       string `json:"name,omitempty"` // Schema.Type
+	Go         string `json:"go"`
+	Partitions string `json:"partitions"`
+	From       string `json:"from"` // the range of the RowKeys
+	To         string `json:"to,omitempty"`
+	Closed     bool   `json:"closed,omitempty"` // To belongs to the range
+}
+
+// overlaps reports whether an entity could be of both types: they have common keys, and no names that tell them apart.
+func (t Type) overlaps(other Type) bool {
+	if t.Name != "" && other.Name != "" && t.Name != other.Name {
+		return false
+	}
+	return t.reaches(other.From) && other.reaches(t.From)
+}
+
+// reaches reports whether a type has keys from a key on.
+func (t Type) reaches(from string) bool {
+	order := keys.Compare(from, t.To)
+	return t.To == "" && !t.Closed || order < 0 || order == 0 && t.Closed
+}
+
+// typeOf returns a type, the zero Type if the row does not name it.
+func (r *Row) typeOf(scope string) Type {
+	for _, t := range r.Types {
+		if t.Scope == scope {
+			return t
+		}
+	}
+	return Type{}
 }
 
 // Definition is a definition as the row names it.
@@ -137,6 +164,9 @@ func (r *Row) check() error {
 		return fmt.Errorf("it has a lease of %v", r.Lease)
 	}
 	for i, d := range r.Definitions {
+		if r.typeOf(d.Scope) == (Type{}) {
+			return fmt.Errorf("definition %.80q is of a type that it does not name", d.Name)
+		}
 		switch d.State {
 		case Unfilled, Building, Readable, Retiring, Retired:
 		default:

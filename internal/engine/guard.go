@@ -105,11 +105,15 @@ func (w *write) underLease(ctx context.Context) (context.Context, context.Cancel
 			first = held.Lease
 		}
 	}
-	ctx = wire.WithEnd(ctx, first)
 	if most := w.table.attemptTimeout(); most > 0 && most <= first.Left() {
-		return ctx, func() {}
+		return wire.WithEnd(ctx, first), func() {}
 	}
-	return Bound(ctx, max(first.Left(), 0))
+	return UnderLease(ctx, first)
+}
+
+// UnderLease returns the context of requests that are sent under a lease.
+func UnderLease(ctx context.Context, l Lease) (context.Context, context.CancelFunc) {
+	return Bound(wire.WithEnd(ctx, l), max(l.Left(), 0))
 }
 
 // mostLookUps is how often a look-up is sent whose response comes when its lease is over.

@@ -156,9 +156,6 @@ func (w *write) afterRefusalWithRecord(ctx context.Context, out outcome) outcome
 // unsent is the outcome of a stale write, which is not sent any more. If nothing that was sent with its operation ID can be
 // applied, the write begins again with another ID.
 func (w *write) unsent() outcome {
-	if w.sent.doubt != nil {
-		return outcome{kind: wire.Unknown, failed: -1, err: w.sent.doubt}
-	}
 	return outcome{kind: wire.Refused, failed: -1, neverApplies: !w.sent.mayStillApply, err: errs.With(errs.ErrGivenUp, w.whyStale())}
 }
 

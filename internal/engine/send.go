@@ -49,7 +49,10 @@ func (w *write) sendTransaction(ctx context.Context) outcome {
 	var last error
 	for {
 		if w.stale() || w.lateLease() != nil {
-			return w.unsent()
+			if w.sent.doubt == nil {
+				return w.unsent()
+			}
+			break
 		}
 		etags, failed, verdict, err := w.sendOnce(ctx)
 		switch verdict {
@@ -60,7 +63,7 @@ func (w *write) sendTransaction(ctx context.Context) outcome {
 		case wire.Unknown:
 			w.sent.doubt = err
 		default:
-			if errors.Is(err, wire.ErrEnded) {
+			if errors.Is(err, wire.ErrEnded) && w.sent.doubt == nil {
 				return w.unsent()
 			}
 			if !dialing(err) && w.sent.doubt == nil {

@@ -126,6 +126,7 @@ type catalogueProtocol struct {
 	writesUnnamed      bool // a writer with the definition does not mind that it is not named
 	checksBefore       bool // a look-up checks its lease before the request only
 	noFillLease        bool // Fill has no lease of its own
+	noSweepLease       bool // nor does Retire while it sweeps
 	writesWithoutRow   bool // writers write to a table without a row
 	readableAtOnce     bool // Ensure makes the definition readable on any table without a row
 	overwrites         bool // Ensure writes the row of a new table without looking whether it exists by now

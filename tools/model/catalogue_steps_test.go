@@ -101,6 +101,10 @@ func (c *catalogueProtocol) mark(s *catState, w int) {
 			if i != w && (q.pc == fNext || q.pc == fSlot) {
 				q.old |= 1 << w
 			}
+		case retires:
+			if i != w && (q.pc == xSweeps || q.pc == xSlot) {
+				q.old |= 1 << w
+			}
 		}
 	}
 	if s.late.write != 0 {
@@ -125,10 +129,12 @@ func (c *catalogueProtocol) hasWaited(s *catState, w int) bool {
 		}
 		last := uint8(wSent)
 		switch {
-		case p.role == fills && c.noFillLease:
+		case p.role == fills && c.noFillLease, p.role == retires && c.noSweepLease:
 			continue
 		case p.role == fills:
 			last = fSlot
+		case p.role == retires:
+			last = xSlot
 		case p.role == lookUp && c.checksBefore:
 			last = rLeased
 		case p.role != lookUp && c.unbounded:
@@ -472,9 +478,22 @@ func (st *catStep) retire() {
 	case xRetired:
 		if c.hasWaited(&s, st.n) || c.noSecondWait {
 			c.unmark(&n, st.n)
+			if !c.noSweepLease && (!p.named || s.cat != catRetired) {
+				st.end("has waited again, and gives up: "+catNames[s.cat], n)
+				return
+			}
 			st.step("has waited again", n, catProcess{pc: xSweeps, named: p.named})
 		}
 	case xSweeps:
+		if p.old != 0 && !c.noSweepLease { // its lease is from before
+			if !p.named || s.cat != catRetired {
+				st.end("gives up: "+catNames[s.cat], s)
+				return
+			}
+			renewed := p
+			renewed.old = 0
+			st.step("renews its lease", s, renewed)
+		}
 		e := s.entities[p.slot]
 		switch {
 		case e.row == 0 && s.rows&slotRows(p.slot) == 0:
@@ -487,6 +506,11 @@ func (st *catStep) retire() {
 			st.step("finds an entity with rows", s, p)
 		}
 	case xSlot:
+		if p.old != 0 && !c.noSweepLease {
+			lost := p
+			lost.pc, lost.fresh = xSweeps, false
+			st.step("its lease ends before it writes", s, lost)
+		}
 		if !p.fresh {
 			p.pc = xSweeps
 			st.step("its write of an entity is refused", s, p)

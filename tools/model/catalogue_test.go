@@ -51,6 +51,8 @@ func TestCatalogue(t *testing.T) {
 		{"a retirement while it is filled", unfilled(plainEntity, catUpdates(writerWith, 0, 2), catInserts(writerWithout, 1, 1), runs(fills), runs(retires), runs(lookUp)), cleanAndCrash, 1},
 		{"a retirement while it is filled, and a late request", unfilled(plainEntity, catInserts(writerWith, 1, 1), catUpdates(writerWithout, 0, 2), runs(fills), runs(retires)), late, 1},
 		{"a retirement, and the same definition again", readable(catInserts(writerWith, 1, 1), runs(retires), runs(ensurer), runs(fills), runs(lookUp)), nil, 1},
+		{"two retirements, and a fill", readable(runs(retires), runs(retires), runs(fills), runs(lookUp)), nil, 1},
+		{"two retirements, and a fill, beside a writer", readable(catInserts(writerWith, 1, 1), runs(retires), runs(retires), runs(fills), runs(lookUp)), crash, 2},
 		{"releases, fills and retirements", unfilled(plainEntity, catUpdates(writerWithout, 0, 2), catInserts(writerWithout, 1, 1), catUpdates(writerWith, 0, 3), catInserts(writerWith, 1, 2), runs(fills), runs(fills)), lateAndCrash, 3},
 	} {
 		if w.size > *models {
@@ -103,6 +105,7 @@ func TestCatalogueMutants(t *testing.T) {
 		"readable without the ETag of the row":         {building(catalogueProtocol{readableBlindly: true}, []catProgram{catInserts(writerWithout, 1, 1), runs(fills), runs(retires)}), readableWrong},
 		"a request that arrives after the wait":        {building(catalogueProtocol{unbounded: true}, fill), readableWrong},
 		"a fill without a lease":                       {building(catalogueProtocol{noFillLease: true, clean: true}, []catProgram{runs(fills), runs(retires)}), rowsLeft},
+		"a sweep without a lease":                      {readable(catalogueProtocol{noSweepLease: true}, []catProgram{runs(retires), runs(retires), runs(fills)}), readableWrong},
 		"unfilled is maintained":                       {building(catalogueProtocol{unfilledMaintains: true}, []catProgram{catUpdates(writerWith, 0, 2), catUpdates(writerWithout, 0, 1)}), refusedEarly},
 		"retired in one step":                          {readable(catalogueProtocol{oneStep: true}, retire), lookUpWrong},
 		"no wait between retiring and retired":         {readable(catalogueProtocol{noFirstWait: true}, retire), lookUpWrong},

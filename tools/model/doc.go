@@ -45,6 +45,8 @@
 // catalogue: Ensure inserts a row that says readable if the table is empty, and unfilled otherwise, and only if no other program was
 // first. Retire sweeps an unfilled definition, too, since the table may have rows. A look-up checks its lease again when the response is there.
 //
+// Retire sweeps under a lease, too: another Retire may have ended, and a Fill begun.
+//
 // The wait rests on an assumption: no request under a lease arrives later. If one does, a new entity, or one that was not in the index
 // before, lacks its row until verify finds it; an update of an entity that has its row is refused by its ETag.
 //
