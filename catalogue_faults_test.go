@@ -243,7 +243,7 @@ func TestClocks(t *testing.T) {
 				began := time.Now()
 				var set time.Duration
 				o := &aztablekit.Options{}
-				o.Common.Now = func() time.Time { return began.Add(set) }
+				o.Common.Now = func() time.Time { return began.Add(set).Round(0) }
 				r := &release{t: t, store: aztablekit.Open(service, "company", o)}
 				r.staff = aztablekit.Table(r.store, "staff", dept, empid)
 				r.expect("a write", r.insert(1), nil)

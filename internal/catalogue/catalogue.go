@@ -61,7 +61,14 @@ type reading struct {
 // moment is a time by two clocks: the wall clock, which may be set, and the monotonic one, which stands still while a machine is suspended.
 type moment struct{ wall, monotonic time.Time }
 
-func (c *Catalogue) now() moment { return moment{c.table.Options.Now().Round(0), time.Now()} }
+func (c *Catalogue) now() moment {
+	now := c.table.Options.Now()
+	m := moment{now.Round(0), now}
+	if m.wall == now { // a clock of the program's, without a monotonic reading
+		m.monotonic = time.Now()
+	}
+	return m
+}
 
 // since returns the time from one moment to a later one, by the clock that has gone further.
 func (m moment) since(before moment) time.Duration {
