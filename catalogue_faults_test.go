@@ -259,13 +259,25 @@ func TestClocks(t *testing.T) {
 }
 
 // interrupt is a policy behind the credential that calls a function before a request is sent.
-type interrupt struct{ before func(*http.Request) }
+type interrupt struct {
+	before atomic.Pointer[func(*http.Request)]
+}
 
 func (i *interrupt) Do(r *policy.Request) (*http.Response, error) {
-	if i.before != nil {
-		i.before(r.Raw())
+	if f := i.before.Load(); f != nil {
+		(*f)(r.Raw())
 	}
 	return r.Next()
+}
+
+// once calls f before the next request that is of a kind.
+func (i *interrupt) once(is func(*http.Request) bool, f func()) {
+	before := func(r *http.Request) {
+		if is(r) && i.before.Swap(nil) != nil {
+			f()
+		}
+	}
+	i.before.Store(&before)
 }
 
 // interrupted opens an account with the policy.
@@ -295,18 +307,14 @@ func TestSuspendedWriter(t *testing.T) {
 			r := &release{t: t, store: aztablekit.Open(acc, "company", o)}
 			r.staff = aztablekit.Table(r.store, "staff", dept, empid)
 			r.expect("a write", r.insert(1), nil)
-			between.before = func(req *http.Request) {
-				if req.Method != method || !strings.Contains(req.URL.Path, "staff") {
-					return
-				}
-				between.before = nil
+			between.once(func(req *http.Request) bool { return req.Method == method && strings.Contains(req.URL.Path, "staff") }, func() {
 				newer(t, service).ensure()
 				setCatalogue(t, service, fmt.Sprintf(`,"Definitions":%q`, strings.ReplaceAll(rawCatalogue(t, service), "unfilled", "building")))
 				suspended.Store(int64(2 * time.Hour))
-			}
+			})
 			_, err := r.staff.Upsert(t.Context(), numbered(2), table.ReplaceExisting)
 			r.expect("the write", err, table.ErrNotDeclared)
-			if between.before != nil {
+			if between.before.Load() != nil {
 				t.Error("the machine was not suspended")
 			}
 			for _, row := range service.Rows("staff") {
@@ -349,11 +357,7 @@ func TestLateAnswer(t *testing.T) {
 					time.Sleep(2 * minute)
 					r.expect("a look-up, which reads the catalogue", r.find(1), nil)
 					time.Sleep(59 * time.Second)
-					between.before = func(req *http.Request) {
-						if strings.Contains(req.URL.String(), "~c") {
-							return
-						}
-						between.before = nil
+					between.once(func(req *http.Request) bool { return !strings.Contains(req.URL.String(), "~c") }, func() {
 						slow := true
 						service.SetFaults(func(q storagetest.Request) storagetest.Fault {
 							if !slow || q.PartitionKey == "~c" {
@@ -362,7 +366,7 @@ func TestLateAnswer(t *testing.T) {
 							slow = false
 							return storagetest.Slow(9 * time.Second)
 						})
-					}
+					})
 				}
 				late()
 				service.Count()

@@ -113,6 +113,9 @@ func TestRelease(t *testing.T) {
 		old.expect("a write of the older release", old.insert(2), nil)
 		new.expect("a write of the newer release", new.insert(3), nil)
 		new.expect("a look-up before Fill", new.find(3), table.ErrNotReadable)
+		if err := new.find(3); errors.Is(err, table.ErrUnreachable) || !strings.Contains(err.Error(), "Store.Fill") {
+			t.Errorf("a look-up before Fill: got %v; want the way out, and nothing of the network", err)
+		}
 		if rows := len(service.Rows("staff")); rows != 4 {
 			t.Errorf("got %d rows; want 3 employees and the record, and no index rows", rows)
 		}

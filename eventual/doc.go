@@ -6,14 +6,18 @@
 //
 //	type Reindex struct{ Last string } // the payload of the effect
 //
-//	onRename := eventual.OnChange("reindex", func(c *extend.Change[Employee]) (Reindex, bool) { … })
-//	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
-//	staff, err := eventual.WithOutbox(base, out, onRename) // all writes by this handle
+//	reindex := eventual.On("reindex", func(c *eventual.Change[Employee]) (Reindex, bool) {
+//		if c.New == nil || c.Old != nil && c.Old.LastName == c.New.LastName { // c.Old is nil for an insert, c.New for a delete
+//			return Reindex{}, false
+//		}
+//		return Reindex{c.New.LastName}, true
+//	}, func(ctx context.Context, j eventual.Job, r Reindex) error { … })
+//	company := aztablekit.Open(acc, "company", nil)
+//	staff := aztablekit.Table(company, "staff", dept, empid, reindex)
+//	err := company.Ensure(ctx)
+//	err = company.Run(ctx) // the worker, in this program or in another one
 //
-//	reindex := eventual.NewHandler("reindex", staff, func(ctx context.Context, j eventual.Job, r Reindex) error { … })
-//	poison := acc.Queue("staff-poison")
-//	w, err := eventual.NewWorker(acc.Queue("staff-notifications"), poison, []eventual.Handler{reindex}, nil)
-//	err = w.Run(ctx)
+// [NewOutbox], [WithOutbox], [OnChange], [NewHandler] and [NewWorker] are the same for handles without a store.
 //
 // # Guarantees
 //

@@ -78,8 +78,12 @@ type Effect[T any] struct {
 // which is stored as JSON with the entity; see [OnChange]. A worker calls do for it, at least once; see [Handler].
 //
 //	mail := eventual.On("mail", func(c *eventual.Change[Employee]) (string, bool) {
-//		return c.Key.RowKey(), c.Old == nil // an employee is new
+//		_, moved := c.MovedFrom() // an employee of another department is not new
+//		return c.Key.RowKey(), c.Old == nil && !moved
 //	}, send)
+//
+// do runs again whenever another effect of the same write has failed, or waits for workers of a newer release, so that a release with a new
+// kind starts its workers before its writers. OperationID and Effect of the [Job] are the same each time: an idempotency key.
 //
 // If the workers of another program execute the effect, do is nil. A store with such an effect runs no worker, unless its options name
 // the kind; see aztablekit.Options. Errors, returned by the store and by the handle of the table: *table.ValueError for an empty kind

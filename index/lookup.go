@@ -16,16 +16,28 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// errNotFound: a look-up found no entity. The text also says why a program that has just attached the index finds none.
-var errNotFound = fmt.Errorf("%w with this value in the index (an entity that was stored before the index was attached is found after verify.Run with Repair)", table.ErrNotFound)
+// errNotFound: a look-up found no entity. errNotFoundByAttached also says why a program that has just attached the index finds none; a store
+// lets it look up when the index is filled.
+var (
+	errNotFound           = fmt.Errorf("%w with this value in the index", table.ErrNotFound)
+	errNotFoundByAttached = fmt.Errorf("%w (an entity that was stored before the index was attached is found after verify.Run with Repair)", errNotFound)
+)
+
+// notFound returns the error of a look-up that found no entity.
+func notFound[T any](t *table.Table[T]) error {
+	if door.Table(t).Mode.Guard != nil {
+		return errNotFound
+	}
+	return errNotFoundByAttached
+}
 
 // Get returns the entity that has the value k in a partition: of the entities or, with [Index.In], of the rows. A copy in another
 // partition may be older than its entity; Pointer and ReadEntities read the entity itself. A full copy has the entity's key, fields and other columns as they
 // were last written; Replace, Merge and Delete of it read the row first, and fail with table.ErrChanged if the row is not as it was
 // copied. An entity of a projected copy has only the copied fields: it is Partial, and cannot be written.
 //
-// Entities that were stored before the index was attached, or by handles without it, are not found until they are written again
-// or verify.Run with Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index
+// Entities that were stored by handles without a store and without the index are not found until they are written again or verify.Run with
+// Repair has added them. Errors: table.ErrNotFound; ErrSeveral if several entities have the value of an index
 // that is not unique; table.ErrChanged if a unique value went from one entity to another at each of Retry.ConflictAttempts
 // attempts; ErrNotReadable; *keys.KeyError; *DefinitionError for a wrong definition, and for a handle that it is not attached to;
 // *table.DecodeError for a row that does not fit T; errors of a read (see package table).
@@ -56,7 +68,7 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 			first = e
 		}
 		if first == nil {
-			return nil, errNotFound
+			return nil, notFound(t)
 		}
 		return first, nil
 	}
@@ -82,12 +94,12 @@ func (ix *Index[T, K]) get(ctx context.Context, t *table.Table[T], partition key
 		}
 		row, copied, err := door.GetCopy[*table.Entity[T]](ctx, rows, at)
 		if errors.Is(err, table.ErrNotFound) {
-			return nil, errs.With(errNotFound, err)
+			return nil, errs.With(notFound(t), err)
 		} else if err != nil {
 			return nil, err
 		}
 		if before != nil && stored.SameVersion(before, row) {
-			return nil, errNotFound // the row is wrong, and no entity has the value
+			return nil, notFound(t) // the row is wrong, and no entity has the value
 		}
 		e, err := ix.entityOfCopy(ctx, t, row, copied, ix.hasRow)
 		if err != nil || e != nil {

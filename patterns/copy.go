@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-//go:embed *.go copy page.html
+//go:embed *.go copy page.html staffsearch uniqueemail
 var source embed.FS
 
 // modulePath is the path of this module.
@@ -65,27 +65,65 @@ func copyRecipe(ctx context.Context, name, dir string, out io.Writer) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("copy: %w", err)
 	}
+	if rec.kept != "" {
+		return copyKept(ctx, rec, dir, out)
+	}
 	file, _, _, err := sourceOf(name)
 	if err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
 	files, err := copiedFiles(rec)
+	if err == nil {
+		err = writeProgram(ctx, name, dir, files)
+	}
 	if err != nil {
-		return fmt.Errorf("copy: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("copy: %w", err)
-	}
-	for path, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
-			return fmt.Errorf("copy: %w", err)
-		}
-	}
-	if err := writeModule(ctx, name, dir); err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
 	fmt.Fprintf(out, "%s is a program of its own now: cd %s && go run .\nThe recipe is %s; the other files print its steps and count its requests.\n", name, dir, file)
 	return nil
+}
+
+// writeProgram writes the files of a program, and its go.mod.
+func writeProgram(ctx context.Context, name, dir string, files map[string]string) error {
+	for path, text := range files {
+		file := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return writeModule(ctx, name, dir)
+}
+
+// copyKept writes the package of a recipe as it is, and its main.
+func copyKept(ctx context.Context, rec recipe, dir string, out io.Writer) error {
+	files := map[string]string{}
+	for name, text := range keptCode(rec.kept) {
+		files[name] = text
+	}
+	main := filepath.ToSlash(filepath.Join(rec.kept, "main", "main.go"))
+	files["main.go"] = strings.ReplaceAll(files[main], modulePath+"/patterns/"+rec.kept, rec.name+"/"+rec.kept)
+	delete(files, main)
+	if err := writeProgram(ctx, rec.name, dir, files); err != nil {
+		return fmt.Errorf("copy: %w", err)
+	}
+	fmt.Fprintf(out, "%s is a program of its own now: cd %s && go run .\nKeep the folder %s; main.go shows how it is used.\n", rec.name, dir, rec.kept)
+	return nil
+}
+
+// keptCode returns the Go files of the folder of a recipe, by their path.
+func keptCode(folder string) map[string]string {
+	files := map[string]string{}
+	_ = fs.WalkDir(source, folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !strings.HasSuffix(path, "_test.go") {
+			b, _ := source.ReadFile(path) // it is embedded
+			files[path] = string(b)
+		}
+		return err
+	})
+	return files
 }
 
 // copiedFiles returns the Go files of a copy.

@@ -26,7 +26,7 @@ func TestCopy(t *testing.T) {
 		recipes = recipes[:1]
 	}
 	for i, rec := range catalogue {
-		if !testing.Short() && i%*copies == 0 && !slices.ContainsFunc(recipes, func(r recipe) bool { return r.name == rec.name }) {
+		if rec.kept == "" && !testing.Short() && i%*copies == 0 && !slices.ContainsFunc(recipes, func(r recipe) bool { return r.name == rec.name }) {
 			recipes = append(recipes, rec)
 		}
 	}
@@ -93,6 +93,53 @@ func runOnAccount(t *testing.T, program, want string) {
 	}
 	if n := server.Count().Total(); n == 0 || len(server.TableNames()) != 0 {
 		t.Errorf("-on env: got %d requests and tables %q, want some and none", n, server.TableNames())
+	}
+}
+
+// mostMain is how many lines the main of a recipe has at most.
+const mostMain = 30
+
+// TestCopyKept: the copy of a recipe with code that a user keeps is that code, byte for byte, and a short main, which builds, and prints what
+// the main of this module prints.
+func TestCopyKept(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, rec := range catalogue {
+		if rec.kept == "" {
+			continue
+		}
+		found++
+		t.Run(rec.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), rec.name)
+			run(t, "copy", rec.name, dir)
+			for _, name := range []string{rec.kept} {
+				files, err := filepath.Glob(filepath.Join(name, "*.go"))
+				if err != nil || len(files) == 0 {
+					t.Fatalf("got files %q of %s, %v; want some", files, name, err)
+				}
+				for _, file := range files {
+					want, err1 := os.ReadFile(file)
+					got, err2 := os.ReadFile(filepath.Join(dir, file))
+					if err1 != nil || err2 != nil || string(got) != string(want) {
+						t.Errorf("%s: got %v, %v, and another content; want the same", file, err1, err2)
+					}
+				}
+			}
+			if main, err := os.ReadFile(filepath.Join(dir, "main.go")); err != nil || strings.Count(string(main), "\n") > mostMain {
+				t.Errorf("main.go: got %v and %d lines; want at most %d", err, strings.Count(string(main), "\n"), mostMain)
+			}
+			program := exec.Command("go", "run", ".")
+			program.Dir = dir
+			got, err := program.CombinedOutput()
+			want, werr := exec.Command("go", "run", "./"+rec.kept+"/main").CombinedOutput()
+			if err != nil || werr != nil || string(got) != string(want) || len(got) == 0 {
+				t.Errorf("got %v, %v and output\n%s\nwant\n%s", err, werr, got, want)
+			}
+		})
+	}
+	if found == 0 {
+		t.Error("no recipe has code that a user keeps")
 	}
 }
 

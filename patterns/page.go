@@ -86,6 +86,20 @@ func (r request) lane() (lane, rest string) {
 	return "table " + lane, rest
 }
 
+// shownCode returns the code that a user keeps, and its file.
+func shownCode(rec recipe) (file, code string, err error) {
+	if rec.kept == "" {
+		file, code, _, err = sourceOf(rec.name)
+		return file, code, err
+	}
+	for path, text := range keptCode(rec.kept) {
+		if !strings.Contains(path, "/main/") {
+			file, code = path, text
+		}
+	}
+	return file, code, nil
+}
+
 // writePage writes reports as one page, with the code of their recipes, which needs no other file.
 func writePage(file, service string, reports []report) error {
 	p := page{Service: service, Consistencies: map[string]string{}}
@@ -102,7 +116,7 @@ func writePage(file, service string, reports []report) error {
 				if r.Name != rec.name {
 					continue
 				}
-				file, code, _, err := sourceOf(r.Name)
+				file, code, err := shownCode(rec)
 				if err != nil {
 					return err
 				}

@@ -27,7 +27,7 @@ func TestPage(t *testing.T) {
 	page := string(b)
 	ids := matches(`id="([^"]+)"`, page)
 	for _, r := range catalogue {
-		_, code, _, err := sourceOf(r.name)
+		_, code, err := shownCode(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/uniqueemail"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -18,60 +16,30 @@ var uniqueEmail = recipe{
 	consistency: "strong",
 	measured:    []string{"log in"},
 	problem: `Employees are stored by department, and log in by e-mail address. The address must belong to one employee of the
-		company, whatever the department, but no transaction of the service covers two partitions. An index that is Global stores a small row
+		company, whatever the department, but no transaction of the service covers two partitions. A unique index stores a small row
 		for each address, in a partition of its own, and writes it together with the employee: it prepares the row of the address, commits
 		in the department, and finishes the row. If a program crashes in between, other programs see from the commit record in
 		the department whether the employee has the address.`,
+	kept: "uniqueemail",
 	run: func(ctx context.Context, r *Run) error {
-		type Employee struct {
-			Department string
-			ID         int
-			Email      string
-		}
-		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
-		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
-		if err != nil {
+		staff := uniqueemail.Open(r.Account(), r.StoreOptions("company", "staff", "staffemail"))
+		if err := staff.Ensure(ctx); err != nil {
 			return err
 		}
-		outbox, err := eventual.NewOutbox(r.Queue("staff-writes"), nil)
-		if err != nil {
-			return err
-		}
-		withOutbox, err := eventual.WithOutbox(base, outbox)
-		if err != nil {
-			return err
-		}
-		byEmail := index.NewUnique("email", keys.Fold(keys.Text()), func(e *Employee) (string, bool) {
-			return e.Email, e.Email != ""
-		}, &index.Options{Table: r.TableName("emails")})
-		staff, err := index.Attach(withOutbox, byEmail)
-		if err != nil {
-			return err
-		}
-		worker, err := eventual.NewWorker(r.Queue("staff-writes"), r.Queue("staff-poison"), []eventual.Handler{index.Handler(staff)}, &eventual.WorkerOptions{Concurrency: 1})
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(staff.Ensure(ctx), index.Ensure(ctx, staff), outbox.Ensure(ctx), worker.Ensure(ctx)); err != nil {
-			return err
-		}
-		var jones *table.Entity[Employee]
-		if err := r.Do("insert employee 223 of Sales: prepare the row of the address, commit, finish, and 2 requests for the message", func() error {
-			jones, err = staff.Insert(ctx, &Employee{"Sales", 223, "jonesj@contoso.com"})
-			return err
+		if err := r.Do("hire employee 223 of Sales: prepare the row of the address, commit, finish, and 2 requests for the message; the catalogue is read once a minute", func() error {
+			return staff.Hire(ctx, uniqueemail.Employee{Department: "Sales", ID: 223, Email: "jonesj@contoso.com"})
 		}); err != nil {
 			return err
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		if err := r.Stored(ctx, "emails"); err != nil {
+		if err := r.Stored(ctx, "staffemail"); err != nil {
 			return err
 		}
 		logIn := func(address string) func() error {
 			return func() error {
-				e, err := byEmail.Get(ctx, staff, address)
+				e, err := staff.LogIn(ctx, address)
 				switch {
 				case errors.Is(err, table.ErrNotFound):
 					r.Answer("no employee has the address %s", address)
@@ -79,7 +47,7 @@ var uniqueEmail = recipe{
 				case err != nil:
 					return err
 				}
-				r.Answer("%s belongs to employee %d of %s", address, e.Value.ID, e.Value.Department)
+				r.Answer("%s belongs to employee %d of %s", address, e.ID, e.Department)
 				return nil
 			}
 		}
@@ -87,18 +55,12 @@ var uniqueEmail = recipe{
 			return err
 		}
 		if err := r.Do("an employee of Marketing wants the same address", func() error {
-			_, err := staff.Insert(ctx, &Employee{"Marketing", 300, "JonesJ@contoso.com"})
-			if !errors.Is(err, index.ErrTaken) {
-				return errors.Join(errors.New("want ErrTaken"), err)
-			}
-			r.Answer("the address is taken")
-			return nil
+			return r.Refused(staff.Hire(ctx, uniqueemail.Employee{Department: "Marketing", ID: 300, Email: "JonesJ@contoso.com"}), uniqueemail.ErrTaken)
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("employee 223 changes the address: the old row and the new one are in two partitions", func() error {
-			jones.Value.Email = "jones@contoso.com"
-			return staff.Replace(ctx, jones)
+			return staff.ChangeAddress(ctx, "Sales", 223, "jones@contoso.com")
 		}); err != nil {
 			return err
 		}
@@ -109,7 +71,7 @@ var uniqueEmail = recipe{
 			return err
 		}
 		return r.Do("a worker marks the commit records of the two writes; it would finish them if their programs had crashed", func() error {
-			return worker.Drain(ctx)
+			return staff.Drain(ctx)
 		})
 	},
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -67,6 +69,16 @@ func (r *Run) StoreName(name string) string {
 		r.QueueName(name + purpose)
 	}
 	return r.prefix + name
+}
+
+// StoreOptions returns the options of a store of this name, whose tables and queues have the prefix of this run. They are deleted after the
+// run, with the tables that are named.
+func (r *Run) StoreOptions(name string, tables ...string) *aztablekit.Options {
+	r.StoreName(name)
+	for _, t := range tables {
+		r.TableName(t)
+	}
+	return &aztablekit.Options{Prefix: r.prefix, Worker: eventual.WorkerOptions{Concurrency: 1}}
 }
 
 // Queue returns the client of a queue of this run.

@@ -49,7 +49,7 @@ var (
 // caller or a timeout ended the request.
 func conditioned(ctx context.Context, err error) error {
 	switch err.(type) {
-	case *errs.Condition, *errs.Missing, *errs.DecodeError, *errs.HomeError:
+	case *errs.Condition, *errs.Missing, *errs.DecodeError, *errs.HomeError, *errs.CatalogueError:
 		return err // of what has been read
 	}
 	err = wire.Redact(err)
