@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-//go:embed *.go copy page.html staffsearch uniqueemail
+//go:embed *.go copy page.html claims staffsearch uniqueemail
 var source embed.FS
 
 // modulePath is the path of this module.

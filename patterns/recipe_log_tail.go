@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
+	"github.com/aztablekit/aztablekit/patterns/claims"
 )
 
 var logTail = recipe{
@@ -20,40 +19,30 @@ var logTail = recipe{
 	problem: `A query returns rows in the ascending order of their keys, and the service cannot sort. If the RowKey is the inverted
 		ticks of the time, the newest record of a partition is its first row, and the n newest records are 1 request. Package
 		logtail makes such keys, also where two records have one time, and reads the times back from them.`,
+	kept: "claims",
 	run: func(ctx context.Context, r *Run) error {
-		type Claim struct {
-			Employee int
-			Amount   int32
-		}
-		dept := keys.Text()
-		claims := logtail.New[Claim](&extend.Host{Tables: r.Tables()}, r.TableName("claims"), nil)
-		err := claims.Err()
-		if err != nil {
+		const sales = "Sales"
+		company := claims.Open(r.Account(), r.StoreOptions("company", "claims"))
+		if err := company.Ensure(ctx); err != nil {
 			return err
 		}
-		if err := claims.Ensure(ctx); err != nil {
-			return err
-		}
-		sales := claims.In(dept.PartitionKey("Sales"))
 		if err := r.Do("append a claim", func() error {
-			_, err := sales.Append(ctx, &Claim{Employee: 223, Amount: 17})
-			return err
+			return company.Append(ctx, sales, &claims.Claim{Employee: 223, Amount: 17})
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("append 2,400 claims, in transactions of 100", func() error {
-			var all []*Claim
+			var all []*claims.Claim
 			for i := range 2400 {
-				all = append(all, &Claim{Employee: i, Amount: int32(i)})
+				all = append(all, &claims.Claim{Employee: i, Amount: int32(i)})
 			}
-			_, err := sales.AppendAll(ctx, all...)
-			return err
+			return company.Append(ctx, sales, all...)
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("the 10 newest claims", func() error {
 			n, sum := 0, int32(0)
-			for claim, err := range sales.Tail(ctx, 10) {
+			for claim, err := range company.Newest(ctx, sales, 10) {
 				if err != nil {
 					return err
 				}
@@ -67,7 +56,7 @@ var logTail = recipe{
 		}
 		if err := r.Do("follow the log from its beginning, and stop after 2,401 claims", func() error {
 			n := 0
-			for claim, err := range sales.Follow(ctx, logtail.NewCursor("")) {
+			for claim, err := range company.Follow(ctx, sales, logtail.NewCursor("")) {
 				if err != nil {
 					return err
 				}
@@ -84,7 +73,7 @@ var logTail = recipe{
 		}
 		return r.Naive("read all claims of the hour, and keep the newest", func() error {
 			n := 0
-			for _, err := range sales.Since(ctx, time.Now().Add(-time.Hour)) {
+			for _, err := range company.Since(ctx, sales, time.Now().Add(-time.Hour)) {
 				if err != nil {
 					return err
 				}

@@ -80,15 +80,17 @@ var arrows = map[string][]string{
 	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
 	"patterns/quickstart":       {"account", "index", "keys", "table"},
 	"patterns/hr":               {"account", "eventual", "index", "keys", "largeentity", "logtail", "storagetest", "table"},
+	"patterns/claims":           {"", "keys", "logtail"},
+	"patterns/claims/main":      {"patterns/claims", "storagetest"},
 	"patterns/staffsearch":      {"", "index", "keys", "table"},
 	"patterns/staffsearch/main": {"patterns/staffsearch", "storagetest"},
 	"patterns/uniqueemail":      {"", "index", "keys", "table"},
 	"patterns/uniqueemail/main": {"patterns/uniqueemail", "storagetest"},
-	"patterns":                  {"", "patterns/staffsearch", "patterns/uniqueemail", "extend", "account", "archive", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite"},
+	"patterns":                  {"", "patterns/claims", "patterns/staffsearch", "patterns/uniqueemail", "extend", "account", "archive", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite"},
 }
 
 // programs are the folders of public programs and tests.
-var programs = []string{"integration", "integration/peers", "integration/processes", "integration/whole", "patterns", "patterns/hr", "patterns/quickstart", "patterns/staffsearch", "patterns/staffsearch/main", "patterns/uniqueemail", "patterns/uniqueemail/main", "storagetest/conformance"}
+var programs = []string{"integration", "integration/peers", "integration/processes", "integration/whole", "patterns", "patterns/hr", "patterns/quickstart", "patterns/claims", "patterns/claims/main", "patterns/staffsearch", "patterns/staffsearch/main", "patterns/uniqueemail", "patterns/uniqueemail/main", "storagetest/conformance"}
 
 // isPublic reports whether programs import the package of a folder.
 func isPublic(name string) bool {
