@@ -48,6 +48,12 @@ func setCatalogue(t *testing.T, s *storagetest.Service, json string) {
 	}
 }
 
+// restate gives all definitions that are in one state another, as another program would.
+func restate(t *testing.T, s *storagetest.Service, from, to string) {
+	t.Helper()
+	setCatalogue(t, s, fmt.Sprintf(`,"Definitions":%q`, strings.ReplaceAll(rawCatalogue(t, s), from, to)))
+}
+
 func deleteCatalogue(t *testing.T, s *storagetest.Service) {
 	t.Helper()
 	if _, err := s.Tables().NewClient("staff").DeleteEntity(t.Context(), "~c", "~c", nil); err != nil {
@@ -249,7 +255,7 @@ func TestClocks(t *testing.T) {
 				r.expect("a write", r.insert(1), nil)
 				new := newer(t, service)
 				new.ensure()
-				setCatalogue(t, service, fmt.Sprintf(`,"Definitions":%q`, strings.ReplaceAll(rawCatalogue(t, service), "unfilled", "building")))
+				restate(t, service, "unfilled", "building")
 				time.Sleep(c.monotonic)
 				set = c.wall
 				r.expect("a write", r.insert(2), table.ErrNotDeclared)
@@ -309,7 +315,7 @@ func TestSuspendedWriter(t *testing.T) {
 			r.expect("a write", r.insert(1), nil)
 			between.once(func(req *http.Request) bool { return req.Method == method && strings.Contains(req.URL.Path, "staff") }, func() {
 				newer(t, service).ensure()
-				setCatalogue(t, service, fmt.Sprintf(`,"Definitions":%q`, strings.ReplaceAll(rawCatalogue(t, service), "unfilled", "building")))
+				restate(t, service, "unfilled", "building")
 				suspended.Store(int64(2 * time.Hour))
 			})
 			_, err := r.staff.Upsert(t.Context(), numbered(2), table.ReplaceExisting)
@@ -377,7 +383,7 @@ func TestLateAnswer(t *testing.T) {
 					t.Errorf("got %d requests, with a late answer; want the catalogue and the row once more than %d", counts, fewer)
 				}
 				late()
-				setCatalogue(t, service, fmt.Sprintf(`,"Definitions":%q`, strings.ReplaceAll(rawCatalogue(t, service), "readable", "retiring")))
+				restate(t, service, "readable", "retiring")
 				r.expect("a look-up by an index that is retired", lookUp(t.Context(), r), table.ErrNotReadable)
 			})
 		})

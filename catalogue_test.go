@@ -181,6 +181,10 @@ func TestReleaseRequests(t *testing.T) {
 		count("Ensure of a newer release", 2+2+3)
 		new.ensure()
 		count("Ensure without a change", 2+1+3)
+		setCatalogue(t, service, fmt.Sprintf(`,"Definitions":%q`, strings.Replace(rawCatalogue(t, service), `"go":"`, `"go":"other.`, 1)))
+		service.Count()
+		new.ensure()
+		count("Ensure of a type that is in another package", 2+1+3)
 	})
 }
 

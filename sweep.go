@@ -90,7 +90,8 @@ func sweepOnce[T any](ctx context.Context, t *table.Table[T], w *sweeper) (skipp
 		if err != nil {
 			return skipped, err
 		}
-		if chunk = append(chunk, entity); len(chunk) == sweepChunk {
+		chunk = append(chunk, entity)
+		if len(chunk) == sweepChunk {
 			if err := flush(); err != nil {
 				return skipped, err
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 )
 
-// DefaultLease is a minute, and what a request may take.
-const DefaultLease = 66 * time.Second
+// defaultLease is a minute, and what a request may take.
+const defaultLease = 66 * time.Second
 
 // A lease is divided by parts: enough for a request is one part, and a program reads the row again when less than one and a half are left.
 const parts = 11
@@ -35,7 +35,7 @@ type Catalogue struct {
 // New returns the catalogue of a table, without declared types. A lease of 0 is the default.
 func New(t *engine.Table, lease time.Duration) *Catalogue {
 	if lease == 0 {
-		lease = DefaultLease
+		lease = defaultLease
 	}
 	return &Catalogue{table: t.LibraryHandle(), lease: lease}
 }
@@ -159,7 +159,8 @@ func (c *Catalogue) fetch(ctx context.Context) (*reading, error) {
 		return nil, err
 	case row != nil:
 		r.etag = row.ETag
-		if r.row, r.broken = decode(row); r.broken == nil {
+		r.row, r.broken = decode(row)
+		if r.broken == nil {
 			r.lasts = r.row.Lease
 			c.lasts.Store(int64(r.lasts))
 		}

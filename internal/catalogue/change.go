@@ -60,7 +60,7 @@ func (c *Catalogue) withDeclared(row *Row, state State) (*Row, error) {
 		switch {
 		case i < 0:
 			to.Types, changed = append(to.Types, g.typ), true
-		case to.Types[i] != g.typ:
+		case !to.Types[i].same(g.typ):
 			to.Types[i], changed = g.typ, true
 		}
 		for _, own := range g.own {
@@ -141,19 +141,25 @@ func (c *Catalogue) store(ctx context.Context, to *Row, was *reading) error {
 	return nil
 }
 
-// In returns the definitions of the declared types that are in some states. 1 request.
-func (c *Catalogue) In(ctx context.Context, states ...State) (all []Definition, err error) {
+// fetchRow reads the row, which must be there. 1 request.
+func (c *Catalogue) fetchRow(ctx context.Context) (*Row, error) {
 	r, err := c.fetch(ctx)
-	if err == nil {
-		err = c.unusable(r)
-	}
-	if err == nil && r.hidden {
-		err = errHidden
-	}
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range r.row.Definitions {
+	if r.hidden {
+		return nil, errHidden
+	}
+	return r.row, c.unusable(r)
+}
+
+// In returns the definitions of the declared types that are in some states. 1 request.
+func (c *Catalogue) In(ctx context.Context, states ...State) (all []Definition, err error) {
+	row, err := c.fetchRow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range row.Definitions {
 		if slices.Contains(states, d.State) && c.declares(d) {
 			all = append(all, d)
 		}
@@ -214,18 +220,12 @@ func (c *Catalogue) replace(ctx context.Context, all, by []Definition) error {
 
 // Still returns an error unless definitions are as they were when they were read or set. 1 request.
 func (c *Catalogue) Still(ctx context.Context, all []Definition) error {
-	r, err := c.fetch(ctx)
-	if err == nil {
-		err = c.unusable(r)
-	}
-	if err == nil && r.hidden {
-		err = errHidden
-	}
+	row, err := c.fetchRow(ctx)
 	if err != nil {
 		return err
 	}
 	for _, was := range all {
-		if d := r.row.find(was.Scope, was.Name); d == nil || d.ID != was.ID {
+		if d := row.find(was.Scope, was.Name); d == nil || d.ID != was.ID {
 			return c.fail(was.Name, "", nil, "another program has changed its state meanwhile; begin again", nil)
 		}
 	}

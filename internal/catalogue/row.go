@@ -51,6 +51,12 @@ type Type struct {
 	Closed     bool   `json:"closed,omitempty"` // To belongs to the range
 }
 
+// same reports whether two types differ at most in what they are in Go: programs may have them in different packages.
+func (t Type) same(other Type) bool {
+	t.Go = other.Go
+	return t == other
+}
+
 // overlaps reports whether an entity could be of both types: they have common keys, and no names that tell them apart.
 func (t Type) overlaps(other Type) bool {
 	if t.Name != "" && other.Name != "" && t.Name != other.Name {
