@@ -16,7 +16,8 @@ import (
 	"strings"
 )
 
-//go:embed *.go copy page.html claims staffsearch uniqueemail
+//go:embed *.go copy page.html
+//go:embed claims staffsearch uniqueemail
 var source embed.FS
 
 // modulePath is the path of this module.

@@ -31,10 +31,10 @@ var intraPartitionIndex = recipe{
 			return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 		}
 		staff := staffsearch.Open(r.Account(), r.StoreOptions("company", "staff"))
-		if err := staff.Ensure(ctx); err != nil {
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
-		if err := r.Do("hire four employees; the first write also reads the catalogue, as one does each minute", func() error {
+		if err := r.Do("hire four employees", func() error {
 			return staff.Hire(ctx,
 				Employee{Department: sales, ID: 100, LastName: "Brown", Email: "brownb@contoso.com", Hired: day(2019, 5, 2)},
 				Employee{Department: sales, ID: 152, LastName: "Jones", Email: "jonesa@contoso.com", Hired: day(2024, 1, 15)},

@@ -23,7 +23,7 @@ var logTail = recipe{
 	run: func(ctx context.Context, r *Run) error {
 		const sales = "Sales"
 		company := claims.Open(r.Account(), r.StoreOptions("company", "claims"))
-		if err := company.Ensure(ctx); err != nil {
+		if err := r.Ensure(ctx, company); err != nil {
 			return err
 		}
 		if err := r.Do("append a claim", func() error {

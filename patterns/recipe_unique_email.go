@@ -23,10 +23,10 @@ var uniqueEmail = recipe{
 	kept: "uniqueemail",
 	run: func(ctx context.Context, r *Run) error {
 		staff := uniqueemail.Open(r.Account(), r.StoreOptions("company", "staff", "staffemail"))
-		if err := staff.Ensure(ctx); err != nil {
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
-		if err := r.Do("hire employee 223 of Sales: prepare the row of the address, commit, finish, and 2 requests for the message; the catalogue is read once a minute", func() error {
+		if err := r.Do("hire employee 223 of Sales: prepare the row of the address, commit, finish, and 2 requests for the message", func() error {
 			return staff.Hire(ctx, uniqueemail.Employee{Department: "Sales", ID: 223, Email: "jonesj@contoso.com"})
 		}); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
@@ -79,6 +80,20 @@ func (r *Run) StoreOptions(name string, tables ...string) *aztablekit.Options {
 		r.TableName(t)
 	}
 	return &aztablekit.Options{Prefix: r.prefix, Worker: eventual.WorkerOptions{Concurrency: 1}}
+}
+
+// Ensure calls Ensure of a store twice, as a program does that starts again: the second call reads the catalogues of its tables, and for a
+// minute no step does.
+func (r *Run) Ensure(ctx context.Context, s interface{ Ensure(context.Context) error }) error {
+	if err := s.Ensure(ctx); err != nil {
+		return err
+	}
+	return s.Ensure(ctx)
+}
+
+// Table returns the SDK's client of a table of this run, for what a program does that does not use the library.
+func (r *Run) Table(name string) *aztables.Client {
+	return r.service.acc.Tables().NewClient(r.TableName(name))
 }
 
 // Queue returns the client of a queue of this run.
