@@ -12,12 +12,13 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
-	"github.com/aztablekit/aztablekit/verify"
 )
 
 // This file contains the code of docs/aztables.md. Each block of the page is the body of a function here, or the part behind a
@@ -34,8 +35,10 @@ type Employee struct {
 }
 
 var (
-	age    = table.FieldOf(func(e *Employee) *int32 { return &e.Age })
-	salary = table.FieldOf(func(e *Employee) *int64 { return &e.Salary })
+	department = keys.RawPartitionOf(func(e *Employee) *string { return &e.Department })
+	id         = keys.RawRowOf(func(e *Employee) *string { return &e.ID })
+	age        = table.FieldOf(func(e *Employee) *int32 { return &e.Age })
+	salary     = table.FieldOf(func(e *Employee) *int64 { return &e.Salary })
 )
 
 // page:end
@@ -50,16 +53,27 @@ func sdkConnect(connectionString string) (*aztables.Client, error) {
 	return service.NewClient("staff"), nil
 }
 
-func kitConnect(connectionString string) (*table.Table[Employee], error) {
+func kitConnect(connectionString string) (company *aztablekit.Store, staff *table.Table[Employee], err error) {
 	acc, err := account.FromConnectionString(connectionString, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return table.New(acc.Tables(), "staff", table.Schema[Employee]{
-		Partition: keys.RawPartitionOf(func(e *Employee) *string { return &e.Department }),
-		Row:       keys.RawRowOf(func(e *Employee) *string { return &e.ID }),
-	}, nil)
+	company = aztablekit.Open(acc, "company", nil)
+	staff = aztablekit.Table(company, "staff", department, id)
+	return company, staff, nil
 }
+
+// page:
+// clients are an account for aztablekit.Open: clients that the program has.
+type clients struct {
+	tables *aztables.ServiceClient
+	queues *azqueue.ServiceClient
+}
+
+func (c clients) Tables() *aztables.ServiceClient        { return c.tables }
+func (c clients) Queue(name string) *azqueue.QueueClient { return c.queues.NewQueueClient(name) }
+
+// page:end
 
 func sdkCreate(ctx context.Context, client *aztables.Client) error {
 	_, err := client.CreateTable(ctx, nil)
@@ -70,8 +84,8 @@ func sdkCreate(ctx context.Context, client *aztables.Client) error {
 	return err
 }
 
-func kitCreate(ctx context.Context, staff *table.Table[Employee]) error {
-	return staff.Ensure(ctx)
+func kitCreate(ctx context.Context, company *aztablekit.Store) error {
+	return company.Ensure(ctx)
 }
 
 func sdkInsert(ctx context.Context, client *aztables.Client) error {
@@ -327,21 +341,17 @@ func kitDelete(ctx context.Context, staff *table.Table[Employee]) error {
 }
 
 // openTyped opens the table with keys that have types.
-func openTyped(service table.Service) error {
+func openTyped(company *aztablekit.Store) error {
 	// page:
 	type Typed struct {
 		Department string
 		ID         int // 223 is the RowKey 000223
 		Name       string
 	}
-	typed, err := table.New(service, "staff", table.Schema[Typed]{
-		Partition: keys.Partition(keys.Text(), func(e *Typed) *string { return &e.Department }),
-		Row:       keys.Row(keys.Digits[int](6), func(e *Typed) *int { return &e.ID }),
-	}, nil)
+	typed := aztablekit.Table(company, "staff",
+		keys.Partition(keys.Text(), func(e *Typed) *string { return &e.Department }),
+		keys.Row(keys.Digits[int](6), func(e *Typed) *int { return &e.ID }))
 	// page:end
-	if err != nil {
-		return err
-	}
 	e, err := typed.Get(context.Background(), typed.Key(Typed{Department: "Sales", ID: 223}))
 	if err == nil && e.Value.Name != "Jones" {
 		err = fmt.Errorf("got name %q, want Jones", e.Value.Name)
@@ -355,10 +365,13 @@ var byName = index.New("name", keys.Ordered(), func(e *Employee) (string, bool) 
 
 // page:end
 
-func addIndex(ctx context.Context, base *table.Table[Employee]) (verify.Report, error) {
-	staff, err := index.Attach(base, byName)
-	if err != nil {
-		return verify.Report{}, err
+func addIndex(ctx context.Context, company *aztablekit.Store) ([]*table.Entity[Employee], error) {
+	staff := aztablekit.Table(company, "staff", department, id, byName)
+	if err := company.Ensure(ctx); err != nil {
+		return nil, err
 	}
-	return verify.Run(ctx, staff, &verify.Options{Repair: true})
+	if _, err := company.Fill(ctx, nil); err != nil { // when all programs have the release, once
+		return nil, err
+	}
+	return table.Collect(byName.List(ctx, staff, keys.RawPartition("Sales"), "Jones"))
 }

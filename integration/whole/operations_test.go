@@ -80,11 +80,7 @@ func TestOperations(t *testing.T) {
 	if n := len(service.Messages("company-writes")); n != 1 {
 		t.Errorf("RunDaily: got %d messages, want one, of the pending write", n)
 	}
-	indexed := openStaff(t, acc.Tables())
-	if _, err := addIndex(t.Context(), indexed); err != nil {
-		t.Error(err)
-	}
-	report, err := opsVerify(t.Context(), attach(t, indexed), "")
+	report, err := opsVerify(t.Context(), attach(t, openStaff(t, acc.Tables())), "")
 	if err != nil || !report.Sound() || report.Entities != 2 {
 		t.Errorf("verify.Run: got %+v, error %v, want a sound table with 2 entities", report, err)
 	}

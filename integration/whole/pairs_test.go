@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -22,10 +24,13 @@ type storedRow struct {
 	Properties []storagetest.Property
 }
 
-// stored returns the rows of the table staff as other programs read them, without operation IDs.
+// stored returns the rows of the table staff as other programs read them, without operation IDs and without the catalogue.
 func stored(s *storagetest.Service) (rows []storedRow) {
 	for _, row := range s.Rows("staff") {
 		r := storedRow{Key: row.PartitionKey + " " + row.RowKey}
+		if row.RowKey == "~c" {
+			continue // the catalogue
+		}
 		for _, p := range row.Properties {
 			if p.Name != "_op" {
 				r.Properties = append(r.Properties, p)
@@ -41,6 +46,7 @@ func stored(s *storagetest.Service) (rows []storedRow) {
 type both struct {
 	sdk, kit *storagetest.Service
 	client   *aztables.Client
+	company  *aztablekit.Store
 	staff    *table.Table[Employee]
 }
 
@@ -57,10 +63,10 @@ func newBoth(t *testing.T) *both {
 	var err error
 	b.client, err = sdkConnect(open(b.sdk))
 	fatal(t, err)
-	b.staff, err = kitConnect(open(b.kit))
+	b.company, b.staff, err = kitConnect(open(b.kit))
 	fatal(t, err)
 	for range 2 { // a second time, the table exists
-		fatal(t, errors.Join(sdkCreate(t.Context(), b.client), kitCreate(t.Context(), b.staff)))
+		fatal(t, errors.Join(sdkCreate(t.Context(), b.client), kitCreate(t.Context(), b.company)))
 	}
 	return b
 }
@@ -154,6 +160,16 @@ func TestAztablesPairs(t *testing.T) {
 	if !errors.As(err1, &refused1) || !errors.As(err2, &refused2) || refused1.StatusCode != http.StatusNotFound || refused2.StatusCode != http.StatusNotFound {
 		t.Errorf("second delete: got %v by aztables and %v by aztablekit, want a *azcore.ResponseError of 404 from both", err1, err2)
 	}
-	fatal(t, openTyped(b.kit.Tables()))
-	fatal(t, openTyped(b.sdk.Tables()))
+	for _, s := range []*storagetest.Service{b.kit, b.sdk} {
+		fatal(t, openTyped(aztablekit.Open(s, "company", nil)))
+		own := clients{s.Tables(), s.Queues()}
+		staff := aztablekit.Table(aztablekit.Open(own, "company", nil), "staff", department, id)
+		if name, _, err := kitGet(ctx, staff); err != nil || name != "Jones" {
+			t.Errorf("get by the clients of the program: got %q, %v; want Jones", name, err)
+		}
+	}
+	release := aztablekit.Open(b.sdk, "company", &aztablekit.Options{Lease: time.Second}) // so that Fill waits for 1.5 s
+	if found, err := addIndex(ctx, release); err != nil || len(found) != 1 {
+		t.Errorf("find Jones by the new index of a table that aztables made: got %d entities, %v; want one", len(found), err)
+	}
 }

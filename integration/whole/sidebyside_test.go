@@ -41,15 +41,16 @@ func newSideBySide(t *testing.T, by *index.Index[Employee, string]) *sideBySide 
 	t.Cleanup(func() { x.s.Close() })
 	x.client, err = sdkConnect(cs)
 	fatal(t, err)
-	x.base, err = kitConnect(cs)
+	acc, err := account.FromConnectionString(cs, nil)
 	fatal(t, err)
+	x.base = openStaff(t, acc.Tables())
 	x.staff, err = index.Attach(x.base, by)
 	fatal(t, err)
 	fatal(t, x.base.Ensure(t.Context()))
 	return x
 }
 
-// openStaff opens the table as kitConnect does, by any service.
+// openStaff opens the table by a handle without a store, which knows nothing of a catalogue.
 func openStaff(t *testing.T, service table.Service) *table.Table[Employee] {
 	t.Helper()
 	return openStaffWith(t, service, table.Common{})
@@ -57,10 +58,7 @@ func openStaff(t *testing.T, service table.Service) *table.Table[Employee] {
 
 func openStaffWith(t *testing.T, service table.Service, common table.Common) *table.Table[Employee] {
 	t.Helper()
-	staff, err := table.New(service, "staff", table.Schema[Employee]{
-		Partition: keys.RawPartitionOf(func(e *Employee) *string { return &e.Department }),
-		Row:       keys.RawRowOf(func(e *Employee) *string { return &e.ID }),
-	}, &table.Options{Common: common})
+	staff, err := table.New(service, "staff", table.Schema[Employee]{Partition: department, Row: id}, &table.Options{Common: common})
 	fatal(t, err)
 	return staff
 }
