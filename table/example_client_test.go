@@ -6,10 +6,18 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
+
+// programClients are the clients of a program: an account for aztablekit.Open.
+type programClients struct{ tables *aztables.ServiceClient }
+
+func (c programClients) Tables() *aztables.ServiceClient        { return c.tables }
+func (c programClients) Queue(name string) *azqueue.QueueClient { return memory.Queue(name) }
 
 // ClientOptions adds to a client of your own what account's clients have.
 func ExampleClientOptions() {
@@ -17,8 +25,8 @@ func ExampleClientOptions() {
 	options := &aztables.ClientOptions{ClientOptions: table.ClientOptions(azcore.ClientOptions{Transport: memory}, &counter)}
 	service, err := aztables.NewServiceClientFromConnectionString(memory.ConnectionString(), options)
 	check(err)
-	staff, err := table.New(service, sales(nil).Name(), staffSchema, nil)
-	check(err)
+	company := aztablekit.Open(programClients{service}, "company", nil)
+	staff := aztablekit.Table(company, sales(nil).Name(), staffSchema.Partition, staffSchema.Row)
 	_, err = staff.Get(context.Background(), employeeKey("Sales", 1))
 	check(err)
 	fmt.Println(counter.Take())

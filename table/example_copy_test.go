@@ -61,7 +61,7 @@ func ExampleTable_Repaired() {
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	_, err = service.NewClient(staff.Name()).DeleteEntity(ctx, "Sales", "age_44", nil)
+	_, err = memory.Tables().NewClient(staff.Name()).DeleteEntity(ctx, "Sales", "age_44", nil)
 	check(err)
 	check(staff.Merge(ctx, jones, age.Set(45)))
 	fmt.Println(staff.Repaired())

@@ -24,7 +24,9 @@ func ExampleTable_Exact() {
 
 	fmt.Println(staff.Delete(ctx, jones))
 	for _, row := range account.Rows("staff") {
-		fmt.Println(row.RowKey[:3], row.Get("State"))
+		if row.PartitionKey == "Sales" {
+			fmt.Println(row.RowKey[:3], row.Get("State"))
+		}
 	}
 	// Commit records are swept after 25 hours.
 	n, err := extend.SweepAll(ctx, staff)

@@ -13,8 +13,9 @@ var ratings = keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(r *review
 
 // staffWithReviews returns two handles of a table with two employees and two reviews.
 func staffWithReviews() (*table.Table[employee], *table.Table[review]) {
-	staff := newTable(staffSchema)
-	reviews := sameTable(staff, table.Schema[review]{
+	named := staffSchema
+	named.Type = "employee"
+	staff, reviews := twoTypes(named, table.Schema[review]{
 		Type:      "review",
 		Partition: keys.Partition(dept, func(r *review) *string { return &r.Department }),
 		Row:       ratings,

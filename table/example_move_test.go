@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -13,8 +13,7 @@ import (
 // An employee changes department, which is the partition.
 func ExampleTable_Move() {
 	ctx := context.Background()
-	staff, err := eventual.WithOutbox(newTable(staffSchema), &exampleOutbox{}) // in a program, an *eventual.Outbox
-	check(err)
+	staff := newTable(staffSchema)
 	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 44})
 	check(err)
 	before := e.Key
@@ -29,8 +28,7 @@ func ExampleTable_Move() {
 // A request names an employee by the key, and the department to go to.
 func ExampleTable_UpdateAndMove() {
 	ctx := context.Background()
-	staff, err := eventual.WithOutbox(newTable(staffSchema), &exampleOutbox{}) // in a program, an *eventual.Outbox
-	check(err)
+	staff := newTable(staffSchema)
 	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 44})
 	check(err)
 
@@ -47,17 +45,11 @@ func ExampleTable_UpdateAndMove() {
 // An employee leaves for another table of the same service.
 func ExampleTable_MoveTo() {
 	ctx := context.Background()
-	service := storagetest.New(nil).Tables()
-	open := func(name string, o *table.Options) *table.Table[employee] {
-		base, err := table.New(service, name, staffSchema, o)
-		check(err)
-		check(base.Ensure(ctx))
-		t, err := eventual.WithOutbox(base, exampleOutboxOfAll)
-		check(err)
-		return t
-	}
-	staff := open("staff", nil)
-	pensioners := open("pensioners", &table.Options{MovedFrom: []string{"staff"}})
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	staff := aztablekit.Table(company, "staff", staffSchema.Partition, staffSchema.Row)
+	pensioners := aztablekit.Table(company, "pensioners", staffSchema.Partition, staffSchema.Row,
+		&aztablekit.Settings[employee]{Options: table.Options{MovedFrom: []string{"staff"}}})
+	check(company.Ensure(ctx))
 	e, err := staff.Insert(ctx, &employee{"Sales", 223, "Jones", 67})
 	check(err)
 	check(staff.MoveTo(ctx, pensioners, e))
@@ -66,5 +58,3 @@ func ExampleTable_MoveTo() {
 	fmt.Println(there.Key, there.Value.Last)
 	// Output: ('Sales','empid_000223') Jones
 }
-
-var exampleOutboxOfAll = &exampleOutbox{}

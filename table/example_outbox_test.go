@@ -4,23 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
-
-// exampleOutbox is an outbox in memory. An outbox that survives its process is a queue.
-type exampleOutbox struct{ notes []extend.Notification }
-
-func (b *exampleOutbox) Notify(_ context.Context, n extend.Notification) (extend.SentNotification, error) {
-	b.notes = append(b.notes, n)
-	return exampleNotification{}, nil
-}
-
-type exampleNotification struct{}
-
-func (exampleNotification) Show(context.Context) error     { return nil }
-func (exampleNotification) Withdraw(context.Context) error { return nil }
 
 // farewells adds an effect to any write. It belongs to a handle of its own, for work that follows from no change.
 type farewells struct{}
@@ -36,11 +23,11 @@ func (farewells) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[em
 // Touch adds effects to an entity that has not changed since it was read. It changes nothing else.
 func ExampleTable_Touch() {
 	ctx := context.Background()
-	b := &exampleOutbox{}
-	staff := newTable(staffSchema)
+	account := storagetest.New(nil)
+	staff := employeesOf(account)
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
-	leaving, err := eventual.WithOutbox(staff, b, farewells{})
+	leaving, err := extend.With(staff, farewells{})
 	check(err)
 	check(leaving.Touch(ctx, e))
 
@@ -48,7 +35,7 @@ func ExampleTable_Touch() {
 	check(op.Err())          // the operation is valid
 	again, err := table.Transact(ctx, op)
 	check(err)
-	fmt.Println(len(b.notes), again.ETags[0] == e.ETag, e.Value.Last)
+	fmt.Println(len(account.Messages("company-writes")), again.ETags[0] == e.ETag, e.Value.Last)
 	// Output:
 	// 2 true Jones
 }

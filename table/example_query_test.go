@@ -129,8 +129,8 @@ func ExampleTable_Rows() {
 		}
 	}
 	// Output:
-	// empid_000001 LastName Edm.String Jones
 	// empid_000001 Age Edm.Int32 30
+	// empid_000001 LastName Edm.String Jones
 }
 
 // A table of rows has no fields. PropertyOf names a property, with the Go type of its values.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -22,18 +23,27 @@ var (
 	}
 )
 
-// sameTable opens a table for a second type.
+// sameTable opens a table for a type of another program.
 func sameTable[T, O any](other *table.Table[O], schema table.Schema[T]) *table.Table[T] {
-	t, err := table.New(service, other.Name(), schema, nil)
-	check(err)
+	company := aztablekit.Open(memory, "company", nil)
+	t := declare(company, other.Name(), schema, nil)
+	check(company.Ensure(context.Background()))
 	return t
+}
+
+// twoTypes returns the handles of a table of employees and their reviews.
+func twoTypes(employees table.Schema[employee], reviews table.Schema[review]) (*table.Table[employee], *table.Table[review]) {
+	company, name := aztablekit.Open(memory, "company", nil), newName()
+	staff, ofStaff := declare(company, name, employees, nil), declare(company, name, reviews, nil)
+	check(company.Ensure(context.Background()))
+	return staff, ofStaff
 }
 
 // Entities of several types change together, or not at all.
 func ExampleTransact() {
 	ctx := context.Background()
-	staff := sales(nil)
-	reviews := sameTable(staff, reviewSchema)
+	staff, reviews := twoTypes(staffSchema, reviewSchema)
+	hireFour(staff)
 	jones, err := staff.Get(ctx, employeeKey("Sales", 1))
 	check(err)
 	smith, err := staff.Get(ctx, employeeKey("Sales", 2))

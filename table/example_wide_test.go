@@ -6,6 +6,7 @@ import (
 	"log"
 	"strings"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -30,11 +31,9 @@ var (
 )
 
 func openVisited(ctx context.Context) (*table.Table[visited], *table.Entity[visited], error) {
-	pages, err := table.New(storagetest.New(nil).Tables(), "pages", visitedSchema, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := pages.Ensure(ctx); err != nil {
+	web := aztablekit.Open(storagetest.New(nil), "web", nil)
+	pages := aztablekit.Table(web, "pages", visitedSchema.Partition, visitedSchema.Row)
+	if err := web.Ensure(ctx); err != nil {
 		return nil, nil, err
 	}
 	e, err := pages.Insert(ctx, &visited{Site: "blog", Path: "home", Title: "Home", Visits: make([]int32, 365), Article: strings.Repeat("long ", 100_000)})
