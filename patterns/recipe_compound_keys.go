@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/compoundkeys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -18,23 +18,21 @@ var compoundKeys = recipe{
 		that are joined by hand go wrong: the prefix 123 also finds 1234, and a separator inside a value breaks parsing. A
 		layout of package keys pads and escapes each part, so that a prefix finds only the keys that begin with these parts, and
 		every key can be parsed.`,
+	kept: "compoundkeys",
 	run: func(ctx context.Context, r *Run) error {
-		type Review struct {
-			Department string
-			ID, Year   int
-			Rating     int32
-		}
-		dept := keys.Partition(keys.Text(), func(v *Review) *string { return &v.Department })
-		reviews := keys.Row2(keys.Digits[int](6), keys.Digits[int](4), func(v *Review) (*int, *int) { return &v.ID, &v.Year })
-		ratings, err := table.New(r.Tables(), r.TableName("reviews"), table.Schema[Review]{Partition: dept, Row: reviews}, nil)
-		if err != nil {
+		type Review = compoundkeys.Review
+		company := compoundkeys.Open(r.Account(), r.StoreOptions("company", "reviews"))
+		if err := r.Ensure(ctx, company); err != nil {
 			return err
 		}
-		if err := ratings.Ensure(ctx); err != nil {
-			return err
-		}
-		for _, v := range []Review{{"R&D", 123, 2010, 4}, {"R&D", 123, 2011, 5}, {"R&D", 123, 2012, 4}, {"R&D", 1234, 2012, 2}, {"Sales_EU", 123, 2012, 3}} {
-			if _, err := ratings.Insert(ctx, &v); err != nil {
+		for _, v := range []Review{
+			{Department: "R&D", ID: 123, Year: 2010, Rating: 4},
+			{Department: "R&D", ID: 123, Year: 2011, Rating: 5},
+			{Department: "R&D", ID: 123, Year: 2012, Rating: 4},
+			{Department: "R&D", ID: 1234, Year: 2012, Rating: 2},
+			{Department: "Sales_EU", ID: 123, Year: 2012, Rating: 3},
+		} {
+			if _, err := company.Reviews.Insert(ctx, &v); err != nil {
 				return err
 			}
 		}
@@ -43,18 +41,17 @@ var compoundKeys = recipe{
 		}
 		for _, c := range []struct {
 			what string
-			rows keys.RowRange
+			q    table.Query[Review]
 		}{
-			{"list all reviews of employee 123", reviews.Under(123).All()},
-			{"list her reviews of 2011 and 2012", reviews.Under(123).Between(2011, 2012)},
+			{"list all reviews of employee 123", compoundkeys.Employee("R&D", 123)},
+			{"list her reviews of 2011 and 2012", compoundkeys.Years("R&D", 123, 2011, 2012)},
 		} {
-			q := table.Query[Review]{Partition: dept.Of("R&D"), Rows: c.rows}
-			ex, err := ratings.Explain(q)
+			ex, err := company.Reviews.Explain(c.q)
 			if err != nil {
 				return err
 			}
 			if err := r.Ask(c.what, ex, func() error {
-				for e, err := range ratings.List(ctx, q) {
+				for e, err := range company.Reviews.List(ctx, c.q) {
 					if err != nil {
 						return err
 					}

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/pointquery"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -16,34 +16,21 @@ var pointQuery = recipe{
 	measured:    []string{"get employee 123"},
 	problem: `Table storage has one index, over PartitionKey and RowKey. A query that gives both keys reads one row, however
 		large the table is. Any other query may read rows that it does not return.`,
+	kept: "pointquery",
 	run: func(ctx context.Context, r *Run) error {
-		// Department is the PartitionKey and ID is the RowKey.
-		type Employee struct {
-			Department string
-			ID         int
-			FirstName  string
-			LastName   string
-			Age        int32
-			Email      string
-		}
-		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](8), func(e *Employee) *int { return &e.ID })
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
-		if err != nil {
+		type Employee = pointquery.Employee
+		staff := pointquery.Open(r.Account(), r.StoreOptions("company", "staff"))
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
-		}
-		if err := staff.Ensure(ctx); err != nil {
-			return err
-		}
-		employees := []Employee{
-			{"Marketing", 1, "Don", "Hall", 34, "donh@contoso.com"},
-			{"Marketing", 2, "Jun", "Cao", 47, "junc@contoso.com"},
-			{"Sales", 10, "Ken", "Kwok", 23, "kenk@contoso.com"},
-			{"Sales", 123, "Jessy", "Jones", 44, "jonesj@contoso.com"},
 		}
 		if err := r.Do("insert four employees", func() error {
-			for i := range employees {
-				if _, err := staff.Insert(ctx, &employees[i]); err != nil {
+			for _, e := range []Employee{
+				{Department: "Marketing", ID: 1, FirstName: "Don", LastName: "Hall", Age: 34, Email: "donh@contoso.com"},
+				{Department: "Marketing", ID: 2, FirstName: "Jun", LastName: "Cao", Age: 47, Email: "junc@contoso.com"},
+				{Department: "Sales", ID: 10, FirstName: "Ken", LastName: "Kwok", Age: 23, Email: "kenk@contoso.com"},
+				{Department: "Sales", ID: 123, FirstName: "Jessy", LastName: "Jones", Age: 44, Email: "jonesj@contoso.com"},
+			} {
+				if _, err := staff.Employees.Insert(ctx, &e); err != nil {
 					return err
 				}
 			}
@@ -54,13 +41,13 @@ var pointQuery = recipe{
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		key := keys.At(dept.Of("Sales"), empid.Of(123))
-		ex, err := staff.Explain(table.Query[Employee]{Partition: key.Partition(), Rows: key.Row().Point()})
+		key := pointquery.Key("Sales", 123)
+		ex, err := staff.Employees.Explain(table.Query[Employee]{Partition: key.Partition(), Rows: key.Row().Point()})
 		if err != nil {
 			return err
 		}
 		return r.Ask("get employee 123 of Sales", ex, func() error {
-			e, err := staff.Get(ctx, key)
+			e, err := staff.Employee(ctx, "Sales", 123)
 			if err != nil {
 				return err
 			}

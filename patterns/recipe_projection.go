@@ -4,8 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/table"
+	kept "github.com/aztablekit/aztablekit/patterns/projection"
 )
 
 var projection = recipe{
@@ -17,42 +16,26 @@ var projection = recipe{
 	measured:    []string{"list the names"},
 	problem: `A query returns all properties of each entity unless it selects some, and a page of whole entities can exceed a
 		megabyte. Here a narrower Go type selects the properties: the service sends only its fields.`,
+	kept: "projection",
 	run: func(ctx context.Context, r *Run) error {
-		type Employee struct {
-			Department string
-			ID         int
-			FirstName  string
-			LastName   string
-			CV         string
-		}
-		type Name struct {
-			LastName string
-		}
-		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: dept,
-			Row:       empid,
-		}, nil)
-		if err != nil {
-			return err
-		}
-		if err := staff.Ensure(ctx); err != nil {
+		staff := kept.Open(r.Account(), r.StoreOptions("company", "staff"))
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
 		for id, name := range []string{"Hall", "Cao", "Kwok"} {
-			if _, err := staff.Insert(ctx, &Employee{"Sales", id, "F.", name, strings.Repeat("long story, ", 2000)}); err != nil {
+			e := kept.Employee{Department: "Sales", ID: id, FirstName: "F.", LastName: name, CV: strings.Repeat("long story, ", 2000)}
+			if _, err := staff.Employees.Insert(ctx, &e); err != nil {
 				return err
 			}
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		names, err := table.ViewOf[Name](staff)
+		names, err := staff.Names()
 		if err != nil {
 			return err
 		}
-		q := table.Query[Employee]{Partition: dept.Of("Sales")}
+		q := kept.Members("Sales")
 		ex, err := names.Explain(q)
 		if err != nil {
 			return err
@@ -62,7 +45,7 @@ var projection = recipe{
 				if err != nil {
 					return err
 				}
-				id, err := empid.Decode(n.Key.Row())
+				id, err := kept.ID(n.Key)
 				if err != nil {
 					return err
 				}
@@ -74,7 +57,7 @@ var projection = recipe{
 		}
 		return r.Naive("list whole entities", func() error {
 			read := 0
-			for e, err := range staff.List(ctx, q) {
+			for e, err := range staff.Employees.List(ctx, q) {
 				if err != nil {
 					return err
 				}

@@ -3,8 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/patterns/rangequery"
 )
 
 var rangeQuery = recipe{
@@ -16,36 +15,27 @@ var rangeQuery = recipe{
 	measured:    []string{"list employees 100 to 199"},
 	problem: `The rows of a partition are sorted by RowKey, so a query for a range of RowKeys reads only the rows of that range.
 		RowKeys are text: numbers are in order only if they have leading zeros (000123, not 123).`,
+	kept: "rangequery",
 	run: func(ctx context.Context, r *Run) error {
-		type Employee struct {
-			Department string
-			ID         int
-			LastName   string
-		}
-		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
-		if err != nil {
-			return err
-		}
-		if err := staff.Ensure(ctx); err != nil {
+		staff := rangequery.Open(r.Account(), r.StoreOptions("company", "staff"))
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
 		for id, name := range map[int]string{9: "Hall", 99: "Cao", 100: "Kwok", 123: "Jones", 199: "Smith", 200: "Weber"} {
-			if _, err := staff.Insert(ctx, &Employee{"Sales", id, name}); err != nil {
+			if _, err := staff.Employees.Insert(ctx, &rangequery.Employee{Department: "Sales", ID: id, LastName: name}); err != nil {
 				return err
 			}
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		q := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: empid.Between(100, 199)}
-		ex, err := staff.Explain(q)
+		q := rangequery.Numbers("Sales", 100, 199)
+		ex, err := staff.Employees.Explain(q)
 		if err != nil {
 			return err
 		}
 		return r.Ask("list employees 100 to 199 of Sales", ex, func() error {
-			for e, err := range staff.List(ctx, q) {
+			for e, err := range staff.Employees.List(ctx, q) {
 				if err != nil {
 					return err
 				}

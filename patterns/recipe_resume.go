@@ -6,22 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit"
+	kept "github.com/aztablekit/aztablekit/patterns/resume"
 	"github.com/aztablekit/aztablekit/table"
-)
-
-// resumeEmployee is an entity of the list. Two processes each read a part of it.
-type resumeEmployee struct {
-	Department string
-	ID         int
-}
-
-var (
-	resumeDept   = keys.Partition(keys.Text(), func(e *resumeEmployee) *string { return &e.Department })
-	resumeID     = keys.Row(keys.Digits[int](6), func(e *resumeEmployee) *int { return &e.ID })
-	resumeSchema = table.Schema[resumeEmployee]{Partition: resumeDept, Row: resumeID}
 )
 
 var resume = recipe{
@@ -35,19 +23,18 @@ var resume = recipe{
 		or a job that may crash, must store its position: also in the middle of a page, after a limit, and for another process.
 		A Cursor is that position, and its token is text that can be stored. A token names its table and query, and cannot be
 		used with another query.`,
+	kept: "resume",
 	run: func(ctx context.Context, r *Run) error {
-		staff, err := table.New(r.Tables(), r.TableName("staff"), resumeSchema, nil)
-		if err != nil {
+		o := r.StoreOptions("company", "staff")
+		staff := kept.Open(r.Account(), o)
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
-		if err := staff.Ensure(ctx); err != nil {
-			return err
-		}
-		var ops []table.Op
+		var ids []int
 		for id := range 25 {
-			ops = append(ops, staff.InsertOp(&resumeEmployee{"Sales", id + 1}))
+			ids = append(ids, id+1)
 		}
-		if _, err := table.Transact(ctx, ops...); err != nil {
+		if err := staff.Hire(ctx, "Sales", ids...); err != nil {
 			return err
 		}
 		dir, err := os.MkdirTemp("", "aztablekit")
@@ -57,14 +44,15 @@ var resume = recipe{
 		defer os.RemoveAll(dir)
 		file := filepath.Join(dir, "token")
 
-		q := table.Query[resumeEmployee]{Partition: resumeDept.Of("Sales"), PageSize: 10, Cursor: new(table.Cursor)}
-		ex, err := staff.Explain(q)
+		q := kept.Members("Sales", "")
+		q.PageSize = 10
+		ex, err := staff.Employees.Explain(q)
 		if err != nil {
 			return err
 		}
 		if err := r.Ask("read 7 of 25 employees and store the position", ex, func() error {
 			last := 0
-			for e, err := range staff.List(ctx, q) {
+			for e, err := range staff.Employees.List(ctx, q) {
 				if err != nil {
 					return err
 				}
@@ -78,14 +66,13 @@ var resume = recipe{
 			return err
 		}
 		if err := r.Do("continue in another process, which has only the stored token", func() error {
-			return r.RunChild(ctx, staff.Name(), file)
+			return r.RunChild(ctx, o.Prefix, file)
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("read pages of 10", func() error {
-			q := table.Query[resumeEmployee]{Partition: resumeDept.Of("Sales"), Limit: 10}
 			for token := ""; ; {
-				page, err := staff.Page(ctx, q, token)
+				page, err := staff.Page(ctx, "Sales", token, 10)
 				if err != nil {
 					return err
 				}
@@ -104,7 +91,7 @@ var resume = recipe{
 			if err != nil {
 				return err
 			}
-			_, err = staff.Page(ctx, table.Query[resumeEmployee]{Partition: resumeDept.Of("Marketing")}, string(token))
+			_, err = staff.Page(ctx, "Marketing", string(token), 10)
 			var refused *table.TokenError
 			if !errors.As(err, &refused) {
 				return fmt.Errorf("got error %v, want a TokenError", err)
@@ -114,18 +101,16 @@ var resume = recipe{
 		})
 	},
 	child: func(ctx context.Context, r *Run, words []string) error {
-		tableName, file := words[0], words[1]
+		prefix, file := words[0], words[1]
 		token, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		staff, err := table.New(r.Tables(), tableName, resumeSchema, nil)
-		if err != nil {
-			return err
-		}
-		q := table.Query[resumeEmployee]{Partition: resumeDept.Of("Sales"), PageSize: 10, Cursor: table.NewCursor(strings.TrimSpace(string(token)))}
+		staff := kept.Open(r.Account(), &aztablekit.Options{Prefix: prefix})
+		q := kept.Members("Sales", string(token))
+		q.PageSize = 10
 		first, last := 0, 0
-		for e, err := range staff.List(ctx, q) {
+		for e, err := range staff.Employees.List(ctx, q) {
 			if err != nil {
 				return err
 			}

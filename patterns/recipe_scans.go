@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/scans"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -18,34 +19,26 @@ var partitionScan = recipe{
 	problem: `A filter on a property that is in neither key makes the service read rows to find matches: one partition if the
 		filter gives a PartitionKey, and otherwise the whole table, whatever else the filter says. A table scan is slow,
 		expensive, and easily written by mistake. The library refuses to scan a table unless Query.TableScan is set.`,
+	kept: "scans",
 	run: func(ctx context.Context, r *Run) error {
-		type Employee struct {
-			Department string
-			ID         int
-			LastName   string
-			Age        int32
-		}
-		age := table.FieldOf(func(e *Employee) *int32 { return &e.Age })
-		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
-		if err != nil {
+		staff := scans.Open(r.Account(), r.StoreOptions("company", "staff"))
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
-		if err := staff.Ensure(ctx); err != nil {
-			return err
-		}
-		for _, e := range []Employee{{"Marketing", 1, "Hall", 34}, {"Marketing", 2, "Cao", 47}, {"Sales", 10, "Kwok", 23}, {"Sales", 123, "Jones", 44}} {
-			if _, err := staff.Insert(ctx, &e); err != nil {
+		for _, e := range []scans.Employee{
+			{Department: "Marketing", ID: 1, LastName: "Hall", Age: 34}, {Department: "Marketing", ID: 2, LastName: "Cao", Age: 47},
+			{Department: "Sales", ID: 10, LastName: "Kwok", Age: 23}, {Department: "Sales", ID: 123, LastName: "Jones", Age: 44},
+		} {
+			if _, err := staff.Employees.Insert(ctx, &e); err != nil {
 				return err
 			}
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		q := table.Query[Employee]{Partition: dept.Of("Sales"), Where: age.Ge(40)}
+		q := scans.Aged("Sales", 40)
 		show := func() error {
-			for e, err := range staff.List(ctx, q) {
+			for e, err := range staff.Employees.List(ctx, q) {
 				if err != nil {
 					return err
 				}
@@ -53,7 +46,7 @@ var partitionScan = recipe{
 			}
 			return nil
 		}
-		ex, err := staff.Explain(q)
+		ex, err := staff.Employees.Explain(q)
 		if err != nil {
 			return err
 		}
@@ -67,7 +60,7 @@ var partitionScan = recipe{
 			return err
 		}
 		q.TableScan = true
-		if ex, err = staff.Explain(q); err != nil {
+		if ex, err = staff.Employees.Explain(q); err != nil {
 			return err
 		}
 		return r.NaiveQuery("the same query with TableScan set", ex, show)

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/severalpoints"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -18,41 +18,28 @@ var severalPoints = recipe{
 	problem: `The filter RowKey eq 'a' or RowKey eq 'b' looks like two point queries, but the service executes it as a partition
 		scan and reads every row of the partition. The library has no 'or' over keys: such a condition does not compile. GetMany
 		sends one point query for each key, up to ten at a time.`,
+	kept: "severalpoints",
 	run: func(ctx context.Context, r *Run) error {
-		type Employee struct {
-			Department string
-			ID         int
-			LastName   string
-		}
-		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
-		if err != nil {
-			return err
-		}
-		if err := staff.Ensure(ctx); err != nil {
+		type Employee = severalpoints.Employee
+		staff := severalpoints.Open(r.Account(), r.StoreOptions("company", "staff"))
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
 		for id, name := range []string{"Hall", "Cao", "Kwok", "Jones", "Smith", "Weber"} {
-			if _, err := staff.Insert(ctx, &Employee{"Sales", id, name}); err != nil {
+			if _, err := staff.Employees.Insert(ctx, &Employee{Department: "Sales", ID: id, LastName: name}); err != nil {
 				return err
 			}
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		ids := []int{1, 4}
-		point := table.Query[Employee]{Partition: dept.Of("Sales"), Rows: empid.Of(ids[0]).Point()}
-		ex, err := staff.Explain(point)
+		first := staff.Employees.Key(Employee{Department: "Sales", ID: 1})
+		ex, err := staff.Employees.Explain(table.Query[Employee]{Partition: first.Partition(), Rows: first.Row().Point()})
 		if err != nil {
 			return err
 		}
 		if err := r.Ask("get employees 1 and 4", ex, func() error {
-			var wanted []keys.Key
-			for _, id := range ids {
-				wanted = append(wanted, keys.At(dept.Of("Sales"), empid.Of(id)))
-			}
-			for e, err := range staff.GetMany(ctx, wanted...) {
+			for e, err := range staff.Numbered(ctx, "Sales", 1, 4) {
 				if err != nil {
 					return err
 				}
@@ -64,12 +51,12 @@ var severalPoints = recipe{
 		}
 		stats := new(table.Stats)
 		return r.Naive("the partition scan that 'or' would be", func() error {
-			for _, err := range staff.List(ctx, table.Query[Employee]{Partition: dept.Of("Sales"), Stats: stats}) {
+			for _, err := range staff.Employees.List(ctx, table.Query[Employee]{Partition: first.Partition(), Stats: stats}) {
 				if err != nil {
 					return err
 				}
 			}
-			r.Answer("%d rows read to find %d; a large partition takes many pages", stats.Rows, len(ids))
+			r.Answer("%d rows read to find 2; a large partition takes many pages", stats.Rows)
 			return nil
 		})
 	},

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/sharedaccess"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -23,41 +23,29 @@ var sharedAccess = recipe{
 		access signature allows some operations on a range of keys until it expires. The SDK signs key ranges but leaves them
 		out of the URL, so that such signatures do not work, and it writes local times as if they were UTC. Account.TableSAS
 		avoids both errors.`,
+	kept: "sharedaccess",
 	run: func(ctx context.Context, r *Run) error {
-		type Setting struct {
-			User, Name string
-			Value      string
-		}
-		user := keys.Text()
-		schema := table.Schema[Setting]{
-			Partition: keys.Partition(user, func(s *Setting) *string { return &s.User }),
-			Row:       keys.Row(user, func(s *Setting) *string { return &s.Name }),
-		}
-		settings, err := table.New(r.Tables(), r.TableName("settings"), schema, nil)
-		if err != nil {
+		type Setting = sharedaccess.Setting
+		o := r.StoreOptions("company", "settings")
+		company := sharedaccess.Open(r.Account(), o)
+		if err := r.Ensure(ctx, company); err != nil {
 			return err
 		}
-		if err := settings.Ensure(ctx); err != nil {
-			return err
-		}
-		for _, s := range []Setting{{"jonesj", "color", "blue"}, {"jonesj", "size", "12"}, {"smithk", "color", "red"}} {
-			if _, err := settings.Insert(ctx, &s); err != nil {
+		for _, s := range []Setting{
+			{User: "jonesj", Name: "color", Value: "blue"}, {User: "jonesj", Name: "size", Value: "12"}, {User: "smithk", Name: "color", Value: "red"},
+		} {
+			if _, err := company.Settings.Insert(ctx, &s); err != nil {
 				return err
 			}
 		}
 		if err := r.Stored(ctx, "settings"); err != nil {
 			return err
 		}
-		var granted *table.Table[Setting] // the handle of a client that has only the URL
+		var own *sharedaccess.Company // of a client that has only the URL
 		if err := r.Do("create a URL with which jonesj can read and add her own settings for an hour", func() error {
-			address, err := r.Account().TableSAS(account.Grant{
-				Table:      settings.Name(),
-				Read:       true,
-				Add:        true,
-				Partitions: user.PartitionKey("jonesj").Point(),
-				Expiry:     time.Now().Add(time.Hour),
-				AllowHTTP:  r.Emulated(),
-			})
+			grant := company.Grant("jonesj", time.Now().Add(time.Hour))
+			grant.AllowHTTP = r.Emulated()
+			address, err := r.Account().TableSAS(grant)
 			if err != nil {
 				return err
 			}
@@ -70,25 +58,25 @@ var sharedAccess = recipe{
 			if err != nil {
 				return err
 			}
-			granted, err = table.New(acc.Tables(), settings.Name(), schema, nil)
-			return err
+			own = sharedaccess.Open(acc, o)
+			return nil
 		}); err != nil {
 			return err
 		}
-		if err := r.Do("list the settings of jonesj, and add one", func() error {
-			for e, err := range granted.List(ctx, table.Query[Setting]{Partition: user.PartitionKey("jonesj")}) {
+		if err := r.Do("list the settings of jonesj, and add one: the first write also asks for the table's catalogue, outside the range", func() error {
+			for e, err := range own.Settings.List(ctx, sharedaccess.Own("jonesj")) {
 				if err != nil {
 					return err
 				}
 				r.Answer("%s = %s", e.Value.Name, e.Value.Value)
 			}
-			_, err := granted.Insert(ctx, &Setting{"jonesj", "font", "serif"})
+			_, err := own.Settings.Insert(ctx, &Setting{User: "jonesj", Name: "font", Value: "serif"})
 			return err
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("delete a setting, which the URL does not allow", func() error {
-			err := granted.DeleteAny(ctx, keys.At(user.PartitionKey("jonesj"), user.RowKey("color")))
+			err := own.Settings.DeleteAny(ctx, sharedaccess.Key("jonesj", "color"))
 			var refused *table.OpError
 			if !errors.As(err, &refused) {
 				return fmt.Errorf("got error %v, want an OpError", err)
@@ -99,7 +87,7 @@ var sharedAccess = recipe{
 			return err
 		}
 		return r.Do("get a setting of smithk, which is outside the range", func() error {
-			_, err := granted.Get(ctx, keys.At(user.PartitionKey("smithk"), user.RowKey("color")))
+			_, err := own.Settings.Get(ctx, sharedaccess.Key("smithk", "color"))
 			switch {
 			case errors.Is(err, table.ErrNotFound):
 				r.Answer("not found")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/sortedkeys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -19,25 +20,16 @@ var sortedKeys = recipe{
 	problem: `The service sorts rows by key and by nothing else, and keys are text: as text, 9 comes after 10. Choose RowKeys
 		whose order is the order that you list most often: numbers with leading zeros, times as ticks, and inverted ticks if the
 		newest row is to come first.`,
+	kept: "sortedkeys",
 	run: func(ctx context.Context, r *Run) error {
-		type Claim struct {
-			Employee  string
-			Submitted time.Time
-			Amount    int32
-		}
-		employee := keys.Partition(keys.Text(), func(c *Claim) *string { return &c.Employee })
-		newestFirst := keys.Row(keys.Desc(keys.Time()), func(c *Claim) *time.Time { return &c.Submitted })
-		claims, err := table.New(r.Tables(), r.TableName("claims"), table.Schema[Claim]{Partition: employee, Row: newestFirst}, nil)
-		if err != nil {
-			return err
-		}
-		if err := claims.Ensure(ctx); err != nil {
+		type Claim = sortedkeys.Claim
+		company := sortedkeys.Open(r.Account(), r.StoreOptions("company", "claims"))
+		if err := r.Ensure(ctx, company); err != nil {
 			return err
 		}
 		monday := time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)
 		for day := range 5 {
-			c := Claim{"jonesj", monday.AddDate(0, 0, day), int32(100 + day)}
-			if _, err := claims.Insert(ctx, &c); err != nil {
+			if _, err := company.Claims.Insert(ctx, &Claim{Employee: "jonesj", Submitted: monday.AddDate(0, 0, day), Amount: int32(100 + day)}); err != nil {
 				return err
 			}
 		}
@@ -48,15 +40,15 @@ var sortedKeys = recipe{
 			what string
 			q    table.Query[Claim]
 		}{
-			{"list the two newest claims of jonesj", table.Query[Claim]{Partition: employee.Of("jonesj"), Limit: 2}},
-			{"list the claims since Thursday", table.Query[Claim]{Partition: employee.Of("jonesj"), Rows: newestFirst.AtLeast(monday.AddDate(0, 0, 3))}},
+			{"list the two newest claims of jonesj", sortedkeys.Newest("jonesj", 2)},
+			{"list the claims since Thursday", sortedkeys.SubmittedSince("jonesj", monday.AddDate(0, 0, 3))},
 		} {
-			ex, err := claims.Explain(c.q)
+			ex, err := company.Claims.Explain(c.q)
 			if err != nil {
 				return err
 			}
 			if err := r.Ask(c.what, ex, func() error {
-				for e, err := range claims.List(ctx, c.q) {
+				for e, err := range company.Claims.List(ctx, c.q) {
 					if err != nil {
 						return err
 					}
