@@ -74,7 +74,8 @@ func (s *Staff) writeBlob(ctx context.Context, name string, employee keys.Key) e
 		if etag == "" {
 			unless = &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}
 		}
-		_, err = s.blobs.NewBlockBlobClient(name).UploadBuffer(ctx, text, &blockblob.UploadBufferOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: unless}})
+		_, err = s.blobs.NewBlockBlobClient(name).UploadBuffer(ctx, text,
+			&blockblob.UploadBufferOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: unless}})
 		if !bloberror.HasCode(err, bloberror.ConditionNotMet, bloberror.BlobAlreadyExists) { // which a concurrent worker has written
 			return err
 		}

@@ -47,7 +47,8 @@ type Staff struct {
 func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 	s := &Staff{Store: aztablekit.Open(acc, "company", o)}
 	blobs, err := s.Host().Container("names")
-	_ = s.Host().Declare("container names", extend.Parts{Ensure: []extend.Task{{Name: "container names", Do: s.ensureBlobs}}}, err) // Ensure returns the error
+	create := extend.Task{Name: "container names", Do: s.ensureBlobs}
+	_ = s.Host().Declare("container names", extend.Parts{Ensure: []extend.Task{create}}, err) // Ensure returns the error
 	s.blobs = blobs
 	s.Employees = aztablekit.Table(s.Store, "staff", dept, empid, inDepartment, everywhere, eventual.On("names", renamed, s.writeBlobs))
 	return s

@@ -40,7 +40,8 @@ var (
 	lastName = table.FieldOf(func(e *Employee) *string { return &e.LastName })
 	email    = table.FieldOf(func(e *Employee) *string { return &e.Email })
 
-	manager = index.NewDetails("manager", "Manager", func(e *Employee) (keys.RowKey, bool) { return keys.RawRow(departmentRow), e.Manager }, lastName, email)
+	manager = index.NewDetails("manager", "Manager", func(e *Employee) (keys.RowKey, bool) { return keys.RawRow(departmentRow), e.Manager },
+		lastName, email)
 )
 
 // Company is the departments of a company and their employees.
