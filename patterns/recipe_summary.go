@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/index"
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/teams"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -19,94 +19,75 @@ var summary = recipe{
 	problem: `The service cannot count or add: to find how many employees a team has and how much they earn, a program reads all
 		their rows. A summary contains these numbers in one row for each team. The write of an employee updates this row in the
 		same transaction, so the summary is exact at any time. The cost is that all writers of a team compete for its row.`,
+	kept: "teams",
 	run: func(ctx context.Context, r *Run) error {
-		type Employee struct {
-			Department string
-			ID         int
-			Team       string
-			Salary     int64 // in cents
-		}
-		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+		type Employee = teams.Employee
+		const sales = "Sales"
 		salary := table.FieldOf(func(e *Employee) *int64 { return &e.Salary })
-		teams := index.NewSummary("team", keys.Text(), func(e *Employee) (string, bool) { return e.Team, true },
-			nil, index.Measure[Employee]{Name: "Salary", Of: func(e *Employee) (int64, bool) { return e.Salary, e.Salary > 0 }})
-		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
-		if err != nil {
-			return err
-		}
-		staff, err := index.Attach(base, teams)
-		if err != nil {
-			return err
-		}
-		if err := staff.Ensure(ctx); err != nil {
+		staff := teams.Open(r.Account(), r.StoreOptions("company", "staff"))
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
 		var fourth *table.Entity[Employee] // the last one that is inserted
-		if err := r.Do("insert four employees: each write reads the summary of the team, and writes it with the employee", func() error {
-			for _, e := range []Employee{
-				{"Sales", 1, "North", 400_000}, {"Sales", 2, "North", 650_000}, {"Sales", 3, "South", 510_000}, {"Sales", 4, "North", 480_000},
-			} {
-				if fourth, err = staff.Insert(ctx, &e); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		if err := r.Stored(ctx, "staff"); err != nil {
-			return err
-		}
-		sales := dept.Of("Sales")
 		show := func(g *index.Group[string]) {
 			s := g.Measures["Salary"]
 			r.Answer("team %s: members: %d; salaries in cents: %d in all, from %d to %d", g.Value, g.Count, s.Sum, s.Min, s.Max)
 		}
-		if err := r.Do("get the summary of team North", func() error {
-			g, err := teams.Get(ctx, staff, sales, "North")
+		north := func() error {
+			g, err := staff.Team(ctx, sales, "North")
 			if err == nil {
 				show(g)
 			}
 			return err
-		}); err != nil {
-			return err
 		}
-		if err := r.Do("list the summaries of all teams", func() error {
-			for g, err := range teams.All(ctx, staff, sales) {
-				if err != nil {
+		for _, step := range []struct {
+			what   string
+			run    func() error
+			stored string
+		}{
+			{"insert four employees: each write reads the summary of the team, and writes it with the employee", func() (err error) {
+				for _, e := range []Employee{
+					{Department: sales, ID: 1, Team: "North", Salary: 400_000}, {Department: sales, ID: 2, Team: "North", Salary: 650_000},
+					{Department: sales, ID: 3, Team: "South", Salary: 510_000}, {Department: sales, ID: 4, Team: "North", Salary: 480_000},
+				} {
+					if fourth, err = staff.Employees.Insert(ctx, &e); err != nil {
+						return err
+					}
+				}
+				return nil
+			}, "staff"},
+			{"get the summary of team North", north, ""},
+			{"list the summaries of all teams", func() error {
+				for g, err := range staff.Teams(ctx, sales) {
+					if err != nil {
+						return err
+					}
+					show(g)
+				}
+				return nil
+			}, ""},
+			{"raise a salary that is neither the lowest nor the highest: read the summary, and write it with the employee", func() error {
+				return staff.Employees.Merge(ctx, fourth, salary.Set(490_000))
+			}, ""},
+			{"delete the employee with the lowest salary: read the department to find the next lowest, 1 request for each 1,000 rows", func() error {
+				return staff.Employees.DeleteAny(ctx, staff.Employees.Key(Employee{Department: sales, ID: 1}))
+			}, ""},
+			{"get the summary of team North", north, ""},
+		} {
+			if err := r.Do(step.what, step.run); err != nil {
+				return err
+			}
+			if step.stored != "" {
+				if err := r.Stored(ctx, step.stored); err != nil {
 					return err
 				}
-				show(g)
 			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("raise a salary that is neither the lowest nor the highest: read the summary, and write it with the employee", func() error {
-			return staff.Merge(ctx, fourth, salary.Set(490_000))
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("delete the employee with the lowest salary: read the department to find the next lowest, 1 request for each 1,000 rows", func() error {
-			return staff.DeleteAny(ctx, keys.At(sales, empid.Of(1)))
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("get the summary of team North", func() error {
-			g, err := teams.Get(ctx, staff, sales, "North")
-			if err == nil {
-				show(g)
-			}
-			return err
-		}); err != nil {
-			return err
 		}
 		return r.Naive("read all rows of the department, 1 request for each 1,000, and add up team North", func() error {
 			n, sum := 0, int64(0)
 			var lowest, highest int64
 			team := table.FieldOf(func(e *Employee) *string { return &e.Team })
-			for e, err := range base.List(ctx, table.Query[Employee]{Partition: sales, Where: team.Eq("North")}) {
+			for e, err := range staff.Employees.List(ctx, table.Query[Employee]{Partition: fourth.Key.Partition(), Where: team.Eq("North")}) {
 				if err != nil {
 					return err
 				}

@@ -1,0 +1,70 @@
+// Package indexentitieselsewhere lists the employees of a last name over all departments, from a row or a blob for each name, and those of
+// one department.
+package indexentitieselsewhere
+
+import (
+	"context"
+	"iter"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Employee is stored by department.
+type Employee struct {
+	Department string
+	ID         int
+	LastName   string
+}
+
+var (
+	dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+	empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+
+	// A row for each name, in the partition of the employees. It changes in the transaction of an employee.
+	inDepartment = index.NewLists("name", keys.Text(), lastName, nil)
+	// A row for each name, in a table of its own. A worker changes it a moment later.
+	everywhere = index.NewGlobalLists("details", keys.Text(), lastName, &index.ListOptions{Table: "EmployeeDetails"})
+)
+
+func lastName(e *Employee) (string, bool) { return e.LastName, e.LastName != "" }
+
+// Staff is the employees of a company.
+type Staff struct {
+	*aztablekit.Store
+	Employees *table.Table[Employee]
+	blobs     *container.Client // a blob for each name; a worker changes it a moment later
+}
+
+// Open declares the table of the employees and the container of the blobs. Call Ensure of the result when the program starts, and Run in one
+// program.
+func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
+	s := &Staff{Store: aztablekit.Open(acc, "company", o)}
+	blobs, err := s.Host().Container("names")
+	create := extend.Task{Name: "container names", Do: s.ensureBlobs}
+	_ = s.Host().Declare("container names", extend.Parts{Ensure: []extend.Task{create}}, err) // Ensure returns the error
+	s.blobs = blobs
+	s.Employees = aztablekit.Table(s.Store, "staff", dept, empid, inDepartment, everywhere, eventual.On("names", renamed, s.writeBlobs))
+	return s
+}
+
+// DepartmentKeys returns the keys of the employees of a last name in a department. 1 request.
+func (s *Staff) DepartmentKeys(ctx context.Context, department, name string) ([]keys.Key, error) {
+	return inDepartment.Keys(ctx, s.Employees, dept.Of(department), name)
+}
+
+// Keys returns the keys of the employees of a last name in all departments. 1 request.
+func (s *Staff) Keys(ctx context.Context, name string) ([]keys.Key, error) {
+	return everywhere.Keys(ctx, s.Employees, name)
+}
+
+// List yields the employees of a last name in all departments, in the order of their keys. 1 request, and 1 for each employee, 10 at a time.
+func (s *Staff) List(ctx context.Context, name string) iter.Seq2[*table.Entity[Employee], error] {
+	return everywhere.List(ctx, s.Employees, name)
+}
