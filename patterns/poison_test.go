@@ -2,68 +2,61 @@ package main
 
 import (
 	"context"
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // TestPoison: messages that workers have made poison are listed, dropped and replayed.
 func TestPoison(t *testing.T) {
 	ctx := context.Background()
 	server, acc := onEnv(t)
-	base, err := table.New(acc.Tables(), "articles", articles, nil)
-	if err != nil {
-		t.Fatal(err)
+	type article struct {
+		Section string
+		ID      int
 	}
-	outbox, err := eventual.NewOutbox(acc.Queue("notifications"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	indexed, err := eventual.WithOutbox(base, outbox, eventual.OnChange("search", TitleChanged))
-	if err != nil {
-		t.Fatal(err)
-	}
-	failing := eventual.NewHandler("search", base, func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
-	worker, err := eventual.NewWorker(acc.Queue("notifications"), acc.Queue("poison"), []eventual.Handler{failing}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(base.Ensure(ctx), worker.Ensure(ctx)); err != nil {
+	site := aztablekit.Open(acc, "site", nil)
+	section := keys.Partition(keys.Text(), func(a *article) *string { return &a.Section })
+	number := keys.Row(keys.Digits[int](6), func(a *article) *int { return &a.ID })
+	failing := eventual.On("search", func(*eventual.Change[article]) (struct{}, bool) { return struct{}{}, true },
+		func(context.Context, eventual.Job, struct{}) error { return eventual.Poison(nil) })
+	articles := aztablekit.Table(site, "articles", section, number, failing)
+	if err := site.Ensure(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		if _, err := indexed.Insert(ctx, &Article{"News", i, "x"}); err != nil {
+		if _, err := articles.Insert(ctx, &article{"News", i}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := worker.Drain(ctx); err != nil {
+	if err := site.Drain(ctx); err != nil {
 		t.Fatal(err)
 	}
-	listed := string(run(t, "-on", "env", "poison", "list", "poison"))
+	listed := string(run(t, "-on", "env", "poison", "list", "site-poison"))
 	ops := regexp.MustCompile(`[0-9A-Z]{26}`).FindAllString(listed, -1)
-	if len(ops) != 3 || strings.Count(listed, "articles News") != 3 || strings.Count(listed, "search: handler after 1 attempts") != 3 || !strings.HasSuffix(listed, "3 messages in poison\n") {
+	if len(ops) != 3 || strings.Count(listed, "articles News") != 3 || strings.Count(listed, "search: handler after 1 attempts") != 3 || !strings.HasSuffix(listed, "3 messages in site-poison\n") {
 		t.Fatalf("list: got\n%s\nwant three messages of kind search, of articles in News", listed)
 	}
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"drop", "poison", ops[0]}, "1 messages dropped from poison\n"},
-		{[]string{"replay", "poison", "notifications", ops[1]}, "1 messages replayed from poison to notifications\n"},
-		{[]string{"replay", "poison", "notifications"}, "1 messages replayed from poison to notifications\n"},
-		{[]string{"drop", "poison"}, "0 messages dropped from poison\n"},
+		{[]string{"drop", "site-poison", ops[0]}, "1 messages dropped from site-poison\n"},
+		{[]string{"replay", "site-poison", "site-writes", ops[1]}, "1 messages replayed from site-poison to site-writes\n"},
+		{[]string{"replay", "site-poison", "site-writes"}, "1 messages replayed from site-poison to site-writes\n"},
+		{[]string{"drop", "site-poison"}, "0 messages dropped from site-poison\n"},
 	} {
 		if got := string(run(t, append([]string{"-on", "env", "poison"}, c.args...)...)); got != c.want {
 			t.Errorf("%v: got %q, want %q", c.args, got, c.want)
 		}
 	}
-	if n := len(server.Messages("notifications")); n != 2 {
+	if n := len(server.Messages("site-writes")); n != 2 {
 		t.Errorf("got %d notifications, want the 2 that were replayed", n)
 	}
 }

@@ -2,65 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
-	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/table"
+	parcels "github.com/aztablekit/aztablekit/patterns/workers"
 )
-
-// parcel is an entity. Each new parcel sends a mail.
-type parcel struct {
-	Shop string
-	ID   int
-}
-
-// parcelNames are the names of the table and the queues, which all programs know.
-type parcelNames struct{ table, mails, poison string }
-
-// openParcels returns the table for programs that write.
-func openParcels(acc *account.Account, names parcelNames) (*table.Table[parcel], error) {
-	base, err := table.New(acc.Tables(), names.table, table.Schema[parcel]{
-		Partition: keys.Partition(keys.Text(), func(p *parcel) *string { return &p.Shop }),
-		Row:       keys.Row(keys.Digits[int](6).Named("parcel"), func(p *parcel) *int { return &p.ID }),
-	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	outbox, err := eventual.NewOutbox(acc.Queue(names.mails), nil)
-	if err != nil {
-		return nil, err
-	}
-	newParcel := func(c *extend.Change[parcel]) (parcel, bool) {
-		if c.Old != nil {
-			return parcel{}, false
-		}
-		return *c.New, true
-	}
-	return eventual.WithOutbox(base, outbox, eventual.OnChange("mail", newParcel))
-}
-
-// newMailWorker returns the worker that sends the mails.
-func newMailWorker(acc *account.Account, names parcelNames, send func(mail parcel)) (*eventual.Worker, error) {
-	parcels, err := openParcels(acc, names)
-	if err != nil {
-		return nil, err
-	}
-	handler := eventual.NewHandler("mail", parcels, func(_ context.Context, _ eventual.Job, p parcel) error {
-		send(p) // after a crash, a mail is sent again: a mail service drops the second one by the OperationID of the Job
-		return nil
-	})
-	return eventual.NewWorker(acc.Queue(names.mails), acc.Queue(names.poison), []eventual.Handler{handler}, &eventual.WorkerOptions{
-		Idle: 500 * time.Millisecond, // the recipe is in a hurry; the default asks an empty queue every 4 s
-	})
-}
 
 var workers = recipe{
 	name:        "workers",
@@ -73,22 +21,15 @@ var workers = recipe{
 		of their own, as many as the queue needs. A platform stops a worker at any time, for a new release or because the queue
 		is empty: it sends a signal, waits for some seconds, and kills the program. On the signal, the worker takes no more
 		messages, returns those that it has not begun, completes the others, and ends. Another worker does the rest.`,
+	kept: "workers",
 	run: func(ctx context.Context, r *Run) error {
-		names := parcelNames{r.TableName("parcels"), r.QueueName("mails"), r.QueueName("poison")}
-		parcels, err := openParcels(r.Account(), names)
-		if err != nil {
+		shops := parcels.Open(r.Account(), nil, r.StoreOptions("shops", "parcels"))
+		if err := r.Ensure(ctx, shops); err != nil {
 			return err
 		}
-		setUp, err := newMailWorker(r.Account(), names, nil)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(parcels.Ensure(ctx), setUp.Ensure(ctx)); err != nil {
-			return err
-		}
-		insert := func(all ...parcel) error {
+		accept := func(all ...parcels.Parcel) error {
 			for _, p := range all {
-				if _, err := parcels.Insert(ctx, &p); err != nil {
+				if err := shops.Accept(ctx, p); err != nil {
 					return err
 				}
 			}
@@ -101,7 +42,7 @@ var workers = recipe{
 			}
 		}()
 		start := func() (err error) {
-			worker, err = r.StartChild(ctx, names.table, names.mails, names.poison)
+			worker, err = r.StartChild(ctx, r.prefix)
 			return err
 		}
 		mails := func(n int) error {
@@ -125,11 +66,11 @@ var workers = recipe{
 		}{
 			{"start a worker program", start},
 			{"insert three parcels: each write puts a hidden notification, commits, and makes the notification visible", func() error {
-				return insert(parcel{"Bern", 1}, parcel{"Bern", 2}, parcel{"Ulm", 3})
+				return accept(parcels.Parcel{Shop: "Bern", ID: 1}, parcels.Parcel{Shop: "Bern", ID: 2}, parcels.Parcel{Shop: "Ulm", ID: 3})
 			}},
 			{"the worker sends their mails", func() error { return mails(3) }},
 			{"stop the worker, as for a new release", func() error { return worker.Stop() }},
-			{"insert a parcel while no worker runs", func() error { return insert(parcel{"Bern", 4}) }},
+			{"insert a parcel while no worker runs", func() error { return accept(parcels.Parcel{Shop: "Bern", ID: 4}) }},
 			{"start the next release of the worker: it sends the mail", func() error {
 				if err := start(); err != nil {
 					return err
@@ -144,15 +85,14 @@ var workers = recipe{
 		}
 		return nil
 	},
-	// The worker program. Its main function calls this with context.Background().
+	// The worker program. Its main function calls Work with context.Background().
 	child: func(ctx context.Context, r *Run, words []string) error {
-		ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		names := parcelNames{words[0], words[1], words[2]}
-		worker, err := newMailWorker(r.Account(), names, func(p parcel) { r.Answer("mail for parcel %d of %s", p.ID, p.Shop) })
-		if err != nil {
-			return err
+		send := func(_ context.Context, _ string, p parcels.Parcel) error {
+			r.Answer("mail for parcel %d of %s", p.ID, p.Shop)
+			return nil
 		}
-		return worker.Run(ctx) // until the signal
+		return parcels.Open(r.Account(), send, &aztablekit.Options{Prefix: words[0], Worker: eventual.WorkerOptions{
+			Idle: 500 * time.Millisecond, // the recipe is in a hurry; the default asks an empty queue every 4 s
+		}}).Work(ctx)
 	},
 }
