@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/largeentity/series"
+	"github.com/aztablekit/aztablekit/patterns/dataseries"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -23,25 +22,21 @@ var dataSeries = recipe{
 	problem: `If each hourly count is a row, a chart of a day reads 24 rows, and that of a month 720. A row has up to 252 properties, so a
 		day fits into one row with a property for each hour. A count is stored by a merge of its property, which needs no read and
 		leaves the other hours alone. Package series finds the row and the property of a time, also on days of 23 and 25 hours.`,
+	kept: "dataseries",
 	run: func(ctx context.Context, r *Run) error {
-		page := keys.Text()
-		visits := series.New[int64](&extend.Host{Tables: r.Tables()}, r.TableName("visits"), series.Hours(time.UTC), nil)
-		err := visits.Err()
-		if err != nil {
+		const home = "home"
+		site := dataseries.Open(r.Account(), r.StoreOptions("site", "visits"))
+		if err := r.Ensure(ctx, site); err != nil {
 			return err
 		}
-		if err := visits.Ensure(ctx); err != nil {
-			return err
-		}
-		home := visits.In(page.PartitionKey("home"))
 		day := time.Date(2014, 7, 31, 0, 0, 0, 0, time.UTC)
 		if err := r.Do("store the count of an hour, in a row that does not exist yet", func() error {
-			return home.Set(ctx, day.Add(7*time.Hour), 17)
+			return site.Set(ctx, home, day.Add(7*time.Hour), 17)
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("count one more visit at 07:15", func() error {
-			sum, err := home.Add(ctx, day.Add(7*time.Hour+15*time.Minute), 1)
+			sum, err := site.Add(ctx, home, day.Add(7*time.Hour+15*time.Minute), 1)
 			r.Answer("%d visits from 07:00 to 08:00", sum)
 			return err
 		}); err != nil {
@@ -54,60 +49,58 @@ var dataSeries = recipe{
 		for hour, n := range []int64{4, 2, 1, 0, 1, 3, 9, 18, 31, 38, 35, 33, 40, 36, 30, 29, 27, 30, 38, 44, 41, 25} {
 			counts[day.Add(time.Duration(hour)*time.Hour)] = n
 		}
-		if err := r.Do("store the counts of 22 hours; those of the last 2 are still to come", func() error {
-			return home.SetAll(ctx, maps.All(counts))
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("the chart of the day", func() error {
-			values, err := home.Read(ctx, day)
-			for _, v := range values {
-				bar := "(absent)"
-				if v.Present {
-					bar = fmt.Sprintf("%3d %s", v.Value, strings.Repeat("█", int(v.Value)))
+		for _, step := range []struct {
+			what string
+			run  func() error
+		}{
+			{"store the counts of 22 hours; those of the last 2 are still to come", func() error { return site.SetAll(ctx, home, counts) }},
+			{"the chart of the day", func() error {
+				values, err := site.Day(ctx, home, day)
+				for _, v := range values {
+					bar := "(absent)"
+					if v.Present {
+						bar = fmt.Sprintf("%3d %s", v.Value, strings.Repeat("█", int(v.Value)))
+					}
+					r.Answer("%s %s", v.From.Format("15:04"), strings.TrimRight(bar, " "))
 				}
-				r.Answer("%s %s", v.From.Format("15:04"), strings.TrimRight(bar, " "))
-			}
-			return err
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("the visits of a month, most of whose days have no row", func() error {
-			slots, sum := 0, int64(0)
-			for v, err := range home.Between(ctx, day.AddDate(0, 0, -30), day.AddDate(0, 0, 1)) {
-				if err != nil {
-					return err
+				return err
+			}},
+			{"the visits of a month, most of whose days have no row", func() error {
+				slots, sum := 0, int64(0)
+				for v, err := range site.Between(ctx, home, day.AddDate(0, 0, -30), day.AddDate(0, 0, 1)) {
+					if err != nil {
+						return err
+					}
+					slots++
+					sum += v.Value
 				}
-				slots++
-				sum += v.Value
+				r.Answer("%d visits in %d hours", sum, slots)
+				return nil
+			}},
+		} {
+			if err := r.Do(step.what, step.run); err != nil {
+				return err
 			}
-			r.Answer("%d visits in %d hours", sum, slots)
-			return nil
-		}); err != nil {
-			return err
 		}
 		type Hour struct {
 			Page  string
 			From  time.Time
 			Count int64
 		}
-		hours, err := table.New(r.Tables(), r.TableName("hours"), table.Schema[Hour]{
-			Partition: keys.Partition(page, func(h *Hour) *string { return &h.Page }),
-			Row:       keys.Row(keys.Time(), func(h *Hour) *time.Time { return &h.From }),
-		}, &table.Options{BlindWrites: true})
-		if err != nil {
-			return err
-		}
-		if err := hours.Ensure(ctx); err != nil {
+		page := keys.Partition(keys.Text(), func(h *Hour) *string { return &h.Page })
+		from := keys.Row(keys.Time(), func(h *Hour) *time.Time { return &h.From })
+		naive := aztablekit.Open(r.Account(), "naive", r.StoreOptions("naive", "hours"))
+		hours := aztablekit.Table(naive, "hours", page, from, &aztablekit.Settings[Hour]{Options: table.Options{BlindWrites: true}})
+		if err := r.Ensure(ctx, naive); err != nil {
 			return err
 		}
 		return r.Naive("a row for each hour of the day", func() error {
 			for at, n := range counts {
-				if _, err := hours.Upsert(ctx, &Hour{"home", at, n}, table.ReplaceExisting); err != nil {
+				if _, err := hours.Upsert(ctx, &Hour{home, at, n}, table.ReplaceExisting); err != nil {
 					return err
 				}
 			}
-			n, err := hours.Count(ctx, table.Query[Hour]{Partition: page.PartitionKey("home")})
+			n, err := hours.Count(ctx, table.Query[Hour]{Partition: page.Of(home)})
 			r.Answer("%d rows are read and billed for one chart", n)
 			return err
 		})

@@ -6,9 +6,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
-	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/patterns/photos"
 )
 
 var largeEntity = recipe{
@@ -22,105 +21,74 @@ var largeEntity = recipe{
 		name, the length and the hash of the blob in the entity. The photo is uploaded first, and belongs to the employee once the
 		entity is written. Each photo is another blob, so readers never see half of one. The rows ~b| show which blobs are in use: the
 		write that replaces a photo deletes the old blob, and a sweep deletes photos whose upload was never stored.`,
+	kept: "photos",
 	run: func(ctx context.Context, r *Run) error {
-		type Employee struct {
-			Department string
-			ID         int
-			LastName   string
-			Photo      largeentity.Blob
-		}
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
-		base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department }),
-			Row:       empid,
-		}, nil)
-		if err != nil {
-			return err
-		}
+		type Employee = photos.Employee
+		const sales = "Sales"
 		now := time.Now()
-		o := &largeentity.Options{}
-		o.Now = func() time.Time { return now } // a program leaves it out
-		photos, err := largeentity.NewStore(r.Account().Container(r.ContainerName("photos")), base.Name(), o)
-		if err != nil {
+		o := r.StoreOptions("company", "staff")
+		o.Common.Now = func() time.Time { return now } // a program leaves it out
+		r.ContainerName("photos")
+		staff := photos.Open(r.Account(), o)
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
-		staff, err := largeentity.Attach(base, photos)
-		if err != nil {
-			return err
+		jones := Employee{Department: sales, ID: 223, LastName: "Jones"}
+		file := func(kilobytes int) io.Reader {
+			return bytes.NewReader(bytes.Repeat([]byte("photo---"), kilobytes*128))
 		}
-		if err := staff.Ensure(ctx); err != nil {
-			return err
-		}
-		if err := photos.Ensure(ctx); err != nil {
-			return err
-		}
-		jones := staff.Key(Employee{Department: "Sales", ID: 223})
-		upload := func(kilobytes int) (largeentity.Blob, error) {
-			file := bytes.NewReader(bytes.Repeat([]byte("photo---"), kilobytes*128))
-			return photos.Upload(ctx, jones, file, &largeentity.UploadOptions{ContentType: "image/jpeg"})
-		}
-		if err := r.Do("insert Jones with a photo of 300 KiB", func() error {
-			photo, err := upload(300)
-			if err != nil {
-				return err
-			}
-			_, err = staff.Insert(ctx, &Employee{"Sales", 223, "Jones", photo})
-			return err
-		}); err != nil {
+		if err := r.Do("insert Jones with a photo of 300 KiB", func() error { return staff.Hire(ctx, jones, file(300)) }); err != nil {
 			return err
 		}
 		if err := r.Stored(ctx, "staff"); err != nil {
 			return err
 		}
-		if err := r.Library(ctx, "staff", "Sales"); err != nil {
-			return err
-		}
-		if err := r.Do("read the photo; its length and hash are compared before its end", func() error {
-			photo, e, err := largeentity.Open(ctx, staff, photos, jones, func(e *Employee) largeentity.Blob { return e.Photo })
-			if err != nil {
-				return err
-			}
-			defer photo.Close()
-			n, err := io.Copy(io.Discard, photo)
-			r.Answer("%s: %d bytes, %s", e.Value.LastName, n, e.Value.Photo.ContentType())
-			return err
-		}); err != nil {
+		if err := r.Library(ctx, "staff", sales); err != nil {
 			return err
 		}
 		var first largeentity.Blob
-		if err := r.Do("replace the photo by one of 5 MiB, in blocks, and delete the old blob", func() error {
-			photo, err := upload(5 << 10)
-			if err != nil {
+		for _, step := range []struct {
+			what string
+			run  func() error
+		}{
+			{"read the photo; its length and hash are compared before its end", func() error {
+				photo, e, err := staff.OpenPhoto(ctx, sales, 223)
+				if err != nil {
+					return err
+				}
+				defer photo.Close()
+				n, err := io.Copy(io.Discard, photo)
+				first = e.Value.Photo
+				r.Answer("%s: %d bytes, %s", e.Value.LastName, n, first.ContentType())
+				return err
+			}},
+			{"replace the photo by one of 5 MiB, in blocks, and delete the old blob", func() error {
+				_, err := staff.SetPhoto(ctx, sales, 223, file(5<<10))
+				return err
+			}},
+			{"store the first photo again, which is gone", func() error {
+				_, err := staff.Employees.Update(ctx, staff.Employees.Key(jones), func(e *Employee) error { e.Photo = first; return nil })
+				return r.Refused(err, largeentity.ErrUploadAgain)
+			}},
+			{"a crash between the upload and the write leaves a photo; a sweep finds it a day later", func() error {
+				if _, err := staff.Photos.Upload(ctx, staff.Employees.Key(jones), file(300), nil); err != nil {
+					return err
+				}
+				now = now.Add(25 * time.Hour)
+				report, err := staff.Photos.Sweep(ctx, nil) // Run does this each day
+				r.Answer("%d blobs, %d linked, %d orphan deleted, %d tombstone deleted", report.Blobs, report.Linked, report.Orphans, report.RowsGone)
+				return err
+			}},
+		} {
+			if err := r.Do(step.what, step.run); err != nil {
 				return err
 			}
-			_, err = staff.Update(ctx, jones, func(e *Employee) error { first, e.Photo = e.Photo, photo; return nil })
-			return err
-		}); err != nil {
-			return err
 		}
-		if err := r.Do("store the first photo again, which is gone", func() error {
-			_, err := staff.Update(ctx, jones, func(e *Employee) error { e.Photo = first; return nil })
-			return r.Refused(err, largeentity.ErrUploadAgain)
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("a crash between the upload and the write leaves a photo; a sweep finds it a day later", func() error {
-			if _, err := upload(300); err != nil {
-				return err
-			}
-			now = now.Add(25 * time.Hour)
-			report, err := largeentity.Sweep(ctx, staff, photos, nil)
-			r.Answer("%d blobs, %d linked, %d orphan deleted, %d tombstone deleted", report.Blobs, report.Linked, report.Orphans, report.RowsGone)
-			return err
-		}); err != nil {
+		if err := staff.Ensure(ctx); err != nil { // the program starts again on this day
 			return err
 		}
 		return r.Do("a small photo of 2 KiB stays in the entity", func() error {
-			photo, err := upload(2)
-			if err != nil {
-				return err
-			}
-			e, err := staff.Update(ctx, jones, func(e *Employee) error { e.Photo = photo; return nil })
+			e, err := staff.SetPhoto(ctx, sales, 223, file(2))
 			if err == nil {
 				r.Answer("%v", e.Value.Photo)
 			}

@@ -6,10 +6,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/logtail/bloblog"
-	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/patterns/logdatainblobs"
 )
 
 var logDataInBlobs = recipe{
@@ -23,42 +22,34 @@ var logDataInBlobs = recipe{
 		partition. Package bloblog collects records in a buffer and appends them to a blob as lines, many with 1 request. The names
 		of the blobs contain the source and the hour. A crash loses the buffer, so its bounds are a choice. A writer is an
 		io.Writer, so that log/slog can write to it.`,
+	kept: "logdatainblobs",
 	run: func(ctx context.Context, r *Run) error {
-		type Line struct {
-			Time  time.Time
-			Level slog.Level
-			Msg   string
-			Order int
-		}
-		lines := bloblog.New(&extend.Host{Account: r.Account()}, r.ContainerName("logs"), &bloblog.Options[Line]{
-			Time:          func(l *Line) time.Time { return l.Time },
-			FlushInterval: time.Minute, // a crash loses the lines of a minute, or 1,000
-		})
-		if err := lines.Ensure(ctx); err != nil {
+		r.ContainerName("logs")
+		logs := logdatainblobs.Open(r.Account(), r.StoreOptions("company"))
+		if err := r.Ensure(ctx, logs); err != nil {
 			return err
 		}
+		const source = "shop/orders"
 		begin := time.Date(2014, 7, 31, 17, 45, 0, 0, time.UTC)
 		if err := r.Do("log 1,800 lines with slog, one a second, from 17:45 to 18:15", func() error {
-			w, err := lines.Writer("shop/orders")
+			logger, stop, err := logs.Logger(ctx, source)
 			if err != nil {
 				return err
 			}
-			go w.Run(ctx) // flushes each minute, also without new lines, until Close
-			handler := slog.NewJSONHandler(w, nil)
 			for i := range 1800 {
-				// A program writes slog.New(handler).Info("paid", "order", i). The times of this recipe are those of the design guide.
+				// A program writes logger.Info("paid", "order", i). The times of this recipe are those of the design guide.
 				record := slog.NewRecord(begin.Add(time.Duration(i)*time.Second), slog.LevelInfo, "paid", 0)
 				record.Add("order", i)
-				if err := handler.Handle(ctx, record); err != nil {
+				if err := logger.Handler().Handle(ctx, record); err != nil {
 					return err
 				}
 			}
-			return w.Close(ctx)
+			return stop(ctx)
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("the blobs, with the times of their first and last line", func() error {
-			for b, err := range lines.Blobs(ctx, "shop/orders", begin, begin.Add(time.Hour)) {
+			for b, err := range logs.Blobs(ctx, source, begin, begin.Add(time.Hour)) {
 				if err != nil {
 					return err
 				}
@@ -70,7 +61,7 @@ var logDataInBlobs = recipe{
 		}
 		if err := r.Do("the lines from 18:00 to 18:05", func() error {
 			n, first := 0, ""
-			for line, err := range lines.Between(ctx, "shop/orders", begin.Add(15*time.Minute), begin.Add(20*time.Minute)) {
+			for line, err := range logs.Between(ctx, source, begin.Add(15*time.Minute), begin.Add(20*time.Minute)) {
 				if err != nil {
 					return err
 				}
@@ -85,11 +76,9 @@ var logDataInBlobs = recipe{
 		}
 		// The anti-pattern: a row for each line.
 		type Row struct{ Order int32 }
-		rows, err := table.New(r.Tables(), r.TableName("lines"), table.Schema[Row]{}, nil)
-		if err != nil {
-			return err
-		}
-		if err := rows.Ensure(ctx); err != nil {
+		naive := aztablekit.Open(r.Account(), "naive", r.StoreOptions("naive", "lines"))
+		rows := aztablekit.Table[Row](naive, "lines", nil, nil)
+		if err := r.Ensure(ctx, naive); err != nil {
 			return err
 		}
 		return r.Naive("the first 100 of these lines as rows, one after another", func() error {

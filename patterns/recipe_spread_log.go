@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/logtail"
-	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/patterns/spreadlog"
 )
 
 var spreadLog = recipe{
@@ -21,15 +20,11 @@ var spreadLog = recipe{
 	problem: `If the PartitionKey is a time, all records of that time go to one partition, and the others are idle: the prepend/append
 		anti-pattern. One partition takes about 2,000 records a second, whatever the number of partitions. A log that is spread
 		stores its records in several partitions at any time, and reads merge them.`,
+	kept: "spreadlog",
 	run: func(ctx context.Context, r *Run) error {
-		type Event struct{ Number int32 }
-		spread := &logtail.Options{Spread: 4}
-		events := logtail.New[Event](&extend.Host{Tables: r.Tables()}, r.TableName("events"), spread)
-		err := events.Err()
-		if err != nil {
-			return err
-		}
-		if err := events.Ensure(ctx); err != nil {
+		type Event = spreadlog.Event
+		shop := spreadlog.Open(r.Account(), r.StoreOptions("shop", "events"))
+		if err := r.Ensure(ctx, shop); err != nil {
 			return err
 		}
 		// heat counts the records of each partition, the fullest first.
@@ -40,10 +35,10 @@ var spreadLog = recipe{
 			slices.SortFunc(counts, func(a, b int) int { return b - a })
 			return counts
 		}
-		written := map[string]int{}
 		if err := r.Do("append 100 events, each to one of 4 partitions", func() error {
-			for i := range 100 {
-				record, err := events.Append(ctx, &Event{int32(i)})
+			written := map[string]int{}
+			for i := range int32(100) {
+				record, err := shop.Append(ctx, &Event{Number: i})
 				if err != nil {
 					return err
 				}
@@ -56,7 +51,7 @@ var spreadLog = recipe{
 			return err
 		}
 		if err := r.Do("the 3 newest events of all partitions, read at the same time", func() error {
-			for record, err := range events.Tail(ctx, 3) {
+			for record, err := range shop.Newest(ctx, 3) {
 				if err != nil {
 					return err
 				}
@@ -67,18 +62,16 @@ var spreadLog = recipe{
 			return err
 		}
 		// The anti-pattern: the hour is the PartitionKey.
-		hourly, err := table.New(r.Tables(), r.TableName("hourly"), table.Schema[Event]{}, nil)
-		if err != nil {
-			return err
-		}
-		if err := hourly.Ensure(ctx); err != nil {
+		naive := aztablekit.Open(r.Account(), "naive", r.StoreOptions("naive", "hourly"))
+		hourly := aztablekit.Table[Event](naive, "hourly", nil, nil)
+		if err := r.Ensure(ctx, naive); err != nil {
 			return err
 		}
 		return r.Naive("100 events with the hour as the PartitionKey", func() error {
 			written := map[string]int{}
-			for i := range 100 {
+			for i := range int32(100) {
 				k := keys.At(keys.RawPartition("2014-07-31T18"), keys.RawRow(fmt.Sprintf("%03d", i)))
-				if _, err := hourly.InsertAt(ctx, k, &Event{int32(i)}); err != nil {
+				if _, err := hourly.InsertAt(ctx, k, &Event{Number: i}); err != nil {
 					return err
 				}
 				written[k.PartitionKey()]++

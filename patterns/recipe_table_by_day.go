@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/logtail"
+	"github.com/aztablekit/aztablekit/patterns/tablebyday"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -15,79 +15,73 @@ var tableByDay = recipe{
 	guide:       []string{"G27"},
 	related:     []string{"log-tail", "bulk", "several-types"},
 	consistency: "strong",
-	measured:    []string{"the job drops"},
+	measured:    []string{"the work of the day"},
 	naiveGrows:  "1 per 100 rows",
 	problem: `Rows are deleted 100 at a time, and must be read before that: a million old records cost 11,000 requests. A table is
-		deleted with all of its rows in 1 request. If each day has a table, a job deletes the tables past the retention. The
-		service refuses the name of a deleted table for a while, so that a name is never used again, and another job makes
-		the tables ahead.`,
+		deleted with all of its rows in 1 request. If each day has a table, the store's work of each day deletes the tables past the
+		retention. The service refuses the name of a deleted table for a while, so that a name is never used again, and that work also
+		makes the tables ahead.`,
+	kept: "tablebyday",
 	run: func(ctx context.Context, r *Run) error {
-		type Login struct{ User int }
 		today := time.Date(2014, time.July, 28, 12, 0, 0, 0, time.UTC) // a program leaves the clock out
-		clock := table.Common{Now: func() time.Time { return today }}
-		prefix := r.TableName("logins")
-		for day := range 8 {
+		o := r.StoreOptions("site", "logins")
+		o.Common.Now = func() time.Time { return today }
+		for day := range 7 {
 			r.TableName("logins" + today.AddDate(0, 0, day).Format("20060102"))
 		}
-		logins := logtail.NewByPeriod[Login](&extend.Host{Tables: r.Tables()}, prefix, &logtail.PeriodOptions{Common: clock, Keep: 2, Ahead: 1}, &logtail.Options{Common: clock})
-		days, err := logins.Periods(), logins.Err()
-		if err != nil {
-			return err
-		}
-		if err := r.Do("each day a job makes the tables of this day and the next, and 200 users log in", func() error {
-			for day := range 6 {
-				if _, err := days.Create(ctx); err != nil {
-					return err
-				}
-				var users []*Login
-				for user := range 200 {
-					users = append(users, &Login{1000*day + user})
-				}
-				if _, err := logins.AppendAll(ctx, users...); err != nil {
-					return err
-				}
-				if day < 5 {
-					today = today.AddDate(0, 0, 1)
-				}
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("the 3 newest logins", func() error {
-			for login, err := range logins.Tail(ctx, 3) {
-				if err != nil {
-					return err
-				}
-				r.Answer("user %d on %s", login.Value.User, login.Time.Format(time.DateOnly))
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("the logins of two days, from two tables", func() error {
-			all, err := table.Collect(logins.Between(ctx, today.AddDate(0, 0, -2).Truncate(24*time.Hour), today.Truncate(24*time.Hour)))
-			r.Answer("%d logins", len(all))
-			return err
-		}); err != nil {
-			return err
-		}
-		drop := func(dryRun bool) error {
-			old, err := days.Drop(ctx, &logtail.DropOptions{DryRun: dryRun})
-			for _, p := range old {
+		site := tablebyday.Open(r.Account(), o)
+		days := func(all []logtail.Period, err error) error {
+			for _, p := range all {
 				r.Answer("%s", p.From.Format(time.DateOnly))
 			}
 			return err
 		}
-		if err := r.Do("what the job would drop, that keeps two days before this one", func() error { return drop(true) }); err != nil {
-			return err
-		}
-		if err := r.Do("the job drops these days", func() error { return drop(false) }); err != nil {
-			return err
+		for _, step := range []struct {
+			what string
+			run  func() error
+		}{
+			{"each day the program starts, Ensure makes the tables of this day and the next, and 200 users log in", func() error {
+				for day := range 6 {
+					if day > 0 {
+						today = today.AddDate(0, 0, 1)
+					}
+					if err := site.Ensure(ctx); err != nil {
+						return err
+					}
+					var users []*tablebyday.Login
+					for user := range 200 {
+						users = append(users, &tablebyday.Login{User: 1000*day + user})
+					}
+					if err := site.LogIn(ctx, users...); err != nil {
+						return err
+					}
+				}
+				return nil
+			}},
+			{"the 3 newest logins", func() error {
+				for login, err := range site.Newest(ctx, 3) {
+					if err != nil {
+						return err
+					}
+					r.Answer("user %d on %s", login.Value.User, login.Time.Format(time.DateOnly))
+				}
+				return nil
+			}},
+			{"the logins of two days, from two tables", func() error {
+				all, err := table.Collect(site.Between(ctx, today.AddDate(0, 0, -2).Truncate(24*time.Hour), today.Truncate(24*time.Hour)))
+				r.Answer("%d logins", len(all))
+				return err
+			}},
+			{"what the work of a day would drop: the log keeps two days before this one", func() error { return days(site.Due(ctx)) }},
+			{"the work of the day drops these days, and makes the tables that do not exist yet", func() error { return site.RunDaily(ctx) }},
+		} {
+			if err := r.Do(step.what, step.run); err != nil {
+				return err
+			}
 		}
 		return r.Naive("delete one day by query", func() error {
 			day := today.Truncate(24 * time.Hour)
-			result, err := logins.Delete(ctx, day.AddDate(0, 0, -1), day, &table.BulkOptions{})
+			result, err := site.Logins.Delete(ctx, day.AddDate(0, 0, -1), day, nil)
 			r.Answer("%d logins, 100 with each request", result.Applied)
 			return err
 		})

@@ -4,7 +4,9 @@ import (
 	"context"
 	"strings"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/wideentity"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -18,66 +20,53 @@ var wideEntity = recipe{
 	problem: `A row has up to 252 properties and 1 MiB, so a year of daily counts needs two rows, and an entity with a long text more. By
 		hand, a reader can find one row of the old version and one of the new, and a writer that stops between two rows leaves both.
 		Package table stores such an entity as a head and parts, in one transaction, and tells parts of two versions apart.`,
+	kept: "wideentity",
 	run: func(ctx context.Context, r *Run) error {
-		type Page struct {
-			Site    string
-			Path    string
-			Title   string
-			Visits  []int32 `table:"Day,each=365,part=1"` // 200 days in part 1, and the others in part 2
-			Article string  `table:",chunks,part=3"`      // in pieces of 64 KiB
-		}
-		pages, err := table.New(r.Tables(), r.TableName("pages"), table.Schema[Page]{
-			Partition: keys.Partition(keys.Text(), func(p *Page) *string { return &p.Site }),
-			Row:       keys.Row(keys.Text(), func(p *Page) *string { return &p.Path }),
-		}, nil)
-		if err != nil {
-			return err
-		}
-		if err := pages.Ensure(ctx); err != nil {
+		type Page = wideentity.Page
+		sites := wideentity.Open(r.Account(), r.StoreOptions("sites", "pages"))
+		if err := r.Ensure(ctx, sites); err != nil {
 			return err
 		}
 		var e *table.Entity[Page]
-		if err := r.Do("store a page with its 365 counts and an article of 500 kB", func() (err error) {
-			p := Page{Site: "blog", Path: "home", Title: "Home", Visits: make([]int32, 365), Article: strings.Repeat("An article. ", 500_000/12)}
-			for i := range p.Visits {
-				p.Visits[i] = int32(i % 7)
-			}
-			e, err = pages.Insert(ctx, &p)
-			return err
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("change the count of day 300: only its part is written, and the head", func() error {
-			day300 := table.ElementOf(func(p *Page) *[]int32 { return &p.Visits }, 300)
-			return pages.Merge(ctx, e, day300.Set(1000))
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("read the whole page", func() error {
-			got, err := pages.Get(ctx, e.Key)
-			if err != nil {
+		for _, step := range []struct {
+			what string
+			run  func() error
+		}{
+			{"store a page with its 365 counts and an article of 500 kB", func() (err error) {
+				p := Page{Site: "blog", Path: "home", Title: "Home", Visits: make([]int32, 365), Article: strings.Repeat("An article. ", 500_000/12)}
+				for i := range p.Visits {
+					p.Visits[i] = int32(i % 7)
+				}
+				e, err = sites.Add(ctx, p)
+				return err
+			}},
+			{"change the count of day 300: only its part is written, and the head", func() error { return sites.SetVisits(ctx, e, 300, 1000) }},
+			{"read the whole page", func() error {
+				got, err := sites.Page(ctx, "blog", "home")
+				if err != nil {
+					return err
+				}
+				sum := int32(0)
+				for _, n := range got.Value.Visits {
+					sum += n
+				}
+				r.Answer("%d visits in %d days, %d bytes of text", sum, len(got.Value.Visits), len(got.Value.Article))
+				return nil
+			}},
+			{"read the counts without the article", func() error {
+				got, err := sites.Visits(ctx, "blog", "home")
+				if err != nil {
+					return err
+				}
+				visits := table.FieldOf(func(p *Page) *[]int32 { return &p.Visits })
+				article := table.FieldOf(func(p *Page) *string { return &p.Article })
+				r.Answer("visits were read: %v; the article: %v", got.Has(visits), got.Has(article))
+				return nil
+			}},
+		} {
+			if err := r.Do(step.what, step.run); err != nil {
 				return err
 			}
-			sum := int32(0)
-			for _, n := range got.Value.Visits {
-				sum += n
-			}
-			r.Answer("%d visits in %d days, %d bytes of text", sum, len(got.Value.Visits), len(got.Value.Article))
-			return nil
-		}); err != nil {
-			return err
-		}
-		visits := table.FieldOf(func(p *Page) *[]int32 { return &p.Visits })
-		article := table.FieldOf(func(p *Page) *string { return &p.Article })
-		if err := r.Do("read the counts without the article", func() error {
-			got, err := pages.GetFields(ctx, e.Key, visits)
-			if err != nil {
-				return err
-			}
-			r.Answer("visits were read: %v; the article: %v", got.Has(visits), got.Has(article))
-			return nil
-		}); err != nil {
-			return err
 		}
 		// The same by hand: a row for each part, which the program writes and reads one by one.
 		type Part struct {
@@ -85,14 +74,11 @@ var wideEntity = recipe{
 			Number int
 			Counts []int32 `table:"Day,each=200"`
 		}
-		parts, err := table.New(r.Tables(), r.TableName("parts"), table.Schema[Part]{
-			Partition: keys.Partition(keys.Text(), func(p *Part) *string { return &p.Page }),
-			Row:       keys.Row(keys.Digits[int](2), func(p *Part) *int { return &p.Number }),
-		}, &table.Options{BlindWrites: true})
-		if err != nil {
-			return err
-		}
-		if err := parts.Ensure(ctx); err != nil {
+		page := keys.Partition(keys.Text(), func(p *Part) *string { return &p.Page })
+		number := keys.Row(keys.Digits[int](2), func(p *Part) *int { return &p.Number })
+		naive := aztablekit.Open(r.Account(), "naive", r.StoreOptions("naive", "parts"))
+		parts := aztablekit.Table(naive, "parts", page, number, &aztablekit.Settings[Part]{Options: table.Options{BlindWrites: true}})
+		if err := r.Ensure(ctx, naive); err != nil {
 			return err
 		}
 		return r.Naive("a row for each part, written and read one by one", func() error {
@@ -102,7 +88,7 @@ var wideEntity = recipe{
 				}
 			}
 			for i := range 2 {
-				if _, err := parts.Get(ctx, parts.Key(Part{Page: "home", Number: i})); err != nil {
+				if _, err := parts.Get(ctx, keys.At(page.Of("home"), number.Of(i))); err != nil {
 					return err
 				}
 			}
