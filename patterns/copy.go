@@ -17,7 +17,10 @@ import (
 )
 
 //go:embed *.go copy page.html
-//go:embed claims staffsearch uniqueemail
+//go:embed compoundkeys pointquery projection rangequery resume scans severalpoints sharedaccess sortedkeys typedfilters
+//go:embed indexentities indexentitieselsewhere interpartitionindex managers movedepartment newindex staffsearch teams uniqueemail
+//go:embed archivedirectory formerstaff lostnotifications materializedview searchindex workers
+//go:embed changelog claims dataseries logdatainblobs photos spreadlog tablebyday wideentity
 var source embed.FS
 
 // modulePath is the path of this module.
