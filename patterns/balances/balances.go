@@ -35,7 +35,7 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Bank {
 	return &Bank{s, aztablekit.Table(s, "accounts", owner, row)}
 }
 
-// Create stores a new account and returns it with its ETag, table.ErrExists if the owner has one. 1 request.
+// Create stores a new account and returns it with its ETag, table.ErrExists if the owner has an account. 1 request.
 func (b *Bank) Create(ctx context.Context, a Account) (*table.Entity[Account], error) {
 	return b.Accounts.Insert(ctx, &a)
 }
@@ -45,8 +45,8 @@ func (b *Bank) Get(ctx context.Context, owner string) (*table.Entity[Account], e
 	return b.Accounts.Get(ctx, b.key(owner))
 }
 
-// Save stores a changed account, unless another program has changed the account since it was read (table.ErrChanged). This is for changes
-// that a person makes: show the new version, and ask again. 1 request, 2 for a refusal.
+// Save stores a changed account. It fails with table.ErrChanged if another program has changed the account since Get. Use Save for changes by
+// a person: after table.ErrChanged, show the new version and ask again. 1 request, 2 for a refusal.
 func (b *Bank) Save(ctx context.Context, a *table.Entity[Account]) error {
 	return b.Accounts.Replace(ctx, a)
 }

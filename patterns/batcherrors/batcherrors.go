@@ -34,10 +34,10 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 	return &Staff{s, aztablekit.Table(s, "staff", dept, empid)}
 }
 
-// Hire stores new employees of one department, all or none, at most 100. If one of them made the transaction fail, refused is this employee.
-// The error is then a *table.BatchError around table.ErrExists for an employee who exists; table.ErrDuplicateRow for one who is given twice;
-// table.ErrOtherPartition for one of another department; *table.LimitError for one whose fields are too long. The last three are found
-// before anything is sent, as is a *table.LimitError for too many employees. 1 request, 2 more for an employee who exists.
+// Hire stores new employees of one department, all or none, at most 100. If an employee makes the transaction fail, Hire returns this employee
+// with a *table.BatchError. It is around table.ErrExists if the employee exists, table.ErrDuplicateRow if all contains the employee twice,
+// table.ErrOtherPartition for an employee of another department, and *table.LimitError for a field that is too long. Too many employees fail
+// with *table.LimitError, and no employee is returned. 1 request, 2 more for an employee who exists, and none for the other refusals.
 func (s *Staff) Hire(ctx context.Context, all ...Employee) (refused *Employee, err error) {
 	var ops []table.Op
 	for _, e := range all {

@@ -39,8 +39,8 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 	return &Staff{s, aztablekit.Table(s, "staff", dept, empid, blind)}
 }
 
-// Import stores employees of any departments, in any order, and overwrites those that exist. An error of the stream ends the work. After any
-// error, begin again at ResumeAt of the result. 1 request for each 99 of a department.
+// Import stores employees of any departments, in any order, and overwrites existing employees. An error of the stream ends the work. After any
+// error, call Import again with the employees from ResumeAt of the result on. 1 request for each 99 employees of a department.
 func (s *Staff) Import(ctx context.Context, all iter.Seq2[Employee, error]) (table.BulkResult, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for e, err := range all {
@@ -51,8 +51,8 @@ func (s *Staff) Import(ctx context.Context, all iter.Seq2[Employee, error]) (tab
 	}, nil)
 }
 
-// Remove deletes employees by department and ID, in any order. The result counts those that do not exist as missing. 1 request for each 99 of
-// a department, 3 more at most for each 99 of which some are missing.
+// Remove deletes employees by department and ID, in any order. The result counts employees who do not exist as missing. 1 request for each 99
+// employees of a department, and at most 3 more if some of the 99 are missing.
 func (s *Staff) Remove(ctx context.Context, all iter.Seq2[Employee, error]) (table.BulkResult, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for e, err := range all {
@@ -63,8 +63,8 @@ func (s *Staff) Remove(ctx context.Context, all iter.Seq2[Employee, error]) (tab
 	}, nil)
 }
 
-// Retire deletes the employees of a department from an age on. 1 request for each 1,000 employees of the department, and 1 for each 99 that
-// are deleted.
+// Retire deletes the employees of a department from an age on. 1 request for each 1,000 employees of the department, and 1 for each 99 deleted
+// employees.
 func (s *Staff) Retire(ctx context.Context, department string, from int32) (table.BulkResult, error) {
 	return table.BulkDelete(ctx, s.Employees, table.Query[Employee]{Partition: dept.Of(department), Where: age.Ge(from)}, nil)
 }

@@ -37,7 +37,8 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 	return &Staff{s, aztablekit.Table(s, "staff", dept, empid)}
 }
 
-// Hire stores new employees of one department, all or none, at most 100; table.ErrExists if one exists. 1 request.
+// Hire stores new employees of one department, all or none, at most 100. It fails with table.ErrExists if an employee exists. 1 request, 2 more for
+// a refusal.
 func (s *Staff) Hire(ctx context.Context, all ...Employee) error {
 	var ops []table.Op
 	for _, e := range all {
@@ -47,7 +48,7 @@ func (s *Staff) Hire(ctx context.Context, all ...Employee) error {
 	return err
 }
 
-// Departments yields the names of the departments. It reads no employees. 1 request for each department, and 1.
+// Departments yields the names of the departments. It reads no employees. 1 request for each department, and 1 more.
 func (s *Staff) Departments(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for partition, err := range s.Employees.Partitions(ctx) {
@@ -63,7 +64,7 @@ func (s *Staff) Departments(ctx context.Context) iter.Seq2[string, error] {
 }
 
 // Count returns how many employees from an age on each department has, and counts in 10 departments at the same time. 2 requests for each
-// department, 1 more for each further 1,000 employees, and 1.
+// department, 1 more for each further 1,000 employees, and 1 more in all.
 func (s *Staff) Count(ctx context.Context, from int32) (map[string]int, error) {
 	var mu sync.Mutex
 	found := map[string]int{}

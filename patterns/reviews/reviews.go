@@ -50,8 +50,8 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 	return &Staff{s, aztablekit.Table(s, "staff", dept, empid, employee), aztablekit.Table(s, "staff", reviewed, year, review)}
 }
 
-// Import stores new employees of one department and their reviews, all or none, at most 100 rows. It fails with table.ErrExists if one of
-// them exists. 1 request.
+// Import stores new employees of one department and their reviews, all or none, at most 100 rows. It fails with table.ErrExists if a row
+// exists. 1 request, 2 more for a refusal.
 func (s *Staff) Import(ctx context.Context, employees []Employee, reviews []Review) error {
 	var ops []table.Op
 	for _, e := range employees {
@@ -95,7 +95,8 @@ func (s *Staff) Get(ctx context.Context, department string, id int) (*table.Enti
 }
 
 // Review stores a new review and the rating of the employee, both or neither. It fails with table.ErrExists if the year has a review, and
-// with table.ErrChanged if another program has changed the employee since Get. 1 request.
+// with table.ErrChanged if another program has changed the employee since Get. 1 request, 1 or 2
+// more for a refusal.
 func (s *Staff) Review(ctx context.Context, e *table.Entity[Employee], year int, rating int32, text string) error {
 	e.Value.Rating = rating
 	v := Review{Department: e.Value.Department, ID: e.Value.ID, Year: year, Rating: rating, Text: text}

@@ -44,7 +44,7 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Company {
 	return &Company{s, aztablekit.Table(s, "staff", name, department), aztablekit.Table(s, "staff", dept, empid)}
 }
 
-// Found stores a new department, without employees; table.ErrExists if there is one of this name. 1 request.
+// Found stores a new department, without employees; table.ErrExists if the name is taken. 1 request, 2 more for a refusal.
 func (c *Company) Found(ctx context.Context, name string) error {
 	_, err := c.Departments.Insert(ctx, &Department{Name: name})
 	return err

@@ -37,8 +37,8 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Meters {
 	return &Meters{s, aztablekit.Table(s, "readings", meter, minute, blind)}
 }
 
-// Record stores readings, at most rate in each second for each meter, and overwrites those that exist. An error of the stream ends the work.
-// After any error, begin again at ResumeAt of the result. 1 request for each 99 of a meter.
+// Record stores readings, at most rate in each second for each meter, and overwrites existing readings. An error of the stream ends the work.
+// After any error, call Record again with the readings from ResumeAt of the result on. 1 request for each 99 readings of a meter.
 func (m *Meters) Record(ctx context.Context, rate int, all iter.Seq2[Reading, error]) (table.BulkResult, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for v, err := range all {
