@@ -8,7 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/batcherrors"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -23,30 +23,23 @@ var batchErrors = recipe{
 		operation inside the body of the response; the SDK's error has status 202 and no code. Here the error names the
 		operation, its row and the service's code, and matches a condition such as table.ErrExists. The library checks the
 		limits of a transaction before it sends anything, including limits that emulators ignore.`,
+	kept: "batcherrors",
 	run: func(ctx context.Context, r *Run) error {
-		type Employee struct {
-			Department string
-			ID         int
-			LastName   string
-		}
-		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
-		if err != nil {
+		type Employee = batcherrors.Employee
+		const sales = "Sales"
+		staff := batcherrors.Open(r.Account(), r.StoreOptions("company", "staff"))
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
-		if err := staff.Ensure(ctx); err != nil {
+		if _, err := staff.Hire(ctx, Employee{Department: sales, ID: 3, LastName: "Jones"}); err != nil {
 			return err
 		}
-		if _, err := staff.Insert(ctx, &Employee{"Sales", 3, "Jones"}); err != nil {
-			return err
-		}
-		inserts := []table.Op{}
-		for id := range 4 {
-			inserts = append(inserts, staff.InsertOp(&Employee{"Sales", id + 1, fmt.Sprint("new ", id+1)}))
+		var all []Employee
+		for id := range 101 {
+			all = append(all, Employee{Department: sales, ID: id + 1, LastName: fmt.Sprint("new ", id+1)})
 		}
 		if err := r.Do("insert employees 1 to 4, of whom employee 3 exists", func() error {
-			_, err := table.Transact(ctx, inserts...)
+			_, err := staff.Hire(ctx, all[:4]...)
 			var failed *table.BatchError
 			if !errors.As(err, &failed) {
 				return fmt.Errorf("got error %v, want a BatchError", err)
@@ -61,15 +54,15 @@ var batchErrors = recipe{
 		}
 		for _, c := range []struct {
 			what string
-			ops  []table.Op
+			all  []Employee
 		}{
-			{"a transaction with two operations on one row", []table.Op{inserts[0], staff.DeleteAnyOp(keys.At(dept.Of("Sales"), empid.Of(1)))}},
-			{"a transaction over two partitions", []table.Op{inserts[0], staff.InsertOp(&Employee{"Marketing", 2, "Cao"})}},
-			{"a transaction with a value that is too long", []table.Op{inserts[0], staff.InsertOp(&Employee{"Sales", 2, string(make([]byte, 40_000))})}},
-			{"a transaction of 101 operations", make([]table.Op, 101)},
+			{"a transaction with two operations on one row", []Employee{all[0], all[0]}},
+			{"a transaction over two partitions", []Employee{all[0], {Department: "Marketing", ID: 2, LastName: "Cao"}}},
+			{"a transaction with a value that is too long", []Employee{all[0], {Department: sales, ID: 2, LastName: string(make([]byte, 40_000))}}},
+			{"a transaction of 101 operations", all},
 		} {
 			if err := r.Do(c.what, func() error {
-				_, err := table.Transact(ctx, c.ops...)
+				_, err := staff.Hire(ctx, c.all...)
 				if err == nil {
 					return errors.New("got no error, want a refusal")
 				}
@@ -85,7 +78,7 @@ var batchErrors = recipe{
 				body := fmt.Appendf(nil, `{"PartitionKey":"Sales","RowKey":"%06d"}`, id+1)
 				actions = append(actions, aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: body})
 			}
-			_, err := r.Tables().NewClient(staff.Name()).SubmitTransaction(ctx, actions, nil)
+			_, err := r.Table("staff").SubmitTransaction(ctx, actions, nil)
 			var response *azcore.ResponseError
 			if !errors.As(err, &response) {
 				return fmt.Errorf("got error %v, want a ResponseError", err)

@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/bulk"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -18,66 +19,43 @@ var bulkWork = recipe{
 	problem: `A transaction takes at most 100 operations of one partition, but input often is a stream in any order. Bulk
 		reads ahead in the stream, groups the operations by partition, and sends several transactions at the same time. If the work stops early,
 		ResumeAt is the index at which to resume. table.BulkDelete deletes the results of a query in the same way.`,
+	kept: "bulk",
 	run: func(ctx context.Context, r *Run) error {
-		type Employee struct {
-			Department string
-			ID         int
-			Age        int32
-		}
-		dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-		empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID })
-		age := table.FieldOf(func(e *Employee) *int32 { return &e.Age })
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, &table.Options{BlindWrites: true}) // no entity has derived rows, so writes need not read the row first
-		if err != nil {
+		type Employee = bulk.Employee
+		staff := bulk.Open(r.Account(), r.StoreOptions("company", "staff"))
+		if err := r.Ensure(ctx, staff); err != nil {
 			return err
 		}
-		if err := staff.Ensure(ctx); err != nil {
-			return err
-		}
-		// In a program, the operations come from a file, a queue or another table.
-		employees := func(yield func(table.Op, error) bool) {
-			for i := range 600 {
-				e := &Employee{[]string{"Finance", "Marketing", "Sales"}[i%3], i, int32(20 + i%45)}
-				if !yield(staff.UpsertOp(e, table.ReplaceExisting), nil) {
-					return
-				}
-			}
-		}
-		show := func(b table.BulkResult) {
-			r.Answer("applied: %d; missing: %d; skipped: %d; resume at %d", b.Applied, b.Missing, b.Skipped, b.ResumeAt)
-		}
-		if err := r.Do("upsert 600 employees of three departments, in alternating order", func() error {
-			result, err := table.Bulk(ctx, employees, nil)
-			show(result)
-			return err
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("delete the employees of Sales aged 60 or over", func() error {
-			q := table.Query[Employee]{Partition: dept.Of("Sales"), Where: age.Ge(60)}
-			result, err := table.BulkDelete(ctx, staff, q, nil)
-			show(result)
-			return err
-		}); err != nil {
-			return err
-		}
-		if err := r.Do("delete employees 0 to 299, of whom some are deleted already", func() error {
-			result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
-				for i := range 300 {
-					k := keys.At(dept.Of([]string{"Finance", "Marketing", "Sales"}[i%3]), empid.Of(i))
-					if !yield(staff.DeleteAnyOp(k), nil) {
+		// In a program, the employees come from a file, a queue or another table.
+		employees := func(n int) iter.Seq2[Employee, error] {
+			return func(yield func(Employee, error) bool) {
+				for i := range n {
+					if !yield(Employee{Department: []string{"Finance", "Marketing", "Sales"}[i%3], ID: i, Age: int32(20 + i%45)}, nil) {
 						return
 					}
 				}
-			}, nil)
-			show(result)
-			return err
-		}); err != nil {
-			return err
+			}
+		}
+		for _, step := range []struct {
+			what string
+			run  func() (table.BulkResult, error)
+		}{
+			{"upsert 600 employees of three departments, in alternating order", func() (table.BulkResult, error) { return staff.Import(ctx, employees(600)) }},
+			{"delete the employees of Sales aged 60 or over", func() (table.BulkResult, error) { return staff.Retire(ctx, "Sales", 60) }},
+			{"delete employees 0 to 299, of whom some are deleted already", func() (table.BulkResult, error) { return staff.Remove(ctx, employees(300)) }},
+		} {
+			if err := r.Do(step.what, func() error {
+				result, err := step.run()
+				r.Answer("applied: %d; missing: %d; skipped: %d; resume at %d", result.Applied, result.Missing, result.Skipped, result.ResumeAt)
+				return err
+			}); err != nil {
+				return err
+			}
 		}
 		return r.Naive("600 upserts, one by one", func() error {
 			for i := range 600 {
-				if _, err := staff.Upsert(ctx, &Employee{fmt.Sprint("D", i%3), i, 30}, table.ReplaceExisting); err != nil {
+				e := Employee{Department: fmt.Sprint("D", i%3), ID: i, Age: 30}
+				if _, err := staff.Employees.Upsert(ctx, &e, table.ReplaceExisting); err != nil {
 					return err
 				}
 			}

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/balances"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -17,48 +17,36 @@ var optimistic = recipe{
 	problem: `Two programs read the same entity, change it, and write it. Without a check, the second write undoes the first. An
 		ETag names the version that was read, and a write with this ETag fails if the row has changed meanwhile. Each Entity
 		contains its ETag; a method that overwrites any version has Any in its name.`,
+	kept: "balances",
 	run: func(ctx context.Context, r *Run) error {
-		type Account struct {
-			Owner   string
-			Balance int64
-			Note    string
+		const jones = "jonesj"
+		bank := balances.Open(r.Account(), r.StoreOptions("bank", "accounts"))
+		if err := r.Ensure(ctx, bank); err != nil {
+			return err
 		}
-		note := table.FieldOf(func(a *Account) *string { return &a.Note })
-		owner := keys.Partition(keys.Text(), func(a *Account) *string { return &a.Owner })
-		accounts, err := table.New(r.Tables(), r.TableName("accounts"), table.Schema[Account]{
-			Partition: owner,
-			Row:       keys.OneRow[Account]("account"),
-		}, nil)
+		mine, err := bank.Create(ctx, balances.Account{Owner: jones, Balance: 100})
 		if err != nil {
 			return err
 		}
-		if err := accounts.Ensure(ctx); err != nil {
-			return err
-		}
-		mine, err := accounts.Insert(ctx, &Account{Owner: "jonesj", Balance: 100})
-		if err != nil {
-			return err
-		}
-		key := mine.Key
 		if err := r.Do("another program adds 50, and then this program takes 30 from the balance that it read before", func() error {
-			theirs, err := accounts.Get(ctx, key)
+			theirs, err := bank.Get(ctx, jones)
 			if err != nil {
 				return err
 			}
 			theirs.Value.Balance += 50
-			if err := accounts.Replace(ctx, theirs); err != nil {
+			if err := bank.Save(ctx, theirs); err != nil {
 				return err
 			}
 			mine.Value.Balance -= 30
-			return r.Refused(accounts.Replace(ctx, mine), table.ErrChanged)
+			return r.Refused(bank.Save(ctx, mine), table.ErrChanged)
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("Update reads, changes and replaces the entity, and repeats this after a conflict", func() error {
 			attempts := 0
-			e, err := accounts.Update(ctx, key, func(a *Account) error {
+			a, err := bank.Update(ctx, jones, func(a *balances.Account) error {
 				if attempts++; attempts == 1 { // cause one conflict
-					if err := accounts.MergeAny(ctx, key, note.Set("audited")); err != nil {
+					if err := bank.Annotate(ctx, jones, "audited"); err != nil {
 						return err
 					}
 				}
@@ -68,7 +56,7 @@ var optimistic = recipe{
 			if err != nil {
 				return err
 			}
-			r.Answer("after %d attempts the balance is %d and the note is %q", attempts, e.Value.Balance, e.Value.Note)
+			r.Answer("after %d attempts the balance is %d and the note is %q", attempts, a.Value.Balance, a.Value.Note)
 			return nil
 		}); err != nil {
 			return err
@@ -78,7 +66,7 @@ var optimistic = recipe{
 		}
 		return r.Naive("overwrite any version", func() error {
 			mine.Value.Balance = 70
-			if err := accounts.ReplaceAny(ctx, mine); err != nil {
+			if err := bank.Accounts.ReplaceAny(ctx, mine); err != nil {
 				return err
 			}
 			r.Answer("the balance is 70; the 50 are lost")

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/patterns/replacemerge"
 )
 
 var replaceOrMerge = recipe{
@@ -17,65 +19,44 @@ var replaceOrMerge = recipe{
 	problem: `Four kinds of writes look alike and differ in the properties that they delete. Replace makes the row equal to the
 		value; Merge sets some properties and keeps the rest. Both fail if the row does not exist; as an Upsert, both insert it.
 		A program with an older type must not delete the properties that a newer program has added.`,
+	kept: "replacemerge",
 	run: func(ctx context.Context, r *Run) error {
-		type Employee struct {
-			Department string
-			ID         int
-			LastName   string
-			Age        *int32 // nil: the row has no such property
-		}
 		type NewerEmployee struct {
-			Department string
-			ID         int
-			LastName   string
-			Age        *int32
-			Badge      int64
+			replacemerge.Employee
+			Badge int64
 		}
-		last := table.FieldOf(func(e *Employee) *string { return &e.LastName })
-		dept := keys.Text()
-		empid := keys.Digits[int](6)
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       keys.Row(empid, func(e *Employee) *int { return &e.ID }),
-		}, &table.Options{BlindWrites: true}) // no entity has derived rows, so writes need not read the row first
-		if err != nil {
-			return err
-		}
-		newer, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[NewerEmployee]{
-			Partition: keys.Partition(dept, func(e *NewerEmployee) *string { return &e.Department }),
-			Row:       keys.Row(empid, func(e *NewerEmployee) *int { return &e.ID }),
-		}, nil)
-		if err != nil {
-			return err
-		}
-		if err := staff.Ensure(ctx); err != nil {
+		options := r.StoreOptions("company", "staff")
+		newer := aztablekit.Open(r.Account(), "company", options)
+		badges := aztablekit.Table(newer, "staff",
+			keys.Partition(keys.Text(), func(e *NewerEmployee) *string { return &e.Department }),
+			keys.Row(keys.Digits[int](6), func(e *NewerEmployee) *int { return &e.ID }))
+		staff := replacemerge.Open(r.Account(), options)
+		if err := errors.Join(r.Ensure(ctx, newer), r.Ensure(ctx, staff)); err != nil {
 			return err
 		}
 		age := int32(44)
-		if _, err := newer.Insert(ctx, &NewerEmployee{"Sales", 1, "Jones", &age, 4711}); err != nil {
+		jones := replacemerge.Employee{Department: "Sales", ID: 1, LastName: "Jones", Age: &age}
+		if _, err := badges.Insert(ctx, &NewerEmployee{jones, 4711}); err != nil {
 			return err
 		}
-		key := keys.At(dept.PartitionKey("Sales"), empid.RowKey(1))
 		for _, s := range []struct {
 			what string
 			do   func() error
 		}{
-			{"Merge sets the last name only, and reads nothing", func() error { return staff.MergeAny(ctx, key, last.Set("Smith")) }},
+			{"Merge sets the last name only, and reads nothing", func() error { return staff.Rename(ctx, "Sales", 1, "Smith") }},
 			{"Replace by a program with the older type deletes Age, and keeps Badge, which this type does not have", func() error {
-				e, err := staff.Get(ctx, key)
+				e, err := staff.Get(ctx, "Sales", 1)
 				if err != nil {
 					return err
 				}
 				e.Value.Age = nil
-				return staff.Replace(ctx, e)
+				return staff.Save(ctx, e)
 			}},
 			{"Upsert with MergeExisting adds Age again", func() error {
-				_, err := staff.Upsert(ctx, &Employee{"Sales", 1, "Smith", &age}, table.MergeExisting)
-				return err
+				return staff.Add(ctx, replacemerge.Employee{Department: "Sales", ID: 1, LastName: "Smith", Age: &age})
 			}},
 			{"Upsert with ReplaceExisting makes the row equal to the value: Age and Badge are deleted", func() error {
-				_, err := staff.Upsert(ctx, &Employee{"Sales", 1, "Weber", nil}, table.ReplaceExisting)
-				return err
+				return staff.Overwrite(ctx, replacemerge.Employee{Department: "Sales", ID: 1, LastName: "Weber"})
 			}},
 		} {
 			if err := r.Do(s.what, s.do); err != nil {

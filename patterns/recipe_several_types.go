@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/severaltypes"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -18,69 +19,32 @@ var severalTypes = recipe{
 		the number becomes wrong when the program crashes in between, or when two programs write at the same time. An entity
 		group transaction changes entities of several types in one partition, all or nothing. InPartition reads the entities
 		that the change depends on, and repeats the change after a conflict.`,
+	kept: "severaltypes",
 	run: func(ctx context.Context, r *Run) error {
-		type Department struct {
-			Name          string
-			EmployeeCount int32
-		}
-		type Employee struct {
-			Department string
-			ID         int
-			LastName   string
-		}
-		var (
-			dept  = keys.Text()
-			empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
-		)
-		departments, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Department]{
-			Partition: keys.Partition(dept, func(d *Department) *string { return &d.Name }),
-			Row:       keys.OneRow[Department]("department"),
-		}, nil)
-		if err != nil {
+		type Employee = severaltypes.Employee
+		const sales = "Sales"
+		company := severaltypes.Open(r.Account(), r.StoreOptions("company", "staff"))
+		if err := r.Ensure(ctx, company); err != nil {
 			return err
 		}
-		staff, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{
-			Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
-			Row:       empid,
-		}, nil)
-		if err != nil {
+		if err := company.Found(ctx, sales); err != nil {
 			return err
-		}
-		if err := staff.Ensure(ctx); err != nil {
-			return err
-		}
-		if _, err := departments.Insert(ctx, &Department{"Sales", 0}); err != nil {
-			return err
-		}
-		// hire inserts an employee and counts her. The catalogue calls concurrent in the first attempt, to cause a conflict.
-		hire := func(e Employee, concurrent func() error) (attempts int, err error) {
-			_, err = table.InPartition(ctx, dept.PartitionKey(e.Department), func(tx *table.Tx) error {
-				attempts++
-				d, err := table.GetIn(tx, departments, keys.RawRow("department"))
-				if err != nil {
-					return err
-				}
-				if attempts == 1 && concurrent != nil {
-					if err := concurrent(); err != nil {
-						return err
-					}
-				}
-				d.Value.EmployeeCount++
-				tx.Do(staff.InsertOp(&e), departments.ReplaceOp(d))
-				return nil
-			})
-			return attempts, err
 		}
 		if err := r.Do("hire Jones: insert the employee and count her", func() error {
-			_, err := hire(Employee{"Sales", 123, "Jones"}, nil)
-			return err
+			return company.Hire(ctx, Employee{Department: sales, ID: 123, LastName: "Jones"})
 		}); err != nil {
 			return err
 		}
 		if err := r.Do("hire Smith while another program hires Weber", func() error {
-			attempts, err := hire(Employee{"Sales", 124, "Smith"}, func() error {
-				_, err := hire(Employee{"Sales", 125, "Weber"}, nil)
-				return err
+			attempts := 0
+			_, err := table.InPartition(ctx, keys.RawPartition(sales), func(tx *table.Tx) error {
+				if err := company.HireIn(tx, Employee{Department: sales, ID: 124, LastName: "Smith"}); err != nil {
+					return err
+				}
+				if attempts++; attempts == 1 { // cause one conflict: the department was read, and is not written yet
+					return company.Hire(ctx, Employee{Department: sales, ID: 125, LastName: "Weber"})
+				}
+				return nil
 			})
 			r.Answer("applied in attempt %d", attempts)
 			return err
@@ -88,8 +52,7 @@ var severalTypes = recipe{
 			return err
 		}
 		if err := r.Do("hire Jones again: the transaction fails, so she is counted once", func() error {
-			_, err := hire(Employee{"Sales", 123, "Jones"}, nil)
-			return r.Refused(err, table.ErrExists)
+			return r.Refused(company.Hire(ctx, Employee{Department: sales, ID: 123, LastName: "Jones"}), table.ErrExists)
 		}); err != nil {
 			return err
 		}
@@ -97,14 +60,14 @@ var severalTypes = recipe{
 			return err
 		}
 		return r.Naive("two writes, and a crash between them", func() error {
-			if _, err := staff.Insert(ctx, &Employee{"Sales", 126, "Cao"}); err != nil {
+			if _, err := company.Employees.Insert(ctx, &Employee{Department: sales, ID: 126, LastName: "Cao"}); err != nil {
 				return err
 			}
-			d, err := departments.Get(ctx, keys.At(dept.PartitionKey("Sales"), keys.RawRow("department")))
+			d, err := company.Department(ctx, sales)
 			if err != nil {
 				return err
 			}
-			n, err := staff.Count(ctx, table.Query[Employee]{Partition: dept.PartitionKey("Sales")})
+			n, err := company.Employees.Count(ctx, table.Query[Employee]{Partition: keys.RawPartition(sales)})
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/patterns/smoothburst"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -21,39 +21,28 @@ var smoothBurst = recipe{
 		request is sent for nothing, and the writes of all other programs are refused, too. Bulk writes at most so many rows in a
 		second: at Rate in all, and at PartitionRate in each partition. Without them, bulk keeps to 20,000 and 2,000 after the first 503. The
 		service of this recipe takes 200 rows in half a second, so that the recipe is short.`,
+	kept: "smoothburst",
 	run: func(ctx context.Context, r *Run) error {
-		type Reading struct {
-			Meter  string
-			Minute int
-			Value  float64
-		}
-		meter := keys.Partition(keys.Text(), func(v *Reading) *string { return &v.Meter })
-		minute := keys.Row(keys.Digits[int](5), func(v *Reading) *int { return &v.Minute })
+		type Reading = smoothburst.Reading
 		acc, refused, err := r.LimitedAccount(200)
 		if err != nil {
 			return err
 		}
-		o := &table.Options{BlindWrites: true}
-		o.Retry.Attempts = 1 // so that the refusals of the burst can be seen; a program leaves this out
-		readings, err := table.New(acc.Tables(), r.TableName("readings"), table.Schema[Reading]{Partition: meter, Row: minute}, o)
-		if err != nil {
+		o := r.StoreOptions("meters", "readings")
+		o.Common.Retry.Attempts = 1 // so that the refusals of the burst can be seen; a program leaves this out
+		meters := smoothburst.Open(acc, o)
+		if err := r.Ensure(ctx, meters); err != nil {
 			return err
-		}
-		if err := readings.Ensure(ctx); err != nil {
-			return err
-		}
-		write := func(from int) table.Op {
-			return readings.UpsertOp(&Reading{"M1", from, 20.5}, table.ReplaceExisting)
 		}
 		if err := r.Do("write 500 readings of a meter, at most 300 in a second", func() error {
 			began := time.Now()
-			result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+			result, err := meters.Record(ctx, 300, func(yield func(Reading, error) bool) {
 				for i := range 500 {
-					if !yield(write(i), nil) {
+					if !yield(Reading{Meter: "M1", Minute: i, Value: 20.5}, nil) {
 						return
 					}
 				}
-			}, &table.BulkOptions{PartitionRate: 300})
+			})
 			r.Answer("written: %d; refused transactions: %d; it took more than a second: %v", result.Applied, refused(), time.Since(began) > time.Second)
 			return err
 		}); err != nil {
@@ -67,7 +56,8 @@ var smoothBurst = recipe{
 				wg.Go(func() {
 					var all []table.Op
 					for i := range 100 {
-						all = append(all, write(100*n+i))
+						v := Reading{Meter: "M1", Minute: 100*n + i, Value: 20.5}
+						all = append(all, meters.Readings.UpsertOp(&v, table.ReplaceExisting))
 					}
 					_, errs[n] = table.Transact(ctx, all...)
 				})
