@@ -136,6 +136,31 @@ func ExampleStore_Worker() {
 	// Output: 1 1 mail handler
 }
 
+// An operator has cleared the queue. The effects are still stored with their writes.
+func ExampleStore_NotifyPending() {
+	ctx := context.Background()
+	acc := storagetest.New(nil)
+	company := aztablekit.Open(acc, "company", nil)
+	mail := eventual.On("mail", func(c *eventual.Change[employee]) (int, bool) { return c.New.ID, true }, func(_ context.Context, _ eventual.Job, id int) error {
+		fmt.Println("welcome", id)
+		return nil
+	})
+	staff := aztablekit.Table(company, "staff", dept, empid, mail)
+	check(company.Ensure(ctx))
+	_, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 223})
+	check(err)
+	_, err = acc.Queue("company-writes").ClearMessages(ctx, nil)
+	check(err)
+
+	result, err := company.NotifyPending(ctx, "staff", &eventual.NotifyOptions{Grace: -1}) // RunDaily leaves out the writes of the last minutes
+	check(err)
+	fmt.Println("notified:", result.Sent)
+	check(company.Drain(ctx))
+	// Output:
+	// notified: 1
+	// welcome 223
+}
+
 // A mistake is found before anything is sent.
 func ExampleStore_Err() {
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)

@@ -407,7 +407,7 @@ func (r *retirer) choose(s *Store, tableName, definition string) error {
 		}
 		return &table.ValueError{Field: "definition", Reason: fmt.Sprintf("%.80q is none of table %s that has rows", definition, tableName)}
 	}
-	return &table.ValueError{Field: "tableName", Reason: fmt.Sprintf("%.80q is no table of the store", tableName)}
+	return noTable(tableName)
 }
 
 // retire leads the definition from state to state. Each wait counts from the change, or from the read that has found it.

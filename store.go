@@ -352,6 +352,27 @@ func (s *Store) RunDaily(ctx context.Context) error {
 	return err
 }
 
+// NotifyPending notifies workers of the effects of a table whose notification was lost: at once after a queue was lost, with a Grace below 0. RunDaily
+// does it for all tables, and leaves out the writes of the last minutes. Errors: the mistakes of the declarations; *table.ValueError for a
+// name that is no table of the store; those of [eventual.Outbox.NotifyPending], whose requests it takes.
+func (s *Store) NotifyPending(ctx context.Context, tableName string, o *eventual.NotifyOptions) (eventual.NotifyResult, error) {
+	if err := s.begin(); err != nil {
+		return eventual.NotifyResult{}, err
+	}
+	name := s.host.TableName(tableName)
+	for _, d := range s.declarations {
+		if strings.EqualFold(d.name, name) {
+			return s.outbox.NotifyPending(ctx, d.handle, o)
+		}
+	}
+	return eventual.NotifyResult{}, noTable(tableName)
+}
+
+// noTable is the error for a name that is no table of the store.
+func noTable(name string) error {
+	return &table.ValueError{Field: "tableName", Reason: fmt.Sprintf("%.80q is no table of the store", name)}
+}
+
 // Ready returns nil if Run executes effects and its queue responds, for readiness probes; see [eventual.Worker.Ready]. Requests: none.
 func (s *Store) Ready() error {
 	if err := s.Err(); err != nil {

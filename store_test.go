@@ -132,6 +132,40 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestBulkOfStore: the handle of a table without definitions needs no place for a commit record, so its transactions have 100 operations.
+func TestBulkOfStore(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := storagetest.New(nil)
+	company := aztablekit.Open(s, "company", nil)
+	staff := aztablekit.Table(company, "staff", dept, empid, &aztablekit.Settings[employee]{Options: table.Options{BlindWrites: true}})
+	if err := errors.Join(company.Ensure(ctx), company.Ensure(ctx)); err != nil { // the second one reads the catalogue
+		t.Fatal(err)
+	}
+	s.Count()
+	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for id := range 1000 {
+			if !yield(staff.UpsertOp(&employee{Department: "Sales", ID: id}, table.ReplaceExisting), nil) {
+				return
+			}
+		}
+	}, nil)
+	if n := s.Count(); err != nil || result.Applied != 1000 || n.Total() != 10 {
+		t.Errorf("got %+v, %v and %v; want 1,000 in 10 transactions", result, err, n)
+	}
+}
+
+// TestNotifyPending: a name that is no table of the store is refused.
+func TestNotifyPending(t *testing.T) {
+	t.Parallel()
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	aztablekit.Table(company, "staff", dept, empid)
+	var wrong *table.ValueError
+	if _, err := company.NotifyPending(t.Context(), "stuff", nil); !errors.As(err, &wrong) || wrong.Field != "tableName" {
+		t.Errorf("got %v; want a *table.ValueError for tableName", err)
+	}
+}
+
 // TestVerify: a fault names its table and definition, and a repair ends it.
 func TestVerify(t *testing.T) {
 	t.Parallel()

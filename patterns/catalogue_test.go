@@ -6,10 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,7 +50,11 @@ const golden = "testdata/catalogue.txt"
 // TestCatalogue compares the output of all recipes, with their requests, with testdata/catalogue.txt.
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
+	began := time.Now()
 	got := duration.ReplaceAll(run(t), []byte("in … s\n"))
+	if time.Now().Hour() != began.Hour() { // a worker schedules the clean-up of a partition once an hour
+		got = duration.ReplaceAll(run(t), []byte("in … s\n"))
+	}
 	if *update {
 		if err := os.WriteFile(golden, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -226,51 +226,6 @@ func TestWrongArguments(t *testing.T) {
 				t.Errorf("got error %v and output %q, want an error that contains %q and no output", err, out.Bytes(), c.want)
 			}
 		})
-	}
-}
-
-// TestRecipesCanBeCopied: a recipe imports no internal package, and uses nothing of this package but its own file, Run and Child.
-func TestRecipesCanBeCopied(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fset := token.NewFileSet()
-	var parsed []*ast.File
-	recipes := map[string]bool{}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(fset, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parsed = append(parsed, f)
-		if !strings.HasPrefix(name, "recipe_") {
-			continue
-		}
-		recipes[name] = true
-		for _, i := range f.Imports {
-			if strings.Contains(i.Path.Value, "/internal/") {
-				t.Errorf("%s imports %s; a copy cannot", name, i.Path.Value)
-			}
-		}
-	}
-	if len(recipes) != len(catalogue) {
-		t.Errorf("got %d files of recipes, want %d", len(recipes), len(catalogue))
-	}
-	// Without an importer, names of other packages stay unknown. Those of this package are found.
-	uses := map[*ast.Ident]types.Object{}
-	config := types.Config{Error: func(error) {}}
-	pkg, _ := config.Check("patterns", fset, parsed, &types.Info{Uses: uses})
-	file := func(p token.Pos) string { return filepath.Base(fset.Position(p).Filename) }
-	for id, used := range uses {
-		from, of := file(id.Pos()), file(used.Pos())
-		if recipes[from] && from != of && used.Parent() == pkg.Scope() && !slices.Contains([]string{"Run", "Child", "recipe"}, used.Name()) {
-			t.Errorf("%s uses %s of %s; a copy of the recipe would lack it", fset.Position(id.Pos()), used.Name(), of)
-		}
 	}
 }
 

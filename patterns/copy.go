@@ -11,52 +11,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime/debug"
 	"strings"
 )
 
-//go:embed *.go copy page.html
+//go:embed page.html
 //go:embed compoundkeys pointquery projection rangequery resume scans severalpoints sharedaccess sortedkeys typedfilters
 //go:embed indexentities indexentitieselsewhere interpartitionindex managers movedepartment newindex staffsearch teams uniqueemail
+//go:embed balances batcherrors bulk entitytypes headcount replacemerge reviews severaltypes smoothburst
 //go:embed archivedirectory formerstaff lostnotifications materializedview searchindex workers
 //go:embed changelog claims dataseries logdatainblobs photos spreadlog tablebyday wideentity
 var source embed.FS
 
 // modulePath is the path of this module.
 const modulePath = "github.com/aztablekit/aztablekit"
-
-// always are the files that each copy contains besides its recipe. The others are copied if the recipe uses their methods.
-var (
-	always    = []string{"recipe.go", "recorder.go", "report.go", "run.go", "service.go", "steps.go"}
-	sometimes = []struct {
-		use   *regexp.Regexp
-		files []string
-	}{
-		{regexp.MustCompile(`\.LimitedAccount\(`), []string{"limit.go"}},
-		{regexp.MustCompile(`\.CrashingAccount\(`), []string{"crash.go"}},
-	}
-)
-
-var recipeVariable = regexp.MustCompile(`(?m)^var (\w+) = recipe\{\n\tname: +"([^"]+)"`)
-
-// sourceOf returns the file of a recipe, its text, and the variable of the recipe in it.
-func sourceOf(name string) (file, text, variable string, err error) {
-	files, err := fs.Glob(source, "recipe_*.go")
-	if err != nil {
-		return "", "", "", err
-	}
-	for _, file := range files {
-		b, err := source.ReadFile(file)
-		if err != nil {
-			return "", "", "", err
-		}
-		if m := recipeVariable.FindSubmatch(b); m != nil && string(m[2]) == name {
-			return file, string(b), string(m[1]), nil
-		}
-	}
-	return "", "", "", fmt.Errorf("the source contains no recipe %q", name)
-}
 
 // copyRecipe writes a recipe as a program of its own, with its go.mod, into a new folder.
 func copyRecipe(ctx context.Context, name, dir string, out io.Writer) error {
@@ -69,21 +37,14 @@ func copyRecipe(ctx context.Context, name, dir string, out io.Writer) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("copy: %w", err)
 	}
-	if rec.kept != "" {
-		return copyKept(ctx, rec, dir, out)
-	}
-	file, _, _, err := sourceOf(name)
-	if err != nil {
+	files := keptCode(rec.kept)
+	main := rec.kept + "/main/main.go"
+	files["main.go"] = strings.ReplaceAll(files[main], modulePath+"/patterns/"+rec.kept, name+"/"+rec.kept)
+	delete(files, main)
+	if err := writeProgram(ctx, name, dir, files); err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
-	files, err := copiedFiles(rec)
-	if err == nil {
-		err = writeProgram(ctx, name, dir, files)
-	}
-	if err != nil {
-		return fmt.Errorf("copy: %w", err)
-	}
-	fmt.Fprintf(out, "%s is a program of its own now: cd %s && go run .\nThe recipe is %s; the other files print its steps and count its requests.\n", name, dir, file)
+	fmt.Fprintf(out, "%s is a program of its own now: cd %s && go run .\nKeep the folder %s; main.go shows how it is used.\n", name, dir, rec.kept)
 	return nil
 }
 
@@ -101,22 +62,6 @@ func writeProgram(ctx context.Context, name, dir string, files map[string]string
 	return writeModule(ctx, name, dir)
 }
 
-// copyKept writes the package of a recipe as it is, and its main.
-func copyKept(ctx context.Context, rec recipe, dir string, out io.Writer) error {
-	files := map[string]string{}
-	for name, text := range keptCode(rec.kept) {
-		files[name] = text
-	}
-	main := filepath.ToSlash(filepath.Join(rec.kept, "main", "main.go"))
-	files["main.go"] = strings.ReplaceAll(files[main], modulePath+"/patterns/"+rec.kept, rec.name+"/"+rec.kept)
-	delete(files, main)
-	if err := writeProgram(ctx, rec.name, dir, files); err != nil {
-		return fmt.Errorf("copy: %w", err)
-	}
-	fmt.Fprintf(out, "%s is a program of its own now: cd %s && go run .\nKeep the folder %s; main.go shows how it is used.\n", rec.name, dir, rec.kept)
-	return nil
-}
-
 // keptCode returns the Go files of the folder of a recipe, by their path.
 func keptCode(folder string) map[string]string {
 	files := map[string]string{}
@@ -128,41 +73,6 @@ func keptCode(folder string) map[string]string {
 		return err
 	})
 	return files
-}
-
-// copiedFiles returns the Go files of a copy.
-func copiedFiles(rec recipe) (map[string]string, error) {
-	file, text, variable, err := sourceOf(rec.name)
-	if err != nil {
-		return nil, err
-	}
-	main, err := source.ReadFile("copy/main.go.txt")
-	if err != nil {
-		return nil, err
-	}
-	files := map[string]string{
-		file:      text,
-		"main.go": strings.NewReplacer("NAME", rec.name, "TITLE", rec.title, "VARIABLE", variable).Replace(string(main)),
-	}
-	needed := always
-	for _, s := range sometimes {
-		if s.use.MatchString(text) {
-			needed = append(needed, s.files...)
-		}
-	}
-	if rec.child != nil {
-		needed = append(needed, "child.go", "process.go")
-	} else {
-		needed = append(needed, "copy/child.go.txt")
-	}
-	for _, name := range needed {
-		b, err := source.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		files[strings.TrimSuffix(filepath.Base(name), ".txt")] = string(b)
-	}
-	return files, nil
 }
 
 // writeModule writes go.mod. In a clone of this module, the copy uses the clone, with the versions of its go.mod; else it uses the

@@ -22,9 +22,12 @@ type pageChapter struct {
 
 type pageRecipe struct {
 	report
-	File, Code string
-	Without    string
+	Files   []keptFile
+	Without string
 }
+
+// keptFile is a file that a user keeps.
+type keptFile struct{ Path, Code string }
 
 // shownRequests is how many requests of a step the page draws.
 const shownRequests = 12
@@ -86,18 +89,15 @@ func (r request) lane() (lane, rest string) {
 	return "table " + lane, rest
 }
 
-// shownCode returns the code that a user keeps, and its file.
-func shownCode(rec recipe) (file, code string, err error) {
-	if rec.kept == "" {
-		file, code, _, err = sourceOf(rec.name)
-		return file, code, err
-	}
-	for path, text := range keptCode(rec.kept) {
+// shownCode returns the code that a user keeps.
+func shownCode(rec recipe) (all []keptFile) {
+	for path, code := range keptCode(rec.kept) {
 		if !strings.Contains(path, "/main/") {
-			file, code = path, text
+			all = append(all, keptFile{path, code})
 		}
 	}
-	return file, code, nil
+	slices.SortFunc(all, func(a, b keptFile) int { return strings.Compare(a.Path, b.Path) })
+	return all
 }
 
 // writePage writes reports as one page, with the code of their recipes, which needs no other file.
@@ -116,12 +116,8 @@ func writePage(file, service string, reports []report) error {
 				if r.Name != rec.name {
 					continue
 				}
-				file, code, err := shownCode(rec)
-				if err != nil {
-					return err
-				}
 				r.Related = slices.DeleteFunc(slices.Clone(r.Related), func(name string) bool { return !ran(name) })
-				shown.Recipes = append(shown.Recipes, pageRecipe{report: r, File: file, Code: code, Without: r.Compared.naiveRequests()})
+				shown.Recipes = append(shown.Recipes, pageRecipe{report: r, Files: shownCode(rec), Without: r.Compared.naiveRequests()})
 			}
 		}
 		if len(shown.Recipes) > 0 {

@@ -27,12 +27,14 @@ func TestPage(t *testing.T) {
 	page := string(b)
 	ids := matches(`id="([^"]+)"`, page)
 	for _, r := range catalogue {
-		_, code, err := shownCode(r)
-		if err != nil {
-			t.Fatal(err)
+		files := shownCode(r)
+		if !slices.Contains(ids, r.name) || len(files) == 0 {
+			t.Errorf("recipe %s: got no section, or no code", r.name)
 		}
-		if !slices.Contains(ids, r.name) || !strings.Contains(html.UnescapeString(page), code) {
-			t.Errorf("recipe %s: got no section with its code", r.name)
+		for _, file := range files {
+			if !strings.Contains(html.UnescapeString(page), file.Code) {
+				t.Errorf("recipe %s: got no section with %s", r.name, file.Path)
+			}
 		}
 	}
 	if n := expectLinks(t, page); n < 3*len(catalogue) {

@@ -47,7 +47,7 @@ func poison(ctx context.Context, s *service, words []string, out io.Writer) erro
 		n, err := q.Drop(ctx, ofWrites(rest))
 		fmt.Fprintf(out, "%d messages dropped from %s\n", n, quoted(queue))
 		if n > 0 {
-			fmt.Fprintln(os.Stderr, "The commit records of these writes are still pending. eventual.Outbox.NotifyPending notifies the workers of them again.")
+			fmt.Fprintln(os.Stderr, "The commit records of these writes are still pending. Store.NotifyPending notifies the workers of them again.")
 		}
 		return err
 	}

@@ -20,7 +20,7 @@ type recipe struct {
 	measured    []string // how the descriptions of the steps begin whose requests are compared with those without the pattern
 	naiveGrows  string   // requests that the way without the pattern takes in a larger table, such as 1 per 1,000 rows
 
-	kept  string // the folder of the code that a user keeps, and of a short main; "" if the file of the recipe is that code
+	kept  string // the folder of the code that a user keeps, and of a short main
 	run   func(context.Context, *Run) error
 	child func(context.Context, *Run, []string) error // the part that runs in a child process; nil if the recipe has none
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/azurite"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
@@ -89,3 +90,15 @@ func (s *service) open(more ...policy.Policy) (*account.Account, error) {
 	}}
 	return account.FromConnectionString(s.connection, &o)
 }
+
+// startEmulator starts the emulator Azurite, from npm or Docker. It returns its connection string, and what stops it.
+func startEmulator(ctx context.Context) (connection string, stop func(), err error) {
+	server, err := azurite.Open(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	return server.ConnectionString, server.Stop, nil
+}
+
+// emulatorPolicies returns the policies that the emulator needs for texts beyond ASCII.
+func emulatorPolicies() []policy.Policy { return []policy.Policy{azurite.ASCII{}} }

@@ -323,7 +323,7 @@ func (g *group) grow() {
 		i := g.op(g.n)
 		if g.n == 0 {
 			g.rows, g.count, g.bytes = map[string]bool{}, 0, 0
-			if m := i.op.Table.Mode; m.Exact || m.Outbox != nil || m.Completes != nil {
+			if m := i.op.Table.Mode; m.Exact || m.Outbox != nil && len(m.Maintainers) > 0 || m.Completes != nil {
 				g.count = 1
 			}
 		}

@@ -40,7 +40,7 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Staff {
 }
 
 // Import stores employees of any departments, in any order, and overwrites existing employees. An error of the stream ends the work. After any
-// error, call Import again with the employees from ResumeAt of the result on. 1 request for each 99 employees of a department.
+// error, call Import again with the employees from ResumeAt of the result on. 1 request for each 100 employees of a department.
 func (s *Staff) Import(ctx context.Context, all iter.Seq2[Employee, error]) (table.BulkResult, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for e, err := range all {
@@ -52,7 +52,7 @@ func (s *Staff) Import(ctx context.Context, all iter.Seq2[Employee, error]) (tab
 }
 
 // Remove deletes employees by department and ID, in any order. The result counts employees who do not exist as missing. 1 request for each 99
-// employees of a department, and at most 3 more if some of the 99 are missing.
+// employees of a department, and at most 3 more if some of the 100 are missing.
 func (s *Staff) Remove(ctx context.Context, all iter.Seq2[Employee, error]) (table.BulkResult, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for e, err := range all {
@@ -63,7 +63,7 @@ func (s *Staff) Remove(ctx context.Context, all iter.Seq2[Employee, error]) (tab
 	}, nil)
 }
 
-// Retire deletes the employees of a department from an age on. 1 request for each 1,000 employees of the department, and 1 for each 99 deleted
+// Retire deletes the employees of a department from an age on. 1 request for each 1,000 employees of the department, and 1 for each 100 deleted
 // employees.
 func (s *Staff) Retire(ctx context.Context, department string, from int32) (table.BulkResult, error) {
 	return table.BulkDelete(ctx, s.Employees, table.Query[Employee]{Partition: dept.Of(department), Where: age.Ge(from)}, nil)

@@ -38,7 +38,7 @@ func Open(acc aztablekit.Account, o *aztablekit.Options) *Meters {
 }
 
 // Record stores readings, at most rate in each second for each meter, and overwrites existing readings. An error of the stream ends the work.
-// After any error, call Record again with the readings from ResumeAt of the result on. 1 request for each 99 readings of a meter.
+// After any error, call Record again with the readings from ResumeAt of the result on. 1 request for each 100 readings of a meter.
 func (m *Meters) Record(ctx context.Context, rate int, all iter.Seq2[Reading, error]) (table.BulkResult, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for v, err := range all {
