@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -158,7 +159,7 @@ func TestAttachToStore(t *testing.T) {
 	old := older(t, storagetest.New(nil))
 	old.ensure()
 	extra := index.New("extra", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, &index.Options{Unique: true})
-	staff, err := index.Attach(old.staff, extra)
+	staff, err := bare.Attach(old.staff, extra)
 	old.expect("Attach", err, nil)
 	_, err = staff.Insert(t.Context(), numbered(1))
 	old.expect("a write", err, nil)

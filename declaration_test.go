@@ -166,12 +166,12 @@ func TestUnusableStores(t *testing.T) {
 	var none *account.Account
 	for want, s := range map[string]*aztablekit.Store{
 		"acc is nil": aztablekit.Open(none, "company", nil),
-		"store My Company: eventual: NewWorker: queue": aztablekit.Open(storagetest.New(nil), "My Company", nil),
-		"company-cleanup\"; the service requires":      aztablekit.Open(storagetest.New(nil), strings.Repeat("a", 49)+"company", nil),
-		"Options.Prefix is":                            aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "1-"}),
-		"s is nil":                                     nil,
-		"a zero Store":                                 {},
-		"WorkerOptions.Visibility":                     aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Worker: eventual.WorkerOptions{Visibility: -1}}),
+		"store My Company: eventual: worker: queue": aztablekit.Open(storagetest.New(nil), "My Company", nil),
+		"company-cleanup\"; the service requires":   aztablekit.Open(storagetest.New(nil), strings.Repeat("a", 49)+"company", nil),
+		"Options.Prefix is":                         aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Prefix: "1-"}),
+		"s is nil":                                  nil,
+		"a zero Store":                              {},
+		"WorkerOptions.Visibility":                  aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Worker: eventual.WorkerOptions{Visibility: -1}}),
 	} {
 		staff := aztablekit.Table(s, "staff", dept, empid)
 		_, err := staff.Insert(t.Context(), &employee{Department: "Sales"})

@@ -57,7 +57,8 @@ type Progress struct {
 var ErrUnfilled = errors.New("some rows could not be written")
 
 // Fill makes the definitions readable that are not filled: those that a release has added to a table that exists, and the definitions of a
-// table from before its catalogue. Call it when all programs have the release, once, from one program or a command of yours. It
+// table from before its catalogue. Call it when all programs have the release, workers too, once, from one program or a command of yours:
+// a worker without a definition leaves its rows to others, so that look-ups miss them until one runs that has it. It
 //
 //   - refuses from then on the writes of programs that lack a definition ([table.ErrNotDeclared]), within Options.Lease,
 //   - waits one and a half times as long as Options.Lease, 99 s by default, until no program goes by what it has read before,

@@ -18,6 +18,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
@@ -61,7 +63,7 @@ type Store struct {
 	host     extend.Host
 	name     string
 	opt      Options
-	outbox   *eventual.Outbox
+	outbox   bareworker.Outbox
 	declared registry
 
 	mu           sync.Mutex
@@ -107,7 +109,7 @@ func (s *Store) open(acc Account) error {
 		return err
 	}
 	var err error
-	s.outbox, err = eventual.NewOutbox(s.queue("writes"), &eventual.OutboxOptions{Common: s.opt.Common})
+	s.outbox, err = bareworker.NewOutbox(s.queue("writes"), &s.opt.Common)
 	s.host.Outbox = s.outbox
 	return err
 }
@@ -162,7 +164,7 @@ func (s *Store) begin() error {
 func (s *Store) newWorker(handlers []extend.Handler) (*eventual.Worker, error) {
 	o := s.opt.Worker
 	o.CleanUp = s.queue("cleanup")
-	return eventual.NewWorker(s.queue("writes"), s.queue("poison"), handlers, &o)
+	return bareworker.New(s.queue("writes"), s.queue("poison"), handlers, &o)
 }
 
 // queue returns one of the queues of the store.
@@ -187,7 +189,7 @@ func (s *Store) handlers() (all, missing []extend.Handler) {
 	for _, d := range s.declarations {
 		if !worked[d.id()] {
 			worked[d.id()] = true
-			all = append(all, eventual.Transactions(d.handle))
+			all = append(all, bare.Transactions(d.handle))
 		}
 	}
 	return all, missing
@@ -320,7 +322,8 @@ func (s *Store) runEachDay(ctx context.Context) {
 	}
 }
 
-// Drain executes the effects that are due, and returns: for tests, and for programs that are started from time to time. Errors: those of
+// Drain executes the effects that are due, and returns: for tests, and for programs that are started from time to time. The error of a handler is
+// not one of Drain: it is logged (Options.Common.Logger), and the effect is due again a moment later, which Drain does not wait for. Errors: those of
 // Run, also eventual.ErrRunning while Run runs, and the first error of a queue. Requests: those of [eventual.Worker.Drain].
 func (s *Store) Drain(ctx context.Context) error {
 	w, err := s.work()
@@ -334,7 +337,7 @@ func (s *Store) Drain(ctx context.Context) error {
 // such as the sweep of blobs that no entity has, and the making and dropping of the tables of a log. It is safe beside other programs
 // that do the same. One failure does not stop the rest. Once, a day after [Store.Fill] has filled a definition, it compares the rows again,
 // as [verify.Run] with Repair does: no request that was on its way then arrives any more. Errors: the mistakes of the declarations; those of
-// the tasks, joined. Requests: 1 for each table; for each table with effects those of [eventual.Outbox.NotifyPending], 2 for each partition;
+// the tasks, joined. Requests: 1 for each table; for each table with effects those of NotifyPending, 2 for each partition;
 // see also the definitions.
 func (s *Store) RunDaily(ctx context.Context) error {
 	err := s.begin()
@@ -352,9 +355,20 @@ func (s *Store) RunDaily(ctx context.Context) error {
 	return err
 }
 
-// NotifyPending notifies workers of the effects of a table whose notification was lost: at once after a queue was lost, with a Grace below 0. RunDaily
-// does it for all tables, and leaves out the writes of the last minutes. Errors: the mistakes of the declarations; *table.ValueError for a
-// name that is no table of the store; those of [eventual.Outbox.NotifyPending], whose requests it takes.
+// NotifyPending sends a notification for each write of a table whose effects are still due: for each pending commit record that is older than
+// Grace of the options. It repairs a queue that was deleted, cleared or failed over, and a poison queue whose messages were dropped. RunDaily does it
+// for all tables. It can run at any time, beside writers and workers: for a redundant notification a worker finds nothing to do, and no
+// effect is executed that is not due. A message that is still in the poison queue stays there, so its effects are tried again and may become
+// poison once more; replay or drop the message first.
+//
+// The call is bounded by Max of the options, and by ctx. The result is valid with every error, and its Token is where to resume; all commit
+// records before it were notified.
+//
+// Errors: the mistakes of the declarations; *table.ValueError for a name that is no table of the store, and for a Token that is not from this
+// method; table.ErrRanged if the account has a signature for a range of keys, unless the options name a partition of which it sees all rows;
+// eventual.ErrQueueNotFound, or the *azcore.ResponseError of the queue; table.ErrTableNotFound and the other errors of a read (see package
+// table). Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's commit
+// records, at least 1; 1 for each notification, and more during an outage of the queue.
 func (s *Store) NotifyPending(ctx context.Context, tableName string, o *eventual.NotifyOptions) (eventual.NotifyResult, error) {
 	if err := s.begin(); err != nil {
 		return eventual.NotifyResult{}, err

@@ -155,6 +155,29 @@ func TestBulkOfStore(t *testing.T) {
 	}
 }
 
+// TestPanickingEffect: a function of an effect that reads c.New of a delete panics. The delete fails with an error that names the effect, and the
+// entity stays.
+func TestPanickingEffect(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	mail := eventual.On("mail", func(c *eventual.Change[employee]) (string, bool) { return c.New.Name, c.Old == nil }, func(context.Context, eventual.Job, string) error { return nil })
+	staff := aztablekit.Table(company, "staff", dept, empid, mail)
+	if err := company.Ensure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := staff.Delete(ctx, e); err == nil || !strings.Contains(err.Error(), "effect mail") {
+		t.Errorf("Delete: got %v; want an error that names the effect", err)
+	}
+	if _, err := staff.Get(ctx, e.Key); err != nil {
+		t.Errorf("Get: got %v; want the entity", err)
+	}
+}
+
 // TestNotifyPending: a name that is no table of the store is refused.
 func TestNotifyPending(t *testing.T) {
 	t.Parallel()

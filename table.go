@@ -11,6 +11,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -238,7 +240,7 @@ func newTable[T any](s *Store, d *declaration, schema table.Schema[T], definitio
 	for _, from := range settings.Options.MovedFrom {
 		o.MovedFrom = append(o.MovedFrom, s.host.TableName(from))
 	}
-	t, err := table.New(s.host.Tables, d.name, settings.Schema, &o)
+	t, err := bare.NewTable(s.host.Tables, d.name, settings.Schema, &o)
 	if err != nil {
 		return nil, cmp.Or(errors.Unwrap(err), err) // which does not name the table again
 	}
@@ -248,7 +250,7 @@ func newTable[T any](s *Store, d *declaration, schema table.Schema[T], definitio
 	}
 	d.guard = d.catalogue.Guard()
 	door.Table(t).Mode.Guard = d.guard
-	return eventual.WithOutbox(t, s.outbox)
+	return bare.WithOutbox(t, s.outbox)
 }
 
 // checkRows returns the error of a type whose rows, or those of its definitions, would be taken for those of another type of the table.
@@ -302,7 +304,7 @@ func hasRows(t table.AnyTable) bool {
 }
 
 // notifyPending notifies the workers of all effects of a table whose notification was lost.
-func notifyPending(ctx context.Context, o *eventual.Outbox, t table.AnyTable) error {
+func notifyPending(ctx context.Context, o bareworker.Outbox, t table.AnyTable) error {
 	var opt eventual.NotifyOptions
 	for {
 		result, err := o.NotifyPending(ctx, t, &opt)

@@ -167,7 +167,7 @@ func (e Endpoints) withSAS(sas string) Endpoints {
 	return Endpoints{sign(e.Table), sign(e.Queue), sign(e.Blob)}
 }
 
-// Tables returns the client of the Table service, for table.New.
+// Tables returns the client of the Table service.
 func (a *Account) Tables() *aztables.ServiceClient { return a.tables }
 
 // Queues returns the client of the Queue service.

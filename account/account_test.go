@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -191,7 +192,7 @@ func TestNoEndpoint(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, err := table.New(a.Tables(), "staff", table.Schema[table.Row]{}, nil)
+			rows, err := bare.NewTable(a.Tables(), "staff", table.Schema[table.Row]{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -274,7 +275,7 @@ func TestErrorTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	staff, err := table.New(acc.Tables(), "staff", table.Schema[struct{}]{}, nil)
+	staff, err := bare.NewTable(acc.Tables(), "staff", table.Schema[struct{}]{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

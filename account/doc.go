@@ -4,7 +4,7 @@
 // shared access signatures:
 //
 //	acc, err := account.FromEnvironment(nil, nil)
-//	staff, err := table.New(acc.Tables(), "staff", schema, nil)
+//	company := aztablekit.Open(acc, "company", nil)
 //
 // In a test, [FromTransport] opens an account in memory:
 //

@@ -9,10 +9,10 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // A program on a developer's machine. A deployed one gives a token credential, such as one of azidentity.
@@ -82,8 +82,7 @@ func ExampleAccount() {
 	}
 	fmt.Println(acc.Queues().URL())
 	fmt.Println(acc.Blobs().URL())
-	_, err = table.New(acc.Tables(), "staff", table.Schema[struct{ Name string }]{}, nil)
-	fmt.Println(err)
+	fmt.Println(aztablekit.Open(acc, "company", nil).Err())
 	// Output:
 	// http://127.0.0.1:10001/devstoreaccount1
 	// http://127.0.0.1:10000/devstoreaccount1

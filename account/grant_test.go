@@ -19,6 +19,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -112,7 +113,7 @@ func tableBySignature(t testing.TB, g *signatureService, query string) *table.Ta
 	testkit.NoError(t, err)
 	o := &table.Options{BlindWrites: true}
 	o.OmitOperationID, o.Retry.Attempts = true, -1
-	tab, err := table.New(s, "staff", table.Schema[struct{}]{}, o)
+	tab, err := bare.NewTable(s, "staff", table.Schema[struct{}]{}, o)
 	testkit.NoError(t, err)
 	return tab
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/property"
@@ -217,7 +218,7 @@ func ToTable(s extend.Store, name string, o *table.Options) *TableDestination {
 		opt = *o
 	}
 	opt.Common = host.Options(opt.Common)
-	t, err := table.New(host.Tables, host.TableName(name), table.Schema[table.Row]{}, &opt)
+	t, err := bare.NewTable(host.Tables, host.TableName(name), table.Schema[table.Row]{}, &opt)
 	if err = host.Declare("destination "+name, extend.Parts{Tables: []string{host.TableName(name)}}, err); err != nil {
 		return &TableDestination{door.Faulty[*table.Table[table.Row]](name, err), err}
 	}

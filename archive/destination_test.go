@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -60,7 +61,7 @@ func TestSharedDestination(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
-	second, err := table.New(fx.account.Tables(), "second", schema, &table.Options{Common: fx.common})
+	second, err := bare.NewTable(fx.account.Tables(), "second", schema, &table.Options{Common: fx.common})
 	must(t, err)
 	must(t, second.Ensure(ctx))
 	m, w := addMover(t, fx, second, fx.destination)

@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -36,7 +37,7 @@ func TestArchivedParts(t *testing.T) {
 	}
 	must(t, fx.workerOf(t, fx.options(), mover.Handler()).Drain(ctx))
 
-	narrow, err := table.New(s.Tables(), "folders", table.Schema[clerk]{
+	narrow, err := bare.NewTable(s.Tables(), "folders", table.Schema[clerk]{
 		Partition: keys.Partition(dept, func(c *clerk) *string { return &c.Dept }),
 		Row:       keys.Row(cid, func(c *clerk) *int { return &c.ID }),
 	}, &table.Options{Common: fx.common})

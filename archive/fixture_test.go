@@ -16,6 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -56,7 +58,7 @@ type fixture struct {
 	current     *table.Table[clerk]
 	destination *archive.TableDestination
 	to          archive.Destination // the destination of the mover: destination, unless attach has replaced it
-	outbox      *eventual.Outbox
+	outbox      bareworker.Outbox
 	mover       *archive.Mover[clerk]
 	common      table.Common
 	handlers    []eventual.Handler // besides the mover's
@@ -76,14 +78,14 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 		return nil, err
 	}
 	fx := &fixture{account: acc, common: c}
-	if fx.current, err = table.New(acc.Tables(), "current", schema, &table.Options{Common: c}); err != nil {
+	if fx.current, err = bare.NewTable(acc.Tables(), "current", schema, &table.Options{Common: c}); err != nil {
 		return nil, err
 	}
 	fx.destination = archive.ToTable(&extend.Host{Tables: acc.Tables()}, "old", &table.Options{Common: c})
 	if err = fx.destination.Err(); err != nil {
 		return nil, err
 	}
-	if fx.outbox, err = eventual.NewOutbox(acc.Queue("moves"), &eventual.OutboxOptions{Common: c}); err != nil {
+	if fx.outbox, err = bareworker.NewOutbox(acc.Queue("moves"), &c); err != nil {
 		return nil, err
 	}
 	fx.to = fx.destination
@@ -132,7 +134,7 @@ func (fx *fixture) options() eventual.WorkerOptions {
 
 // worker returns a worker of the queue "moves", for the mover and the fixture's other handlers.
 func (fx *fixture) worker(opt eventual.WorkerOptions) (*eventual.Worker, error) {
-	return eventual.NewWorker(fx.account.Queue("moves"), fx.account.Queue("poison"), append(fx.handlers, fx.mover.Handler()), &opt)
+	return bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), append(fx.handlers, fx.mover.Handler()), &opt)
 }
 
 // newWorker is worker for tests.
@@ -146,7 +148,7 @@ func (fx *fixture) newWorker(t testing.TB, opt eventual.WorkerOptions) *eventual
 // workerOf returns a worker of the queue "moves" for some movers.
 func (fx *fixture) workerOf(t testing.TB, opt eventual.WorkerOptions, handlers ...eventual.Handler) *eventual.Worker {
 	t.Helper()
-	w, err := eventual.NewWorker(fx.account.Queue("moves"), fx.account.Queue("poison"), handlers, &opt)
+	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), handlers, &opt)
 	must(t, err)
 	return w
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -19,7 +20,7 @@ import (
 // newIndexTable returns the table of the foreign index: a row for each clerk, whose property Is contains the clerk's Last, or
 // "gone".
 func newIndexTable(fx *fixture) (*table.Table[table.Row], error) {
-	return table.New(fx.account.Tables(), "index", table.Schema[table.Row]{}, &table.Options{Common: fx.common})
+	return bare.NewTable(fx.account.Tables(), "index", table.Schema[table.Row]{}, &table.Options{Common: fx.common})
 }
 
 // addIndex gives the fixture a foreign index. Each insertion and each deletion has the effect to update the index, those of moves
@@ -29,14 +30,14 @@ func addIndex(fx *fixture) error {
 	if err != nil {
 		return err
 	}
-	due := eventual.OnChange("index", func(c *extend.Change[clerk]) (struct{}, bool) {
+	due := bare.OnChange("index", func(c *extend.Change[clerk]) (struct{}, bool) {
 		return struct{}{}, c.Old == nil || c.New == nil || c.Old.Last != c.New.Last
 	})
 	base := fx.current
-	if fx.current, err = eventual.WithOutbox(base, fx.outbox, due); err != nil {
+	if fx.current, err = bare.WithOutbox(base, fx.outbox, due); err != nil {
 		return err
 	}
-	fx.handlers = append(fx.handlers, eventual.NewHandler("index", fx.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {
+	fx.handlers = append(fx.handlers, bare.NewHandler("index", fx.current, func(ctx context.Context, j eventual.Job, _ struct{}) error {
 		return updateIndexRow(ctx, base, rows, j)
 	}))
 	return nil

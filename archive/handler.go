@@ -16,7 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Handler returns the handler that executes the moves, for [eventual.NewWorker].
+// Handler returns the handler that executes the moves, for a worker.
 func (m *Mover[T]) Handler() eventual.Handler {
 	return eventual.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -26,7 +27,7 @@ type rowFixture struct {
 func newRowFixture(t testing.TB) (*rowFixture, *storagetest.Service) {
 	t.Helper()
 	fx, s := newFixture(t, nil)
-	rows, err := table.New(fx.account.Tables(), "current", table.Schema[table.Row]{}, &table.Options{Common: fx.common})
+	rows, err := bare.NewTable(fx.account.Tables(), "current", table.Schema[table.Row]{}, &table.Options{Common: fx.common})
 	must(t, err)
 	m, err := archive.New("rows", rows, fx.destination, fx.outbox)
 	must(t, err)

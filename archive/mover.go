@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/property"
@@ -60,7 +61,7 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 		}
 		to = d.withParts(door.Table(from).Mode.Parts)
 	}
-	from, err := eventual.WithOutbox(from, outbox)
+	from, err := bare.WithOutbox(from, outbox)
 	if err != nil {
 		return fail(err)
 	}

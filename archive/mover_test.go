@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -157,7 +158,7 @@ func TestVersions(t *testing.T) {
 	fx, s := newFixture(t, nil)
 	next := schema
 	next.Version, next.Upgrade = 1, map[int]func(*table.Row) error{0: func(r *table.Row) error { return r.Set("Last", "upgraded") }}
-	newer, err := table.New(fx.account.Tables(), "current", next, &table.Options{Common: fx.common})
+	newer, err := bare.NewTable(fx.account.Tables(), "current", next, &table.Options{Common: fx.common})
 	must(t, err)
 	m, err := archive.New("current/old", newer, fx.destination, fx.outbox)
 	must(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -205,11 +206,11 @@ func newStaleWriter(t testing.TB, fx *fixture, s *storagetest.Service, blind boo
 	w := &staleWriter{fixture: fx, incarnation: storedIncarnation(s)}
 	o := &table.Options{Common: fx.common, BlindWrites: blind}
 	var err error
-	w.clerks, err = table.New(fx.account.Tables(), "current", schema, o)
+	w.clerks, err = bare.NewTable(fx.account.Tables(), "current", schema, o)
 	must(t, err)
 	w.clerk, err = w.clerks.Get(ctx, at(1))
 	must(t, err)
-	w.rows, err = table.New(fx.account.Tables(), "current", table.Schema[table.Row]{}, o)
+	w.rows, err = bare.NewTable(fx.account.Tables(), "current", table.Schema[table.Row]{}, o)
 	must(t, err)
 	w.row, err = w.rows.Get(ctx, at(1))
 	must(t, err)

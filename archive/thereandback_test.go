@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -37,7 +37,7 @@ func (fx *fixture) rekeyClerk(ctx context.Context, from, to int) error {
 }
 
 func (fx *fixture) moveClerk(ctx context.Context, from, to string) error {
-	clerks, err := eventual.WithOutbox(fx.current, fx.outbox)
+	clerks, err := bare.WithOutbox(fx.current, fx.outbox)
 	if err != nil {
 		return err
 	}

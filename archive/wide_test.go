@@ -13,6 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -86,7 +88,7 @@ func TestWideEntity(t *testing.T) {
 	if !reflect.DeepEqual(again.Value, f) {
 		t.Errorf("JSON: got %d days, %d bytes; want 450, 1048576", len(again.Value.Days), len(again.Value.Paper))
 	}
-	rows, err := table.New(s.Tables(), "folders", table.Schema[table.Row]{Parts: 98}, nil)
+	rows, err := bare.NewTable(s.Tables(), "folders", table.Schema[table.Row]{Parts: 98}, nil)
 	must(t, err)
 	must(t, indexed.DeleteAny(ctx, e.Key))
 	if _, err := rows.InsertAt(ctx, e.Key, &read); err != nil {
@@ -96,7 +98,7 @@ func TestWideEntity(t *testing.T) {
 
 // openFolders opens the table of folders, with its index, and a mover of folders.
 func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *archive.Mover[folder], err error) {
-	folders, err = table.New(fx.account.Tables(), "folders", table.Schema[folder]{
+	folders, err = bare.NewTable(fx.account.Tables(), "folders", table.Schema[folder]{
 		Partition: keys.Partition(dept, func(f *folder) *string { return &f.Dept }),
 		Row:       keys.Row(cid, func(f *folder) *int { return &f.ID }),
 	}, &table.Options{Common: fx.common})
@@ -105,7 +107,7 @@ func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *arc
 	}
 	last := table.FieldOf(func(f *folder) *string { return &f.Last })
 	byLast := index.New("bylast", keys.Text().Named("last"), func(f *folder) (string, bool) { return f.Last, true }, nil).Only(last)
-	if indexed, err = index.Attach(folders, byLast); err != nil {
+	if indexed, err = bare.Attach(folders, byLast); err != nil {
 		return nil, nil, nil, err
 	}
 	mover, err = archive.New("folders/old", indexed, fx.destination, fx.outbox)
@@ -132,7 +134,7 @@ func TestWideEveryFault(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				w, err := eventual.NewWorker(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler()}, ptr(fx.options()))
+				w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler()}, ptr(fx.options()))
 				if err != nil {
 					return err
 				}

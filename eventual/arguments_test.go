@@ -10,6 +10,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
@@ -42,30 +44,30 @@ func TestArguments(t *testing.T) {
 		"Visibility":              {queue, poison, ok, eventual.WorkerOptions{Visibility: time.Millisecond}, "WorkerOptions.Visibility"},
 		"MaxWait":                 {queue, poison, ok, eventual.WorkerOptions{MaxWait: -1}, "WorkerOptions.MaxWait"},
 	} {
-		_, err := eventual.NewWorker(c.queue, c.poison, c.handlers, &c.o)
+		_, err := bareworker.New(c.queue, c.poison, c.handlers, &c.o)
 		var ve *table.ValueError
 		if !errors.As(err, &ve) || ve.Field != c.field || strings.Contains(err.Error(), "property") {
 			t.Errorf("%s: got %v, want a *ValueError for argument or option %s", what, err, c.field)
 		}
 	}
 	fault := errors.New("a mistake in its declaration")
-	for _, h := range []eventual.Handler{{Kind: "x", Table: door.Faulty[*table.Table[clerk]]("jobs", fault), Handle: ok[0].Handle}, eventual.Transactions(door.Faulty[*table.Table[clerk]]("jobs", fault))} {
-		if _, err := eventual.NewWorker(queue, poison, []eventual.Handler{h}, nil); !errors.Is(err, fault) {
+	for _, h := range []eventual.Handler{{Kind: "x", Table: door.Faulty[*table.Table[clerk]]("jobs", fault), Handle: ok[0].Handle}, bare.Transactions(door.Faulty[*table.Table[clerk]]("jobs", fault))} {
+		if _, err := bareworker.New(queue, poison, []eventual.Handler{h}, nil); !errors.Is(err, fault) {
 			t.Errorf("a faulty table: got %v, want its fault", err)
 		}
 	}
 	var le *table.LimitError
-	if _, err := eventual.NewWorker(queue, poison, ok, &eventual.WorkerOptions{Visibility: 8 * 24 * time.Hour}); !errors.As(err, &le) || le.Field != "WorkerOptions.Visibility" {
+	if _, err := bareworker.New(queue, poison, ok, &eventual.WorkerOptions{Visibility: 8 * 24 * time.Hour}); !errors.As(err, &le) || le.Field != "WorkerOptions.Visibility" {
 		t.Errorf("got %v, want a *LimitError for WorkerOptions.Visibility", err)
 	}
 	var ve *table.ValueError
-	if _, err := eventual.NewOutbox(none, nil); !errors.As(err, &ve) || ve.Field != "queue" {
+	if _, err := bareworker.NewOutbox(none, nil); !errors.As(err, &ve) || ve.Field != "queue" {
 		t.Errorf("NewOutbox: got %v, want a *ValueError for queue", err)
 	}
 	if _, err := eventual.NewPoisonQueue(nil, nil); !errors.As(err, &ve) || ve.Field != "queue" {
 		t.Errorf("NewPoisonQueue: got %v, want a *ValueError for queue", err)
 	}
-	missing, err := eventual.NewWorker(o.acc.Queue("nowhere"), poison, ok, nil)
+	missing, err := bareworker.New(o.acc.Queue("nowhere"), poison, ok, nil)
 	noError(t, err)
 	if err := missing.Run(ctx); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("Run: got %v, want ErrQueueNotFound", err)
@@ -104,7 +106,7 @@ func TestSameQueues(t *testing.T) {
 		"poison queue as clean-up queue": {p, p, []eventual.Handler{o.handler()}},
 		"the same table of two accounts": {p, o.acc.Queue("c"), []eventual.Handler{o.handler(), second}},
 	} {
-		if _, err := eventual.NewWorker(q, c.poison, c.handlers, &eventual.WorkerOptions{CleanUp: c.cleanUp}); !errors.As(err, &ve) {
+		if _, err := bareworker.New(q, c.poison, c.handlers, &eventual.WorkerOptions{CleanUp: c.cleanUp}); !errors.As(err, &ve) {
 			t.Errorf("%s: got %v, want a *ValueError", what, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -25,7 +26,7 @@ func TestBusyPartition(t *testing.T) {
 		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", n)
 		s.Count()
-		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(time.Millisecond) // meanwhile the worker receives the next messages
 			return o.send(ctx, j, l)
 		}))
@@ -45,7 +46,7 @@ func TestBusyPartitionDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", 200)
-		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
+		w := o.worker(t, eventual.WorkerOptions{Common: noPauses()}, bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(10 * time.Second)
 			return o.send(ctx, j, l)
 		}))
@@ -81,7 +82,7 @@ func TestBusyPartitionOvertaken(t *testing.T) {
 				o.hireInto(t, "big", c.n)
 				o.hireInto(t, "small", 1)
 				var done atomic.Bool
-				h := eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, _ letter) error {
+				h := bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, _ letter) error {
 					if j.Partition.String() == "small" {
 						done.Store(true)
 					}
@@ -114,7 +115,7 @@ func TestWaitingMessageRenewed(t *testing.T) {
 		o, s := newOffice(t, noPauses())
 		o.hireInto(t, "S", 4)
 		var attempts []int
-		h := eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 			attempts = append(attempts, j.Attempt)
 			time.Sleep(24 * time.Second)
 			return o.send(ctx, j, l)
@@ -188,7 +189,7 @@ func TestWaitThenOutage(t *testing.T) {
 		o.hireInto(t, "S", 300)
 		var mu sync.Mutex
 		var failed time.Time
-		h := eventual.NewHandler("letter", o.base, func(_ context.Context, _ eventual.Job, l letter) error {
+		h := bare.NewHandler("letter", o.base, func(_ context.Context, _ eventual.Job, l letter) error {
 			mu.Lock()
 			slow := failed.IsZero()
 			mu.Unlock()
@@ -244,7 +245,7 @@ func TestPerPartition(t *testing.T) {
 		var running, most, runningBig, mostBig atomic.Int64
 		var last atomic.Int64 // when the last message of a small partition was done
 		began := time.Now()
-		h := eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
 			if j.Partition.String() == "big" {

@@ -122,7 +122,7 @@ func (s *hourSet) once(name string, f func() error) error {
 	return nil
 }
 
-// NotifyOptions are the options of [Outbox.NotifyPending]. The zero value is ready for use.
+// NotifyOptions are the options of aztablekit.Store.NotifyPending. The zero value is ready for use.
 type NotifyOptions struct {
 	// Partition restricts the call to one partition. Defaults to the whole table.
 	Partition keys.PartitionKey
@@ -140,28 +140,15 @@ type NotifyOptions struct {
 	Token string
 }
 
-// NotifyResult is what [Outbox.NotifyPending] has done.
+// NotifyResult is what aztablekit.Store.NotifyPending has done.
 type NotifyResult struct {
 	Partitions int    // partitions that were searched
 	Sent       int    // notifications, one for each pending commit record
 	Token      string // where the next call resumes, "" if the table is done
 }
 
-// NotifyPending sends a notification for each write of a table whose effects are still due: for each pending commit record that is
-// older than NotifyOptions.Grace. It repairs a queue that was deleted, cleared or failed over, and a poison queue whose messages
-// were dropped. It can run at any time, beside writers and workers: for a redundant notification a worker finds nothing to do, and
-// no effect is executed that is not due. A message that is still in the poison queue stays there, so its effects are tried again
-// and may become poison once more; replay or drop the message first.
-//
-// The call is bounded by NotifyOptions.Max, and by ctx. The result is valid with every error, and Token is where to resume; all
-// commit records before it were notified.
-//
-// Requests: 1 for each partition to find it, and 1 more to see that there are no more; 1 for each 1,000 rows of a partition's
-// commit records, at least 1; 1 for each notification, and more during an outage of the queue. Errors: *table.ValueError for a
-// nil source and for a Token that is not from this method; table.ErrRanged if the table's client has a signature for a range of
-// keys, unless NotifyOptions.Partition names a partition of which it sees all rows; ErrQueueNotFound, or the
-// *azcore.ResponseError of the queue; table.ErrTableNotFound and the other errors of a read (see package table).
-func (o *Outbox) NotifyPending(ctx context.Context, source table.AnyTable, opt *NotifyOptions) (NotifyResult, error) {
+// NotifyPending is aztablekit.Store.NotifyPending.
+func (o *outbox) NotifyPending(ctx context.Context, source table.AnyTable, opt *NotifyOptions) (NotifyResult, error) {
 	if wire.IsNil(source) || door.Table(source) == nil {
 		return NotifyResult{}, fmt.Errorf("eventual: NotifyPending: %w", engine.CheckHandle("source", nil))
 	}
@@ -183,7 +170,7 @@ func (o *Outbox) NotifyPending(ctx context.Context, source table.AnyTable, opt *
 
 // notifier is one call of NotifyPending.
 type notifier struct {
-	outbox *Outbox
+	outbox *outbox
 	source table.AnyTable
 	opt    NotifyOptions
 	start  position

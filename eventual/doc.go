@@ -17,8 +17,6 @@
 //	err := company.Ensure(ctx)
 //	err = company.Run(ctx) // the worker, in this program or in another one
 //
-// [NewOutbox], [WithOutbox], [OnChange], [NewHandler] and [NewWorker] are the same for handles without a store.
-//
 // # Guarantees
 //
 //   - Each effect of a committed write is executed at least once, and no effect of any other write, even if writers and workers crash
@@ -32,7 +30,7 @@
 //
 // An effect may be executed more than once, late, and in another order than the writes. A handler should read the current state and
 // make the other system follow it, or use OperationID and Effect of the [Job] as an idempotency key: both are the same at every
-// attempt. If a queue is lost, the commit records stay pending until [Outbox.NotifyPending] notifies the workers again.
+// attempt. If a queue is lost, the commit records stay pending until aztablekit.Store.NotifyPending notifies the workers again.
 //
 // # Costs
 //
@@ -43,7 +41,7 @@
 //
 // # Operation
 //
-// Set WorkerOptions.CleanUp, so that commit records are deleted after a day. [PoisonQueue] lists, replays and drops poison
+// The worker of a store deletes commit records after a day. [PoisonQueue] lists, replays and drops poison
 // messages. docs/queues.md describes messages, unknown messages, and the time after which a queue is empty. docs/operations.md
 // describes how to run workers: sizes, releases, alerts, scaling, roles and repairs.
 package eventual

@@ -6,25 +6,18 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 // Each employee with a new name gets a badge, also if the writer or a worker crashes.
 func ExampleOn() {
 	ctx := context.Background()
-	dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
-	print := eventual.On("badge", func(c *eventual.Change[Employee]) (Badge, bool) {
-		if c.New == nil || c.Old != nil && c.Old.LastName == c.New.LastName {
-			return Badge{}, false
-		}
-		return Badge{c.New.ID, c.New.LastName}, true
-	}, func(_ context.Context, j eventual.Job, b Badge) error {
+	print := eventual.On("badge", badgeDue, func(_ context.Context, j eventual.Job, b Badge) error {
 		fmt.Println("badge:", b.ID, b.Name, "of", j.Effect.RowKey)
 		return nil
 	})
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
-	staff := aztablekit.Table(company, "staff", dept, empid, print)
+	staff := aztablekit.Table(company, "staff", department, empid, print)
 	check(company.Ensure(ctx))
 	_, err := staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
 	check(err)

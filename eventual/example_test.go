@@ -9,8 +9,8 @@ import (
 	"net/http/httptest"
 	"os"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -29,51 +29,38 @@ type Badge struct {
 }
 
 var (
-	empid     = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
-	employees = table.Schema[Employee]{
-		Partition: keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department }),
-		Row:       empid,
-	}
-
-	// Each employee with a new name gets a badge.
-	badges = eventual.OnChange("badge", func(c *extend.Change[Employee]) (Badge, bool) {
-		if c.New == nil || c.Old != nil && c.Old.LastName == c.New.LastName {
-			return Badge{}, false
-		}
-		return Badge{c.New.ID, c.New.LastName}, true
-	})
+	department = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+	empid      = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 )
+
+// badgeDue reports whether an employee needs a new badge.
+func badgeDue(c *eventual.Change[Employee]) (Badge, bool) {
+	if c.New == nil || c.Old != nil && c.Old.LastName == c.New.LastName {
+		return Badge{}, false
+	}
+	return Badge{c.New.ID, c.New.LastName}, true
+}
 
 // An effect outside of storage: a worker prints a badge for each employee with a new name, even if the writer or a worker crashes.
 func ExampleWorker() {
 	ctx := context.Background()
-	acc := storagetest.New(nil)
-	base, err := table.New(acc.Tables(), "staff", employees, nil)
-	check(err)
-	check(base.Ensure(ctx))
-	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
-	check(err)
-	check(out.Ensure(ctx))
-	staff, err := eventual.WithOutbox(base, out, badges)
-	check(err)
-
-	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
-	check(err)
-
-	print := eventual.NewHandler("badge", staff, func(_ context.Context, j eventual.Job, b Badge) error {
+	print := eventual.On("badge", badgeDue, func(_ context.Context, j eventual.Job, b Badge) error {
 		fmt.Println("badge:", b.ID, b.Name, "of", j.Effect.RowKey)
 		return nil
 	})
-	w, err := eventual.NewWorker(acc.Queue("staff-notifications"), acc.Queue("staff-poison"), []eventual.Handler{print}, &eventual.WorkerOptions{
-		Common:  table.Common{Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))},
-		CleanUp: acc.Queue("staff-cleanup"),
-	})
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	company := aztablekit.Open(storagetest.New(nil), "company", &aztablekit.Options{Common: table.Common{Logger: logger}})
+	staff := aztablekit.Table(company, "staff", department, empid, print)
+	check(company.Ensure(ctx))
+	_, err := staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
 	check(err)
-	check(w.Ensure(ctx))
+
+	w, err := company.Worker() // that of Run and Drain
+	check(err)
 	n, err := w.Backlog(ctx)
 	check(err)
 	fmt.Println("waiting:", n)
-	check(w.Drain(ctx)) // a server calls Run
+	check(company.Drain(ctx)) // a server calls Run
 	fmt.Println("done:", w.Stats().Completed)
 	for _, s := range w.StatsByKind() {
 		fmt.Println("of", s.Table, "and kind", s.Kind, "executed:", s.Executed, "failed:", s.Failed)
@@ -82,7 +69,7 @@ func ExampleWorker() {
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error)
 	w.Pause() // receives no messages until Resume
-	go func() { ended <- w.Run(running) }()
+	go func() { ended <- company.Run(running) }()
 	w.Resume()
 	stop()
 	fmt.Println("stopped:", <-ended)
@@ -96,11 +83,10 @@ func ExampleWorker() {
 
 // The probes of a worker process, for Kubernetes: it is ready while its queue responds, and alive while Run is running.
 func ExampleWorker_Ready() {
-	acc := storagetest.New(nil)
-	staff, err := table.New(acc.Tables(), "staff", employees, nil)
-	check(err)
-	print := eventual.NewHandler("badge", staff, func(context.Context, eventual.Job, Badge) error { return nil })
-	w, err := eventual.NewWorker(acc.Queue("staff-notifications"), acc.Queue("staff-poison"), []eventual.Handler{print}, nil)
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	print := eventual.On("badge", badgeDue, func(context.Context, eventual.Job, Badge) error { return nil })
+	aztablekit.Table(company, "staff", department, empid, print)
+	w, err := company.Worker()
 	check(err)
 
 	http.HandleFunc("/readyz", func(rw http.ResponseWriter, _ *http.Request) {
@@ -123,18 +109,8 @@ func ExampleWorker_Ready() {
 // The result of a handler decides about the message. A message in the poison queue can be replayed when the cause is repaired.
 func ExamplePoisonQueue() {
 	ctx := context.Background()
-	acc := storagetest.New(nil)
-	base, err := table.New(acc.Tables(), "staff", employees, nil)
-	check(err)
-	check(base.Ensure(ctx))
-	queue, poison := acc.Queue("staff-notifications"), acc.Queue("staff-poison")
-	out, err := eventual.NewOutbox(queue, nil)
-	check(err)
-	staff, err := eventual.WithOutbox(base, out, badges)
-	check(err)
-
 	ink := false
-	print := eventual.NewHandler("badge", staff, func(_ context.Context, _ eventual.Job, b Badge) error {
+	print := eventual.On("badge", badgeDue, func(_ context.Context, _ eventual.Job, b Badge) error {
 		switch {
 		case b.Name == "":
 			return eventual.RetryAfter(3600e9, errors.New("the name will follow")) // later, without counting an attempt
@@ -144,14 +120,15 @@ func ExamplePoisonQueue() {
 		fmt.Println("badge:", b.ID, b.Name)
 		return nil
 	})
-	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{print}, nil)
+	acc := storagetest.New(nil)
+	company := aztablekit.Open(acc, "company", nil)
+	staff := aztablekit.Table(company, "staff", department, empid, print)
+	check(company.Ensure(ctx))
+	_, err := staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
 	check(err)
-	check(w.Ensure(ctx))
-	_, err = staff.Insert(ctx, &Employee{"Sales", 1, "Jones"})
-	check(err)
-	check(w.Drain(ctx))
+	check(company.Drain(ctx))
 
-	q, err := eventual.NewPoisonQueue(poison, nil)
+	q, err := eventual.NewPoisonQueue(acc.Queue("company-poison"), nil) // that of company.Poison, in a tool of an operator
 	check(err)
 	n, err := q.Backlog(ctx)
 	check(err)
@@ -161,10 +138,10 @@ func ExamplePoisonQueue() {
 		fmt.Println(p.Class, p.Kind, p.Table, p.Partition, p.Attempts)
 	}
 	ink = true
-	n, err = q.Replay(ctx, queue, func(p eventual.PoisonMessage) bool { return p.Kind == "badge" })
+	n, err = q.Replay(ctx, acc.Queue("company-writes"), func(p eventual.PoisonMessage) bool { return p.Kind == "badge" })
 	check(err)
 	fmt.Println("replayed:", n)
-	check(w.Drain(ctx))
+	check(company.Drain(ctx))
 	n, err = q.Drop(ctx, func(eventual.PoisonMessage) bool { return true }) // the other messages
 	check(err)
 	fmt.Println("dropped:", n)
@@ -174,21 +151,6 @@ func ExamplePoisonQueue() {
 	// replayed: 1
 	// badge: 1 Jones
 	// dropped: 0
-}
-
-// The methods of an outbox are called by writes: each write stores a notification, and then shows it, or withdraws it if the write
-// is refused.
-func ExampleOutbox() {
-	ctx := context.Background()
-	acc := storagetest.New(nil)
-	out, err := eventual.NewOutbox(acc.Queue("staff-notifications"), nil)
-	check(err)
-	check(out.Ensure(ctx))
-	sent, err := out.Notify(ctx, extend.Notification{Table: "staff", Partition: "Sales", OperationID: "01KAJ5ZVW0ABCDEFGHJKMNPQRS", Hidden: 60e9})
-	check(err)
-	check(sent.Show(ctx))
-	fmt.Println(sent.Withdraw(ctx))
-	// Output: <nil>
 }
 
 func check(err error) {

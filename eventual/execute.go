@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -416,7 +417,7 @@ func requestOutcome(ctx context.Context, err error) outcome {
 
 // handlerOutcome returns the outcome for a failed handler. unknownDelay is the delay for an entity of a newer version.
 func handlerOutcome(ctx context.Context, effect string, unknownDelay time.Duration, err error) outcome {
-	var p *poisonError
+	var p *bare.PoisonError
 	var r *retryError
 	var newer *table.VersionError
 	out := outcome{kind: retried, class: ClassAttempts, effect: effect, reason: err}

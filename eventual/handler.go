@@ -11,61 +11,22 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Handler and Job are an effect's handler and one effect to execute, and Change is what a write has changed; see package extend.
+// Handler is the handler of an effect, and Job one effect to execute; see package extend.
 type (
-	Handler       = extend.Handler
-	Job           = extend.Job
-	Change[T any] = extend.Change[T]
+	Handler = extend.Handler
+	Job     = extend.Job
 )
 
-// NewHandler returns a handler for payloads of type P in JSON, as [OnChange] writes them. A message with any other payload becomes
-// poison at once.
-func NewHandler[P any](kind string, source table.AnyTable, handle func(ctx context.Context, j Job, payload P) error) Handler {
-	return Handler{Kind: kind, Table: source, Handle: func(ctx context.Context, j Job) error {
-		var payload P
-		if err := json.Unmarshal(j.Effect.Payload, &payload); err != nil {
-			return Poison(fmt.Errorf("the payload of the effect of kind %q is no %T: %w", kind, payload, err))
-		}
-		return handle(ctx, j, payload)
-	}}
-}
-
-// OnChange returns a maintainer for [WithOutbox] that adds an effect to a write for each entity that changes: f returns
-// the payload, and whether an effect is due. f must be pure, because a write may be planned several times. [NewHandler] makes the
-// handler. OnChange adds no requests to the requests that each effect takes.
-//
-// An insert has no c.Old, and a delete no c.New. A move to another key (table.Table.Move, Rekey) calls f twice: for a delete, of which
-// c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old one.
-func OnChange[T, P any](kind string, f func(c *extend.Change[T]) (payload P, due bool)) extend.Maintainer[T] {
-	return &onChange[T, P]{kind, f}
-}
-
-type onChange[T, P any] struct {
-	kind string
-	f    func(c *extend.Change[T]) (P, bool)
-}
-
-func (o *onChange[T, P]) Name() string { return o.kind }
-func (o *onChange[T, P]) MaxRows() int { return 0 }
-
-func (o *onChange[T, P]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {
-	payload, due := o.f(c)
-	if !due {
-		return nil
-	}
-	b, err := json.Marshal(payload)
-	if err != nil {
-		return err
-	}
-	p.Effect(o.kind, 1, b)
-	return nil
-}
+// Change is what a write changes of one entity: Key, and Old and New, the entity before and after it. Old is nil for an insert, and New for a
+// delete. MovedFrom and MovedTo tell of a move to another key; see package extend.
+type Change[T any] = extend.Change[T]
 
 // Effect is work that follows from the writes of a table, with its handler: a definition for aztablekit.Table.
 type Effect[T any] struct {
@@ -75,7 +36,9 @@ type Effect[T any] struct {
 }
 
 // On is an effect of the writes of a table. For each entity that changes, when says whether the effect is due, and with what payload,
-// which is stored as JSON with the entity; see [OnChange]. A worker calls do for it, at least once; see [Handler].
+// which is stored as JSON with the entity. c.Old is nil for an insert, and c.New for a delete. A move to another key (table.Table.Move, Rekey) calls
+// when twice: for a delete, of which c.MovedTo is the new key, and for an insert, of which c.MovedFrom is the old one. when must be pure,
+// because a write may be planned several times. A worker calls do for it, at least once; see [Handler].
 //
 //	mail := eventual.On("mail", func(c *eventual.Change[Employee]) (string, bool) {
 //		_, moved := c.MovedFrom() // an employee of another department is not new
@@ -91,10 +54,10 @@ type Effect[T any] struct {
 func On[T, P any](kind string, when func(c *Change[T]) (payload P, due bool), do func(ctx context.Context, j Job, payload P) error) *Effect[T] {
 	e := &Effect[T]{kind: kind}
 	if when != nil {
-		e.maintainer = OnChange(kind, when)
+		e.maintainer = bare.OnChange(kind, when)
 	}
 	if do != nil {
-		e.handle = NewHandler(kind, nil, do).Handle
+		e.handle = bare.NewHandler(kind, nil, do).Handle
 	}
 	return e
 }
@@ -115,18 +78,12 @@ func (e *Effect[T]) Define(d *extend.Declaration[T]) error {
 	})
 }
 
-// poisonError is a handler's error that moves the message to the poison queue.
-type poisonError struct{ err error }
-
-func (p *poisonError) Error() string { return "poison: " + p.err.Error() }
-func (p *poisonError) Unwrap() error { return p.err }
-
 // Poison returns an error for an effect that can never be executed: its message is moved to the poison queue.
 func Poison(err error) error {
 	if err == nil {
 		err = errNoReason
 	}
-	return &poisonError{err}
+	return &bare.PoisonError{Err: err}
 }
 
 // retryError is a handler's error that defers the message.
@@ -223,7 +180,7 @@ func (t *tableHandlers) handler(kind string) (h Handler, known bool) {
 		return Handler{}, false
 	}
 	if h, known = t.byKind[kind]; !known && kind == engine.RemoteEffect {
-		return Transactions(t.table), true
+		return bare.Transactions(t.table), true
 	}
 	return h, known
 }
@@ -239,32 +196,6 @@ func (r registry) partitionName(m *receivedMessage) string {
 		return ""
 	}
 	return m.message.partitionName()
-}
-
-// Transactions returns the handler that finishes writes over several partitions or tables, such as [table.Table.Move], whose programs
-// have crashed. A worker that has another handler of the table does that, too, such as index.Handler: Transactions is for tables without
-// any. For [table.Table.MoveTo], the worker needs a handler of both tables.
-//
-//	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{eventual.Transactions(staff)}, nil)
-//
-// Requests: 1 for each partition that is finished; otherwise 3 and 1 for each row, in each partition.
-func Transactions(t table.AnyTable) Handler {
-	return Handler{Kind: engine.RemoteEffect, Version: 1, Table: t, Handle: func(ctx context.Context, j Job) error {
-		var work engine.RemoteWork
-		pk, err := j.Partition.Result()
-		if err == nil {
-			err = json.Unmarshal(j.Effect.Payload, &work)
-		}
-		if err != nil {
-			return Poison(errors.New("the effect is not that of a write over several partitions"))
-		}
-		for _, r := range work.Remotes {
-			if err := door.Table(t).EndRemote(ctx, pk, j.OperationID, r, false); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
 }
 
 // history is what workers store in a message about its deliveries.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -123,12 +124,12 @@ func TestEffectInStages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, s := newOffice(t, noPauses())
-	steps, err := eventual.WithOutbox(o.base, o.out, eventual.OnChange("step", func(c *extend.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
+	steps, err := bare.WithOutbox(o.base, o.out, bare.OnChange("step", func(c *extend.Change[clerk]) (struct{}, bool) { return struct{}{}, c.New.Last != "xxx" }))
 	noError(t, err)
 	_, err = steps.Insert(ctx, &clerk{"S", 1, ""})
 	noError(t, err)
 	calls := 0
-	h := eventual.NewHandler("step", steps, func(ctx context.Context, j eventual.Job, _ struct{}) error {
+	h := bare.NewHandler("step", steps, func(ctx context.Context, j eventual.Job, _ struct{}) error {
 		calls++
 		e, err := steps.Get(ctx, at("S", 1))
 		if err != nil {
@@ -160,7 +161,7 @@ func TestCompletedThenFailed(t *testing.T) {
 		return eventual.Poison(errors.New("too late"))
 	})
 	sent := 0
-	w := o.worker(t, fastPolling(), h, eventual.NewHandler("parcel", o.base, func(context.Context, eventual.Job, letter) error { sent++; return nil }))
+	w := o.worker(t, fastPolling(), h, bare.NewHandler("parcel", o.base, func(context.Context, eventual.Job, letter) error { sent++; return nil }))
 	drain(t, w)
 	testkit.Expect(t, "parcels", sent, 1)
 	testkit.Expect(t, "poison messages", len(s.Messages("poison")), 1)

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -138,7 +139,7 @@ func TestDeadlyIsolated(t *testing.T) {
 			}
 			most = max(most, running)
 		}
-		h := eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 			add(1, l.ID < 5)
 			time.Sleep(time.Second)
 			add(0, l.ID < 5)
@@ -193,7 +194,7 @@ func TestDeadlyProcess(t *testing.T) {
 		noError(t, err)
 		ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 		defer stop()
-		h := eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 			if l.ID == 0 {
 				os.Exit(3)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -219,9 +220,9 @@ func TestEncodings(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range []string{"S", "Größe & <more> 'quoted' \"twice\"", "日本語 😀", "a%b"} {
 		o, s := newOffice(t, noPauses())
-		raw, err := table.New(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
+		raw, err := bare.NewTable(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 		noError(t, err)
-		raw, err = eventual.WithOutbox(raw, o.out, eventual.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "Jones"}, true }))
+		raw, err = bare.WithOutbox(raw, o.out, bare.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "Jones"}, true }))
 		noError(t, err)
 		// A row of another client, with a key that this library does not make.
 		_, err = o.acc.Tables().NewClient("staff").AddEntity(ctx, []byte(fmt.Sprintf(`{"PartitionKey":%q,"RowKey":"r"}`, d)), nil)
@@ -251,9 +252,9 @@ func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	o, _ := newOffice(t, noPauses())
-	rows, err := table.New(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(o.acc.Tables(), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
-	rows, err = eventual.WithOutbox(rows, o.out, eventual.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))
+	rows, err = bare.WithOutbox(rows, o.out, bare.OnChange("letter", func(c *extend.Change[table.Row]) (letter, bool) { return letter{1, "x"}, true }))
 	noError(t, err)
 	for _, k := range []string{"A" + strings.Repeat("中", 511), strings.Repeat("x", 512), "A" + strings.Repeat("😀", 255)} {
 		_, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.RawPartition(k), keys.RawRow("r"))})

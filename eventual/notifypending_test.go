@@ -15,6 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -132,7 +134,7 @@ func TestNotifyPendingArguments(t *testing.T) {
 			t.Errorf("a forged operation ID: got %v, want a *ValueError", err)
 		}
 	}
-	nowhere, err := eventual.NewOutbox(o.acc.Queue("nowhere"), nil)
+	nowhere, err := bareworker.NewOutbox(o.acc.Queue("nowhere"), nil)
 	noError(t, err)
 	if _, err := nowhere.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1}); !errors.Is(err, eventual.ErrQueueNotFound) {
 		t.Errorf("got %v, want ErrQueueNotFound", err)
@@ -211,7 +213,7 @@ func TestNotifyPendingWithGrant(t *testing.T) {
 			noError(t, err)
 			acc, err := account.FromSAS(account.Endpoints{Table: u}, client)
 			noError(t, err)
-			granted, err := table.New(acc.Tables(), "staff", schema, nil)
+			granted, err := bare.NewTable(acc.Tables(), "staff", schema, nil)
 			noError(t, err)
 			opt := eventual.NotifyOptions{Grace: -1}
 			if c.partition != "" {

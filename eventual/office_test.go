@@ -14,6 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -45,7 +47,7 @@ type letter struct {
 
 // lettersOnNewName adds an effect of kind letter to each write of a new last name.
 func lettersOnNewName() extend.Maintainer[clerk] {
-	return eventual.OnChange("letter", func(c *extend.Change[clerk]) (letter, bool) {
+	return bare.OnChange("letter", func(c *extend.Change[clerk]) (letter, bool) {
 		if c.New == nil || c.Old != nil && c.Old.Last == c.New.Last {
 			return letter{}, false
 		}
@@ -59,7 +61,7 @@ type office struct {
 	base  *table.Table[clerk]
 	staff *table.Table[clerk]
 	sent  *table.Table[table.Row]
-	out   *eventual.Outbox
+	out   bareworker.Outbox
 }
 
 // noPauses returns options without pauses between attempts.
@@ -81,13 +83,13 @@ func openOffice(connection string, tr policy.Transporter, c table.Common) (*offi
 	}
 	o := &office{acc: acc}
 	var errs [3]error
-	o.base, errs[0] = table.New(acc.Tables(), "staff", schema, &table.Options{Common: c, BlindWrites: true})
-	o.sent, errs[1] = table.New(acc.Tables(), "sent", table.Schema[table.Row]{}, &table.Options{Common: c, BlindWrites: true})
-	o.out, errs[2] = eventual.NewOutbox(acc.Queue("notifications"), &eventual.OutboxOptions{Common: c})
+	o.base, errs[0] = bare.NewTable(acc.Tables(), "staff", schema, &table.Options{Common: c, BlindWrites: true})
+	o.sent, errs[1] = bare.NewTable(acc.Tables(), "sent", table.Schema[table.Row]{}, &table.Options{Common: c, BlindWrites: true})
+	o.out, errs[2] = bareworker.NewOutbox(acc.Queue("notifications"), &c)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	o.staff, err = eventual.WithOutbox(o.base, o.out, lettersOnNewName())
+	o.staff, err = bare.WithOutbox(o.base, o.out, lettersOnNewName())
 	return o, err
 }
 
@@ -129,10 +131,10 @@ func (o *office) send(ctx context.Context, j eventual.Job, l letter) error {
 	return err
 }
 
-func (o *office) handler() eventual.Handler { return eventual.NewHandler("letter", o.base, o.send) }
+func (o *office) handler() eventual.Handler { return bare.NewHandler("letter", o.base, o.send) }
 
 func (o *office) newWorker(opt eventual.WorkerOptions, handlers ...eventual.Handler) (*eventual.Worker, error) {
-	return eventual.NewWorker(o.acc.Queue("notifications"), o.acc.Queue("poison"), handlers, &opt)
+	return bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), handlers, &opt)
 }
 
 // worker returns a worker with the given handlers, or with the handler of letters if there are none.
@@ -175,7 +177,7 @@ func (o *office) hire(t testing.TB, from, to, partitions int) {
 func (o *office) addParcels(t testing.TB) {
 	t.Helper()
 	var err error
-	o.staff, err = extend.With(o.staff, eventual.OnChange("parcel", func(*extend.Change[clerk]) (letter, bool) { return letter{}, true }))
+	o.staff, err = extend.With(o.staff, bare.OnChange("parcel", func(*extend.Change[clerk]) (letter, bool) { return letter{}, true }))
 	noError(t, err)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -17,7 +18,7 @@ func TestOnMove(t *testing.T) {
 	ctx := context.Background()
 	c := noPauses()
 	o, _ := newOffice(t, c)
-	news := eventual.OnChange("news", func(c *extend.Change[clerk]) (string, bool) {
+	news := bare.OnChange("news", func(c *extend.Change[clerk]) (string, bool) {
 		if from, moved := c.MovedFrom(); moved {
 			return from.String() + " to " + c.Key.String(), true
 		}
@@ -32,14 +33,14 @@ func TestOnMove(t *testing.T) {
 		}
 		return "changed " + c.Key.String(), true
 	})
-	base, err := table.New(o.acc.Tables(), "staff", schema, &table.Options{Common: c})
+	base, err := bare.NewTable(o.acc.Tables(), "staff", schema, &table.Options{Common: c})
 	noError(t, err)
-	staff, err := eventual.WithOutbox(base, o.out, news)
+	staff, err := bare.WithOutbox(base, o.out, news)
 	noError(t, err)
-	others, err := table.New(o.acc.Tables(), "others", schema, &table.Options{Common: c, MovedFrom: []string{"staff"}})
+	others, err := bare.NewTable(o.acc.Tables(), "others", schema, &table.Options{Common: c, MovedFrom: []string{"staff"}})
 	noError(t, err)
 	noError(t, others.Ensure(ctx))
-	others, err = eventual.WithOutbox(others, o.out, news)
+	others, err = bare.WithOutbox(others, o.out, news)
 	noError(t, err)
 
 	e, err := staff.Insert(ctx, &clerk{"S", 1, "Jones"})
@@ -57,7 +58,7 @@ func TestOnMove(t *testing.T) {
 	note := func(_ context.Context, _ eventual.Job, news string) error { got = append(got, news); return nil }
 	opt := fastPolling()
 	opt.Concurrency = 1
-	drain(t, o.worker(t, opt, eventual.NewHandler("news", staff, note), eventual.NewHandler("news", others, note)))
+	drain(t, o.worker(t, opt, bare.NewHandler("news", staff, note), bare.NewHandler("news", others, note)))
 	slices.Sort(got)
 	testkit.Expect(t, "effects", got, []string{
 		"('M','c_000001') to ('M','c_000002')",

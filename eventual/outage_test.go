@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -102,7 +103,7 @@ func TestTruncatedResponses(t *testing.T) {
 			o, s := newOffice(t, noPauses())
 			o.insert(t, clerk{"S", 1, "Jones"})
 			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == tableName && q.Kind == requests.Get }, storagetest.Truncate(20)))
-			h := eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
+			h := bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 				if _, err := o.sent.Get(ctx, rawKey("x")); err != nil && !errors.Is(err, table.ErrNotFound) {
 					return err
 				}

@@ -8,8 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -73,7 +74,7 @@ func TestNotificationHidden(t *testing.T) {
 	if _, err := o.staff.Insert(ctx, &clerk{"S", 1, "Jones"}); !errors.Is(err, table.ErrExists) || len(s.Messages("notifications")) > 0 {
 		t.Errorf("got %v and messages %v, want ErrExists and none", err, s.Messages("notifications"))
 	}
-	long, err := eventual.WithOutbox(o.base, longNotifier{o.out}, lettersOnNewName())
+	long, err := bare.WithOutbox(o.base, longNotifier{o.out}, lettersOnNewName())
 	noError(t, err)
 	var le *table.LimitError
 	if _, err := long.Insert(ctx, &clerk{"S", 2, "Jones"}); !errors.As(err, &le) || le.Max != 7*24*3600 {
@@ -82,7 +83,7 @@ func TestNotificationHidden(t *testing.T) {
 }
 
 // longNotifier is an outbox that hides notifications for longer than a queue can.
-type longNotifier struct{ *eventual.Outbox }
+type longNotifier struct{ bareworker.Outbox }
 
 func (l longNotifier) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
 	n.Hidden = 8 * 24 * time.Hour
@@ -94,13 +95,13 @@ func (l longNotifier) Notify(ctx context.Context, n extend.Notification) (extend
 func TestEffectsLimit(t *testing.T) {
 	t.Parallel()
 	o, s := newOffice(t, noPauses())
-	staff, err := eventual.WithOutbox(o.base, o.out, eventual.OnChange("letter", func(*extend.Change[clerk]) (string, bool) { return strings.Repeat("x", 300_000), true }))
+	staff, err := bare.WithOutbox(o.base, o.out, bare.OnChange("letter", func(*extend.Change[clerk]) (string, bool) { return strings.Repeat("x", 300_000), true }))
 	noError(t, err)
 	var le *table.LimitError
 	if _, err := staff.Insert(context.Background(), &clerk{"S", 1, "Jones"}); !errors.As(err, &le) || s.Count().String() != "none" {
 		t.Errorf("long payload: got %v, want a *LimitError and no requests", err)
 	}
-	staff, err = eventual.WithOutbox(o.base, o.out, eventual.OnChange("letter", func(*extend.Change[clerk]) (func(), bool) { return func() {}, true }))
+	staff, err = bare.WithOutbox(o.base, o.out, bare.OnChange("letter", func(*extend.Change[clerk]) (func(), bool) { return func() {}, true }))
 	noError(t, err)
 	if _, err := staff.Insert(context.Background(), &clerk{"S", 1, "Jones"}); err == nil || s.Count().String() != "none" {
 		t.Errorf("payload of functions: got %v, want an error and no requests", err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 )
@@ -72,7 +73,7 @@ func TestUnknownKind(t *testing.T) {
 			testkit.Expect(t, "messages done", older.Stats().Completed, 0)
 			testkit.Expect(t, "letters", len(s.Rows("sent")), 1)
 			parcels := 0
-			newer := o.worker(t, opt, o.handler(), eventual.NewHandler("parcel", o.base, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
+			newer := o.worker(t, opt, o.handler(), bare.NewHandler("parcel", o.base, func(context.Context, eventual.Job, letter) error { parcels++; return nil }))
 			if !known {
 				began := time.Now()
 				runUntilEmpty(t, older, s, time.Hour)

@@ -24,7 +24,7 @@ func NewPoisonQueue(queue Queue, o *table.Common) (*PoisonQueue, error) {
 	if o == nil {
 		o = &table.Common{}
 	}
-	return &PoisonQueue{queueClient{queue, engine.Options(*o).WithDefaults().Retry.AttemptTimeout, "Worker.Ensure"}}, nil
+	return &PoisonQueue{queueClient{queue, engine.Options(*o).WithDefaults().Retry.AttemptTimeout, "Store.Ensure"}}, nil
 }
 
 // Backlog returns the approximate number of poison messages, including messages that List, Replay and Drop hide for a while.
@@ -70,7 +70,7 @@ func (q *PoisonQueue) Replay(ctx context.Context, queue Queue, match func(Poison
 	if err := checkQueue("queue", queue); err != nil {
 		return 0, fmt.Errorf("eventual: Replay: %w", err)
 	}
-	to := queueClient{queue, q.queue.timeout, "Worker.Ensure"}
+	to := queueClient{queue, q.queue.timeout, "Store.Ensure"}
 	replayed := map[string]bool{}
 	err = q.each(ctx, func(ctx context.Context, m PoisonMessage) (bool, error) {
 		if match != nil && !match(m) || replayed[m.Text] {
@@ -86,7 +86,7 @@ func (q *PoisonQueue) Replay(ctx context.Context, queue Queue, match func(Poison
 }
 
 // Drop deletes the messages that match, or all if match is nil, and returns their number. Their effects are not executed, and
-// their commit records stay pending: [Outbox.NotifyPending] notifies workers again. Errors: ErrQueueNotFound; ErrIncomplete;
+// their commit records stay pending: aztablekit.Store.NotifyPending notifies workers again. Errors: ErrQueueNotFound; ErrIncomplete;
 // *azcore.ResponseError. 1 request for each message, besides the requests of List.
 func (q *PoisonQueue) Drop(ctx context.Context, match func(PoisonMessage) bool) (n int, err error) {
 	err = q.each(ctx, func(_ context.Context, m PoisonMessage) (bool, error) { return match == nil || match(m), nil }, &n)

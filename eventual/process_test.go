@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/storagetest"
 )
 
@@ -69,7 +70,7 @@ func (ps *processes) run(t testing.TB, s *storagetest.Service, opt eventual.Work
 		p, ctx := newProcess(s)
 		o := officeOn(t, s, p, noPauses())
 		opt.StopTimeout = time.Millisecond
-		w := o.worker(t, opt, eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
+		w := o.worker(t, opt, bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 			ps.mu.Lock()
 			ps.calls[l.ID]++
 			ps.mu.Unlock()

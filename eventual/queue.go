@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -193,7 +191,7 @@ func checkQueue(argument string, q Queue) error {
 	return engine.CheckClient(argument, "queue", q, wire.IsNil(q))
 }
 
-// ErrQueueNotFound: a queue does not exist. [Worker.Ensure] and [Outbox.Ensure] create queues.
+// ErrQueueNotFound: a queue does not exist. Ensure of the store creates queues.
 var ErrQueueNotFound = errors.New("eventual: no such queue")
 
 // errIncompleteResponse: the queue executed the request, and its response cannot be used.
@@ -251,75 +249,30 @@ func (r *readability) result() error {
 	return fmt.Errorf("%w since %s: %w", ErrNotReadable, r.since.UTC().Format(time.RFC3339), r.err)
 }
 
-// Outbox is a [extend.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for
+// outbox is a [extend.Outbox] in a queue: its notifications outlive the writer, and a [Worker] receives them. It is safe for
 // concurrent use.
-type Outbox struct {
+type outbox struct {
 	queue queueClient
 	opt   engine.Options
 }
 
-// OutboxOptions are the options of an outbox. The zero value is ready for use.
-type OutboxOptions struct {
-	table.Common
-}
-
-// NewOutbox returns an outbox in a queue. It sends nothing: [Outbox.Ensure] creates the queue. Errors: *table.ValueError for a
+// newOutbox returns an outbox in a queue. It sends nothing: Ensure of the outbox creates the queue. Errors: *table.ValueError for a
 // queue that is nil, or has a name that the service refuses.
-func NewOutbox(queue Queue, o *OutboxOptions) (*Outbox, error) {
-	if o == nil {
-		o = &OutboxOptions{}
+func newOutbox(queue Queue, c *table.Common) (*outbox, error) {
+	if c == nil {
+		c = &table.Common{}
 	}
 	if err := checkQueue("queue", queue); err != nil {
-		return nil, fmt.Errorf("eventual: NewOutbox: %w", err)
+		return nil, fmt.Errorf("eventual: outbox: %w", err)
 	}
-	opt := engine.Options(o.Common).WithDefaults()
-	return &Outbox{queueClient{queue, opt.Retry.AttemptTimeout, "Outbox.Ensure"}, opt}, nil
+	opt := engine.Options(*c).WithDefaults()
+	return &outbox{queueClient{queue, opt.Retry.AttemptTimeout, "Store.Ensure"}, opt}, nil
 }
 
-var _ extend.Outbox = (*Outbox)(nil)
-
-// WithOutbox is [extend.With] for writes that have effects: the handle also gets the outbox that notifies workers of them. A table
-// has one outbox, and the handles that are made of this one keep it.
-//
-//	staff, err := eventual.WithOutbox(base, outbox, eventual.OnChange("mail", isNew))
-//
-// Requests: a write with effects takes 2 more, to store its notification and to show it; a refused write stores an abort record and
-// withdraws the notification.
-//
-// Errors: *table.LimitError for maintainers that need more than 97 rows together; *table.ValueError for a maintainer that is nil or
-// has the name of another one, for an outbox that is nil, for a second outbox, and if Common.WriteTimeout is no bound.
-func WithOutbox[T any](t *table.Table[T], outbox extend.Outbox, maintainers ...extend.Maintainer[T]) (*table.Table[T], error) {
-	err := engine.CheckHandle("t", door.Table(t))
-	if err == nil {
-		err = checkOutbox(door.Table(t), outbox)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("eventual: WithOutbox %s: %w", t.Name(), err)
-	}
-	if t, err = extend.With(t, maintainers...); err != nil {
-		return nil, err
-	}
-	return door.InMode(t, func(m *engine.Mode) { m.Outbox = outbox }), nil
-}
-
-// checkOutbox fails for an outbox that the table cannot have.
-func checkOutbox(t *engine.Table, outbox extend.Outbox) error {
-	is := t.Mode.Outbox
-	switch {
-	case wire.IsNil(outbox):
-		return &table.ValueError{Field: "outbox", Reason: "is nil; give one, or use extend.With"}
-	case !reflect.ValueOf(outbox).Comparable():
-		return &table.ValueError{Field: "outbox", Reason: "cannot be compared with others; use a pointer"}
-	case is != nil && !engine.SameOutbox(is, outbox):
-		return &table.ValueError{Field: "outbox", Reason: "the table has another one"}
-	case t.Options.WriteTimeout < 0:
-		return &table.ValueError{Field: "Common.WriteTimeout", Reason: "must be a bound: the notification of a write is hidden for twice this time"}
-	}
-	return nil
-}
+var _ extend.Outbox = (*outbox)(nil)
 
 // Ensure creates the queue unless it exists. 1 request; idempotent.
-func (o *Outbox) Ensure(ctx context.Context) error {
+func (o *outbox) Ensure(ctx context.Context) error {
 	if err := o.queue.ensure(ctx, &o.opt); err != nil {
 		return fmt.Errorf("eventual: Ensure: %w", err)
 	}
@@ -330,7 +283,7 @@ func (o *Outbox) Ensure(ctx context.Context) error {
 // does no harm: a worker finds nothing to do. Errors: *table.LimitError for more than the 7 days that a queue can hide a message;
 // ErrQueueNotFound; table.ErrUnreachable if another server has responded; *azcore.ResponseError if the queue refused the message.
 // 1 request; during an outage of the queue more, until WriteTimeout or the context ends.
-func (o *Outbox) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
+func (o *outbox) Notify(ctx context.Context, n extend.Notification) (extend.SentNotification, error) {
 	if n.Hidden > maxVisibility {
 		return nil, &table.LimitError{Field: "Notification.Hidden", Limit: "seconds", Got: int(n.Hidden / time.Second), Max: int(maxVisibility / time.Second)}
 	}

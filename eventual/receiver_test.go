@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -24,7 +25,7 @@ func TestConcurrency(t *testing.T) {
 		opt := fastPolling()
 		opt.Concurrency = 4
 		var w *eventual.Worker
-		w = o.worker(t, opt, eventual.NewHandler("letter", o.base, func(context.Context, eventual.Job, letter) error {
+		w = o.worker(t, opt, bare.NewHandler("letter", o.base, func(context.Context, eventual.Job, letter) error {
 			stats := w.Stats()
 			atMost(t, "messages received and not executed", stats.Received-stats.Effects, 4)
 			most.Store(max(most.Load(), running.Add(1)))
@@ -102,7 +103,7 @@ func TestDrainReceivesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, s := newOffice(t, noPauses())
 		o.insert(t, clerk{"S", 1, "Jones"})
-		h := eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
+		h := bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 			time.Sleep(time.Second) // until after the queue has found no message
 			if l.ID == 1 {
 				if _, err := o.staff.Insert(ctx, &clerk{"S", 2, "Cao"}); err != nil {

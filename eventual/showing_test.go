@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -291,7 +291,7 @@ func TestShowPanics(t *testing.T) {
 		o, s := travellingOffice(t)
 		e, err := o.staff.Get(ctx, at("first", 0))
 		noError(t, err)
-		o.staff, err = eventual.WithOutbox(o.base, panics{o.out}, lettersOnNewName())
+		o.staff, err = bare.WithOutbox(o.base, panics{o.out}, lettersOnNewName())
 		noError(t, err)
 		e.Value.Dept = "second"
 		for name, write := range map[string]func(){

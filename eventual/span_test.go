@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -126,7 +127,7 @@ func TestSpans(t *testing.T) {
 	opt := fastPolling()
 	opt.Tracing, opt.Attempts, opt.Concurrency = recorder.provider(), 2, 1
 	var fail error
-	h := eventual.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
+	h := bare.NewHandler("letter", o.base, func(ctx context.Context, j eventual.Job, l letter) error {
 		if fail != nil {
 			return fail
 		}

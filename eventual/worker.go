@@ -32,11 +32,11 @@ type Worker struct {
 	receiver *receiver // of notifications, while the worker runs
 }
 
-// NewWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
+// newWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
 // only the tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and
 // options.
-func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Worker, error) {
-	fail := func(err error) (*Worker, error) { return nil, fmt.Errorf("eventual: NewWorker: %w", err) }
+func newWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Worker, error) {
+	fail := func(err error) (*Worker, error) { return nil, fmt.Errorf("eventual: worker: %w", err) }
 	opt := o.withDefaults()
 	if err := opt.check(); err != nil {
 		return fail(err)
@@ -62,9 +62,9 @@ func NewWorker(queue, poison Queue, handlers []Handler, o *WorkerOptions) (*Work
 	for _, h := range handlers {
 		w.env.stats.addKind(registered.tableHandlers(h.Table.Name()).table.Name(), h.Kind, func(*KindStats) {})
 	}
-	w.env.notifications, w.env.poison = queueClient{queue, timeout, "Worker.Ensure"}, queueClient{poison, timeout, "Worker.Ensure"}
+	w.env.notifications, w.env.poison = queueClient{queue, timeout, "Store.Ensure"}, queueClient{poison, timeout, "Store.Ensure"}
 	if !wire.IsNil(opt.CleanUp) {
-		w.env.cleanUps = queueClient{opt.CleanUp, timeout, "Worker.Ensure"}
+		w.env.cleanUps = queueClient{opt.CleanUp, timeout, "Store.Ensure"}
 	}
 	w.executor = executor{env: &w.env, cleaner: &cleaner{env: &w.env}}
 	return w, nil
@@ -393,7 +393,7 @@ func (o *WorkerOptions) check() error {
 	return nil
 }
 
-// Stats counts what a worker has done since NewWorker. [KindStats] counts the calls of each handler.
+// Stats counts what a worker has done since it was made. [KindStats] counts the calls of each handler.
 type Stats struct {
 	Received      int // messages received
 	Completed     int // messages completed: their effects were executed, or nothing was due
@@ -407,7 +407,7 @@ type Stats struct {
 	QueueFailures int // requests to queues that failed
 }
 
-// KindStats counts the calls of one handler since NewWorker.
+// KindStats counts the calls of one handler since it was made.
 type KindStats struct {
 	Table, Kind string // of the handler
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -23,7 +24,7 @@ func TestAfterCommit(t *testing.T) {
 	testkit.NoError(t, err)
 	o := &table.Options{}
 	o.Retry.Wait, o.Retry.Attempts = -1, 1
-	base, err := table.New(acc.Tables(), "staff", staffSchema, o)
+	base, err := bare.NewTable(acc.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
 	testkit.NoError(t, base.Ensure(ctx))
 	var seen []string
@@ -101,7 +102,7 @@ func TestNotAfter(t *testing.T) {
 	now := time.Now()
 	o := &table.Options{}
 	o.Now, o.Retry.ConflictWait = func() time.Time { return now }, -1
-	base, err := table.New(memory.Tables(), "staff", staffSchema, o)
+	base, err := bare.NewTable(memory.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
 	testkit.NoError(t, base.Ensure(ctx))
 	staff, err := extend.With(base, &bounded{now: &now})

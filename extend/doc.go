@@ -39,7 +39,7 @@
 //
 // # Effects and commit records
 //
-// An effect is work outside the partition. [Plan.Effect] adds one to the transaction. A handle of eventual.WithOutbox stores it in
+// An effect is work outside the partition. [Plan.Effect] adds one to the transaction. A handle of a store stores it in
 // the commit record of the write, a small row beside the entity that is stored in the same transaction, and its [Outbox] notifies
 // workers. If the record exists, the write is committed. If not, [Records.Resolve] stores an abort record in its
 // place, and the write can never commit.

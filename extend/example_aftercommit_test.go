@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -129,6 +130,11 @@ type watch struct{}
 func (watch) Name() string { return "watch" }
 func (watch) MaxRows() int { return 0 }
 
+// Define makes it a definition.
+func (w watch) Define(d *extend.Declaration[employee]) error {
+	return d.Attach(func(t *table.Table[employee]) (*table.Table[employee], error) { return extend.With(t, w) })
+}
+
 func (watch) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change[employee]) error {
 	switch {
 	case c.New == nil:
@@ -142,24 +148,14 @@ func (watch) Maintain(_ context.Context, _ *extend.Plan, c *extend.Change[employ
 // An employee is moved to an archive and back, and is deleted then.
 func ExampleChange_Archived() {
 	ctx := context.Background()
-	base, memory := openStaff()
-	staff, err := extend.With(base, watch{})
-	check(err)
-	old := archive.ToTable(&extend.Host{Tables: memory.Tables()}, "archive", nil)
-	err = old.Err()
-	check(err)
-	check(old.Ensure(ctx))
-	out, err := eventual.NewOutbox(memory.Queue("moves"), nil)
-	check(err)
-	mover, err := archive.New("staff/archive", staff, old, out)
-	check(err)
-	w, err := eventual.NewWorker(memory.Queue("moves"), memory.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
-	check(err)
-	check(w.Ensure(ctx))
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	mover := archive.Into[employee]("archive", archive.ToTable(company, "archive", nil))
+	staff := aztablekit.Table(company, "staff", staffSchema.Partition, staffSchema.Row, watch{}, mover)
+	check(company.Ensure(ctx))
 	e, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 	check(mover.Archive(ctx, e))
-	check(w.Drain(ctx))
+	check(company.Drain(ctx))
 	e, err = mover.Restore(ctx, e.Key)
 	check(err)
 	check(staff.DeleteAny(ctx, e.Key))

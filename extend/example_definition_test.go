@@ -20,11 +20,11 @@ func (*named) Name() string { return "name" }
 func (n *named) Define(d *extend.Declaration[employee]) error {
 	h := d.Host()
 	var err error
-	if n.notes, err = table.New(h.Tables, h.TableName("notes"), table.Schema[table.Row]{}, &table.Options{Common: h.Options(table.Common{})}); err != nil {
+	if n.notes, err = extend.NewTable(h, "notes", table.Schema[table.Row]{}, nil); err != nil {
 		return err
 	}
 	err = d.Needs(func(*table.Table[employee]) (extend.Parts, error) {
-		return extend.Parts{Tables: []string{n.notes.Name()}, Ensure: []extend.Task{{Name: "table notes", Do: n.notes.Ensure}}}, nil
+		return extend.Parts{Tables: []string{h.TableName("notes")}, Ensure: []extend.Task{{Name: "table notes", Do: n.notes.Ensure}}}, nil
 	})
 	if err != nil {
 		return err

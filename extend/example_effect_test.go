@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -46,14 +46,14 @@ func (welcomes) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[emp
 func ExamplePlan_Effect() {
 	ctx := context.Background()
 	b := &exampleOutbox{}
-	base, memory := openStaff()
-	staff, err := eventual.WithOutbox(base, b, welcomes{})
+	h := &extend.Host{Tables: storagetest.New(nil).Tables(), Outbox: b} // that of a store has its queue
+	staff, err := staffOf(h, welcomes{})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)
 
 	// A worker in another process knows only the table's name.
-	rows, err := table.New(memory.Tables(), staff.Name(), table.Schema[table.Row]{}, nil)
+	rows, err := extend.NewTable(h, staff.Name(), table.Schema[table.Row]{}, nil)
 	check(err)
 	records := extend.RecordsOf(rows)
 	for _, n := range b.notes {
@@ -97,8 +97,8 @@ func (m changed) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[em
 func ExamplePlan_JoinEffect() {
 	ctx := context.Background()
 	b := &exampleOutbox{}
-	base, _ := openStaff()
-	staff, err := eventual.WithOutbox(base, b,
+	h := &extend.Host{Tables: storagetest.New(nil).Tables(), Outbox: b}
+	staff, err := staffOf(h,
 		changed{"LastName", func(e *employee) any { return e.Last }}, changed{"Age", func(e *employee) any { return e.Age }})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -15,10 +14,8 @@ import (
 
 // staffWithLetters opens a table of an example's own, whose writes have effects: a letter for each new last name.
 func staffWithLetters() (*table.Table[employee], *memoryOutbox) {
-	base, err := openStaffOn(storagetest.New(nil), nil)
-	check(err)
 	out := &memoryOutbox{}
-	staff, err := eventual.WithOutbox(base, out, letters{})
+	staff, err := staffOf(&extend.Host{Tables: storagetest.New(nil).Tables(), Outbox: out}, letters{})
 	check(err)
 	return staff, out
 }

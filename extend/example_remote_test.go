@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -52,14 +51,11 @@ func (m badges) Maintain(ctx context.Context, p *extend.Plan, c *extend.Change[e
 // A value that is unique in all partitions.
 func ExamplePlan_Remote() {
 	ctx := context.Background()
-	service := storagetest.New(nil).Tables() // the tables of one service
-	base, err := table.New(service, "staff", staffSchema, nil)
-	check(err)
-	check(base.Ensure(ctx))
-	rows, err := table.New(service, "badges", table.Schema[table.Row]{}, nil)
+	h := &extend.Host{Tables: storagetest.New(nil).Tables(), Outbox: &exampleOutbox{}} // the tables of one service
+	rows, err := extend.NewTable(h, "badges", table.Schema[table.Row]{}, nil)
 	check(err)
 	check(rows.Ensure(ctx))
-	staff, err := eventual.WithOutbox(base, &exampleOutbox{}, badges{rows})
+	staff, err := staffOf(h, badges{rows})
 	check(err)
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	check(err)

@@ -352,7 +352,7 @@ func ExamplePlan_Entity() {
 	_, err = staff.Insert(ctx, &jones)
 	fmt.Println(errors.Is(err, errNoDepartment))
 
-	departments, err := table.New(memory.Tables(), staff.Name(), table.Schema[table.Row]{}, nil)
+	departments, err := extend.NewTable(&extend.Host{Tables: memory.Tables()}, staff.Name(), table.Schema[table.Row]{}, nil)
 	check(err)
 	_, err = departments.Insert(ctx, &table.Row{Key: keys.At(dept.Of("Sales"), keys.RawRow("department"))})
 	check(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
@@ -92,6 +93,27 @@ func (h *Host) TableName(name string) string { return h.Prefix + name }
 
 // LowerName returns the name of a queue or a container of the store in the account.
 func (h *Host) LowerName(name string) string { return strings.ToLower(h.Prefix) + name }
+
+// NewTable returns a handle of a table in which a definition stores rows of its own. Its name gets the prefix of the store, its options the store's
+// Common if they have none, and it has the store's outbox. It knows no catalogue: nothing but the definition may write the table. It sends nothing; give
+// its Ensure to [Parts]. Errors: Invalid; *table.TypeError for a T that cannot be stored; *keys.KeyError for a wrong key; *table.ValueError or
+// *table.LimitError for a name that no table can have, and for a wrong schema or option.
+func NewTable[T any](s Store, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
+	h := HostOf(s)
+	if h.Invalid != nil {
+		return nil, h.Invalid
+	}
+	var opt table.Options
+	if o != nil {
+		opt = *o
+	}
+	opt.Common = h.Options(opt.Common)
+	t, err := door.New[*table.Table[T]](h.Tables, h.TableName(name), &schema, &opt)
+	if err != nil || wire.IsNil(h.Outbox) {
+		return t, err
+	}
+	return door.InMode(t, func(m *engine.Mode) { m.Outbox = h.Outbox }), nil
+}
 
 // Container returns a container of the store. Errors: Invalid; *table.ValueError for an account without blobs, and for a name that no
 // container can have.

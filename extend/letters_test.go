@@ -7,8 +7,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -25,7 +25,7 @@ func openStaffOn(s *storagetest.Service, o *table.Options) (*table.Table[employe
 		o = &table.Options{BlindWrites: true}
 		o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 	}
-	staff, err := table.New(acc.Tables(), "staff", staffSchema, o)
+	staff, err := bare.NewTable(acc.Tables(), "staff", staffSchema, o)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func pendingEffect(t testing.TB) (staff *table.Table[employee], s *storagetest.S
 	s, out = storagetest.New(nil), &memoryOutbox{}
 	base, err := openStaffOn(s, nil)
 	noError(t, err)
-	staff, err = eventual.WithOutbox(base, out, letters{})
+	staff, err = bare.WithOutbox(base, out, letters{})
 	noError(t, err)
 	e, err = staff.Insert(ctx, &employee{"S", 1, "Jones", 44})
 	noError(t, err)

@@ -125,7 +125,7 @@ func (m maintainerOf[T]) Maintain(ctx context.Context, p *engine.Plan, c *engine
 //
 // All writers of a table must use handles with the same maintainers. A handle without one of them fails with
 // table.ErrUnknownMaintainer if the row has state of that maintainer. To find such state, it reads the row before a write by key
-// (Upsert, methods with Any), unless table.Options.BlindWrites is set. Maintainers that add effects need an outbox; see eventual.WithOutbox.
+// (Upsert, methods with Any), unless table.Options.BlindWrites is set. Maintainers that add effects need an outbox: the handles of a store have one.
 //
 // A write that fails because of a maintainer returns a *table.DerivedError. If concurrent writers kept changing a shared row, the
 // error is table.ErrContended. A derived row that another program has deleted or changed is read and repaired with the entity's

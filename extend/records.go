@@ -18,8 +18,7 @@ import (
 // Records reads and resolves the commit records of a table, for workers that execute effects. It is safe for concurrent use.
 type Records struct{ engine *engine.Table }
 
-// RecordsOf returns the commit records of a table, whatever the type of t. A program that has no type for the rows makes the table by
-// table.New with a Schema[table.Row]. No requests. RecordsOf panics if t is nil.
+// RecordsOf returns the commit records of a table, whatever the type of t. No requests. RecordsOf panics if t is nil.
 func RecordsOf(t table.AnyTable) *Records { return &Records{door.Table(t)} }
 
 // Get reads the commit record of a write. Errors: table.ErrNotFound, which does not mean that the write failed: it may still

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -65,7 +65,7 @@ func TestRemotePlans(t *testing.T) {
 		}
 		return there.Insert(&table.Row{Key: keys.Stored("company", "badge")}, errBadgeTaken)
 	}}
-	maintained, err := eventual.WithOutbox(staff, &exampleOutbox{}, m)
+	maintained, err := bare.WithOutbox(staff, &exampleOutbox{}, m)
 	testkit.NoError(t, err)
 	_, err = maintained.Insert(ctx, &employee{"Sales", 1, "Jones", 44})
 	testkit.NoError(t, err)
@@ -90,7 +90,7 @@ func TestRemotePlans(t *testing.T) {
 		_, err := p.Remote(foreign, keys.RawPartition("company"))
 		return err
 	}}
-	maintained, err = eventual.WithOutbox(staff, &exampleOutbox{}, other)
+	maintained, err = bare.WithOutbox(staff, &exampleOutbox{}, other)
 	testkit.NoError(t, err)
 	var de *table.DerivedError
 	if _, err := maintained.Insert(ctx, &employee{"Sales", 3, "Li", 30}); !errors.As(err, &ve) || !errors.As(err, &de) || de.Maintainer != "remotes" {

@@ -3,6 +3,8 @@ package extend_test
 import (
 	"context"
 
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,10 +27,22 @@ var (
 // openStaff creates the table of employees in a service in memory.
 func openStaff() (*table.Table[employee], *storagetest.Service) {
 	memory := storagetest.New(nil)
-	staff, err := table.New(memory.Tables(), "staff", staffSchema, nil)
+	staff, err := bare.NewTable(memory.Tables(), "staff", staffSchema, nil)
 	check(err)
 	check(staff.Ensure(context.Background()))
 	return staff, memory
+}
+
+// staffOf returns a table of a store of an example's own, with maintainers.
+func staffOf(h *extend.Host, maintainers ...extend.Maintainer[employee]) (*table.Table[employee], error) {
+	base, err := extend.NewTable(h, "staff", staffSchema, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := base.Ensure(context.Background()); err != nil {
+		return nil, err
+	}
+	return extend.With(base, maintainers...)
 }
 
 // check keeps examples short. A program returns its errors.

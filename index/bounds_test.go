@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -85,7 +86,7 @@ func TestBoundsOfLargeGroups(t *testing.T) {
 	check(t, err)
 	testkit.Expect(t, "exact", g.Measures["Age"], index.Stat{Count: 1002, Sum: 1003*1006/2 - 1004, Min: 2, Max: 1003})
 	var de *index.DefinitionError
-	if _, err := index.Attach(staff, ageOf(index.Measure[worker]{Exact: true, ApproximateBounds: true})); !errors.As(err, &de) {
+	if _, err := bare.Attach(staff, ageOf(index.Measure[worker]{Exact: true, ApproximateBounds: true})); !errors.As(err, &de) {
 		t.Errorf("Attach with Exact and ApproximateBounds: got error %v; want a *DefinitionError", err)
 	}
 }
@@ -114,7 +115,7 @@ func TestGreatestLeavesConcurrently(t *testing.T) {
 				checkInHook(t, staff.MergeAny(ctx, at(n), age.Set(10+n)))
 			}
 		}}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
+		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
 		check(t, err)
 		// Without a list there is no storm at each list.
 		want := []int{1, 4}[i]

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -101,7 +101,7 @@ func TestBulkKeptRowChanges(t *testing.T) {
 					check(t, staff.Replace(ctx, e))
 				}
 			}}
-			other, err := index.Attach(openAs(t, s.ConnectionString(), i, schema), teams)
+			other, err := bare.Attach(openAs(t, s.ConnectionString(), i, schema), teams)
 			check(t, err)
 			var ops []table.Op
 			for n := range 98 {

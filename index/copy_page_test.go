@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -224,9 +225,9 @@ func testCopies[T any](t *testing.T, what string, schema table.Schema[T], only t
 			t.Run(what+of+"/"+alone, func(t *testing.T) {
 				t.Parallel()
 				page := &copyPage{copies: []string{copyWith(1, ""), text, copyWith(3, "")}}
-				staff, err := table.New(serviceOf(t, storagetest.New(nil).ConnectionString(), page), "staff", schema, quick())
+				staff, err := bare.NewTable(serviceOf(t, storagetest.New(nil).ConnectionString(), page), "staff", schema, quick())
 				check(t, err)
-				staff, err = index.Attach(staff, ix)
+				staff, err = bare.Attach(staff, ix)
 				check(t, err)
 				sameAsRows(t, alone, staff, page, ix, of == ", of one field", name, change)
 			})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
@@ -29,8 +30,8 @@ var (
 	nameSums    = index.NewSummary("ns", keys.Text(), name, &index.SummaryOptions{Reserved: true}, index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }, ApproximateBounds: true})
 )
 
-func otherDefinitions() []index.Definition[worker] {
-	return []index.Definition[worker]{mailPointer, mailOnly, namesFull, nameLists, nameSums}
+func otherDefinitions() []extend.Definition[worker] {
+	return []extend.Definition[worker]{mailPointer, mailOnly, namesFull, nameLists, nameSums}
 }
 
 // checkOthers compares the rows of otherDefinitions with the entities, by a full scan.

@@ -14,7 +14,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -38,7 +40,7 @@ func crashOptions(t testing.TB, o crashtest.Options) *crashtest.Options {
 
 // definitionSet is a set of definitions, with the check that must succeed at every instant.
 type definitionSet struct {
-	definitions []index.Definition[worker]
+	definitions []extend.Definition[worker]
 	right       func(*storagetest.Service) error
 	before      func(context.Context, *crashtest.Process) error // what else is there, or nil
 }
@@ -88,7 +90,7 @@ func tableBy[T any](open path, p *crashtest.Process, schema table.Schema[T]) (*t
 	}
 	o := quick()
 	o.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
-	return table.New(service, "staff", schema, o)
+	return bare.NewTable(service, "staff", schema, o)
 }
 
 // open returns a process's table with the definitions.
@@ -101,7 +103,7 @@ func (k definitionSet) openBy(open path, p *crashtest.Process) (*table.Table[wor
 	if err != nil {
 		return nil, err
 	}
-	return index.Attach(base, k.definitions...)
+	return bare.Attach(base, k.definitions...)
 }
 
 // setUp inserts two workers.

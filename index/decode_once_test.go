@@ -6,7 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,7 +36,7 @@ func TestRowDecodedOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, n := range []int{1, 8} {
-		var definitions []index.Definition[paint]
+		var definitions []extend.Definition[paint]
 		for i := range n {
 			colorOf := func(p *paint) (string, bool) { return fmt.Sprint(i, string(p.Color)), true }
 			definitions = append(definitions, index.New(fmt.Sprint("by", i), keys.Text(), colorOf, nil))
@@ -45,7 +47,7 @@ func TestRowDecodedOnce(t *testing.T) {
 			Row:       keys.Row(keys.Digits[int](6), func(p *paint) *int { return &p.ID }),
 		})
 		check(t, base.Ensure(ctx))
-		paints, err := index.Attach(base, definitions...)
+		paints, err := bare.Attach(base, definitions...)
 		check(t, err)
 		_, err = paints.Insert(ctx, &paint{"S", 1, "red"})
 		check(t, err)

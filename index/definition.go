@@ -1,15 +1,12 @@
 package index
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strings"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -55,37 +52,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// Attach returns a handle of the same table with these definitions, besides the definitions of t. Every write by the handle
-// updates the rows in the partition of its entity in the same transaction, still 1 request. Rows elsewhere follow or take more
-// requests; see [Global]. Writes by key read the row first; see [extend.With]. A table with effects gets its outbox before or after, by [eventual.WithOutbox]; for definitions with rows
-// elsewhere, before. Attach sends nothing.
-//
-// Look-ups do not find entities that were stored before. Package verify adds them, once, while other programs write. Until
-// then, the first write of such an entity reads the index rows of its old values that it no longer has, 1 request each. A summary
-// counts the entity's groups again; see [Summary].
-//
-// Errors: *DefinitionError for a wrong definition: its name, its layout, rows in the range of the table or of another definition,
-// more rows for one write than a transaction holds, a projection that lacks a field of the key, or a key function that is not
-// pure, as far as sample entities show it; *table.LimitError for definitions and other maintainers that need more than 97 rows of
-// an entity together; *table.ValueError for a nil table or a name that another maintainer has. If a key function panics, the
-// write of that entity fails.
-func Attach[T any](t *table.Table[T], definitions ...Definition[T]) (*table.Table[T], error) {
-	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
-		return nil, fmt.Errorf("index: Attach: %w", err)
-	}
-	attached := t
-	for _, d := range definitions {
-		next, err := attachOne(t, attached, d)
-		if err != nil {
-			return nil, fmt.Errorf("index: Attach %s: %w", t.Name(), err)
-		}
-		attached = next
-	}
-	return withInline(attached), nil
-}
-
 // attachOne returns attached with one more definition. t is the handle without the definitions.
-func attachOne[T any](t, attached *table.Table[T], d Definition[T]) (*table.Table[T], error) {
+func attachOne[T any](t, attached *table.Table[T], d definition[T]) (*table.Table[T], error) {
 	if reconcile.IsZero(d) {
 		return nil, &table.ValueError{Field: "definitions", Reason: "contain nil or a zero definition; use one of index.New and the like"}
 	}
@@ -155,59 +123,25 @@ func tableOf[T any](m maintainer[T], t *table.Table[T]) *engine.Table {
 	return door.Table(t)
 }
 
-// Handler returns the handler for all definitions of t whose rows are elsewhere ([Global], [Index.In]), for [eventual.NewWorker]. Workers of
-// a release without one of the definitions leave its effects to other workers. A row of another program under the key of an index
-// row, and a list that is full, make the message poison.
-//
-// Requests of an effect: 1, and 2 for each row that it changes, 10 at a time; the same again if a concurrent worker changes a row
-// meanwhile. The worker takes 4 more.
-func Handler[T any](t *table.Table[T]) eventual.Handler {
-	if door.Table(t) == nil {
-		return eventual.Handler{} // which NewWorker refuses
-	}
-	return derived.Handler(t)
-}
-
-// Ensure creates the tables of the definitions of t whose rows are in other tables, unless they exist. It does not create t
-// itself. 1 request for each table; idempotent. Errors: table.ErrTableNotFound while a table of the name is being deleted;
-// table.ErrUnreachable; *table.ValueError for a nil table.
-func Ensure[T any](ctx context.Context, t *table.Table[T]) error {
-	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
-		return fmt.Errorf("index: Ensure: %w", err)
-	}
-	done := map[string]bool{strings.ToLower(t.Name()): true}
-	for _, m := range derived.MaintainersOf[ofElsewhere[T]](door.Table(t)) {
-		name := strings.ToLower(m.rowsTable().Name())
-		if done[name] {
-			continue
-		}
-		if err := m.rowsTable().Ensure(ctx); err != nil {
-			return fmt.Errorf("index: Ensure: %w", err)
-		}
-		done[name] = true
-	}
-	return nil
-}
-
 // withInline lets the writes of a handle execute the effects of all definitions elsewhere, if one of them asks for that.
 func withInline[T any](t *table.Table[T]) *table.Table[T] {
 	for _, m := range derived.MaintainersOf[*elsewhereMaintainer[T]](door.Table(t)) {
 		if m.inline {
-			out := reconcile.Inline(door.Table(t).Mode.Outbox, Handler(t))
+			out := reconcile.Inline(door.Table(t).Mode.Outbox, derived.Handler(t))
 			return door.InMode(t, func(m *engine.Mode) { m.Outbox = out })
 		}
 	}
 	return t
 }
 
-// Definition is an [Index], [Global], [Lists], [GlobalLists], [Details] or [Summary] of any kind of key, for [Attach] and for package verify.
-type Definition[T any] interface {
+// definition is an [Index], [Global], [Lists], [GlobalLists], [Details] or [Summary] of any kind of key.
+type definition[T any] interface {
 	extend.Definition[T]
 	maintainer(*table.Table[T]) (maintainer[T], error)
 }
 
 // define adds a definition to the declaration of a table. It needs nothing if its rows are in the partitions of their entities.
-func define[T any](to *extend.Declaration[T], d Definition[T]) error {
+func define[T any](to *extend.Declaration[T], d definition[T]) error {
 	err := to.Attach(func(t *table.Table[T]) (*table.Table[T], error) {
 		with, err := attachOne(t, t, d)
 		if err != nil {
@@ -227,7 +161,7 @@ func define[T any](to *extend.Declaration[T], d Definition[T]) error {
 		rows := elsewhere.rowsTable()
 		return extend.Parts{
 			Rows:     map[string][]keys.RowRange{rows.Name(): m.(maintainer[T]).Ranges()},
-			Handlers: []extend.Handler{Handler(t)},
+			Handlers: []extend.Handler{derived.Handler(t)},
 			Tables:   []string{rows.Name()},
 			Ensure:   []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}},
 		}, nil

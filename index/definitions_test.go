@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -31,34 +33,34 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	n := 0
 	for what, c := range map[string]struct {
 		schema table.Schema[worker]
-		defs   []index.Definition[worker]
+		defs   []extend.Definition[worker]
 		name   string
 		says   string
 	}{
-		"a name with a hyphen":            {defs: []index.Definition[worker]{def("by-last", nil)}, name: "by-last", says: "letters and digits"},
-		"no name":                         {defs: []index.Definition[worker]{def("", nil)}, says: "is empty"},
-		"the name of the rows themselves": {defs: []index.Definition[worker]{def("w", nil)}, name: "w", says: "overlaps the range of the table"},
-		"rows anywhere":                   {schema: raw, defs: []index.Definition[worker]{def("last", nil)}, name: "last", says: "Reserved"},
-		"one name twice":                  {defs: []index.Definition[worker]{def("a", nil), def("a", nil)}, name: "a", says: "is the name of another definition"},
-		"one layout twice":                {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
-		"too many rows": {defs: []index.Definition[worker]{
+		"a name with a hyphen":            {defs: []extend.Definition[worker]{def("by-last", nil)}, name: "by-last", says: "letters and digits"},
+		"no name":                         {defs: []extend.Definition[worker]{def("", nil)}, says: "is empty"},
+		"the name of the rows themselves": {defs: []extend.Definition[worker]{def("w", nil)}, name: "w", says: "overlaps the range of the table"},
+		"rows anywhere":                   {schema: raw, defs: []extend.Definition[worker]{def("last", nil)}, name: "last", says: "Reserved"},
+		"one name twice":                  {defs: []extend.Definition[worker]{def("a", nil), def("a", nil)}, name: "a", says: "is the name of another definition"},
+		"one layout twice":                {defs: []extend.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
+		"too many rows": {defs: []extend.Definition[worker]{
 			index.NewMulti("a", text, 25, func(w *worker) []string { return w.Tags }, nil), index.NewMulti("b", text, 25, func(w *worker) []string { return w.Tags }, nil),
 		}, name: "b", says: "97"},
-		"the rows of a list":                {defs: []index.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
-		"the rows of a summary":             {defs: []index.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
-		"a broken layout":                   {defs: []index.Definition[worker]{index.New("a", keys.Digits[int](0), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
-		"no layout":                         {defs: []index.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
-		"no key":                            {defs: []index.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
-		"no values":                         {defs: []index.Definition[worker]{index.NewMulti("a", text, 0, func(w *worker) []string { return nil }, nil)}, name: "a", says: "most"},
-		"no partition":                      {defs: []index.Definition[worker]{def("a", nil).In(nil)}, name: "a", says: "In is nil"},
-		"no partition of lists":             {defs: []index.Definition[worker]{index.NewLists("a", text, of, nil).In(nil)}, name: "a", says: "In is nil"},
-		"a table for rows in the partition": {defs: []index.Definition[worker]{def("a", &index.Options{Table: "others"})}, name: "a", says: "Options.Table"},
-		"inline in the partition":           {defs: []index.Definition[worker]{index.NewLists("a", text, of, &index.ListOptions{Inline: true})}, name: "a", says: "Options.Inline"},
-		"a pointer of fields":               {defs: []index.Definition[worker]{def("a", &index.Options{Pointer: true}).Only(last)}, name: "a", says: "Only"},
-		"a projection without its key": {defs: []index.Definition[worker]{def("a", nil).Only(age)},
+		"the rows of a list":                {defs: []extend.Definition[worker]{index.NewLists("a", text.Named("x"), of, nil), index.New("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
+		"the rows of a summary":             {defs: []extend.Definition[worker]{index.New("a", text.Named("x"), of, nil), index.NewSummary("b", text.Named("x"), of, nil)}, name: "b", says: "overlaps the range of a:"},
+		"a broken layout":                   {defs: []extend.Definition[worker]{index.New("a", keys.Digits[int](0), func(w *worker) (int, bool) { return w.Age, true }, nil)}, name: "a", says: "layout"},
+		"no layout":                         {defs: []extend.Definition[worker]{index.New[worker, string]("a", nil, of, nil)}, name: "a", says: "layout is nil"},
+		"no key":                            {defs: []extend.Definition[worker]{index.New[worker]("a", text, nil, nil)}, name: "a", says: "key is nil"},
+		"no values":                         {defs: []extend.Definition[worker]{index.NewMulti("a", text, 0, func(w *worker) []string { return nil }, nil)}, name: "a", says: "most"},
+		"no partition":                      {defs: []extend.Definition[worker]{def("a", nil).In(nil)}, name: "a", says: "In is nil"},
+		"no partition of lists":             {defs: []extend.Definition[worker]{index.NewLists("a", text, of, nil).In(nil)}, name: "a", says: "In is nil"},
+		"a table for rows in the partition": {defs: []extend.Definition[worker]{def("a", &index.Options{Table: "others"})}, name: "a", says: "Options.Table"},
+		"inline in the partition":           {defs: []extend.Definition[worker]{index.NewLists("a", text, of, &index.ListOptions{Inline: true})}, name: "a", says: "Options.Inline"},
+		"a pointer of fields":               {defs: []extend.Definition[worker]{def("a", &index.Options{Pointer: true}).Only(last)}, name: "a", says: "Only"},
+		"a projection without its key": {defs: []extend.Definition[worker]{def("a", nil).Only(age)},
 			name: "a", says: "lacks a field that the key function uses"},
-		"a field that is none": {defs: []index.Definition[worker]{def("a", nil).Only(table.FieldOf(func(*worker) *string { return new(string) }))}, name: "a", says: "Only"},
-		"a key function that is not pure": {defs: []index.Definition[worker]{index.New("a", text, func(w *worker) (string, bool) { n++; return strings.Repeat("x", n), true }, nil)},
+		"a field that is none": {defs: []extend.Definition[worker]{def("a", nil).Only(table.FieldOf(func(*worker) *string { return new(string) }))}, name: "a", says: "Only"},
+		"a key function that is not pure": {defs: []extend.Definition[worker]{index.New("a", text, func(w *worker) (string, bool) { n++; return strings.Repeat("x", n), true }, nil)},
 			name: "a", says: "is not pure"},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -66,7 +68,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			if c.schema.Row == nil {
 				c.schema = schema
 			}
-			_, err := index.Attach(openAs(t, s.ConnectionString(), s, c.schema), c.defs...)
+			_, err := bare.Attach(openAs(t, s.ConnectionString(), s, c.schema), c.defs...)
 			var de *index.DefinitionError
 			if !errors.As(err, &de) || de.Definition != c.name || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "staff") {
 				t.Errorf("Attach: got error %v; want a *DefinitionError of %q whose text contains %q and staff", err, c.name, c.says)
@@ -76,15 +78,15 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, schema)
-	if _, err := index.Attach(base, nil, byEmail); err == nil || !strings.Contains(err.Error(), "Attach staff: definitions contain nil") {
-		t.Errorf("Attach of a nil definition: got error %v; want one that contains \"Attach staff: definitions contain nil\"", err)
+	if _, err := bare.Attach(base, nil, byEmail); err == nil || !strings.Contains(err.Error(), "staff: definition is nil") {
+		t.Errorf("Attach of a nil definition: got error %v; want one that contains \"staff: definition is nil\"", err)
 	}
-	if _, err := index.Attach[worker](nil, nil, byEmail); err == nil || !strings.Contains(err.Error(), "t is nil") {
-		t.Errorf("Attach to a nil table: got error %v; want one that contains \"t is nil\"", err)
+	if _, err := bare.Attach[worker](nil, byEmail); err == nil || !strings.Contains(err.Error(), "is nil") {
+		t.Errorf("Attach to a nil table: got error %v; want one that contains \"is nil\"", err)
 	}
 	// An index by fields of the row key, which are in every projection.
 	byID := index.New("id", keys.Int[int](9), func(w *worker) (int, bool) { return -w.ID, true }, nil).Only(age)
-	staff, err := index.Attach(base, byID)
+	staff, err := bare.Attach(base, byID)
 	check(t, err)
 	check(t, staff.Ensure(context.Background()))
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 44, nil}, worker{"S", 2, "Cao", "", 30, nil})
@@ -229,7 +231,7 @@ func TestMeasuresThatCollide(t *testing.T) {
 	of := func(w *worker) (int64, bool) { return 1, true }
 	_, s := newStaff(t)
 	for _, other := range []string{"AgeMin", "AgeMax"} {
-		_, err := index.Attach(openAs(t, s.ConnectionString(), s, schema),
+		_, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema),
 			index.NewSummary("s", keys.Text(), name, nil, index.Measure[worker]{Name: "Age", Of: of}, index.Measure[worker]{Name: other, Of: of}))
 		var de *index.DefinitionError
 		if !errors.As(err, &de) || de.Field != "measures" {
@@ -261,15 +263,15 @@ func TestDetailsAreChecked(t *testing.T) {
 	base, _ := newStaff(t)
 	none := func(*worker) (int64, bool) { return 0, false }
 	every := func(*worker) (string, bool) { return "", true }
-	sums := func(measures ...index.Measure[worker]) []index.Definition[worker] {
-		return []index.Definition[worker]{index.NewSummary("one", keys.Text(), every, nil, measures...)}
+	sums := func(measures ...index.Measure[worker]) []extend.Definition[worker] {
+		return []extend.Definition[worker]{index.NewSummary("one", keys.Text(), every, nil, measures...)}
 	}
-	one := func(d index.Definition[worker]) []index.Definition[worker] { return []index.Definition[worker]{d} }
+	one := func(d extend.Definition[worker]) []extend.Definition[worker] { return []extend.Definition[worker]{d} }
 	for what, c := range map[string]struct {
-		definitions       []index.Definition[worker]
+		definitions       []extend.Definition[worker]
 		name, field, says string
 	}{
-		"one prefix":                 {[]index.Definition[worker]{index.NewDetails("one", "Head", to, last), index.NewDetails("two", "Head", to, email)}, "two", "prefix", "as one does"},
+		"one prefix":                 {[]extend.Definition[worker]{index.NewDetails("one", "Head", to, last), index.NewDetails("two", "Head", to, email)}, "two", "prefix", "as one does"},
 		"a bad name":                 {one(index.NewDetails("the/head", "Head", to, last)), "the/head", "name", "letters and digits"},
 		"no prefix":                  {one(index.NewDetails("one", "", to, last)), "one", "prefix", "is empty"},
 		"no target":                  {one(index.NewDetails[worker]("one", "Head", nil, last)), "one", "target", "is nil"},
@@ -283,7 +285,7 @@ func TestDetailsAreChecked(t *testing.T) {
 		"a measure of nothing":       {sums(index.Measure[worker]{Name: "M"}), "one", "measures", "Of is nil"},
 	} {
 		var de *index.DefinitionError
-		_, err := index.Attach(base, c.definitions...)
+		_, err := bare.Attach(base, c.definitions...)
 		if !errors.As(err, &de) || de.Definition != c.name || de.Field != c.field || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: Attach: got error %v; want a *DefinitionError of %q and %q whose text contains %q", what, err, c.name, c.field, c.says)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -20,14 +21,14 @@ func TestHeadMoves(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	service := serviceOf(t, s.ConnectionString(), s) // one, or they are other tables to Bulk
-	base, err := table.New(service, "staff", schema, quick())
+	base, err := bare.NewTable(service, "staff", schema, quick())
 	check(t, err)
 	check(t, base.Ensure(ctx))
-	d, err := table.New(service, "staff", depts, quick())
+	d, err := bare.NewTable(service, "staff", depts, quick())
 	check(t, err)
 	_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)
-	staff, err := index.Attach(base, sharedDefinitions()...)
+	staff, err := bare.Attach(base, sharedDefinitions()...)
 	check(t, err)
 	e := insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})[0]
 	e.Value.ID = 9
@@ -88,7 +89,7 @@ func TestTargetKeepsItsLife(t *testing.T) {
 		s := storagetest.New(nil)
 		o := quick()
 		o.OmitOperationID = unnamed
-		base, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", depts, o)
+		base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), s), "staff", depts, o)
 		check(t, err)
 		check(t, base.Ensure(ctx))
 		d, err := extend.With(base, living{})
@@ -102,7 +103,7 @@ func TestTargetKeepsItsLife(t *testing.T) {
 			return v
 		}
 		was := life()
-		staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), head)
+		staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), head)
 		check(t, err)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 1, nil})
 		if was == nil || life() != was {
@@ -119,7 +120,7 @@ func TestTargetWithDefinitions(t *testing.T) {
 	staff, d, s := newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	byBudget := index.New("budget", keys.Digits[int](4), func(d *department) (int, bool) { return d.Budget, true }, &index.Options{Unique: true})
-	indexed, err := index.Attach(d, byBudget)
+	indexed, err := bare.Attach(d, byBudget)
 	check(t, err)
 	e, err := indexed.Get(ctx, rowAt("department"))
 	check(t, err)

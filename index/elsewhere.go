@@ -83,7 +83,7 @@ type rowForm[T any] interface {
 func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T], form rowForm[T]) (*elsewhereMaintainer[T], error) {
 	e := &elsewhereMaintainer[T]{name: ix.name, definition: m.Definition(), tableName: ix.opt.Table, inline: ix.opt.Inline, table: t, rowsOf: ix.rows, ranges: m.Ranges(), form: form}
 	if door.Table(t).Mode.Outbox == nil {
-		return e, &DefinitionError{Definition: ix.name, Field: "table", Reason: "has no outbox, by which workers learn of rows in other partitions: declare it by aztablekit.Table, or make the handle by eventual.WithOutbox"}
+		return e, &DefinitionError{Definition: ix.name, Field: "table", Reason: "has no outbox, by which workers learn of rows in other partitions: declare it by aztablekit.Table"}
 	}
 	name := door.Table(t).Prefix + e.tableName
 	if e.tableName == "" {
@@ -94,7 +94,7 @@ func newElsewhere[T, K any](t *table.Table[T], ix *Index[T, K], m maintainer[T],
 		return e, &DefinitionError{Definition: ix.name, Field: "Options.Table", Reason: err.Error(), Err: err}
 	}
 	e.formText = m.Form() + ", in table " + strings.TrimPrefix(name, door.Table(t).Prefix)
-	other.Made = cmp.Or(door.Table(t).Made, "index.Ensure")
+	other.Made = cmp.Or(door.Table(t).Made, "Store.Ensure")
 	e.rows = door.Elsewhere(t, other.WithHomes(door.Table(t).Homes()...))
 	return e, nil
 }
@@ -315,6 +315,16 @@ type ofElsewhere[T any] interface {
 }
 
 func (m *elsewhereMaintainer[T]) rowsTable() *table.Table[T] { return m.rows }
+
+// RowsTable and HandlerOf are for package bare.
+
+func (m *elsewhereMaintainer[T]) RowsTable() (name string, ensure func(context.Context) error) {
+	return m.rows.Name(), m.rows.Ensure
+}
+
+func (m *elsewhereMaintainer[T]) HandlerOf(t table.AnyTable) extend.Handler {
+	return derived.Handler(t.(*table.Table[T]))
+}
 
 // The methods of derived.Elsewhere.
 

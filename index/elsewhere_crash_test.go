@@ -14,7 +14,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -23,7 +24,7 @@ import (
 )
 
 // openProcess opens the table with definitions elsewhere for a process of a crash test.
-func openProcess(p *crashtest.Process, d elsewhere) (*table.Table[worker], *eventual.Outbox, *eventual.Worker, error) {
+func openProcess(p *crashtest.Process, d elsewhere) (*table.Table[worker], bareworker.Outbox, *eventual.Worker, error) {
 	acc, err := account.FromConnectionString(p.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: p}})
 	if err != nil {
 		return nil, nil, nil, err
@@ -46,7 +47,7 @@ func setUpElsewhere(d elsewhere) func(context.Context, *crashtest.Process) error
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(staff.Ensure(ctx), index.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
+		if err := errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
 			return err
 		}
 		for _, v := range []worker{{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, {"S", 2, "Jones", "b", 30, []string{"y"}}} {

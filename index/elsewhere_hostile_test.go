@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,32 +26,32 @@ func TestElsewhereDefinitions(t *testing.T) {
 	text := keys.Text()
 	name := func(w *worker) (string, bool) { return w.Last, true }
 	calls := 0
-	one := func(table string) index.Definition[worker] {
+	one := func(table string) extend.Definition[worker] {
 		return index.NewGlobal("one", text, name, &index.Options{Table: table})
 	}
-	in := func(partition func(*worker) keys.PartitionKey) index.Definition[worker] {
+	in := func(partition func(*worker) keys.PartitionKey) extend.Definition[worker] {
 		return index.New("one", text, name, nil).In(partition)
 	}
 	base := openAs(t, s.ConnectionString(), s, schema)
 	for what, c := range map[string]struct {
 		table *table.Table[worker]
-		defs  []index.Definition[worker]
+		defs  []extend.Definition[worker]
 		says  string
 	}{
-		"no outbox":                  {base, []index.Definition[worker]{one("")}, "has no outbox"},
-		"lists without an outbox":    {base, []index.Definition[worker]{index.NewGlobalLists("one", text, name, nil)}, "has no outbox"},
-		"a wrong table name":         {s.staff, []index.Definition[worker]{one("a_b")}, "Options.Table"},
-		"a reserved table name":      {s.staff, []index.Definition[worker]{one("tables")}, "Options.Table"},
-		"no partition":               {s.staff, []index.Definition[worker]{in(func(*worker) keys.PartitionKey { return keys.PartitionKey{} })}, "returns no key"},
-		"a partition that is random": {s.staff, []index.Definition[worker]{in(func(*worker) keys.PartitionKey { calls++; return keys.RawPartition(fmt.Sprint(calls)) })}, "is not pure"},
-		"a name that is taken":       {s.staff, []index.Definition[worker]{index.NewGlobal("mail", text, name, nil)}, "name of another definition"},
-		"a range that is taken, in the same table": {s.staff, []index.Definition[worker]{
+		"no outbox":                  {base, []extend.Definition[worker]{one("")}, "has no outbox"},
+		"lists without an outbox":    {base, []extend.Definition[worker]{index.NewGlobalLists("one", text, name, nil)}, "has no outbox"},
+		"a wrong table name":         {s.staff, []extend.Definition[worker]{one("a_b")}, "Options.Table"},
+		"a reserved table name":      {s.staff, []extend.Definition[worker]{one("tables")}, "Options.Table"},
+		"no partition":               {s.staff, []extend.Definition[worker]{in(func(*worker) keys.PartitionKey { return keys.PartitionKey{} })}, "returns no key"},
+		"a partition that is random": {s.staff, []extend.Definition[worker]{in(func(*worker) keys.PartitionKey { calls++; return keys.RawPartition(fmt.Sprint(calls)) })}, "is not pure"},
+		"a name that is taken":       {s.staff, []extend.Definition[worker]{index.NewGlobal("mail", text, name, nil)}, "name of another definition"},
+		"a range that is taken, in the same table": {s.staff, []extend.Definition[worker]{
 			index.NewGlobal("one", keys.Text().Named("last"), name, &index.Options{Table: "StaffCopies"})}, "overlaps"},
-		"the range of the entities, in their table": {s.staff, []index.Definition[worker]{
+		"the range of the entities, in their table": {s.staff, []extend.Definition[worker]{
 			index.NewGlobal("one", keys.Text().Named("w"), name, &index.Options{Table: "staff"})}, "overlaps"},
 	} {
 		s.Count()
-		_, err := index.Attach(c.table, c.defs...)
+		_, err := bare.Attach(c.table, c.defs...)
 		var de *index.DefinitionError
 		if !errors.As(err, &de) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got error %v; want a *DefinitionError that says %q", what, err, c.says)
@@ -64,7 +65,7 @@ func TestElsewhereDefinitions(t *testing.T) {
 		}
 		return keys.RawPartition(w.Last)
 	})
-	staff, err := index.Attach(s.staff, other)
+	staff, err := bare.Attach(s.staff, other)
 	check(t, err)
 	ctx := context.Background()
 	for _, last := range []string{"panic", "a/b", ""} {
@@ -118,7 +119,7 @@ func TestElsewhereHostileEffects(t *testing.T) {
 		return fmt.Sprint(s.Rows("staff"), s.Rows("staffmail"), s.Rows("staffcopies"), s.Rows("staffnames"))
 	}
 	before := all()
-	h := index.Handler(s.staff)
+	h := bare.Handlers(s.staff)[0]
 	for _, c := range []struct{ definition, pk, rk string }{
 		{"mail", "mail_a", "mail_a_S:w_000002"},       // of another entity
 		{"mail", "mail_b", "mail_a_S:w_000001"},       // in the partition of another value
@@ -157,7 +158,7 @@ func TestElsewhereForeignRow(t *testing.T) {
 	ctx := context.Background()
 	d := newElsewhere(false)
 	s := newElsewhereScene(t, d, d.mail, d.names)
-	rows, err := table.New(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
+	rows, err := bare.NewTable(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 	check(t, err)
 	foreign := &table.Row{Key: keys.Stored("mail_a", "mail_a_S:w_000001")}
 	check(t, foreign.Set("Theirs", "x"))
@@ -194,7 +195,7 @@ func TestElsewhereReleases(t *testing.T) {
 	o.Now, o.Retry.ConflictAttempts = s.Now, 100
 	staff2, _, worker2, err := openElsewhere(acc, o, later, d.names)
 	check(t, err)
-	check(t, index.Ensure(ctx, staff2))
+	check(t, bare.Ensure(ctx, staff2))
 	rows := func() string {
 		var all []string
 		for _, r := range s.Rows("staffname") {
@@ -232,11 +233,11 @@ func TestElsewhereBefore(t *testing.T) {
 	s := newElsewhereScene(t, d, d.mail)
 	key := func(w *worker) (string, bool) { return w.Last, true }
 	here := index.New("name", keys.Text(), key, nil)
-	staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), here)
+	staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), here)
 	check(t, err)
 	_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "", 44, nil})
 	check(t, err)
-	there, err := index.Attach(s.staff, index.NewGlobal("name", keys.Text(), key, nil))
+	there, err := bare.Attach(s.staff, index.NewGlobal("name", keys.Text(), key, nil))
 	check(t, err)
 	var de *index.DefinitionError
 	if err := there.MergeAny(ctx, at(1), email.Set("a")); !errors.As(err, &de) || de.Field != "name" {

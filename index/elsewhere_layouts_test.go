@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -68,7 +69,7 @@ func TestElsewhereStateLost(t *testing.T) {
 	a := openElsewhereOf(t, s, "staff", schema, mail)
 	e, err := a.t.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, err)
-	base, err := table.New(s.Tables(), "staff", schema, quick())
+	base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
 	check(t, err)
 	_, err = base.Upsert(ctx, &e.Value, table.ReplaceExisting)
 	check(t, err)
@@ -86,7 +87,7 @@ func TestVerifyElsewhereForeignRow(t *testing.T) {
 	check(t, err)
 	s.drain(t)
 	for name, k := range map[string]keys.Key{"staffmail": keys.Stored("mail_a", "mail_a_S:w_000009"), "staffnames": keys.Stored("names_Brown", "names_Brown")} {
-		rows, err := table.New(s.Tables(), name, table.Schema[table.Row]{}, quick())
+		rows, err := bare.NewTable(s.Tables(), name, table.Schema[table.Row]{}, quick())
 		check(t, err)
 		foreign := &table.Row{Key: k}
 		check(t, foreign.Set("Theirs", "S:w_000001"))

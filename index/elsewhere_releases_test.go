@@ -7,6 +7,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -20,7 +21,7 @@ func TestGlobalReleases(t *testing.T) {
 	ctx := context.Background()
 	s := newElsewhereScene(t, elsewhere{}, newLogin())
 	filling := s.staff
-	old, err := table.New(s.Tables(), "staff", schema, &table.Options{Common: quick().Common})
+	old, err := bare.NewTable(s.Tables(), "staff", schema, &table.Options{Common: quick().Common})
 	check(t, err)
 	insert := func(in *table.Table[worker], w worker) error { _, err := in.Insert(ctx, &w); return err }
 	check(t, insert(old, worker{"S", 1, "A", "a", 44, nil}))

@@ -11,7 +11,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -42,8 +45,8 @@ func newElsewhere(inline bool) elsewhere {
 	}
 }
 
-func (d elsewhere) all() []index.Definition[worker] {
-	return []index.Definition[worker]{d.mail, d.last, d.age, d.tag, d.names}
+func (d elsewhere) all() []extend.Definition[worker] {
+	return []extend.Definition[worker]{d.mail, d.last, d.age, d.tag, d.names}
 }
 
 // elsewhereScene is a table with definitions elsewhere, and its worker.
@@ -51,31 +54,31 @@ type elsewhereScene struct {
 	*storagetest.Service
 	elsewhere
 	staff  *table.Table[worker]
-	out    *eventual.Outbox
+	out    bareworker.Outbox
 	worker *eventual.Worker
 }
 
 // openElsewhere opens the table for one program.
-func openElsewhere(acc *account.Account, o *table.Options, definitions ...index.Definition[worker]) (staff *table.Table[worker], out *eventual.Outbox, w *eventual.Worker, err error) {
-	base, err := table.New(acc.Tables(), "staff", schema, o)
+func openElsewhere(acc *account.Account, o *table.Options, definitions ...extend.Definition[worker]) (staff *table.Table[worker], out bareworker.Outbox, w *eventual.Worker, err error) {
+	base, err := bare.NewTable(acc.Tables(), "staff", schema, o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if out, err = eventual.NewOutbox(acc.Queue("effects"), &eventual.OutboxOptions{Common: o.Common}); err != nil {
+	if out, err = bareworker.NewOutbox(acc.Queue("effects"), &o.Common); err != nil {
 		return nil, nil, nil, err
 	}
-	if staff, err = eventual.WithOutbox(base, out); err != nil {
+	if staff, err = bare.WithOutbox(base, out); err != nil {
 		return nil, nil, nil, err
 	}
-	if staff, err = index.Attach(staff, definitions...); err != nil {
+	if staff, err = bare.Attach(staff, definitions...); err != nil {
 		return nil, nil, nil, err
 	}
-	w, err = eventual.NewWorker(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{index.Handler(staff)},
+	w, err = bareworker.New(acc.Queue("effects"), acc.Queue("poison"), bare.Handlers(staff),
 		&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups"), Wait: time.Second, MaxWait: time.Second})
 	return staff, out, w, err
 }
 
-func newElsewhereScene(t testing.TB, d elsewhere, definitions ...index.Definition[worker]) *elsewhereScene {
+func newElsewhereScene(t testing.TB, d elsewhere, definitions ...extend.Definition[worker]) *elsewhereScene {
 	t.Helper()
 	ctx := context.Background()
 	s := &elsewhereScene{Service: storagetest.New(nil), elsewhere: d}
@@ -88,7 +91,7 @@ func newElsewhereScene(t testing.TB, d elsewhere, definitions ...index.Definitio
 	o.Now, o.Retry.ConflictAttempts = s.Now, 100 // workers that conflict without pauses
 	s.staff, s.out, s.worker, err = openElsewhere(acc, o, definitions...)
 	check(t, err)
-	check(t, errors.Join(s.staff.Ensure(ctx), index.Ensure(ctx, s.staff), s.worker.Ensure(ctx)))
+	check(t, errors.Join(s.staff.Ensure(ctx), bare.Ensure(ctx, s.staff), s.worker.Ensure(ctx)))
 	s.Count()
 	return s
 }

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -204,14 +206,14 @@ func TestUniqueScope(t *testing.T) {
 func TestGlobalOptions(t *testing.T) {
 	t.Parallel()
 	of := func(w *worker) (string, bool) { return w.Email, true }
-	for field, definition := range map[string]index.Definition[worker]{
+	for field, definition := range map[string]extend.Definition[worker]{
 		"Options.Unique": index.NewUnique("login", keys.Text(), of, &index.Options{Unique: true}),
 		"Only":           index.NewUnique("login", keys.Text(), of, nil).Only(email),
 		"Options.Inline": index.NewUnique("login", keys.Text(), of, &index.Options{Inline: true}),
 		"table":          index.NewUnique("login", keys.Text(), of, nil), // no outbox
 	} {
 		base, _ := newStaff(t)
-		_, err := index.Attach(base, definition)
+		_, err := bare.Attach(base, definition)
 		var de *index.DefinitionError
 		if !errors.As(err, &de) || de.Field != field {
 			t.Errorf("got %v; want a *DefinitionError about %s", err, field)
@@ -306,9 +308,9 @@ func TestVerifyGlobal(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newElsewhereScene(t, elsewhere{}, newLogin())
-	base, err := table.New(s.Tables(), "staff", schema, quick())
+	base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
 	check(t, err)
-	rows, err := table.New(s.Tables(), "stafflogin", table.Schema[table.Row]{}, quick())
+	rows, err := bare.NewTable(s.Tables(), "stafflogin", table.Schema[table.Row]{}, quick())
 	check(t, err)
 	insert := func(all ...worker) {
 		for _, w := range all {
@@ -352,7 +354,7 @@ func TestVerifyGlobalVersions(t *testing.T) {
 	versioned.Type, versioned.Version = "worker", 1
 	inOnePartition := index.New("one", keys.Text(), func(w *worker) (string, bool) { return w.Last, true },
 		&index.Options{Unique: true}).In(func(*worker) keys.PartitionKey { return keys.RawPartition("u") })
-	for _, ix := range []index.Definition[worker]{newLogin(), inOnePartition} {
+	for _, ix := range []extend.Definition[worker]{newLogin(), inOnePartition} {
 		scene := openElsewhereOf(t, storagetest.New(nil), "staff", versioned, ix)
 		_, err := scene.t.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 		check(t, err)

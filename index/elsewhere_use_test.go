@@ -8,7 +8,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -21,26 +24,26 @@ type sceneOf[T any] struct {
 }
 
 // openElsewhereOf opens a table of a type with definitions elsewhere, on a service that others may use too.
-func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, schema table.Schema[T], definitions ...index.Definition[T]) sceneOf[T] {
+func openElsewhereOf[T any](t *testing.T, s *storagetest.Service, name string, schema table.Schema[T], definitions ...extend.Definition[T]) sceneOf[T] {
 	t.Helper()
 	ctx := context.Background()
 	acc, err := account.FromTransport(s, nil)
 	check(t, err)
 	o := quick()
 	o.Now, o.BlindWrites = s.Now, false
-	base, err := table.New(acc.Tables(), name, schema, o)
+	base, err := bare.NewTable(acc.Tables(), name, schema, o)
 	check(t, err)
 	effects, poison := name+"effects", name+"poison"
-	out, err := eventual.NewOutbox(acc.Queue(effects), &eventual.OutboxOptions{Common: o.Common})
+	out, err := bareworker.NewOutbox(acc.Queue(effects), &o.Common)
 	check(t, err)
-	staff, err := eventual.WithOutbox(base, out)
+	staff, err := bare.WithOutbox(base, out)
 	check(t, err)
-	staff, err = index.Attach(staff, definitions...)
+	staff, err = bare.Attach(staff, definitions...)
 	check(t, err)
-	w, err := eventual.NewWorker(acc.Queue(effects), acc.Queue(poison), []eventual.Handler{index.Handler(staff)},
+	w, err := bareworker.New(acc.Queue(effects), acc.Queue(poison), bare.Handlers(staff),
 		&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue(name + "cleanups"), Wait: time.Second, MaxWait: time.Second})
 	check(t, err)
-	check(t, errors.Join(staff.Ensure(ctx), index.Ensure(ctx, staff), w.Ensure(ctx)))
+	check(t, errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), w.Ensure(ctx)))
 	return sceneOf[T]{staff, func() {
 		t.Helper()
 		check(t, w.Drain(ctx))
@@ -62,7 +65,7 @@ func TestElsewhereDuplicatesBefore(t *testing.T) {
 		s := storagetest.New(nil)
 		acc, err := account.FromTransport(s, nil)
 		check(t, err)
-		base, err := table.New(acc.Tables(), "staff", schema, quick())
+		base, err := bare.NewTable(acc.Tables(), "staff", schema, quick())
 		check(t, err)
 		check(t, base.Ensure(ctx))
 		for _, d := range []string{"M", "S"} {
@@ -110,7 +113,7 @@ func TestElsewhereDuplicatesAgain(t *testing.T) {
 	s := storagetest.New(nil)
 	acc, err := account.FromTransport(s, nil)
 	check(t, err)
-	base, err := table.New(acc.Tables(), "staff", schema, quick())
+	base, err := bare.NewTable(acc.Tables(), "staff", schema, quick())
 	check(t, err)
 	check(t, base.Ensure(ctx))
 	for _, d := range []string{"M", "S"} {
@@ -137,7 +140,7 @@ func TestElsewhereMixedDuplicate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	base, err := table.New(s.Tables(), "staff", schema, quick())
+	base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
 	check(t, err)
 	check(t, base.Ensure(ctx))
 	for _, d := range []string{"M", "S"} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -51,7 +52,7 @@ func TestVerifyElsewhereRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	raw := func(s *elsewhereScene, name string) *table.Table[table.Row] {
-		rows, err := table.New(s.Tables(), name, table.Schema[table.Row]{}, quick())
+		rows, err := bare.NewTable(s.Tables(), name, table.Schema[table.Row]{}, quick())
 		check(t, err)
 		return door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	}
@@ -114,7 +115,7 @@ func TestVerifyElsewherePartition(t *testing.T) {
 	s := newElsewhereScene(t, newElsewhere(false))
 	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil}, worker{"M", 1, "Jones", "b", 30, nil})
 	s.drain(t)
-	rows, err := table.New(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
+	rows, err := bare.NewTable(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 	check(t, err)
 	mail := door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	check(t, mail.DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001")))

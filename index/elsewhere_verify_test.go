@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -47,7 +48,7 @@ func TestVerifyElsewhereFillRequests(t *testing.T) {
 	d := newElsewhere(false)
 	global := index.NewUnique("login", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, nil)
 	for what, c := range map[string]struct {
-		definition index.Definition[worker]
+		definition extend.Definition[worker]
 		want       int // for an entity
 	}{
 		"a full copy":  {d.mail, 10},
@@ -58,7 +59,7 @@ func TestVerifyElsewhereFillRequests(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := newElsewhereScene(t, d, c.definition)
-			base, err := table.New(s.Tables(), "staff", schema, quick())
+			base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
 			check(t, err)
 			for i := range n {
 				_, err := base.Insert(ctx, &worker{"S", i, "Jones", fmt.Sprint("m", i), 30, []string{"x", "y", "z"}})
@@ -78,7 +79,7 @@ func TestVerifyElsewhereFill(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newElsewhereScene(t, newElsewhere(false))
-	base, err := table.New(s.Tables(), "staff", schema, quick())
+	base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
 	check(t, err)
 	for i := range 25 {
 		_, err := base.Insert(ctx, &worker{[]string{"S", "M"}[i%2], i, []string{"Jones", "Smith"}[i%2], fmt.Sprint("m", i), 30, []string{"x"}})
@@ -108,7 +109,7 @@ func TestVerifyElsewhereDamage(t *testing.T) {
 	all := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "b", 30, []string{"b"}}, worker{"M", 2, "Smith", "c", 30, nil})
 	s.drain(t)
 	raw := func(name string) *table.Table[table.Row] {
-		rows, err := table.New(s.Tables(), name, table.Schema[table.Row]{}, quick())
+		rows, err := bare.NewTable(s.Tables(), name, table.Schema[table.Row]{}, quick())
 		check(t, err)
 		return door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	}
@@ -154,7 +155,7 @@ func TestVerifyElsewhereDamage(t *testing.T) {
 			return errors.Join(err, rows.Replace(ctx, e))
 		}},
 		"an entity without its state": {verify.StateMismatch, 5, func() error {
-			base, err := table.New(s.Tables(), "staff", schema, quick())
+			base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
 			if err == nil {
 				_, err = base.Upsert(ctx, &all[2].Value, table.ReplaceExisting)
 			}
@@ -257,9 +258,9 @@ func TestVerifyElsewhereChanged(t *testing.T) {
 				s := newElsewhereScene(t, d, d.mail)
 				insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
 				check(t, s.worker.Drain(ctx))
-				rows, err := table.New(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
+				rows, err := bare.NewTable(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
 				check(t, err)
-				base, err := table.New(s.Tables(), "staff", schema, quick())
+				base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
 				check(t, err)
 				mail := door.Rows[table.Table[table.Row]](door.Table(rows), false)
 				check(t, c.damage(s, mail, base))
@@ -291,9 +292,9 @@ func TestVerifyElsewhereRanged(t *testing.T) {
 	s := newElsewhereScene(t, d, d.age)
 	insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, nil})
 	check(t, s.worker.Drain(ctx))
-	holder, err := eventual.WithOutbox(grantedOf(t, s.Service, account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}), s.out)
+	holder, err := bare.WithOutbox(grantedOf(t, s.Service, account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}), s.out)
 	check(t, err)
-	holder, err = index.Attach(holder, d.age)
+	holder, err = bare.Attach(holder, d.age)
 	check(t, err)
 	before := fmt.Sprint(s.Rows("staff"))
 	if report, err := verify.Run(ctx, holder, &verify.Options{Repair: true}); !errors.Is(err, index.ErrRanged) || len(report.Faults) > 0 {
@@ -321,7 +322,7 @@ func TestVerifyElsewhereConcurrent(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := errors.Join(staff.Ensure(ctx), index.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
+				if err := errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), w.Ensure(ctx)); err != nil {
 					return err
 				}
 				base, err := tableOf(p, schema)

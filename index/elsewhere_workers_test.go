@@ -10,7 +10,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -22,10 +23,10 @@ import (
 func TestGlobalWorkers(t *testing.T) {
 	t.Parallel()
 	for what, handlers := range map[string]func(*table.Table[worker]) eventual.Handler{
-		"index.Handler":         index.Handler[worker],
-		"eventual.Transactions": func(staff *table.Table[worker]) eventual.Handler { return eventual.Transactions(staff) },
+		"that of the indexes":   func(staff *table.Table[worker]) eventual.Handler { return bare.Handlers(staff)[0] },
+		"eventual.Transactions": func(staff *table.Table[worker]) eventual.Handler { return bare.Transactions(staff) },
 		"a handler of effects": func(staff *table.Table[worker]) eventual.Handler {
-			return eventual.NewHandler("mail", staff, func(context.Context, eventual.Job, string) error { return nil })
+			return bare.NewHandler("mail", staff, func(context.Context, eventual.Job, string) error { return nil })
 		},
 	} {
 		ctx := context.Background()
@@ -34,9 +35,9 @@ func TestGlobalWorkers(t *testing.T) {
 		check(t, err)
 		o := quick()
 		o.Now = s.Now
-		staff, err := extend.With(s.staff, eventual.OnChange("mail", func(*extend.Change[worker]) (string, bool) { return "", false }))
+		staff, err := extend.With(s.staff, bare.OnChange("mail", func(*extend.Change[worker]) (string, bool) { return "", false }))
 		check(t, err)
-		w, err := eventual.NewWorker(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{handlers(staff)},
+		w, err := bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{handlers(staff)},
 			&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups")})
 		check(t, err)
 
@@ -77,7 +78,7 @@ func TestMissingTableOfIndex(t *testing.T) {
 	check(t, err)
 	check(t, errors.Join(staff.Ensure(ctx), out.Ensure(ctx)))
 	_, err = staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
-	if !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), "no such table stafflogin; index.Ensure creates it") {
+	if !errors.Is(err, table.ErrTableNotFound) || !strings.Contains(err.Error(), "no such table stafflogin; Store.Ensure creates it") {
 		t.Errorf("got error %v, want ErrTableNotFound that names stafflogin", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"log"
 
 	"github.com/aztablekit/aztablekit"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -17,7 +16,6 @@ import (
 // wholeCompany is a table of employees whose definitions have their rows elsewhere, and its store.
 func wholeCompany(ctx context.Context, definitions ...aztablekit.Definition[Employee]) (*table.Table[Employee], *aztablekit.Store) {
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
-	byDept := keys.Partition(dept, func(e *Employee) *string { return &e.Department })
 	staff := aztablekit.Table(company, "staff", byDept, empid, definitions...)
 	if err := company.Ensure(ctx); err != nil {
 		log.Fatal(err)
@@ -87,7 +85,7 @@ func ExampleNewUniqueMulti() {
 	ctx := context.Background()
 	only := index.NewUniqueMulti("only", keys.Text(), 5, func(e *Employee) []string { return e.Skills }, nil)
 	company := aztablekit.Open(storagetest.New(nil), "company", nil)
-	staff := aztablekit.Table(company, "staff", keys.Partition(dept, func(e *Employee) *string { return &e.Department }), empid, only)
+	staff := aztablekit.Table(company, "staff", byDept, empid, only)
 	if err := company.Ensure(ctx); err != nil {
 		log.Fatal(err)
 	}
@@ -148,29 +146,4 @@ func ExampleNewGlobalLists() {
 	}
 	fmt.Println(all)
 	// Output: [('Marketing','empid_000152') ('Sales','empid_000223')]
-}
-
-// Without a store, a program attaches definitions itself, creates their tables, and gives the handler to a worker.
-func ExampleHandler() {
-	ctx := context.Background()
-	s := storagetest.New(nil)
-	base := openTable(s, table.Schema[Employee]{Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }), Row: empid})
-	outbox, err := eventual.NewOutbox(s.Queue("index"), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	staff, err := eventual.WithOutbox(base, outbox)
-	if err != nil {
-		log.Fatal(err)
-	}
-	staff, err = index.Attach(staff, index.NewGlobal("name", keys.Text(), func(e *Employee) (string, bool) { return e.LastName, true }, nil))
-	if err != nil {
-		log.Fatal(err)
-	}
-	worker, err := eventual.NewWorker(s.Queue("index"), s.Queue("poison"), []eventual.Handler{index.Handler(staff)}, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(index.Ensure(ctx, staff), worker.Ensure(ctx), s.TableNames())
-	// Output: <nil> <nil> [staffname]
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -31,27 +32,13 @@ var (
 		&index.Options{Pointer: true})
 )
 
-// openTable opens the table of the examples on a service in memory.
-func openTable[T any](s *storagetest.Service, schema table.Schema[T]) *table.Table[T] {
-	t, err := table.New(s.Tables(), "staff", schema, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return t
-}
+var byDept = keys.Partition(dept, func(e *Employee) *string { return &e.Department })
 
 // staffWith is a table of employees, on a service in memory, with definitions.
-func staffWith(ctx context.Context, definitions ...index.Definition[Employee]) *table.Table[Employee] {
-	s := storagetest.New(nil)
-	base := openTable(s, table.Schema[Employee]{
-		Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
-		Row:       empid,
-	})
-	staff, err := index.Attach(base, definitions...)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := staff.Ensure(ctx); err != nil {
+func staffWith(ctx context.Context, definitions ...aztablekit.Definition[Employee]) *table.Table[Employee] {
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	staff := aztablekit.Table(company, "staff", byDept, empid, definitions...)
+	if err := company.Ensure(ctx); err != nil {
 		log.Fatal(err)
 	}
 	for _, e := range []Employee{
@@ -206,19 +193,10 @@ func ExampleNewDetails() {
 	ctx := context.Background()
 	row := keys.RawRow("department")
 	head := index.NewDetails("head", "Head", func(e *Employee) (keys.RowKey, bool) { return row, e.Age > 60 }, lastName)
-	s := storagetest.New(nil)
-	departments := openTable(s, table.Schema[Department]{
-		Partition: keys.Partition(dept, func(d *Department) *string { return &d.Name }),
-		Row:       keys.OneRow[Department]("department"),
-	})
-	staff, err := index.Attach(openTable(s, table.Schema[Employee]{
-		Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
-		Row:       empid,
-	}), head)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := staff.Ensure(ctx); err != nil {
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	departments := aztablekit.Table(company, "staff", keys.Partition(dept, func(d *Department) *string { return &d.Name }), keys.OneRow[Department]("department"))
+	staff := aztablekit.Table(company, "staff", byDept, empid, head)
+	if err := company.Ensure(ctx); err != nil {
 		log.Fatal(err)
 	}
 	if _, err := departments.Insert(ctx, &Department{Name: "Sales", Budget: 1000}); err != nil {

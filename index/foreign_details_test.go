@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -34,7 +35,7 @@ func TestForeignDetails(t *testing.T) {
 
 	boss := index.NewDetails("boss", "Head", func(w *temp) (keys.RowKey, bool) { return keys.RawRow("department"), true }, table.FieldOf(func(w *temp) *string { return &w.Last }))
 	staff, d, s := newCampus(t)
-	temps, err := index.Attach(openAs(t, s.ConnectionString(), s, tempSchema("", "t")), boss)
+	temps, err := bare.Attach(openAs(t, s.ConnectionString(), s, tempSchema("", "t")), boss)
 	check(t, err)
 	_, err = temps.Insert(ctx, &temp{"S", "Cao", "", 1, 1})
 	check(t, err)
@@ -62,10 +63,10 @@ func TestDetailsInOneRange(t *testing.T) {
 			ours.Type, theirs.Type = "worker", "temp"
 		}
 		s := storagetest.New(nil)
-		staff, err := index.Attach(openAs(t, s.ConnectionString(), s, ours), head)
+		staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, ours), head)
 		check(t, err)
 		check(t, staff.Ensure(ctx))
-		temps, err := index.Attach(openAs(t, s.ConnectionString(), s, theirs), boss)
+		temps, err := bare.Attach(openAs(t, s.ConnectionString(), s, theirs), boss)
 		check(t, err)
 		d := openAs(t, s.ConnectionString(), s, depts)
 		_, err = d.Insert(ctx, &department{Name: "S", Budget: 7})
@@ -94,7 +95,7 @@ func TestTypeIsAdded(t *testing.T) {
 	before, d, s := newCampus(t)
 	typed := schema
 	typed.Type = "worker"
-	after, err := index.Attach(openAs(t, s.ConnectionString(), s, typed), sharedDefinitions()...)
+	after, err := bare.Attach(openAs(t, s.ConnectionString(), s, typed), sharedDefinitions()...)
 	check(t, err)
 	both := []*table.Table[worker]{before, after}
 	right := func(what string) {

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -39,7 +41,7 @@ func TestSummaryOverEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	of := func(w *worker) (string, bool) { return w.Last, w.Last != "" }
-	for what, d := range map[string]index.Definition[worker]{
+	for what, d := range map[string]extend.Definition[worker]{
 		"a summary": index.NewSummary("team", keys.Text(), of, nil),
 		"lists":     index.NewLists("team", keys.Text(), of, nil),
 		"a unique index of pointers": index.New("team", keys.Text(), of,
@@ -115,12 +117,12 @@ func TestChangeOfKind(t *testing.T) {
 	ctx := context.Background()
 	of := func(w *worker) (string, bool) { return w.Last, w.Last != "" }
 	ofAge := index.Measure[worker]{Name: "Age", Of: func(w *worker) (int64, bool) { return int64(w.Age), true }}
-	lists := func() index.Definition[worker] { return index.NewLists("grp", keys.Text(), of, nil) }
-	sums := func(measures ...index.Measure[worker]) func() index.Definition[worker] {
-		return func() index.Definition[worker] { return index.NewSummary("grp", keys.Text(), of, nil, measures...) }
+	lists := func() extend.Definition[worker] { return index.NewLists("grp", keys.Text(), of, nil) }
+	sums := func(measures ...index.Measure[worker]) func() extend.Definition[worker] {
+		return func() extend.Definition[worker] { return index.NewSummary("grp", keys.Text(), of, nil, measures...) }
 	}
 	for what, c := range map[string]struct {
-		first, then func() index.Definition[worker]
+		first, then func() extend.Definition[worker]
 		refused     bool // a change of an age, which a summary of ages counts
 	}{
 		"a list, then a summary":         {lists, sums(), false},
@@ -140,7 +142,7 @@ func TestChangeOfKind(t *testing.T) {
 		}
 		before := fmt.Sprint(group())
 		d := c.then()
-		later, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), d)
+		later, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), d)
 		check(t, err)
 		if _, err := later.Insert(ctx, &worker{"S", 4, "Jones", "", 60, nil}); !refusedFor(err, rowAt("grp_Jones")) {
 			t.Errorf("%s: Insert: got error %v; want ErrForeignRow of grp_Jones", what, err)
@@ -226,11 +228,11 @@ func tempSchema(typ string, row string) table.Schema[temp] {
 }
 
 // tempDefinitions returns definitions with the names and places of those of workers.
-func tempDefinitions() []index.Definition[temp] {
+func tempDefinitions() []extend.Definition[temp] {
 	last := table.FieldOf(func(w *temp) *string { return &w.Last })
 	name := func(w *temp) (string, bool) { return w.Last, w.Last != "" }
 	text := keys.Text()
-	return []index.Definition[temp]{
+	return []extend.Definition[temp]{
 		index.New("email", keys.Fold(keys.Text()), func(w *temp) (string, bool) { return w.Email, w.Email != "" }, &index.Options{Unique: true}),
 		index.NewLists("team", text, name, &index.ListOptions{Property: "EmployeeIDs"}),
 		index.NewSummary("ages", text, name, nil, index.Measure[temp]{Name: "Age", Of: func(w *temp) (int64, bool) { return int64(w.Age), true }}),
@@ -251,9 +253,9 @@ func TestTwoTypesOneName(t *testing.T) {
 		}
 		base := openAs(t, s.ConnectionString(), s, ours)
 		check(t, base.Ensure(ctx))
-		staff, err := index.Attach(base, byEmail, teams, ages, head)
+		staff, err := bare.Attach(base, byEmail, teams, ages, head)
 		check(t, err)
-		temps, err := index.Attach(openAs(t, s.ConnectionString(), s, tempSchema(c.typ, c.row)), tempDefinitions()...)
+		temps, err := bare.Attach(openAs(t, s.ConnectionString(), s, tempSchema(c.typ, c.row)), tempDefinitions()...)
 		check(t, err)
 		_, err = openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)
@@ -404,7 +406,7 @@ func TestForeignAnything(t *testing.T) {
 }
 
 // withoutDepartmentIf returns a check that deletes the department first, if the definitions have no details.
-func withoutDepartmentIf(t testing.TB, definitions []index.Definition[worker], right func(*storagetest.Service) error) func(*storagetest.Service) error {
+func withoutDepartmentIf(t testing.TB, definitions []extend.Definition[worker], right func(*storagetest.Service) error) func(*storagetest.Service) error {
 	if len(definitions) == 3 {
 		return right
 	}

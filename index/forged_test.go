@@ -18,6 +18,7 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -130,7 +131,7 @@ func newForgedScene(t testing.TB) *forgedScene {
 	o.Now, s.acc = s.Now, acc
 	staff, _, w, err := openElsewhere(acc, o, byEmail, teams, ages, s.login)
 	check(t, err)
-	check(t, errors.Join(staff.Ensure(ctx), index.Ensure(ctx, staff), w.Ensure(ctx)))
+	check(t, errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), w.Ensure(ctx)))
 	s.staff, s.drain = staff, w.Drain
 	for _, w := range []worker{{"S", 1, "Jones", "a", 30, nil}, {"S", 2, "Jones", "b", 40, nil}, {"T", 3, "Jones", "c", 50, nil}, {"evil", 9, "Jones", "e", 50, nil}, {"evil", 8, "Cao", "f", 51, nil}} {
 		_, err := staff.Insert(ctx, &w)

@@ -16,7 +16,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -106,7 +108,7 @@ func quick() *table.Options {
 // openAs returns the table of the tests for rows of any type.
 func openAs[T any](t testing.TB, connection string, tr transport, schema table.Schema[T]) *table.Table[T] {
 	t.Helper()
-	staff, err := table.New(serviceOf(t, connection, tr), "staff", schema, quick())
+	staff, err := bare.NewTable(serviceOf(t, connection, tr), "staff", schema, quick())
 	check(t, err)
 	return staff
 }
@@ -119,12 +121,12 @@ func serviceOf(t testing.TB, connection string, tr transport) table.Service {
 }
 
 // newStaff returns a table with definitions, on a service of its own.
-func newStaff(t *testing.T, definitions ...index.Definition[worker]) (*table.Table[worker], *storagetest.Service) {
+func newStaff(t *testing.T, definitions ...extend.Definition[worker]) (*table.Table[worker], *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, schema)
 	check(t, base.Ensure(context.Background()))
-	staff, err := index.Attach(base, definitions...)
+	staff, err := bare.Attach(base, definitions...)
 	if err != nil {
 		t.Fatalf("Attach of %d definitions: got error %v; want none", len(definitions), err)
 	}
@@ -133,8 +135,8 @@ func newStaff(t *testing.T, definitions ...index.Definition[worker]) (*table.Tab
 }
 
 // copyDefinitions returns an index of each kind.
-func copyDefinitions() []index.Definition[worker] {
-	return []index.Definition[worker]{byEmail, byLast, byAge, byTag}
+func copyDefinitions() []extend.Definition[worker] {
+	return []extend.Definition[worker]{byEmail, byLast, byAge, byTag}
 }
 
 func insertAll(t *testing.T, staff *table.Table[worker], s *storagetest.Service, all ...worker) (es []*table.Entity[worker]) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -31,13 +32,13 @@ func TestKeysAboveTilde(t *testing.T) {
 		"bound": {Partition: keys.RawPartitionOf(func(v *village) *string { return &v.Country }), Row: keys.RawRowOf(func(v *village) *string { return &v.Name })},
 		"free":  {},
 	} {
-		base, err := table.New(s.Tables(), "villages"+what, schema, nil)
+		base, err := bare.NewTable(s.Tables(), "villages"+what, schema, nil)
 		check(t, err)
 		check(t, base.Ensure(ctx))
 		byRiver := index.New("river", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.Options{Reserved: true})
 		lists := index.NewLists("list", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.ListOptions{Reserved: true})
 		sums := index.NewSummary("sum", keys.Text(), func(v *village) (string, bool) { return v.River, true }, &index.SummaryOptions{Reserved: true}, index.Measure[village]{Name: "People", Of: func(v *village) (int64, bool) { return int64(v.People), true }})
-		villages, err := index.Attach(base, byRiver, lists, sums)
+		villages, err := bare.Attach(base, byRiver, lists, sums)
 		check(t, err)
 		names := []string{"Graz", "\u00a0", "Öblarn", "😀", "\uffff"}
 		for i, name := range names {
@@ -73,10 +74,10 @@ func TestLookUpOfNoEntity(t *testing.T) {
 	s := &gatekeeper{Service: storagetest.New(nil)}
 	acc, err := account.FromTransport(s, nil)
 	check(t, err)
-	base, err := table.New(acc.Tables(), "workers", schema, nil)
+	base, err := bare.NewTable(acc.Tables(), "workers", schema, nil)
 	check(t, err)
 	check(t, base.Ensure(ctx))
-	workers, err := index.Attach(base, byEmail, byLast)
+	workers, err := bare.Attach(base, byEmail, byLast)
 	check(t, err)
 	_, err = workers.Insert(ctx, &worker{Dept: "S", ID: 1, Last: "Jones", Email: "j"})
 	check(t, err)

@@ -11,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -66,12 +68,12 @@ func TestManyProperties(t *testing.T) {
 func TestManyRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	tags := func(n int) index.Definition[worker] {
+	tags := func(n int) extend.Definition[worker] {
 		return index.NewMulti("tag", keys.Text(), n, func(w *worker) []string { return w.Tags }, &index.Options{Pointer: true})
 	}
 	staff, s := newStaff(t, tags(48))
 	var de *index.DefinitionError
-	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), tags(49)); !errors.As(err, &de) {
+	if _, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), tags(49)); !errors.As(err, &de) {
 		t.Errorf("Attach of an index with at most 49 values: got error %v; want a *DefinitionError", err)
 	}
 	some := func(prefix string) (all []string) {
@@ -195,7 +197,7 @@ func TestContended(t *testing.T) {
 			checkInHook(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
+	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	var de *table.DerivedError
@@ -229,9 +231,9 @@ func TestContendedUntilTheEnd(t *testing.T) {
 	o := &table.Options{}
 	o.Retry.ConflictWait = time.Minute
 	o.Logger = slog.New(slog.NewTextHandler(onWrite(cancel), &slog.HandlerOptions{Level: slog.LevelDebug})) // it hears of the wait when it begins
-	base, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
+	base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 	check(t, err)
-	slow, err := index.Attach(base, teams)
+	slow, err := bare.Attach(base, teams)
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 2, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrExists) {
@@ -266,7 +268,7 @@ func TestContendedByKey(t *testing.T) {
 				checkInHook(t, staff.MergeAny(ctx, at(1), age.Set(n)))
 			}
 		}}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
+		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
 		check(t, err)
 		err = write(slow)
 		if !errors.Is(err, table.ErrContended) || errors.Is(err, table.ErrChanged) || errors.Is(err, table.ErrNotFound) || n != 8 {
@@ -298,7 +300,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 		"not stored":  table.FieldOf(func(b *bag) *int { return &b.Local }),
 		"of the keys": table.FieldOf(func(b *bag) *int { return &b.ID }),
 	} {
-		_, err := index.Attach(openAs(t, s.ConnectionString(), s, bags), index.New("name", keys.Text(), bagName,
+		_, err := bare.Attach(openAs(t, s.ConnectionString(), s, bags), index.New("name", keys.Text(), bagName,
 			nil).Only(table.FieldOf(func(b *bag) *string { return &b.Name }), field))
 		var de *index.DefinitionError
 		var te *table.TypeError
@@ -310,7 +312,7 @@ func TestFieldsThatCannotBeCopied(t *testing.T) {
 	// A list's property must have room for the number of its last part.
 	long := index.NewLists("l", keys.Text(), name, &index.ListOptions{Property: strings.Repeat("M", 254)})
 	var de *index.DefinitionError
-	if _, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), long); !errors.As(err, &de) || de.Definition != "l" || de.Field != "Property" || !strings.Contains(err.Error(), "256") {
+	if _, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), long); !errors.As(err, &de) || de.Definition != "l" || de.Field != "Property" || !strings.Contains(err.Error(), "256") {
 		t.Errorf("Attach with a property of 254 characters for a list: got error %v; want a *DefinitionError of l and Property whose text contains 256", err)
 	}
 }
@@ -322,16 +324,16 @@ func TestBulkPacks(t *testing.T) {
 	tags := index.NewMulti("tags", keys.Text(), 10, func(w *worker) []string { return w.Tags }, nil)
 	const n = 500
 	for what, c := range map[string]struct {
-		definitions []index.Definition[worker]
+		definitions []extend.Definition[worker]
 		tags        func(i int) []string
 		insert      string
 		upsert      string // of the same again, with another name
 		remove      string
 	}{
-		"one tag":     {[]index.Definition[worker]{tags}, func(int) []string { return []string{"a"} }, "10 transaction", "10 get, 10 query, 10 transaction", "1 query, 10 transaction"},
-		"many tags":   {[]index.Definition[worker]{tags}, func(int) []string { return strings.Split("abcdefghij", "") }, "56 transaction", "500 get, 56 transaction", "1 query, 56 transaction"},
-		"some tags":   {[]index.Definition[worker]{tags}, func(i int) []string { return strings.Split("abcdefghij", "")[:i%5] }, "16 transaction", "93 get, 15 query, 16 transaction", "1 query, 16 transaction"},
-		"two indexes": {[]index.Definition[worker]{byEmail, byLast}, func(int) []string { return nil }, "16 transaction", "10 get, 20 query, 20 transaction", "1 query, 16 transaction"},
+		"one tag":     {[]extend.Definition[worker]{tags}, func(int) []string { return []string{"a"} }, "10 transaction", "10 get, 10 query, 10 transaction", "1 query, 10 transaction"},
+		"many tags":   {[]extend.Definition[worker]{tags}, func(int) []string { return strings.Split("abcdefghij", "") }, "56 transaction", "500 get, 56 transaction", "1 query, 56 transaction"},
+		"some tags":   {[]extend.Definition[worker]{tags}, func(i int) []string { return strings.Split("abcdefghij", "")[:i%5] }, "16 transaction", "93 get, 15 query, 16 transaction", "1 query, 16 transaction"},
+		"two indexes": {[]extend.Definition[worker]{byEmail, byLast}, func(int) []string { return nil }, "16 transaction", "10 get, 20 query, 20 transaction", "1 query, 16 transaction"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

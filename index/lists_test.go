@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -57,7 +58,7 @@ func TestListGrows(t *testing.T) {
 	ctx := context.Background()
 	long := schema
 	long.Row = keys.Row(keys.Digits[int](18).Named(strings.Repeat("w", 400)), func(w *worker) *int { return &w.ID })
-	staff, _ := attached(t, long, index.Definition[worker](nameLists))
+	staff, _ := attached(t, long, extend.Definition[worker](nameLists))
 	parts := func() (n int) {
 		row, err := staff.GetRow(ctx, keys.Stored("S", "~x|nl_Jones"))
 		check(t, err)

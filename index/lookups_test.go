@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -18,12 +20,12 @@ import (
 )
 
 // attached is a table of the tests, for values of any type, with definitions.
-func attached[T any](t *testing.T, schema table.Schema[T], definitions ...index.Definition[T]) (*table.Table[T], *storagetest.Service) {
+func attached[T any](t *testing.T, schema table.Schema[T], definitions ...extend.Definition[T]) (*table.Table[T], *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, schema)
 	check(t, base.Ensure(context.Background()))
-	all, err := index.Attach(base, definitions...)
+	all, err := bare.Attach(base, definitions...)
 	check(t, err)
 	s.Count()
 	return all, s
@@ -102,7 +104,7 @@ func TestListWhileOthersWrite(t *testing.T) {
 					checkInHook(t, happens(staff))
 				}
 			}}
-			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams, byLast)
+			slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), teams, byLast)
 			check(t, err)
 			testkit.Expect(t, what+", "+kind, list(slow), []int{2})
 		}
@@ -132,7 +134,7 @@ func TestValueChangesOwner(t *testing.T) {
 			checkInHook(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), mails)
+	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), mails)
 	check(t, err)
 	for times = 7; times > 0; {
 		if e, err = mails.Get(ctx, slow, sales, "x"); err != nil || e.Value.Email != "x" {
@@ -290,7 +292,7 @@ func TestValueMovesDuringLookUp(t *testing.T) {
 				checkInHook(t, err)
 			}
 		}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), ix)
+		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), ix)
 		check(t, err)
 		e, err := ix.Get(ctx, slow, sales, "a")
 		if err != nil || e.Value.Email != "a" || !once {

@@ -11,7 +11,9 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
@@ -19,20 +21,20 @@ import (
 )
 
 // moveDefinitions are the definitions of workers that move: a unique copy, and a list and a summary that workers share.
-func moveDefinitions() []index.Definition[worker] {
-	return []index.Definition[worker]{byEmail, teams, ages}
+func moveDefinitions() []extend.Definition[worker] {
+	return []extend.Definition[worker]{byEmail, teams, ages}
 }
 
 // movers are the handles of one process whose workers move.
 type movers struct {
 	acc   *account.Account
 	staff *table.Table[worker]
-	out   *eventual.Outbox
+	out   bareworker.Outbox
 }
 
 // openMovers returns the handles of a process, with operation IDs that repeat with the schedule. The definitions default to
 // moveDefinitions.
-func openMovers(p *crashtest.Process, definitions ...index.Definition[worker]) (*movers, error) {
+func openMovers(p *crashtest.Process, definitions ...extend.Definition[worker]) (*movers, error) {
 	if len(definitions) == 0 {
 		definitions = moveDefinitions()
 	}
@@ -43,15 +45,15 @@ func openMovers(p *crashtest.Process, definitions ...index.Definition[worker]) (
 	m := &movers{acc: acc}
 	c := quick().Common
 	c.NewID = func() string { return fmt.Sprintf("%016X", p.Rand().Uint64()) }
-	base, err := table.New(acc.Tables(), "staff", schema, &table.Options{Common: c})
+	base, err := bare.NewTable(acc.Tables(), "staff", schema, &table.Options{Common: c})
 	if err == nil {
-		m.out, err = eventual.NewOutbox(acc.Queue("moves"), &eventual.OutboxOptions{Common: c})
+		m.out, err = bareworker.NewOutbox(acc.Queue("moves"), &c)
 	}
 	if err == nil {
-		m.staff, err = eventual.WithOutbox(base, m.out)
+		m.staff, err = bare.WithOutbox(base, m.out)
 	}
 	if err == nil {
-		m.staff, err = index.Attach(m.staff, definitions...)
+		m.staff, err = bare.Attach(m.staff, definitions...)
 	}
 	return m, err
 }
@@ -59,7 +61,7 @@ func openMovers(p *crashtest.Process, definitions ...index.Definition[worker]) (
 // worker returns a worker of the moves.
 func (m *movers) worker() (*eventual.Worker, error) {
 	c := quick().Common
-	return eventual.NewWorker(m.acc.Queue("moves"), m.acc.Queue("poison"), []eventual.Handler{index.Handler(m.staff)},
+	return bareworker.New(m.acc.Queue("moves"), m.acc.Queue("poison"), bare.Handlers(m.staff),
 		&eventual.WorkerOptions{Common: c, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second})
 }
 

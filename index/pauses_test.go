@@ -11,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -20,14 +22,14 @@ import (
 )
 
 // pausing returns a table with one definition, over a service that calls do before each request, with pauses after conflicts.
-func pausing(t *testing.T, s *storagetest.Service, log io.Writer, do func(*http.Request), ix index.Definition[worker]) *table.Table[worker] {
+func pausing(t *testing.T, s *storagetest.Service, log io.Writer, do func(*http.Request), ix extend.Definition[worker]) *table.Table[worker] {
 	t.Helper()
 	o := &table.Options{}
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.Retry.ConflictAttempts = 5
-	base, err := table.New(serviceOf(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: do}), "staff", schema, o)
+	base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: do}), "staff", schema, o)
 	check(t, err)
-	staff, err := index.Attach(base, ix)
+	staff, err := bare.Attach(base, ix)
 	check(t, err)
 	return staff
 }

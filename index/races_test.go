@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -98,7 +99,7 @@ func TestListRows(t *testing.T) {
 			checkInHook(t, err)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
+	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
 	check(t, err)
 	_, err = slow.Insert(ctx, &worker{"S", 9, "Jones", "", 30, nil})
 	if !errors.Is(err, table.ErrContended) || rounds != 8 {
@@ -138,7 +139,7 @@ func TestPace(t *testing.T) {
 		s := storagetest.New(nil)
 		base := openAs(t, s.ConnectionString(), s, schema)
 		check(t, base.Ensure(ctx))
-		staff, err := index.Attach(base, byLast)
+		staff, err := bare.Attach(base, byLast)
 		check(t, err)
 		_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for i := range 1500 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -41,7 +42,7 @@ func TestVerifyRanged(t *testing.T) {
 		{"the whole table", account.Grant{}, verify.Options{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			holder, err := index.Attach(grantedOf(t, s, c.grant), copyDefinitions()...)
+			holder, err := bare.Attach(grantedOf(t, s, c.grant), copyDefinitions()...)
 			check(t, err)
 			c.verify.Repair = true
 			before := fmt.Sprint(s.Rows("staff"))
@@ -72,7 +73,7 @@ func grantedOf(t *testing.T, s *storagetest.Service, g account.Grant) *table.Tab
 	check(t, err)
 	acc, err = account.FromSAS(account.Endpoints{Table: u}, o)
 	check(t, err)
-	holder, err := table.New(acc.Tables(), "staff", schema, quick())
+	holder, err := bare.NewTable(acc.Tables(), "staff", schema, quick())
 	check(t, err)
 	return holder
 }
@@ -92,7 +93,7 @@ func TestSummaryThroughGrant(t *testing.T) {
 	} {
 		staff, s := newStaff(t, ages, teams)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil}, worker{"S", 3, "Jones", "", 40, nil})
-		holder, err := index.Attach(grantedOf(t, s, c.grant), ages, teams)
+		holder, err := bare.Attach(grantedOf(t, s, c.grant), ages, teams)
 		check(t, err)
 		err = holder.DeleteAny(ctx, at(2))
 		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil {
@@ -106,7 +107,7 @@ func TestSummaryThroughGrant(t *testing.T) {
 	staff, s := newStaff(t, ages, teams, byLast)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil}, worker{"S", 2, "Jones", "", 50, nil})
 	replaced(t, s, 1, nil)
-	holder, err := index.Attach(grantedOf(t, s, account.Grant{Partitions: sales.Point(), Rows: wid.Rows().All()}), byLast)
+	holder, err := bare.Attach(grantedOf(t, s, account.Grant{Partitions: sales.Point(), Rows: wid.Rows().All()}), byLast)
 	check(t, err)
 	before := len(s.Rows("staff"))
 	if err := holder.DeleteAny(ctx, at(1)); !errors.Is(err, index.ErrRanged) || len(s.Rows("staff")) != before {

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -28,7 +30,7 @@ func TestUpgradedSchema(t *testing.T) {
 	v1.Version = 1
 	base := openAs(t, s.ConnectionString(), s, v1)
 	check(t, base.Ensure(ctx))
-	old, err := index.Attach(base, byEmail, byAge)
+	old, err := bare.Attach(base, byEmail, byAge)
 	check(t, err)
 	insertAll(t, old, s, worker{"S", 1, "jones", "a", 30, nil}, worker{"S", 2, "cao", "b", 31, nil})
 
@@ -38,7 +40,7 @@ func TestUpgradedSchema(t *testing.T) {
 		name, _ := r.Get("Last")
 		return r.Set("Last", strings.ToUpper(name.(string)))
 	}}
-	staff, err := index.Attach(openAs(t, s.ConnectionString(), s, v2), byEmail, byAge)
+	staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, v2), byEmail, byAge)
 	check(t, err)
 	look := func(what string, age int, want, cost string) {
 		t.Helper()
@@ -87,10 +89,10 @@ func TestOtherKindOfCopy(t *testing.T) {
 			s := storagetest.New(nil)
 			base := openAs(t, s.ConnectionString(), s, schema)
 			check(t, base.Ensure(ctx))
-			old, err := index.Attach(base, was)
+			old, err := bare.Attach(base, was)
 			check(t, err)
 			insertAll(t, old, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 31, nil})
-			staff, err := index.Attach(base, is)
+			staff, err := bare.Attach(base, is)
 			check(t, err)
 			// Worker 1 is written again: a field changes that neither key nor narrow copies contain. Worker 2 stays.
 			check(t, staff.MergeAny(ctx, at(1), email.Set("new")))
@@ -193,13 +195,13 @@ func TestAttachedTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	staff, _ := newStaff(t, index.New("a", keys.Text().Named("x"), func(w *worker) (string, bool) { return w.Last, true }, nil))
-	_, err := index.Attach(staff, index.New("b", keys.Text().Named("x"), func(w *worker) (string, bool) { return w.Email, true }, nil))
+	_, err := bare.Attach(staff, index.New("b", keys.Text().Named("x"), func(w *worker) (string, bool) { return w.Email, true }, nil))
 	var de *index.DefinitionError
 	if !errors.As(err, &de) || de.Definition != "b" {
 		t.Errorf("attach b with the key name x of a: got error %v; want a *DefinitionError of b", err)
 	}
-	if _, err := index.Attach(staff, (*index.Index[worker, string])(nil)); err == nil || !strings.Contains(err.Error(), "definitions contain nil") {
-		t.Errorf("attach a nil index: got error %v; want one that contains \"definitions contain nil\"", err)
+	if _, err := bare.Attach(staff, (*index.Index[worker, string])(nil)); err == nil || !strings.Contains(err.Error(), "definition is nil") {
+		t.Errorf("attach a nil index: got error %v; want one that contains \"definition is nil\"", err)
 	}
 	none := index.New[worker, string]("none", nil, func(w *worker) (string, bool) { return "", true }, nil)
 	err = onlyError(t, "list by an index without a layout", none.List(ctx, staff, sales, "x"))
@@ -208,7 +210,7 @@ func TestAttachedTwice(t *testing.T) {
 	}
 	bad := index.New("bad", keys.Struct2(keys.Ordered(), keys.Digits[int](3), func(*worker) (*string, *int) { return nil, nil }),
 		func(w *worker) (worker, bool) { return *w, true }, nil)
-	if _, err := index.Attach(staff, bad); !errors.As(err, &de) || !strings.Contains(err.Error(), "panics") {
+	if _, err := bare.Attach(staff, bad); !errors.As(err, &de) || !strings.Contains(err.Error(), "panics") {
 		t.Errorf("attach an index whose accessor returns nil: got error %v; want a *DefinitionError that contains panics", err)
 	}
 	// Rows of any type, and keys of any form: Reserved is for them.
@@ -220,7 +222,7 @@ func TestAttachedTwice(t *testing.T) {
 		name, _ := v.(string)
 		return name, ok
 	}, &index.Options{Reserved: true})
-	rows, err := index.Attach(any, byName)
+	rows, err := bare.Attach(any, byName)
 	check(t, err)
 	row := &table.Row{Key: keys.At(sales, keys.RawRow("anything"))}
 	check(t, row.Set("Name", "x"))
@@ -239,9 +241,9 @@ func TestAttachedTwice(t *testing.T) {
 	// On a table without operation IDs, nothing shows whether a full copy equals its entity.
 	o := quick()
 	o.OmitOperationID = true
-	unnamed, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", schema, o)
+	unnamed, err := bare.NewTable(serviceOf(t, s.ConnectionString(), s), "staff", schema, o)
 	check(t, err)
-	if _, err := index.Attach(unnamed, byEmail); !errors.As(err, &de) {
+	if _, err := bare.Attach(unnamed, byEmail); !errors.As(err, &de) {
 		t.Errorf("attach full copies to a table without operation IDs: got error %v; want a *DefinitionError", err)
 	}
 }
@@ -263,10 +265,10 @@ func TestRenamedProperties(t *testing.T) {
 		}
 		return index.NewSummary("sum", keys.Text(), of, nil, measures...)
 	}
-	lists := func(property string) index.Definition[worker] {
+	lists := func(property string) extend.Definition[worker] {
 		return index.NewLists("list", keys.Text(), of, &index.ListOptions{Property: property})
 	}
-	details := func(fields ...table.AnyField[worker]) index.Definition[worker] {
+	details := func(fields ...table.AnyField[worker]) extend.Definition[worker] {
 		return index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), w.Email == "a" }, fields...)
 	}
 	first, s := newStaff(t, at0("Age"), lists("EmployeeIDs"), details(last))
@@ -277,7 +279,7 @@ func TestRenamedProperties(t *testing.T) {
 
 	base := openAs(t, s.ConnectionString(), s, schema)
 	sum := at0("ID", "Age")
-	second, err := index.Attach(base, sum, lists("Ids"), details(last, email))
+	second, err := bare.Attach(base, sum, lists("Ids"), details(last, email))
 	check(t, err)
 	insertAll(t, second, s, worker{"S", 3, "Jones", "", 50, nil})
 	stat := func() map[string]index.Stat {
@@ -311,10 +313,10 @@ func TestRenamedProperties(t *testing.T) {
 	s2 := storagetest.New(nil)
 	base = openAs(t, s2.ConnectionString(), s2, schema)
 	check(t, base.Ensure(ctx))
-	before, err := index.Attach(base, pointer)
+	before, err := bare.Attach(base, pointer)
 	check(t, err)
 	insertAll(t, before, s2, worker{"S", 1, "Jones", "", 1, nil})
-	after, err := index.Attach(base, teams)
+	after, err := bare.Attach(base, teams)
 	check(t, err)
 	_, err = after.Update(ctx, at(1), func(w *worker) error { w.Age++; return nil })
 	check(t, err)

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -33,10 +34,10 @@ func replaced(t *testing.T, s *storagetest.Service, id int, change func(map[stri
 }
 
 // newWorkers returns a table with four workers of two names.
-func newWorkers(t *testing.T, definitions []index.Definition[worker]) (*table.Table[worker], *storagetest.Service) {
+func newWorkers(t *testing.T, definitions []extend.Definition[worker]) (*table.Table[worker], *storagetest.Service) {
 	t.Helper()
 	staff, s := newStaff(t, definitions...)
-	if slices.Contains(definitions, index.Definition[worker](head)) {
+	if slices.Contains(definitions, extend.Definition[worker](head)) {
 		_, err := openAs(t, s.ConnectionString(), s, depts).Insert(context.Background(), &department{Name: "S", Budget: 7})
 		check(t, err)
 	}
@@ -126,7 +127,7 @@ func TestReplacedOutOfGroups(t *testing.T) {
 		_, err := staff.Update(ctx, at(1), func(w *worker) error { change(w); return nil })
 		check(t, err)
 	}
-	for name, definitions := range map[string][]index.Definition[worker]{"a summary": {ages}, "all": append(copyDefinitions(), sharedDefinitions()...)} {
+	for name, definitions := range map[string][]extend.Definition[worker]{"a summary": {ages}, "all": append(copyDefinitions(), sharedDefinitions()...)} {
 		for between, write := range map[string]func(*table.Table[worker]){
 			"nothing": func(*table.Table[worker]) {},
 			"Update":  func(staff *table.Table[worker]) { update(staff, func(w *worker) { w.Age = 31 }) },
@@ -165,7 +166,7 @@ func TestReplacedOutOfGroups(t *testing.T) {
 		}
 	}
 	// An entity that was never in a group costs no more.
-	staff, s := newWorkers(t, []index.Definition[worker]{ages})
+	staff, s := newWorkers(t, []extend.Definition[worker]{ages})
 	insertAll(t, staff, s, worker{"S", 5, "", "", 1, nil})
 	s.Count()
 	check(t, staff.MergeAny(ctx, at(5), last.Set("Jones")))
@@ -192,7 +193,7 @@ func TestStoredBefore(t *testing.T) {
 		_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
 		check(t, err)
 		insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, []string{"x"}}, worker{"S", 2, "Jones", "b", 40, nil}, worker{"S", 3, "Jones", "c", 50, nil}, worker{"S", 4, "Cao", "d", 1, nil})
-		staff, err := index.Attach(base, both...)
+		staff, err := bare.Attach(base, both...)
 		check(t, err)
 		count := func(name string) (n int64) {
 			g, err := ages.Get(ctx, staff, sales, name)
@@ -275,7 +276,7 @@ func TestVerifyCountsReplaced(t *testing.T) {
 			}
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) { same() }}, schema), sharedDefinitions()...)
+	slow, err := bare.Attach(openAs(t, s.ConnectionString(), &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(*http.Request) { same() }}, schema), sharedDefinitions()...)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, f := mustVerify(t, slow, verify.Options{Repair: repair}, sharedDefinitions()...)

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -38,8 +40,8 @@ var (
 	head = index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), w.Email == "a" }, last, email)
 )
 
-func sharedDefinitions() []index.Definition[worker] {
-	return []index.Definition[worker]{teams, ages, head}
+func sharedDefinitions() []extend.Definition[worker] {
+	return []extend.Definition[worker]{teams, ages, head}
 }
 
 // checkShared returns an error if a full scan shows lists, summaries or details that differ from the entities, or other rows.
@@ -244,7 +246,7 @@ func TestDetails(t *testing.T) {
 	check(t, staff.Merge(ctx, es[1], email.Set("")))
 
 	// Details are not written into a department that has derived rows of its own.
-	byBudget, err := index.Attach(d, index.New("budget", keys.Digits[int](4), func(d *department) (int, bool) { return d.Budget, true }, nil))
+	byBudget, err := bare.Attach(d, index.New("budget", keys.Digits[int](4), func(d *department) (int, bool) { return d.Budget, true }, nil))
 	check(t, err)
 	_, err = byBudget.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -37,7 +38,7 @@ func TestSums(t *testing.T) {
 		measures = append(measures, index.Measure[worker]{Name: fmt.Sprint("M", i), Of: func(*worker) (int64, bool) { return 0, false }})
 	}
 	many := index.NewSummary("many", keys.Text(), func(w *worker) (string, bool) { return w.Last, true }, nil, measures...)
-	if _, err := index.Attach(staff, many); !errors.As(err, &de) || de.Definition != "many" {
+	if _, err := bare.Attach(staff, many); !errors.As(err, &de) || de.Definition != "many" {
 		t.Errorf("attach a summary with 70 measures: got error %v; want a *DefinitionError of many", err)
 	}
 }

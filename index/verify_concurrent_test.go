@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -35,7 +37,7 @@ func TestUnconfirmed(t *testing.T) {
 				testkit.Expect(t, "error of the concurrent insert", err, nil)
 			}
 		}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), sharedDefinitions()...)
+		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), sharedDefinitions()...)
 		check(t, err)
 		check(t, rawTable(t, s).MergeAny(ctx, rowAt("ages_Jones"), table.PropertyOf[int64]("AgeSum").Set(7)))
 		r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, ages)
@@ -54,7 +56,7 @@ func TestUnconfirmed(t *testing.T) {
 			testkit.Expect(t, "error of the concurrent update", err, nil)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
+	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byLast)
 	check(t, err)
 	if r, faults := mustVerify(t, slow, verify.Options{Repair: true}, byLast); r.Sound() || r.Unconfirmed != 1 || len(faults) > 0 {
 		t.Errorf("verify of an index: got %+v and faults %v; want an unsound report with Unconfirmed 1, and no fault", r, faults)
@@ -65,7 +67,7 @@ func TestUnconfirmed(t *testing.T) {
 func TestChangingEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, definition := range []index.Definition[worker]{byLast, ages} {
+	for _, definition := range []extend.Definition[worker]{byLast, ages} {
 		for _, repair := range []bool{false, true} {
 			staff, s := newStaff(t, definition)
 			insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
@@ -81,7 +83,7 @@ func TestChangingEntity(t *testing.T) {
 					testkit.Expect(t, "error of the concurrent delete", staff.DeleteAny(ctx, at(2)), nil)
 				}
 			}
-			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), definition)
+			slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), definition)
 			check(t, err)
 			r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, definition)
 			if len(faults) > 0 || r.Failed > 0 {
@@ -123,7 +125,7 @@ func TestNoInventedGroup(t *testing.T) {
 			testkit.Expect(t, "error of the concurrent write", err, nil)
 			there = wanted
 		}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
+		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
 		check(t, err)
 		r, faults := mustVerify(t, slow, verify.Options{Repair: repair}, ages)
 		if len(faults) > 0 || r.Unconfirmed != 1 || r.Repaired+r.Failed > 0 {
@@ -141,20 +143,20 @@ func TestDeletedDuringRepair(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for what, c := range map[string]struct {
-		definitions []index.Definition[worker]
+		definitions []extend.Definition[worker]
 		damage      func(t *testing.T, s *storagetest.Service)
 		method, url string // of the request before which the program deletes
 		deleted     keys.Key
 		want        map[string]bool // the faults
 		left        int             // rows
 	}{
-		"a row with maintainer state": {[]index.Definition[worker]{teams}, func(t *testing.T, s *storagetest.Service) {
+		"a row with maintainer state": {[]extend.Definition[worker]{teams}, func(t *testing.T, s *storagetest.Service) {
 			overwrite(t, s, rowAt("team_Jones"), func(m map[string]any) { m["_ix"] = stateBytes("team_Jones", `{"a":["b"]}`) })
 		}, http.MethodPut, "RowKey='team_Jones'", rowAt("team_Jones"), map[string]bool{"team missing team_Jones w_000001": true}, 2},
-		"the entity that a list without members should contain": {[]index.Definition[worker]{teams}, func(t *testing.T, s *storagetest.Service) {
+		"the entity that a list without members should contain": {[]extend.Definition[worker]{teams}, func(t *testing.T, s *storagetest.Service) {
 			overwrite(t, s, rowAt("team_Jones"), func(m map[string]any) { delete(m, "EmployeeIDs") })
 		}, http.MethodGet, "RowKey='w_000001'", at(1), map[string]bool{"team dangling team_Jones ": true}, 0},
-		"an entity that a summary miscounts": {[]index.Definition[worker]{byLast, ages}, func(t *testing.T, s *storagetest.Service) {
+		"an entity that a summary miscounts": {[]extend.Definition[worker]{byLast, ages}, func(t *testing.T, s *storagetest.Service) {
 			check(t, rawTable(t, s).DeleteAny(ctx, rowAt("last_Jones!_w_000001"))) // so that verify.Run confirms the entity
 			overwrite(t, s, at(1), func(m map[string]any) { m["Age"] = "31" })
 		}, http.MethodPost, "$batch", at(1), map[string]bool{
@@ -172,7 +174,7 @@ func TestDeletedDuringRepair(t *testing.T) {
 					checkInHook(t, rows.DeleteAny(ctx, c.deleted))
 				}
 			}}
-			slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), c.definitions...)
+			slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), c.definitions...)
 			check(t, err)
 			r, faults := mustVerify(t, slow, verify.Options{Repair: true}, c.definitions...)
 			testkit.Expect(t, "faults", faults, c.want)
@@ -201,7 +203,7 @@ func TestInsertedDuringRepair(t *testing.T) {
 			checkInHook(t, err)
 		}
 	}}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
+	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
 	check(t, err)
 	r, faults := mustVerify(t, slow, verify.Options{Repair: true, Partition: sales}, ages)
 	testkit.Expect(t, "faults", faults, map[string]bool{"ages stale ages_Cao ": true, "ages stale ages_Jones ": true})
@@ -228,7 +230,7 @@ func TestBoundsDuringRepair(t *testing.T) {
 			checkInHook(t, staff.MergeAny(ctx, at(2), age.Set(n)))
 		}
 	}}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
+	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), sum)
 	check(t, err)
 	lists := 0
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -39,7 +39,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 				changeProperty(t, rows, 2, "Email", "a")
 			}
 		}}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
+		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
 		check(t, err)
 		_, err = verify.Run(ctx, slow, &verify.Options{Repair: true, Partition: sales}, byEmail)
 		check(t, err)

@@ -13,7 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -59,7 +61,7 @@ func TestRepairsAreLinear(t *testing.T) {
 		}
 	}
 	for what, c := range testkit.SomeNamed(map[string]struct {
-		was, is index.Definition[worker]
+		was, is extend.Definition[worker]
 		of      func(i int) worker
 		damage  func(s *storagetest.Service)
 		most    requests.Counts
@@ -86,7 +88,7 @@ func TestRepairsAreLinear(t *testing.T) {
 			if c.damage != nil {
 				c.damage(s)
 			}
-			staff, err := index.Attach(openAs(t, s.ConnectionString(), s, schema), c.is)
+			staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), c.is)
 			check(t, err)
 			s.Count()
 			r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, c.is)
@@ -113,7 +115,7 @@ func TestNewDefinitionReported(t *testing.T) {
 	const n = 1500
 	base, s := newStaff(t)
 	bulkInsert(t, base, n, func(i int) worker { return worker{"S", i, "L", "", 1, nil} })
-	staff, err := index.Attach(base, byLast, ages)
+	staff, err := bare.Attach(base, byLast, ages)
 	check(t, err)
 	s.Count()
 	var entities int
@@ -164,7 +166,7 @@ func TestPaceOfRepairs(t *testing.T) {
 		base := openAs(t, s.ConnectionString(), w, schema)
 		check(t, base.Ensure(ctx))
 		bulkInsert(t, base, 900, func(i int) worker { return worker{"S", i, fmt.Sprint("L", i%7), fmt.Sprint("m", i), 1 + i, nil} })
-		staff, err := index.Attach(base, byEmail, byLast, teams, ages)
+		staff, err := bare.Attach(base, byEmail, byLast, teams, ages)
 		check(t, err)
 		for _, damage := range []struct {
 			name string
@@ -221,7 +223,7 @@ func TestTokenBehindFinished(t *testing.T) {
 		}
 		return s.Do(r)
 	})
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), h, schema), byLast)
+	slow, err := bare.Attach(openAs(t, s.ConnectionString(), h, schema), byLast)
 	check(t, err)
 	var tokens []string
 	_, err = verify.Run(ctx, slow, &verify.Options{Concurrency: 2, Progress: func(r verify.Report) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -17,8 +17,8 @@ func TestBackfillSchedules(t *testing.T) {
 	t.Parallel()
 	// Nothing that can be taken: two entities may have the value before anybody minds.
 	for name, k := range map[string]definitionSet{
-		"copies": {definitions: []index.Definition[worker]{byLast, byAge, byTag}, right: checkCopiesOf("last", "age", "~x|tag")},
-		"shared": {definitions: []index.Definition[worker]{teams, ages}, right: checkShared},
+		"copies": {definitions: []extend.Definition[worker]{byLast, byAge, byTag}, right: checkCopiesOf("last", "age", "~x|tag")},
+		"shared": {definitions: []extend.Definition[worker]{teams, ages}, right: checkShared},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,9 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -77,11 +79,11 @@ func TestVerifyDamage(t *testing.T) {
 			})
 		}
 	}
-	copied, shared := []index.Definition[worker]{byEmail, byLast}, sharedDefinitions()
+	copied, shared := []extend.Definition[worker]{byEmail, byLast}, sharedDefinitions()
 	// A run with Repair makes approximate bounds exact without a fault.
 	quiet := map[string]bool{"a summary that says it is loose": true, "a summary with bounds that are wide": true}
 	for what, c := range map[string]struct {
-		definitions []index.Definition[worker]
+		definitions []extend.Definition[worker]
 		damage      func(*testing.T, *table.Table[worker], *storagetest.Service)
 		want        []string // the faults
 	}{
@@ -183,7 +185,7 @@ func TestVerifyDamage(t *testing.T) {
 
 // checkDamaged returns an error if the rows of the definitions differ from the entities, or there are other rows than these, the
 // entities and the department.
-func checkDamaged(t *testing.T, s *storagetest.Service, definitions []index.Definition[worker]) error {
+func checkDamaged(t *testing.T, s *storagetest.Service, definitions []extend.Definition[worker]) error {
 	t.Helper()
 	var copies, shared []string // the kinds of their rows
 	for _, d := range definitions {
@@ -267,7 +269,7 @@ func takenDuringRepair(t *testing.T) {
 			}
 			i++
 		}}
-		slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
+		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
 		check(t, err)
 		r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, byEmail)
 		check(t, err)
@@ -304,7 +306,7 @@ func TestConcurrentBackfill(t *testing.T) {
 	rows := rawTable(t, s)
 	b := &testkit.Hooked{Service: s, Serial: true}
 	base := openAs(t, s.ConnectionString(), b, schema)
-	staff, err := index.Attach(base, byLast)
+	staff, err := bare.Attach(base, byLast)
 	check(t, err)
 	_, err = base.Insert(ctx, &worker{"S", 1, "Jones", "", 30, nil})
 	check(t, err)
@@ -336,7 +338,7 @@ func TestConflictOfDetails(t *testing.T) {
 	_, err := d.Insert(ctx, &department{Name: "S", Budget: 7})
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 2, "Cao", "a", 30, nil})
-	both, err := index.Attach(staff, byLast)
+	both, err := bare.Attach(staff, byLast)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, faults := mustVerify(t, both, verify.Options{Repair: repair}, head, byLast)
@@ -362,7 +364,7 @@ func TestConflictOfDetails(t *testing.T) {
 	unique := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return w.Email, true }, &index.Options{Unique: true, Pointer: true})
 	base, s := newStaff(t)
 	insertAll(t, base, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "a", 30, nil})
-	staff, err = index.Attach(base, unique)
+	staff, err = bare.Attach(base, unique)
 	check(t, err)
 	for _, repair := range []bool{false, true} {
 		r, faults := mustVerify(t, staff, verify.Options{Repair: repair}, unique)

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
@@ -28,9 +29,9 @@ func TestVerifyLogsRepairs(t *testing.T) {
 		}
 		return a
 	}}))
-	base, err := table.New(serviceOf(t, s.ConnectionString(), s), "staff", schema, o)
+	base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), s), "staff", schema, o)
 	check(t, err)
-	staff, err := index.Attach(base, byEmail)
+	staff, err := bare.Attach(base, byEmail)
 	check(t, err)
 	for _, want := range []string{
 		"level=WARN msg=\"repaired derived rows\" table=staff operation=verify.Run partition=S rows=2\n" +
@@ -49,7 +50,7 @@ func TestVerifyLogsConflicts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, c := range map[string]struct {
-		definition index.Definition[worker]
+		definition extend.Definition[worker]
 		damaged    string // the row that is deleted
 		read       string // in the URL of the request at which the entity changes
 		of         string // what the lines name
@@ -72,9 +73,9 @@ func TestVerifyLogsConflicts(t *testing.T) {
 			o := quick()
 			o.Retry.ConflictAttempts = 3
 			o.Logger = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			base, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
+			base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 			check(t, err)
-			slow, err := index.Attach(base, c.definition)
+			slow, err := bare.Attach(base, c.definition)
 			check(t, err)
 			mustVerify(t, slow, verify.Options{Repair: true}, c.definition)
 			const again, last = "level=DEBUG msg=\"conflict with a concurrent writer; another attempt follows\"", "level=WARN msg=\"gave up\""
@@ -107,9 +108,9 @@ func TestVerifyLogsOwner(t *testing.T) {
 	o := quick()
 	o.Retry.ConflictAttempts = 2
 	o.Logger = slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	base, err := table.New(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
+	base, err := bare.NewTable(serviceOf(t, s.ConnectionString(), b), "staff", schema, o)
 	check(t, err)
-	slow, err := index.Attach(base, byEmail)
+	slow, err := bare.Attach(base, byEmail)
 	check(t, err)
 	mustVerify(t, slow, verify.Options{Repair: true}, byEmail)
 	lines := 0

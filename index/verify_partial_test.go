@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -23,7 +25,7 @@ func TestRepairTakesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	// repair returns the faults that verify.Run finds, each with what became of it.
-	repair := func(staff *table.Table[worker], definitions ...index.Definition[worker]) (got []string) {
+	repair := func(staff *table.Table[worker], definitions ...extend.Definition[worker]) (got []string) {
 		r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) {
 			outcome := fmt.Sprint("not repaired: ", f.Err)
 			if f.Repaired {
@@ -74,7 +76,7 @@ func TestRepairTakesNothing(t *testing.T) {
 	base := openAs(t, s.ConnectionString(), s, schema)
 	_, err := base.Insert(ctx, &worker{"S", 1, "Low", "a", 30, nil})
 	check(t, err)
-	staff, err = index.Attach(base, mailPointer, teams)
+	staff, err = bare.Attach(base, mailPointer, teams)
 	check(t, err)
 	testkit.Expect(t, "new definition: faults of verify with repair", repair(staff, teams),
 		[]string{"team missing team_Cao repaired", "team missing team_Jones repaired", "team missing team_Low taken"})
@@ -151,7 +153,7 @@ func TestRepairContinuesAfterFailure(t *testing.T) {
 	staff, _, s = newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Cao", "b", 30, nil}, worker{"T", 2, "Cao", "b", 30, nil})
 	byBudget := index.New("budget", keys.Digits[int](3), func(d *department) (int, bool) { return d.Budget, true }, &index.Options{Pointer: true})
-	indexed, err := index.Attach(openAs(t, s.ConnectionString(), s, depts), byBudget)
+	indexed, err := bare.Attach(openAs(t, s.ConnectionString(), s, depts), byBudget)
 	check(t, err)
 	e, err := indexed.Get(ctx, rowAt("department"))
 	check(t, err)
@@ -186,7 +188,7 @@ func TestUnrepairedIsReported(t *testing.T) {
 			testkit.Expect(t, "error of the write during the repair", rows.MergeAny(ctx, at(1), table.PropertyOf[int64]("Age").Set(99)), nil)
 		}
 	}}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), fragile, byAge)
+	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), fragile, byAge)
 	check(t, err)
 	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, fragile, byAge)
 	check(t, err)
@@ -239,7 +241,7 @@ func TestReportOfWhatWasDone(t *testing.T) {
 			check(t, rawTable(t, s).DeleteAny(ctx, at(2*i+1)))
 		}
 		b := &cancelling{Hooked: &testkit.Hooked{Service: s, Serial: true}, cancel: cancel, last: int32(writes)}
-		ending, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
+		ending, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), teams)
 		check(t, err)
 		r, err := verify.Run(ctx, ending, &verify.Options{Repair: true}, teams)
 		cancel()

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -24,7 +26,7 @@ var damages = testkit.Count("damages", 60, "how many damaged partitions TestVeri
 type damagedPartition struct {
 	t     testing.TB
 	rnd   *rand.Rand
-	defs  []index.Definition[worker]
+	defs  []extend.Definition[worker]
 	staff *table.Table[worker]
 	s     *storagetest.Service
 	did   []string // to it
@@ -153,7 +155,7 @@ func (d *damagedPartition) verify(repair bool, concurrent ...int) (r verify.Repo
 		}
 		i++
 	}}
-	t, err := index.Attach(openAs(d.t, d.s.ConnectionString(), b, schema), d.defs...)
+	t, err := bare.Attach(openAs(d.t, d.s.ConnectionString(), b, schema), d.defs...)
 	check(d.t, err)
 	r, err = verify.Run(context.Background(), t, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { faults = append(faults, f) }}, asDefinitions(d.defs)...)
 	return r, faults, err

@@ -9,7 +9,9 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -62,7 +64,7 @@ func TestVerifyScope(t *testing.T) {
 	s = storagetest.New(nil)
 	base := openAs(t, s.ConnectionString(), s, oneWay)
 	check(t, base.Ensure(ctx))
-	staff, err = index.Attach(base, byEmail)
+	staff, err = bare.Attach(base, byEmail)
 	check(t, err)
 	insertAll(t, staff, s, worker{"S", 0, "Jones", "a", 7, nil})
 	check(t, rawTable(t, s).MergeAny(ctx, at(7), table.PropertyOf[int64]("Age").Set(8)))
@@ -86,7 +88,7 @@ func TestVerifyUnreadable(t *testing.T) {
 		check(t, err)
 	}
 	check(t, rawTable(t, s).MergeAny(ctx, keys.Stored("S1", "w_000002"), table.PropertyOf[string]("Age").Set("old")))
-	staff, err := index.Attach(base, byTag)
+	staff, err := bare.Attach(base, byTag)
 	check(t, err)
 	var faults []verify.Fault
 	r, err := verify.Run(ctx, staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) { faults = append(faults, f) }}, byTag)
@@ -151,7 +153,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	staff, d, s := newCampus(t)
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 	check(t, d.DeleteAny(ctx, rowAt("department")))
-	both, err := index.Attach(staff, byLast)
+	both, err := bare.Attach(staff, byLast)
 	check(t, err)
 	r, faults := mustVerify(t, both, verify.Options{Repair: true}, head, byLast)
 	testkit.Expect(t, "faults", faults, map[string]bool{"head missing department w_000001": true, "last missing last_Jones!_w_000001 w_000001": true})
@@ -161,7 +163,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	testkit.Expect(t, "filled", ids(t, byLast.List(ctx, both, sales, "Jones")), []int{1})
 
 	// A row without an owner under the key of a unique row is foreign.
-	for rk, d := range map[string]index.Definition[worker]{"email_a": byEmail, "last_Jones!_w_000001": byLast, "age_030_w_000001": byAge} {
+	for rk, d := range map[string]extend.Definition[worker]{"email_a": byEmail, "last_Jones!_w_000001": byLast, "age_030_w_000001": byAge} {
 		staff, s := newStaff(t, d)
 		insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
 		row := &table.Row{Key: rowAt(rk)}
@@ -184,8 +186,8 @@ func TestRepairOfOneDefinition(t *testing.T) {
 	if _, err := verify.Run(ctx, staff, &verify.Options{Repair: true}, other); !errors.As(err, &de) {
 		t.Errorf("other definition of the same name: got error %v; want a *verify.DefinitionError", err)
 	}
-	var untyped index.Definition[worker]
-	for _, d := range []index.Definition[worker]{untyped, (*index.Index[worker, string])(nil), &index.Index[worker, string]{}} {
+	var untyped extend.Definition[worker]
+	for _, d := range []extend.Definition[worker]{untyped, (*index.Index[worker, string])(nil), &index.Index[worker, string]{}} {
 		if _, err := verify.Run(ctx, staff, nil, d); !errors.As(err, &de) || de.Field != "definitions" {
 			t.Errorf("definition %#v: got error %v; want a *verify.DefinitionError about definitions", d, err)
 		}

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -27,7 +29,7 @@ func rawTable(t testing.TB, s *storagetest.Service) *table.Table[table.Row] {
 func rowAt(s string) keys.Key { return keys.Stored("S", s) }
 
 // asDefinitions returns definitions as verify.Run takes them.
-func asDefinitions(all []index.Definition[worker]) (same []verify.Definition) {
+func asDefinitions(all []extend.Definition[worker]) (same []verify.Definition) {
 	for _, d := range all {
 		same = append(same, d)
 	}
@@ -35,7 +37,7 @@ func asDefinitions(all []index.Definition[worker]) (same []verify.Definition) {
 }
 
 // mustVerify calls verify.Run, and returns the faults as texts.
-func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, definitions ...index.Definition[worker]) (verify.Report, map[string]bool) {
+func mustVerify(t *testing.T, staff *table.Table[worker], o verify.Options, definitions ...extend.Definition[worker]) (verify.Report, map[string]bool) {
 	t.Helper()
 	faults := map[string]bool{}
 	o.Fault = func(f verify.Fault) {
@@ -56,7 +58,7 @@ func TestVerify(t *testing.T) {
 	set := func(r *table.Row, name string, v any) *table.Row { check(t, r.Set(name, v)); return r }
 	owned := func(r *table.Row, owner string) *table.Row { return (*table.Row)((*stored.Row)(r).Own(owner)) }
 	for what, c := range map[string]struct {
-		definitions []index.Definition[worker]
+		definitions []extend.Definition[worker]
 		damage      func(rows *table.Table[table.Row])
 		want        []string
 	}{
@@ -196,7 +198,7 @@ func TestNewKeyFunction(t *testing.T) {
 	old, s := newStaff(t, was)
 	insertAll(t, old, s, worker{"S", 1, "Jones", "A", 30, nil}, worker{"S", 2, "Cao", "B", 30, nil}, worker{"S", 3, "Kwok", "c", 30, nil})
 	base := openAs(t, s.ConnectionString(), s, schema)
-	staff, err := index.Attach(base, is)
+	staff, err := bare.Attach(base, is)
 	check(t, err)
 	// A write finds its own old row.
 	check(t, staff.MergeAny(ctx, at(1), last.Set("Smith")))
@@ -215,7 +217,7 @@ func TestNewKeyFunction(t *testing.T) {
 
 	// An index goes by a function that gives nothing.
 	gone := index.New("mail", keys.Text(), func(w *worker) (string, bool) { return "", false }, nil)
-	staff, err = index.Attach(base, gone)
+	staff, err = bare.Attach(base, gone)
 	check(t, err)
 	r, _ = mustVerify(t, staff, verify.Options{Repair: true}, gone)
 	if !r.Sound() {
@@ -301,7 +303,7 @@ func TestReleaseRace(t *testing.T) {
 			testkit.Expect(t, "error of Insert before the delete", err, nil)
 		}
 	}
-	slow, err := index.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, byLast)
+	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail, byLast)
 	check(t, err)
 	r, err := verify.Run(ctx, slow, &verify.Options{Repair: true}, byEmail, byLast)
 	if err != nil || !once || r.Failed > 0 {

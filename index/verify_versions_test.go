@@ -11,8 +11,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -57,7 +59,7 @@ func ownProperties(s *storagetest.Service) (all []string) {
 func TestRepairChangesOnlyDerivedRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	definitions := map[string][]index.Definition[worker]{
+	definitions := map[string][]extend.Definition[worker]{
 		"in the partition": append(copyDefinitions(), teams, ages, index.NewDetails("head", "Head", func(w *worker) (keys.RowKey, bool) { return keys.RawRow("department"), w.ID == 1 }, last)),
 		"elsewhere":        newElsewhere(false).all(),
 	}
@@ -67,15 +69,15 @@ func TestRepairChangesOnlyDerivedRows(t *testing.T) {
 			s := storagetest.New(nil)
 			acc, err := account.FromTransport(s, nil)
 			check(t, err)
-			out, err := eventual.NewOutbox(acc.Queue("effects"), nil)
+			out, err := bareworker.NewOutbox(acc.Queue("effects"), nil)
 			check(t, err)
-			base, err := table.New(acc.Tables(), "staff", renamed(), quick())
+			base, err := bare.NewTable(acc.Tables(), "staff", renamed(), quick())
 			check(t, err)
-			staff, err := eventual.WithOutbox(base, out)
+			staff, err := bare.WithOutbox(base, out)
 			check(t, err)
-			staff, err = index.Attach(staff, definitions...)
+			staff, err = bare.Attach(staff, definitions...)
 			check(t, err)
-			check(t, errors.Join(out.Ensure(ctx), staff.Ensure(ctx), index.Ensure(ctx, staff)))
+			check(t, errors.Join(out.Ensure(ctx), staff.Ensure(ctx), bare.Ensure(ctx, staff)))
 			older := acc.Tables().NewClient("staff")
 			for i, dept := range []string{"S", "S", "M"} {
 				_, err := older.AddEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":"w_%06d","Name":"Jones","Email":"m%[2]d","Age":30,"Shoe":44,"Tags":"[\"x\"]"}`, dept, i+1), nil)

@@ -7,7 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -24,7 +26,7 @@ func TestWaits(t *testing.T) {
 	upsert := func(staff *table.Table[worker], w *worker) table.Op { return staff.UpsertOp(w, table.ReplaceExisting) }
 	for _, c := range testkit.Some([]struct {
 		what     string
-		def      index.Definition[worker]
+		def      extend.Definition[worker]
 		before   int  // workers that are stored
 		n, apart int  // written workers, and the difference of their numbers
 		moves    bool // in the index
@@ -49,7 +51,7 @@ func TestWaits(t *testing.T) {
 				s := storagetest.New(nil)
 				staff := openAs(t, s.ConnectionString(), s, schema)
 				check(t, staff.Ensure(ctx))
-				staff, err := index.Attach(staff, c.def)
+				staff, err := bare.Attach(staff, c.def)
 				check(t, err)
 				_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 					for i := range c.before {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -29,7 +30,7 @@ func TestWideIndex(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	base, err := table.New(s.Tables(), "docs", table.Schema[wideDoc]{
+	base, err := bare.NewTable(s.Tables(), "docs", table.Schema[wideDoc]{
 		Partition: keys.Partition(keys.Text(), func(d *wideDoc) *string { return &d.Site }),
 		Row:       keys.Row(keys.Digits[int](6).Named("doc"), func(d *wideDoc) *int { return &d.ID }),
 	}, nil)
@@ -38,7 +39,7 @@ func TestWideIndex(t *testing.T) {
 	size := table.FieldOf(func(d *wideDoc) *int64 { return &d.Size })
 	full := index.New("full", keys.Text().Named("title"), func(d *wideDoc) (string, bool) { return d.Title, true }, nil)
 	only := index.New("only", keys.Digits[int64](9).Named("size"), func(d *wideDoc) (int64, bool) { return d.Size, true }, nil).Only(size)
-	docs, err := index.Attach(base, full, only)
+	docs, err := bare.Attach(base, full, only)
 	testkit.NoError(t, err)
 	var ops []table.Op
 	for i := range 60 {

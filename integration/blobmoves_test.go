@@ -13,6 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -33,15 +35,15 @@ func movesToBlobs(e *env) {
 	byMail := index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" },
 		&index.Options{Unique: true})
 	base := newTable(e, staffSchema, nil)
-	staff, err := index.Attach(base, byMail)
+	staff, err := bare.Attach(base, byMail)
 	e.must(err)
 	old := e.blobDestination()
 	notifications, poison := e.acc.Queue(base.Name()+"h"), e.acc.Queue(base.Name()+"p")
-	out, err := eventual.NewOutbox(notifications, nil)
+	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
 	mover, err := archive.New("staff/old", staff, old, out)
 	e.must(err)
-	w, err := eventual.NewWorker(notifications, poison, []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(notifications, poison, []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(w.Ensure(ctx))
 	x, err := staff.Insert(ctx, &jones)

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
@@ -18,8 +20,8 @@ import (
 )
 
 // crashIndexes are the definitions of TestCrash: a unique index of full copies, and a list for each last name.
-func crashIndexes() []index.Definition[employee] {
-	return []index.Definition[employee]{
+func crashIndexes() []extend.Definition[employee] {
+	return []extend.Definition[employee]{
 		index.New("mail", keys.Fold(keys.Text()), func(w *employee) (string, bool) { return w.Email, w.Email != "" }, &index.Options{Unique: true}),
 		index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil),
 	}
@@ -68,7 +70,7 @@ func TestCrash(t *testing.T) {
 }
 
 func testCrash(e *env, w crashWrite) {
-	clean, err := index.Attach(newTable(e, staffSchema, nil), crashIndexes()...)
+	clean, err := bare.Attach(newTable(e, staffSchema, nil), crashIndexes()...)
 	e.must(err)
 	var departments []string
 	// run makes the write in a partition of its own, with a mishap at one request.
@@ -92,9 +94,9 @@ func testCrash(e *env, w crashWrite) {
 		e.must(err)
 		o := &table.Options{}
 		o.Retry.Wait, o.Retry.ConflictWait = time.Millisecond, time.Millisecond
-		staff, err := table.New(service, clean.Name(), staffSchema, o)
+		staff, err := bare.NewTable(service, clean.Name(), staffSchema, o)
 		e.must(err)
-		staff, err = index.Attach(staff, crashIndexes()...)
+		staff, err = bare.Attach(staff, crashIndexes()...)
 		e.must(err)
 		returned := w.write(ctx, staff, department)
 		if got := c.requests(); got < at {

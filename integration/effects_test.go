@@ -8,6 +8,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -24,9 +26,9 @@ func effects(e *env) {
 	ctx := context.Background()
 	base := newTable(e, staffSchema, nil)
 	notifications, poison := e.acc.Queue(base.Name()+"h"), e.acc.Queue(base.Name()+"p")
-	out, err := eventual.NewOutbox(notifications, nil)
+	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
-	staff, err := eventual.WithOutbox(base, out, eventual.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {
+	staff, err := bare.WithOutbox(base, out, bare.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {
 		if c.New == nil {
 			return badge{}, false
 		}
@@ -35,7 +37,7 @@ func effects(e *env) {
 	e.must(err)
 	var printed []string
 	worker := func(handle func(badge) error) *eventual.Worker {
-		w, err := eventual.NewWorker(notifications, poison, []eventual.Handler{eventual.NewHandler("badge", base, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
+		w, err := bareworker.New(notifications, poison, []eventual.Handler{bare.NewHandler("badge", base, func(_ context.Context, _ eventual.Job, b badge) error { return handle(b) })},
 			&eventual.WorkerOptions{Concurrency: 1, CleanUp: e.acc.Queue(base.Name() + "g")})
 		e.must(err)
 		return w
@@ -58,9 +60,9 @@ func effects(e *env) {
 			// The row has a key of another program.
 			_, err := e.acc.Tables().NewClient(base.Name()).AddEntity(ctx, []byte(fmt.Sprintf(`{"PartitionKey":%q,"RowKey":"empid_000223","LastName":"x"}`, d)), nil)
 			e.must(err)
-			raw, err := table.New(e.tables, base.Name(), table.Schema[table.Row]{}, nil)
+			raw, err := bare.NewTable(e.tables, base.Name(), table.Schema[table.Row]{}, nil)
 			e.must(err)
-			raw, err = eventual.WithOutbox(raw, out, eventual.OnChange("badge", func(*extend.Change[table.Row]) (badge, bool) { return badge{223, "Jones"}, true }))
+			raw, err = bare.WithOutbox(raw, out, bare.OnChange("badge", func(*extend.Change[table.Row]) (badge, bool) { return badge{223, "Jones"}, true }))
 			e.must(err)
 			x, err := raw.Get(ctx, k)
 			e.must(err)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -22,15 +24,15 @@ func elsewhere(e *env) {
 		&index.ListOptions{Inline: true})
 	base := newTable(e, staffSchema, nil)
 	queue := e.acc.Queue(base.Name() + "q")
-	out, err := eventual.NewOutbox(queue, nil)
+	out, err := bareworker.NewOutbox(queue, nil)
 	e.must(err)
-	staff, err := eventual.WithOutbox(base, out)
+	staff, err := bare.WithOutbox(base, out)
 	e.must(err)
-	staff, err = index.Attach(staff, byMail, byLast, names)
+	staff, err = bare.Attach(staff, byMail, byLast, names)
 	e.must(err)
-	w, err := eventual.NewWorker(queue, e.acc.Queue(base.Name()+"p"), []eventual.Handler{index.Handler(staff)}, &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(queue, e.acc.Queue(base.Name()+"p"), bare.Handlers(staff), &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
-	e.must(errors.Join(w.Ensure(ctx), index.Ensure(ctx, staff)))
+	e.must(errors.Join(w.Ensure(ctx), bare.Ensure(ctx, staff)))
 
 	brien, err := staff.Insert(ctx, &employee{"Sales", 1, "Pat", "O'Brien", 30, "O'Brien@x"})
 	e.must(err)

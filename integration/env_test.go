@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -78,7 +79,7 @@ func blindWrites() *table.Options { return &table.Options{BlindWrites: true} }
 // newTable creates a fresh table of T.
 func newTable[T any](e *env, schema table.Schema[T], o *table.Options) *table.Table[T] {
 	e.Helper()
-	t, err := table.New(e.tables, freshName(), schema, o)
+	t, err := bare.NewTable(e.tables, freshName(), schema, o)
 	e.must(err)
 	e.must(t.Ensure(context.Background()))
 	e.counter.Take()
@@ -88,7 +89,7 @@ func newTable[T any](e *env, schema table.Schema[T], o *table.Options) *table.Ta
 // sameTable returns a handle of an existing table for another type.
 func sameTable[T, O any](e *env, of *table.Table[O], schema table.Schema[T]) *table.Table[T] {
 	e.Helper()
-	t, err := table.New(e.tables, of.Name(), schema, blindWrites())
+	t, err := bare.NewTable(e.tables, of.Name(), schema, blindWrites())
 	e.must(err)
 	return t
 }

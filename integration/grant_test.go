@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -30,7 +31,7 @@ func grants(e *env) {
 		e.must(err)
 		holder, err := account.FromSAS(account.Endpoints{Table: u}, &account.Options{Client: e.backend.Client()})
 		e.must(err)
-		t, err := table.New(holder.Tables(), staff.Name(), staffSchema, nil)
+		t, err := bare.NewTable(holder.Tables(), staff.Name(), staffSchema, nil)
 		e.must(err)
 		return t
 	}

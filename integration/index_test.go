@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,9 +27,9 @@ func indexes(e *env) {
 	names := index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil)
 	ages := index.NewSummary("ages", keys.Text(), func(w *employee) (string, bool) { return w.Last, true },
 		nil, index.Measure[employee]{Name: "Age", Of: func(w *employee) (int64, bool) { return int64(w.Age), true }})
-	all := []index.Definition[employee]{byMail, byLast, byAge, names, ages}
+	all := []extend.Definition[employee]{byMail, byLast, byAge, names, ages}
 	base := newTable(e, staffSchema, nil)
-	staff, err := index.Attach(base, all...)
+	staff, err := bare.Attach(base, all...)
 	e.must(err)
 	for i, c := range []struct {
 		worker employee
@@ -124,7 +126,7 @@ func details(e *env) {
 	sales := dept.PartitionKey("Sales")
 	head := index.NewDetails("head", "Head", func(w *employee) (keys.RowKey, bool) { return keys.RawRow("department"), w.Age > 60 }, last, age)
 	base := newTable(e, staffSchema, nil)
-	staff, err := index.Attach(base, head)
+	staff, err := bare.Attach(base, head)
 	e.must(err)
 	rows := door.Rows[table.Table[table.Row]](door.Table(base), true)
 	department := &table.Row{Key: keys.At(sales, keys.RawRow("department"))}

@@ -12,6 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
@@ -60,16 +62,16 @@ func BenchmarkLag(b *testing.B) {
 type attachment func(ctx context.Context, acc *account.Account, items *table.Table[item], inline bool) (*table.Table[item], eventual.Handler, func(context.Context, item) (string, error), error)
 
 func attachView(ctx context.Context, acc *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h eventual.Handler, read func(context.Context, item) (string, error), err error) {
-	to, err := table.New(acc.Tables(), items.Name()+"v", colleagueSchema, nil)
+	to, err := bare.NewTable(acc.Tables(), items.Name()+"v", colleagueSchema, nil)
 	if err != nil {
 		return
 	}
-	if t, err = materialized.Attach(items, materialized.New("view", to, func(i *item, _ keys.Key) (colleague, bool) {
+	if t, err = bare.Attach(items, materialized.New("view", to, func(i *item, _ keys.Key) (colleague, bool) {
 		return colleague{i.ID, i.Text, i.Group}, true
 	}, &materialized.Options{Inline: inline})); err != nil {
 		return
 	}
-	return t, materialized.Handler(t), func(ctx context.Context, i item) (string, error) {
+	return t, bare.Handlers(t)[0], func(ctx context.Context, i item) (string, error) {
 		c, err := to.Get(ctx, to.Key(colleague{ID: i.ID}))
 		if err != nil {
 			return "", err
@@ -80,16 +82,16 @@ func attachView(ctx context.Context, acc *account.Account, items *table.Table[it
 
 func attachIndex(ctx context.Context, _ *account.Account, items *table.Table[item], inline bool) (t *table.Table[item], h eventual.Handler, read func(context.Context, item) (string, error), err error) {
 	byID := index.NewGlobal("byid", keys.Digits[int](6), func(i *item) (int, bool) { return i.ID, true }, &index.Options{Inline: inline})
-	if t, err = index.Attach(items, byID); err != nil {
+	if t, err = bare.Attach(items, byID); err != nil {
 		return
 	}
-	return t, index.Handler(t), func(ctx context.Context, i item) (string, error) {
+	return t, bare.Handlers(t)[0], func(ctx context.Context, i item) (string, error) {
 		e, err := byID.Get(ctx, t, i.ID)
 		if err != nil {
 			return "", err
 		}
 		return e.Value.Text, nil
-	}, index.Ensure(ctx, t)
+	}, bare.Ensure(ctx, t)
 }
 
 type lag struct {
@@ -115,11 +117,11 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 	acc, err := account.FromConnectionString(service.ConnectionString(), o)
 	must(err)
 	name := freshName()
-	base, err := table.New(acc.Tables(), name, itemSchema, nil)
+	base, err := bare.NewTable(acc.Tables(), name, itemSchema, nil)
 	must(err)
-	out, err := eventual.NewOutbox(acc.Queue(name+"q"), nil)
+	out, err := bareworker.NewOutbox(acc.Queue(name+"q"), nil)
 	must(err)
-	notifying, err := eventual.WithOutbox(base, out)
+	notifying, err := bare.WithOutbox(base, out)
 	must(err)
 	must(base.Ensure(ctx))
 	items, h, read, err := attach(ctx, acc, notifying, inline)
@@ -141,7 +143,7 @@ func measureLag(b *testing.B, service backend, attach attachment, inline bool) (
 		return err
 	}
 	newWorker := func() *eventual.Worker {
-		w, err := eventual.NewWorker(acc.Queue(name+"q"), acc.Queue(name+"p"), []eventual.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
+		w, err := bareworker.New(acc.Queue(name+"q"), acc.Queue(name+"p"), []eventual.Handler{h}, &eventual.WorkerOptions{Concurrency: 8, Idle: 500 * time.Millisecond})
 		must(err)
 		return w
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/table"
@@ -127,17 +129,17 @@ var portraitByName = index.New("name", keys.Text(), func(p *portrait) (string, b
 func archivedLargeValues(e *env) {
 	ctx := context.Background()
 	_, portraits, photos := newPortraits(e, nil)
-	portraits, err := index.Attach(portraits, portraitByName)
+	portraits, err := bare.Attach(portraits, portraitByName)
 	e.must(err)
 	old := archive.ToTable(&extend.Host{Tables: e.tables}, freshName(), nil)
 	err = old.Err()
 	e.must(err)
 	moves, poison := e.acc.Queue(freshName()), e.acc.Queue(freshName())
-	out, err := eventual.NewOutbox(moves, nil)
+	out, err := bareworker.NewOutbox(moves, nil)
 	e.must(err)
 	mover, err := archive.New("portraits", portraits, old, out)
 	e.must(err)
-	w, err := eventual.NewWorker(moves, poison, []eventual.Handler{mover.Handler()}, nil)
+	w, err := bareworker.New(moves, poison, []eventual.Handler{mover.Handler()}, nil)
 	e.must(err)
 	e.must(errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	k := portraits.Key(portrait{Group: "g", ID: 1})

@@ -8,6 +8,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -20,17 +22,17 @@ func archiveMoves(e *env) {
 		&index.Options{Unique: true})
 	names := index.NewLists("name", keys.Text(), func(w *employee) (string, bool) { return w.Last, true }, nil)
 	base := newTable(e, staffSchema, nil)
-	staff, err := index.Attach(base, byMail, names)
+	staff, err := bare.Attach(base, byMail, names)
 	e.must(err)
 	old := archive.ToTable(&extend.Host{Tables: e.tables}, freshName(), nil)
 	err = old.Err()
 	e.must(err)
 	notifications, poison := e.acc.Queue(base.Name()+"h"), e.acc.Queue(base.Name()+"p")
-	out, err := eventual.NewOutbox(notifications, nil)
+	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
 	mover, err := archive.New("staff/old", staff, old, out)
 	e.must(err)
-	w, err := eventual.NewWorker(notifications, poison, []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(notifications, poison, []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	x, err := staff.Insert(ctx, &jones)

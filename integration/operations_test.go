@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -57,7 +58,7 @@ func entityLifecycle(e *env) {
 func conditions(e *env) {
 	ctx := context.Background()
 	staff := newTable(e, staffSchema, blindWrites())
-	missing, err := table.New(e.tables, freshName(), staffSchema, nil)
+	missing, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
 	v := jones
 	mine, err := staff.Insert(ctx, &v)
@@ -367,7 +368,7 @@ func unknownColumns(e *env) {
 
 func ensure(e *env) {
 	ctx := context.Background()
-	t, err := table.New(e.tables, freshName(), staffSchema, nil)
+	t, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
 	e.wantRequests("none") // New sends nothing
 	e.must(t.Ensure(ctx))

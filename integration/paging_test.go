@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -113,7 +114,7 @@ func TestOtherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	staff, err := table.New(acc.Tables(), name, staffSchema, nil)
+	staff, err := bare.NewTable(acc.Tables(), name, staffSchema, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func counts(e *env) {
 	if n != 1500 || old != 37 || few != 10 || all != 1 {
 		e.Errorf("Count: got %d, %d, %d, %d; want 1500, 37, 10, 1", n, old, few, all)
 	}
-	missing, err := table.New(e.tables, freshName(), staffSchema, nil)
+	missing, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
 	if _, err := missing.Exists(ctx, at("Sales", 1)); !errors.Is(err, table.ErrTableNotFound) {
 		e.Errorf("Exists in a missing table: got error %v; want ErrTableNotFound", err)
@@ -290,12 +291,12 @@ func partitions(e *env) {
 	}); err != no {
 		e.Errorf("EachPartition with an error: got error %v; want %v", err, no)
 	}
-	missing, err := table.New(e.tables, freshName(), staffSchema, nil)
+	missing, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
 	if err := missing.EachPartition(ctx, 1, func(context.Context, keys.PartitionKey) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
 		e.Errorf("EachPartition of a missing table: got error %v; want ErrTableNotFound", err)
 	}
-	only, err := table.New(e.tables, staff.Name(), table.Schema[employee]{Partition: keys.OnePartition[employee]("Sales")}, nil)
+	only, err := bare.NewTable(e.tables, staff.Name(), table.Schema[employee]{Partition: keys.OnePartition[employee]("Sales")}, nil)
 	e.must(err)
 	got = nil
 	for pk, err := range only.Partitions(ctx) {

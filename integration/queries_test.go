@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -266,7 +267,7 @@ func oneWayKeys(e *env) {
 	if err := users.Merge(ctx, in, mail.Set("other@contoso.com")); !errors.Is(err, table.ErrKeyChanged) {
 		e.Errorf("Merge with another key: got error %v; want ErrKeyChanged", err)
 	}
-	base, err := table.New(e.tables, users.Name(), table.Schema[user]{}, nil)
+	base, err := bare.NewTable(e.tables, users.Name(), table.Schema[user]{}, nil)
 	e.must(err)
 	e.must(base.MergeAny(ctx, in.Key, mail.Set("other@contoso.com"))) // a writer without the schema's keys
 	var ke *keys.KeyError

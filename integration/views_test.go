@@ -7,6 +7,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
 	"github.com/aztablekit/aztablekit/table"
@@ -34,18 +36,18 @@ func colleagueOf(w *employee, _ keys.Key) (colleague, bool) {
 func views(e *env) {
 	ctx := context.Background()
 	heads := index.NewSummary("heads", keys.Text().Named("heads"), func(c *colleague) (string, bool) { return c.Department, true }, nil)
-	company, err := index.Attach(newTable(e, colleagueSchema, nil), heads)
+	company, err := bare.Attach(newTable(e, colleagueSchema, nil), heads)
 	e.must(err)
 	base := newTable(e, staffSchema, nil)
 	queue := e.acc.Queue(base.Name() + "q")
-	out, err := eventual.NewOutbox(queue, nil)
+	out, err := bareworker.NewOutbox(queue, nil)
 	e.must(err)
-	staff, err := eventual.WithOutbox(base, out)
+	staff, err := bare.WithOutbox(base, out)
 	e.must(err)
 	view := materialized.New("company", company, colleagueOf, nil)
-	staff, err = materialized.Attach(staff, view)
+	staff, err = bare.Attach(staff, view)
 	e.must(err)
-	w, err := eventual.NewWorker(queue, e.acc.Queue(base.Name()+"p"), []eventual.Handler{materialized.Handler(staff)}, &eventual.WorkerOptions{Concurrency: 1})
+	w, err := bareworker.New(queue, e.acc.Queue(base.Name()+"p"), bare.Handlers(staff), &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)
 	e.must(w.Ensure(ctx))
 
@@ -96,9 +98,9 @@ func views(e *env) {
 	count("Sales", 2)
 
 	// The same with Inline: the view follows before the write returns.
-	fast, err := eventual.WithOutbox(base, out)
+	fast, err := bare.WithOutbox(base, out)
 	e.must(err)
-	fast, err = materialized.Attach(fast, materialized.New("company", company, colleagueOf, &materialized.Options{Inline: true}))
+	fast, err = bare.Attach(fast, materialized.New("company", company, colleagueOf, &materialized.Options{Inline: true}))
 	e.must(err)
 	e.must(fast.Delete(ctx, back))
 	count("Sales", 1)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/requests"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 // TestWays: the clients of package integration take the paths that their names say. A policy in front of a client's sees the key of
@@ -23,7 +23,7 @@ func TestWays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		staff, err := table.New(service, freshName(), staffSchema, nil)
+		staff, err := bare.NewTable(service, freshName(), staffSchema, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -23,7 +24,7 @@ type survey struct {
 // part, and a replacement deletes the parts that are left over.
 func wideEntities(e *env) {
 	ctx := context.Background()
-	surveys, err := table.New(e.tables, freshName(), table.Schema[survey]{
+	surveys, err := bare.NewTable(e.tables, freshName(), table.Schema[survey]{
 		Partition: keys.Partition(keys.Text(), func(s *survey) *string { return &s.Site }),
 		Row:       keys.Row(keys.Text(), func(s *survey) *string { return &s.Name }),
 	}, nil)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -67,11 +68,8 @@ func ExamplePartition2() {
 
 // keyOf returns the key under which a value is stored.
 func keyOf[T any](schema table.Schema[T], value T) keys.Key {
-	t, err := table.New(storagetest.New(nil).Tables(), "things", schema, nil)
-	if err != nil {
-		panic(err)
-	}
-	return t.Key(value)
+	s := aztablekit.Open(storagetest.New(nil), "things", nil)
+	return aztablekit.Table(s, "things", schema.Partition, schema.Row).Key(value)
 }
 
 // A PartitionKey that is computed loses information. A read checks the key and does not decode it.

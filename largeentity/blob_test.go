@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -143,7 +144,7 @@ func TestKeys(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	type document struct{ Content largeentity.Blob }
-	base, err := table.New(s.Tables(), "documents", table.Schema[document]{}, nil)
+	base, err := bare.NewTable(s.Tables(), "documents", table.Schema[document]{}, nil)
 	must(t, err)
 	store, err := largeentity.NewStore(s.Container("documents"), "Documents", small())
 	must(t, err)
@@ -202,7 +203,7 @@ func TestAttachTypes(t *testing.T) {
 
 func attachable[T any](t *testing.T, s *storagetest.Service, store *largeentity.Store, v T, want bool) {
 	t.Helper()
-	staff, err := table.New(s.Tables(), "staff", table.Schema[T]{}, nil)
+	staff, err := bare.NewTable(s.Tables(), "staff", table.Schema[T]{}, nil)
 	must(t, err)
 	if _, err := largeentity.Attach(staff, store); (err == nil) != want {
 		t.Errorf("%T: got error %v; want none: %v", v, err, want)

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -21,10 +22,10 @@ func (fx *fixture) movable(t testing.TB, transport account.Transport) {
 	t.Helper()
 	acc, err := account.FromTransport(transport, nil)
 	must(t, err)
-	out, err := eventual.NewOutbox(acc.Queue("moves"), nil)
+	out, err := bareworker.NewOutbox(acc.Queue("moves"), nil)
 	must(t, err)
 	must(t, out.Ensure(context.Background()))
-	fx.staff, err = eventual.WithOutbox(fx.staff, out)
+	fx.staff, err = bare.WithOutbox(fx.staff, out)
 	must(t, err)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -59,7 +60,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 	if err = c.old.Err(); err != nil {
 		return nil, err
 	}
-	out, err := eventual.NewOutbox(fx.account.Queue("moves"), &eventual.OutboxOptions{Common: o.Common})
+	out, err := bareworker.NewOutbox(fx.account.Queue("moves"), &o.Common)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 
 func (c *program) worker() (*eventual.Worker, error) {
 	o := &eventual.WorkerOptions{Common: c.common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second}
-	return eventual.NewWorker(c.account.Queue("moves"), c.account.Queue("poison"), []eventual.Handler{c.mover.Handler()}, o)
+	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []eventual.Handler{c.mover.Handler()}, o)
 }
 
 // process is what one program of these tests does.

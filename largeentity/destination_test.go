@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive/blobarchive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -84,11 +85,11 @@ func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error
 	fx, s := newFixture(t, nil)
 	destination, err := to(fx)
 	must(t, err)
-	out, err := eventual.NewOutbox(fx.account.Queue("moves"), nil)
+	out, err := bareworker.NewOutbox(fx.account.Queue("moves"), nil)
 	must(t, err)
 	mover, err := archive.New("staff/elsewhere", fx.staff, destination, out)
 	must(t, err)
-	w, err := eventual.NewWorker(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
+	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
 	must(t, err)
 	must(t, w.Ensure(ctx))
 	expectStates := func(want string, blobs int) {

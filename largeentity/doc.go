@@ -7,13 +7,13 @@
 //		Photo      largeentity.Blob
 //	}
 //
-//	photos, err := largeentity.NewStore(acc.Container("photos"), "staff", nil)
-//	staff, err = largeentity.Attach(staff, photos) // all writers of the table
+//	photos := largeentity.In[Employee](company, "photos", nil)
+//	staff := aztablekit.Table(company, "staff", dept, empid, photos)
 //
 //	photo, err := photos.Upload(ctx, key, file, &largeentity.UploadOptions{ContentType: "image/jpeg"})
 //	e, err := staff.Update(ctx, key, func(e *Employee) error { e.Photo = photo; return nil })
 //
-//	r, e, err := largeentity.Open(ctx, staff, photos, key, func(e *Employee) largeentity.Blob { return e.Photo })
+//	r, e, err := photos.OpenAt(ctx, key, func(e *Employee) largeentity.Blob { return e.Photo })
 //	defer r.Close()
 //	_, err = io.Copy(w, r) // checks length and hash before the end
 //
@@ -26,14 +26,14 @@
 //   - Of two writers that replace a value, the loser stores nothing and deletes nothing of the winner's.
 //   - A value that was replaced or deleted never comes back, also not by a late request: storing it again fails with
 //     [ErrUploadAgain].
-//   - What nothing refers to is deleted, by the writer that replaces it or by [Sweep], which a program runs from time to time.
+//   - What nothing refers to is deleted, by the writer that replaces it or by a sweep, which the store does each day.
 //   - An entity that package archive moves keeps its blobs, in any destination, and has them again when it is restored. An entity that
 //     goes to another partition needs copies of its blobs: [Store.Copy].
 //
 // # Not guaranteed
 //
-// A reader may find that the blob of a replaced value is gone: [Open] reads the entity again. Programs that write the table without
-// [Attach], or delete its rows, leave blobs or lose them; Sweep reports links to missing blobs. Requests that arrive more than half of
+// A reader may find that the blob of a replaced value is gone: OpenAt reads the entity again. Programs that write the table
+// without the values, or delete its rows, leave blobs or lose them; Sweep reports links to missing blobs. Requests that arrive more than half of
 // Options.Grace late, and clocks that differ by as much, are not covered.
 //
 // # Costs

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -25,7 +25,7 @@ func check(err error) {
 // openStaff creates the table of employees and the store of their photos in a service in memory.
 func openStaff(memory *storagetest.Service, o *largeentity.Options) (*table.Table[employee], *largeentity.Store) {
 	ctx := context.Background()
-	base, err := table.New(memory.Tables(), "staff", schema, nil)
+	base, err := extend.NewTable(&extend.Host{Tables: memory.Tables()}, "staff", schema, nil)
 	check(err)
 	check(base.Ensure(ctx))
 	photos, err := largeentity.NewStore(memory.Container("photos"), "staff", o)
@@ -135,26 +135,18 @@ func ExampleSweep() {
 // An archived employee keeps the photo.
 func ExampleSweepOptions() {
 	ctx := context.Background()
-	memory := storagetest.New(nil)
-	staff, photos := openStaff(memory, nil)
-	old := archive.ToTable(&extend.Host{Tables: memory.Tables()}, "archive", nil)
-	err := old.Err()
-	check(err)
-	check(old.Ensure(ctx))
-	out, err := eventual.NewOutbox(memory.Queue("moves"), nil)
-	check(err)
-	mover, err := archive.New("staff/archive", staff, old, out)
-	check(err)
-	w, err := eventual.NewWorker(memory.Queue("moves"), memory.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
-	check(err)
-	check(w.Ensure(ctx))
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	mover := archive.Into[employee]("archive", archive.ToTable(company, "archive", nil))
+	photos := largeentity.In[employee](company, "photos", &largeentity.Options{Archived: mover.Contains})
+	staff := aztablekit.Table(company, "staff", schema.Partition, schema.Row, photos, mover)
+	check(company.Ensure(ctx))
 	b, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
 	check(err)
 	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: b})
 	check(err)
 	check(mover.Archive(ctx, e))
-	check(w.Drain(ctx))
-	report, err := largeentity.Sweep(ctx, staff, photos, &largeentity.SweepOptions{Archived: mover.Contains})
+	check(company.Drain(ctx))
+	report, err := photos.Sweep(ctx, &largeentity.SweepOptions{Archived: mover.Contains}) // as the options of In say
 	check(err)
 	fmt.Println("linked:", report.Linked)
 	e, archived, err := mover.Find(ctx, at(1))
@@ -171,12 +163,10 @@ func ExampleSweepOptions() {
 func ExampleStore_Copy() {
 	ctx := context.Background()
 	memory := storagetest.New(nil)
-	staff, photos := openStaff(memory, nil)
-	outbox, err := eventual.NewOutbox(memory.Queue("moves"), nil) // Move needs it
-	check(err)
-	check(outbox.Ensure(ctx))
-	staff, err = eventual.WithOutbox(staff, outbox)
-	check(err)
+	company := aztablekit.Open(memory, "company", nil)
+	photos := largeentity.In[employee](company, "photos", nil)
+	staff := aztablekit.Table(company, "staff", schema.Partition, schema.Row, photos)
+	check(company.Ensure(ctx))
 	photo, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
 	check(err)
 	jones, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Photo: photo})

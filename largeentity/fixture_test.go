@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -65,7 +66,7 @@ func openFixture(transport account.Transport, o *largeentity.Options) (*fixture,
 	}
 	fx := &fixture{account: acc}
 	to := &table.Options{Common: o.Common}
-	if fx.base, err = table.New(acc.Tables(), "staff", schema, to); err != nil {
+	if fx.base, err = bare.NewTable(acc.Tables(), "staff", schema, to); err != nil {
 		return nil, err
 	}
 	if fx.store, err = largeentity.NewStore(acc.Container("photos"), "staff", o); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -97,9 +98,9 @@ func TestForeignRow(t *testing.T) {
 	testkit.Expect(t, "states", states(s), "live unlinked unlinked, 1 blobs")
 	// So it is if the program has other maintainers.
 	byLast := index.New("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, true }, nil)
-	indexed, err := index.Attach(fx.base, byLast)
+	indexed, err := bare.Attach(fx.base, byLast)
 	must(t, err)
-	both, err := index.Attach(fx.staff, byLast)
+	both, err := bare.Attach(fx.staff, byLast)
 	must(t, err)
 	_, err = indexed.Insert(ctx, &employee{Department: "Sales", ID: 5, Photo: fx.upload(t, text(50))})
 	must(t, err)

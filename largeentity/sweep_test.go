@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -182,7 +183,7 @@ func TestSweepErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, _ := newFixture(t, nil)
-	other, err := table.New(fx.account.Tables(), "other", schema, nil)
+	other, err := bare.NewTable(fx.account.Tables(), "other", schema, nil)
 	must(t, err)
 	for _, err := range []error{
 		second(largeentity.Sweep(ctx, other, fx.store, nil)),

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -74,7 +75,7 @@ func TestSweepRanged(t *testing.T) {
 		must(t, err)
 		granted, err := account.FromSAS(account.Endpoints{Table: u}, o)
 		must(t, err)
-		staff, err := table.New(granted.Tables(), "staff", schema, nil)
+		staff, err := bare.NewTable(granted.Tables(), "staff", schema, nil)
 		must(t, err)
 		for _, dry := range []bool{true, false} {
 			report, err := largeentity.Sweep(ctx, staff, fx.store, &largeentity.SweepOptions{DryRun: dry})

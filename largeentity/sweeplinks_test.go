@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -40,7 +41,7 @@ func TestSweepWithoutRows(t *testing.T) {
 				if as == "a handle of the entities" {
 					return largeentity.Sweep(ctx, fx.staff, fx.store, o)
 				}
-				rows, err := table.New(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
+				rows, err := bare.NewTable(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
 				must(t, err)
 				return largeentity.Sweep(ctx, rows, fx.store, o)
 			}
@@ -118,7 +119,7 @@ func TestRelinkDeletesNothing(t *testing.T) {
 		_, err = fx.staff.Insert(ctx, &employee{Department: "Sales", ID: i, Photo: b})
 		must(t, err)
 	}
-	rows, err := table.New(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
 	must(t, err)
 	library := door.Rows[table.Table[table.Row]](door.Table(rows), false)
 	var first keys.Key
@@ -185,7 +186,7 @@ func TestSweepCopiedLinks(t *testing.T) {
 	ctx := context.Background()
 	fx, s, c := newSweepFixture(t)
 	b := fx.upload(t, text(20))
-	rows, err := table.New(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
 	must(t, err)
 	entity, note := &table.Row{Key: at(1)}, &table.Row{Key: keys.Stored("Sales", "note")}
 	must(t, errors.Join(entity.Set("PhotoBlob", b.Name()), note.Set("Note", b.Name())))

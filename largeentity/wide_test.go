@@ -9,6 +9,8 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -31,7 +33,7 @@ type page struct {
 func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], *table.Table[table.Row], *largeentity.Store) {
 	t.Helper()
 	ctx := context.Background()
-	base, err := table.New(s.Tables(), "pages", table.Schema[page]{
+	base, err := bare.NewTable(s.Tables(), "pages", table.Schema[page]{
 		Partition: keys.Partition(dept, func(p *page) *string { return &p.Site }),
 		Row:       keys.Row(empid, func(p *page) *int { return &p.ID }),
 	}, nil)
@@ -42,7 +44,7 @@ func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], *table.
 	must(t, store.Ensure(ctx))
 	pages, err := largeentity.Attach(base, store)
 	must(t, err)
-	rows, err := table.New(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
 	must(t, err)
 	return pages, rows, store
 }
@@ -90,11 +92,11 @@ func TestParts(t *testing.T) {
 	old := archive.ToTable(&extend.Host{Tables: s.Tables()}, "archive", nil)
 	err = old.Err()
 	must(t, err)
-	out, err := eventual.NewOutbox(s.Queue("moves"), nil)
+	out, err := bareworker.NewOutbox(s.Queue("moves"), nil)
 	must(t, err)
 	mover, err := archive.New("pages/archive", pages, old, out)
 	must(t, err)
-	w, err := eventual.NewWorker(s.Queue("moves"), s.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
+	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
 	must(t, err)
 	must(t, errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	e, err = pages.Get(ctx, at(1))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -66,7 +67,7 @@ func BenchmarkTail(b *testing.B) {
 	}
 	acc, err := account.FromTransport(s, nil)
 	noError(b, err)
-	rows, err := table.New(acc.Tables(), "claims", table.Schema[claim]{}, nil)
+	rows, err := bare.NewTable(acc.Tables(), "claims", table.Schema[claim]{}, nil)
 	noError(b, err)
 	s.delay = 5 * time.Millisecond
 	// measure returns how long it takes to read 100 records.

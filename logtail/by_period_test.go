@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -310,7 +311,7 @@ func TestDelete(t *testing.T) {
 		noError(t, err)
 		acc, err := account.FromTransport(s, nil)
 		noError(t, err)
-		others, err := table.New(acc.Tables(), "claims", table.Schema[claim]{}, nil)
+		others, err := bare.NewTable(acc.Tables(), "claims", table.Schema[claim]{}, nil)
 		noError(t, err)
 		_, err = others.InsertAt(ctx, keys.At(keys.RawPartition("log"), keys.RawRow("26")), &claim{}) // between the records
 		noError(t, err)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
@@ -152,7 +153,7 @@ func newLog[T any](host *extend.Host, name string, p *Periods, o *Options) (*Log
 	}
 	// An append has a key of its own, so that no row needs to be read before it.
 	open := func(name string) (*table.Table[T], error) {
-		t, err := table.New(service, name, table.Schema[T]{Type: opt.Type, Version: opt.Version, Upgrade: opt.Upgrade}, &table.Options{Common: opt.Common, BlindWrites: true})
+		t, err := bare.NewTable(service, name, table.Schema[T]{Type: opt.Type, Version: opt.Version, Upgrade: opt.Upgrade}, &table.Options{Common: opt.Common, BlindWrites: true})
 		if err == nil {
 			door.Table(t).Made = made
 		}

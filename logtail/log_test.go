@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -120,7 +121,7 @@ func TestForeignRows(t *testing.T) {
 	claims, s := newLog(t, nil)
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	rows, err := table.New(acc.Tables(), "claims", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(acc.Tables(), "claims", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	at := time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC)
 	n, err := keys.InvertedTicks(at)

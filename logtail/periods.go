@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -74,7 +75,7 @@ func newPeriods(host *extend.Host, prefix string, o *PeriodOptions) (*Periods, e
 		return fail(err)
 	}
 	var err error
-	if p.states, err = table.New(service, prefix, periodSchema, &table.Options{Common: p.opt.Common}); err != nil {
+	if p.states, err = bare.NewTable(service, prefix, periodSchema, &table.Options{Common: p.opt.Common}); err != nil {
 		return nil, err
 	}
 	door.Table(p.states).Made = "Periods.Create"
@@ -109,7 +110,7 @@ func (p *Periods) tableName(t time.Time) string { return p.prefix + p.opt.Unit.d
 
 // table returns a handle of the table of the period of a time, to make and delete it.
 func (p *Periods) table(t time.Time) (*table.Table[struct{}], error) {
-	return table.New(p.service, p.tableName(t), table.Schema[struct{}]{}, &table.Options{Common: p.opt.Common})
+	return bare.NewTable(p.service, p.tableName(t), table.Schema[struct{}]{}, &table.Options{Common: p.opt.Common})
 }
 
 // Horizon returns the beginning of the oldest period that is kept, or the zero time if all are kept. Records before it are not

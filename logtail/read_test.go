@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -26,7 +27,7 @@ func rawRows(t testing.TB, s account.Transport) *table.Table[table.Row] {
 	t.Helper()
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	rows, err := table.New(acc.Tables(), "claims", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(acc.Tables(), "claims", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	return rows
 }

@@ -2,20 +2,18 @@
 // read model: it has the keys and the properties that its readers need, in other partitions, another table or another account, and
 // follows the writes eventually.
 //
-// A view is a pure function of one entity:
+// A view is a pure function of one entity. It has a table, which is declared, too:
 //
-//	type Member struct { // of the partition "company"
+//	type Member struct { // an entity of the table directory, all in one partition
 //		ID         int
 //		Department string
 //	}
 //
-//	members := materialized.New("company", company, func(e *Employee, k keys.Key) (Member, bool) {
+//	members := materialized.New("members", directory, func(e *Employee, k keys.Key) (Member, bool) {
 //		return Member{e.ID, e.Department}, true
 //	}, nil)
 //
-//	staff, err := eventual.WithOutbox(base, outbox)
-//	staff, err = materialized.Attach(staff, members) // all writes by this handle
-//	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{materialized.Handler(staff)}, nil)
+//	staff := aztablekit.Table(company, "staff", dept, empid, members)
 //
 // # Counts and sums
 //

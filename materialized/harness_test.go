@@ -16,6 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -77,7 +79,7 @@ type program struct {
 	company *table.Table[member]
 	heads   *index.Summary[member, string] // nil without a summary
 	view    *materialized.View[employee, member]
-	outbox  *eventual.Outbox
+	outbox  bareworker.Outbox
 	options table.Options
 	drainer *eventual.Worker
 }
@@ -90,33 +92,33 @@ func open(connection string, transport policy.Transporter, o table.Options, is s
 	if p.account, err = account.FromConnectionString(connection, &account.Options{Client: azcore.ClientOptions{Transport: transport}}); err != nil {
 		return nil, err
 	}
-	if p.base, err = table.New(p.account.Tables(), "staff", staffSchema, &o); err != nil {
+	if p.base, err = bare.NewTable(p.account.Tables(), "staff", staffSchema, &o); err != nil {
 		return nil, err
 	}
-	if p.company, err = table.New(p.account.Tables(), "company", companySchema, &o); err != nil {
+	if p.company, err = bare.NewTable(p.account.Tables(), "company", companySchema, &o); err != nil {
 		return nil, err
 	}
 	if is.summary {
 		p.heads = index.NewSummary("heads", perDept, func(m *member) (string, bool) { return m.Department, true },
 			nil, index.Measure[member]{Name: "Salary", Of: func(m *member) (int64, bool) { return m.Salary, true }, ApproximateBounds: true})
-		if p.company, err = index.Attach(p.company, p.heads); err != nil {
+		if p.company, err = bare.Attach(p.company, p.heads); err != nil {
 			return nil, err
 		}
 	}
-	if p.outbox, err = eventual.NewOutbox(p.account.Queue("effects"), &eventual.OutboxOptions{Common: o.Common}); err != nil {
+	if p.outbox, err = bareworker.NewOutbox(p.account.Queue("effects"), &o.Common); err != nil {
 		return nil, err
 	}
 	p.view = materialized.New("company", p.company, is.derive, &materialized.Options{Inline: is.inline})
-	if p.staff, err = eventual.WithOutbox(p.base, p.outbox); err != nil {
+	if p.staff, err = bare.WithOutbox(p.base, p.outbox); err != nil {
 		return nil, err
 	}
-	p.staff, err = materialized.Attach(p.staff, p.view)
+	p.staff, err = bare.Attach(p.staff, p.view)
 	return p, err
 }
 
 // worker returns a worker that takes one message at a time.
 func (p *program) worker() (*eventual.Worker, error) {
-	return eventual.NewWorker(p.account.Queue("effects"), p.account.Queue("poison"), []eventual.Handler{materialized.Handler(p.staff)},
+	return bareworker.New(p.account.Queue("effects"), p.account.Queue("poison"), bare.Handlers(p.staff),
 		&eventual.WorkerOptions{Common: p.options.Common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second, CleanUp: p.account.Queue("cleanups")})
 }
 

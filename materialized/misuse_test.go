@@ -12,6 +12,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -24,16 +26,16 @@ import (
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, setting{})
-	withOutbox, err := eventual.WithOutbox(s.base, s.outbox)
+	withOutbox, err := bare.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
 	wide := companySchema
 	wide.Parts = 2
-	inParts, err := table.New(s.account.Tables(), "parts", wide, &s.options)
+	inParts, err := bare.NewTable(s.account.Tables(), "parts", wide, &s.options)
 	testkit.NoError(t, err)
 	var none *materialized.View[employee, member]
 	for _, c := range []struct {
 		from *table.Table[employee]
-		view materialized.Definition[employee]
+		view extend.Definition[employee]
 		want string
 	}{
 		{withOutbox, materialized.New("", s.company, memberOf, nil), "name"},
@@ -42,21 +44,21 @@ func TestDefinitions(t *testing.T) {
 		{withOutbox, materialized.New("v", (*table.Table[member])(nil), memberOf, nil), "to"},
 		{withOutbox, materialized.New[employee]("v", s.company, (func(*employee, keys.Key) (member, bool))(nil), nil), "derive"},
 		{withOutbox, materialized.New("v", inParts, memberOf, nil), "to"},
-		{s.base, materialized.New("v", s.company, memberOf, nil), "Attach"},
+		{s.base, materialized.New("v", s.company, memberOf, nil), "table"},
 		{s.staff, materialized.New("company", s.company, memberOf, nil), "name"},
 		{withOutbox, none, ""},
 		{withOutbox, nil, ""},
 		{nil, materialized.New("v", s.company, memberOf, nil), ""},
 	} {
-		_, err := materialized.Attach(c.from, c.view)
+		_, err := bare.Attach(c.from, c.view)
 		var de *materialized.DefinitionError
 		if err == nil || errors.As(err, &de) != (c.want != "") || de != nil && de.Field != c.want {
 			t.Errorf("got error %v; want a DefinitionError about %q", err, c.want)
 		}
 	}
-	two, err := materialized.Attach(s.staff, materialized.New("second", s.company, memberOf, nil))
+	two, err := bare.Attach(s.staff, materialized.New("second", s.company, memberOf, nil))
 	testkit.NoError(t, err)
-	if _, err := materialized.Attach(withOutbox, materialized.New("azAZ09-_", s.company, memberOf, nil)); err != nil {
+	if _, err := bare.Attach(withOutbox, materialized.New("azAZ09-_", s.company, memberOf, nil)); err != nil {
 		t.Errorf("view azAZ09-_: got error %v; want none", err)
 	}
 	_, err = verify.Run(context.Background(), s.staff, nil, materialized.New("other", s.company, memberOf, nil))
@@ -130,7 +132,7 @@ func TestHostileEffects(t *testing.T) {
 	s.insert(t, "Sales", 1, 10)
 	s.insert(t, "Sales", 2, 20)
 	s.drain(t)
-	h := materialized.Handler(s.staff)
+	h := bare.Handlers(s.staff)[0]
 	handle := func(row, payload string) error {
 		return h.Handle(ctx, eventual.Job{Table: "staff", Partition: keys.RawPartition("Sales"), Effect: extend.Effect{Kind: h.Kind, Version: 1, RowKey: row, Payload: []byte(payload)}})
 	}
@@ -180,11 +182,11 @@ func TestForeignNote(t *testing.T) {
 	testkit.Expect(t, "repaired", r.Repaired, 1)
 	s.expectConsistent(t)
 
-	other, err := materialized.Attach(s.staff, materialized.New("other", s.company, memberOf, nil))
+	other, err := bare.Attach(s.staff, materialized.New("other", s.company, memberOf, nil))
 	testkit.NoError(t, err)
 	testkit.NoError(t, other.MergeAny(ctx, employeeKey(1), salary.Set(30)))
-	h := materialized.Handler(other)
-	w, err = eventual.NewWorker(s.account.Queue("effects"), s.account.Queue("poison"), []eventual.Handler{h}, &eventual.WorkerOptions{Common: s.options.Common})
+	h := bare.Handlers(other)[0]
+	w, err = bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), []eventual.Handler{h}, &eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	testkit.NoError(t, w.Drain(ctx))
 	testkit.Expect(t, "poison", len(s.Messages("poison")), 2)
@@ -251,13 +253,13 @@ func TestIndexOfView(t *testing.T) {
 	ctx := context.Background()
 	s := newScene(t, setting{})
 	byDept := index.New("dept", keys.Text(), func(m *member) (string, bool) { return m.Department, true }, nil)
-	company, err := index.Attach(s.company, byDept)
+	company, err := bare.Attach(s.company, byDept)
 	testkit.NoError(t, err)
-	staff, err := eventual.WithOutbox(s.base, s.outbox)
+	staff, err := bare.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
-	staff, err = materialized.Attach(staff, materialized.New("company", company, memberOf, nil))
+	staff, err = bare.Attach(staff, materialized.New("company", company, memberOf, nil))
 	testkit.NoError(t, err)
-	w, err := eventual.NewWorker(s.account.Queue("effects"), s.account.Queue("poison"), []eventual.Handler{materialized.Handler(staff)}, &eventual.WorkerOptions{Common: s.options.Common})
+	w, err := bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), bare.Handlers(staff), &eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	e, err := staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Salary: 1})
 	testkit.NoError(t, err)

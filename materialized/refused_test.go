@@ -8,6 +8,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -26,7 +27,7 @@ func TestVerifyRefused(t *testing.T) {
 			s.insert(t, "Sales", i+1, 10)
 		}
 		s.drain(t)
-		raw, err := table.New(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
+		raw, err := bare.NewTable(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
 		testkit.NoError(t, err)
 		rows := door.Rows[table.Table[table.Row]](door.Table(raw), false)
 		derived := func(id int) keys.Key { return s.company.Key(member{ID: id}) }

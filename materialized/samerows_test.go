@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -22,23 +23,23 @@ func TestViewSameRows(t *testing.T) {
 	s := storagetest.New(nil)
 	acc, err := account.FromTransport(s, nil)
 	testkit.NoError(t, err)
-	base, err := table.New(acc.Tables(), "staff", staffSchema, nil)
+	base, err := bare.NewTable(acc.Tables(), "staff", staffSchema, nil)
 	testkit.NoError(t, err)
 	type short struct {
 		Department string
 		ID         int
 		Salary     int64
 	}
-	shorts, err := table.New(acc.Tables(), "staff", table.Schema[short]{
+	shorts, err := bare.NewTable(acc.Tables(), "staff", table.Schema[short]{
 		Partition: keys.Partition(dept, func(e *short) *string { return &e.Department }),
 		Row:       keys.Row(empid, func(e *short) *int { return &e.ID }),
 	}, nil)
 	testkit.NoError(t, err)
-	out, err := eventual.NewOutbox(acc.Queue("effects"), nil)
+	out, err := bareworker.NewOutbox(acc.Queue("effects"), nil)
 	testkit.NoError(t, err)
-	staff, err := eventual.WithOutbox(base, out)
+	staff, err := bare.WithOutbox(base, out)
 	testkit.NoError(t, err)
-	staff, err = materialized.Attach(staff, materialized.New("short", shorts, func(e *employee, k keys.Key) (short, bool) {
+	staff, err = bare.Attach(staff, materialized.New("short", shorts, func(e *employee, k keys.Key) (short, bool) {
 		return short{e.Department, e.ID, e.Salary}, true
 	}, &materialized.Options{Inline: true}))
 	if err != nil {

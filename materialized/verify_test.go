@@ -15,6 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -87,7 +89,7 @@ func TestDamage(t *testing.T) {
 	}
 	s.drain(t)
 	derived := func(id int) keys.Key { return s.company.Key(member{ID: id}) }
-	raw, err := table.New(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
+	raw, err := bare.NewTable(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
 	testkit.NoError(t, err)
 	rows := door.Rows[table.Table[table.Row]](door.Table(raw), false)
 	testkit.NoError(t, s.company.DeleteAny(ctx, derived(1)))                                                                    // the derived entity, but not its note
@@ -138,7 +140,7 @@ func TestStoredTypes(t *testing.T) {
 				testkit.NoError(t, s.staff.Merge(ctx, e, salary.Set(20)))
 				s.drain(t)
 				testkit.Expect(t, "members before the note is deleted", s.members(), "1:Sales:10")
-				raw, err := table.New(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
+				raw, err := bare.NewTable(s.account.Tables(), "company", table.Schema[table.Row]{}, &s.options)
 				testkit.NoError(t, err)
 				testkit.NoError(t, door.Rows[table.Table[table.Row]](door.Table(raw), false).DeleteAny(ctx, k))
 				s.Advance(time.Minute) // until the message is visible again
@@ -215,9 +217,9 @@ func TestNotPending(t *testing.T) {
 
 	testkit.NoError(t, s.staff.MergeAny(ctx, employeeKey(2), salary.Set(20)))
 	next := materialized.New("next", s.company, func(e *employee, _ keys.Key) (member, bool) { return member{ID: e.ID + 1}, e.ID == 1 }, nil)
-	both, err := materialized.Attach(s.staff, next)
+	both, err := bare.Attach(s.staff, next)
 	testkit.NoError(t, err)
-	r, err = verify.Run(ctx, both, nil, materialized.Definition[employee](next)) // employee 1 lacks the derived entity of employee 2
+	r, err = verify.Run(ctx, both, nil, extend.Definition[employee](next)) // employee 1 lacks the derived entity of employee 2
 	testkit.NoError(t, err)
 	testkit.Expect(t, "faults", faults(r), "1 missing")
 	testkit.Expect(t, "pending", r.Pending, 0)
@@ -343,13 +345,13 @@ func TestRanged(t *testing.T) {
 		{"a part of the view", account.Grant{}, account.Grant{Partitions: companyPartition.Point(), Rows: memberID.All()}, true},
 		{"everything", account.Grant{}, account.Grant{}, false},
 	} {
-		base, err := table.New(granted("staff", c.staff), "staff", staffSchema, &s.options)
+		base, err := bare.NewTable(granted("staff", c.staff), "staff", staffSchema, &s.options)
 		testkit.NoError(t, err)
-		company, err := table.New(granted("company", c.company), "company", companySchema, &s.options)
+		company, err := bare.NewTable(granted("company", c.company), "company", companySchema, &s.options)
 		testkit.NoError(t, err)
-		staff, err := eventual.WithOutbox(base, s.outbox)
+		staff, err := bare.WithOutbox(base, s.outbox)
 		testkit.NoError(t, err)
-		staff, err = materialized.Attach(staff, materialized.New("company", company, memberOf, nil))
+		staff, err = bare.Attach(staff, materialized.New("company", company, memberOf, nil))
 		testkit.NoError(t, err)
 		r, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
 		if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && err != nil || len(r.Faults) > 0 {
@@ -365,7 +367,7 @@ func blind(m *engine.Mode) { m.BlindWrites = true }
 // fewAttempts returns a worker that makes messages poison after 2 attempts.
 func (p *program) fewAttempts(t testing.TB) *eventual.Worker {
 	t.Helper()
-	w, err := eventual.NewWorker(p.account.Queue("effects"), p.account.Queue("poison"), []eventual.Handler{materialized.Handler(p.staff)},
+	w, err := bareworker.New(p.account.Queue("effects"), p.account.Queue("poison"), bare.Handlers(p.staff),
 		&eventual.WorkerOptions{Common: p.options.Common, Attempts: 2})
 	testkit.NoError(t, err)
 	return w
@@ -401,9 +403,9 @@ func TestVerifyEverything(t *testing.T) {
 	byID := index.New("ids", keys.Digits[int](6), func(e *employee) (int, bool) { return e.ID, true }, nil)
 	bySalary := index.NewGlobal("salaries", keys.Int[int64](6), func(e *employee) (int64, bool) { return e.Salary, true },
 		nil)
-	staff, err := index.Attach(s.staff, byID, bySalary)
+	staff, err := bare.Attach(s.staff, byID, bySalary)
 	testkit.NoError(t, err)
-	testkit.NoError(t, index.Ensure(ctx, staff))
+	testkit.NoError(t, bare.Ensure(ctx, staff))
 	for i := range 3 {
 		_, err := s.base.Insert(ctx, &employee{Department: "Sales", ID: i + 1, Salary: 10})
 		testkit.NoError(t, err)
@@ -423,7 +425,7 @@ func TestVerifyEverything(t *testing.T) {
 	run(verify.Options{}, "map[company missing:3 salaries missing:3]", s.view, bySalary)
 	r = run(verify.Options{Repair: true}, "map[ids missing:3]") // the repair of the entities notifies the workers
 	testkit.Expect(t, "repaired and pending", []int{r.Repaired, r.Pending}, []int{3, 6})
-	w, err := eventual.NewWorker(s.account.Queue("effects"), s.account.Queue("poison"), []eventual.Handler{materialized.Handler(staff), index.Handler(staff)},
+	w, err := bareworker.New(s.account.Queue("effects"), s.account.Queue("poison"), bare.Handlers(staff),
 		&eventual.WorkerOptions{Common: s.options.Common})
 	testkit.NoError(t, err)
 	testkit.NoError(t, w.Drain(ctx))

@@ -43,8 +43,12 @@ type Options struct {
 // again; and two entities must not have one derived entity, for which see [ErrTaken].
 //
 // The table to may be a handle with maintainers of its own, such as an index or a summary of package index: they are written in the
-// transaction of the derived entity. It may be in another storage account. Only the view should write its entities. [Attach]
-// returns the error of a wrong definition.
+// transaction of the derived entity. It may be in another storage account. Only the view should write its entities. The store returns
+// the error of a wrong definition, *DefinitionError.
+//
+// A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived entity: one more if the derived
+// entity gets another key, and the requests of the maintainers of the view's table. A write that changes no view takes no more than
+// without it.
 func New[T, V any](name string, to *table.Table[V], derive func(e *T, k keys.Key) (V, bool), o *Options) *View[T, V] {
 	v := &View[T, V]{name: name, to: to, derive: derive}
 	if o != nil {
@@ -66,11 +70,11 @@ func (v *View[T, V]) Name() string { return v.name }
 
 // Define adds the view to the declaration of a table; aztablekit.Table calls it.
 func (v *View[T, V]) Define(d *extend.Declaration[T]) error {
-	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return Attach(t, Definition[T](v)) }); err != nil {
+	if err := d.Attach(func(t *table.Table[T]) (*table.Table[T], error) { return attach(t, definition[T](v)) }); err != nil {
 		return err
 	}
 	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
-		return extend.Parts{Handlers: []extend.Handler{Handler(t)}}, nil
+		return extend.Parts{Handlers: []extend.Handler{handler(t)}}, nil
 	})
 }
 
@@ -139,8 +143,8 @@ func (v *View[T, V]) maintainersOf() (names []string) {
 // prefix begins the names of the maintainers of views, so that an index may have the name of a view.
 const prefix = "view."
 
-// Definition is a [View] of entities of type T, of any derived type.
-type Definition[T any] interface {
+// definition is a [View] of entities of type T, of any derived type.
+type definition[T any] interface {
 	extend.Definition[T]
 	check(*table.Table[T]) error
 	maintainer(*table.Table[T]) attached[T]
@@ -163,7 +167,7 @@ func (v *View[T, V]) check(from *table.Table[T]) error {
 	case !validName(v.name):
 		return fail("name", "must be 1 to 63 letters, digits, - and _")
 	case v.to == nil:
-		return fail("to", "is nil; give the handle that table.New has returned")
+		return fail("to", "is nil; give the handle that aztablekit.Table has returned")
 	case door.Table(v.to).Fault != nil:
 		return &DefinitionError{View: v.name, Field: "to", Reason: "was declared wrong: " + door.Table(v.to).Fault.Error()}
 	case v.derive == nil:
@@ -173,7 +177,7 @@ func (v *View[T, V]) check(from *table.Table[T]) error {
 	case door.Table(v.to).Same(door.Table(from)) && door.Table(v.to).Mode.Schema.Rows().Overlaps(door.Table(from).Mode.Schema.Rows()):
 		return fail("to", "has its rows in the range of the entities' own, and would overwrite them: give the layout another name, or another table")
 	case door.Table(from).Mode.Outbox == nil:
-		return fail("Attach", "has a handle without an outbox; pass one that eventual.WithOutbox has returned")
+		return fail("table", "has no outbox; declare it by aztablekit.Table")
 	}
 	return nil
 }
@@ -205,58 +209,33 @@ func isForeign(err error) bool {
 	return errors.As(err, new(*keys.KeyError)) || errors.Is(err, table.ErrOtherType)
 }
 
-// Attach returns a handle of the same table with these views, besides those that from has. from has an outbox, of
-// [eventual.WithOutbox]. All writers of the table must use such handles. Attach sends nothing.
-//
-//	staff, err := eventual.WithOutbox(base, outbox)
-//	staff, err = materialized.Attach(staff, byCompany)
-//	w, err := eventual.NewWorker(queue, poison, []eventual.Handler{materialized.Handler(staff)}, nil)
-//
-// Entities that were stored before are not in the view; [verify.Run] with Repair adds them, while writers continue. An entity that is
-// written first is added by that write.
-//
-// A write that changes a view takes 3 requests instead of 1, and a worker 5, and 2 for each derived entity: one more if the derived
-// entity gets another key, and the requests of the maintainers of the view's table. A write that changes no view takes no more than
-// before. Errors: *DefinitionError for a wrong definition; *table.LimitError for maintainers that need more
-// than 97 rows together; *table.ValueError for a name that another maintainer has.
-func Attach[T any](from *table.Table[T], views ...Definition[T]) (*table.Table[T], error) {
-	if err := engine.CheckHandle("from", door.Table(from)); err != nil {
-		return nil, fmt.Errorf("materialized: Attach: %w", err)
+// attach returns a handle of the same table with a view, besides those that t has.
+func attach[T any](t *table.Table[T], v definition[T]) (*table.Table[T], error) {
+	if reconcile.IsZero(v) {
+		return nil, &table.ValueError{Field: "views", Reason: "contain nil or a zero View; use one of materialized.New"}
 	}
-	fail := func(err error) (*table.Table[T], error) {
-		return nil, fmt.Errorf("materialized: Attach %s: %w", from.Name(), err)
+	if err := v.check(t); err != nil {
+		return nil, err
 	}
-	t := from
-	for _, v := range views {
-		if reconcile.IsZero(v) {
-			return fail(&table.ValueError{Field: "views", Reason: "contain nil or a zero View; use one of materialized.New"})
-		}
-		if err := v.check(from); err != nil {
-			return fail(err)
-		}
-		if door.Table(t).Mode.Maintainer(prefix+v.Name()) != nil {
-			return fail(&DefinitionError{View: v.Name(), Field: "name", Reason: "is the name of another view of the table"})
-		}
-		var err error
-		if t, err = extend.With(t, extend.Maintainer[T](v.maintainer(from))); err != nil {
-			return fail(err)
-		}
+	if door.Table(t).Mode.Maintainer(prefix+v.Name()) != nil {
+		return nil, &DefinitionError{View: v.Name(), Field: "name", Reason: "is the name of another view of the table"}
+	}
+	t, err := extend.With(t, extend.Maintainer[T](v.maintainer(t)))
+	if err != nil {
+		return nil, err
 	}
 	for _, v := range viewsOf(t) {
 		if v.inline() {
-			out := reconcile.Inline(door.Table(t).Mode.Outbox, Handler(t))
+			out := reconcile.Inline(door.Table(t).Mode.Outbox, handler(t))
 			return door.InMode(t, func(m *engine.Mode) { m.Outbox = out }), nil
 		}
 	}
 	return t, nil
 }
 
-// Handler returns the handler for all views of t, a handle of [Attach], for [eventual.NewWorker]. Workers of a release without one
-// of the views leave its effects to other workers. Requests of an effect: 1, and 2 for each derived entity that it names.
-func Handler[T any](t *table.Table[T]) eventual.Handler {
-	if door.Table(t) == nil {
-		return eventual.Handler{} // which NewWorker refuses
-	}
+// handler returns the handler for all views of t. Workers of a release without one of the views leave its effects to other workers. Requests of an
+// effect: 1, and 2 for each derived entity that it names.
+func handler[T any](t *table.Table[T]) eventual.Handler {
 	var all []reconcile.Definition
 	for _, v := range viewsOf(t) {
 		all = append(all, v)
@@ -275,6 +254,11 @@ var _ extend.Maintainer[struct{}] = (*maintainer[struct{}, struct{}])(nil)
 func (v *View[T, V]) maintainer(from *table.Table[T]) attached[T] { return &maintainer[T, V]{v, from} }
 
 func (m *maintainer[T, V]) Name() string { return prefix + m.name }
+
+// HandlerOf is for package bare.
+func (m *maintainer[T, V]) HandlerOf(t table.AnyTable) extend.Handler {
+	return handler(t.(*table.Table[T]))
+}
 
 // MaxRows is 0: no derived entity is in the entity's transaction.
 func (m *maintainer[T, V]) MaxRows() int { return 0 }

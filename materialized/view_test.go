@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/materialized"
@@ -118,13 +118,13 @@ func TestInlineWithIndex(t *testing.T) {
 	s := newScene(t, setting{})
 	byLast := index.NewGlobal("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, e.Last != "" },
 		&index.Options{Inline: true})
-	staff, err := eventual.WithOutbox(s.base, s.outbox)
+	staff, err := bare.WithOutbox(s.base, s.outbox)
 	testkit.NoError(t, err)
-	staff, err = index.Attach(staff, byLast)
+	staff, err = bare.Attach(staff, byLast)
 	testkit.NoError(t, err)
-	staff, err = materialized.Attach(staff, materialized.New("company", s.company, memberOf, &materialized.Options{Inline: true}))
+	staff, err = bare.Attach(staff, materialized.New("company", s.company, memberOf, &materialized.Options{Inline: true}))
 	testkit.NoError(t, err)
-	testkit.NoError(t, index.Ensure(ctx, staff))
+	testkit.NoError(t, bare.Ensure(ctx, staff))
 	_, err = staff.Insert(ctx, &employee{Department: "Sales", ID: 1, Last: "Jones", Salary: 5})
 	testkit.NoError(t, err)
 	s.expectConsistent(t)

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/patterns/staffsearch"
@@ -93,10 +94,8 @@ var intraPartitionIndex = recipe{
 			dept := keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 			empid := keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 			email := table.FieldOf(func(e *Employee) *string { return &e.Email })
-			base, err := table.New(r.Tables(), r.TableName("staff"), table.Schema[Employee]{Partition: dept, Row: empid}, nil)
-			if err != nil {
-				return err
-			}
+			reader := aztablekit.Open(r.Account(), "company", r.StoreOptions("company"))
+			base := aztablekit.Table(reader, "staff", dept, empid)
 			return show(base.List(ctx, table.Query[Employee]{Partition: dept.Of(sales), Where: email.Eq("smithj@contoso.com")}))
 		})
 	},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -59,7 +60,7 @@ func (r *Run) Refused(err, want error) error {
 
 // Stored adds all rows of a table to the report.
 func (r *Run) Stored(ctx context.Context, name string) error {
-	rows, err := table.New(r.Tables(), r.TableName(name), table.Schema[struct{}]{}, nil)
+	rows, err := bare.NewTable(r.Tables(), r.TableName(name), table.Schema[struct{}]{}, nil)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (r *Run) Stored(ctx context.Context, name string) error {
 
 // Library adds the library's own rows of a partition to the report, such as commit records.
 func (r *Run) Library(ctx context.Context, name, partition string) error {
-	rows, err := table.New(r.Tables(), r.TableName(name), table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(r.Tables(), r.TableName(name), table.Schema[table.Row]{}, nil)
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
-	"github.com/aztablekit/aztablekit/table"
 )
 
 func check(err error) {
@@ -67,12 +67,11 @@ func ExampleCounts() {
 	var counter requests.Counter
 	acc, err := account.FromTransport(storagetest.New(nil), &account.Options{Counter: &counter})
 	check(err)
-	staff, err := table.New(acc.Tables(), "staff", table.Schema[employee]{
-		Partition: keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department }),
-		Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID }),
-	}, nil)
-	check(err)
-	check(staff.Ensure(ctx))
+	company := aztablekit.Open(acc, "company", nil)
+	staff := aztablekit.Table(company, "staff",
+		keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department }),
+		keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid"))
+	check(company.Ensure(ctx))
 	jones, err := staff.Insert(ctx, &employee{"Sales", 223, 44})
 	check(err)
 	counter.Take()

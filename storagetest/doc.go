@@ -3,7 +3,8 @@
 // with faults. Of the types of blobs, it has append blobs and block blobs.
 //
 //	s := storagetest.New(nil)
-//	staff, err := table.New(s.Tables(), "staff", schema, nil)
+//	company := aztablekit.Open(s, "company", nil)
+//	staff := aztablekit.Table(company, "staff", dept, empid)
 //	…
 //	// The service executes the next insert, and its response is lost.
 //	s.SetFaults(storagetest.OfKind(requests.Insert, storagetest.Once(storagetest.LostResponse())))

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -36,30 +37,28 @@ func Example() {
 	}
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff, err := table.New(s.Tables(), "staff", table.Schema[employee]{
-		Partition: keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department }),
-		Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *employee) *int { return &e.ID }),
-	}, nil)
-	check(err)
-	check(staff.Ensure(ctx))
+	company := aztablekit.Open(s, "company", nil)
+	staff := aztablekit.Table(company, "staff",
+		keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department }),
+		keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid"))
+	check(company.Ensure(ctx))
 	jones, err := staff.Insert(ctx, &employee{"Sales", 223, 44})
 	check(err)
 
-	s.SetFaults(storagetest.AtRequest(3, storagetest.LostResponse()))
+	before := len(s.Requests())
+	s.SetFaults(storagetest.AtRequest(before+1, storagetest.LostResponse()))
 	jones.Value.Age = 45
 	fmt.Println("replaced:", staff.Replace(ctx, jones))
 	fmt.Println("stored:", s.Rows("staff")[0].Get("Age"))
-	for _, r := range s.Requests() {
+	for _, r := range s.Requests()[before:] {
 		fmt.Println(r)
 	}
 	// Output:
 	// replaced: <nil>
 	// stored: 45
-	// 1 table-create staff: 201
-	// 2 insert staff('Sales','empid_000223'): 204
-	// 3 replace staff('Sales','empid_000223') [response lost]: 204
-	// 4 replace staff('Sales','empid_000223'): 412 UpdateConditionNotSatisfied
-	// 5 get staff('Sales','empid_000223'): 200
+	// 10 replace staff('Sales','empid_000223') [response lost]: 204
+	// 11 replace staff('Sales','empid_000223'): 412 UpdateConditionNotSatisfied
+	// 12 get staff('Sales','empid_000223'): 200
 }
 
 // createStaff creates a table called staff and returns the SDK's client of the table.

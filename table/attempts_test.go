@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -131,7 +132,7 @@ func TestOperationIDs(t *testing.T) {
 		t.Errorf("got the operation ID %v in the entity; want %s", op, last)
 	}
 	o.OmitOperationID = true
-	base, err := table.New(sdkClientOf(t, s), "staff", staffSchema, o)
+	base, err := bare.NewTable(sdkClientOf(t, s), "staff", staffSchema, o)
 	noError(t, err)
 	e, err = base.Get(ctx, e.Key)
 	noError(t, err)
@@ -210,7 +211,7 @@ func TestNewID(t *testing.T) {
 		o := &table.Options{}
 		o.NewID = func() string { return id }
 		var ve *table.ValueError
-		if _, err := table.New(sdkClient(t, noRequests(t)), "staff", staffSchema, o); !errors.As(err, &ve) {
+		if _, err := bare.NewTable(sdkClient(t, noRequests(t)), "staff", staffSchema, o); !errors.As(err, &ve) {
 			t.Errorf("%q: got %v; want a *ValueError", id, err)
 		}
 	}
@@ -221,7 +222,7 @@ func TestNewID(t *testing.T) {
 		const odd = "??????????????????????????"
 		_, err := staff.Insert(ctx, &employee{"Sales", 2, odd, 1})
 		noError(t, err)
-		rows, err := table.New(sdkClientOf(t, s), "staff", table.Schema[table.Row]{}, o)
+		rows, err := bare.NewTable(sdkClientOf(t, s), "staff", table.Schema[table.Row]{}, o)
 		noError(t, err)
 		bag := table.Row{Key: employeeKey("Sales", 3)}
 		noError(t, bag.Set("Text", odd))

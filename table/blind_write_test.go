@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -117,9 +118,9 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 			}
 			return nil
 		}}
-		one, err := table.New(serviceOf(t, s), "people", v1, o)
+		one, err := bare.NewTable(serviceOf(t, s), "people", v1, o)
 		noError(t, err)
-		two, err := table.New(serviceOf(t, s), "people", v2, o)
+		two, err := bare.NewTable(serviceOf(t, s), "people", v2, o)
 		noError(t, err)
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
 		noError(t, err)
@@ -128,7 +129,7 @@ func TestReadBeforeBlindWriteDecodesNothing(t *testing.T) {
 		}
 		other := peopleSchema
 		other.Type = "robot"
-		robots, err := table.New(serviceOf(t, s), "people", other, o)
+		robots, err := bare.NewTable(serviceOf(t, s), "people", other, o)
 		noError(t, err)
 		_, err = one.Insert(ctx, &resident{"T", 1, "Jones", "a"})
 		noError(t, err)
@@ -189,13 +190,13 @@ func TestReadForbidden(t *testing.T) {
 	noError(t, err)
 	holder, err := account.FromSAS(account.Endpoints{Table: url}, o)
 	noError(t, err)
-	tab, err := table.New(holder.Tables(), "staff", staffSchema, nil)
+	tab, err := bare.NewTable(holder.Tables(), "staff", staffSchema, nil)
 	noError(t, err)
 	var re *azcore.ResponseError
 	if err := tab.DeleteAny(ctx, e.Key); !errors.As(err, &re) || re.StatusCode != 403 || !strings.Contains(err.Error(), "BlindWrites") {
 		t.Errorf("got %v; want a 403 that names BlindWrites", err)
 	}
-	tab, err = table.New(holder.Tables(), "staff", staffSchema, blindOptions())
+	tab, err = bare.NewTable(holder.Tables(), "staff", staffSchema, blindOptions())
 	noError(t, err)
 	if err := tab.DeleteAny(ctx, e.Key); err != nil {
 		t.Errorf("got %v; want none", err)

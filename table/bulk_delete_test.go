@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -24,7 +25,7 @@ func TestDelete(t *testing.T) {
 		return staff.InsertOp(&employee{"D", i, "Jones", int32(i % 2)})
 	}), nil)
 	noError(t, err)
-	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	other, err := rows.Insert(ctx, &table.Row{Key: keys.At(keys.RawPartition("D"), keys.RawRow("empid_review"))})
 	noError(t, err)
@@ -94,7 +95,7 @@ func TestDeleteBounds(t *testing.T) {
 
 	type user struct{ Team, Mail string }
 	mail := keys.Text()
-	users, err := table.New(serviceOf(t, s), "staff", table.Schema[user]{
+	users, err := bare.NewTable(serviceOf(t, s), "staff", table.Schema[user]{
 		Partition: keys.Partition(dept, func(u *user) *string { return &u.Team }),
 		Row:       keys.RowFunc(mail, func(u *user) string { return strings.ToLower(u.Mail) }),
 	}, nil)

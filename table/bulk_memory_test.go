@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -46,7 +47,7 @@ func TestRunMemory(t *testing.T) {
 	client := table.ClientOptions(azcore.ClientOptions{Transport: discardingService{}}, nil)
 	service, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: client})
 	noError(t, err)
-	staff, err := table.New(service, "staff", staffSchema, &table.Options{BlindWrites: true})
+	staff, err := bare.NewTable(service, "staff", staffSchema, &table.Options{BlindWrites: true})
 	noError(t, err)
 	const early, late = 100_000, 999_999               // employees have six digits
 	defer debug.SetGCPercent(debug.SetGCPercent(1000)) // a small heap would be collected all the time

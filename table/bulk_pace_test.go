@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -87,7 +88,7 @@ func TestPace(t *testing.T) {
 				s := &busyService{Service: storagetest.New(nil), most: c.most}
 				acc, err := account.FromConnectionString(s.ConnectionString(), &account.Options{Client: azcore.ClientOptions{Transport: s}})
 				noError(t, err)
-				staff, err := table.New(acc.Tables(), "staff", staffSchema, &table.Options{BlindWrites: true})
+				staff, err := bare.NewTable(acc.Tables(), "staff", staffSchema, &table.Options{BlindWrites: true})
 				noError(t, err)
 				noError(t, staff.Ensure(t.Context()))
 				began := time.Now()

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -129,7 +130,7 @@ func TestRunBytes(t *testing.T) {
 		}
 		service, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: client})
 		noError(t, err)
-		rows, err := table.New(service, "rows", table.Schema[table.Row]{}, nil)
+		rows, err := bare.NewTable(service, "rows", table.Schema[table.Row]{}, nil)
 		noError(t, err)
 		noError(t, rows.Ensure(context.Background()))
 		s.Count()

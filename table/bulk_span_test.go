@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -54,11 +55,11 @@ func TestBulkSpans(t *testing.T) {
 	c := &countByMethod{counts: map[string]int{}}
 	s := storagetest.New(&storagetest.Options{Client: azcore.ClientOptions{PerCallPolicies: []policy.Policy{c}, TracingProvider: methodTracing()}})
 	o := &table.Options{Common: table.Common{Tracing: methodTracing()}}
-	base, err := table.New(s.Tables(), "staff", staffSchema, o)
+	base, err := bare.NewTable(s.Tables(), "staff", staffSchema, o)
 	noError(t, err)
 	noError(t, base.Ensure(ctx))
 	// Each employee has an index row, so that a transaction takes half of 100 employees, and the rows of the others are read ahead.
-	staff, err := index.Attach(base, index.New("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, true }, nil))
+	staff, err := bare.Attach(base, index.New("last", keys.Text(), func(e *employee) (string, bool) { return e.Last, true }, nil))
 	noError(t, err)
 	clear(c.counts)
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -17,7 +18,7 @@ func newBulkStaff() (*table.Table[employee], *testkit.Hooked) {
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 	service, err := openService(s)
 	check(err)
-	staff, err := table.New(service, "staff", staffSchema, o)
+	staff, err := bare.NewTable(service, "staff", staffSchema, o)
 	check(err)
 	check(staff.Ensure(context.Background()))
 	s.Count()

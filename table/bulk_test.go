@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -129,7 +130,7 @@ func TestBulkMaintained(t *testing.T) {
 	if err := checkDerivedRows(s.Service); err != nil {
 		t.Error(err)
 	}
-	base, err := table.New(serviceOf(t, s), "people", peopleSchema, nil)
+	base, err := bare.NewTable(serviceOf(t, s), "people", peopleSchema, nil)
 	noError(t, err)
 	if _, err := table.BulkDelete(ctx, base, table.Query[resident]{Partition: dept.PartitionKey("S")}, nil); !errors.Is(err, table.ErrUnknownMaintainer) {
 		t.Errorf("got %v; want ErrUnknownMaintainer", err)

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -56,12 +57,12 @@ func TestKeyOfValue(t *testing.T) {
 	if err := staff.Key(employee{Department: "Sales", ID: -1}).Err(); !errors.As(err, &ke) || ke.Key != "RowKey" {
 		t.Errorf("got %v; want a *KeyError of the RowKey", err)
 	}
-	unbound, err := table.New(s, "staff", table.Schema[employee]{Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department })}, nil)
+	unbound, err := bare.NewTable(s, "staff", table.Schema[employee]{Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department })}, nil)
 	noError(t, err)
 	if err := unbound.Key(employee{Department: "Sales", ID: 1}).Err(); !errors.As(err, &ke) || ke.Key != "RowKey" {
 		t.Errorf("got %v; want a *KeyError of the RowKey, which is not bound", err)
 	}
-	rows, err := table.New(s, "staff", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(s, "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	if k := employeeKey("Sales", 1); rows.Key(table.Row{Key: k}) != k {
 		t.Errorf("got %v; want the row's own key, %v", rows.Key(table.Row{Key: k}), k)

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -103,7 +103,7 @@ func TestCallsEndWithContext(t *testing.T) {
 							out, err := newTableOutbox(serviceOf(t, s), blindOptions())
 							noError(t, err)
 							noError(t, out.rows.Ensure(context.Background()))
-							people, err = eventual.WithOutbox(people, out, letters{})
+							people, err = bare.WithOutbox(people, out, letters{})
 							noError(t, err)
 							insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Cao", "b"})
 							if exact {

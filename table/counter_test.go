@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -81,7 +82,7 @@ func TestSpans(t *testing.T) {
 	}}
 	o := singleAttempt()
 	o.Tracing = provider
-	staff, err := table.New(sdkClient(t, w, func(c *azcore.ClientOptions) { c.TracingProvider = provider }), "staff", staffSchema, o)
+	staff, err := bare.NewTable(sdkClient(t, w, func(c *azcore.ClientOptions) { c.TracingProvider = provider }), "staff", staffSchema, o)
 	noError(t, err)
 	if _, err := staff.Update(context.Background(), employeeKey("Sales", 223), func(*employee) error { return nil }); err != nil {
 		t.Fatal(err)

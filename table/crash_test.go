@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -34,7 +35,7 @@ func openStaff(open path, p *crashtest.Process, o *table.Options) (*table.Table[
 		return nil, err
 	}
 	o.Retry.Wait = -1
-	return table.New(service, "staff", staffSchema, o)
+	return bare.NewTable(service, "staff", staffSchema, o)
 }
 
 // staffOpener opens the employees for a process.

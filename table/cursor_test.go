@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -213,9 +214,9 @@ func TestForeignTokens(t *testing.T) {
 	w := shortPages(&ids, func(most int) int { return min(most, 2) })
 	s := sdkClient(t, w)
 	staff := newStaff(t, s)
-	other, err := table.New(s, "others", staffSchema, singleAttempt())
+	other, err := bare.NewTable(s, "others", staffSchema, singleAttempt())
 	noError(t, err)
-	upper, err := table.New(s, "STAFF", staffSchema, singleAttempt())
+	upper, err := bare.NewTable(s, "STAFF", staffSchema, singleAttempt())
 	noError(t, err)
 	p, err := staff.Page(ctx, inSales, "")
 	if err != nil || p.Token == "" {
@@ -269,7 +270,7 @@ func TestForeignTokens(t *testing.T) {
 	typed := func(typ string) *table.Table[employee] {
 		s2 := staffSchema
 		s2.Type = typ
-		in, err := table.New(s, "staff", s2, singleAttempt())
+		in, err := bare.NewTable(s, "staff", s2, singleAttempt())
 		noError(t, err)
 		return in
 	}
@@ -310,7 +311,7 @@ func TestCursorOrder(t *testing.T) {
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) {
 		return jsonResponse(200, `{"value":[`+rows+`]}`), nil
 	}}
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[table.Row]{}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[table.Row]{}, singleAttempt())
 	noError(t, err)
 	cursor := new(table.Cursor)
 	var got []string

@@ -10,15 +10,14 @@
 //	}
 //
 //	var (
-//		dept  = keys.Text()
-//		empid = keys.Digits[int](6).Named("empid")
+//		dept  = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
+//		empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
 //		age   = table.FieldOf(func(e *Employee) *int32 { return &e.Age })
 //	)
 //
-//	staff, err := table.New(service, "staff", table.Schema[Employee]{
-//		Partition: keys.Partition(dept, func(e *Employee) *string { return &e.Department }),
-//		Row:       keys.Row(empid, func(e *Employee) *int { return &e.ID }),
-//	}, nil)
+//	company := aztablekit.Open(acc, "company", nil)
+//	staff := aztablekit.Table(company, "staff", dept, empid)
+//	err := company.Ensure(ctx) // creates the table
 //
 // Employee 223 has the PartitionKey Sales, the RowKey empid_000223, and the properties LastName and Age.
 //
@@ -46,9 +45,9 @@
 // # Derived rows and effects
 //
 // Package index derives rows from entities, such as secondary indexes, and changes them in the transaction of the entity. Package
-// eventual executes effects. Package extend is for authors of other maintainers. All writers of a table must attach the same
-// maintainers: a handle without them fails with [ErrUnknownMaintainer] if the row has derived rows, and reads the row before a
-// write by key (Upsert, methods with Any) to find out, unless [Options].BlindWrites is set.
+// eventual executes effects. Package extend is for authors of other maintainers. All writers of a table declare the same
+// definitions: the catalogue of the table refuses a program that lacks one ([ErrNotDeclared]). A write by key (Upsert, methods with Any)
+// reads the row first, to find out whether it has derived rows, unless [Options].BlindWrites is set.
 //
 // # Limits and requests
 //

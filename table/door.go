@@ -23,6 +23,7 @@ type AnyTable interface {
 	insertRow(ctx context.Context, k keys.Key, r *stored.Row) (any, error)
 	getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error)
 	faulty(name string, fault error) any
+	make(service Service, name string, schema any, o *Options) (any, error)
 }
 
 func init() { door.Tables = doors{} }
@@ -62,6 +63,21 @@ func (doors) InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (a
 }
 
 func (doors) Faulty(t any, name string, fault error) any { return t.(AnyTable).faulty(name, fault) }
+
+func (doors) New(t, service any, name string, schema, o any) (any, error) {
+	s, _ := service.(Service)
+	return t.(AnyTable).make(s, name, schema, o.(*Options))
+}
+
+// make returns a handle of a table. Errors: *TypeError for a T that cannot be stored; *keys.KeyError for a wrong binding; *ValueError or
+// *LimitError for a name that no table can have (3 to 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
+func (*Table[T]) make(service Service, name string, schema any, o *Options) (any, error) {
+	h, err := newHandle(service, name, schemaOf(schema.(*Schema[T])), o)
+	if err != nil {
+		return nil, err
+	}
+	return &Table[T]{h}, nil
+}
 
 // faulty returns a handle whose methods return a fault. It knows no field of T.
 func (t *Table[T]) faulty(name string, fault error) any {

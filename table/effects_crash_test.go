@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/storagetest/crashtest"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,13 +25,13 @@ func processTown(open path, p *crashtest.Process) (people *table.Table[resident]
 	if out, err = newTableOutbox(service, o); err != nil {
 		return nil, nil, nil, err
 	}
-	if sent, err = table.New(service, "sent", table.Schema[table.Row]{}, o); err != nil {
+	if sent, err = bare.NewTable(service, "sent", table.Schema[table.Row]{}, o); err != nil {
 		return nil, nil, nil, err
 	}
 	if people, err = openPeople(open, p, o); err != nil {
 		return nil, nil, nil, err
 	}
-	people, err = eventual.WithOutbox(people, out, byLast{}, byEmail{}, letters{})
+	people, err = bare.WithOutbox(people, out, byLast{}, byEmail{}, letters{})
 	return people, out, sent, err
 }
 

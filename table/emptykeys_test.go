@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -25,18 +25,18 @@ var lodgerSchema = table.Schema[lodger]{
 
 var lodgerName = table.FieldOf(func(l *lodger) *string { return &l.Name })
 
-// newLodgers returns a table with a row for each key, of a client with the options of the library or of a bare one.
-func newLodgers(t *testing.T, bare bool, all ...keys.Key) (*table.Table[lodger], *storagetest.Service) {
+// newLodgers returns a table with a row for each key, of a client with the options of the library or of a plain one.
+func newLodgers(t *testing.T, plain bool, all ...keys.Key) (*table.Table[lodger], *storagetest.Service) {
 	t.Helper()
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	var service table.Service = s.Tables()
-	if !bare {
+	if !plain {
 		acc, err := account.FromTransport(s, nil)
 		testkit.NoError(t, err)
 		service = acc.Tables()
 	}
-	lodgers, err := table.New(service, "lodgers", lodgerSchema, nil)
+	lodgers, err := bare.NewTable(service, "lodgers", lodgerSchema, nil)
 	testkit.NoError(t, err)
 	testkit.NoError(t, lodgers.Ensure(ctx))
 	for _, k := range all {
@@ -53,7 +53,7 @@ func TestEmptyRowKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	k := keys.Stored("p", "")
-	for client, bare := range map[string]bool{"a client of package account": false, "a bare client": true} {
+	for client, plain := range map[string]bool{"a client of package account": false, "a plain client": true} {
 		reads := map[string]func(*table.Table[lodger]) (string, error){
 			"Get": func(l *table.Table[lodger]) (string, error) {
 				e, err := l.Get(ctx, k)
@@ -94,7 +94,7 @@ func TestEmptyRowKey(t *testing.T) {
 			},
 		}
 		for name, read := range reads {
-			lodgers, s := newLodgers(t, bare, k, keys.Stored("p", "r"))
+			lodgers, s := newLodgers(t, plain, k, keys.Stored("p", "r"))
 			got, err := read(lodgers)
 			if n := s.Count().Total(); err != nil || got != "Jones" || n != 1 {
 				t.Errorf("%s by %s: got %q, error %v and %d requests; want Jones and 1 request", name, client, got, err, n)
@@ -127,7 +127,7 @@ func TestEmptyRowKey(t *testing.T) {
 			},
 		}
 		for name, remove := range deletes {
-			lodgers, s := newLodgers(t, bare, k, keys.Stored("p", "s"))
+			lodgers, s := newLodgers(t, plain, k, keys.Stored("p", "s"))
 			if err := remove(lodgers); err != nil {
 				t.Errorf("%s by %s: got error %v; want none", name, client, err)
 			}
@@ -165,7 +165,7 @@ func TestEmptyRowKey(t *testing.T) {
 			},
 		}
 		for name, write := range writes {
-			lodgers, s := newLodgers(t, bare, k)
+			lodgers, s := newLodgers(t, plain, k)
 			e, err := lodgers.Get(ctx, k)
 			testkit.NoError(t, err)
 			s.Count()
@@ -260,7 +260,7 @@ func TestEmptyRowKeyMoved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	base, s := newLodgers(t, false, keys.Stored("p", ""))
-	lodgers, err := eventual.WithOutbox(base, &memoryOutbox{})
+	lodgers, err := bare.WithOutbox(base, &memoryOutbox{})
 	testkit.NoError(t, err)
 	e, err := lodgers.Get(ctx, keys.Stored("p", ""))
 	testkit.NoError(t, err)

@@ -56,7 +56,7 @@ var (
 	ErrUnknownParts = errs.ErrUnknownParts
 
 	// ErrUnknownMaintainer: the entity has maintainer state of a maintainer that this handle lacks, so a write would leave that
-	// maintainer's rows behind. Write by a handle that has the maintainer; see extend.With and index.Attach.
+	// maintainer's rows behind. Write by a handle that has the maintainer; see aztablekit.Table.
 	ErrUnknownMaintainer = errs.ErrUnknownMaintainer
 	// ErrNotDeclared: the table keeps a definition that this program lacks, or has in another form, so that its writes would make the
 	// look-ups of other programs wrong. ErrNotRecorded: the table's catalogue does not name a definition of this program; call

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -149,7 +149,7 @@ func TestExactHungService(t *testing.T) {
 				t.Errorf("got %v, %v; want no error and again == %v", again, err, done)
 			}
 			// Another process resolves the write by its partition and operation ID.
-			rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
+			rows, err := bare.NewTable(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
 			noError(t, err)
 			i, err := extend.RecordsOf(rows).Resolve(context.Background(), keys.RawPartition(unknown.Partition), unknown.OperationID)
 			if want := map[bool]extend.State{true: extend.Done, false: extend.Aborted}[c.done]; err != nil || i.State != want {
@@ -263,7 +263,7 @@ func TestCommitRecordVanishes(t *testing.T) {
 	ctx := context.Background()
 	staff, e, s := staffInMemory(t, noWaitOptions())
 	staff = staff.Exact()
-	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, noWaitOptions())
+	rows, err := bare.NewTable(serviceOf(t, s), "staff", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
 	s.SetFaults(batchFault(1, storagetest.LostResponse()))
 	once := true
@@ -341,7 +341,7 @@ func TestExactWithoutTable(t *testing.T) {
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
-	lettered, err := eventual.WithOutbox(base, &memoryOutbox{}, letters{})
+	lettered, err := bare.WithOutbox(base, &memoryOutbox{}, letters{})
 	noError(t, err)
 	for _, people := range []*table.Table[resident]{base.Exact(), lettered} {
 		if _, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"}); !errors.Is(err, table.ErrTableNotFound) || errors.Is(err, table.ErrUnknownOutcome) {

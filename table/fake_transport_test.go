@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -121,7 +122,7 @@ func newStaff(t testing.TB, s table.Service) *table.Table[employee] {
 	t.Helper()
 	o := singleAttempt()
 	o.Retry.ConflictWait = -1
-	staff, err := table.New(s, "staff", staffSchema, o)
+	staff, err := bare.NewTable(s, "staff", staffSchema, o)
 	noError(t, err)
 	return staff
 }

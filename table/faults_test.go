@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -23,7 +24,7 @@ func staffInMemory(t testing.TB, o *table.Options) (*table.Table[employee], *tab
 		o = blindOptions()
 	}
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	staff, err := table.New(serviceOf(t, s), "staff", staffSchema, o)
+	staff, err := bare.NewTable(serviceOf(t, s), "staff", staffSchema, o)
 	noError(t, err)
 	noError(t, staff.Ensure(context.Background()))
 	e, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44})

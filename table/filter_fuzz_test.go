@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -32,7 +33,7 @@ func FuzzFilter(f *testing.F) {
 	s := table.FieldOf(func(r *row) *string { return &r.S })
 	n := table.FieldOf(func(r *row) *int32 { return &r.N })
 	d := table.FieldOf(func(r *row) *float64 { return &r.F })
-	tab, err := table.New(sdkClient(f, &fakeTransport{}), "ttt", table.Schema[row]{}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(f, &fakeTransport{}), "ttt", table.Schema[row]{}, singleAttempt())
 	if err != nil {
 		f.Fatal(err)
 	}

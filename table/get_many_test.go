@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -161,7 +162,7 @@ func TestGetOrInsertAttempts(t *testing.T) {
 	}}
 	o := singleAttempt()
 	o.Retry.ConflictAttempts = 3
-	staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
+	staff, err := bare.NewTable(sdkClient(t, w), "staff", staffSchema, o)
 	noError(t, err)
 	if _, _, err := staff.GetOrInsert(context.Background(), &employee{"Sales", 1, "x", 1}); !errors.Is(err, table.ErrExists) || w.requests() != "GET POST GET POST GET POST" {
 		t.Errorf(`got %v, %s; want ErrExists and w.requests() == "GET POST GET POST GET POST"`, err, w.requests())

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -57,7 +58,7 @@ func TestInPartitionRepeats(t *testing.T) {
 		w := conflictingService(c.outcome)
 		o := singleAttempt()
 		o.Retry.ConflictAttempts, o.Retry.ConflictWait = most, -1
-		staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
+		staff, err := bare.NewTable(sdkClient(t, w), "staff", staffSchema, o)
 		noError(t, err)
 		e := readEmployee(t, staff, w)
 		attempts := 0
@@ -104,7 +105,7 @@ func TestInPartitionEnds(t *testing.T) {
 		w := conflictingService(batchBody(failedPart(412, "UpdateConditionNotSatisfied", "0:x")))
 		o := singleAttempt()
 		o.Retry.ConflictWait, o.Retry.MaxConflictWait = time.Hour, time.Hour
-		staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
+		staff, err := bare.NewTable(sdkClient(t, w), "staff", staffSchema, o)
 		noError(t, err)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -181,7 +182,7 @@ func TestListInSamePartition(t *testing.T) {
 	named := peopleSchema
 	named.Partition = ordered
 	s := storagetest.New(nil)
-	people, err := table.New(serviceOf(t, &testkit.Hooked{Service: s}), "people", named, nil)
+	people, err := bare.NewTable(serviceOf(t, &testkit.Hooked{Service: s}), "people", named, nil)
 	noError(t, err)
 	noError(t, people.Ensure(ctx))
 	e, err := people.Insert(ctx, &resident{"S", 1, "Jones", ""})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -28,7 +29,7 @@ func TestInvalidKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	type row struct{ V int32 }
-	tab, err := table.New(sdkClient(t, noRequests(t)), "ttt", table.Schema[row]{}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, noRequests(t)), "ttt", table.Schema[row]{}, singleAttempt())
 	noError(t, err)
 	v := table.FieldOf(func(r *row) *int32 { return &r.V })
 	bad := []string{"", "~i|x", "a\xed\xa0\x80", "a\xff", strings.Repeat("x", 513), strings.Repeat("é", 513), strings.Repeat("😀", 257)}
@@ -78,7 +79,7 @@ func TestInvalidValues(t *testing.T) {
 		B     []byte
 		Extra map[string]any `table:",extra"`
 	}
-	tab, err := table.New(sdkClient(t, noRequests(t)), "ttt", table.Schema[row]{}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, noRequests(t)), "ttt", table.Schema[row]{}, singleAttempt())
 	noError(t, err)
 	var (
 		u = table.FieldOf(func(r *row) *uint64 { return &r.U })
@@ -153,7 +154,7 @@ func TestNilArguments(t *testing.T) {
 			t.Errorf("%s: got %v; want a *ValueError", method, err)
 		}
 	}
-	if _, err := table.New(nil, "staff", staffSchema, singleAttempt()); err == nil {
+	if _, err := bare.NewTable(nil, "staff", staffSchema, singleAttempt()); err == nil {
 		t.Error("got no error from New without a service; want one")
 	}
 }
@@ -221,7 +222,7 @@ func TestErrorsHideData(t *testing.T) {
 		G    [16]byte
 	}
 	w := &fakeTransport{}
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[row]{}, singleAttempt())
 	noError(t, err)
 	for _, property := range []string{`"Addr":"secret"`, `"Doc":"{\"secret\":1}"`, `"N":1234567`, `"G@odata.type":"Edm.Guid","G":"secret"`, `"Addr@odata.type":"Edm.Int64","Addr":"secret"`} {
 		w.respond = func(*http.Request, string) (*http.Response, error) {

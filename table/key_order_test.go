@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -53,7 +54,7 @@ func TestKeyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := storagetest.New(nil)
 		service := serviceOf(t, s)
-		notes, err := table.New(service, "notes", leafSchema, nil)
+		notes, err := bare.NewTable(service, "notes", leafSchema, nil)
 		noError(rt, err)
 		noError(rt, notes.Ensure(ctx))
 		text := rapid.Custom(func(rt *rapid.T) string {

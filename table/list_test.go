@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -39,7 +40,7 @@ func TestLimitAmongForeignRows(t *testing.T) {
 	}
 	rows = append(rows, `{"odata.etag":"e","PartitionKey":"p","RowKey":"zoe"}`)
 	w := pagesOf(rows)
-	users, err := table.New(sdkClient(t, w), "users", table.Schema[user]{Row: keys.Row(keys.Text(), func(u *user) *string { return &u.Name })}, singleAttempt())
+	users, err := bare.NewTable(sdkClient(t, w), "users", table.Schema[user]{Row: keys.Row(keys.Text(), func(u *user) *string { return &u.Name })}, singleAttempt())
 	noError(t, err)
 	var found []string
 	var stats table.Stats
@@ -91,7 +92,7 @@ func TestForeignPartition(t *testing.T) {
 	t.Parallel()
 	type row struct{ ID int }
 	w := pagesOf(nil)
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{Partition: keys.OnePartition[row]("all"), Row: keys.Row(empid, func(r *row) *int { return &r.ID })}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[row]{Partition: keys.OnePartition[row]("all"), Row: keys.Row(empid, func(r *row) *int { return &r.ID })}, singleAttempt())
 	noError(t, err)
 	q := table.Query[row]{Partition: keys.RawPartition("other")}
 	for _, err = range tab.List(context.Background(), q) {
@@ -116,7 +117,7 @@ func TestOneWayKeys(t *testing.T) {
 	type user struct{ Email string }
 	folded := keys.Fold(keys.Text())
 	w := pagesOf([]string{`{"odata.etag":"W/\"e\"","PartitionKey":"p","RowKey":"jones@x","Email":"Jones@x"}`, `{"odata.etag":"e","PartitionKey":"p","RowKey":"note_1","Text":"hello"}`})
-	users, err := table.New(sdkClient(t, w), "users", table.Schema[user]{Row: keys.RowFunc(folded, func(u *user) string { return u.Email })}, singleAttempt())
+	users, err := bare.NewTable(sdkClient(t, w), "users", table.Schema[user]{Row: keys.RowFunc(folded, func(u *user) string { return u.Email })}, singleAttempt())
 	noError(t, err)
 	var stats table.Stats
 	var found []string
@@ -161,7 +162,7 @@ func TestForeignKeys(t *testing.T) {
 		}
 		return noContent(), nil
 	}}
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[row]{
 		Partition: keys.RawPartitionOf(func(r *row) *string { return &r.P }),
 		Row:       keys.RawRowOf(func(r *row) *string { return &r.R }),
 	}, singleAttempt())

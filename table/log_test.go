@@ -16,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -205,7 +206,7 @@ func TestRepairIsLogged(t *testing.T) {
 	noError(t, err)
 	jones, err := people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	noError(t, err)
-	rows, err := table.New(serviceOf(t, s), "people", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(serviceOf(t, s), "people", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	for _, r := range s.Rows("people") {
 		if r.RowKey != jones.Key.RowKey() {
@@ -228,7 +229,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 	o.Retry.Attempts = 2
 	acc, err := account.FromSAS(account.Endpoints{Table: "https://contoso.table.core.windows.net/?sv=2019-02-02&sig=c2VjcmV0"}, &account.Options{Client: azcore.ClientOptions{Transport: brokenTransport{}, Retry: policy.RetryOptions{MaxRetries: -1}}})
 	noError(t, err)
-	staff, err := table.New(acc.Tables(), "staff", staffSchema, o)
+	staff, err := bare.NewTable(acc.Tables(), "staff", staffSchema, o)
 	noError(t, err)
 	_, err = staff.Insert(context.Background(), &employee{"Sales", 1, "confidential", 44})
 	if err == nil {

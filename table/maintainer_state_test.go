@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -143,7 +144,7 @@ func TestMaintainerState(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
-	base, err := table.New(serviceOf(t, s), "people", peopleSchema, noWaitOptions())
+	base, err := bare.NewTable(serviceOf(t, s), "people", peopleSchema, noWaitOptions())
 	noError(t, err)
 	long := strings.Repeat("é\n", 12_000) // 4 bytes each, as JSON
 	for _, texts := range [][]string{{"a"}, {"", "é", "a\x01\"\\\u2028"}, {long}, {"x" + strings.Repeat("é", 30_711) + "y"}, slices.Repeat([]string{"key"}, 5000)} {

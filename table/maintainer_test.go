@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -74,7 +75,7 @@ func TestMaintainedRequests(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			_, s := newTown(t, nil)
-			people, err := table.New(serviceOf(t, s), "people", peopleSchema, blindOptions())
+			people, err := bare.NewTable(serviceOf(t, s), "people", peopleSchema, blindOptions())
 			noError(t, err)
 			people, err = extend.With(people, byEmail{}) // byLast would load a list
 			noError(t, err)
@@ -202,7 +203,7 @@ func TestRepairedRows(t *testing.T) {
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
-	rows, err := table.New(serviceOf(t, s), "people", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(serviceOf(t, s), "people", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	noError(t, rows.DeleteAny(ctx, keys.At(keys.RawPartition("S"), keys.RawRow("email_a"))))
 	s.Count()
@@ -320,7 +321,7 @@ func TestPlainHandle(t *testing.T) {
 	ctx := context.Background()
 	people, s := newTown(t, nil)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"})
-	base, err := table.New(serviceOf(t, s), "people", peopleSchema, blindOptions())
+	base, err := bare.NewTable(serviceOf(t, s), "people", peopleSchema, blindOptions())
 	noError(t, err)
 	e, err := base.Get(ctx, residentAt(1))
 	noError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -19,7 +20,7 @@ func TestMixedErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	staff, err := table.New(s.Tables(), "staff", table.Schema[employee]{
+	staff, err := bare.NewTable(s.Tables(), "staff", table.Schema[employee]{
 		Partition: keys.Partition(dept, func(e *employee) *string { return &e.Department }),
 		Row:       keys.Row(empid, func(e *employee) *int { return &e.ID }),
 	}, nil)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -31,9 +32,9 @@ func TestUnregisteredType(t *testing.T) {
 	} {
 		_, w := personTable(t, c.properties)
 		s := sdkClient(t, w)
-		persons, err := table.New(s, "people", personSchema(), singleAttempt())
+		persons, err := bare.NewTable(s, "people", personSchema(), singleAttempt())
 		noError(t, err)
-		badges, err := table.New(s, "people", table.Schema[badge]{Partition: keys.OnePartition[badge]("p"), Row: row, Type: c.typ}, singleAttempt())
+		badges, err := bare.NewTable(s, "people", table.Schema[badge]{Partition: keys.OnePartition[badge]("p"), Row: row, Type: c.typ}, singleAttempt())
 		noError(t, err)
 		types, err := table.NewMixed(persons, badges)
 		noError(t, err)
@@ -59,7 +60,7 @@ func TestAmbiguousTypes(t *testing.T) {
 	t.Parallel()
 	s := sdkClient(t, noRequests(t))
 	open := func(name, typ string, l keys.Component[int]) *table.Table[person] {
-		tab, err := table.New(s, name, table.Schema[person]{Row: keys.Row(l, func(p *person) *int { return &p.ID }), Type: typ}, singleAttempt())
+		tab, err := bare.NewTable(s, name, table.Schema[person]{Row: keys.Row(l, func(p *person) *int { return &p.ID }), Type: typ}, singleAttempt())
 		noError(t, err)
 		return tab
 	}

@@ -21,10 +21,10 @@ import (
 // The entity is under the old key or under the new one, never under both and never under none, for every reader and writer of
 // this library, also if the program crashes in between. Its derived rows move with it. The row keeps the columns that T does not
 // know, and its incarnation. Afterwards e is the new row. If the partition stays the same, Move is [Table.Rekey]. Maintainers,
-// and the functions of eventual.OnChange, see a delete and an insert; extend.Change.MovedTo and MovedFrom contain the keys of the
+// and the functions of eventual.On, see a delete and an insert; extend.Change.MovedTo and MovedFrom contain the keys of the
 // move.
 //
-// The handle needs an outbox (eventual.WithOutbox), and a worker of package eventual finishes the moves of crashed programs.
+// The worker of the store finishes the moves of crashed programs.
 // Other programs do not wait for the workers: reading a row by its key finishes the move, or rolls it back. Programs that write
 // without this library, or with Options.BlindWrites, must leave rows alone that have the property _tx. An entity with a value of
 // package largeentity in a blob, whose name contains the partition, needs a copy: largeentity.Store.Copy.
@@ -83,7 +83,7 @@ func (h handle) move(ctx context.Context, e entity, other handle, to keys.Key) (
 	case !other.engine.Knows(h.engine.Name):
 		err = &ValueError{Field: "other", Reason: fmt.Sprintf("does not name table %q in Options.MovedFrom; make all handles of table %q with it", h.engine.Name, other.engine.Name)}
 	case wire.IsNil(a):
-		err = &ValueError{Field: "outbox", Reason: "is missing: make the handle by eventual.WithOutbox, so that workers finish the moves of crashed programs"}
+		err = &ValueError{Field: "outbox", Reason: "is missing: declare the table by aztablekit.Table, so that workers finish the moves of crashed programs"}
 	case wire.IsNil(b) || !engine.SameOutbox(a, b):
 		err = &ValueError{Field: "outbox", Reason: "is not that of the other handle: give both the same"}
 	}
@@ -138,7 +138,7 @@ func (h handle) rekey(ctx context.Context, e entity, to keys.Key) (err error) {
 	case p.value != nil && to == *p.key:
 		return h.replace("Rekey", e).send(ctx)
 	case p.value != nil && to.Err() == nil && to.PartitionKey() != p.key.PartitionKey():
-		return h.engine.OpError("Rekey", *p.key, &errs.Explained{Err: ErrOtherPartition, Explanation: "use Move, which needs an outbox: see eventual.WithOutbox"})
+		return h.engine.OpError("Rekey", *p.key, &errs.Explained{Err: ErrOtherPartition, Explanation: "use Move"})
 	}
 	remove, insert, err := h.moving("Rekey", e, h, to)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -38,9 +38,9 @@ func openLeaversTable(t testing.TB, service table.Service, now func() time.Time,
 	t.Helper()
 	o := *noWaitOptions()
 	o.Now, o.MovedFrom = now, movedFrom
-	base, err := table.New(service, name, peopleSchema, &o)
+	base, err := bare.NewTable(service, name, peopleSchema, &o)
 	noError(t, err)
-	people, err := eventual.WithOutbox(base, leaversOutbox)
+	people, err := bare.WithOutbox(base, leaversOutbox)
 	noError(t, err)
 	return people
 }

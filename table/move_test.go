@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -24,7 +24,7 @@ func movingTown(t testing.TB) (*table.Table[resident], *testkit.Hooked, *memoryO
 	out := &memoryOutbox{}
 	people := peopleOf(t, s, nil)
 	noError(t, people.Ensure(context.Background()))
-	people, err := eventual.WithOutbox(people, out, byLast{}, byEmail{})
+	people, err := bare.WithOutbox(people, out, byLast{}, byEmail{})
 	noError(t, err)
 	insertAll(t, people, s, resident{"S", 1, "Jones", "a"}, resident{"S", 2, "Jones", "b"}, resident{"M", 3, "Jones", "c"})
 	return people, s, out

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -21,7 +21,7 @@ import (
 func townProgram(t testing.TB, s *storagetest.Service, o *table.Options) (*table.Table[resident], *testkit.Hooked) {
 	t.Helper()
 	own := &testkit.Hooked{Service: s}
-	people, err := eventual.WithOutbox(peopleOf(t, own, o), &memoryOutbox{}, byLast{}, byEmail{})
+	people, err := bare.WithOutbox(peopleOf(t, own, o), &memoryOutbox{}, byLast{}, byEmail{})
 	noError(t, err)
 	return people, own
 }
@@ -117,7 +117,7 @@ func TestMovePageFinished(t *testing.T) {
 	_, s, _ := movingTown(t)
 	move := holdMove(t, s.Service, 3) // it has committed
 	own := &testkit.Hooked{Service: s.Service}
-	rows, err := table.New(serviceOf(t, own), "people", table.Schema[table.Row]{}, noWaitOptions())
+	rows, err := bare.NewTable(serviceOf(t, own), "people", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
 	onFirst(own, "~t|", func() { noErrorInHook(t, move.end()) })
 	var got []string

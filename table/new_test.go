@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -34,26 +35,26 @@ func TestNewRefuses(t *testing.T) {
 		"a folded key, both ways":      {Row: keys.Row(keys.Fold(keys.Text()), func(m *manager) *string { return &m.Department })},
 		"a width of zero":              {Row: keys.Row(keys.Digits[int](0), func(m *manager) *int { return &m.ID })},
 	} {
-		if _, err := table.New(s, "staff", schema, singleAttempt()); err == nil {
+		if _, err := bare.NewTable(s, "staff", schema, singleAttempt()); err == nil {
 			t.Errorf("%s: got no error; want one", what)
 		}
 	}
 	for _, name := range []string{"", "ab", "1ab", "a-b", "my_table", strings.Repeat("x", 64), "größe", "a b", "Tables"} {
-		if _, err := table.New(s, name, staffSchema, singleAttempt()); err == nil {
+		if _, err := bare.NewTable(s, name, staffSchema, singleAttempt()); err == nil {
 			t.Errorf("name %q: got no error; want one", name)
 		}
 	}
-	if _, err := table.New(s, "größe", staffSchema, singleAttempt()); err == nil || !strings.Contains(err.Error(), "contains 'ö' at byte 2") {
+	if _, err := bare.NewTable(s, "größe", staffSchema, singleAttempt()); err == nil || !strings.Contains(err.Error(), "contains 'ö' at byte 2") {
 		t.Errorf(`got %v; want an error and "contains 'ö' at byte 2" in the error`, err)
 	}
 	var te *table.TypeError
-	if _, err := table.New(s, "staff", table.Schema[struct{ C chan int }]{}, singleAttempt()); !errors.As(err, &te) || te.Field != "C" {
+	if _, err := bare.NewTable(s, "staff", table.Schema[struct{ C chan int }]{}, singleAttempt()); !errors.As(err, &te) || te.Field != "C" {
 		t.Errorf(`got %v; want a *TypeError and te.Field == "C"`, err)
 	}
-	if _, err := table.New(s, "staff", table.Schema[int]{}, singleAttempt()); !errors.As(err, &te) {
+	if _, err := bare.NewTable(s, "staff", table.Schema[int]{}, singleAttempt()); !errors.As(err, &te) {
 		t.Errorf("got %v; want a *TypeError", err)
 	}
-	if _, err := table.New(s, "staff", table.Schema[manager]{
+	if _, err := bare.NewTable(s, "staff", table.Schema[manager]{
 		Partition: keys.Partition(dept, func(m *manager) *string { return &m.Department }),
 		Row:       keys.Row(empid, func(m *manager) *int { return &m.ID }),
 	}, singleAttempt()); err != nil {
@@ -71,7 +72,7 @@ func TestInvalidFields(t *testing.T) {
 		Name   string
 		Hidden string `table:"-"`
 	}
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[fixed]{}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[fixed]{}, singleAttempt())
 	noError(t, err)
 	var elsewhere string
 	k := keys.At(keys.RawPartition("p"), keys.RawRow("r"))
@@ -97,7 +98,7 @@ func TestInvalidFields(t *testing.T) {
 		a
 		Name string `table:"Outer"`
 	}
-	tn, err := table.New(sdkClient(t, w), "ttt", table.Schema[namedEffect]{}, singleAttempt())
+	tn, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[namedEffect]{}, singleAttempt())
 	noError(t, err)
 	for f, want := range map[string]table.Field[namedEffect, string]{
 		"PartitionKey eq 'p' and (RowKey lt '~' or RowKey ge '\u00a0') and (Outer eq 'x')": table.FieldOf(func(x *namedEffect) *string { return &x.Name }),
@@ -115,7 +116,7 @@ func TestSameFieldInBothKeys(t *testing.T) {
 	type row struct{ ID int }
 	id := keys.Digits[int](3)
 	w := &fakeTransport{}
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[row]{
 		Partition: keys.Partition(id, func(r *row) *int { return &r.ID }),
 		Row:       keys.Row(id, func(r *row) *int { return &r.ID }),
 	}, singleAttempt())
@@ -142,7 +143,7 @@ func TestSameFieldInBothKeys(t *testing.T) {
 func TestHandlesOfOneTable(t *testing.T) {
 	t.Parallel()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	staff, err := table.New(serviceSlice{serviceOf(t, s)}, "staff", staffSchema, noWaitOptions())
+	staff, err := bare.NewTable(serviceSlice{serviceOf(t, s)}, "staff", staffSchema, noWaitOptions())
 	noError(t, err)
 	noError(t, staff.Ensure(context.Background()))
 	if _, err := table.Transact(context.Background(), staff.InsertOp(&employee{"D", 1, "a", 1}), staff.Exact().InsertOp(&employee{"D", 2, "b", 2})); err != nil {

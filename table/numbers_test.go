@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -68,7 +69,7 @@ func testWhere[N number](t *testing.T) {
 	ctx := context.Background()
 	service := serviceOf(t, storagetest.New(nil))
 	type entity = numberEntity[N]
-	tab, err := table.New(service, "numbers", table.Schema[entity]{Partition: keys.OnePartition[entity]("p"), Row: keys.RawRowOf(func(e *entity) *string { return &e.ID })}, nil)
+	tab, err := bare.NewTable(service, "numbers", table.Schema[entity]{Partition: keys.OnePartition[entity]("p"), Row: keys.RawRowOf(func(e *entity) *string { return &e.ID })}, nil)
 	noError(t, err)
 	noError(t, tab.Ensure(ctx))
 	raw := service.NewClient("numbers")
@@ -202,7 +203,7 @@ func TestStoredTypesStay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	service := serviceOf(t, storagetest.New(nil))
-	tab, err := table.New(service, "tallies", table.Schema[tally]{Partition: keys.OnePartition[tally]("p"), Row: keys.RawRowOf(func(e *tally) *string { return &e.ID })}, nil)
+	tab, err := bare.NewTable(service, "tallies", table.Schema[tally]{Partition: keys.OnePartition[tally]("p"), Row: keys.RawRowOf(func(e *tally) *string { return &e.ID })}, nil)
 	noError(t, err)
 	noError(t, tab.Ensure(ctx))
 	raw := service.NewClient("tallies")
@@ -255,7 +256,7 @@ func TestStoredTypesStay(t *testing.T) {
 func TestNarrowOption(t *testing.T) {
 	t.Parallel()
 	w := pagesOf(nil)
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[tally]{}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[tally]{}, singleAttempt())
 	noError(t, err)
 	_, err = tab.InsertAt(context.Background(), keys.Stored("p", "r"), &tally{Narrow: 1 << 31})
 	var ve *table.ValueError
@@ -266,7 +267,7 @@ func TestNarrowOption(t *testing.T) {
 		N string `table:",int32"`
 	}
 	var te *table.TypeError
-	if _, err := table.New(sdkClient(t, w), "ttt", table.Schema[text]{}, singleAttempt()); !errors.As(err, &te) {
+	if _, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[text]{}, singleAttempt()); !errors.As(err, &te) {
 		t.Errorf("got %v; want a *TypeError", err)
 	}
 }
@@ -287,7 +288,7 @@ func TestCompositesChooseTypes(t *testing.T) {
 	}
 	ctx := context.Background()
 	service := serviceOf(t, storagetest.New(nil))
-	tab, err := table.New(service, "anything", table.Schema[entity]{Partition: keys.OnePartition[entity]("p"), Row: keys.RawRowOf(func(e *entity) *string { return &e.ID })}, nil)
+	tab, err := bare.NewTable(service, "anything", table.Schema[entity]{Partition: keys.OnePartition[entity]("p"), Row: keys.RawRowOf(func(e *entity) *string { return &e.ID })}, nil)
 	noError(t, err)
 	noError(t, tab.Ensure(ctx))
 	values := []any{int32(5), int64(6), float64(7), "8"}

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -58,13 +58,13 @@ func townWithEffects(t testing.TB, out extend.Outbox) (*table.Table[resident], *
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	o := noWaitOptions()
 	o.Retry.Attempts = 4
-	people, err := table.New(serviceOf(t, s), "people", peopleSchema, o)
+	people, err := bare.NewTable(serviceOf(t, s), "people", peopleSchema, o)
 	noError(t, err)
 	noError(t, people.Ensure(context.Background()))
 	if out == nil {
 		people, err = extend.With(people, byEmail{}, letters{})
 	} else {
-		people, err = eventual.WithOutbox(people, out, byEmail{}, letters{})
+		people, err = bare.WithOutbox(people, out, byEmail{}, letters{})
 	}
 	noError(t, err)
 	s.Count()
@@ -178,20 +178,20 @@ func TestOutboxAttachment(t *testing.T) {
 		t.Errorf(`got %v; want a *ValueError of the outbox and s.Count().String() == "none"`, err)
 	}
 	service := serviceOf(t, s)
-	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
+	people, err := bare.NewTable(service, "people", peopleSchema, noWaitOptions())
 	noError(t, err)
 	people, err = extend.With(people, letters{})
 	noError(t, err)
 	a, b := &memoryOutbox{}, &memoryOutbox{}
-	one, err := eventual.WithOutbox(people, a)
+	one, err := bare.WithOutbox(people, a)
 	noError(t, err)
-	if _, err := eventual.WithOutbox(one, a); err != nil {
+	if _, err := bare.WithOutbox(one, a); err != nil {
 		t.Error(err)
 	}
-	if _, err := eventual.WithOutbox(one, b); !errors.As(err, &ve) {
+	if _, err := bare.WithOutbox(one, b); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
-	two, err := eventual.WithOutbox(people, b)
+	two, err := bare.WithOutbox(people, b)
 	noError(t, err)
 	_, err = table.Transact(ctx, one.InsertOp(&resident{"S", 1, "Jones", "a"}), two.InsertOp(&resident{"S", 2, "Jones", "b"}))
 	var be *table.BatchError
@@ -199,7 +199,7 @@ func TestOutboxAttachment(t *testing.T) {
 		t.Errorf(`got %v; want a *ValueError of the outbox and a *BatchError and be.Index == 1 and s.Count().String() == "none"`, err)
 	}
 	// A table without an outbox takes that of the transaction.
-	rows, err := table.New(service, "people", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(service, "people", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow("x"))}), one.InsertOp(&resident{"S", 1, "Jones", "a"})); err != nil || len(a.calls) != 2 {
 		t.Errorf("got %v, %v; want no error and len(a.calls) == 2", err, a.calls)
@@ -207,29 +207,29 @@ func TestOutboxAttachment(t *testing.T) {
 	// The time of the notification follows from the options of the table with the outbox.
 	unbounded := noWaitOptions()
 	unbounded.WriteTimeout = -1
-	rows, err = table.New(service, "people", table.Schema[table.Row]{}, unbounded)
+	rows, err = bare.NewTable(service, "people", table.Schema[table.Row]{}, unbounded)
 	noError(t, err)
 	if _, err := table.Transact(ctx, rows.InsertOp(&table.Row{Key: keys.At(keys.RawPartition("S"), keys.RawRow("y"))}), one.InsertOp(&resident{"S", 2, "Jones", "b"})); err != nil || a.last.Hidden != time.Minute {
 		t.Errorf("got %v, %+v; want no error and a.last.Hidden == time.Minute", err, a.last)
 	}
 	for _, none := range []extend.Outbox{nil, (*memoryOutbox)(nil)} {
-		if _, err := eventual.WithOutbox(people, none); !errors.As(err, &ve) || !strings.Contains(err.Error(), "outbox is nil") {
+		if _, err := bare.WithOutbox(people, none); !errors.As(err, &ve) || !strings.Contains(err.Error(), "outbox is nil") {
 			t.Errorf("got %v; want a *ValueError about the nil outbox", err)
 		}
 	}
-	if silent, err := eventual.WithOutbox(people, &nilOutbox{}); err != nil {
+	if silent, err := bare.WithOutbox(people, &nilOutbox{}); err != nil {
 		t.Error(err)
 	} else if _, err := silent.Insert(ctx, &resident{"S", 3, "Jones", "c"}); !errors.Is(err, table.ErrOutbox) {
 		t.Errorf("got %v; want ErrOutbox", err)
 	}
-	if _, err := eventual.WithOutbox(people, uncomparable{nil}); !errors.As(err, &ve) {
+	if _, err := bare.WithOutbox(people, uncomparable{nil}); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 	endless := noWaitOptions()
 	endless.WriteTimeout = -1
-	forever, err := table.New(serviceOf(t, s), "people", peopleSchema, endless)
+	forever, err := bare.NewTable(serviceOf(t, s), "people", peopleSchema, endless)
 	noError(t, err)
-	if _, err := eventual.WithOutbox(forever, a); !errors.As(err, &ve) {
+	if _, err := bare.WithOutbox(forever, a); !errors.As(err, &ve) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 }
@@ -255,12 +255,12 @@ func TestEffectsRequests(t *testing.T) {
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	service := serviceOf(t, s)
-	people, err := table.New(service, "people", peopleSchema, noWaitOptions())
+	people, err := bare.NewTable(service, "people", peopleSchema, noWaitOptions())
 	noError(t, err)
 	out, err := newTableOutbox(service, noWaitOptions())
 	noError(t, err)
 	noError(t, errors.Join(people.Ensure(ctx), out.rows.Ensure(ctx)))
-	people, err = eventual.WithOutbox(people, out, byEmail{}, letters{})
+	people, err = bare.WithOutbox(people, out, byEmail{}, letters{})
 	noError(t, err)
 	s.Count()
 	cost := func(what string, err, want error, requests string) {

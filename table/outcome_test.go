@@ -17,6 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -238,7 +239,7 @@ func TestWithoutLimits(t *testing.T) {
 		}
 		return noContent(), nil
 	}}
-	staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
+	staff, err := bare.NewTable(sdkClient(t, w), "staff", staffSchema, o)
 	noError(t, err)
 	if _, err := staff.Insert(context.Background(), &employee{"Sales", 1, "Jones", 44}); err != nil {
 		t.Error(err)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -23,7 +24,7 @@ func TestPartitionsAfterOutside(t *testing.T) {
 	_, s := newTown(t, nil)
 	named := peopleSchema
 	named.Partition = keys.Partition(keys.Text().Named("m"), func(p *resident) *string { return &p.Dept })
-	people, err := table.New(serviceOf(t, s), "people", named, nil)
+	people, err := bare.NewTable(serviceOf(t, s), "people", named, nil)
 	noError(t, err)
 	_, err = people.Insert(ctx, &resident{"S", 1, "Jones", "a"})
 	noError(t, err)
@@ -91,7 +92,7 @@ func TestPartitionsWithEmptyKey(t *testing.T) {
 		}
 		return jsonResponse(200, `{"value":[{"PartitionKey":"","RowKey":"r"}]}`), nil
 	}}
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[table.Row]{}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[table.Row]{}, singleAttempt())
 	noError(t, err)
 	var got []string
 	for pk, err := range tab.Partitions(context.Background()) {

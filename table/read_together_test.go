@@ -13,8 +13,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -44,7 +44,7 @@ func mailTown(t testing.TB, from, to, step int) (*table.Table[resident], *testki
 // mailProgram returns the residents of a service for another program.
 func mailProgram(t testing.TB, a account.Transport) *table.Table[resident] {
 	t.Helper()
-	people, err := eventual.WithOutbox(peopleOf(t, a, nil), &memoryOutbox{}, byEmail{})
+	people, err := bare.WithOutbox(peopleOf(t, a, nil), &memoryOutbox{}, byEmail{})
 	noError(t, err)
 	return people
 }
@@ -226,7 +226,7 @@ func granted(t testing.TB, s *testkit.Hooked, rows keys.RowRange, o *table.Optio
 	noError(t, err)
 	holder, err := account.FromSAS(account.Endpoints{Table: u}, options)
 	noError(t, err)
-	people, err := table.New(holder.Tables(), "people", peopleSchema, o)
+	people, err := bare.NewTable(holder.Tables(), "people", peopleSchema, o)
 	noError(t, err)
 	return people
 }

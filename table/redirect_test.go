@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -73,7 +74,7 @@ func TestRedirects(t *testing.T) {
 				noError(t, err)
 				for maker, service := range map[string]table.Service{"account": acc.Tables(), "the SDK": client} {
 					o := singleAttempt()
-					staff, err := table.New(service, "staff", staffSchema, o)
+					staff, err := bare.NewTable(service, "staff", staffSchema, o)
 					noError(t, err)
 					e := &table.Entity[employee]{Value: employee{"Sales", 223, "Jones", 44}, Key: employeeKey("Sales", 223), ETag: etag}
 					for method := range writeMethods(staff, e) {

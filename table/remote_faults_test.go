@@ -14,8 +14,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -43,9 +43,9 @@ func TestRemoteWideList(t *testing.T) {
 	for at, want := range map[int]string{2: "a", 3: "b"} {
 		s := storagetest.New(nil)
 		own := &testkit.Hooked{Service: s}
-		base, err := table.New(serviceOf(t, own), "pages", pageSchema(), readingOptions())
+		base, err := bare.NewTable(serviceOf(t, own), "pages", pageSchema(), readingOptions())
 		noError(t, err)
-		pages, err := eventual.WithOutbox(base, &memoryOutbox{})
+		pages, err := bare.WithOutbox(base, &memoryOutbox{})
 		noError(t, err)
 		noError(t, pages.Ensure(context.Background()))
 		e, err := pages.Insert(context.Background(), &page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: "x", Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"})
@@ -80,7 +80,7 @@ func TestRemoteRangedReader(t *testing.T) {
 		noError(t, err)
 		holder, err := account.FromSAS(account.Endpoints{Table: url}, o)
 		noError(t, err)
-		people, err := table.New(holder.Tables(), "people", peopleSchema, noWaitOptions())
+		people, err := bare.NewTable(holder.Tables(), "people", peopleSchema, noWaitOptions())
 		noError(t, err)
 		_, err = people.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(1)))
 		got := err == nil
@@ -211,7 +211,7 @@ func TestRemoteEffect(t *testing.T) {
 	base := peopleOf(t, s, nil)
 	noError(t, base.Ensure(context.Background()))
 	out := &memoryOutbox{}
-	people, err := eventual.WithOutbox(base, out, remoteEffect{base})
+	people, err := bare.WithOutbox(base, out, remoteEffect{base})
 	noError(t, err)
 	_, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"})
 	noError(t, err)
@@ -252,7 +252,7 @@ func TestRemoteTakerIsRefused(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
 	noError(t, base.Ensure(ctx))
-	people, err := eventual.WithOutbox(base, &memoryOutbox{}, remoteEmail{base})
+	people, err := bare.WithOutbox(base, &memoryOutbox{}, remoteEmail{base})
 	noError(t, err)
 	e := insertAll(t, people, s, resident{"S", 1, "Jones", "a"})[0]
 	_, err = table.Transact(ctx, people.InsertOp(&resident{"S", 2, "Smith", "a"}), people.ReplaceOp(e))
@@ -293,7 +293,7 @@ func TestRemoteLoad(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	base := peopleOf(t, s, nil)
 	noError(t, base.Ensure(context.Background()))
-	people, err := eventual.WithOutbox(base, &memoryOutbox{}, remoteLoad{base})
+	people, err := bare.WithOutbox(base, &memoryOutbox{}, remoteLoad{base})
 	noError(t, err)
 	s.SetFaults(storagetest.When(func(r storagetest.Request) bool { return strings.Contains(r.RowKey, "shared") }, storagetest.Refuse(403, "AuthorizationFailure")))
 	if _, err = people.Insert(context.Background(), &resident{"S", 1, "Jones", "a"}); err == nil {
@@ -329,7 +329,7 @@ func TestRemoteVoidMark(t *testing.T) {
 	_, err = reader.Get(ctx, keys.At(dept.PartitionKey("M"), residentID.Of(1)))
 	noError(t, err)
 	var lists []string
-	rows, err := table.New(serviceOf(t, s), "people", table.Schema[table.Row]{}, noWaitOptions())
+	rows, err := bare.NewTable(serviceOf(t, s), "people", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
 	for e, err := range rows.List(ctx, table.Query[table.Row]{Partition: keys.RawPartition("M"), Rows: keys.RawRow("last_Jones").Point()}) {
 		if err != nil {
@@ -393,17 +393,17 @@ func TestRemoteTables(t *testing.T) {
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	base, err := table.New(acc.Tables(), "people", peopleSchema, noWaitOptions())
+	base, err := bare.NewTable(acc.Tables(), "people", peopleSchema, noWaitOptions())
 	noError(t, err)
 	noError(t, base.Ensure(ctx))
 	var both inBoth
 	for _, name := range []string{"first", "second"} {
-		in, err := table.New(acc.Tables(), name, table.Schema[table.Row]{}, noWaitOptions())
+		in, err := bare.NewTable(acc.Tables(), name, table.Schema[table.Row]{}, noWaitOptions())
 		noError(t, err)
 		noError(t, in.Ensure(ctx))
 		both = append(both, in)
 	}
-	people, err := eventual.WithOutbox(base, &memoryOutbox{}, both)
+	people, err := bare.WithOutbox(base, &memoryOutbox{}, both)
 	noError(t, err)
 	counts := func() (all []string) {
 		for _, name := range []string{"first", "second"} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -152,7 +153,7 @@ type tableNotification struct {
 
 // newTableOutbox opens the table of notifications.
 func newTableOutbox(s table.Service, o *table.Options) (*tableOutbox, error) {
-	rows, err := table.New(s, "notifications", table.Schema[table.Row]{}, o)
+	rows, err := bare.NewTable(s, "notifications", table.Schema[table.Row]{}, o)
 	return &tableOutbox{rows}, err
 }
 
@@ -273,7 +274,7 @@ func openPeople(open path, a account.Transport, o *table.Options) (*table.Table[
 	if o == nil {
 		o = noWaitOptions()
 	}
-	return table.New(service, "people", peopleSchema, o)
+	return bare.NewTable(service, "people", peopleSchema, o)
 }
 
 // peopleOf opens the table of residents of an account. It has no maintainers.
@@ -302,7 +303,7 @@ func storedPeople(s *testkit.Hooked) string { return fmt.Sprintf("%+v", s.Rows("
 // residentRows opens the table of residents as rows, without maintainers.
 func residentRows(t testing.TB, s *testkit.Hooked) *table.Table[table.Row] {
 	t.Helper()
-	rows, err := table.New(serviceOf(t, s), "people", table.Schema[table.Row]{}, noWaitOptions())
+	rows, err := bare.NewTable(serviceOf(t, s), "people", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
 	return rows
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -39,7 +40,7 @@ func TestTrapT01(t *testing.T) {
 		}
 	}
 	type loose struct{ Name string }
-	tab, err := table.New(sdkClient(t, w), "staff", table.Schema[loose]{}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, w), "staff", table.Schema[loose]{}, singleAttempt())
 	noError(t, err)
 	name := table.FieldOf(func(l *loose) *string { return &l.Name })
 	for _, k := range []keys.Key{{}, keys.Stored("", "r"), keys.Stored("p", ""), keys.At(keys.RawPartition("p"), keys.RowKey{})} {
@@ -164,7 +165,7 @@ func TestTrapT06(t *testing.T) {
 	if got := w.last().body; !strings.Contains(got, `"Big":9007199254740992`) || !strings.Contains(got, `"Whole":5}`) {
 		t.Errorf("the SDK's body: got %s; want `\"Big\":9007199254740992` in got and `\"Whole\":5}` in got", got)
 	}
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[numbers]{
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[numbers]{
 		Partition: keys.RawPartitionOf(func(n *numbers) *string { return &n.P }),
 		Row:       keys.RawRowOf(func(n *numbers) *string { return &n.R }),
 	}, singleAttempt())
@@ -209,7 +210,7 @@ func TestTrapT07(t *testing.T) {
 		P, R  string
 		Extra map[string]any `table:",extra"`
 	}
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[row]{
 		Partition: keys.RawPartitionOf(func(r *row) *string { return &r.P }),
 		Row:       keys.RawRowOf(func(r *row) *string { return &r.R }),
 	}, singleAttempt())
@@ -237,7 +238,7 @@ func TestTrapT08(t *testing.T) {
 	}
 	type row struct{ When time.Time }
 	w := &fakeTransport{respond: func(*http.Request, string) (*http.Response, error) { return noContent(), nil }}
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{}, singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[row]{}, singleAttempt())
 	noError(t, err)
 	if _, err := tab.InsertAt(context.Background(), keys.At(keys.RawPartition("p"), keys.RawRow("r")), &row{local}); err != nil || !strings.Contains(w.last().body, `"When":"2026-11-21T07:00:00Z"`) {
 		t.Errorf("got %s, %v; want no error and `\"When\":\"2026-11-21T07:00:00Z\"` in w.last().body", w.last().body, err)
@@ -260,7 +261,7 @@ func TestTrapT09(t *testing.T) {
 		t.Errorf(`the SDK's URL: got %v, %s; want no error and "O%%27Brien'" in sentParts(w)[0].line`, err, sentParts(w)[0].line)
 	}
 	type row struct{ P, R, Name string }
-	tab, err := table.New(sdkClient(t, w), "ttt", table.Schema[row]{
+	tab, err := bare.NewTable(sdkClient(t, w), "ttt", table.Schema[row]{
 		Partition: keys.RawPartitionOf(func(r *row) *string { return &r.P }),
 		Row:       keys.RawRowOf(func(r *row) *string { return &r.R }),
 	}, singleAttempt())

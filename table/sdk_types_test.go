@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -35,7 +36,7 @@ func TestSDKTypes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	service := serviceOf(t, storagetest.New(nil))
-	tab, err := table.New(service, "types", table.Schema[sdkTypes]{Partition: keys.OnePartition[sdkTypes]("p"), Row: keys.RawRowOf(func(v *sdkTypes) *string { return &v.ID })}, nil)
+	tab, err := bare.NewTable(service, "types", table.Schema[sdkTypes]{Partition: keys.OnePartition[sdkTypes]("p"), Row: keys.RawRowOf(func(v *sdkTypes) *string { return &v.ID })}, nil)
 	noError(t, err)
 	noError(t, tab.Ensure(ctx))
 	raw := service.NewClient("types")

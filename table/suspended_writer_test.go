@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -62,11 +62,11 @@ func newSuspendableWriter(t testing.TB) *suspendableWriter {
 	var err error
 	x.out, err = newTableOutbox(service, noWaitOptions())
 	noError(t, err)
-	x.sent, err = table.New(service, "sent", table.Schema[table.Row]{}, noWaitOptions())
+	x.sent, err = bare.NewTable(service, "sent", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
-	x.people, err = eventual.WithOutbox(people, x.out, letters{})
+	x.people, err = bare.WithOutbox(people, x.out, letters{})
 	noError(t, err)
-	x.others, err = eventual.WithOutbox(peopleOf(t, x.s.Service, others), x.out, letters{})
+	x.others, err = bare.WithOutbox(peopleOf(t, x.s.Service, others), x.out, letters{})
 	noError(t, err)
 	noError(t, errors.Join(people.Ensure(ctx), x.out.rows.Ensure(ctx), x.sent.Ensure(ctx)))
 	_, err = x.others.Insert(ctx, &resident{"S", 1, "Jones", ""})
@@ -167,7 +167,7 @@ func TestSuspendedWriter(t *testing.T) {
 					out := &suspendingOutbox{tableOutbox: x.out}
 					mine := noWaitOptions()
 					mine.Now = x.clock.Now
-					people, err := eventual.WithOutbox(peopleOf(t, x.s, mine), out, letters{})
+					people, err := bare.WithOutbox(peopleOf(t, x.s, mine), out, letters{})
 					noError(t, err)
 					e, err := people.Get(ctx, residentAt(1))
 					noError(t, err)
@@ -250,7 +250,7 @@ func withClockHook(x *suspendableWriter, f func()) *table.Table[resident] {
 		f()
 		return x.clock.Now()
 	}
-	people, err := eventual.WithOutbox(peopleOf(x, x.s, o), x.out, letters{})
+	people, err := bare.WithOutbox(peopleOf(x, x.s, o), x.out, letters{})
 	noError(x, err)
 	return people
 }
@@ -288,7 +288,7 @@ func TestNotifiedAgain(t *testing.T) {
 		o.Now, o.Retry.Attempts = clock.Now, 4
 		people := peopleOf(t, s, o)
 		noError(t, people.Ensure(ctx))
-		people, err := eventual.WithOutbox(people, out, byEmail{}, letters{})
+		people, err := bare.WithOutbox(people, out, byEmail{}, letters{})
 		noError(t, err)
 		return people, s, out, func() { clock.advance(30 * time.Hour) }
 	}
@@ -351,7 +351,7 @@ func TestSuspendedExact(t *testing.T) {
 			}
 			return storagetest.Fault{}
 		})
-		mine, err := table.New(serviceOf(t, s), staff.Name(), staffSchema, o)
+		mine, err := bare.NewTable(serviceOf(t, s), staff.Name(), staffSchema, o)
 		noError(t, err)
 		err = mine.Exact().Merge(ctx, e, age.Set(50))
 		done := s.Rows("staff")[0].Get("Age") == int32(50)
@@ -373,7 +373,7 @@ func TestSuspendedResolver(t *testing.T) {
 	for _, lost := range []bool{false, true} { // the first abort record is lost, and another one follows
 		x := newSuspendableWriter(t)
 		out := &suspendingOutbox{tableOutbox: x.out}
-		people, err := eventual.WithOutbox(peopleOf(t, x.s, noWaitOptions()), out, letters{})
+		people, err := bare.WithOutbox(peopleOf(t, x.s, noWaitOptions()), out, letters{})
 		noError(t, err)
 		e, err := people.Get(ctx, residentAt(1))
 		noError(t, err)
@@ -426,7 +426,7 @@ func TestClocksAhead(t *testing.T) {
 			o := blindOptions() // with pauses, which pass at once in the bubble
 			o.Now = clock.Now
 			clock.advance(c.ahead)
-			mine, err := table.New(serviceOf(t, s), staff.Name(), staffSchema, o)
+			mine, err := bare.NewTable(serviceOf(t, s), staff.Name(), staffSchema, o)
 			noError(t, err)
 			s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Kind == requests.Transaction || q.Kind == requests.Insert }, storagetest.Refuse(503, "ServerBusy")))
 			var ue *table.UnknownError

@@ -145,17 +145,6 @@ func (h handle) inMode(change func(*engine.Mode)) handle {
 	return h
 }
 
-// New returns a handle of a table. It sends nothing: [Table.Ensure] creates the table in the service. Errors: *TypeError for a T
-// that cannot be stored; *keys.KeyError for a wrong binding; *ValueError or *LimitError for a name that no table can have (3 to
-// 63 letters and digits, a letter first), a nil service, or a wrong schema or option.
-func New[T any](service Service, name string, schema Schema[T], o *Options) (*Table[T], error) {
-	h, err := newHandle(service, name, schemaOf(&schema), o)
-	if err != nil {
-		return nil, err
-	}
-	return &Table[T]{h}, nil
-}
-
 func newHandle(service Service, name string, s *schema, o *Options) (handle, error) {
 	if err := edm.CheckTableName(name); err != nil {
 		return handle{}, fmt.Errorf("table: New: %w", err)

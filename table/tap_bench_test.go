@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -96,7 +97,7 @@ func BenchmarkPaths(b *testing.B) {
 		noError(b, err)
 		s, err := aztables.NewServiceClientWithSharedKey("http://127.0.0.1:1/account", cred, &aztables.ClientOptions{ClientOptions: options})
 		noError(b, err)
-		t, err := table.New(s, "readings", table.Schema[reading]{Partition: site, Row: readingN}, nil)
+		t, err := bare.NewTable(s, "readings", table.Schema[reading]{Partition: site, Row: readingN}, nil)
 		noError(b, err)
 		k := keys.At(site.Of("north"), readingN.Of(1))
 		var all []table.Op

@@ -18,6 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -317,7 +318,7 @@ func TestTapTraced(t *testing.T) {
 		if c.library {
 			o.Tracing = seen.provider()
 		}
-		staff, err := table.New(s, "staff", staffSchema, o)
+		staff, err := bare.NewTable(s, "staff", staffSchema, o)
 		noError(t, err)
 		for range 3 {
 			_, err := staff.Get(ctx, employeeKey("Sales", 223))

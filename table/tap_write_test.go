@@ -19,6 +19,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -45,7 +46,7 @@ func newWritten(rk string) *written {
 
 func writtenTable(t testing.TB, s table.Service) *table.Table[written] {
 	t.Helper()
-	tab, err := table.New(s, "written", table.Schema[written]{
+	tab, err := bare.NewTable(s, "written", table.Schema[written]{
 		Partition: keys.RawPartitionOf(func(e *written) *string { return &e.PK }),
 		Row:       keys.RawRowOf(func(e *written) *string { return &e.RK }),
 	}, singleAttempt())
@@ -344,7 +345,7 @@ func TestSeparatorsOnTheWire(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	const text = "a\u2028b\u2029"
-	for client, bare := range map[string]bool{"a client of package account": false, "a bare client": true} {
+	for client, plain := range map[string]bool{"a client of package account": false, "a plain client": true} {
 		s := storagetest.New(nil)
 		sent := 0
 		hooked := &testkit.Hooked{Service: s, BeforeRequest: func(r *http.Request) {
@@ -363,11 +364,11 @@ func TestSeparatorsOnTheWire(t *testing.T) {
 		acc, err := account.FromTransport(hooked, nil)
 		noError(t, err)
 		service := acc.Tables()
-		if bare {
+		if plain {
 			service, err = aztables.NewServiceClientFromConnectionString(s.ConnectionString(), &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: hooked}})
 			noError(t, err)
 		}
-		rows, err := table.New(service, "written", table.Schema[table.Row]{}, nil)
+		rows, err := bare.NewTable(service, "written", table.Schema[table.Row]{}, nil)
 		noError(t, err)
 		noError(t, rows.Ensure(ctx))
 		tab := writtenTable(t, service)

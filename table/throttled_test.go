@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -139,7 +140,7 @@ func TestRetryAfter(t *testing.T) {
 		} {
 			_, _, s := staffInMemory(t, nil)
 			a := &busyOnce{Service: s.Service, header: c.header, value: c.value}
-			staff, err := table.New(serviceOf(t, a), "staff", staffSchema, nil)
+			staff, err := bare.NewTable(serviceOf(t, a), "staff", staffSchema, nil)
 			noError(t, err)
 			start := time.Now()
 			_, err = staff.Insert(context.Background(), &employee{"Sales", 9, "New", 1})

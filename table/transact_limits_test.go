@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -23,7 +24,7 @@ func TestTransactRefusedBeforeSending(t *testing.T) {
 	w := noRequests(t)
 	s := sdkClient(t, w)
 	staff := newStaff(t, s)
-	other, err := table.New(s, "other", staffSchema, singleAttempt())
+	other, err := bare.NewTable(s, "other", staffSchema, singleAttempt())
 	noError(t, err)
 	elsewhere := newStaff(t, sdkClient(t, w))
 	insert := func(d string, id int) table.Op { return staff.InsertOp(&employee{d, id, "x", 1}) }
@@ -87,7 +88,7 @@ func TestTransactSize(t *testing.T) {
 	options := azcore.ClientOptions{Transport: w}
 	s, err := aztables.NewServiceClientWithNoCredential("http://127.0.0.1:1/account", &aztables.ClientOptions{ClientOptions: table.ClientOptions(options, nil)})
 	noError(t, err)
-	bags, err := table.New(s, "bags", table.Schema[bag]{}, singleAttempt())
+	bags, err := bare.NewTable(s, "bags", table.Schema[bag]{}, singleAttempt())
 	noError(t, err)
 	ops := func(in *table.Table[bag], last int) (list []table.Op) {
 		for i := range 9 {
@@ -115,7 +116,7 @@ func TestTransactSize(t *testing.T) {
 	if _, err := table.Transact(ctx, ops(bags, 100+room+1)...); !errors.As(err, &le) || le.Got != 4<<20+1 || le.Max != 4<<20 || w.requests() != "" || errors.Is(err, table.ErrUnknownOutcome) {
 		t.Errorf(`a byte over the limit: got %v, %s; want a *LimitError and le.Got == 4<<20+1 and le.Max == 4<<20 and w.requests() == "" and not ErrUnknownOutcome`, err, w.requests())
 	}
-	base, err := table.New(sdkClient(t, noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
+	base, err := bare.NewTable(sdkClient(t, noRequests(t)), "bags", table.Schema[bag]{}, singleAttempt())
 	noError(t, err)
 	tenth := base.InsertAtOp(keys.At(keys.RawPartition("p"), keys.RawRow("tenth")), &bag{map[string]any{"x": strings.Repeat("x", 32768)}})
 	if _, err := table.Transact(ctx, append(ops(base, 30000), tenth)...); !errors.As(err, &le) || le.Got <= le.Max {
@@ -134,7 +135,7 @@ func TestTransactSizeOnAnyClient(t *testing.T) {
 		}
 		return errorResponse(413, "RequestBodyTooLarge"), nil
 	}}
-	bags, err := table.New(sdkClient(t, w), "bags", table.Schema[bag]{}, singleAttempt())
+	bags, err := bare.NewTable(sdkClient(t, w), "bags", table.Schema[bag]{}, singleAttempt())
 	noError(t, err)
 	for text, sent := range map[string]string{"x": "POST", "<": "", "\u2028": ""} {
 		w.sent = nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -282,7 +283,7 @@ func TestTransactHungService(t *testing.T) {
 			}}
 			o := singleAttempt()
 			set(o)
-			staff, err := table.New(sdkClient(t, w), "staff", staffSchema, o)
+			staff, err := bare.NewTable(sdkClient(t, w), "staff", staffSchema, o)
 			noError(t, err)
 			start := time.Now()
 			_, err = table.Transact(context.Background(), staff.InsertOp(&employee{"Sales", 1, "x", 1}))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -61,7 +62,7 @@ func personTable(t testing.TB, properties string) (*table.Table[person], *fakeTr
 		}
 		return jsonResponse(200, row), nil
 	}}
-	tab, err := table.New(sdkClient(t, w), "people", personSchema(), singleAttempt())
+	tab, err := bare.NewTable(sdkClient(t, w), "people", personSchema(), singleAttempt())
 	noError(t, err)
 	return tab, w
 }
@@ -174,7 +175,7 @@ func TestVersionsRefused(t *testing.T) {
 	}
 	schema := personSchema()
 	schema.Version, schema.Upgrade = 1, nil
-	added, err := table.New(sdkClient(t, w), "people", schema, singleAttempt())
+	added, err := bare.NewTable(sdkClient(t, w), "people", schema, singleAttempt())
 	noError(t, err)
 	if _, err := added.Upsert(ctx, &person{ID: 7}, table.MergeExisting); !errors.As(err, &value) {
 		t.Errorf("Upsert that merges into any version: got %v; want a *ValueError", err)
@@ -184,7 +185,7 @@ func TestVersionsRefused(t *testing.T) {
 	}
 	// The first release of a program has no versions, and reads a row of a later release.
 	schema.Type, schema.Version = "", 0
-	first, err := table.New(sdkClient(t, w), "people", schema, singleAttempt())
+	first, err := bare.NewTable(sdkClient(t, w), "people", schema, singleAttempt())
 	noError(t, err)
 	if _, err := first.Update(ctx, personKey, func(*person) error { t.Error("Update called its function; want no call"); return nil }); !errors.As(err, &ve) || ve.Got != 3 || ve.Want != 0 {
 		t.Errorf("the first release: got %v; want a *VersionError and ve.Got == 3 and ve.Want == 0", err)
@@ -209,7 +210,7 @@ func TestVersionsRefused(t *testing.T) {
 	} {
 		s := personSchema()
 		change(&s)
-		if _, err := table.New(sdkClient(t, w), "people", s, singleAttempt()); !errors.As(err, &value) {
+		if _, err := bare.NewTable(sdkClient(t, w), "people", s, singleAttempt()); !errors.As(err, &value) {
 			t.Errorf("%s: got %v; want a *ValueError", what, err)
 		}
 	}
@@ -272,7 +273,7 @@ func TestRowsAreEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, w := personTable(t, `"_type":"person","_v":2,"First":"James","D":3.0,"L@odata.type":"Edm.Int64","L":"5","_life":"o"`)
-	rows, err := table.New(sdkClient(t, w), "people", table.Schema[table.Row]{}, singleAttempt())
+	rows, err := bare.NewTable(sdkClient(t, w), "people", table.Schema[table.Row]{}, singleAttempt())
 	noError(t, err)
 	e, err := rows.Update(ctx, personKey, func(r *table.Row) error {
 		r.Delete("First")
@@ -294,7 +295,7 @@ func TestRowsAreEntities(t *testing.T) {
 	}
 	// Another row as the value keeps the entity's system properties, and adds none of its own.
 	_, other := personTable(t, `"_type":"company","_life":"theirs","_ix":"theirs","First":"Jim"`)
-	strangers, err := table.New(sdkClient(t, other), "people", table.Schema[table.Row]{}, singleAttempt())
+	strangers, err := bare.NewTable(sdkClient(t, other), "people", table.Schema[table.Row]{}, singleAttempt())
 	noError(t, err)
 	stranger, err := strangers.Get(ctx, personKey)
 	noError(t, err)
@@ -362,7 +363,7 @@ func TestRowsAreEntities(t *testing.T) {
 		t.Errorf("got %v; want a *ValueError", err)
 	}
 	// Entity returns the row as Get would read it.
-	people, err := table.New(sdkClient(t, w), "people", personSchema(), singleAttempt())
+	people, err := bare.NewTable(sdkClient(t, w), "people", personSchema(), singleAttempt())
 	noError(t, err)
 	p, err := people.Entity(&e.Value)
 	if err != nil || p.Value.First != "James" || p.Value.ID != 7 || p.ETag != e.Value.ETag || p.ETag == "" {
@@ -383,7 +384,7 @@ func TestStoredVersionTypes(t *testing.T) {
 	for typ, column := range testkit.EachType("_v", 1) {
 		s := storagetest.New(nil)
 		schema := table.Schema[lodger]{Partition: lodgerSchema.Partition, Row: lodgerSchema.Row, Version: 2, Upgrade: map[int]func(*table.Row) error{1: func(r *table.Row) error { return r.Set("Name", "upgraded") }}}
-		lodgers, err := table.New(serviceOf(t, s), "lodgers", schema, nil)
+		lodgers, err := bare.NewTable(serviceOf(t, s), "lodgers", schema, nil)
 		noError(t, err)
 		noError(t, lodgers.Ensure(ctx))
 		_, err = s.Tables().NewClient("lodgers").AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"r",`+column+`}`), nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -101,7 +102,7 @@ func TestUnreachable(t *testing.T) {
 func unreachable(t testing.TB) (*table.Table[table.Row], *storagetest.Service) {
 	t.Helper()
 	s := storagetest.New(nil)
-	rows, err := table.New(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(serviceOf(t, s), "staff", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	noError(t, rows.Ensure(context.Background()))
 	return rows, s

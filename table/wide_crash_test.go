@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -80,7 +81,7 @@ func openLedgers(p *crashtest.Process) (*table.Table[ledger], error) {
 	if err != nil {
 		return nil, err
 	}
-	return table.New(service, "ledgers", ledgerSchema, &table.Options{Common: table.Common{Retry: table.Retry{Wait: -1}}})
+	return bare.NewTable(service, "ledgers", ledgerSchema, &table.Options{Common: table.Common{Retry: table.Retry{Wait: -1}}})
 }
 
 func ensureLedgers(ctx context.Context, p *crashtest.Process) error {

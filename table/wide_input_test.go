@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -92,7 +93,7 @@ func TestWideDamage(t *testing.T) {
 			big := bigPage("big")
 			e, err := pages.Insert(ctx, &big)
 			testkit.NoError(t, err)
-			raw, err := table.New(s.Tables(), "pages", table.Schema[table.Row]{}, &table.Options{BlindWrites: true})
+			raw, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, &table.Options{BlindWrites: true})
 			testkit.NoError(t, err)
 			part, err := raw.Get(ctx, keys.Stored("s", "page_big!01"))
 			testkit.NoError(t, err)
@@ -152,7 +153,7 @@ func TestWideOtherHandles(t *testing.T) {
 	big := bigPage("big")
 	_, err := pages.Insert(ctx, &big)
 	testkit.NoError(t, err)
-	old, err := table.New(s.Tables(), "pages", table.Schema[narrow]{
+	old, err := bare.NewTable(s.Tables(), "pages", table.Schema[narrow]{
 		Partition: keys.Partition(keys.Text(), func(p *narrow) *string { return &p.Site }),
 		Row:       keys.Row(keys.Text().Named("page"), func(p *narrow) *string { return &p.Path }),
 	}, nil)
@@ -166,7 +167,7 @@ func TestWideOtherHandles(t *testing.T) {
 		"upsert": errorOf(old.Upsert(ctx, &narrow{"s", "big", "T"}, table.ReplaceExisting)),
 		"merge":  old.MergeAny(ctx, bigKey, table.FieldOf(func(n *narrow) *string { return &n.Title }).Set("x")),
 		"replace": func() error {
-			rows, err := table.New(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
+			rows, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
 			testkit.NoError(t, err)
 			e, err := rows.Get(ctx, bigKey)
 			testkit.NoError(t, err)
@@ -178,7 +179,7 @@ func TestWideOtherHandles(t *testing.T) {
 		}
 	}
 	// A handle for rows of any type, with parts.
-	rows, err := table.New(s.Tables(), "pages", table.Schema[table.Row]{Parts: 98}, nil)
+	rows, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{Parts: 98}, nil)
 	testkit.NoError(t, err)
 	e, err := rows.Get(ctx, bigKey)
 	testkit.NoError(t, err)
@@ -200,13 +201,13 @@ func TestWideOtherHandles(t *testing.T) {
 	}
 	for what, o := range map[string]func() error{
 		"blind": func() error {
-			_, err := table.New(s.Tables(), "pages", pageSchema(), &table.Options{BlindWrites: true})
+			_, err := bare.NewTable(s.Tables(), "pages", pageSchema(), &table.Options{BlindWrites: true})
 			return err
 		},
 		"parts": func() error {
 			schema := pageSchema()
 			schema.Parts = 99
-			_, err := table.New(s.Tables(), "pages", schema, nil)
+			_, err := bare.NewTable(s.Tables(), "pages", schema, nil)
 			return err
 		},
 	} {
@@ -314,7 +315,7 @@ func TestWideForeignPart(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	pages, s, _ := newPages(t, nil)
-	raw, err := table.New(s.Tables(), "pages", table.Schema[table.Row]{}, &table.Options{BlindWrites: true})
+	raw, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, &table.Options{BlindWrites: true})
 	testkit.NoError(t, err)
 	testkit.NoError(t, sendRaw(ctx, raw, keys.Stored("s", "page_big!01"), "Theirs", "x"))
 	big := bigPage("big")
@@ -343,7 +344,7 @@ func TestWideMovedField(t *testing.T) {
 	pages, s, _ := newPages(t, nil)
 	_, err := pages.Insert(ctx, &page{Site: "s", Path: "p", Note: "old", Title: "kept"})
 	testkit.NoError(t, err)
-	next, err := table.New(s.Tables(), "pages", table.Schema[moved]{
+	next, err := bare.NewTable(s.Tables(), "pages", table.Schema[moved]{
 		Partition: keys.Partition(keys.Text(), func(p *moved) *string { return &p.Site }),
 		Row:       keys.Row(keys.Text().Named("page"), func(p *moved) *string { return &p.Path }),
 		Parts:     20,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -80,7 +81,7 @@ func TestWideKeys(t *testing.T) {
 		Title string
 		Note  string `table:",omitempty,part=20"`
 	}
-	all, err := table.New(s.Tables(), "pages", table.Schema[loose]{}, nil)
+	all, err := bare.NewTable(s.Tables(), "pages", table.Schema[loose]{}, nil)
 	testkit.NoError(t, err)
 	for _, k := range []string{"o'brien", "a!", "a!!", "x''", "a", "a b", "a!0", "ab'!"} {
 		key := keys.At(keys.RawPartition("o'p"), keys.RawRow(k))
@@ -122,7 +123,7 @@ func TestWideUpgrade(t *testing.T) {
 	schema := pageSchema()
 	schema.Version = 2
 	schema.Upgrade = map[int]func(*table.Row) error{0: func(r *table.Row) error { r.Delete("Day003"); return r.Set("Note", "up") }, 1: func(r *table.Row) error { return r.Set("Thumb", []byte{4}) }}
-	next, err := table.New(s.Tables(), "pages", schema, nil)
+	next, err := bare.NewTable(s.Tables(), "pages", schema, nil)
 	testkit.NoError(t, err)
 	want := bigPage("big")
 	want.Note, want.Thumb, want.Visits[3] = "up", []byte{4}, 0
@@ -149,7 +150,7 @@ func TestWideTags(t *testing.T) {
 	pages, s, _ := newPages(t, &table.Options{Common: table.Common{NewID: func() string { n++; return fmt.Sprintf("%016d", n) }}})
 	e, err := pages.Insert(ctx, &page{Site: "s", Path: "p", Note: "n"})
 	testkit.NoError(t, err)
-	raw, err := table.New(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
+	raw, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
 	testkit.NoError(t, err)
 	head, err := raw.Get(ctx, e.Key)
 	testkit.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -23,9 +23,9 @@ func TestWideMove(t *testing.T) {
 	crashed := 0
 	for at := 1; ; at++ {
 		s := &testkit.Hooked{Service: storagetest.New(nil)}
-		base, err := table.New(serviceOf(t, s), "pages", pageSchema(), readingOptions())
+		base, err := bare.NewTable(serviceOf(t, s), "pages", pageSchema(), readingOptions())
 		noError(t, err)
-		pages, err := eventual.WithOutbox(base, &memoryOutbox{})
+		pages, err := bare.WithOutbox(base, &memoryOutbox{})
 		noError(t, err)
 		noError(t, pages.Ensure(context.Background()))
 		want := page{Site: "a", Path: "p", Title: "T", Visits: make([]int32, 365), Article: strings.Repeat("text ", 30_000), Scan: bytes.Repeat([]byte{7}, 100_000), Note: "n"}
@@ -88,10 +88,10 @@ func TestMoveLimits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := &testkit.Hooked{Service: storagetest.New(nil)}
-	base, err := table.New(serviceOf(t, s), "rows", table.Schema[table.Row]{}, noWaitOptions())
+	base, err := bare.NewTable(serviceOf(t, s), "rows", table.Schema[table.Row]{}, noWaitOptions())
 	noError(t, err)
 	noError(t, base.Ensure(ctx))
-	rows, err := eventual.WithOutbox(base, &memoryOutbox{})
+	rows, err := bare.WithOutbox(base, &memoryOutbox{})
 	noError(t, err)
 	full := &table.Row{Key: keys.At(keys.RawPartition("a"), keys.RawRow("r"))}
 	for i := range 251 { // and _op
@@ -121,7 +121,7 @@ func TestMoveLimits(t *testing.T) {
 		},
 		"to nil": func() error { return rows.MoveTo(ctx, nil, e) },
 		"to another service": func() error {
-			other, err := table.New(serviceOf(t, &testkit.Hooked{Service: storagetest.New(nil)}), "rows", table.Schema[table.Row]{}, nil)
+			other, err := bare.NewTable(serviceOf(t, &testkit.Hooked{Service: storagetest.New(nil)}), "rows", table.Schema[table.Row]{}, nil)
 			noError(t, err)
 			e, err := rows.Get(ctx, full.Key)
 			noError(t, err)

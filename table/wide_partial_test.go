@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -37,7 +38,7 @@ func TestWideChunksInHead(t *testing.T) {
 		Other      string `table:",part=1"`
 	}
 	_, s, _ := newPages(t, nil)
-	docs, err := table.New(s.Tables(), "pages", table.Schema[doc]{}, nil)
+	docs, err := bare.NewTable(s.Tables(), "pages", table.Schema[doc]{}, nil)
 	testkit.NoError(t, err)
 	k := keys.At(keys.RawPartition("s"), keys.RawRow("k"))
 	e, err := docs.InsertAt(ctx, k, &doc{Site: "s", Title: "t", Text: make([]byte, 1<<20), Other: "o"})
@@ -59,7 +60,7 @@ func TestGetFieldsOfRow(t *testing.T) {
 	big := bigPage("big")
 	_, err := pages.Insert(ctx, &big)
 	testkit.NoError(t, err)
-	rows, err := table.New(s.Tables(), "pages", table.Schema[table.Row]{Parts: 98}, nil)
+	rows, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{Parts: 98}, nil)
 	testkit.NoError(t, err)
 	f := table.PropertyOf[int32]("Day300")
 	e, err := rows.GetFields(ctx, bigKey, f)
@@ -99,7 +100,7 @@ func TestWideHeadJSON(t *testing.T) {
 	big := bigPage("big")
 	_, err := pages.Insert(ctx, &big)
 	testkit.NoError(t, err)
-	rows, err := table.New(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
 	testkit.NoError(t, err)
 	head, err := rows.GetRow(ctx, bigKey)
 	testkit.NoError(t, err)
@@ -116,7 +117,7 @@ func TestWideVersions(t *testing.T) {
 	_, s, _ := newPages(t, nil)
 	schema := pageSchema()
 	schema.Version = 1
-	pages, err := table.New(s.Tables(), "pages", schema, nil)
+	pages, err := bare.NewTable(s.Tables(), "pages", schema, nil)
 	testkit.NoError(t, err)
 	big := bigPage("big")
 	_, err = pages.Insert(ctx, &big)

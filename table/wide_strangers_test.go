@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -22,7 +23,7 @@ func TestWideBulkDelete(t *testing.T) {
 	pages, s, _ := newPages(t, nil)
 	_, err := pages.Insert(ctx, &page{Site: "s", Path: "big", Note: "n"})
 	testkit.NoError(t, err)
-	old, err := table.New(s.Tables(), "pages", table.Schema[narrow]{
+	old, err := bare.NewTable(s.Tables(), "pages", table.Schema[narrow]{
 		Partition: keys.Partition(keys.Text(), func(p *narrow) *string { return &p.Site }),
 		Row:       keys.Row(keys.Text().Named("page"), func(p *narrow) *string { return &p.Path }),
 	}, nil)
@@ -90,7 +91,7 @@ func TestWideLoadedRows(t *testing.T) {
 			return p.Put(r)
 		},
 	} {
-		old, err := table.New(s.Tables(), "pages", table.Schema[narrow]{
+		old, err := bare.NewTable(s.Tables(), "pages", table.Schema[narrow]{
 			Partition: keys.Partition(keys.Text(), func(p *narrow) *string { return &p.Site }),
 			Row:       keys.Row(keys.Text().Named("narrow"), func(p *narrow) *string { return &p.Path }),
 		}, nil)
@@ -136,7 +137,7 @@ func TestWideScan(t *testing.T) {
 	ctx := context.Background()
 	_, s, _ := newPages(t, nil)
 	tables := s.Tables()
-	base, err := table.New(tables, "pages", pageSchema(), nil)
+	base, err := bare.NewTable(tables, "pages", pageSchema(), nil)
 	testkit.NoError(t, err)
 	for i := range 3 {
 		_, err := base.Insert(ctx, &page{Site: "s", Path: fmt.Sprint(i), Note: "n"})
@@ -145,7 +146,7 @@ func TestWideScan(t *testing.T) {
 	seen := 0
 	pages, err := extend.With(base, scanning{&seen})
 	testkit.NoError(t, err)
-	old, err := table.New(tables, "pages", table.Schema[narrow]{
+	old, err := bare.NewTable(tables, "pages", table.Schema[narrow]{
 		Partition: keys.Partition(keys.Text(), func(p *narrow) *string { return &p.Site }),
 		Row:       keys.Row(keys.Text().Named("narrow"), func(p *narrow) *string { return &p.Path }),
 	}, nil)
@@ -163,7 +164,7 @@ func TestWideView(t *testing.T) {
 	e, err := pages.Insert(ctx, &page{Site: "s", Path: "p", Title: "T", Note: "n"})
 	testkit.NoError(t, err)
 	type flat struct{ Title, Note string }
-	flats, err := table.New(s.Tables(), "pages", table.Schema[flat]{}, nil)
+	flats, err := bare.NewTable(s.Tables(), "pages", table.Schema[flat]{}, nil)
 	testkit.NoError(t, err)
 	notes, err := table.ViewOf[struct{ Note string }](flats)
 	testkit.NoError(t, err)
@@ -196,7 +197,7 @@ func TestWideDeletedMeanwhile(t *testing.T) {
 	h := &testkit.Hooked{Service: s, Serial: true}
 	acc, err := account.FromTransport(h, nil)
 	testkit.NoError(t, err)
-	pages, err := table.New(acc.Tables(), "pages", pageSchema(), nil)
+	pages, err := bare.NewTable(acc.Tables(), "pages", pageSchema(), nil)
 	testkit.NoError(t, err)
 	again := false
 	h.BeforeRequest = func(r *http.Request) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -43,7 +44,7 @@ func newPages(t *testing.T, o *table.Options) (*table.Table[page], *storagetest.
 	counter := new(requests.Counter)
 	acc, err := account.FromTransport(s, &account.Options{Counter: counter})
 	testkit.NoError(t, err)
-	pages, err := table.New(acc.Tables(), "pages", pageSchema(), o)
+	pages, err := bare.NewTable(acc.Tables(), "pages", pageSchema(), o)
 	testkit.NoError(t, err)
 	testkit.NoError(t, pages.Ensure(context.Background()))
 	return pages, s, counter

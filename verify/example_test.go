@@ -7,6 +7,7 @@ import (
 	"log"
 	"sync"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
@@ -23,17 +24,13 @@ type Employee struct {
 
 var dept = keys.Partition(keys.Text(), func(e *Employee) *string { return &e.Department })
 
-// newStaff returns a table of three employees without an index, on a service in memory.
-func newStaff(ctx context.Context) *table.Table[Employee] {
-	s := storagetest.New(nil)
-	staff, err := table.New(s.Tables(), "staff", table.Schema[Employee]{
-		Partition: dept,
-		Row:       keys.Row(keys.Digits[int](6).Named("empid"), func(e *Employee) *int { return &e.ID }),
-	}, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := staff.Ensure(ctx); err != nil {
+var empid = keys.Row(keys.Digits[int](6), func(e *Employee) *int { return &e.ID }).Named("empid")
+
+// newStaff returns a table of three employees with definitions, on a service in memory.
+func newStaff(ctx context.Context, s *storagetest.Service, definitions ...aztablekit.Definition[Employee]) *table.Table[Employee] {
+	company := aztablekit.Open(s, "company", nil)
+	staff := aztablekit.Table(company, "staff", dept, empid, definitions...)
+	if err := company.Ensure(ctx); err != nil {
 		log.Fatal(err)
 	}
 	for _, e := range []Employee{{"Sales", 152, 38}, {"Sales", 223, 44}, {"Sales", 300, 51}} {
@@ -44,14 +41,20 @@ func newStaff(ctx context.Context) *table.Table[Employee] {
 	return staff
 }
 
+// deleteRow deletes a row, as a program without this library may do.
+func deleteRow(ctx context.Context, s *storagetest.Service, rowKey string) {
+	if _, err := s.Tables().NewClient("staff").DeleteEntity(ctx, "Sales", rowKey, nil); err != nil {
+		log.Fatal(err)
+	}
+}
+
 // Rows that entities lack are added. A store fills a new index by this; see aztablekit.Store.Fill.
 func ExampleRun() {
 	ctx := context.Background()
 	byAge := index.New("age", keys.Digits[int](3), func(e *Employee) (int, bool) { return e.Age, true }, nil)
-	staff, err := index.Attach(newStaff(ctx), byAge)
-	if err != nil {
-		log.Fatal(err)
-	}
+	s := storagetest.New(nil)
+	staff := newStaff(ctx, s, byAge)
+	deleteRow(ctx, s, "age_051_empid_000300")
 	report, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
 	if err != nil {
 		log.Fatal(err)
@@ -64,7 +67,7 @@ func ExampleRun() {
 		fmt.Println(e.Value.ID)
 	}
 	// Output:
-	// map[missing:3] repaired: 3 sound: true
+	// map[missing:1] repaired: 1 sound: true
 	// 223
 	// 300
 }
@@ -73,11 +76,10 @@ func ExampleRun() {
 func ExampleOptions() {
 	ctx := context.Background()
 	byAge := index.New("age", keys.Digits[int](3), func(e *Employee) (int, bool) { return e.Age, e.Age > 50 }, nil)
-	staff, err := index.Attach(newStaff(ctx), byAge)
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = verify.Run(ctx, staff, &verify.Options{
+	s := storagetest.New(nil)
+	staff := newStaff(ctx, s, byAge)
+	deleteRow(ctx, s, "age_051_empid_000300")
+	_, err := verify.Run(ctx, staff, &verify.Options{
 		Partition: dept.Of("Sales"),
 		Fault:     func(f verify.Fault) { fmt.Println(f.Definition, f.Kind, f.Row, f.Entity) },
 	}, byAge)
@@ -185,7 +187,7 @@ func (c *badgeComparison) Rest(context.Context) error {
 // A maintainer of the program's own compares its rows with the entities. Run reads the entities, and reports.
 func ExampleComparer() {
 	ctx := context.Background()
-	staff, err := extend.With(newStaff(ctx), badges{})
+	staff, err := extend.With(newStaff(ctx, storagetest.New(nil)), badges{})
 	if err != nil {
 		log.Fatal(err)
 	}

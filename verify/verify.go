@@ -58,11 +58,11 @@ import (
 // Definitions with rows elsewhere (index.NewGlobal) follow after all partitions, as one part that begins again if it is interrupted: 1
 // request for each 1,000 of their rows, of which about 200 bytes each stay in memory, and 1 for each 1,000 entities. To confirm an
 // entity, 3, and 2 for each row. A row that a worker is still to change is no fault (Report.Pending). A repair takes 3 for a row, and 6
-// more to write the entity if it does not record the row. The table of the rows must exist; see index.Ensure.
+// more to write the entity if it does not record the row. The table of the rows must exist; Ensure of the store makes it.
 //
 // Materialized views follow last, as one part, too: 1 request for each 1,000 derived entities, notes and entities. Of each derived
 // entity, about 200 bytes stay in memory. To confirm a fault, 5, and 3 to repair it. Commit records that have been pending for more
-// than 10 minutes do not excuse a fault of a view, because their notifications may be lost; eventual.Outbox.NotifyPending sends those
+// than 10 minutes do not excuse a fault of a view, because their notifications may be lost; aztablekit.Store.NotifyPending sends those
 // again.
 //
 // An entity needs no confirmation if its own maintainer state shows the fault: it lacks the rows of a new definition, or records

@@ -15,6 +15,8 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -51,14 +53,14 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 		return err
 	}
 	opt := &table.Options{Common: table.Common{WriteTimeout: mp.WriteTimeout}}
-	if mp.current, err = table.New(mp.acc.Tables(), mp.Name+"c", itemSchema, opt); err != nil {
+	if mp.current, err = bare.NewTable(mp.acc.Tables(), mp.Name+"c", itemSchema, opt); err != nil {
 		return err
 	}
 	mp.old = archive.ToTable(&extend.Host{Tables: mp.acc.Tables()}, mp.Name+"o", opt)
 	if err = mp.old.Err(); err != nil {
 		return err
 	}
-	out, err := eventual.NewOutbox(mp.acc.Queue(mp.Name+"q"), &eventual.OutboxOptions{Common: opt.Common})
+	out, err := bareworker.NewOutbox(mp.acc.Queue(mp.Name+"q"), &opt.Common)
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 }
 
 func (mp *moverProcess) worker() (*eventual.Worker, error) {
-	return eventual.NewWorker(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []eventual.Handler{mp.mover.Handler()}, &eventual.WorkerOptions{
+	return bareworker.New(mp.acc.Queue(mp.Name+"q"), mp.acc.Queue(mp.Name+"p"), []eventual.Handler{mp.mover.Handler()}, &eventual.WorkerOptions{
 		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
 	})
 }

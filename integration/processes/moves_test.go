@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -159,7 +160,7 @@ func checkAllArchived(t *testing.T, mp *moverProcess, n int) {
 		t.Errorf("table current: got %v; want it moved", x.Key)
 	}
 	seen := map[int]int{}
-	rows, err := table.New(mp.acc.Tables(), mp.Name+"o", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(mp.acc.Tables(), mp.Name+"o", table.Schema[table.Row]{}, nil)
 	must(t, err)
 	for x, err := range rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
 		must(t, err)

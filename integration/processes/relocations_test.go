@@ -21,6 +21,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -57,26 +59,26 @@ func (p *relocator) connect(more ...policy.Policy) error {
 		return err
 	}
 	c := table.Common{WriteTimeout: p.WriteTimeout}
-	base, err := table.New(p.acc.Tables(), p.Table, itemSchema, &table.Options{Common: c})
+	base, err := bare.NewTable(p.acc.Tables(), p.Table, itemSchema, &table.Options{Common: c})
 	if err != nil {
 		return err
 	}
-	out, err := eventual.NewOutbox(p.acc.Queue(p.Table+"q"), &eventual.OutboxOptions{Common: c})
+	out, err := bareworker.NewOutbox(p.acc.Queue(p.Table+"q"), &c)
 	if err != nil {
 		return err
 	}
-	if p.items, err = eventual.WithOutbox(base, out); err != nil {
+	if p.items, err = bare.WithOutbox(base, out); err != nil {
 		return err
 	}
-	if p.items, err = index.Attach(p.items, itemText, itemLists, itemOwner); err != nil {
+	if p.items, err = bare.Attach(p.items, itemText, itemLists, itemOwner); err != nil {
 		return err
 	}
-	p.owners, err = table.New(p.acc.Tables(), p.Table+"owner", table.Schema[table.Row]{}, &table.Options{Common: c})
+	p.owners, err = bare.NewTable(p.acc.Tables(), p.Table+"owner", table.Schema[table.Row]{}, &table.Options{Common: c})
 	return err
 }
 
 func (p *relocator) worker() (*eventual.Worker, error) {
-	return eventual.NewWorker(p.acc.Queue(p.Table+"q"), p.acc.Queue(p.Table+"p"), []eventual.Handler{index.Handler(p.items)}, &eventual.WorkerOptions{
+	return bareworker.New(p.acc.Queue(p.Table+"q"), p.acc.Queue(p.Table+"p"), bare.Handlers(p.items), &eventual.WorkerOptions{
 		Concurrency: 4, Visibility: 2 * time.Second, Idle: 200 * time.Millisecond, Wait: time.Second, MaxWait: 2 * time.Second, Attempts: 100,
 	})
 }
@@ -175,7 +177,7 @@ func TestMoveKill(t *testing.T) {
 	must(t, p.connect())
 	w, err := p.worker()
 	must(t, err)
-	must(t, errors.Join(p.items.Ensure(ctx), index.Ensure(ctx, p.items), w.Ensure(ctx)))
+	must(t, errors.Join(p.items.Ensure(ctx), bare.Ensure(ctx, p.items), w.Ensure(ctx)))
 	for i := range items {
 		_, err := p.items.Insert(ctx, &item{relocated[i%2], i, fmt.Sprint("text-", i)})
 		must(t, err)
@@ -243,7 +245,7 @@ func TestMoveKill(t *testing.T) {
 // checkRelocated fails the test unless each item is in one group, with its derived rows, and no work is left.
 func checkRelocated(t *testing.T, p *relocator) {
 	ctx := context.Background()
-	rows, err := table.New(p.acc.Tables(), p.Table, table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(p.acc.Tables(), p.Table, table.Schema[table.Row]{}, nil)
 	must(t, err)
 	want, got, groups := map[string]string{}, map[string]string{}, map[int]string{}
 	lists := map[string][]string{}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -70,7 +71,7 @@ func (u *uploader) connect(ahead time.Duration, more ...policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	if u.base, err = table.New(acc.Tables(), u.Table, portraitSchema, nil); err != nil {
+	if u.base, err = bare.NewTable(acc.Tables(), u.Table, portraitSchema, nil); err != nil {
 		return err
 	}
 	blocks := &largeentity.Options{BlocksInFlight: 1} // so that the positions of the requests are known

@@ -51,7 +51,7 @@ func TestByHand(t *testing.T) {
 	dept := keys.Partition(keys.Text(), func(e *person) *string { return &e.Department })
 	empid := keys.Row(keys.Digits[int](6), func(e *person) *int { return &e.ID }).Named("empid")
 	company := aztablekit.Open(here, "company", nil)
-	byEmail := index.New("email", keys.Fold(keys.Text()), func(e *person) (string, bool) { return e.Email, true }, &index.Options{Unique: true})
+	byEmail := index.New("email", keys.Fold(keys.Text()), func(e *person) (string, bool) { return e.Email, e.Email != "" }, &index.Options{Unique: true})
 	staff := aztablekit.Table(company, "staff", dept, empid, byEmail)
 	if err := company.Ensure(ctx); err != nil {
 		t.Fatal(err)

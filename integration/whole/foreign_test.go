@@ -25,6 +25,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -152,7 +153,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 			Department, ID string
 			Photo          largeentity.Blob
 		}
-		base, err := table.New(x.tables, "staff", table.Schema[photographed]{
+		base, err := bare.NewTable(x.tables, "staff", table.Schema[photographed]{
 			Partition: keys.RawPartitionOf(func(e *photographed) *string { return &e.Department }),
 			Row:       keys.RawRowOf(func(e *photographed) *string { return &e.ID }),
 		}, nil)
@@ -245,7 +246,7 @@ func summarized(x *outage) (*index.Lists[Employee, string], *index.Summary[Emplo
 	name := func(e *Employee) (string, bool) { return e.Name, true }
 	lists := index.NewLists("list", keys.Text(), name, &index.ListOptions{Reserved: true})
 	summary := index.NewSummary("sum", keys.Text(), name, &index.SummaryOptions{Reserved: true})
-	staff, err := index.Attach(x.base, lists, summary)
+	staff, err := bare.Attach(x.base, lists, summary)
 	if err != nil {
 		panic(err)
 	}

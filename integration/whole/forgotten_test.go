@@ -13,6 +13,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -55,7 +57,7 @@ func forgottenCalls(t *testing.T) []forgotten {
 	site := keys.Text()
 	schema := table.Schema[device]{Partition: keys.Partition(site, func(d *device) *string { return &d.Site }), Row: keys.Row(site.Named("d"), func(d *device) *string { return &d.ID })}
 	open := func(name string) *table.Table[device] {
-		tab, err := table.New(s.Tables(), name, schema, nil)
+		tab, err := bare.NewTable(s.Tables(), name, schema, nil)
 		testkit.NoError(t, err)
 		return tab
 	}
@@ -64,29 +66,29 @@ func forgottenCalls(t *testing.T) []forgotten {
 	d := &device{"A", "1", "s"}
 	k := present.Key(*d)
 
-	work, err := eventual.NewOutbox(s.Queue("work"), nil)
+	work, err := bareworker.NewOutbox(s.Queue("work"), nil)
 	testkit.NoError(t, err)
-	quiet, err := eventual.WithOutbox(present, work)
+	quiet, err := bare.WithOutbox(present, work)
 	testkit.NoError(t, err)
-	jobs, err := eventual.NewOutbox(s.Queue("jobs"), nil)
+	jobs, err := bareworker.NewOutbox(s.Queue("jobs"), nil)
 	testkit.NoError(t, err)
 	testkit.NoError(t, jobs.Ensure(ctx))
-	heard, err := eventual.WithOutbox(present, jobs)
+	heard, err := bare.WithOutbox(present, jobs)
 	testkit.NoError(t, err)
 
 	serial := func(d *device) (string, bool) { return d.Serial, true }
 	bySerial := index.NewGlobal("serial", site, serial, nil)
 	unique := index.NewUnique("only", site, serial, nil)
-	indexed, err := index.Attach(heard, bySerial)
+	indexed, err := bare.Attach(heard, bySerial)
 	testkit.NoError(t, err)
-	one, err := index.Attach(heard, unique)
+	one, err := bare.Attach(heard, unique)
 	testkit.NoError(t, err)
-	unheard, err := index.Attach(quiet, bySerial)
+	unheard, err := bare.Attach(quiet, bySerial)
 	testkit.NoError(t, err)
 	views := materialized.New("view", open("views"), func(d *device, _ keys.Key) (device, bool) { return *d, true }, nil)
-	viewed, err := materialized.Attach(heard, views)
+	viewed, err := bare.Attach(heard, views)
 	testkit.NoError(t, err)
-	worker, err := eventual.NewWorker(s.Queue("none"), s.Queue("poison"), []eventual.Handler{index.Handler(indexed)}, nil)
+	worker, err := bareworker.New(s.Queue("none"), s.Queue("poison"), bare.Handlers(indexed), nil)
 	testkit.NoError(t, err)
 	poison, err := eventual.NewPoisonQueue(s.Queue("poison"), nil)
 	testkit.NoError(t, err)
@@ -116,21 +118,21 @@ func forgottenCalls(t *testing.T) []forgotten {
 	testkit.NoError(t, err)
 
 	q := table.Query[device]{Partition: site.PartitionKey("A")}
-	const byTable, byIndex = "no such table missing; Table.Ensure creates it", "no such table devicesserial; index.Ensure creates it"
+	const byTable, byIndex = "no such table missing; Table.Ensure creates it", "no such table devicesserial; Store.Ensure creates it"
 	return []forgotten{
 		{"Get", second(missing.Get(ctx, k)), table.ErrTableNotFound, "table: Get missing('A','d_1'): TableNotFound: " + byTable},
 		{"Insert", second(missing.Insert(ctx, d)), table.ErrTableNotFound, "table: Insert missing('A','d_1'): TableNotFound: " + byTable},
 		{"List", firstError(missing.List(ctx, q)), table.ErrTableNotFound, "table: List missing: TableNotFound: " + byTable},
 		{"Transact", second(table.Transact(ctx, missing.InsertOp(d), missing.InsertOp(&device{"A", "2", ""}))), table.ErrTableNotFound, "('A','d_1'): TableNotFound: " + byTable},
 		{"Delete", second(table.BulkDelete(ctx, missing, q, nil)), table.ErrTableNotFound, "table: DeleteOps missing: TableNotFound: " + byTable},
-		{"write with effects", second(unheard.Insert(ctx, d)), table.ErrOutbox, "the outbox did not store the notification (eventual: no such queue work; Outbox.Ensure creates it)"},
-		{"the same", second(unheard.Insert(ctx, d)), eventual.ErrQueueNotFound, "(eventual: no such queue work; Outbox.Ensure creates it)"},
-		{"Run", worker.Run(ctx), eventual.ErrQueueNotFound, "eventual: no such queue none; Worker.Ensure creates it"},
-		{"Backlog", second(poison.Backlog(ctx)), eventual.ErrQueueNotFound, "eventual: Backlog: eventual: no such queue poison; Worker.Ensure creates it"},
+		{"write with effects", second(unheard.Insert(ctx, d)), table.ErrOutbox, "the outbox did not store the notification (eventual: no such queue work; Store.Ensure creates it)"},
+		{"the same", second(unheard.Insert(ctx, d)), eventual.ErrQueueNotFound, "(eventual: no such queue work; Store.Ensure creates it)"},
+		{"Run", worker.Run(ctx), eventual.ErrQueueNotFound, "eventual: no such queue none; Store.Ensure creates it"},
+		{"Backlog", second(poison.Backlog(ctx)), eventual.ErrQueueNotFound, "eventual: Backlog: eventual: no such queue poison; Store.Ensure creates it"},
 		{"index elsewhere: Get", second(bySerial.Get(ctx, indexed, "s")), table.ErrTableNotFound, "index serial: table: Rows devicesserial: TableNotFound: " + byIndex},
 		{"index elsewhere: Run", second(verify.Run(ctx, indexed, nil, bySerial)), table.ErrTableNotFound, byIndex},
-		{"index.NewUnique: Get", second(unique.Get(ctx, one, "s")), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
-		{"index.NewUnique: Insert", second(one.Insert(ctx, d)), table.ErrTableNotFound, "no such table devicesonly; index.Ensure creates it"},
+		{"index.NewUnique: Get", second(unique.Get(ctx, one, "s")), table.ErrTableNotFound, "no such table devicesonly; Store.Ensure creates it"},
+		{"index.NewUnique: Insert", second(one.Insert(ctx, d)), table.ErrTableNotFound, "no such table devicesonly; Store.Ensure creates it"},
 		{"view: Run", second(verify.Run(ctx, viewed, nil, views)), table.ErrTableNotFound, "no such table views; Table.Ensure creates it"},
 		{"Upload", second(photos.Upload(ctx, k, bytes.NewReader(make([]byte, 100_000)), nil)), largeentity.ErrContainerNotFound, "largeentity: Upload ('A','d_1'): no such container photos; Store.Ensure creates it"},
 		{"Log.Append", second(log.Append(ctx, d)), table.ErrTableNotFound, "no such table log; Log.Ensure creates it"},

@@ -21,6 +21,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -41,7 +43,7 @@ type outage struct {
 	sending *table.Table[Employee] // with effects
 	spread  *table.Table[Employee] // with indexes in other partitions
 	jones   *table.Entity[Employee]
-	out     *eventual.Outbox
+	out     bareworker.Outbox
 	photos  *largeentity.Store
 	lines   *logtail.Log[Employee]
 	events  *bloblog.Log[Employee]
@@ -77,13 +79,13 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	x := &outage{tables: s.Tables(), client: s.Tables().NewClient("staff"), base: openStaffWith(t, s.Tables(), common)}
 	x.indexed = attach(t, x.base)
 	var err error
-	x.out, err = eventual.NewOutbox(s.Queue("notifications"), &eventual.OutboxOptions{Common: common})
+	x.out, err = bareworker.NewOutbox(s.Queue("notifications"), &common)
 	fatal(t, err)
-	x.sending, err = eventual.WithOutbox(x.base, x.out, eventual.OnChange("badge", func(*extend.Change[Employee]) (string, bool) { return "new", true }))
+	x.sending, err = bare.WithOutbox(x.base, x.out, bare.OnChange("badge", func(*extend.Change[Employee]) (string, bool) { return "new", true }))
 	fatal(t, err)
 	unique := index.NewUnique("unique", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, nil)
 	elsewhere := index.NewGlobal("elsewhere", keys.Text(), func(e *Employee) (string, bool) { return e.Name, true }, &index.Options{Inline: true})
-	x.spread, err = index.Attach(x.sending, unique, elsewhere)
+	x.spread, err = bare.Attach(x.sending, unique, elsewhere)
 	fatal(t, err)
 	x.lines = logtail.New[Employee](&extend.Host{Tables: s.Tables()}, "lines", &logtail.Options{Common: common})
 	err = x.lines.Err()
@@ -102,7 +104,7 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 // fill creates what the methods work on.
 func (x *outage) fill(t *testing.T) {
 	ctx := t.Context()
-	fatal(t, errors.Join(x.base.Ensure(ctx), x.out.Ensure(ctx), index.Ensure(ctx, x.spread), x.lines.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
+	fatal(t, errors.Join(x.base.Ensure(ctx), x.out.Ensure(ctx), bare.Ensure(ctx, x.spread), x.lines.Ensure(ctx), x.photos.Ensure(ctx), x.events.Ensure(ctx), x.cold.Ensure(ctx)))
 	fatal(t, kitInsert(ctx, x.base))
 	fatal(t, errors.Join(x.log.Append(ctx, smith), x.log.Flush(ctx)))
 	fatal(t, x.cold.Put(ctx, archivedJones, ""))
@@ -436,7 +438,7 @@ func TestSingleAttempt(t *testing.T) {
 			fatal(t, openStaff(t, s.Tables()).Ensure(t.Context()))
 			o := &table.Options{}
 			o.Retry.Attempts, o.BlindWrites = 1, true
-			rows, err := table.New(s.Tables(), "staff", table.Schema[table.Row]{}, o)
+			rows, err := bare.NewTable(s.Tables(), "staff", table.Schema[table.Row]{}, o)
 			fatal(t, err)
 			sent := 0
 			s.SetFaults(storagetest.When(func(q storagetest.Request) bool {

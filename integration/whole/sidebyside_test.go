@@ -11,8 +11,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -44,7 +46,7 @@ func newSideBySide(t *testing.T, by *index.Index[Employee, string]) *sideBySide 
 	acc, err := account.FromConnectionString(cs, nil)
 	fatal(t, err)
 	x.base = openStaff(t, acc.Tables())
-	x.staff, err = index.Attach(x.base, by)
+	x.staff, err = bare.Attach(x.base, by)
 	fatal(t, err)
 	fatal(t, x.base.Ensure(t.Context()))
 	return x
@@ -58,7 +60,7 @@ func openStaff(t *testing.T, service table.Service) *table.Table[Employee] {
 
 func openStaffWith(t *testing.T, service table.Service, common table.Common) *table.Table[Employee] {
 	t.Helper()
-	staff, err := table.New(service, "staff", table.Schema[Employee]{Partition: department, Row: id}, &table.Options{Common: common})
+	staff, err := bare.NewTable(service, "staff", table.Schema[Employee]{Partition: department, Row: id}, &table.Options{Common: common})
 	fatal(t, err)
 	return staff
 }
@@ -66,7 +68,7 @@ func openStaffWith(t *testing.T, service table.Service, common table.Common) *ta
 // attach attaches byName to a table.
 func attach(t *testing.T, base *table.Table[Employee]) *table.Table[Employee] {
 	t.Helper()
-	staff, err := index.Attach(base, byName)
+	staff, err := bare.Attach(base, byName)
 	fatal(t, err)
 	return staff
 }
@@ -186,7 +188,7 @@ func TestAztablesQueriesBesideIndexes(t *testing.T) {
 	ranges := []string{sales + " and RowKey lt '~'", "RowKey eq '000223'", sales + " and RowKey ge '000000' and RowKey lt '999999'"}
 	whole := []string{"", sales}
 	for kind, c := range map[string]struct {
-		by                    index.Definition[Employee]
+		by                    extend.Definition[Employee]
 		values, ranges, whole int // the rows for each row of before
 	}{
 		"pointers":    {byName, 1, 1, 2},
@@ -224,13 +226,13 @@ func TestAztablesQueriesBesideIndexes(t *testing.T) {
 					t.Errorf("%q before: got no rows; want some", filter)
 				}
 			}
-			out, err := eventual.NewOutbox(acc.Queue("effects"), nil)
+			out, err := bareworker.NewOutbox(acc.Queue("effects"), nil)
 			fatal(t, err)
-			withOutbox, err := eventual.WithOutbox(base, out)
+			withOutbox, err := bare.WithOutbox(base, out)
 			fatal(t, err)
-			staff, err := index.Attach(withOutbox, c.by)
+			staff, err := bare.Attach(withOutbox, c.by)
 			fatal(t, err)
-			fatal(t, errors.Join(out.Ensure(ctx), index.Ensure(ctx, staff)))
+			fatal(t, errors.Join(out.Ensure(ctx), bare.Ensure(ctx, staff)))
 			r, err := verify.Run(ctx, staff, &verify.Options{Repair: true})
 			if err != nil || !r.Sound() {
 				t.Fatalf("verify.Run: got report %+v, error %v; want a sound report", r, err)
@@ -286,7 +288,7 @@ func TestAztablesTypes(t *testing.T) {
 		N      int64
 		Narrow int64 `table:",int32"`
 	}
-	tab, err := table.New(x.s.Tables(), "staff", table.Schema[numbers]{
+	tab, err := bare.NewTable(x.s.Tables(), "staff", table.Schema[numbers]{
 		Partition: keys.RawPartitionOf(func(n *numbers) *string { return &n.P }),
 		Row:       keys.RawRowOf(func(n *numbers) *string { return &n.R }),
 	}, nil)

@@ -30,6 +30,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -264,7 +265,7 @@ func (x *outage) worker(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	o := &eventual.WorkerOptions{Common: x.common}
-	w, err := eventual.NewWorker(x.queues.Queue("notifications"), x.queues.Queue("poison"), nil, o)
+	w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), nil, o)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -152,8 +154,8 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"Worker": func(ctx context.Context, x *outage) error {
-		handler := eventual.NewHandler("badge", x.sending, func(context.Context, eventual.Job, string) error { return nil })
-		w, err := eventual.NewWorker(x.queues.Queue("notifications"), x.queues.Queue("poison"), []eventual.Handler{handler}, &eventual.WorkerOptions{Common: x.common})
+		handler := bare.NewHandler("badge", x.sending, func(context.Context, eventual.Job, string) error { return nil })
+		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), []eventual.Handler{handler}, &eventual.WorkerOptions{Common: x.common})
 		if err != nil {
 			return err
 		}
@@ -170,7 +172,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		if err != nil {
 			return err
 		}
-		w, err := eventual.NewWorker(x.queues.Queue("notifications"), x.queues.Queue("poison"), []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Common: x.common})
+		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Common: x.common})
 		if err != nil {
 			return err
 		}
@@ -181,7 +183,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 	},
 	"materialized": func(ctx context.Context, x *outage) error {
 		type person struct{ PartitionKey, RowKey, Name string }
-		people, err := table.New(x.tables, "people", table.Schema[person]{
+		people, err := bare.NewTable(x.tables, "people", table.Schema[person]{
 			Partition: keys.RawPartitionOf(func(p *person) *string { return &p.PartitionKey }),
 			Row:       keys.RawRowOf(func(p *person) *string { return &p.RowKey }),
 		}, &table.Options{Common: x.common})
@@ -189,11 +191,11 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 			return err
 		}
 		byID := materialized.New("people", people, func(e *Employee, _ keys.Key) (person, bool) { return person{"all", e.ID, e.Name}, true }, nil)
-		staff, err := materialized.Attach(x.sending, byID)
+		staff, err := bare.Attach(x.sending, byID)
 		if err != nil {
 			return err
 		}
-		w, err := eventual.NewWorker(x.queues.Queue("notifications"), x.queues.Queue("poison"), []eventual.Handler{materialized.Handler(staff)}, &eventual.WorkerOptions{Common: x.common})
+		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), bare.Handlers(staff), &eventual.WorkerOptions{Common: x.common})
 		if err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ var Tables interface {
 	GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, error)
 	InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error)
 	Faulty(t any, name string, fault error) any
+	New(t, service any, name string, schema, o any) (any, error)
 }
 
 // Plans is set by package extend, before any function of this package is called with a plan or a change.
@@ -30,6 +31,12 @@ var Plans interface {
 	Insert(p any, r *stored.Row, taken error) error
 	Put(p any, r *stored.Row) error
 	ChangedRow(c any) (*stored.Row, error)
+}
+
+// Workers is set by package eventual, before any function of this package is called that makes an outbox or a worker.
+var Workers interface {
+	Outbox(queue, o any) (any, error)
+	Worker(queue, poison, handlers, o any) (any, error)
 }
 
 // Table returns the handle of a table.AnyTable without its type parameter, nil for a nil or zero Table.
@@ -42,6 +49,15 @@ func InMode[H any](t H, change func(*engine.Mode)) H { return Tables.InMode(t, c
 func Faulty[H any](name string, fault error) H {
 	var none H
 	return Tables.Faulty(none, name, fault).(H)
+}
+
+// New returns a *table.Table (H) that knows nothing of a store; see package bare. service is a table.Service, schema a *table.Schema of the type
+// of H, and o a *table.Options.
+func New[H any](service any, name string, schema, o any) (H, error) {
+	var none H
+	t, err := Tables.New(none, service, name, schema, o)
+	made, _ := t.(H)
+	return made, err
 }
 
 // Rows returns a handle for rows of any type, a *table.Table[table.Row], also for derived rows and the library's own. It has no
@@ -87,6 +103,20 @@ func InsertRow[E any](ctx context.Context, t any, k keys.Key, r *stored.Row) (e 
 	stored, err := Tables.InsertRow(ctx, t, k, r)
 	e, _ = stored.(E)
 	return e, err
+}
+
+// NewOutbox returns an outbox (O); see package bareworker. queue is an eventual.Queue, and o a *table.Common.
+func NewOutbox[O any](queue, o any) (O, error) {
+	made, err := Workers.Outbox(queue, o)
+	out, _ := made.(O)
+	return out, err
+}
+
+// NewWorker returns an *eventual.Worker (W); see package bareworker. handlers is an []eventual.Handler, and o an *eventual.WorkerOptions.
+func NewWorker[W any](queue, poison, handlers, o any) (W, error) {
+	made, err := Workers.Worker(queue, poison, handlers, o)
+	w, _ := made.(W)
+	return w, err
 }
 
 // Insert is extend.Plan.Insert for a row of the engine.

@@ -265,9 +265,11 @@ func (t *Table) readStored(ctx context.Context, k keys.Key) (readResult, error) 
 	return wholeRow(k, r, in)
 }
 
-// GetReserved reads a row of the library, nil if there is none. Hidden reports that there may be one that the client's signature does not
-// show. 1 request.
-func (t *Table) GetReserved(ctx context.Context, k keys.Key) (row *stored.Row, hidden bool, err error) {
+// GetReserved reads a row of the library for a method, nil if there is none. Hidden reports that there may be one that the client's signature
+// does not show. 1 request.
+func (t *Table) GetReserved(ctx context.Context, method string, k keys.Key) (row *stored.Row, hidden bool, err error) {
+	ctx, end := t.Span(ctx, method)
+	defer func() { end(err) }()
 	f, err := t.readStored(ctx, k)
 	return f.row, f.hidden || t.Ranged(), err
 }

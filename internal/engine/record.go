@@ -406,7 +406,9 @@ func (t *Table) ScheduleSweep(ctx context.Context, partition string, hour time.T
 }
 
 // SweepScheduled reports whether ScheduleSweep has noted an hour. 1 request.
-func (t *Table) SweepScheduled(ctx context.Context, partition string, hour time.Time) (bool, error) {
+func (t *Table) SweepScheduled(ctx context.Context, partition string, hour time.Time) (scheduled bool, err error) {
+	ctx, end := t.Span(ctx, "SweepScheduled")
+	defer func() { end(err) }()
 	k := sweepKey(partition, hour)
 	f, err := t.readRow(ctx, k)
 	return f.row != nil, t.OpError("SweepPlanned", k, err)

@@ -151,7 +151,7 @@ func (t *Table) NameOf() string {
 // wrong. Errors: *ValueError; the handle's Fault.
 func CheckHandle(argument string, t *Table) error {
 	if t == nil {
-		return &errs.ValueError{Field: argument, Reason: "is nil or a zero Table; give a handle that table.New has returned"}
+		return &errs.ValueError{Field: argument, Reason: "is nil or a zero Table; give a handle that aztablekit.Table has returned"}
 	}
 	return t.Fault
 }

@@ -389,7 +389,7 @@ func (w *write) addLead(tx *transaction, effects []commit.Effect) (err error) {
 		tx.effects = false // the worker of the commit record executes them
 		lead, err = w.completionStep(effects)
 	case tx.effects && w.outbox == nil:
-		return &errs.ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: make the handle by WithOutbox"}
+		return &errs.ValueError{Field: "outbox", Reason: "is missing, and a maintainer adds effects: declare the table by aztablekit.Table"}
 	case w.completes != nil: // the write has a commit record and a notification of its own, for its remotes
 		tx.record = true
 		lead, err = w.completeWithRemotes(tx, effects)

@@ -27,7 +27,7 @@ var (
 	ErrUnknownOutcome    = errors.New("the outcome of the write is unknown")
 	ErrCosmosDB          = wire.ErrCosmosDB
 	ErrUnreachable       = errors.New("the service could not be reached, or did not let the caller in")
-	ErrKeyChanged        = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it within its partition, and Move, which needs an outbox, to another")
+	ErrKeyChanged        = errors.New("fields of the key were changed, but a row keeps its key; Rekey moves it within its partition, and Move to another")
 	ErrPartial           = errors.New("the entity is not the whole row")
 	ErrNoETag            = errors.New("the entity has no ETag of a stored row")
 	ErrGivenUp           = errors.New("the write was given up; nothing of it was applied, nor will be")

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -36,15 +37,15 @@ func TestInlinePanic(t *testing.T) {
 	ctx := context.Background()
 	s := newScene(t)
 	o := &table.Options{Common: table.Common{Now: s.Now}}
-	base, err := table.New(s.Tables(), "staff", staffSchema, o)
+	base, err := bare.NewTable(s.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
-	rows, err := table.New(s.Tables(), "names", table.Schema[table.Row]{}, o)
+	rows, err := bare.NewTable(s.Tables(), "names", table.Schema[table.Row]{}, o)
 	testkit.NoError(t, err)
-	out, err := eventual.NewOutbox(s.Queue("effects"), nil)
+	out, err := bareworker.NewOutbox(s.Queue("effects"), nil)
 	testkit.NoError(t, err)
 	broken := false
 	names := fragile{byLast{rows}, &broken}
-	staff, err := eventual.WithOutbox(base, out, names)
+	staff, err := bare.WithOutbox(base, out, names)
 	testkit.NoError(t, err)
 	staff = door.InMode(staff, func(m *engine.Mode) { m.Outbox = reconcile.Inline(m.Outbox, reconcile.Handler("names", base, names)) })
 	_, err = staff.Insert(ctx, &employee{"Sales", 1, "Jones"})
@@ -105,7 +106,7 @@ func TestInlineCancelled(t *testing.T) {
 	s := newScene(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	rows, err := table.New(s.Tables(), "names", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(s.Tables(), "names", table.Schema[table.Row]{}, nil)
 	testkit.NoError(t, err)
 	names := cancelling{byLast{rows}, cancel}
 	staff := door.InMode(s.staff, func(m *engine.Mode) {

@@ -14,6 +14,8 @@ import (
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -85,7 +87,7 @@ func newScene(t testing.TB) *scene {
 	ctx := context.Background()
 	memory := storagetest.New(nil)
 	s := (&scene{Service: memory}).open(t, memory)
-	rows, err := table.New(memory.Tables(), "names", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(memory.Tables(), "names", table.Schema[table.Row]{}, nil)
 	testkit.NoError(t, err)
 	testkit.NoError(t, errors.Join(s.staff.Ensure(ctx), rows.Ensure(ctx), s.worker.Ensure(ctx)))
 	s.Count()
@@ -100,17 +102,17 @@ func (s *scene) open(t testing.TB, transport policy.Transporter) *scene {
 	o := &table.Options{}
 	o.Retry.Wait, o.Retry.ConflictWait = -1, -1
 	o.Now = s.Now
-	base, err := table.New(acc.Tables(), "staff", staffSchema, o)
+	base, err := bare.NewTable(acc.Tables(), "staff", staffSchema, o)
 	testkit.NoError(t, err)
-	rows, err := table.New(acc.Tables(), "names", table.Schema[table.Row]{}, o)
+	rows, err := bare.NewTable(acc.Tables(), "names", table.Schema[table.Row]{}, o)
 	testkit.NoError(t, err)
-	out, err := eventual.NewOutbox(acc.Queue("effects"), &eventual.OutboxOptions{Common: o.Common})
+	out, err := bareworker.NewOutbox(acc.Queue("effects"), &o.Common)
 	testkit.NoError(t, err)
 	p := &scene{Service: s.Service}
 	names := byLast{rows}
-	p.staff, err = eventual.WithOutbox(base, out, names)
+	p.staff, err = bare.WithOutbox(base, out, names)
 	testkit.NoError(t, err)
-	p.worker, err = eventual.NewWorker(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{reconcile.Handler("names", p.staff, names)},
+	p.worker, err = bareworker.New(acc.Queue("effects"), acc.Queue("poison"), []eventual.Handler{reconcile.Handler("names", p.staff, names)},
 		&eventual.WorkerOptions{Common: o.Common, CleanUp: acc.Queue("cleanups")})
 	testkit.NoError(t, err)
 	return p

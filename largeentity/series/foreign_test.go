@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -21,7 +22,7 @@ func TestForeignRows(t *testing.T) {
 	visits, s := newSeries(t, series.Hours(nil))
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	rows, err := table.New(acc.Tables(), "visits", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(acc.Tables(), "visits", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	put := func(key string, properties map[string]any) {
 		t.Helper()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -74,7 +75,7 @@ func TestDeleteForeignRows(t *testing.T) {
 	noError(t, visits.Set(ctx, july, 1))
 	acc, err := account.FromTransport(s, nil)
 	noError(t, err)
-	rows, err := table.New(acc.Tables(), "visits", table.Schema[table.Row]{}, nil)
+	rows, err := bare.NewTable(acc.Tables(), "visits", table.Schema[table.Row]{}, nil)
 	noError(t, err)
 	others := []string{"2014-07-31_", "2014-07-31_+1", "2014-07-31_-1", "2014-07-31_00", "2014-07-31_1", "2014-07-31_99"}
 	for _, key := range others {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -65,7 +66,7 @@ func newRows(host *extend.Host, name string, o *Options) (*table.Table[table.Row
 		opt = *o
 	}
 	// The rows are of no other maintainers, so none needs to be read before it is written.
-	rows, err := table.New(host.Tables, name, table.Schema[table.Row]{}, &table.Options{Common: host.Options(opt.Common), BlindWrites: true})
+	rows, err := bare.NewTable(host.Tables, name, table.Schema[table.Row]{}, &table.Options{Common: host.Options(opt.Common), BlindWrites: true})
 	if err == nil {
 		door.Table(rows).Made = "Series.Ensure"
 	}

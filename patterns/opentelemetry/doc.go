@@ -6,16 +6,15 @@
 //
 // # Setup
 //
-// One tracing provider goes to two places: to the SDK's clients, which make a span for each HTTP request, and to the options of
-// tables, outboxes and workers, which make a span for each method and for each message.
+// One tracing provider goes to two places: to the SDK's clients, which make a span for each HTTP request, and to the options
+// of the store, which makes a span for each method and for each message.
 //
 //	tracing := azotel.NewTracingProvider(provider, nil) // of your OpenTelemetry SDK
 //	acc, err := account.FromConnectionString(connectionString, &account.Options{
 //		Client: azcore.ClientOptions{TracingProvider: tracing},
 //	})
 //	common := table.Common{Tracing: tracing}
-//	staff, err := table.New(acc.Tables(), "staff", schema, &table.Options{Common: common})
-//	w, err := eventual.NewWorker(queue, poison, handlers, &eventual.WorkerOptions{Common: common})
+//	company := aztablekit.Open(acc, "company", &aztablekit.Options{Common: common})
 //
 // The file setup.go contains this code as a function to copy. In your program, provider exports the spans, for example by OTLP. Here it
 // keeps them, and the program prints them as a tree.

@@ -12,8 +12,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/eventual"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -25,6 +25,7 @@ type employee struct {
 	Department string
 	ID         int
 	LastName   string
+	Badge      bool // a badge is printed
 }
 
 // badge is the payload of an effect: a badge to print.
@@ -35,20 +36,18 @@ type badge struct {
 
 var (
 	dept   = keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
-	schema = table.Schema[employee]{
-		Partition: dept,
-		Row:       keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid"),
-	}
+	empid  = keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
+	number = keys.Row(keys.Digits[int](6), func(b *badge) *int { return &b.ID })
 	byName = index.New("last", keys.Fold(keys.Text()), func(e *employee) (string, bool) { return e.LastName, true }, nil)
-
-	// Each new employee gets a badge.
-	badges = eventual.OnChange("badge", func(c *extend.Change[employee]) (badge, bool) {
-		if c.New == nil || c.Old != nil {
-			return badge{}, false
-		}
-		return badge{c.New.ID, c.New.LastName}, true
-	})
 )
+
+// badgeOf returns the badge of a new employee.
+func badgeOf(c *eventual.Change[employee]) (badge, bool) {
+	if c.New == nil || c.Old != nil || !c.New.Badge {
+		return badge{}, false
+	}
+	return badge{c.New.ID, c.New.LastName}, true
+}
 
 func main() {
 	if err := run(context.Background(), os.Stdout); err != nil {
@@ -68,78 +67,44 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	common.Retry.Wait = time.Millisecond // an example does not wait
-	plain, err := table.New(acc.Tables(), "staff", schema, &table.Options{Common: common})
-	if err != nil {
-		return err
-	}
-	printed, err := table.New(acc.Tables(), "badges", table.Schema[table.Row]{}, &table.Options{Common: common, BlindWrites: true})
-	if err != nil {
-		return err
-	}
-	notifications, poison := acc.Queue("staff-notifications"), acc.Queue("staff-poison")
-	outbox, err := eventual.NewOutbox(notifications, &eventual.OutboxOptions{Common: common})
-	if err != nil {
-		return err
-	}
-	indexed, err := index.Attach(plain, byName)
-	if err != nil {
-		return err
-	}
-	hired, err := eventual.WithOutbox(indexed, outbox, badges)
-	if err != nil {
-		return err
-	}
-	print := eventual.NewHandler("badge", plain, func(ctx context.Context, j eventual.Job, b badge) error {
-		r := &table.Row{Key: keys.At(keys.RawPartition("badges"), keys.RawRow(fmt.Sprint(b.ID)))}
-		if err := r.Set("Name", b.Name); err != nil {
-			return err
-		}
-		_, err := printed.Upsert(ctx, r, table.ReplaceExisting)
+	company := aztablekit.Open(acc, "company", &aztablekit.Options{Common: common, Worker: eventual.WorkerOptions{Concurrency: 1}})
+	printed := aztablekit.Table(company, "staff", keys.OnePartition[badge]("badges"), number, &aztablekit.Settings[badge]{Options: table.Options{BlindWrites: true}})
+	print := eventual.On("badge", badgeOf, func(ctx context.Context, _ eventual.Job, b badge) error {
+		_, err := printed.Upsert(ctx, &b, table.ReplaceExisting)
 		return err
 	})
-	w, err := eventual.NewWorker(notifications, poison, []eventual.Handler{print}, &eventual.WorkerOptions{Common: common, Concurrency: 1})
-	if err != nil {
-		return err
-	}
+	staff := aztablekit.Table(company, "staff", dept, empid, byName, print)
 
 	steps := []struct {
 		name string
 		do   func(context.Context) error
 	}{
-		{"set up", func(ctx context.Context) error {
-			if err := plain.Ensure(ctx); err != nil {
-				return err
-			}
-			if err := printed.Ensure(ctx); err != nil {
-				return err
-			}
-			return w.Ensure(ctx)
-		}},
-		{"insert an employee with an index row", func(ctx context.Context) error {
-			_, err := indexed.Insert(ctx, &employee{"Sales", 1, "Jones"})
+		{"set up", company.Ensure},
+		{"insert an employee with an index row: the first write also reads the catalogue", func(ctx context.Context) error {
+			_, err := staff.Insert(ctx, &employee{"Sales", 1, "Jones", false})
 			return err
 		}},
 		{"a transaction while the service is busy", func(ctx context.Context) error {
 			service.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Once(storagetest.Refuse(503, "ServerBusy"))))
 			defer service.SetFaults(nil)
-			_, err := table.Transact(ctx, indexed.InsertOp(&employee{"Sales", 2, "Cao"}), indexed.InsertOp(&employee{"Sales", 3, "Brown"}))
+			_, err := table.Transact(ctx, staff.InsertOp(&employee{"Sales", 2, "Cao", false}), staff.InsertOp(&employee{"Sales", 3, "Brown", false}))
 			return err
 		}},
 		{"list pages of two", func(ctx context.Context) error {
-			_, err := table.Collect(plain.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 2}))
+			_, err := table.Collect(staff.List(ctx, table.Query[employee]{Partition: dept.Of("Sales"), PageSize: 2}))
 			return err
 		}},
 		{"get an employee that does not exist", func(ctx context.Context) error {
-			if _, err := plain.Get(ctx, plain.Key(employee{Department: "Sales", ID: 9})); !errors.Is(err, table.ErrNotFound) {
+			if _, err := staff.Get(ctx, staff.Key(employee{Department: "Sales", ID: 9})); !errors.Is(err, table.ErrNotFound) {
 				return fmt.Errorf("got error %v, want ErrNotFound", err)
 			}
 			return nil
 		}},
 		{"insert an employee with an effect", func(ctx context.Context) error {
-			_, err := hired.Insert(ctx, &employee{"Sales", 4, "Adams"})
+			_, err := staff.Insert(ctx, &employee{"Sales", 4, "Adams", true})
 			return err
 		}},
-		{"execute the effect", w.Drain},
+		{"execute the effect", company.Drain},
 	}
 	tracer := provider.Tracer("opentelemetry")
 	for _, step := range steps {

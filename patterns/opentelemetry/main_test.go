@@ -16,10 +16,15 @@ func Example() {
 	// set up
 	//     aztablekit.Table.Ensure db.collection.name=staff
 	//         HTTP POST net.peer.name=storagetest.table.storagetest.test http.status_code=201
-	//     aztablekit.Table.Ensure db.collection.name=badges
-	//         HTTP POST net.peer.name=storagetest.table.storagetest.test http.status_code=201
-	// insert an employee with an index row
+	//     aztablekit.Table.Catalogue db.collection.name=staff
+	//         HTTP GET net.peer.name=storagetest.table.storagetest.test http.status_code=404 ERROR 404 Not Found
+	//     aztablekit.Table.Partitions db.collection.name=staff
+	//         HTTP GET net.peer.name=storagetest.table.storagetest.test http.status_code=200
+	//     aztablekit.Table.Catalogue db.collection.name=staff
+	//         HTTP POST net.peer.name=storagetest.table.storagetest.test http.status_code=204
+	// insert an employee with an index row: the first write also reads the catalogue
 	//     aztablekit.Table.Insert db.collection.name=staff db.operation.batch.size=2
+	//         HTTP GET net.peer.name=storagetest.table.storagetest.test http.status_code=200
 	//         HTTP POST net.peer.name=storagetest.table.storagetest.test http.status_code=202
 	// a transaction while the service is busy
 	//     aztablekit.Table.Transact db.collection.name=staff db.operation.batch.size=4
@@ -41,9 +46,14 @@ func Example() {
 	//     aztablekit.Worker.Execute db.collection.name=staff aztablekit.attempt=1 aztablekit.outcome="message completed"
 	//         aztablekit.Table.Resolve db.collection.name=staff
 	//             HTTP GET net.peer.name=storagetest.table.storagetest.test http.status_code=200
-	//         aztablekit.Table.Upsert db.collection.name=badges
+	//         aztablekit.Table.Upsert db.collection.name=staff
 	//             HTTP PUT net.peer.name=storagetest.table.storagetest.test http.status_code=204
 	//         aztablekit.Table.MarkDone db.collection.name=staff
 	//             HTTP PATCH net.peer.name=storagetest.table.storagetest.test http.status_code=204
+	//         aztablekit.Table.SweepScheduled db.collection.name=staff
+	//             HTTP GET net.peer.name=storagetest.table.storagetest.test http.status_code=404 ERROR 404 Not Found
+	//         HTTP POST net.peer.name=storagetest.queue.storagetest.test http.status_code=201
+	//         aztablekit.Table.ScheduleSweep db.collection.name=staff
+	//             HTTP POST net.peer.name=storagetest.table.storagetest.test http.status_code=204
 	//         HTTP DELETE net.peer.name=storagetest.queue.storagetest.test http.status_code=204
 }

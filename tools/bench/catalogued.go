@@ -6,13 +6,14 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
 // This file measures what the catalogue of a table costs: a handle of a store, which goes by the catalogue, beside a handle without a store.
 
-// cataloguedSides opens a table with an index by a store, and by index.Attach. Both contain orders with one address.
+// cataloguedSides opens a table with an index by a store, and by a handle without one. Both contain orders with one address.
 func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail *index.Index[order, string], err error) {
 	ctx := context.Background()
 	byEmail = emailIndex("email")
@@ -36,9 +37,9 @@ func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail
 	byEmail = emailIndex("email")
 	byStore = aztablekit.Table(aztablekit.Open(acc, "bench", nil), tableName, orderSchema().Partition, orderSchema().Row, byEmail)
 
-	stored, err := table.New(base.service.Tables(), tableName, orderSchema(), nil)
+	stored, err := bare.NewTable(base.service.Tables(), tableName, orderSchema(), nil)
 	if err == nil {
-		stored, err = index.Attach(stored, byEmail)
+		stored, err = bare.Attach(stored, byEmail)
 	}
 	if err == nil {
 		err = fillInParts(stored, all)
@@ -48,7 +49,7 @@ func cataloguedSides(orders int) (byStore, byAttach *table.Table[order], byEmail
 	}
 	plain, err := ordersOf(base, nil)
 	if err == nil {
-		byAttach, err = index.Attach(plain, byEmail)
+		byAttach, err = bare.Attach(plain, byEmail)
 	}
 	return byStore, byAttach, byEmail, err
 }

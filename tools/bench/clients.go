@@ -7,6 +7,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -39,7 +40,7 @@ func tableOf[T any](r *replay, schema table.Schema[T], o *table.Options) (*table
 	if err != nil {
 		return nil, err
 	}
-	return table.New(acc.Tables(), tableName, schema, o)
+	return bare.NewTable(acc.Tables(), tableName, schema, o)
 }
 
 // plainOrders returns the table of a client without the options of the library.
@@ -48,12 +49,12 @@ func plainOrders(r *replay, o *table.Options) (*table.Table[order], error) {
 	if err != nil {
 		return nil, err
 	}
-	return table.New(c, tableName, orderSchema(), o)
+	return bare.NewTable(c, tableName, orderSchema(), o)
 }
 
 // create makes the table, and stores the given orders with the library, past the recorder.
 func create(r *replay, orders ...order) error {
-	t, err := table.New(r.service.Tables(), tableName, orderSchema(), nil)
+	t, err := bare.NewTable(r.service.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,10 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -16,7 +19,7 @@ type office struct {
 	service *storagetest.Service
 	acc     *account.Account
 	base    *table.Table[order]
-	outbox  *eventual.Outbox
+	outbox  bareworker.Outbox
 }
 
 func openOffice(ctx context.Context) (*office, error) {
@@ -25,14 +28,14 @@ func openOffice(ctx context.Context) (*office, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	base, err := bare.NewTable(acc.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return nil, err
 	}
 	if err := base.Ensure(ctx); err != nil {
 		return nil, err
 	}
-	outbox, err := eventual.NewOutbox(acc.Queue("notifications"), nil)
+	outbox, err := bareworker.NewOutbox(acc.Queue("notifications"), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func (o *office) requests(f func() error) (int, error) {
 // ofWorker returns the number of requests that a worker takes for the messages of the queue, without the last one, which finds the
 // queue empty.
 func (o *office) ofWorker(ctx context.Context, h eventual.Handler) (int, error) {
-	w, err := eventual.NewWorker(o.acc.Queue("notifications"), o.acc.Queue("poison"), []eventual.Handler{h}, nil)
+	w, err := bareworker.New(o.acc.Queue("notifications"), o.acc.Queue("poison"), []eventual.Handler{h}, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -68,8 +71,8 @@ func (o *office) ofWorker(ctx context.Context, h eventual.Handler) (int, error) 
 }
 
 // maintained returns the table with indexes in the entities' partitions, in which an order is stored, and the order.
-func (o *office) maintained(ctx context.Context, definitions ...index.Definition[order]) (*table.Table[order], *table.Entity[order], error) {
-	t, err := index.Attach(o.base, definitions...)
+func (o *office) maintained(ctx context.Context, definitions ...extend.Definition[order]) (*table.Table[order], *table.Entity[order], error) {
+	t, err := bare.Attach(o.base, definitions...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,22 +84,22 @@ func (o *office) maintained(ctx context.Context, definitions ...index.Definition
 // remote returns the table with an index in another table, in which an order is stored, and the order. A worker has executed its
 // effects.
 func (o *office) remote(ctx context.Context, byEmail *index.Global[order, string]) (*table.Table[order], *table.Entity[order], error) {
-	notifying, err := eventual.WithOutbox(o.base, o.outbox)
+	notifying, err := bare.WithOutbox(o.base, o.outbox)
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := index.Attach(notifying, byEmail)
+	t, err := bare.Attach(notifying, byEmail)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := index.Ensure(ctx, t); err != nil {
+	if err := bare.Ensure(ctx, t); err != nil {
 		return nil, nil, err
 	}
 	v := newOrder(1)
 	if _, err := t.Insert(ctx, &v); err != nil {
 		return nil, nil, err
 	}
-	if _, err := o.ofWorker(ctx, index.Handler(t)); err != nil {
+	if _, err := o.ofWorker(ctx, bare.Handlers(t)[0]); err != nil {
 		return nil, nil, err
 	}
 	e, err := t.Get(ctx, t.Key(v))

@@ -9,6 +9,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -72,7 +73,7 @@ func pointerIndex(name string) *index.Index[order, string] {
 }
 
 // countIndexed counts the requests of f on a loaded entity with indexes.
-func countIndexed(ctx context.Context, f func(context.Context, *table.Table[order], *table.Entity[order]) error, definitions ...index.Definition[order]) (int, error) {
+func countIndexed(ctx context.Context, f func(context.Context, *table.Table[order], *table.Entity[order]) error, definitions ...extend.Definition[order]) (int, error) {
 	o, err := openOffice(ctx)
 	if err != nil {
 		return 0, err
@@ -103,7 +104,7 @@ func countPointerList(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	t, err := index.Attach(o.base, by)
+	t, err := bare.Attach(o.base, by)
 	if err != nil {
 		return 0, err
 	}
@@ -147,7 +148,7 @@ func countElsewhere(ctx context.Context, moves, byKey, ofWorker bool) (int, erro
 		return t.Replace(ctx, e)
 	})
 	if err == nil && ofWorker {
-		n, err = o.ofWorker(ctx, index.Handler(t))
+		n, err = o.ofWorker(ctx, bare.Handlers(t)[0])
 	}
 	return n, err
 }
@@ -257,7 +258,7 @@ func countParts(ctx context.Context, insert bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	films, err := table.New(o.acc.Tables(), tableName, filmSchema(), nil)
+	films, err := bare.NewTable(o.acc.Tables(), tableName, filmSchema(), nil)
 	if err != nil {
 		return 0, err
 	}
@@ -281,7 +282,7 @@ func countLarge(ctx context.Context, operation string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	base, err := table.New(o.acc.Tables(), tableName, table.Schema[album]{
+	base, err := bare.NewTable(o.acc.Tables(), tableName, table.Schema[album]{
 		Partition: keys.Partition(keys.Text(), func(a *album) *string { return &a.Site }),
 		Row:       keys.Row(keys.Text(), func(a *album) *string { return &a.Name }),
 	}, nil)
@@ -375,7 +376,7 @@ func countPlainTransaction(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	t, err := table.New(o.service.Tables(), tableName, orderSchema(), blind())
+	t, err := bare.NewTable(o.service.Tables(), tableName, orderSchema(), blind())
 	if err != nil {
 		return 0, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/azurite"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -80,7 +81,7 @@ func (e *emulator) sides(ctx context.Context, o *table.Options) (*table.Table[or
 		return nil, nil, err
 	}
 	name := fmt.Sprintf("bench%d", time.Now().UnixNano())
-	t, err := table.New(acc.Tables(), name, orderSchema(), o)
+	t, err := bare.NewTable(acc.Tables(), name, orderSchema(), o)
 	if err != nil {
 		return nil, nil, err
 	}

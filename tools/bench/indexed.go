@@ -7,7 +7,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -21,11 +23,11 @@ func emailIndex(name string) *index.Index[order, string] {
 
 // withCopies attaches n indexes of full copies.
 func withCopies(t *table.Table[order], n int) (*table.Table[order], error) {
-	definitions := make([]index.Definition[order], n)
+	definitions := make([]extend.Definition[order], n)
 	for i := range definitions {
 		definitions[i] = emailIndex(fmt.Sprint("email", i))
 	}
-	return index.Attach(t, definitions...)
+	return bare.Attach(t, definitions...)
 }
 
 // indexedInserts measures Insert with n full copies. The baseline is a transaction of n + 1 entities of EDMEntity.
@@ -70,11 +72,11 @@ func indexLists() (pair, error) {
 	ctx := context.Background()
 	r := newReplay()
 	byEmail := emailIndex("email")
-	stored, err := table.New(r.service.Tables(), tableName, orderSchema(), nil)
+	stored, err := bare.NewTable(r.service.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return pair{}, err
 	}
-	if stored, err = index.Attach(stored, byEmail); err != nil {
+	if stored, err = bare.Attach(stored, byEmail); err != nil {
 		return pair{}, err
 	}
 	all := newOrders(n)
@@ -90,7 +92,7 @@ func indexLists() (pair, error) {
 	if err != nil {
 		return pair{}, err
 	}
-	t, err := index.Attach(base, byEmail)
+	t, err := bare.Attach(base, byEmail)
 	if err != nil {
 		return pair{}, err
 	}

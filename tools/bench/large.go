@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -75,7 +76,7 @@ func filmSchema() table.Schema[film] {
 func largeSides[T any](schema table.Schema[T], o *table.Options, v T) (*table.Table[T], *aztables.Client, error) {
 	ours, theirs := newReplay(), newReplay()
 	for _, r := range []*replay{ours, theirs} {
-		stored, err := table.New(r.service.Tables(), tableName, schema, nil)
+		stored, err := bare.NewTable(r.service.Tables(), tableName, schema, nil)
 		if err != nil {
 			return nil, nil, err
 		}

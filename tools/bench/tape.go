@@ -9,7 +9,8 @@ import (
 	"sync"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -83,14 +84,14 @@ func (s *section) Read(p []byte) (int, error) { return s.r.Read(p[:min(len(p), 3
 func (s *section) Close() error { return nil }
 
 // tapedOrders returns the table of an account on a tape, with indexes.
-func tapedOrders(t *tape, definitions ...index.Definition[order]) (*table.Table[order], error) {
+func tapedOrders(t *tape, definitions ...extend.Definition[order]) (*table.Table[order], error) {
 	acc, err := account.FromTransport(t, nil)
 	if err != nil {
 		return nil, err
 	}
-	base, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	base, err := bare.NewTable(acc.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return nil, err
 	}
-	return index.Attach(base, definitions...)
+	return bare.Attach(base, definitions...)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -65,11 +65,11 @@ func newVerified(ctx context.Context, n, partitions int) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	stored, err := bare.NewTable(acc.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return nil, err
 	}
-	if stored, err = index.Attach(stored, byEmail); err != nil {
+	if stored, err = bare.Attach(stored, byEmail); err != nil {
 		return nil, err
 	}
 	if err := stored.Ensure(ctx); err != nil {

@@ -13,7 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -79,19 +81,19 @@ func least(goal float64, unit string) figure {
 }
 
 // indexedOrders returns a table of orders with maintainers, on a service that is still fast.
-func indexedOrders(ctx context.Context, definitions ...index.Definition[order]) (*table.Table[order], *delayed, error) {
+func indexedOrders(ctx context.Context, definitions ...extend.Definition[order]) (*table.Table[order], *delayed, error) {
 	d, acc, err := openDelayed()
 	if err != nil {
 		return nil, nil, err
 	}
-	base, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	base, err := bare.NewTable(acc.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := base.Ensure(ctx); err != nil {
 		return nil, nil, err
 	}
-	t, err := index.Attach(base, definitions...)
+	t, err := bare.Attach(base, definitions...)
 	return t, d, err
 }
 
@@ -139,15 +141,15 @@ func bulkGroups(ctx context.Context, n int) (float64, error) {
 }
 
 // sharedByThree returns a list and a summary, with three rows of each in a partition.
-func sharedByThree() []index.Definition[order] {
+func sharedByThree() []extend.Definition[order] {
 	rest := keys.Digits[int](1)
 	of := func(o *order) (int, bool) { return o.Number % 3, true }
-	return []index.Definition[order]{index.NewLists("list", rest, of, nil), index.NewSummary("sum", rest, of, nil)}
+	return []extend.Definition[order]{index.NewLists("list", rest, of, nil), index.NewSummary("sum", rest, of, nil)}
 }
 
 // bulkShared inserts orders of 10 customers, n each, over a service that takes 20 ms for each request. It returns the seconds, and
 // how often each shared row was read if definitions are those of sharedByThree.
-func bulkShared(ctx context.Context, n int, definitions ...index.Definition[order]) (took, reads float64, err error) {
+func bulkShared(ctx context.Context, n int, definitions ...extend.Definition[order]) (took, reads float64, err error) {
 	t, d, err := indexedOrders(ctx, definitions...)
 	if err != nil {
 		return 0, 0, err
@@ -199,7 +201,7 @@ func listening(n int) (t *table.Table[order], s *storagetest.Service, connection
 	if err != nil {
 		return nil, nil, "", err
 	}
-	if t, err = table.New(acc.Tables(), tableName, orderSchema(), nil); err == nil {
+	if t, err = bare.NewTable(acc.Tables(), tableName, orderSchema(), nil); err == nil {
 		err = fill(t, newOrders(n))
 	}
 	return t, s, connection, err

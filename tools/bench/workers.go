@@ -7,7 +7,8 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
-	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 )
 
 // This file measures how fast a worker executes messages over a service that takes 5 ms for each request.
@@ -43,23 +44,23 @@ func work(ctx context.Context, n, partitions int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	base, err := table.New(acc.Tables(), tableName, orderSchema(), nil)
+	base, err := bare.NewTable(acc.Tables(), tableName, orderSchema(), nil)
 	if err != nil {
 		return 0, err
 	}
 	if err := base.Ensure(ctx); err != nil {
 		return 0, err
 	}
-	outbox, err := eventual.NewOutbox(acc.Queue("notifications"), nil)
+	outbox, err := bareworker.NewOutbox(acc.Queue("notifications"), nil)
 	if err != nil {
 		return 0, err
 	}
-	t, err := eventual.WithOutbox(base, outbox, eventual.OnChange("ship", func(c *extend.Change[order]) (int, bool) { return c.New.Number, true }))
+	t, err := bare.WithOutbox(base, outbox, bare.OnChange("ship", func(c *extend.Change[order]) (int, bool) { return c.New.Number, true }))
 	if err != nil {
 		return 0, err
 	}
-	ship := eventual.NewHandler("ship", t, func(context.Context, eventual.Job, int) error { return nil })
-	w, err := eventual.NewWorker(acc.Queue("notifications"), acc.Queue("poison"), []eventual.Handler{ship}, &eventual.WorkerOptions{Concurrency: slots, PerPartition: slots})
+	ship := bare.NewHandler("ship", t, func(context.Context, eventual.Job, int) error { return nil })
+	w, err := bareworker.New(acc.Queue("notifications"), acc.Queue("poison"), []eventual.Handler{ship}, &eventual.WorkerOptions{Concurrency: slots, PerPartition: slots})
 	if err != nil {
 		return 0, err
 	}

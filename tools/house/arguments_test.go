@@ -20,6 +20,8 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -176,7 +178,7 @@ func (c *caller) zeroValues() []reflect.Value {
 		reflect.ValueOf(new(index.Index[argumentsItem, string])), reflect.ValueOf((*index.Index[argumentsItem, string])(nil)),
 		reflect.ValueOf(new(index.Lists[argumentsItem, string])), reflect.ValueOf(new(index.Summary[argumentsItem, string])), reflect.ValueOf(new(index.Details[argumentsItem])),
 		reflect.ValueOf(new(materialized.View[argumentsItem, argumentsItem])), reflect.ValueOf((*materialized.View[argumentsItem, argumentsItem])(nil)),
-		reflect.ValueOf((*aztables.ServiceClient)(nil)), reflect.ValueOf((*eventual.Outbox)(nil)),
+		reflect.ValueOf((*aztables.ServiceClient)(nil)),
 		reflect.ValueOf((*archive.TableDestination)(nil)), reflect.ValueOf(new(archive.TableDestination)),
 		reflect.ValueOf(keys.Component[string]{}), reflect.ValueOf(table.Field[argumentsItem, string]{}),
 	}
@@ -331,10 +333,10 @@ func newCaller(t *testing.T) *caller {
 		Row:       keys.Row(text.Named("item"), func(v *item) *string { return &v.Name }),
 	}
 	retry := table.Common{Retry: table.Retry{Attempts: 1}, WriteTimeout: time.Second}
-	base, err := table.New(s.Tables(), "items", schema, &table.Options{Common: retry})
+	base, err := bare.NewTable(s.Tables(), "items", schema, &table.Options{Common: retry})
 	no(err)
 	no(base.Ensure(ctx))
-	outbox, err := eventual.NewOutbox(s.Queue("work"), nil)
+	outbox, err := bareworker.NewOutbox(s.Queue("work"), nil)
 	no(err)
 	no(outbox.Ensure(ctx))
 	nameOf := func(v *item) (string, bool) { return v.Name, true }
@@ -345,9 +347,9 @@ func newCaller(t *testing.T) *caller {
 	size := table.FieldOf(func(v *item) *int64 { return &v.Size })
 	name := table.FieldOf(func(v *item) *string { return &v.Group })
 	details := index.NewDetails("details", "Of", func(v *item) (keys.RowKey, bool) { return keys.RowKey{}, false }, table.AnyField[item](size))
-	items, err := index.Attach(base, byName, lists, sums)
+	items, err := bare.Attach(base, byName, lists, sums)
 	no(err)
-	items, err = eventual.WithOutbox(items, outbox)
+	items, err = bare.WithOutbox(items, outbox)
 	no(err)
 	key := base.Key(item{Group: "g", Name: "a"})
 	store, err := largeentity.NewStore(s.Container("blobs"), "items", nil)
@@ -357,7 +359,7 @@ func newCaller(t *testing.T) *caller {
 	no(err)
 	row, err := items.GetRow(ctx, key)
 	no(err)
-	targets, err := table.New(s.Tables(), "targets", schema, nil)
+	targets, err := bare.NewTable(s.Tables(), "targets", schema, nil)
 	no(err)
 	no(targets.Ensure(ctx))
 	views := materialized.New("views", targets, func(v *item, _ keys.Key) (item, bool) { return *v, true }, nil)
@@ -405,9 +407,9 @@ func newCaller(t *testing.T) *caller {
 		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, items.PinOp(stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
-	c.valid[reflect.TypeFor[index.Definition[item]]()] = reflect.ValueOf(byName)
+	c.valid[reflect.TypeFor[extend.Definition[item]]()] = reflect.ValueOf(byName)
 	c.valid[reflect.TypeFor[verify.Definition]()] = reflect.ValueOf(byName)
-	c.valid[reflect.TypeFor[materialized.Definition[item]]()] = reflect.ValueOf(views)
+	c.valid[reflect.TypeFor[extend.Definition[item]]()] = reflect.ValueOf(views)
 	c.valid[reflect.TypeFor[table.AnyTable]()] = reflect.ValueOf(items)
 	c.valid[reflect.TypeFor[extend.Outbox]()] = reflect.ValueOf(outbox)
 	c.valid[reflect.TypeFor[archive.Destination]()] = reflect.ValueOf(destination)
@@ -422,14 +424,14 @@ func newCaller(t *testing.T) *caller {
 		"account.FromSAS": account.FromSAS, "account.FromTransport": account.FromTransport,
 		"archive/blobarchive.New": blobarchive.New, "archive.New": archive.New[item], "archive.ToTable": archive.ToTable,
 		"archive.Into": archive.Into[item], "aztablekit.Open": aztablekit.Open, "aztablekit.Table": aztablekit.Table[item], "eventual.On": eventual.On[item, item],
-		"extend.NewDeclaration": extend.NewDeclaration[item], "extend.HostOf": extend.HostOf, "largeentity.In": largeentity.In[item],
+		"extend.NewDeclaration": extend.NewDeclaration[item], "extend.NewTable": extend.NewTable[item], "extend.HostOf": extend.HostOf, "largeentity.In": largeentity.In[item],
 		"table.BulkDelete": table.BulkDelete[item], "table.Bulk": table.Bulk,
 		"extend.Completing": extend.Completing[item], "extend.RecordsOf": extend.RecordsOf, "extend.SweepAll": extend.SweepAll[item],
-		"eventual.NewHandler": eventual.NewHandler[item], "eventual.NewOutbox": eventual.NewOutbox, "eventual.NewPoisonQueue": eventual.NewPoisonQueue,
-		"eventual.NewWorker": eventual.NewWorker, "eventual.OnChange": eventual.OnChange[item, item], "eventual.Poison": eventual.Poison,
-		"eventual.RetryAfter": eventual.RetryAfter, "eventual.Transactions": eventual.Transactions,
-		"verify.Run": verify.Run[item], "index.Attach": index.Attach[item], "index.Ensure": index.Ensure[item], "index.Handler": index.Handler[item],
-		"index.NewDetails": index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
+		"eventual.NewPoisonQueue": eventual.NewPoisonQueue,
+		"eventual.Poison":         eventual.Poison,
+		"eventual.RetryAfter":     eventual.RetryAfter,
+		"verify.Run":              verify.Run[item],
+		"index.NewDetails":        index.NewDetails[item], "index.NewLists": index.NewLists[item, string], "index.NewMulti": index.NewMulti[item, string],
 		"index.NewGlobal": index.NewGlobal[item, string], "index.NewGlobalMulti": index.NewGlobalMulti[item, string], "index.NewUnique": index.NewUnique[item, string],
 		"index.NewUniqueMulti": index.NewUniqueMulti[item, string], "index.NewGlobalLists": index.NewGlobalLists[item, string],
 		"index.NewSummary": index.NewSummary[item, string], "index.New": index.New[item, string],
@@ -445,13 +447,13 @@ func newCaller(t *testing.T) *caller {
 		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named,
 		"largeentity.Attach": largeentity.Attach[item], "largeentity.NewStore": largeentity.NewStore, "largeentity.Open": largeentity.Open[item], "largeentity.Sweep": largeentity.Sweep[item],
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
-		"logtail.New":         logtail.New[item],
-		"eventual.WithOutbox": eventual.WithOutbox[item], "extend.With": extend.With[item],
-		"materialized.Attach": materialized.Attach[item], "materialized.Handler": materialized.Handler[item], "materialized.New": materialized.New[item, item],
-		"table.NewMixed": table.NewMixed, "requests.KindOf": requests.KindOf,
+		"logtail.New":      logtail.New[item],
+		"extend.With":      extend.With[item],
+		"materialized.New": materialized.New[item, item],
+		"table.NewMixed":   table.NewMixed, "requests.KindOf": requests.KindOf,
 		"table.And": table.And[item], "table.ClientOptions": table.ClientOptions, "table.Collect": table.Collect[item], "table.ElementOf": table.ElementOf[item, int64],
 		"table.FieldOf": table.FieldOf[item, int64], "table.GetIn": table.GetIn[item], "table.InPartition": table.InPartition, "table.ListIn": table.ListIn[item],
-		"table.NewCursor": table.NewCursor, "table.New": table.New[item], "table.Not": table.Not[item], "table.Or": table.Or[item], "table.PropertyOf": table.PropertyOf[string],
+		"table.NewCursor": table.NewCursor, "table.Not": table.Not[item], "table.Or": table.Or[item], "table.PropertyOf": table.PropertyOf[string],
 		"table.Stored": table.Stored[item], "table.Transact": table.Transact, "table.ViewOf": table.ViewOf[some, item],
 		// Methods of the interface that fields implement, and of values that exist only inside a call.
 		"table.GetIn in a transaction": func(v *item) (err error) {

@@ -26,7 +26,7 @@ const module = "github.com/aztablekit/aztablekit"
 // arrows are the packages of the project that each package may import. Each package must have an entry, but those of recipes. Packages on top of table
 // reach the engine of a table by package door.
 var arrows = map[string][]string{
-	"":                         {"eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "table", "verify"},
+	"":                         {"internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "table", "verify"},
 	"internal/catalogue":       {"internal/edm", "internal/engine", "internal/errs", "internal/reserved", "internal/stored", "keys"},
 	"keys":                     {"internal/reserved", "internal/keydoor"},
 	"requests":                 {},
@@ -50,17 +50,19 @@ var arrows = map[string][]string{
 	"account":                  {"internal/edm", "internal/engine", "internal/errs", "keys", "requests", "table"},
 	"index":                    {"internal/door", "extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/property", "internal/keydoor", "internal/edm", "internal/stored"},
 	"internal/derived":         {"internal/door", "eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored"},
+	"internal/bare":            {"internal/door", "extend", "internal/engine", "internal/wire", "table"},
+	"internal/bareworker":      {"eventual", "extend", "internal/door", "table"},
 	"internal/property":        {"internal/door", "internal/edm", "internal/engine", "table", "internal/stored"},
 	"internal/stored":          {"internal/commit", "internal/edm", "internal/errs", "internal/reserved", "keys"},
 	"verify":                   {"internal/door", "internal/commit", "extend", "keys", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved", "internal/stored"},
-	"eventual":                 {"internal/door", "internal/commit", "extend", "internal/errs", "keys", "table", "internal/engine", "internal/wire"},
-	"archive":                  {"internal/door", "extend", "eventual", "keys", "table", "internal/engine", "internal/reserved", "internal/property", "internal/wire", "internal/stored"},
+	"eventual":                 {"internal/bare", "internal/door", "internal/commit", "extend", "internal/errs", "keys", "table", "internal/engine", "internal/wire"},
+	"archive":                  {"internal/bare", "internal/door", "extend", "eventual", "keys", "table", "internal/engine", "internal/reserved", "internal/property", "internal/wire", "internal/stored"},
 	"internal/reconcile":       {"internal/door", "internal/commit", "extend", "eventual", "internal/engine", "internal/reserved", "keys", "table", "internal/stored"},
 	"materialized":             {"internal/door", "extend", "verify", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "internal/property", "keys", "eventual", "table", "internal/stored"},
 	"archive/blobarchive":      {"extend", "internal/door", "internal/commit", "internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table", "internal/stored"},
-	"logtail":                  {"extend", "internal/door", "internal/pace", "internal/reserved", "keys", "table"},
+	"logtail":                  {"internal/bare", "extend", "internal/door", "internal/pace", "internal/reserved", "keys", "table"},
 	"logtail/bloblog":          {"extend", "internal/commit", "internal/errs", "internal/blobs", "internal/engine", "internal/wire", "table"},
-	"largeentity/series":       {"extend", "internal/door", "keys", "table"},
+	"largeentity/series":       {"internal/bare", "extend", "internal/door", "keys", "table"},
 	"largeentity":              {"internal/door", "internal/commit", "extend", "verify", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/property", "internal/wire", "keys", "table", "internal/stored"},
 	"storagetest":              {"requests", "storagetest/internal/blobs", "storagetest/internal/protocol", "storagetest/internal/queues", "storagetest/internal/tables"},
 	"storagetest/crashtest":    {"requests", "storagetest"},
@@ -80,7 +82,7 @@ var arrows = map[string][]string{
 	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
 	"patterns/hr":         {"account", "eventual", "index", "keys", "largeentity", "logtail", "storagetest", "table"},
-	"patterns":            {"", "extend", "account", "archive", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite"},
+	"patterns":            {"", "extend", "account", "archive", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite", "internal/bare"},
 }
 
 // programs are the folders of public programs and tests.

@@ -53,7 +53,6 @@ var readersCode = map[string]string{
 		var ctx context.Context
 		var connectionString string
 		var acc *account.Account
-		var schema table.Schema[Employee]
 		var base *table.Table[Employee]
 		var staff *table.Table[Employee]
 		var e *table.Entity[Employee]
@@ -65,8 +64,6 @@ var readersCode = map[string]string{
 		var byEmail *index.Index[Employee, string]
 		var byName *index.Index[Employee, string]
 		var s *storagetest.Service
-		var queue, poison *azqueue.QueueClient
-		var outbox *eventual.Outbox
 		var w *eventual.Worker
 		var company *aztablekit.Store
 		var payroll *index.Summary[Employee, string]`,
@@ -77,8 +74,6 @@ var readersCode = map[string]string{
 		var operationID string`,
 	"eventual On": `
 		func send(context.Context, eventual.Job, string) error { return nil }`,
-	"eventual WithOutbox": `
-		func isNew(*extend.Change[Employee]) (string, bool) { return "", false }`,
 	"index": `
 		var byLastName *index.Index[Employee, string]`,
 	"index NewDetails": `
@@ -119,16 +114,13 @@ var readersCode = map[string]string{
 		var from, to time.Time
 		var w *bloblog.Writer[Event]`,
 	"materialized": `
-		type Member struct{}
-		var byCompany *materialized.View[Employee, Member]
-		var company *table.Table[Member]`,
+		var directory *table.Table[Member]`,
 	"requests": `
 		func change(*Employee) error { return nil }`,
 	"storagetest/crashtest": `
 		func pay(context.Context, *crashtest.Process) error { return nil }`,
 	"table": `
 		type Review struct { Year, Rating int }
-		var service *aztables.ServiceClient
 		var reviews *table.Table[Review]
 		var r Review
 		var rows chan Employee

@@ -23,7 +23,7 @@ func TestKernel(t *testing.T) {
 			Test: "TestMoveEveryFault/^move_to_a_new_department_and_back$"},
 		{Name: "the message does not name the other partitions", File: "internal/engine/finish.go",
 			Old: "Remotes: placesOf(w.nextTransaction.remotes)", New: "Remotes: placesOf(nil)", Test: "TestMoveEveryFault/^move$"},
-		{Name: "a worker closes the commit record without finishing", File: "eventual/handler.go",
+		{Name: "a worker closes the commit record without finishing", File: "internal/bare/effects.go",
 			Old: "for _, r := range work.Remotes {", New: "for _, r := range work.Remotes[:0] {", Test: "TestMoveEveryFault/^move$"},
 		{Name: "a worker does not roll back", File: "eventual/execute.go",
 			Old: "for _, r := range x.message.Remotes {", New: "for _, r := range x.message.Remotes[:0] {", Test: "TestMoveEveryFault/^move$"},

@@ -11,8 +11,9 @@ import (
 	"strconv"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -39,19 +40,19 @@ func run(ctx context.Context, dir string) error {
 	}
 	dept := keys.Partition(keys.Text(), func(e *employee) *string { return &e.Department })
 	empid := keys.Row(keys.Digits[int](6), func(e *employee) *int { return &e.ID }).Named("empid")
-	staff, err := table.New(acc.Tables(), "staff", table.Schema[employee]{Partition: dept, Row: empid}, nil)
+	staff, err := bare.NewTable(acc.Tables(), "staff", table.Schema[employee]{Partition: dept, Row: empid}, nil)
 	if err != nil {
 		return err
 	}
 	byName := index.New("last", keys.Fold(keys.Text()), func(e *employee) (string, bool) { return e.LastName, true }, nil)
-	outbox, err := eventual.NewOutbox(acc.Queue("writes"), nil)
+	outbox, err := bareworker.NewOutbox(acc.Queue("writes"), nil)
 	if err != nil {
 		return err
 	}
-	if staff, err = eventual.WithOutbox(staff, outbox); err != nil {
+	if staff, err = bare.WithOutbox(staff, outbox); err != nil {
 		return err
 	}
-	if staff, err = index.Attach(staff, byName); err != nil {
+	if staff, err = bare.Attach(staff, byName); err != nil {
 		return err
 	}
 	if err := staff.Ensure(ctx); err != nil {

@@ -1,0 +1,77 @@
+package bare
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// NewTable returns a handle of a table. It sends nothing: Ensure of the handle creates the table. Errors: *table.TypeError for a T that cannot be
+// stored; *keys.KeyError for a wrong binding; *table.ValueError or *table.LimitError for a name that no table can have, a nil service, or
+// a wrong schema or option.
+func NewTable[T any](service table.Service, name string, schema table.Schema[T], o *table.Options) (*table.Table[T], error) {
+	return door.New[*table.Table[T]](service, name, &schema, o)
+}
+
+// Attach returns a handle of the same table with these definitions, besides those of t, as a store makes it. t has the outbox already. It sends
+// nothing. Errors: *table.ValueError for a nil table or definition; those of the definitions.
+func Attach[T any](t *table.Table[T], definitions ...extend.Definition[T]) (*table.Table[T], error) {
+	h := &extend.Host{}
+	if e := door.Table(t); e != nil && e.Mode.Outbox != nil {
+		h.Outbox = e.Mode.Outbox
+	}
+	d := extend.NewDeclaration(h, t)
+	for _, definition := range definitions {
+		if err := d.Add(definition); err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.Name(), err)
+		}
+	}
+	attached, _, err := d.Declared()
+	return attached, err
+}
+
+// Handlers returns the handlers of the definitions of t that have effects, the indexes elsewhere and the views, as a store has them; without such
+// definitions, that of [Transactions].
+func Handlers(t table.AnyTable) (all []extend.Handler) {
+	kinds := map[string]bool{}
+	for _, m := range door.Table(t).Mode.Maintainers {
+		if of, is := m.Typed().(interface {
+			HandlerOf(t table.AnyTable) extend.Handler
+		}); is {
+			if h := of.HandlerOf(t); !kinds[h.Kind] {
+				kinds[h.Kind] = true
+				all = append(all, h)
+			}
+		}
+	}
+	if all == nil {
+		all = append(all, Transactions(t))
+	}
+	return all
+}
+
+// Ensure creates the tables of the definitions of t whose rows are in other tables, unless they exist. 1 request for each; idempotent.
+func Ensure(ctx context.Context, t table.AnyTable) error {
+	done := map[string]bool{strings.ToLower(t.Name()): true}
+	for _, m := range door.Table(t).Mode.Maintainers {
+		of, is := m.Typed().(interface {
+			RowsTable() (name string, ensure func(context.Context) error)
+		})
+		if !is {
+			continue
+		}
+		name, ensure := of.RowsTable()
+		if done[strings.ToLower(name)] {
+			continue
+		}
+		done[strings.ToLower(name)] = true
+		if err := ensure(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

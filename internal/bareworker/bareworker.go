@@ -1,0 +1,30 @@
+// Package bareworker makes the outbox and the worker of a store, and those of tests.
+package bareworker
+
+import (
+	"context"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Outbox is an outbox in a queue.
+type Outbox interface {
+	extend.Outbox
+	Ensure(ctx context.Context) error
+	NotifyPending(ctx context.Context, source table.AnyTable, o *eventual.NotifyOptions) (eventual.NotifyResult, error)
+}
+
+// NewOutbox returns an outbox in a queue. It sends nothing: Ensure of the outbox creates the queue. Errors: *table.ValueError for a queue
+// that is nil, or has a name that the service refuses.
+func NewOutbox(queue eventual.Queue, c *table.Common) (Outbox, error) {
+	return door.NewOutbox[Outbox](queue, c)
+}
+
+// New returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes only the
+// tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and options.
+func New(queue, poison eventual.Queue, handlers []eventual.Handler, o *eventual.WorkerOptions) (*eventual.Worker, error) {
+	return door.NewWorker[*eventual.Worker](queue, poison, handlers, o)
+}
