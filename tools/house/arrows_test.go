@@ -243,8 +243,9 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	patterns, contents := read(t, "docs/patterns.md"), read(t, "docs/README.md")
-	for _, recipe := range glob(t, "patterns/recipe_*.go") {
-		if !strings.HasSuffix(recipe, "_test.go") && !strings.Contains(patterns, "(../"+recipe+")") {
+	for _, main := range glob(t, "patterns/*/main/main.go") {
+		recipe := strings.TrimSuffix(main, "/main/main.go")
+		if !strings.Contains(patterns, "(../"+recipe+")") {
 			t.Errorf("docs/patterns.md: got no link to %s", recipe)
 		}
 	}
