@@ -51,7 +51,7 @@ func (s *Staff) Import(ctx context.Context, all iter.Seq2[Employee, error]) (tab
 	}, nil)
 }
 
-// Remove deletes employees by department and ID, in any order. The result counts employees who do not exist as missing. 1 request for each 99
+// Remove deletes employees by department and ID, in any order. The result counts employees who do not exist as missing. 1 request for each 100
 // employees of a department, and at most 3 more if some of the 100 are missing.
 func (s *Staff) Remove(ctx context.Context, all iter.Seq2[Employee, error]) (table.BulkResult, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {

@@ -95,8 +95,7 @@ func (s *Staff) Get(ctx context.Context, department string, id int) (*table.Enti
 }
 
 // Review stores a new review and the rating of the employee, both or neither. It fails with table.ErrExists if the year has a review, and
-// with table.ErrChanged if another program has changed the employee since Get. 1 request, 1 or 2
-// more for a refusal.
+// with table.ErrChanged if another program has changed the employee since Get. 1 request, 1 or 2 more for a refusal.
 func (s *Staff) Review(ctx context.Context, e *table.Entity[Employee], year int, rating int32, text string) error {
 	e.Value.Rating = rating
 	v := Review{Department: e.Value.Department, ID: e.Value.ID, Year: year, Rating: rating, Text: text}
