@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -50,7 +51,7 @@ func TestNewest(t *testing.T) {
 // addMover returns a second mover, and a worker for both movers.
 func addMover(t testing.TB, fx *fixture, from *table.Table[clerk], to archive.Destination) (*archive.Mover[clerk], *eventual.Worker) {
 	t.Helper()
-	m, err := archive.New("second", from, to, fx.outbox)
+	m, err := bareworker.NewMover("second", from, to, fx.outbox)
 	must(t, err)
 	w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common, Concurrency: 1}, fx.mover.Handler(), m.Handler())
 	return m, w

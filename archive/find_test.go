@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -42,7 +43,7 @@ func TestArchivedParts(t *testing.T) {
 		Row:       keys.Row(cid, func(c *clerk) *int { return &c.ID }),
 	}, &table.Options{Common: fx.common})
 	must(t, err)
-	narrowMover, err := archive.New("folders/old", narrow, fx.destination, fx.outbox)
+	narrowMover, err := bareworker.NewMover("folders/old", narrow, fx.destination, fx.outbox)
 	must(t, err)
 	if _, archived, err := narrowMover.Find(ctx, at(1)); !errors.Is(err, table.ErrUnknownParts) {
 		t.Errorf("Find: got archived %v, error %v; want ErrUnknownParts", archived, err)
@@ -79,7 +80,7 @@ func TestFindErrors(t *testing.T) {
 	ctx := context.Background()
 	fx, s, _ := newPendingMove(t)
 	must(t, fx.work(ctx))
-	withoutList, err := archive.New("x", fx.current, notLister{fx.destination}, fx.outbox)
+	withoutList, err := bareworker.NewMover("x", fx.current, notLister{fx.destination}, fx.outbox)
 	must(t, err)
 	for e, err := range withoutList.Archived(ctx, dept.PartitionKey("S")) {
 		if !errors.Is(err, archive.ErrCannotList) {

@@ -94,7 +94,7 @@ func openFixture(connection string, transport policy.Transporter, c table.Common
 			return nil, err
 		}
 	}
-	fx.mover, err = archive.New("current/old", fx.current, fx.to, fx.outbox)
+	fx.mover, err = bareworker.NewMover("current/old", fx.current, fx.to, fx.outbox)
 	return fx, err
 }
 

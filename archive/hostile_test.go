@@ -16,6 +16,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -241,7 +242,7 @@ func TestWrongIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, s := newFixture(t, nil)
-	m, err := archive.New("current/old", fx.current, wrongIncarnation{fx.destination}, fx.outbox)
+	m, err := bareworker.NewMover("current/old", fx.current, wrongIncarnation{fx.destination}, fx.outbox)
 	must(t, err)
 	must(t, m.Archive(ctx, insertClerk(t, fx, s, 1)))
 	must(t, fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, m.Handler()).Drain(ctx))

@@ -95,7 +95,7 @@ func TestFaultyMovers(t *testing.T) {
 			aztablekit.Table(s, "notes", topic, noteNo, m)
 			return m, true
 		},
-		"definition other: archive: New other: to is nil": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
+		"definition other: to is nil": func(s *aztablekit.Store) (*archive.Mover[note], bool) {
 			m := archive.Into[note]("former", archive.ToTable(s, "former", nil))
 			aztablekit.Table(s, "notes", topic, noteNo, m, archive.Into[note]("other", nil))
 			return m, true

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -29,7 +30,7 @@ func newRowFixture(t testing.TB) (*rowFixture, *storagetest.Service) {
 	fx, s := newFixture(t, nil)
 	rows, err := bare.NewTable(fx.account.Tables(), "current", table.Schema[table.Row]{}, &table.Options{Common: fx.common})
 	must(t, err)
-	m, err := archive.New("rows", rows, fx.destination, fx.outbox)
+	m, err := bareworker.NewMover("rows", rows, fx.destination, fx.outbox)
 	must(t, err)
 	return &rowFixture{fx, rows, m, fx.workerOf(t, eventual.WorkerOptions{Common: fx.common, Concurrency: 1}, m.Handler())}, s
 }

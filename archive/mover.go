@@ -34,18 +34,13 @@ type Mover[T any] struct {
 	bound     bool        // the mover of Into is of a table that was declared
 }
 
-// New returns a mover. kind names its effects, and must be the same in all programs that move between these two places. from is
-// the table with its maintainers, so that indexes move with the entities, up to 96 rows for an entity. outbox notifies workers of
-// moves; it is the outbox of from, if from has one. New sends nothing. Errors: *table.ValueError for an empty kind, for a table,
-// destination or outbox that is nil, for another outbox than from's, for a destination in the table from, and if
-// Common.WriteTimeout is no bound; *table.LimitError if the maintainers of from need more than 96 rows.
-func New[T any](kind string, from *table.Table[T], to Destination, outbox extend.Outbox) (*Mover[T], error) {
-	fail := func(err error) (*Mover[T], error) { return nil, fmt.Errorf("archive: New %s: %w", kind, err) }
+// newMover returns a mover. from is the table with its maintainers, so that indexes move with the entities. outbox notifies workers of moves; it is
+// the outbox of from, if from has one.
+func newMover[T any](kind string, from *table.Table[T], to Destination, outbox extend.Outbox) (*Mover[T], error) {
+	fail := func(err error) (*Mover[T], error) { return nil, err }
 	switch {
 	case kind == "":
 		return fail(&table.ValueError{Field: "kind", Reason: "is empty"})
-	case door.Table(from) == nil:
-		return fail(engine.CheckHandle("from", nil))
 	case wire.IsNil(to):
 		return fail(&table.ValueError{Field: "to", Reason: "is nil"})
 	}
@@ -75,16 +70,18 @@ func New[T any](kind string, from *table.Table[T], to Destination, outbox extend
 	return &Mover[T]{kind: kind, from: from, archiving: archiving, to: to}, nil
 }
 
-// Into declares a mover of the entities of a table of a store: a definition for aztablekit.Table. If to has a method Ensure, as the
+// Into declares a mover of the entities of a table of a store: a definition for aztablekit.Table. kind names its effects, and must be the same
+// in all programs that move between these two places. The indexes of an entity move with it, up to 96 rows. If to has a method Ensure, as the
 // destinations of this library have, the store's Ensure calls it.
 //
 //	former := archive.Into[Employee]("former", archive.ToTable(company, "former", nil))
 //	staff := aztablekit.Table(company, "staff", dept, empid, byEmail, former)
 //
 // A mover is of one table of one store: make another one for another store, also in tests. Movers of two tables to one destination have
-// different kinds. Errors, returned by the methods of the store, of the table and of the mover: those of [New]; *table.ValueError for a
-// mover that is given to two tables, and for a kind that another table's mover to the destination has. A mover that is given to no table
-// has an error of its own.
+// different kinds. Errors, returned by the methods of the store, of the table and of the mover: *table.ValueError for an empty kind, a nil
+// destination, a destination in the table itself, a mover that is given to two tables, and a kind that another table's mover to the
+// destination has; *table.LimitError if the definitions of the table need more than 96 rows of an entity. A mover that is given to no
+// table has an error of its own.
 func Into[T any](kind string, to Destination) *Mover[T] {
 	m := &Mover[T]{kind: kind, given: to}
 	m.fail(errUndeclared)
@@ -114,7 +111,7 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 		return err
 	}
 	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
-		m.made, err = New(m.kind, t, m.given, d.Host().Outbox)
+		m.made, err = newMover(m.kind, t, m.given, d.Host().Outbox)
 		if err != nil {
 			return parts, err
 		}

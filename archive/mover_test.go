@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -81,12 +82,12 @@ func TestWrongArguments(t *testing.T) {
 		name, field string
 		err         error
 	}{
-		{"no kind", "kind", second(archive.New("", fx.current, fx.destination, fx.outbox))},
-		{"no table", "from", second(archive.New[clerk]("k", nil, fx.destination, fx.outbox))},
-		{"no destination", "to", second(archive.New("k", fx.current, nil, fx.outbox))},
-		{"a nil destination", "to", second(archive.New("k", fx.current, none, fx.outbox))},
-		{"no outbox", "outbox", second(archive.New("k", fx.current, fx.destination, nil))},
-		{"the table itself", "to", second(archive.New("k", fx.current, self, fx.outbox))},
+		{"no kind", "kind", second(bareworker.NewMover("", fx.current, fx.destination, fx.outbox))},
+		{"no table", "d", second(bareworker.NewMover[clerk]("k", nil, fx.destination, fx.outbox))},
+		{"no destination", "to", second(bareworker.NewMover("k", fx.current, nil, fx.outbox))},
+		{"a nil destination", "to", second(bareworker.NewMover("k", fx.current, none, fx.outbox))},
+		{"no outbox", "outbox", second(bareworker.NewMover("k", fx.current, fx.destination, nil))},
+		{"the table itself", "to", second(bareworker.NewMover("k", fx.current, self, fx.outbox))},
 	} {
 		var ve *table.ValueError
 		if !errors.As(c.err, &ve) || ve.Field != c.field {
@@ -142,7 +143,7 @@ func TestRoomForRestore(t *testing.T) {
 	for rows, fits := range map[int]bool{96: true, 97: false} {
 		from, err := extend.With(fx.current, manyRows{rows})
 		must(t, err)
-		_, err = archive.New("k", from, fx.destination, fx.outbox)
+		_, err = bareworker.NewMover("k", from, fx.destination, fx.outbox)
 		var le *table.LimitError
 		if fits && err != nil || !fits && !errors.As(err, &le) {
 			t.Errorf("%d derived rows: got error %v; want one: %v", rows, err, !fits)
@@ -160,7 +161,7 @@ func TestVersions(t *testing.T) {
 	next.Version, next.Upgrade = 1, map[int]func(*table.Row) error{0: func(r *table.Row) error { return r.Set("Last", "upgraded") }}
 	newer, err := bare.NewTable(fx.account.Tables(), "current", next, &table.Options{Common: fx.common})
 	must(t, err)
-	m, err := archive.New("current/old", newer, fx.destination, fx.outbox)
+	m, err := bareworker.NewMover("current/old", newer, fx.destination, fx.outbox)
 	must(t, err)
 	insertClerk(t, fx, s, 1)
 	e, err := newer.Get(ctx, at(1))

@@ -24,6 +24,7 @@ import (
 	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -150,7 +151,7 @@ func (fx *fixture) moveTo(t testing.TB, s *storagetest.Service, transport policy
 	err = fx.destination.Err()
 	must(t, err)
 	must(t, fx.destination.Ensure(context.Background()))
-	fx.mover, err = archive.New("current/old", fx.current, fx.destination, fx.outbox)
+	fx.mover, err = bareworker.NewMover("current/old", fx.current, fx.destination, fx.outbox)
 	must(t, err)
 }
 

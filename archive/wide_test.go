@@ -110,7 +110,7 @@ func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *arc
 	if indexed, err = bare.Attach(folders, byLast); err != nil {
 		return nil, nil, nil, err
 	}
-	mover, err = archive.New("folders/old", indexed, fx.destination, fx.outbox)
+	mover, err = bareworker.NewMover("folders/old", indexed, fx.destination, fx.outbox)
 	return folders, indexed, mover, err
 }
 

@@ -137,7 +137,7 @@ func archivedLargeValues(e *env) {
 	moves, poison := e.acc.Queue(freshName()), e.acc.Queue(freshName())
 	out, err := bareworker.NewOutbox(moves, nil)
 	e.must(err)
-	mover, err := archive.New("portraits", portraits, old, out)
+	mover, err := bareworker.NewMover("portraits", portraits, old, out)
 	e.must(err)
 	w, err := bareworker.New(moves, poison, []eventual.Handler{mover.Handler()}, nil)
 	e.must(err)

@@ -30,7 +30,7 @@ func archiveMoves(e *env) {
 	notifications, poison := e.acc.Queue(base.Name()+"h"), e.acc.Queue(base.Name()+"p")
 	out, err := bareworker.NewOutbox(notifications, nil)
 	e.must(err)
-	mover, err := archive.New("staff/old", staff, old, out)
+	mover, err := bareworker.NewMover("staff/old", staff, old, out)
 	e.must(err)
 	w, err := bareworker.New(notifications, poison, []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Concurrency: 1})
 	e.must(err)

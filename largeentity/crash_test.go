@@ -64,7 +64,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 	if err != nil {
 		return nil, err
 	}
-	c.mover, err = archive.New("staff/archive", fx.staff, c.old, out)
+	c.mover, err = bareworker.NewMover("staff/archive", fx.staff, c.old, out)
 	return c, err
 }
 

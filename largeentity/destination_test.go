@@ -87,7 +87,7 @@ func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error
 	must(t, err)
 	out, err := bareworker.NewOutbox(fx.account.Queue("moves"), nil)
 	must(t, err)
-	mover, err := archive.New("staff/elsewhere", fx.staff, destination, out)
+	mover, err := bareworker.NewMover("staff/elsewhere", fx.staff, destination, out)
 	must(t, err)
 	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
 	must(t, err)

@@ -94,7 +94,7 @@ func TestParts(t *testing.T) {
 	must(t, err)
 	out, err := bareworker.NewOutbox(s.Queue("moves"), nil)
 	must(t, err)
-	mover, err := archive.New("pages/archive", pages, old, out)
+	mover, err := bareworker.NewMover("pages/archive", pages, old, out)
 	must(t, err)
 	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
 	must(t, err)

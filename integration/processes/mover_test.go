@@ -64,7 +64,7 @@ func (mp *moverProcess) connect(more ...policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	mp.mover, err = archive.New("marks", mp.current, mp.old, out)
+	mp.mover, err = bareworker.NewMover("marks", mp.current, mp.old, out)
 	return err
 }
 

@@ -21,11 +21,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"github.com/aztablekit/aztablekit/account"
-	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -229,7 +229,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"Mover.Find": func(ctx context.Context, x *outage) error {
-		mover, err := archive.New("cold", x.sending, x.cold, x.out)
+		mover, err := bareworker.NewMover("cold", x.sending, x.cold, x.out)
 		if err != nil {
 			return err
 		}

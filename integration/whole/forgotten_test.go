@@ -111,10 +111,10 @@ func forgottenCalls(t *testing.T) []forgotten {
 	old := archive.ToTable(&extend.Host{Tables: s.Tables()}, "old", nil)
 	err = old.Err()
 	testkit.NoError(t, err)
-	mover, err := archive.New("archive", present, old, jobs)
+	mover, err := bareworker.NewMover("archive", present, old, jobs)
 	testkit.NoError(t, err)
 	blobs := blobarchive.New(&extend.Host{Account: s}, "blobs", nil)
-	blobMover, err := archive.New("archive", present, blobs, jobs)
+	blobMover, err := bareworker.NewMover("archive", present, blobs, jobs)
 	testkit.NoError(t, err)
 
 	q := table.Query[device]{Partition: site.PartitionKey("A")}

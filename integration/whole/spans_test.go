@@ -168,7 +168,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		if err != nil {
 			return err
 		}
-		mover, err := archive.New("old", x.sending, old, x.out)
+		mover, err := bareworker.NewMover("old", x.sending, old, x.out)
 		if err != nil {
 			return err
 		}

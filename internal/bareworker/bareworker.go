@@ -1,9 +1,10 @@
-// Package bareworker makes the outbox and the worker of a store, and those of tests.
+// Package bareworker makes the outbox and the worker of a store, and those of tests, with movers.
 package bareworker
 
 import (
 	"context"
 
+	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
@@ -27,4 +28,20 @@ func NewOutbox(queue eventual.Queue, c *table.Common) (Outbox, error) {
 // tables of its handlers. It sends nothing. Errors: *table.ValueError and *table.LimitError for wrong arguments and options.
 func New(queue, poison eventual.Queue, handlers []eventual.Handler, o *eventual.WorkerOptions) (*eventual.Worker, error) {
 	return door.NewWorker[*eventual.Worker](queue, poison, handlers, o)
+}
+
+// NewMover returns the mover of a table that is in no store. outbox notifies workers of its moves; it is the outbox of from, if from has one. It
+// sends nothing. Errors: those of archive.Into.
+func NewMover[T any](kind string, from *table.Table[T], to archive.Destination, outbox extend.Outbox) (*archive.Mover[T], error) {
+	m := archive.Into[T](kind, to)
+	d := extend.NewDeclaration(&extend.Host{Outbox: outbox}, from)
+	if err := d.Add(m); err != nil {
+		return nil, err
+	}
+	t, _, err := d.Declared()
+	if err != nil {
+		return nil, err
+	}
+	m.Bind(t)
+	return m, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/logtail"
@@ -167,7 +168,7 @@ func countMove(ctx context.Context, ofWorker bool) (int, error) {
 	if err := old.Ensure(ctx); err != nil {
 		return 0, err
 	}
-	mover, err := archive.New("orders/archive", o.base, old, o.outbox)
+	mover, err := bareworker.NewMover("orders/archive", o.base, old, o.outbox)
 	if err != nil {
 		return 0, err
 	}

@@ -369,7 +369,7 @@ func newCaller(t *testing.T) *caller {
 	no(destination.Ensure(ctx))
 	blobs := blobarchive.New(&extend.Host{Account: s}, "archive", nil)
 	no(blobs.Ensure(ctx))
-	mover, err := archive.New("archive", items, archive.Destination(destination), outbox)
+	mover, err := bareworker.NewMover("archive", items, archive.Destination(destination), outbox)
 	no(err)
 	poison, err := eventual.NewPoisonQueue(s.Queue("poison"), nil)
 	no(err)
@@ -422,7 +422,7 @@ func newCaller(t *testing.T) *caller {
 	c.functions = map[string]any{
 		"account.FromConnectionString": account.FromConnectionString, "account.FromCredential": account.FromCredential, "account.FromEnvironment": account.FromEnvironment,
 		"account.FromSAS": account.FromSAS, "account.FromTransport": account.FromTransport,
-		"archive/blobarchive.New": blobarchive.New, "archive.New": archive.New[item], "archive.ToTable": archive.ToTable,
+		"archive/blobarchive.New": blobarchive.New, "archive.ToTable": archive.ToTable,
 		"archive.Into": archive.Into[item], "aztablekit.Open": aztablekit.Open, "aztablekit.Table": aztablekit.Table[item], "eventual.On": eventual.On[item, item],
 		"extend.NewDeclaration": extend.NewDeclaration[item], "extend.NewTable": extend.NewTable[item], "extend.HostOf": extend.HostOf, "largeentity.In": largeentity.In[item],
 		"table.BulkDelete": table.BulkDelete[item], "table.Bulk": table.Bulk,

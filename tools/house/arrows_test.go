@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	"index":                    {"internal/door", "extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/property", "internal/keydoor", "internal/edm", "internal/stored"},
 	"internal/derived":         {"internal/door", "eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored"},
 	"internal/bare":            {"internal/door", "extend", "internal/engine", "internal/wire", "table"},
-	"internal/bareworker":      {"eventual", "extend", "internal/door", "table"},
+	"internal/bareworker":      {"archive", "eventual", "extend", "internal/door", "table"},
 	"internal/property":        {"internal/door", "internal/edm", "internal/engine", "table", "internal/stored"},
 	"internal/stored":          {"internal/commit", "internal/edm", "internal/errs", "internal/reserved", "keys"},
 	"verify":                   {"internal/door", "internal/commit", "extend", "keys", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved", "internal/stored"},
