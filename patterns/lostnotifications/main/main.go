@@ -1,4 +1,4 @@
-// Command main accepts an order, notifies the worker again, and sends the mail once.
+// Command main accepts an order and sends its mail; then no notification is due.
 package main
 
 import (
@@ -23,8 +23,8 @@ func main() {
 	if err := shops.Accept(ctx, lostnotifications.Order{Shop: "Bern", ID: 1}); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(shops.NotifyAll(ctx))
 	if err := shops.Drain(ctx); err != nil { // a service calls Run
 		log.Fatal(err)
 	}
+	fmt.Println(shops.NotifyAll(ctx)) // after the queue was cleared, for example
 }
