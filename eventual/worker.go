@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/tracing"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/table"
@@ -30,6 +31,22 @@ type Worker struct {
 	mu       sync.Mutex
 	running  bool
 	receiver *receiver // of notifications, while the worker runs
+}
+
+func init() { door.Workers = doors{} }
+
+// doors makes what a store has, for other packages of this module; see package door.
+type doors struct{}
+
+func (doors) Outbox(queue, o any) (any, error) {
+	q, _ := queue.(Queue)
+	return newOutbox(q, o.(*table.Common))
+}
+
+func (doors) Worker(queue, poison, handlers, o any) (any, error) {
+	q, _ := queue.(Queue)
+	p, _ := poison.(Queue)
+	return newWorker(q, p, handlers.([]Handler), o.(*WorkerOptions))
 }
 
 // newWorker returns a worker of a queue, with another queue for poison messages, and with handlers. The worker reads and writes
