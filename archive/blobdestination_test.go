@@ -86,7 +86,7 @@ func TestMoveToBlobs(t *testing.T) {
 		}
 	}
 	s.Advance(30 * time.Hour)
-	sweepLibraryRows(t, fx.mover.Handler(), s)
+	sweepLibraryRows(t, fx.mover.Handler, s)
 	testkit.Expect(t, "blobs after the sweep", len(s.StoredBlobs("old")), 0)
 	if _, _, err := fx.mover.Find(ctx, at(2)); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Find of another clerk: got error %v; want ErrNotFound", err)

@@ -49,11 +49,11 @@ func TestNewest(t *testing.T) {
 }
 
 // addMover returns a second mover, and a worker for both movers.
-func addMover(t testing.TB, fx *fixture, from *table.Table[clerk], to archive.Destination) (*archive.Mover[clerk], *eventual.Worker) {
+func addMover(t testing.TB, fx *fixture, from *table.Table[clerk], to archive.Destination) (*bareworker.Mover[clerk], *eventual.Worker) {
 	t.Helper()
 	m, err := bareworker.NewMover("second", from, to, fx.outbox)
 	must(t, err)
-	w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common, Concurrency: 1}, fx.mover.Handler(), m.Handler())
+	w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common, Concurrency: 1}, fx.mover.Handler, m.Handler)
 	return m, w
 }
 
@@ -104,7 +104,7 @@ func TestSharedTable(t *testing.T) {
 	must(t, err)
 	must(t, fx.current.Delete(ctx, e))
 	s.Advance(30 * time.Hour)
-	sweepLibraryRows(t, m.Handler(), s)
+	sweepLibraryRows(t, m.Handler, s)
 	if _, err := fx.mover.Restore(ctx, at(1)); !errors.Is(err, archive.ErrRestored) {
 		t.Errorf("Restore: got error %v; want ErrRestored", err)
 	}

@@ -42,7 +42,7 @@ func Example() {
 	check(mover.Archive(ctx, e))
 	check(company.Drain(ctx)) // a program calls company.Run
 
-	fmt.Println(mover.Name(), mover.Handler().Kind)
+	fmt.Println(mover.Name())
 	find := func() {
 		e, archived, err := mover.Find(ctx, e.Key)
 		check(err)
@@ -64,7 +64,7 @@ func Example() {
 	check(company.Drain(ctx))
 	find()
 	// Output:
-	// staff/archive staff/archive
+	// staff/archive
 	// Jones archived: true
 	// in the archive: 456
 	// this incarnation is in the archive: true

@@ -36,7 +36,7 @@ func TestArchivedParts(t *testing.T) {
 		must(t, err)
 		must(t, mover.Archive(ctx, e))
 	}
-	must(t, fx.workerOf(t, fx.options(), mover.Handler()).Drain(ctx))
+	must(t, fx.workerOf(t, fx.options(), mover.Handler).Drain(ctx))
 
 	narrow, err := bare.NewTable(s.Tables(), "folders", table.Schema[clerk]{
 		Partition: keys.Partition(dept, func(c *clerk) *string { return &c.Dept }),
@@ -105,7 +105,7 @@ func TestFindErrors(t *testing.T) {
 			return nil
 		},
 		"Restore": func() error { _, err := fx.mover.Restore(ctx, at(1)); return err },
-		"Sweep":   func() error { return fx.mover.Handler().Sweep(ctx, keys.RawPartition("S"), s.Now().Add(-25*time.Hour)) },
+		"Sweep":   func() error { return fx.mover.Handler.Sweep(ctx, keys.RawPartition("S"), s.Now().Add(-25*time.Hour)) },
 	} {
 		refused := 0
 		for n := 1; ; n++ {

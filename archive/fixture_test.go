@@ -59,7 +59,7 @@ type fixture struct {
 	destination *archive.TableDestination
 	to          archive.Destination // the destination of the mover: destination, unless attach has replaced it
 	outbox      bareworker.Outbox
-	mover       *archive.Mover[clerk]
+	mover       *bareworker.Mover[clerk]
 	common      table.Common
 	handlers    []eventual.Handler // besides the mover's
 }
@@ -134,7 +134,7 @@ func (fx *fixture) options() eventual.WorkerOptions {
 
 // worker returns a worker of the queue "moves", for the mover and the fixture's other handlers.
 func (fx *fixture) worker(opt eventual.WorkerOptions) (*eventual.Worker, error) {
-	return bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), append(fx.handlers, fx.mover.Handler()), &opt)
+	return bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), append(fx.handlers, fx.mover.Handler), &opt)
 }
 
 // newWorker is worker for tests.
@@ -229,7 +229,7 @@ func wantClerks(t testing.TB, s *storagetest.Service, wantCurrent, wantOld []str
 }
 
 // wantArchived fails the test unless Find returns clerk 1 from the destination.
-func wantArchived(t testing.TB, m *archive.Mover[clerk], last string) {
+func wantArchived(t testing.TB, m *bareworker.Mover[clerk], last string) {
 	t.Helper()
 	e, archived, err := m.Find(context.Background(), at(1))
 	must(t, err)

@@ -16,8 +16,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Handler returns the handler that executes the moves, for a worker.
-func (m *Mover[T]) Handler() eventual.Handler {
+// handler returns the handler that executes the moves.
+func (m *Mover[T]) handler() eventual.Handler {
 	return eventual.Handler{Kind: m.kind, Table: m.from, Handle: m.handle, Sweep: m.sweep}
 }
 

@@ -245,7 +245,7 @@ func TestWrongIncarnation(t *testing.T) {
 	m, err := bareworker.NewMover("current/old", fx.current, wrongIncarnation{fx.destination}, fx.outbox)
 	must(t, err)
 	must(t, m.Archive(ctx, insertClerk(t, fx, s, 1)))
-	must(t, fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, m.Handler()).Drain(ctx))
+	must(t, fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, m.Handler).Drain(ctx))
 	wantClerks(t, s, []string{"c_000001=Name1"}, nil)
 	testkit.Expect(t, "count of poison messages", len(s.Messages("poison")), 1)
 	must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, 2)))
@@ -322,7 +322,7 @@ func TestForgedRecords(t *testing.T) {
 	}
 	before := len(s.Rows("old"))
 	s.Advance(30 * time.Hour)
-	sweepLibraryRows(t, fx.mover.Handler(), s)
+	sweepLibraryRows(t, fx.mover.Handler, s)
 	testkit.Expect(t, "count of rows in table old", len(s.Rows("old")), before)
 	wantArchived(t, fx.mover, "Name1")
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
@@ -21,7 +20,7 @@ import (
 type rowFixture struct {
 	*fixture
 	rows   *table.Table[table.Row]
-	mover  *archive.Mover[table.Row]
+	mover  *bareworker.Mover[table.Row]
 	worker *eventual.Worker
 }
 
@@ -32,7 +31,7 @@ func newRowFixture(t testing.TB) (*rowFixture, *storagetest.Service) {
 	must(t, err)
 	m, err := bareworker.NewMover("rows", rows, fx.destination, fx.outbox)
 	must(t, err)
-	return &rowFixture{fx, rows, m, fx.workerOf(t, eventual.WorkerOptions{Common: fx.common, Concurrency: 1}, m.Handler())}, s
+	return &rowFixture{fx, rows, m, fx.workerOf(t, eventual.WorkerOptions{Common: fx.common, Concurrency: 1}, m.Handler)}, s
 }
 
 // insertBySDK inserts a row as a program does that does not use this library. more is the rest of its JSON.
@@ -88,7 +87,7 @@ func TestAnyRowKey(t *testing.T) {
 	}
 	must(t, fx.worker.Drain(ctx))
 	s.Advance(30 * time.Hour)
-	sweepLibraryRows(t, fx.mover.Handler(), s)
+	sweepLibraryRows(t, fx.mover.Handler, s)
 	testkit.Expect(t, "archived rows", fx.archivedRowKeys(t, keys.RawPartition("S")), nil)
 	testkit.Expect(t, "stored rows", s.Rows("old"), nil)
 }

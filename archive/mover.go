@@ -115,7 +115,7 @@ func (m *Mover[T]) Define(d *extend.Declaration[T]) error {
 		if err != nil {
 			return parts, err
 		}
-		parts.Handlers = []extend.Handler{m.made.Handler()}
+		parts.Handlers = []extend.Handler{m.made.handler()}
 		parts.Names = []string{fmt.Sprintf("kind %s in %s", m.kind, placeOf(m.given))}
 		if to, is := m.given.(interface{ Ensure(context.Context) error }); is {
 			parts.Ensure = []extend.Task{{Name: fmt.Sprintf("destination %s of table %s", m.kind, t.Name()), Do: to.Ensure}}

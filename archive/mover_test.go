@@ -177,6 +177,6 @@ func TestVersions(t *testing.T) {
 	testkit.Expect(t, "poison messages", s.Messages("poison"), nil)
 	testkit.Expect(t, "stored rows", s.Rows("old"), nil)
 	s.Advance(time.Hour)
-	must(t, fx.workerOf(t, eventual.WorkerOptions{}, m.Handler()).Drain(ctx))
+	must(t, fx.workerOf(t, eventual.WorkerOptions{}, m.Handler).Drain(ctx))
 	wantArchived(t, m, "upgraded")
 }

@@ -71,7 +71,7 @@ func workThroughOutage(t testing.TB, fx *fixture, s, destination *storagetest.Se
 	for id := 1; id <= 3; id++ {
 		must(t, fx.mover.Archive(ctx, insertClerk(t, fx, s, id)))
 	}
-	w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, fx.mover.Handler())
+	w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, fx.mover.Handler)
 	outage, cancel := context.WithTimeout(ctx, 2*time.Hour)
 	defer cancel()
 	begin()
@@ -127,7 +127,7 @@ func TestLongOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		fx, s, _ := newPendingMove(t)
-		w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, fx.mover.Handler())
+		w := fx.workerOf(t, eventual.WorkerOptions{Common: fx.common}, fx.mover.Handler)
 		outage, cancel := context.WithTimeout(ctx, 5*time.Hour)
 		defer cancel()
 		s.SetFaults(storagetest.When(func(q storagetest.Request) bool { return q.Table == "old" }, storagetest.Refuse(503, "ServerBusy")))

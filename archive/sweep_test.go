@@ -62,11 +62,11 @@ func TestSweep(t *testing.T) {
 			}
 			count := func() int { return len(s.Rows("old")) + strings.Count(rowKeys(s, "current"), "~l|") }
 			before := count()
-			sweepLibraryRows(t, fx.mover.Handler(), s)
+			sweepLibraryRows(t, fx.mover.Handler, s)
 			testkit.Expect(t, "rows after the sweep of young rows", count(), before)
 			s.Advance(26 * time.Hour)
-			sweepLibraryRows(t, fx.mover.Handler(), s)
-			sweepLibraryRows(t, fx.mover.Handler(), s) // idempotent
+			sweepLibraryRows(t, fx.mover.Handler, s)
+			sweepLibraryRows(t, fx.mover.Handler, s) // idempotent
 			if got := count(); got != c.want {
 				t.Errorf("got %d rows after the sweep; want %d\ncurrent: %s\nold: %s", got, c.want, rowKeys(s, "current"), rowKeys(s, "old"))
 			}
@@ -94,7 +94,7 @@ func TestStoredTypes(t *testing.T) {
 	insert("current", &current, "~l|", "Kind", `,"Restored":"c_000001"`)
 	insert("old", &old, "~d|", "Gone", "")
 	s.Advance(26 * time.Hour)
-	sweepLibraryRows(t, fx.mover.Handler(), s)
+	sweepLibraryRows(t, fx.mover.Handler, s)
 	testkit.Expect(t, "rows of table current", rowKeys(s, "current"), strings.Join(current, " "))
 	testkit.Expect(t, "rows of table old", rowKeys(s, "old"), strings.Join(old, " "))
 }
@@ -184,7 +184,7 @@ func TestOldMessage(t *testing.T) {
 	must(t, err)
 	must(t, fx.work(ctx))
 	later := advanceAndSweepCommitRecords(t, s, 2)
-	sweepLibraryRows(t, fx.mover.Handler(), s)
+	sweepLibraryRows(t, fx.mover.Handler, s)
 	_, err = fx.account.Queue("moves").EnqueueMessage(ctx, text, nil)
 	must(t, err)
 	must(t, later.work(ctx))

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aztablekit/aztablekit/archive"
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -41,7 +40,7 @@ func TestWideEntity(t *testing.T) {
 	must(t, err)
 	must(t, folders.Ensure(ctx))
 	work := func() {
-		must(t, fx.workerOf(t, fx.options(), mover.Handler()).Drain(ctx))
+		must(t, fx.workerOf(t, fx.options(), mover.Handler).Drain(ctx))
 	}
 	entityRows := func(name string) (all []string) {
 		for key := range strings.SplitSeq(rowKeys(s, name), " ") {
@@ -97,7 +96,7 @@ func TestWideEntity(t *testing.T) {
 }
 
 // openFolders opens the table of folders, with its index, and a mover of folders.
-func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *archive.Mover[folder], err error) {
+func openFolders(fx *fixture) (folders, indexed *table.Table[folder], mover *bareworker.Mover[folder], err error) {
 	folders, err = bare.NewTable(fx.account.Tables(), "folders", table.Schema[folder]{
 		Partition: keys.Partition(dept, func(f *folder) *string { return &f.Dept }),
 		Row:       keys.Row(cid, func(f *folder) *int { return &f.ID }),
@@ -128,20 +127,20 @@ func folderOf(n int32) folder {
 func TestWideEveryFault(t *testing.T) {
 	t.Parallel()
 	build := func() crashtest.Workload {
-		move := func(do func(context.Context, *fixture, *archive.Mover[folder], *table.Table[folder]) error) process {
+		move := func(do func(context.Context, *fixture, *bareworker.Mover[folder], *table.Table[folder]) error) process {
 			return on(plain, func(fx *fixture, ctx context.Context) error {
 				_, indexed, mover, err := openFolders(fx)
 				if err != nil {
 					return err
 				}
-				w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler()}, ptr(fx.options()))
+				w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler}, ptr(fx.options()))
 				if err != nil {
 					return err
 				}
 				return errors.Join(do(ctx, fx, mover, indexed), w.Drain(ctx))
 			})
 		}
-		archiving := func(ctx context.Context, _ *fixture, mover *archive.Mover[folder], indexed *table.Table[folder]) error {
+		archiving := func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], indexed *table.Table[folder]) error {
 			e, err := indexed.Get(ctx, at(1))
 			if err == nil {
 				err = mover.Archive(ctx, e)
@@ -165,14 +164,14 @@ func TestWideEveryFault(t *testing.T) {
 				f := folderOf(1)
 				return errors.Join(fx.ensure(ctx), folders.Ensure(ctx), func() error { _, err := indexed.Insert(ctx, &f); return err }())
 			}),
-			Processes: []process{inSequence(move(archiving), move(func(ctx context.Context, _ *fixture, mover *archive.Mover[folder], indexed *table.Table[folder]) error {
+			Processes: []process{inSequence(move(archiving), move(func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], indexed *table.Table[folder]) error {
 				if _, err := mover.Restore(ctx, at(1)); err != nil {
 					return ignoreConflicts(err)
 				}
 				_, err := indexed.Update(ctx, at(1), func(f *folder) error { *f = folderOf(0); return nil })
 				return ignoreConflicts(err)
 			}), move(archiving))},
-			Drain: move(func(ctx context.Context, _ *fixture, mover *archive.Mover[folder], _ *table.Table[folder]) error {
+			Drain: move(func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], _ *table.Table[folder]) error {
 				e, _, err := mover.Find(ctx, at(1))
 				if err != nil {
 					return err

@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -37,9 +38,9 @@ var (
 func photoOf(p *portrait) largeentity.Blob { return p.Photo }
 
 // expectPhoto checks the photo of an entity.
-func (e *env) expectPhoto(ctx context.Context, t *table.Table[portrait], s *largeentity.Store, k keys.Key, want string) {
+func (e *env) expectPhoto(ctx context.Context, photos *largeentity.Values[portrait], k keys.Key, want string) {
 	e.Helper()
-	r, _, err := largeentity.Open(ctx, t, s, k, photoOf)
+	r, _, err := photos.OpenAt(ctx, k, photoOf)
 	e.must(err)
 	defer r.Close()
 	got, err := io.ReadAll(r)
@@ -50,20 +51,17 @@ func (e *env) expectPhoto(ctx context.Context, t *table.Table[portrait], s *larg
 }
 
 // newPortraits creates a table and a container.
-func newPortraits(e *env, o *largeentity.Options) (base, portraits *table.Table[portrait], photos *largeentity.Store) {
+func newPortraits(e *env, o *largeentity.Options) (portraits *table.Table[portrait], photos *largeentity.Values[portrait]) {
 	ctx := context.Background()
-	base = newTable(e, portraitSchema, nil)
-	photos, err := largeentity.NewStore(e.acc.Container(freshName()), base.Name(), o)
+	photos, portraits, err := barevalues.New(newTable(e, portraitSchema, nil), e.acc, freshName(), o)
 	e.must(err)
 	if _, err := photos.Upload(ctx, keys.At(keys.RawPartition("g"), portraitID.Of(1)), strings.NewReader(strings.Repeat("x", 100_000)), nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
 		e.Errorf("got error %v; want ErrContainerNotFound", err)
 	}
 	e.must(photos.Ensure(ctx))
 	e.must(photos.Ensure(ctx))
-	portraits, err = largeentity.Attach(base, photos)
-	e.must(err)
 	e.counter.Take()
-	return base, portraits, photos
+	return portraits, photos
 }
 
 // largeValues: a value in a blob is written, replaced, read and swept.
@@ -72,7 +70,7 @@ func largeValues(e *env) {
 	now := time.Now()
 	o := &largeentity.Options{BlockSize: 64 << 10}
 	o.Now = func() time.Time { return now }
-	base, portraits, photos := newPortraits(e, o)
+	portraits, photos := newPortraits(e, o)
 	const group = "größe x/ü?#%+&'\"<>/日本."
 	k := portraits.Key(portrait{Group: group, ID: 1})
 	upload := func(size int) largeentity.Blob {
@@ -83,12 +81,12 @@ func largeValues(e *env) {
 	p, err := portraits.Insert(ctx, &portrait{Group: group, ID: 1, Photo: upload(50_000)})
 	e.must(err)
 	e.wantRequests("1 blob-create, 1 transaction")
-	e.expectPhoto(ctx, portraits, photos, k, strings.Repeat("0123456789", 5_000))
+	e.expectPhoto(ctx, photos, k, strings.Repeat("0123456789", 5_000))
 	e.wantRequests("1 blob-get, 1 get")
 	p.Value.Photo = upload(150_000)
 	e.must(portraits.Replace(ctx, p))
 	e.wantRequests("1 blob-commit, 1 blob-delete, 3 blob-stage, 1 transaction")
-	e.expectPhoto(ctx, base, photos, k, strings.Repeat("0123456789", 15_000))
+	e.expectPhoto(ctx, photos, k, strings.Repeat("0123456789", 15_000))
 	r, err := photos.OpenRange(ctx, p.Value.Photo, 70_001, 5)
 	e.must(err)
 	part, err := io.ReadAll(r)
@@ -107,7 +105,7 @@ func largeValues(e *env) {
 	}
 	now = now.Add(26 * time.Hour)
 	e.counter.Take()
-	report, err := largeentity.Sweep(ctx, base, photos, nil)
+	report, err := photos.Sweep(ctx, nil)
 	e.must(err)
 	want := largeentity.SweepReport{Blobs: 2, Linked: 1, Orphans: 1, Rows: 3, RowsGone: 1}
 	if report != want {
@@ -128,7 +126,7 @@ var portraitByName = index.New("name", keys.Text(), func(p *portrait) (string, b
 // for each move.
 func archivedLargeValues(e *env) {
 	ctx := context.Background()
-	_, portraits, photos := newPortraits(e, nil)
+	portraits, photos := newPortraits(e, nil)
 	portraits, err := bare.Attach(portraits, portraitByName)
 	e.must(err)
 	old := archive.ToTable(&extend.Host{Tables: e.tables}, freshName(), nil)
@@ -139,7 +137,7 @@ func archivedLargeValues(e *env) {
 	e.must(err)
 	mover, err := bareworker.NewMover("portraits", portraits, old, out)
 	e.must(err)
-	w, err := bareworker.New(moves, poison, []eventual.Handler{mover.Handler()}, nil)
+	w, err := bareworker.New(moves, poison, []eventual.Handler{mover.Handler}, nil)
 	e.must(err)
 	e.must(errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	k := portraits.Key(portrait{Group: "g", ID: 1})
@@ -150,7 +148,7 @@ func archivedLargeValues(e *env) {
 	e.must(err)
 	sweep := func(what string, want largeentity.SweepReport) {
 		e.Helper()
-		got, err := largeentity.Sweep(ctx, portraits, photos, &largeentity.SweepOptions{Archived: mover.Contains})
+		got, err := photos.Sweep(ctx, &largeentity.SweepOptions{Archived: mover.Contains})
 		e.must(err)
 		if got != want {
 			e.Errorf("%s: got %+v; want %+v", what, got, want)
@@ -179,7 +177,7 @@ func archivedLargeValues(e *env) {
 	_, err = mover.Restore(ctx, k)
 	e.must(err)
 	e.must(w.Drain(ctx))
-	e.expectPhoto(ctx, portraits, photos, k, content)
+	e.expectPhoto(ctx, photos, k, content)
 	named, err := portraitByName.Get(ctx, portraits, keys.RawPartition("g"), "Jones")
 	e.must(err)
 	if named.Value.Photo != b {

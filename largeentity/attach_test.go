@@ -31,7 +31,7 @@ func TestRequests(t *testing.T) {
 	expectCounts(t, s, "upload and insert", requests.Counts{requests.BlobCreate: 1, requests.Transaction: 1})
 	testkit.Expect(t, "states", states(s), "live, 1 blobs")
 
-	r, _, err := largeentity.Open(ctx, fx.staff, fx.store, at(1), photoOf)
+	r, _, err := fx.photos.OpenAt(ctx, at(1), photoOf)
 	must(t, err)
 	must(t, r.Close())
 	expectCounts(t, s, "read", requests.Counts{requests.Get: 1, requests.BlobGet: 1})

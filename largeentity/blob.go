@@ -18,8 +18,8 @@ import (
 )
 
 // Blob is a field of an entity for a value of any size. The Blob of a large value contains the name, the length and the hash of a
-// blob. The Blob of a small value, of at most Options.InlineUpTo bytes, contains the value. [Store.Upload] returns a Blob, and
-// [Store.Open] reads its value. The zero Blob is no value.
+// blob. The Blob of a small value, of at most Options.InlineUpTo bytes, contains the value. [Values.Upload] returns a Blob, and
+// [Values.Open] reads its value. The zero Blob is no value.
 //
 // A Blob does no input or output, and never changes. It may be copied, compared by ==, and stored again by a repeated
 // [table.Table.Update]. Two Blobs are equal if they are from the same upload, or have the same small content.

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -144,13 +145,11 @@ func TestKeys(t *testing.T) {
 	ctx := context.Background()
 	s := storagetest.New(nil)
 	type document struct{ Content largeentity.Blob }
-	base, err := bare.NewTable(s.Tables(), "documents", table.Schema[document]{}, nil)
+	base, err := bare.NewTable(s.Tables(), "Documents", table.Schema[document]{}, nil)
 	must(t, err)
-	store, err := largeentity.NewStore(s.Container("documents"), "Documents", small())
+	store, documents, err := barevalues.New(base, s, "documents", small())
 	must(t, err)
 	must(t, errors.Join(base.Ensure(ctx), store.Ensure(ctx)))
-	documents, err := largeentity.Attach(base, store)
-	must(t, err)
 	all := []string{"a", "A", ".", "..", "...", ".a.", "a.b", "a b", "a%2Fb", "a~7Eb", "größe", "日本", "😀", "a'b", "a+b", "a&b=c", "<>", `"`, "a:b", "a|b", "-", "_", "=20", strings.Repeat("x", 512)}
 	seen := map[string]bool{}
 	for _, pk := range all {
@@ -162,11 +161,11 @@ func TestKeys(t *testing.T) {
 		}
 		_, err = documents.InsertAt(ctx, k, &document{b})
 		must(t, err)
-		r, _, err := largeentity.Open(ctx, documents, store, k, func(d *document) largeentity.Blob { return d.Content })
+		r, _, err := store.OpenAt(ctx, k, func(d *document) largeentity.Blob { return d.Content })
 		must(t, err)
 		must(t, r.Close())
 	}
-	r, err := largeentity.Sweep(ctx, base, store, nil)
+	r, err := store.Sweep(ctx, nil)
 	must(t, err)
 	want := largeentity.SweepReport{Blobs: len(all), Linked: len(all), Rows: len(all)}
 	testkit.Expect(t, "report", r, want)
@@ -175,37 +174,35 @@ func TestKeys(t *testing.T) {
 // Portrait is embedded in a type of entities.
 type Portrait struct{ Photo largeentity.Blob }
 
-// TestAttachTypes: a type in which a Blob would be lost cannot be attached.
-func TestAttachTypes(t *testing.T) {
+// TestTypes: a type in which a Blob would be lost is refused.
+func TestTypes(t *testing.T) {
 	t.Parallel()
 	s := storagetest.New(nil)
-	store, err := largeentity.NewStore(s.Container("photos"), "staff", nil)
-	must(t, err)
 	type base struct{ Photo largeentity.Blob }
-	attachable(t, s, store, struct{ A, B largeentity.Blob }{}, true)
-	attachable(t, s, store, struct {
+	attachable(t, s, struct{ A, B largeentity.Blob }{}, true)
+	attachable(t, s, struct {
 		base
 		C int
 	}{}, true) // the embedded struct is not exported, but its field is
-	attachable(t, s, store, struct{ Portrait }{}, true)
-	attachable(t, s, store, struct {
+	attachable(t, s, struct{ Portrait }{}, true)
+	attachable(t, s, struct {
 		A largeentity.Blob `table:"-"`
 	}{}, false)
-	attachable(t, s, store, struct{ A int }{}, false)
-	attachable(t, s, store, struct {
+	attachable(t, s, struct{ A int }{}, false)
+	attachable(t, s, struct {
 		A []largeentity.Blob `table:",json"`
 	}{}, false)
-	attachable(t, s, store, struct {
+	attachable(t, s, struct {
 		A map[string]struct{ X *largeentity.Blob } `table:",json"`
 		B largeentity.Blob
 	}{}, false)
 }
 
-func attachable[T any](t *testing.T, s *storagetest.Service, store *largeentity.Store, v T, want bool) {
+func attachable[T any](t *testing.T, s *storagetest.Service, v T, want bool) {
 	t.Helper()
 	staff, err := bare.NewTable(s.Tables(), "staff", table.Schema[T]{}, nil)
 	must(t, err)
-	if _, err := largeentity.Attach(staff, store); (err == nil) != want {
+	if _, _, err := barevalues.New(staff, s, "photos", nil); (err == nil) != want {
 		t.Errorf("%T: got error %v; want none: %v", v, err, want)
 	}
 }

@@ -41,10 +41,10 @@ func (fx *fixture) hire(t testing.TB) *table.Entity[employee] {
 func (fx *fixture) move(ctx context.Context, e *table.Entity[employee]) (err error) {
 	e.Value.Department = "Marketing"
 	k := fx.staff.Key(e.Value)
-	if e.Value.Photo, err = fx.store.Copy(ctx, k, e.Value.Photo); err != nil {
+	if e.Value.Photo, err = fx.photos.Copy(ctx, k, e.Value.Photo); err != nil {
 		return err
 	}
-	if e.Value.Resume, err = fx.store.Copy(ctx, k, e.Value.Resume); err != nil {
+	if e.Value.Resume, err = fx.photos.Copy(ctx, k, e.Value.Resume); err != nil {
 		return err
 	}
 	return fx.staff.Move(ctx, e)
@@ -84,22 +84,22 @@ func TestCopy(t *testing.T) {
 	fx, s := newFixture(t, nil)
 	to := keys.At(dept.PartitionKey("Marketing"), empid.RowKey(1))
 	for _, b := range []largeentity.Blob{{}, fx.upload(t, "small")} {
-		c, err := fx.store.Copy(ctx, to, b)
+		c, err := fx.photos.Copy(ctx, to, b)
 		must(t, err)
 		testkit.Expect(t, "copy", c, b)
 	}
 	expectCounts(t, s, "copies of small values", requests.Counts{})
 	b := fx.upload(t, text(100))
-	c, err := fx.store.Copy(ctx, to, b)
+	c, err := fx.photos.Copy(ctx, to, b)
 	must(t, err)
 	if c.Name() == b.Name() || c.SHA256() != b.SHA256() || c.ContentType() != b.ContentType() {
 		t.Errorf("got copy %v %s %s, want another name, and hash and type of %v %s %s", c, c.Name(), c.SHA256(), b, b.Name(), b.SHA256())
 	}
-	if same, err := fx.store.Copy(ctx, keys.Key{}, b); err == nil || same != b {
+	if same, err := fx.photos.Copy(ctx, keys.Key{}, b); err == nil || same != b {
 		t.Errorf("copy to no key: got %v, error %v; want an error and the value itself", same, err)
 	}
 	s.SetFaults(storagetest.OfKind(requests.BlobGet, storagetest.Refuse(404, "BlobNotFound")))
-	if _, err := fx.store.Copy(ctx, to, b); !errors.Is(err, largeentity.ErrBlobNotFound) {
+	if _, err := fx.photos.Copy(ctx, to, b); !errors.Is(err, largeentity.ErrBlobNotFound) {
 		t.Errorf("copy of a deleted blob: got error %v, want ErrBlobNotFound", err)
 	}
 }
@@ -146,7 +146,7 @@ func TestMoveCrash(t *testing.T) {
 		if o.Grace == 0 {
 			c.ahead = 3 * 24 * 60 * 60 * 1e9
 		}
-		_, swept := largeentity.Sweep(ctx, fx.staff, fx.store, nil)
+		_, swept := fx.photos.Sweep(ctx, nil)
 		must(t, swept)
 		if blobs := len(s.StoredBlobs("photos")); len(in) != 1 || blobs != 1 {
 			t.Errorf("crash before request %d (%v): the entity is in %q, with %d blobs; want one place, and 1", at, err, in, blobs)

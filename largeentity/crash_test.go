@@ -43,7 +43,7 @@ func shortened(o crashtest.Options) *crashtest.Options {
 type program struct {
 	*fixture
 	old    *archive.TableDestination
-	mover  *archive.Mover[employee]
+	mover  *bareworker.Mover[employee]
 	common table.Common
 }
 
@@ -70,7 +70,7 @@ func newProgram(transport account.Transport, newID func() string) (*program, err
 
 func (c *program) worker() (*eventual.Worker, error) {
 	o := &eventual.WorkerOptions{Common: c.common, Concurrency: 1, Idle: 16 * time.Second, Attempts: 1000, MaxWait: 4 * time.Second, Visibility: 30 * time.Second}
-	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []eventual.Handler{c.mover.Handler()}, o)
+	return bareworker.New(c.account.Queue("moves"), c.account.Queue("poison"), []eventual.Handler{c.mover.Handler}, o)
 }
 
 // process is what one program of these tests does.
@@ -108,7 +108,7 @@ func inSequence(steps ...process) process {
 // What processes do with employee 1.
 
 func (c *program) uploadNew(ctx context.Context, size int) (largeentity.Blob, error) {
-	return c.store.Upload(ctx, at(1), strings.NewReader(text(size)), nil)
+	return c.photos.Upload(ctx, at(1), strings.NewReader(text(size)), nil)
 }
 
 func inserting(size int) process {
@@ -158,7 +158,7 @@ var (
 		return err
 	})
 	sweeping = on(func(ctx context.Context, c *program) error {
-		_, err := largeentity.Sweep(ctx, c.base, c.store, &largeentity.SweepOptions{Archived: c.mover.Contains})
+		_, err := c.photos.Sweep(ctx, &largeentity.SweepOptions{Archived: c.mover.Contains})
 		return err
 	})
 	sweepingLater = inSequence(func(context.Context, *crashtest.Process) error { time.Sleep(25 * time.Hour); return nil }, sweeping)
@@ -192,7 +192,7 @@ var (
 		return nil
 	})
 	reading = on(func(ctx context.Context, c *program) error {
-		r, e, err := largeentity.Open(ctx, c.staff, c.store, at(1), photoOf)
+		r, e, err := c.photos.OpenAt(ctx, at(1), photoOf)
 		if err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func clean(s *storagetest.Service) error {
 	}
 	for range 3 {
 		time.Sleep(50 * time.Hour)
-		r, err := largeentity.Sweep(ctx, c.base, c.store, &largeentity.SweepOptions{Archived: c.mover.Contains})
+		r, err := c.photos.Sweep(ctx, &largeentity.SweepOptions{Archived: c.mover.Contains})
 		if err != nil {
 			return err
 		}

@@ -89,7 +89,7 @@ func testDestination(t *testing.T, to func(*fixture) (archive.Destination, error
 	must(t, err)
 	mover, err := bareworker.NewMover("staff/elsewhere", fx.staff, destination, out)
 	must(t, err)
-	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
+	w, err := bareworker.New(fx.account.Queue("moves"), fx.account.Queue("poison"), []eventual.Handler{mover.Handler}, nil)
 	must(t, err)
 	must(t, w.Ensure(ctx))
 	expectStates := func(want string, blobs int) {

@@ -28,7 +28,7 @@
 //     [ErrUploadAgain].
 //   - What nothing refers to is deleted, by the writer that replaces it or by a sweep, which the store does each day.
 //   - An entity that package archive moves keeps its blobs, in any destination, and has them again when it is restored. An entity that
-//     goes to another partition needs copies of its blobs: [Store.Copy].
+//     goes to another partition needs copies of its blobs: [Values.Copy].
 //
 // # Not guaranteed
 //

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -22,17 +21,12 @@ func check(err error) {
 	}
 }
 
-// openStaff creates the table of employees and the store of their photos in a service in memory.
-func openStaff(memory *storagetest.Service, o *largeentity.Options) (*table.Table[employee], *largeentity.Store) {
-	ctx := context.Background()
-	base, err := extend.NewTable(&extend.Host{Tables: memory.Tables()}, "staff", schema, nil)
-	check(err)
-	check(base.Ensure(ctx))
-	photos, err := largeentity.NewStore(memory.Container("photos"), "staff", o)
-	check(err)
-	check(photos.Ensure(ctx))
-	staff, err := largeentity.Attach(base, photos)
-	check(err)
+// openStaff creates the table of employees and the container of their photos in a service in memory.
+func openStaff(memory *storagetest.Service, o *largeentity.Options) (*table.Table[employee], *largeentity.Values[employee]) {
+	company := aztablekit.Open(memory, "company", nil)
+	photos := largeentity.In[employee](company, "photos", o)
+	staff := aztablekit.Table(company, "staff", schema.Partition, schema.Row, photos)
+	check(company.Ensure(context.Background()))
 	return staff, photos
 }
 
@@ -49,7 +43,7 @@ func Example() {
 		_, err = staff.Update(ctx, at(1), func(e *employee) error { e.Photo = photo; return nil })
 		check(err)
 	}
-	r, e, err := largeentity.Open(ctx, staff, photos, at(1), func(e *employee) largeentity.Blob { return e.Photo })
+	r, e, err := photos.OpenAt(ctx, at(1), photoOf)
 	check(err)
 	defer r.Close()
 	n, err := io.Copy(io.Discard, r)
@@ -90,7 +84,7 @@ func ExampleBlob() {
 }
 
 // Parts of a value.
-func ExampleStore_OpenRange() {
+func ExampleValues_OpenRange() {
 	ctx := context.Background()
 	_, photos := openStaff(storagetest.New(nil), nil)
 	b, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
@@ -114,15 +108,15 @@ func ExampleStore_OpenRange() {
 }
 
 // An upload whose entity was never written.
-func ExampleSweep() {
+func ExampleValues_Sweep() {
 	ctx := context.Background()
 	memory := storagetest.New(nil)
 	now := time.Now()
-	staff, photos := openStaff(memory, &largeentity.Options{Common: table.Common{Now: func() time.Time { return now }}})
+	_, photos := openStaff(memory, &largeentity.Options{Common: table.Common{Now: func() time.Time { return now }}})
 	_, err := photos.Upload(ctx, at(1), strings.NewReader(text(50_000)), nil)
 	check(err)
 	now = now.Add(25 * time.Hour)
-	report, err := largeentity.Sweep(ctx, staff, photos, &largeentity.SweepOptions{
+	report, err := photos.Sweep(ctx, &largeentity.SweepOptions{
 		Fault: func(f verify.Fault) { fmt.Println(f.Kind, f.Blob[:12], f.Repaired) },
 	})
 	check(err)
@@ -160,7 +154,7 @@ func ExampleSweepOptions() {
 }
 
 // An employee with a photo goes to another department, which is the partition.
-func ExampleStore_Copy() {
+func ExampleValues_Copy() {
 	ctx := context.Background()
 	memory := storagetest.New(nil)
 	company := aztablekit.Open(memory, "company", nil)

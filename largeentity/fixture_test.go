@@ -11,6 +11,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -47,8 +48,8 @@ func photoOf(e *employee) largeentity.Blob { return e.Photo }
 type fixture struct {
 	account *account.Account
 	base    *table.Table[employee]
-	staff   *table.Table[employee] // attached
-	store   *largeentity.Store
+	staff   *table.Table[employee] // with photos
+	photos  *largeentity.Values[employee]
 }
 
 // small are the options of most tests: values above 8 bytes are uploaded, in blocks of 16.
@@ -69,10 +70,7 @@ func openFixture(transport account.Transport, o *largeentity.Options) (*fixture,
 	if fx.base, err = bare.NewTable(acc.Tables(), "staff", schema, to); err != nil {
 		return nil, err
 	}
-	if fx.store, err = largeentity.NewStore(acc.Container("photos"), "staff", o); err != nil {
-		return nil, err
-	}
-	fx.staff, err = largeentity.Attach(fx.base, fx.store)
+	fx.photos, fx.staff, err = barevalues.New(fx.base, acc, "photos", o)
 	return fx, err
 }
 
@@ -95,17 +93,33 @@ func newFixtureOn(t testing.TB, s *storagetest.Service, transport account.Transp
 	return fx
 }
 
+// valuesOf returns the large values of another table with the same container.
+func valuesOf(t testing.TB, fx *fixture, name string) *largeentity.Values[employee] {
+	t.Helper()
+	base, err := bare.NewTable(fx.account.Tables(), name, schema, nil)
+	must(t, err)
+	v, _, err := barevalues.New(base, fx.account, "photos", nil)
+	must(t, err)
+	return v
+}
+
+// refusal returns the error of values with these options.
+func (fx *fixture) refusal(container string, o *largeentity.Options) error {
+	_, _, err := barevalues.New(fx.base, fx.account, container, o)
+	return err
+}
+
 func (fx *fixture) ensure(ctx context.Context) error {
 	if err := fx.staff.Ensure(ctx); err != nil {
 		return err
 	}
-	return fx.store.Ensure(ctx)
+	return fx.photos.Ensure(ctx)
 }
 
 // upload uploads a value for employee 1.
 func (fx *fixture) upload(t testing.TB, content string) largeentity.Blob {
 	t.Helper()
-	b, err := fx.store.Upload(context.Background(), at(1), strings.NewReader(content), nil)
+	b, err := fx.photos.Upload(context.Background(), at(1), strings.NewReader(content), nil)
 	must(t, err)
 	return b
 }
@@ -113,7 +127,7 @@ func (fx *fixture) upload(t testing.TB, content string) largeentity.Blob {
 // expectContent checks the content of a value.
 func (fx *fixture) expectContent(t testing.TB, what string, b largeentity.Blob, want string) {
 	t.Helper()
-	got, err := fx.store.ReadAll(context.Background(), b, 1<<30)
+	got, err := fx.photos.ReadAll(context.Background(), b, 1<<30)
 	must(t, err)
 	if string(got) != want {
 		t.Errorf("%s: got %.60q, %d bytes; want %.60q, %d bytes", what, got, len(got), want, len(want))

@@ -15,7 +15,7 @@ import (
 
 // links is the maintainer of the rows of blobs. Its state is the IDs of the blobs that the entity links.
 type links[T any] struct {
-	store  *Store
+	store  *store
 	rows   *table.Table[table.Row]
 	fields [][]int
 }
@@ -172,7 +172,7 @@ func (l *links[T]) restore(ctx context.Context, p *extend.Plan, b blobRow, r *ta
 
 // reclaim deletes the blob of an unlinked row, and then the row if nothing can link the blob any more. It logs an error: Sweep will do
 // the rest.
-func (s *Store) reclaim(ctx context.Context, rows *table.Table[table.Row], n name) {
+func (s *store) reclaim(ctx context.Context, rows *table.Table[table.Row], n name) {
 	err := s.client.delete(ctx, n.String())
 	if err == nil && !s.opt.Now().Before(s.opt.unlinkable(n)) {
 		err = rows.DeleteAny(ctx, n.key())

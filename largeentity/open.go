@@ -17,7 +17,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
 	"github.com/aztablekit/aztablekit/internal/blobs"
-	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
@@ -33,8 +32,8 @@ import (
 // Errors, also of the reader: ErrNoValue for the zero Blob; ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another
 // table; ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError. Requests: none for a value in the entity itself, else
 // 1.
-func (s *Store) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
-	r, err := s.open(ctx, b, 0, b.size, true)
+func (v *Values[T]) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
+	r, err := v.open(ctx, b, 0, b.size, true)
 	if err != nil {
 		return nil, fmt.Errorf("largeentity: Open: %w", err)
 	}
@@ -45,8 +44,8 @@ func (s *Store) Open(ctx context.Context, b Blob) (io.ReadCloser, error) {
 // would have to read the whole blob. Errors: *table.ValueError for a range that is not within the value; ErrNoValue;
 // ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another table; ErrContainerNotFound; table.ErrUnreachable;
 // *azcore.ResponseError.
-func (s *Store) OpenRange(ctx context.Context, b Blob, offset, count int64) (io.ReadCloser, error) {
-	r, err := s.open(ctx, b, offset, count, false)
+func (v *Values[T]) OpenRange(ctx context.Context, b Blob, offset, count int64) (io.ReadCloser, error) {
+	r, err := v.open(ctx, b, offset, count, false)
 	if err != nil {
 		return nil, fmt.Errorf("largeentity: OpenRange: %w", err)
 	}
@@ -56,11 +55,11 @@ func (s *Store) OpenRange(ctx context.Context, b Blob, offset, count int64) (io.
 // ReadAll returns a value whose length is at most limit bytes, once it is checked. Errors: *table.LimitError for a longer value;
 // ErrNoValue; ErrBlobNotFound; ErrAltered; ErrForeignBlob for a blob of another table; ErrContainerNotFound;
 // table.ErrUnreachable; *azcore.ResponseError.
-func (s *Store) ReadAll(ctx context.Context, b Blob, limit int64) ([]byte, error) {
+func (v *Values[T]) ReadAll(ctx context.Context, b Blob, limit int64) ([]byte, error) {
 	if b.size > limit {
 		return nil, fmt.Errorf("largeentity: ReadAll: %w", &table.LimitError{Field: "limit", Limit: "bytes of the value", Got: int(b.size), Max: int(limit)})
 	}
-	r, err := s.open(ctx, b, 0, b.size, true)
+	r, err := v.open(ctx, b, 0, b.size, true)
 	if err == nil {
 		defer r.Close()
 		var data bytes.Buffer
@@ -72,7 +71,7 @@ func (s *Store) ReadAll(ctx context.Context, b Blob, limit int64) ([]byte, error
 	return nil, fmt.Errorf("largeentity: ReadAll: %w", err)
 }
 
-func (s *Store) open(ctx context.Context, b Blob, offset, count int64, whole bool) (io.ReadCloser, error) {
+func (s *store) open(ctx context.Context, b Blob, offset, count int64, whole bool) (io.ReadCloser, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -99,47 +98,42 @@ func (s *Store) open(ctx context.Context, b Blob, offset, count int64, whole boo
 	return d, nil
 }
 
-// maxReads is how often Open reads an entity whose value is replaced meanwhile.
+// maxReads is how often OpenAt reads an entity whose value is replaced meanwhile.
 const maxReads = 4
 
-// Open reads an entity by its key and opens one of its values:
+// OpenAt reads an entity by its key and opens one of its values:
 //
-//	photo, e, err := largeentity.Open(ctx, staff, photos, key, func(e *Employee) largeentity.Blob { return e.Photo })
+//	photo, e, err := photos.OpenAt(ctx, key, func(e *Employee) largeentity.Blob { return e.Photo })
 //
-// If the blob does not exist because a concurrent writer has replaced the value since the entity was read, Open reads the entity
+// If the blob does not exist because a concurrent writer has replaced the value since the entity was read, OpenAt reads the entity
 // again, 3 times at most. The entity is also returned if only the value cannot be opened.
 //
 // Errors: table.ErrNotFound if there is no entity; ErrNoValue if it has no value; ErrBlobNotFound; ErrAltered; ErrForeignBlob for
 // a blob of another table or partition; ErrContainerNotFound; *table.ValueError for a nil argument; *table.DecodeError if the row
 // does not fit T; errors of a read (see package table). 2 requests, and 2 more after each such replacement.
-func Open[T any](ctx context.Context, t *table.Table[T], s *Store, k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
-	var err error
-	switch {
-	case door.Table(t) == nil:
-		err = engine.CheckHandle("t", nil)
-	case s == nil:
-		err = &table.ValueError{Field: "s", Reason: "is nil"}
-	case value == nil:
+func (v *Values[T]) OpenAt(ctx context.Context, k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
+	err := v.check()
+	if err == nil && value == nil {
 		err = &table.ValueError{Field: "value", Reason: "is nil; give a function that returns the field"}
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("largeentity: Open: %w", err)
+		return nil, nil, fmt.Errorf("largeentity: OpenAt: %w", err)
 	}
 	for read := 1; ; read++ {
-		e, err := t.Get(ctx, k)
+		e, err := v.table.Get(ctx, k)
 		if err != nil {
-			return nil, nil, fmt.Errorf("largeentity: Open: %w", err)
+			return nil, nil, fmt.Errorf("largeentity: OpenAt: %w", err)
 		}
 		b := value(&e.Value)
 		if n, ok := parseName(b.name); ok && n.partition != k.PartitionKey() {
-			return nil, e, fmt.Errorf("largeentity: Open %v: %w", k, condition(ErrForeignBlob, "blob %s is of the partition %s", b.name, edm.Quote(n.partition)))
+			return nil, e, fmt.Errorf("largeentity: OpenAt %v: %w", k, condition(ErrForeignBlob, "blob %s is of the partition %s", b.name, edm.Quote(n.partition)))
 		}
-		r, err := s.open(ctx, b, 0, b.size, true)
+		r, err := v.open(ctx, b, 0, b.size, true)
 		switch {
 		case err == nil:
 			return r, e, nil
 		case !errors.Is(err, ErrBlobNotFound) || read == maxReads:
-			return nil, e, fmt.Errorf("largeentity: Open %v: %w", k, err)
+			return nil, e, fmt.Errorf("largeentity: OpenAt %v: %w", k, err)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestSizes(t *testing.T) {
 			}
 			fx.expectContent(t, fmt.Sprint(n, " bytes"), e.Value.Photo, content)
 			for _, part := range [][2]int{{0, 0}, {0, n}, {n / 2, n - n/2}, {n, 0}, {min(n, 7), min(n-min(n, 7), 100)}} {
-				r, err := fx.store.OpenRange(ctx, b, int64(part[0]), int64(part[1]))
+				r, err := fx.photos.OpenRange(ctx, b, int64(part[0]), int64(part[1]))
 				must(t, err)
 				got, err := io.ReadAll(r)
 				must(t, errors.Join(err, r.Close()))
@@ -106,18 +106,17 @@ func TestReadBroken(t *testing.T) {
 			fx, _ := newFixture(t, nil)
 			b := fx.upload(t, content)
 			test.change(fx, b)
-			_, err := fx.store.ReadAll(ctx, b, 1<<20)
+			_, err := fx.photos.ReadAll(ctx, b, 1<<20)
 			switch {
 			case name == "another's store":
-				other, oerr := largeentity.NewStore(fx.account.Container("photos"), "other", nil)
-				must(t, oerr)
+				other := valuesOf(t, fx, "other")
 				if _, err = other.Open(ctx, b); !errors.Is(err, largeentity.ErrForeignBlob) {
 					t.Errorf("got error %v; want ErrForeignBlob", err)
 				}
 			case test.want == nil && err == nil, !errors.Is(err, test.want):
 				t.Errorf("got error %v; want %v", err, test.want)
 			}
-			if r, err := fx.store.OpenRange(ctx, b, 10, 20); err == nil && name != "other content" && name != "last byte" && name != "another's store" {
+			if r, err := fx.photos.OpenRange(ctx, b, 10, 20); err == nil && name != "other content" && name != "last byte" && name != "another's store" {
 				got, err := io.ReadAll(r)
 				t.Errorf("a range: got %q, error %v; want an error", got, err)
 			}
@@ -156,18 +155,18 @@ func TestBlobReadNotModified(t *testing.T) {
 			fx := newFixtureOn(t, s, answers, nil)
 			b := fx.upload(t, content)
 			answers.change = change
-			if got, err := fx.store.ReadAll(ctx, b, 1<<20); err == nil {
+			if got, err := fx.photos.ReadAll(ctx, b, 1<<20); err == nil {
 				t.Errorf("got %q and no error", got)
 			}
 			answers.change = nil
-			r, err := fx.store.OpenRange(ctx, b, 10, 20)
+			r, err := fx.photos.OpenRange(ctx, b, 10, 20)
 			must(t, err)
 			must(t, r.Close())
 			if name == "a body that is short" {
 				return
 			}
 			answers.change = change
-			if r, err := fx.store.OpenRange(ctx, b, 10, 20); err == nil && name != "206 of all" {
+			if r, err := fx.photos.OpenRange(ctx, b, 10, 20); err == nil && name != "206 of all" {
 				got, err := io.ReadAll(r)
 				t.Errorf("a range: got %q, error %v; want an error of Open", got, err)
 			}
@@ -203,13 +202,13 @@ func TestReadContinues(t *testing.T) {
 	s.Count()
 	fx.expectContent(t, "cut", b, content)
 	expectCounts(t, s, "cut", requests.Counts{requests.BlobGet: 4})
-	r, err := fx.store.OpenRange(ctx, b, 100, 650)
+	r, err := fx.photos.OpenRange(ctx, b, 100, 650)
 	must(t, err)
 	got, err := io.ReadAll(r)
 	must(t, err)
 	testkit.Expect(t, "a range", string(got), content[100:750])
 
-	r, err = fx.store.Open(ctx, b)
+	r, err = fx.photos.Open(ctx, b)
 	must(t, err)
 	_, err = io.ReadFull(r, make([]byte, 300))
 	must(t, err)
@@ -218,12 +217,12 @@ func TestReadContinues(t *testing.T) {
 		t.Errorf("got error %v; want ErrAltered of a blob that was replaced", err)
 	}
 	answers.change = func(r *http.Response) { r.Body = &cutBody{r.Body, 0} }
-	if _, err := fx.store.ReadAll(ctx, b, 1<<20); !errors.Is(err, table.ErrUnreachable) {
+	if _, err := fx.photos.ReadAll(ctx, b, 1<<20); !errors.Is(err, table.ErrUnreachable) {
 		t.Errorf("got error %v; want ErrUnreachable of a response that always breaks off", err)
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	answers.change = nil
-	r, err = fx.store.Open(canceled, b)
+	r, err = fx.photos.Open(canceled, b)
 	must(t, err)
 	cancel()
 	if _, err := io.ReadAll(r); !errors.Is(err, context.Canceled) {
@@ -255,7 +254,7 @@ func TestOpenAgain(t *testing.T) {
 		}
 	}
 	times.Store(3)
-	r, e, err := largeentity.Open(ctx, fx.staff, fx.store, at(1), photoOf)
+	r, e, err := fx.photos.OpenAt(ctx, at(1), photoOf)
 	must(t, err)
 	got, err := io.ReadAll(r)
 	must(t, err)
@@ -263,21 +262,21 @@ func TestOpenAgain(t *testing.T) {
 	testkit.Expect(t, "content", string(got), text(103))
 	replaced.Store(0)
 	times.Store(4)
-	if _, e, err := largeentity.Open(ctx, fx.staff, fx.store, at(1), photoOf); !errors.Is(err, largeentity.ErrBlobNotFound) || e == nil {
+	if _, e, err := fx.photos.OpenAt(ctx, at(1), photoOf); !errors.Is(err, largeentity.ErrBlobNotFound) || e == nil {
 		t.Errorf("got error %v; want ErrBlobNotFound, with the entity", err)
 	}
-	if _, _, err := largeentity.Open(ctx, fx.staff, fx.store, at(9), photoOf); !errors.Is(err, table.ErrNotFound) {
+	if _, _, err := fx.photos.OpenAt(ctx, at(9), photoOf); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("got error %v; want ErrNotFound", err)
 	}
 	_, err = fx.staff.Insert(ctx, &employee{Department: "Sales", ID: 2})
 	must(t, err)
-	if _, _, err := largeentity.Open(ctx, fx.staff, fx.store, at(2), photoOf); !errors.Is(err, largeentity.ErrNoValue) {
+	if _, _, err := fx.photos.OpenAt(ctx, at(2), photoOf); !errors.Is(err, largeentity.ErrNoValue) {
 		t.Errorf("got error %v; want ErrNoValue", err)
 	}
 	// A program copies the properties of one entity into one of another partition.
 	_, err = fx.base.Insert(ctx, &employee{Department: "HR", ID: 1, Photo: e.Value.Photo})
 	must(t, err)
-	if _, _, err := largeentity.Open(ctx, fx.staff, fx.store, keys.At(dept.PartitionKey("HR"), empid.RowKey(1)), photoOf); !errors.Is(err, largeentity.ErrForeignBlob) {
+	if _, _, err := fx.photos.OpenAt(ctx, keys.At(dept.PartitionKey("HR"), empid.RowKey(1)), photoOf); !errors.Is(err, largeentity.ErrForeignBlob) {
 		t.Errorf("got error %v; want ErrForeignBlob", err)
 	}
 }

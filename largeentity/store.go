@@ -1,7 +1,6 @@
 package largeentity
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
-	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/blobs"
-	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/errs"
@@ -23,38 +20,33 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// Store stores the large values of the entities of one table in a container. It is safe for concurrent use.
-type Store struct {
+// store stores the large values of the entities of one table in a container.
+type store struct {
 	client client
 	opt    Options
 	table  string
 	fault  error // of a store that cannot be used
 }
 
-// NewStore returns the store of a table, by its name. The names of the blobs begin with the name of the table, so that several
-// tables can share a container; two tables of the same name, in different accounts, cannot. NewStore sends nothing. Errors:
-// *table.ValueError and *table.LimitError for options and names that are invalid.
-func NewStore(c *container.Client, tableName string, o *Options) (*Store, error) {
-	fail := func(err error) (*Store, error) { return nil, fmt.Errorf("largeentity: NewStore: %w", err) }
-	if err := cmp.Or(engine.CheckClient("container", "container", c, c == nil), edm.CheckTableName(tableName)); err != nil {
-		return fail(err)
-	}
-	if o == nil {
-		o = &Options{}
+// newStore returns the store of a table. The names of the blobs begin with the name of the table, so that several tables can share a
+// container. Errors: *table.ValueError and *table.LimitError for options and names that are invalid.
+func newStore(c *container.Client, tableName string, o Options) (*store, error) {
+	if err := edm.CheckTableName(tableName); err != nil {
+		return nil, err
 	}
 	opt, common, err := o.withDefaults()
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
-	s := &Store{client: client{c, common}, opt: opt, table: strings.ToLower(tableName)}
+	s := &store{client: client{c, common}, opt: opt, table: strings.ToLower(tableName)}
 	if _, err := opt.newName(s.table, ""); err != nil {
-		return fail(err)
+		return nil, err
 	}
 	return s, nil
 }
 
 // check returns why a store cannot be used.
-func (s *Store) check() error {
+func (s *store) check() error {
 	if s == nil || s.fault == nil && s.client.container == nil {
 		return errZero
 	}
@@ -63,11 +55,8 @@ func (s *Store) check() error {
 
 var errZero = &table.ValueError{Field: "values", Reason: "are nil or a zero value; make them by In"}
 
-// Ensure creates the container unless it exists. 1 request; idempotent.
-func (s *Store) Ensure(ctx context.Context) error {
-	if err := s.check(); err != nil {
-		return err
-	}
+// ensure creates the container unless it exists.
+func (s *store) ensure(ctx context.Context) error {
 	err := s.client.repeat(ctx, func(ctx context.Context) (bool, error) {
 		var call wire.Call
 		_, err := s.client.container.Create(s.client.write(ctx, &call), nil)
@@ -82,7 +71,7 @@ func (s *Store) Ensure(ctx context.Context) error {
 	return nil
 }
 
-// Options are the options of a store. The zero value of each field is its default.
+// Options are the options of [In]. The zero value of each field is its default.
 type Options struct {
 	// Common bounds the requests for blobs: WriteTimeout bounds the upload of one block with all its attempts (by default 5 min),
 	// Retry.AttemptTimeout one attempt (1 min), and ReadTimeout the wait for a response or for more of a body. Now is the clock, NewID
@@ -153,42 +142,6 @@ func (o Options) withDefaults() (Options, engine.Options, error) {
 	return o, common, err
 }
 
-// Attach returns a handle of a table whose writes keep track of the blobs in the fields of type [Blob]: a write that stores a Blob
-// also stores a row for its blob, in the same transaction, and a write that replaces a Blob or deletes its entity marks the row, and
-// then deletes the blob. All writers of the table must use such handles; see [extend.With]. Readers need not.
-//
-// Writes fail with a *table.DerivedError that wraps ErrUploadAgain for a Blob that another entity has or had, that was replaced
-// or deleted before, or that was uploaded more than half of Options.Grace ago; and ErrForeignBlob for a Blob of another table or
-// partition. An entity can be rekeyed, and a Blob can pass from one entity to another in one transaction, in which the first
-// gives it up before the second takes it. A restored entity of package archive has its Blobs again.
-//
-// Requests: a write still takes 1; 1 or 2 more for each blob that it replaces: to delete the blob and, if it was uploaded longer ago
-// than Options.Grace, its row. A restore reads the row of each blob.
-//
-// Errors: *table.ValueError for a store of another table, and for a T without fields of type Blob; *table.TypeError for a T with
-// a Blob in a field of another type, such as a slice; *table.LimitError if T has more Blobs, with other maintainers, than an
-// entity can have rows.
-func Attach[T any](t *table.Table[T], s *Store) (*table.Table[T], error) {
-	fail := func(err error) (*table.Table[T], error) { return nil, fmt.Errorf("largeentity: Attach: %w", err) }
-	switch {
-	case door.Table(t) == nil:
-		return fail(engine.CheckHandle("t", nil))
-	case s == nil:
-		return fail(&table.ValueError{Field: "s", Reason: "is nil"})
-	case !strings.EqualFold(t.Name(), s.table):
-		return fail(&table.ValueError{Field: "s", Reason: fmt.Sprintf("is the store of the table %s, and not of %s", s.table, t.Name())})
-	}
-	fields, err := fieldsOf(reflect.TypeFor[T]())
-	if err != nil {
-		return fail(err)
-	}
-	attached, err := extend.With(t, &links[T]{store: s, rows: door.Rows[table.Table[table.Row]](door.Table(t), false), fields: fields})
-	if err != nil {
-		return fail(err)
-	}
-	return attached, nil
-}
-
 var blobType = reflect.TypeFor[Blob]()
 
 // fieldsOf returns the paths of the fields of type Blob.
@@ -240,15 +193,15 @@ func contains(t reflect.Type, seen map[reflect.Type]bool) bool {
 var (
 	// ErrNoValue: the field has no value.
 	ErrNoValue = errors.New("the field has no value")
-	// ErrContainerNotFound: the container does not exist. See [Store.Ensure].
+	// ErrContainerNotFound: the container does not exist. The Ensure of the store creates it.
 	ErrContainerNotFound = errors.New("no such container")
 	// ErrBlobNotFound: the blob does not exist. If the Blob was read a while ago, its entity may have another value by now: read
-	// the entity again, as [Open] does.
+	// the entity again, as [Values.OpenAt] does.
 	ErrBlobNotFound = errors.New("the blob does not exist")
 	// ErrAltered: the stored blob is not the uploaded one: it has another length, or another SHA-256 hash.
 	ErrAltered = errors.New("the blob is not the one that was uploaded")
 	// ErrForeignBlob: the value belongs to another table or to an entity of another partition. Upload it for this entity.
-	ErrForeignBlob = errors.New("the value was uploaded for another table or partition; Store.Copy makes a copy for another partition of its table")
+	ErrForeignBlob = errors.New("the value was uploaded for another table or partition; Values.Copy makes a copy for another partition of its table")
 	// ErrUploadAgain: the value cannot be stored any more, because it was stored before and replaced or deleted, because another
 	// entity has it, or because it was uploaded too long ago. Upload it again.
 	ErrUploadAgain = errors.New("the value cannot be stored any more: upload it again")

@@ -11,7 +11,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/door"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -33,7 +32,7 @@ import (
 //
 // It reads the list of the blobs in the container below the name of the table, and the list of their rows, and then the same from the
 // rows' side. Blobs with names of another form, and those of other tables, stay as they are. Writers may go on, and several sweeps may
-// run at the same time. t may be any handle of the table, with or without [Attach].
+// run at the same time.
 //
 // Sweep is idempotent: after an error or a crash, run it again. An error leaves the report as it is. Errors: *table.ValueError for
 // wrong options; *UnrecordedLinkError; table.ErrRanged if the client's signature is for a range of keys; ErrContainerNotFound; the
@@ -43,25 +42,22 @@ import (
 // which the service finds by a scan, and 1 or more for the blobs of each of their partitions; 1 for each deleted blob, and 1 more for
 // an orphan; 1 for each 1,000 rows of each partition with a blob without a row, whose entities Sweep reads first; 1 for each 100 deleted
 // rows. Memory: a page of each list, and the links of such a partition.
-func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOptions) (report SweepReport, err error) {
-	w := &sweep{store: s}
+func (v *Values[T]) Sweep(ctx context.Context, o *SweepOptions) (report SweepReport, err error) {
+	if err := v.check(); err != nil {
+		return SweepReport{}, err
+	}
+	w := &sweep{store: v.store}
 	if o != nil {
 		w.opt = *o
 	}
-	w.pace = pace.New(w.opt.Rate)
-	err = w.opt.check()
-	switch {
-	case door.Table(t) == nil:
-		err = engine.CheckHandle("t", nil)
-	case s == nil:
-		err = &table.ValueError{Field: "s", Reason: "is nil"}
-	case !strings.EqualFold(t.Name(), s.table):
-		err = &table.ValueError{Field: "s", Reason: fmt.Sprintf("is the store of the table %s, and not of %s", s.table, t.Name())}
+	if w.opt.Archived == nil {
+		w.opt.Archived = v.opt.Archived
 	}
-	if err == nil {
-		spanned, end := door.Table(t).Span(ctx, "Sweep")
+	w.pace = pace.New(w.opt.Rate)
+	if err = w.opt.check(); err == nil {
+		spanned, end := door.Table(v.table).Span(ctx, "Sweep")
 		defer func() { end(err) }()
-		w.rows = door.Rows[table.Table[table.Row]](door.Table(t), true) // an operation ID tells the outcome after a lost response
+		w.rows = door.Rows[table.Table[table.Row]](door.Table(v.table), true) // an operation ID tells the outcome after a lost response
 		if err = w.sweepBlobs(spanned); err == nil && !w.opt.Relink {
 			err = w.sweepRows(spanned)
 		}
@@ -75,7 +71,7 @@ func Sweep[T any](ctx context.Context, t *table.Table[T], s *Store, o *SweepOpti
 	return w.report, err
 }
 
-// SweepOptions are the options of [Sweep]. The zero value reclaims whatever nothing refers to.
+// SweepOptions are the options of [Values.Sweep]. The zero value reclaims whatever nothing refers to.
 type SweepOptions struct {
 	// DryRun changes nothing. The report counts what a sweep would do.
 	DryRun bool
@@ -88,7 +84,7 @@ type SweepOptions struct {
 
 	// Archived reports whether the destination of package archive contains an incarnation of a key: the method Contains of the
 	// archive.Mover, or a function that asks several. Sweep calls it for each blob of a moved entity, and deletes the blob if the
-	// destination does not contain the entity any more. Without it, blobs of moved entities stay.
+	// destination does not contain the entity any more. Options.Archived if it is nil; without both, blobs of moved entities stay.
 	Archived func(ctx context.Context, k keys.Key, incarnation string) (bool, error)
 
 	// Relink stores the rows of blobs that entities link and that have none, of whatever age, and deletes nothing: for a table that was
@@ -117,7 +113,7 @@ func (o *SweepOptions) check() error {
 	return nil
 }
 
-// SweepReport is what [Sweep] has done and seen.
+// SweepReport is what [Values.Sweep] has done and seen.
 type SweepReport struct {
 	Blobs    int // that were listed
 	Linked   int // blobs that an entity links, or an archived entity
@@ -137,7 +133,7 @@ type SweepReport struct {
 
 // sweep is a run of Sweep.
 type sweep struct {
-	store   *Store
+	store   *store
 	rows    *table.Table[table.Row]
 	opt     SweepOptions
 	report  SweepReport

@@ -13,7 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -26,7 +26,7 @@ import (
 // sweep runs a sweep, and returns its report.
 func (fx *fixture) sweep(t testing.TB, o *largeentity.SweepOptions) largeentity.SweepReport {
 	t.Helper()
-	r, err := largeentity.Sweep(context.Background(), fx.base, fx.store, o)
+	r, err := fx.photos.Sweep(context.Background(), o)
 	must(t, err)
 	return r
 }
@@ -57,7 +57,7 @@ func TestSweep(t *testing.T) {
 	var linked []employee
 	for i := range n {
 		owner := keys.At(dept.PartitionKey(fmt.Sprintf("D%02d.", i%40)), empid.RowKey(i))
-		b, err := fx.store.Upload(ctx, owner, strings.NewReader(text(10+i%7)), nil)
+		b, err := fx.photos.Upload(ctx, owner, strings.NewReader(text(10+i%7)), nil)
 		must(t, err)
 		if i%20 == 7 {
 			want = append(want, "dangling, entity false: "+b.Name())
@@ -85,7 +85,7 @@ func TestSweep(t *testing.T) {
 	must(t, err)
 	c.ahead = 25 * time.Hour
 	for i := range 3 {
-		_, err := fx.store.Upload(ctx, keys.At(dept.PartitionKey("D01."), empid.RowKey(i)), strings.NewReader(text(100)), nil)
+		_, err := fx.photos.Upload(ctx, keys.At(dept.PartitionKey("D01."), empid.RowKey(i)), strings.NewReader(text(100)), nil)
 		must(t, err)
 	}
 	s.Count()
@@ -183,19 +183,12 @@ func TestSweepErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	fx, _ := newFixture(t, nil)
-	other, err := bare.NewTable(fx.account.Tables(), "other", schema, nil)
-	must(t, err)
+	var none largeentity.Values[employee]
 	for _, err := range []error{
-		second(largeentity.Sweep(ctx, other, fx.store, nil)),
-		second(largeentity.Sweep[employee](ctx, nil, fx.store, nil)),
-		second(largeentity.Sweep(ctx, fx.base, nil, nil)),
-		second(largeentity.Sweep(ctx, fx.base, fx.store, &largeentity.SweepOptions{MaxDeletes: -1})),
-		second(largeentity.Attach(other, fx.store)),
-		second(largeentity.Attach[employee](nil, fx.store)),
-		second(largeentity.Attach(fx.base, nil)),
-		second(largeentity.NewStore(nil, "staff", nil)),
-		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{Grace: time.Second})),
-		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{BlocksInFlight: -1})),
+		second(none.Sweep(ctx, nil)),
+		second(fx.photos.Sweep(ctx, &largeentity.SweepOptions{MaxDeletes: -1})),
+		fx.refusal("photos", &largeentity.Options{Grace: time.Second}),
+		fx.refusal("photos", &largeentity.Options{BlocksInFlight: -1}),
 	} {
 		var wrong *table.ValueError
 		if !errors.As(err, &wrong) {
@@ -203,18 +196,17 @@ func TestSweepErrors(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		second(largeentity.NewStore(fx.account.Container("photos"), "s", nil)),
-		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{InlineUpTo: 1 << 20})),
-		second(largeentity.NewStore(fx.account.Container("photos"), "staff", &largeentity.Options{BlockSize: 1 << 30})),
+		fx.refusal("photos", &largeentity.Options{InlineUpTo: 1 << 20}),
+		fx.refusal("photos", &largeentity.Options{BlockSize: 1 << 30}),
 	} {
 		var limit *table.LimitError
 		if !errors.As(err, &limit) {
 			t.Errorf("got error %v; want a LimitError", err)
 		}
 	}
-	empty, err := largeentity.NewStore(fx.account.Container("nothing"), "staff", nil)
+	empty, _, err := barevalues.New(fx.base, fx.account, "nothing", nil)
 	must(t, err)
-	if _, err := largeentity.Sweep(ctx, fx.base, empty, nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
+	if _, err := empty.Sweep(ctx, nil); !errors.Is(err, largeentity.ErrContainerNotFound) {
 		t.Errorf("got error %v; want ErrContainerNotFound", err)
 	}
 }
@@ -243,7 +235,7 @@ func TestSweepPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx, _, c := newSweepFixture(t)
 		for i := range 30 {
-			_, err := fx.store.Upload(t.Context(), keys.At(dept.PartitionKey("D"), empid.RowKey(i)), strings.NewReader(text(10)), nil)
+			_, err := fx.photos.Upload(t.Context(), keys.At(dept.PartitionKey("D"), empid.RowKey(i)), strings.NewReader(text(10)), nil)
 			must(t, err)
 		}
 		c.ahead = 48 * time.Hour
@@ -254,7 +246,7 @@ func TestSweepPace(t *testing.T) {
 			t.Errorf("got %v for %+v; want 12 s and 30 orphans", took, r)
 		}
 		var ve *table.ValueError
-		if _, err := largeentity.Sweep(t.Context(), fx.base, fx.store, &largeentity.SweepOptions{Rate: -1}); !errors.As(err, &ve) {
+		if _, err := fx.photos.Sweep(t.Context(), &largeentity.SweepOptions{Rate: -1}); !errors.As(err, &ve) {
 			t.Errorf("got %v; want a *ValueError", err)
 		}
 	})

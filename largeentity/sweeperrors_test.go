@@ -12,6 +12,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -35,7 +36,7 @@ func TestSweepErrorAtCap(t *testing.T) {
 	must(t, err)
 	must(t, c.staff.Delete(ctx, e)) // leaves an unlinked row
 	for i := 2; i <= 3; i++ {
-		b, err := c.store.Upload(ctx, at(i), strings.NewReader(text(20)), nil)
+		b, err := c.photos.Upload(ctx, at(i), strings.NewReader(text(20)), nil)
 		must(t, err)
 		e, err := c.staff.Insert(ctx, &employee{Department: "Sales", ID: i, Photo: b})
 		must(t, err)
@@ -48,7 +49,7 @@ func TestSweepErrorAtCap(t *testing.T) {
 	later, err := openFixture(s, o)
 	must(t, err)
 	s.SetFaults(storagetest.OfKind(requests.Transaction, storagetest.Refuse(403, "AuthorizationFailure")))
-	report, err := largeentity.Sweep(ctx, later.base, later.store, &largeentity.SweepOptions{MaxDeletes: 1, Archived: func(context.Context, keys.Key, string) (bool, error) { return false, nil }})
+	report, err := later.photos.Sweep(ctx, &largeentity.SweepOptions{MaxDeletes: 1, Archived: func(context.Context, keys.Key, string) (bool, error) { return false, nil }})
 	if err == nil || !report.Incomplete {
 		t.Errorf("got %+v, error %v; want the error of the delete, and Incomplete", report, err)
 	}
@@ -77,8 +78,10 @@ func TestSweepRanged(t *testing.T) {
 		must(t, err)
 		staff, err := bare.NewTable(granted.Tables(), "staff", schema, nil)
 		must(t, err)
+		photos, _, err := barevalues.New(staff, acc, "photos", &largeentity.Options{Common: table.Common{Now: c.now}})
+		must(t, err)
 		for _, dry := range []bool{true, false} {
-			report, err := largeentity.Sweep(ctx, staff, fx.store, &largeentity.SweepOptions{DryRun: dry})
+			report, err := photos.Sweep(ctx, &largeentity.SweepOptions{DryRun: dry})
 			if !errors.Is(err, table.ErrRanged) || report.Orphans > 0 {
 				t.Errorf("%s, dry run %t: got %+v, error %v; want ErrRanged", name, dry, report, err)
 			}

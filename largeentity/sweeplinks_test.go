@@ -33,78 +33,65 @@ func loseRows(t testing.TB, s *storagetest.Service, name string) {
 func TestSweepWithoutRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, as := range []string{"a handle without the type", "a handle of the entities"} {
-		t.Run(as, func(t *testing.T) {
-			t.Parallel()
-			fx, s, c := newSweepFixture(t)
-			sweep := func(o *largeentity.SweepOptions) (largeentity.SweepReport, error) {
-				if as == "a handle of the entities" {
-					return largeentity.Sweep(ctx, fx.staff, fx.store, o)
-				}
-				rows, err := bare.NewTable(fx.account.Tables(), "staff", table.Schema[table.Row]{}, nil)
-				must(t, err)
-				return largeentity.Sweep(ctx, rows, fx.store, o)
-			}
-			const n = 6
-			blobs := map[keys.Key]largeentity.Blob{}
-			for i := range n {
-				e := employee{Department: []string{"Sales", "Marketing"}[i%2], ID: i}
-				k := keys.At(dept.PartitionKey(e.Department), empid.RowKey(i))
-				b, err := fx.store.Upload(ctx, k, strings.NewReader(text(20+i)), nil)
-				must(t, err)
-				e.Photo = b
-				_, err = fx.staff.Insert(ctx, &e)
-				must(t, err)
-				blobs[k] = b
-			}
-			_, err := fx.store.Upload(ctx, at(99), strings.NewReader(text(9)), nil)
-			must(t, err)
-			c.ahead = 25 * time.Hour
-			loseRows(t, s, "staff")
-
-			for _, o := range []*largeentity.SweepOptions{nil, {DryRun: true}} {
-				var ue *largeentity.UnrecordedLinkError
-				r, err := sweep(o)
-				if !errors.As(err, &ue) || blobs[ue.Key].Name() != ue.Blob || r.Orphans+r.Replaced > 0 {
-					t.Fatalf("options %+v: got report %+v, error %v; want an *UnrecordedLinkError", o, r, err)
-				}
-			}
-			testkit.Expect(t, "states after the refusal", states(s), ", 7 blobs")
-			r, err := sweep(&largeentity.SweepOptions{Relink: true, DryRun: true})
-			must(t, err)
-			testkit.Expect(t, "dry run", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n})
-			testkit.Expect(t, "states after a dry run", states(s), ", 7 blobs")
-			var found []verify.Fault
-			r, err = sweep(&largeentity.SweepOptions{Relink: true, Fault: func(f verify.Fault) { found = append(found, f) }})
-			must(t, err)
-			testkit.Expect(t, "with Relink", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n})
-			testkit.Expect(t, "faults", len(found), n)
-			for _, f := range found {
-				if want := blobs[f.Entity].Name(); f.Kind != verify.StateMismatch || f.Blob != want || !f.Repaired {
-					t.Errorf("got fault %+v; want blob %s", f, want)
-				}
-			}
-			testkit.Expect(t, "states", states(s), "live live live live live live, 7 blobs")
-			r, err = sweep(&largeentity.SweepOptions{Relink: true})
-			must(t, err)
-			testkit.Expect(t, "with Relink again", r, largeentity.SweepReport{Blobs: n + 1, Linked: n})
-			r, err = sweep(nil)
-			must(t, err)
-			testkit.Expect(t, "with all rows", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Orphans: 1, Rows: n + 1})
-			testkit.Expect(t, "states", states(s), "condemned live live live live live live, 6 blobs")
-			for k, b := range blobs {
-				fx.expectContent(t, k.String(), b, text(int(b.Size())))
-			}
-
-			// The rows are as a write stores them: a replaced value and a deleted entity leave nothing.
-			_, err = sweep(nil)
-			must(t, err)
-			for k := range blobs {
-				must(t, fx.staff.DeleteAny(ctx, k))
-			}
-			testkit.Expect(t, "blobs of deleted entities", len(s.StoredBlobs("photos")), 0)
-		})
+	fx, s, c := newSweepFixture(t)
+	const n = 6
+	blobs := map[keys.Key]largeentity.Blob{}
+	for i := range n {
+		e := employee{Department: []string{"Sales", "Marketing"}[i%2], ID: i}
+		k := keys.At(dept.PartitionKey(e.Department), empid.RowKey(i))
+		b, err := fx.photos.Upload(ctx, k, strings.NewReader(text(20+i)), nil)
+		must(t, err)
+		e.Photo = b
+		_, err = fx.staff.Insert(ctx, &e)
+		must(t, err)
+		blobs[k] = b
 	}
+	_, err := fx.photos.Upload(ctx, at(99), strings.NewReader(text(9)), nil)
+	must(t, err)
+	c.ahead = 25 * time.Hour
+	loseRows(t, s, "staff")
+
+	for _, o := range []*largeentity.SweepOptions{nil, {DryRun: true}} {
+		var ue *largeentity.UnrecordedLinkError
+		r, err := fx.photos.Sweep(ctx, o)
+		if !errors.As(err, &ue) || blobs[ue.Key].Name() != ue.Blob || r.Orphans+r.Replaced > 0 {
+			t.Fatalf("options %+v: got report %+v, error %v; want an *UnrecordedLinkError", o, r, err)
+		}
+	}
+	testkit.Expect(t, "states after the refusal", states(s), ", 7 blobs")
+	r, err := fx.photos.Sweep(ctx, &largeentity.SweepOptions{Relink: true, DryRun: true})
+	must(t, err)
+	testkit.Expect(t, "dry run", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n})
+	testkit.Expect(t, "states after a dry run", states(s), ", 7 blobs")
+	var found []verify.Fault
+	r, err = fx.photos.Sweep(ctx, &largeentity.SweepOptions{Relink: true, Fault: func(f verify.Fault) { found = append(found, f) }})
+	must(t, err)
+	testkit.Expect(t, "with Relink", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Relinked: n})
+	testkit.Expect(t, "faults", len(found), n)
+	for _, f := range found {
+		if want := blobs[f.Entity].Name(); f.Kind != verify.StateMismatch || f.Blob != want || !f.Repaired {
+			t.Errorf("got fault %+v; want blob %s", f, want)
+		}
+	}
+	testkit.Expect(t, "states", states(s), "live live live live live live, 7 blobs")
+	r, err = fx.photos.Sweep(ctx, &largeentity.SweepOptions{Relink: true})
+	must(t, err)
+	testkit.Expect(t, "with Relink again", r, largeentity.SweepReport{Blobs: n + 1, Linked: n})
+	r, err = fx.photos.Sweep(ctx, nil)
+	must(t, err)
+	testkit.Expect(t, "with all rows", r, largeentity.SweepReport{Blobs: n + 1, Linked: n, Orphans: 1, Rows: n + 1})
+	testkit.Expect(t, "states", states(s), "condemned live live live live live live, 6 blobs")
+	for k, b := range blobs {
+		fx.expectContent(t, k.String(), b, text(int(b.Size())))
+	}
+
+	// The rows are as a write stores them: a replaced value and a deleted entity leave nothing.
+	_, err = fx.photos.Sweep(ctx, nil)
+	must(t, err)
+	for k := range blobs {
+		must(t, fx.staff.DeleteAny(ctx, k))
+	}
+	testkit.Expect(t, "blobs of deleted entities", len(s.StoredBlobs("photos")), 0)
 }
 
 // TestRelinkDeletesNothing: a sweep with Relink leaves the blobs of entities that are gone and of replaced values. It also stores the rows of
@@ -114,7 +101,7 @@ func TestRelinkDeletesNothing(t *testing.T) {
 	ctx := context.Background()
 	fx, s, c := newSweepFixture(t)
 	for i := range 2 {
-		b, err := fx.store.Upload(ctx, at(i), strings.NewReader(text(20)), nil)
+		b, err := fx.photos.Upload(ctx, at(i), strings.NewReader(text(20)), nil)
 		must(t, err)
 		_, err = fx.staff.Insert(ctx, &employee{Department: "Sales", ID: i, Photo: b})
 		must(t, err)
@@ -131,7 +118,7 @@ func TestRelinkDeletesNothing(t *testing.T) {
 	// Clerk 0 has gone with its blob's row, as one that is archived; clerk 1 has lost the row alone.
 	loseRows(t, s, "staff")
 	must(t, library.DeleteAny(ctx, keys.Stored("Sales", "empid_000000")))
-	r, err := largeentity.Sweep(ctx, rows, fx.store, &largeentity.SweepOptions{Relink: true})
+	r, err := fx.photos.Sweep(ctx, &largeentity.SweepOptions{Relink: true})
 	must(t, err)
 	testkit.Expect(t, "young", r, largeentity.SweepReport{Blobs: 2, Linked: 1, Relinked: 1})
 	c.ahead = 25 * time.Hour
@@ -140,7 +127,7 @@ func TestRelinkDeletesNothing(t *testing.T) {
 	must(t, e.Value.Set("State", "unlinked"))
 	must(t, e.Value.Set("Entity", "empid_000000"))
 	must(t, library.Replace(ctx, e))
-	r, err = largeentity.Sweep(ctx, rows, fx.store, &largeentity.SweepOptions{Relink: true})
+	r, err = fx.photos.Sweep(ctx, &largeentity.SweepOptions{Relink: true})
 	must(t, err)
 	testkit.Expect(t, "old", r, largeentity.SweepReport{Blobs: 2, Linked: 1})
 	testkit.Expect(t, "states", states(s), "live unlinked, 2 blobs")
@@ -151,7 +138,7 @@ func TestRelinkParts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	pages, rows, store := newPages(t, s)
+	pages, store := newPages(t, s)
 	p := &page{Site: "Sales", ID: 1, Title: "Home", Visits: make([]int32, 365), Article: strings.Repeat("An article. ", 10_000)}
 	for _, b := range []*largeentity.Blob{&p.Cover, &p.Icon} {
 		var err error
@@ -160,22 +147,13 @@ func TestRelinkParts(t *testing.T) {
 	}
 	_, err := pages.Insert(ctx, p)
 	must(t, err)
-	for name, sweep := range map[string]func() (largeentity.SweepReport, error){
-		"entities": func() (largeentity.SweepReport, error) {
-			return largeentity.Sweep(ctx, pages, store, &largeentity.SweepOptions{Relink: true})
-		},
-		"rows": func() (largeentity.SweepReport, error) {
-			return largeentity.Sweep(ctx, rows, store, &largeentity.SweepOptions{Relink: true})
-		},
-	} {
-		loseRows(t, s, "pages")
-		r, err := sweep()
-		must(t, err)
-		testkit.Expect(t, "by a handle of "+name, r, largeentity.SweepReport{Blobs: 2, Linked: 2, Relinked: 2})
-		for _, r := range s.Rows("pages") {
-			if strings.HasPrefix(r.RowKey, "~b|") {
-				testkit.Expect(t, "entity", r.Get("Entity"), any("empid_000001"))
-			}
+	loseRows(t, s, "pages")
+	r, err := store.Sweep(ctx, &largeentity.SweepOptions{Relink: true})
+	must(t, err)
+	testkit.Expect(t, "report", r, largeentity.SweepReport{Blobs: 2, Linked: 2, Relinked: 2})
+	for _, r := range s.Rows("pages") {
+		if strings.HasPrefix(r.RowKey, "~b|") {
+			testkit.Expect(t, "entity", r.Get("Entity"), any("empid_000001"))
 		}
 	}
 }

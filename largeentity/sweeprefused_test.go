@@ -26,7 +26,7 @@ func TestSweepRefused(t *testing.T) {
 	insert := func(content string) (*table.Entity[employee], largeentity.Blob) {
 		id++
 		k := keys.At(dept.PartitionKey("Sales"), empid.RowKey(id))
-		b, err := fx.store.Upload(ctx, k, strings.NewReader(content), nil)
+		b, err := fx.photos.Upload(ctx, k, strings.NewReader(content), nil)
 		must(t, err)
 		e, err := fx.staff.Insert(ctx, &employee{Department: "Sales", ID: id, Photo: b})
 		must(t, err)
@@ -37,12 +37,12 @@ func TestSweepRefused(t *testing.T) {
 	must(t, err)
 	prepare := func() {
 		_, kept = insert(text(30))
-		_, err := fx.store.Upload(ctx, keys.At(dept.PartitionKey("Sales"), empid.RowKey(100_000)), strings.NewReader(text(20)), nil) // an orphan
+		_, err := fx.photos.Upload(ctx, keys.At(dept.PartitionKey("Sales"), empid.RowKey(100_000)), strings.NewReader(text(20)), nil) // an orphan
 		must(t, err)
 		c.ahead += 25 * time.Hour
 	}
 	errs := testkit.EachRefused(t, s, "Sweep", prepare, func() error {
-		_, err := largeentity.Sweep(ctx, fx.base, fx.store, nil)
+		_, err := fx.photos.Sweep(ctx, nil)
 		var re *azcore.ResponseError
 		if err != nil && (!errors.As(err, &re) || re.StatusCode != 403) {
 			t.Errorf("got error %v; want an *azcore.ResponseError with status 403", err)

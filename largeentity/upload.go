@@ -16,20 +16,20 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// UploadOptions are the options of [Store.Upload].
+// UploadOptions are the options of [Values.Upload].
 type UploadOptions struct {
 	// ContentType is the content type of the value, such as image/jpeg. Defaults to application/octet-stream.
 	ContentType string
 }
 
 // Upload reads a value to its end and stores it, so that the entity with the key owner can have it. The entity gets the value when a
-// write of a table with [Attach] stores the returned Blob:
+// write stores the returned Blob:
 //
 //	photo, err := photos.Upload(ctx, staff.Key(jones), file, &largeentity.UploadOptions{ContentType: "image/jpeg"})
 //	e, err := staff.Update(ctx, staff.Key(jones), func(e *Employee) error { e.Photo = photo; return nil })
 //
 // The value can be stored for half of Options.Grace, in an entity of the same partition. A value that no entity gets is deleted by
-// [Sweep]. Blobs never change: another value is another blob.
+// [Values.Sweep]. Blobs never change: another value is another blob.
 //
 // Errors: the error of r; io.ErrNoProgress for an r that returns neither bytes nor an error 100 times; *keys.KeyError for an
 // invalid owner; *table.LimitError for more than 50,000 blocks, and for a PartitionKey that is too long for the name of a blob;
@@ -39,8 +39,8 @@ type UploadOptions struct {
 //
 // Requests: none for a value of at most Options.InlineUpTo bytes, 1 for a value of at most Options.BlockSize, else 1 for each
 // block and 1 to commit them. Memory: see Options.BlocksInFlight.
-func (s *Store) Upload(ctx context.Context, owner keys.Key, r io.Reader, o *UploadOptions) (Blob, error) {
-	b, err := s.upload(ctx, owner, r, o)
+func (v *Values[T]) Upload(ctx context.Context, owner keys.Key, r io.Reader, o *UploadOptions) (Blob, error) {
+	b, err := v.upload(ctx, owner, r, o)
 	if err != nil {
 		return Blob{}, fmt.Errorf("largeentity: Upload %v: %w", owner, err)
 	}
@@ -49,7 +49,7 @@ func (s *Store) Upload(ctx context.Context, owner keys.Key, r io.Reader, o *Uplo
 
 const defaultType = "application/octet-stream"
 
-func (s *Store) upload(ctx context.Context, owner keys.Key, r io.Reader, o *UploadOptions) (Blob, error) {
+func (s *store) upload(ctx context.Context, owner keys.Key, r io.Reader, o *UploadOptions) (Blob, error) {
 	contentType := defaultType
 	if o != nil && o.ContentType != "" {
 		contentType = o.ContentType
@@ -143,7 +143,7 @@ func peek(ctx context.Context, r io.Reader) (rest io.Reader, ended bool, err err
 
 // upload is the upload of one blob.
 type upload struct {
-	store *Store
+	store *store
 	name  string
 	facts facts
 	ids   []string
@@ -237,22 +237,22 @@ func (u *upload) send(ctx context.Context, block []byte) error {
 //	}
 //	return staff.Move(ctx, e)
 //
-// The copy is like the result of [Store.Upload]: the entity gets it by a write, and [Sweep] deletes it if no entity gets it. The write
+// The copy is like the result of [Values.Upload]: the entity gets it by a write, and [Values.Sweep] deletes it if no entity gets it. The write
 // that moves the entity gives the old blob up. The zero Blob and a value in the entity itself are returned as they are.
 //
 // Errors, after which Copy returns b, so that the field of an entity keeps its value: ErrBlobNotFound; ErrAltered; ErrForeignBlob
 // for a blob of another table; *keys.KeyError for an invalid owner; *table.LimitError for a PartitionKey that is too long for the
 // name of a blob; ErrContainerNotFound; table.ErrUnreachable; *azcore.ResponseError. Requests: none for a value in the entity
 // itself, else the requests of Open and Upload. The value passes through the program, in blocks; see Options.BlocksInFlight.
-func (s *Store) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, error) {
+func (v *Values[T]) Copy(ctx context.Context, owner keys.Key, b Blob) (Blob, error) {
 	if b.name == "" {
 		return b, nil
 	}
 	c := b
-	r, err := s.open(ctx, b, 0, b.size, true)
+	r, err := v.open(ctx, b, 0, b.size, true)
 	if err == nil {
 		defer r.Close()
-		c, err = s.upload(ctx, owner, r, &UploadOptions{ContentType: b.contentType})
+		c, err = v.upload(ctx, owner, r, &UploadOptions{ContentType: b.contentType})
 	}
 	if err != nil {
 		return b, fmt.Errorf("largeentity: Copy to %v: %w", owner, err)

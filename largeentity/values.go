@@ -3,26 +3,37 @@ package largeentity
 import (
 	"cmp"
 	"context"
-	"io"
+	"reflect"
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// Values are the large values of the entities of a table of a store: a definition for aztablekit.Table, with the methods of [Store].
-// They belong to one store, and so they are made together with it, by [In]. A table has one such definition, since the blobs of a table
-// are swept together: types with blobs have tables of their own.
+// Values are the large values of the entities of a table of a store: a definition for aztablekit.Table. They belong to one store, and so
+// they are made together with it, by [In]. A table has one such definition, since the blobs of a table are swept together: types with
+// blobs have tables of their own. The names of the blobs begin with the name of the table, so that several tables can share a
+// container; two tables of the same name, in different accounts, cannot. Values are safe for concurrent use.
+//
+// They keep track of the blobs in the fields of type [Blob]: a write that stores a Blob also stores a row for its blob, in the same
+// transaction, and a write that replaces a Blob or deletes its entity marks the row, and then deletes the blob.
+//
+// Writes fail with a *table.DerivedError that wraps ErrUploadAgain for a Blob that another entity has or had, that was replaced
+// or deleted before, or that was uploaded more than half of Options.Grace ago; and ErrForeignBlob for a Blob of another table or
+// partition. An entity can be rekeyed, and a Blob can pass from one entity to another in one transaction, in which the first
+// gives it up before the second takes it. A restored entity of package archive has its Blobs again.
+//
+// Requests: a write still takes 1; 1 or 2 more for each blob that it replaces: to delete the blob and, if it was uploaded longer ago
+// than Options.Grace, its row. A restore reads the row of each blob.
 type Values[T any] struct {
-	*Store
+	*store
 	container string
 	host      *extend.Host
 	given     Options
 	table     *table.Table[T]
-	made      *Store // for a table that is being declared
+	made      *store // of a table that is being declared
 	bound     bool   // the values are of a table that was declared
 }
 
@@ -33,10 +44,12 @@ type Values[T any] struct {
 //
 // The store's Ensure creates the container, and its work of each day sweeps it, 500 rows and blobs a second. Options.Common is that of
 // the store if it is zero. Errors, returned by the methods of the store, of the table and of the values: *table.ValueError and
-// *table.LimitError for names and options that are invalid, for an account without blobs, for a second definition of the table, and for
-// values that are given to a table of another store; those of [Attach]. Values that are given to no table have the error for themselves.
+// *table.LimitError for names and options that are invalid, for an account without blobs, for a second definition of the table, for
+// values that are given to a table of another store, for a T without fields of type Blob, and for one with more Blobs, with other
+// definitions, than an entity can have rows; *table.TypeError for a T with a Blob in a field of another type, such as a slice. Values
+// that are given to no table have the error for themselves.
 func In[T any](s extend.Store, container string, o *Options) *Values[T] {
-	v := &Values[T]{container: container, host: extend.HostOf(s), Store: &Store{fault: errUndeclared}}
+	v := &Values[T]{container: container, host: extend.HostOf(s), store: &store{fault: errUndeclared}}
 	if o != nil {
 		v.given = *o
 	}
@@ -56,7 +69,7 @@ func (v *Values[T]) Define(d *extend.Declaration[T]) error {
 	}
 	return d.Needs(func(t *table.Table[T]) (extend.Parts, error) {
 		return extend.Parts{
-			Ensure: []extend.Task{{Name: "container " + v.container, Do: v.made.Ensure}},
+			Ensure: []extend.Task{{Name: "container " + v.container, Do: v.made.ensure}},
 			Daily:  []extend.Task{{Name: "blobs of table " + t.Name(), Do: v.sweepDaily}},
 		}, nil
 	})
@@ -68,9 +81,9 @@ func (v *Values[T]) Bind(t *table.Table[T]) {
 	switch {
 	case v.bound:
 	case fault != nil || v.made == nil:
-		v.Store = &Store{fault: cmp.Or(fault, error(errUndeclared))}
+		v.store = &store{fault: cmp.Or(fault, error(errUndeclared))}
 	default:
-		v.table, v.Store, v.bound = t, v.made, true
+		v.table, v.store, v.bound = t, v.made, true
 	}
 }
 
@@ -84,35 +97,22 @@ func (v *Values[T]) attach(host *extend.Host, t *table.Table[T]) (*table.Table[T
 	}
 	o := v.given
 	o.Common = host.Options(o.Common)
-	made, err := NewStore(in, t.Name(), &o)
+	if v.made, err = newStore(in, t.Name(), o); err != nil {
+		return nil, err
+	}
+	fields, err := fieldsOf(reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
 	}
-	v.made = made
-	return Attach(t, made)
+	return extend.With(t, &links[T]{store: v.made, rows: door.Rows[table.Table[table.Row]](door.Table(t), false), fields: fields})
 }
 
-// OpenAt is [Open] for the value of the entity under a key.
-func (v *Values[T]) OpenAt(ctx context.Context, k keys.Key, value func(*T) Blob) (io.ReadCloser, *table.Entity[T], error) {
+// Ensure creates the container unless it exists, as the Ensure of the store does. 1 request; idempotent.
+func (v *Values[T]) Ensure(ctx context.Context) error {
 	if err := v.check(); err != nil {
-		return nil, nil, err
+		return err
 	}
-	return Open(ctx, v.table, v.Store, k, value)
-}
-
-// Sweep is the function [Sweep] for the values. SweepOptions.Archived is Options.Archived if it is nil.
-func (v *Values[T]) Sweep(ctx context.Context, o *SweepOptions) (SweepReport, error) {
-	if err := v.check(); err != nil {
-		return SweepReport{}, err
-	}
-	var opt SweepOptions
-	if o != nil {
-		opt = *o
-	}
-	if opt.Archived == nil {
-		opt.Archived = v.opt.Archived
-	}
-	return Sweep(ctx, v.table, v.Store, &opt)
+	return v.ensure(ctx)
 }
 
 const dailyRate = 500 // rows and blobs a second
@@ -122,7 +122,7 @@ func (v *Values[T]) sweepDaily(ctx context.Context) error {
 	return err
 }
 
-// Check is the part of aztablekit.Store.Verify for the values: a [Sweep], which changes nothing unless o.Repair is set.
+// Check is the part of aztablekit.Store.Verify for the values: a [Values.Sweep], which changes nothing unless o.Repair is set.
 func (v *Values[T]) Check(ctx context.Context, o *verify.Options) (report verify.Report, err error) {
 	if o == nil {
 		o = &verify.Options{}

@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -29,8 +30,8 @@ type page struct {
 	Icon    largeentity.Blob
 }
 
-// newPages returns a table of pages, a handle of its rows, and its store.
-func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], *table.Table[table.Row], *largeentity.Store) {
+// newPages returns a table of pages, and its large values.
+func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], *largeentity.Values[page]) {
 	t.Helper()
 	ctx := context.Background()
 	base, err := bare.NewTable(s.Tables(), "pages", table.Schema[page]{
@@ -39,14 +40,10 @@ func newPages(t *testing.T, s *storagetest.Service) (*table.Table[page], *table.
 	}, nil)
 	must(t, err)
 	must(t, base.Ensure(ctx))
-	store, err := largeentity.NewStore(s.Container("photos"), "pages", small())
+	values, pages, err := barevalues.New(base, s, "photos", small())
 	must(t, err)
-	must(t, store.Ensure(ctx))
-	pages, err := largeentity.Attach(base, store)
-	must(t, err)
-	rows, err := bare.NewTable(s.Tables(), "pages", table.Schema[table.Row]{}, nil)
-	must(t, err)
-	return pages, rows, store
+	must(t, values.Ensure(ctx))
+	return pages, values
 }
 
 // TestParts: an entity with parts has large values in its head and in its parts.
@@ -54,7 +51,7 @@ func TestParts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := storagetest.New(nil)
-	pages, stored, store := newPages(t, s)
+	pages, store := newPages(t, s)
 	upload := func(n int) largeentity.Blob {
 		b, err := store.Upload(ctx, at(1), strings.NewReader(text(n)), nil)
 		must(t, err)
@@ -75,7 +72,7 @@ func TestParts(t *testing.T) {
 	e.Value.Cover = upload(40)
 	must(t, pages.Replace(ctx, e))
 	testkit.Expect(t, "blobs", len(s.StoredBlobs("photos")), 2)
-	r, e, err := largeentity.Open(ctx, pages, store, at(1), func(p *page) largeentity.Blob { return p.Cover })
+	r, e, err := store.OpenAt(ctx, at(1), func(p *page) largeentity.Blob { return p.Cover })
 	must(t, err)
 	must(t, r.Close())
 	got, err := store.ReadAll(ctx, e.Value.Cover, 100)
@@ -84,7 +81,7 @@ func TestParts(t *testing.T) {
 	cover := table.FieldOf(func(p *page) *largeentity.Blob { return &p.Cover })
 	must(t, pages.Merge(ctx, e, cover.Set(upload(50))))
 	testkit.Expect(t, "blobs after a merge", len(s.StoredBlobs("photos")), 2)
-	report, err := largeentity.Sweep(ctx, stored, store, nil)
+	report, err := store.Sweep(ctx, nil)
 	must(t, err)
 	testkit.Expect(t, "linked", report.Linked, 2)
 
@@ -96,7 +93,7 @@ func TestParts(t *testing.T) {
 	must(t, err)
 	mover, err := bareworker.NewMover("pages/archive", pages, old, out)
 	must(t, err)
-	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []eventual.Handler{mover.Handler()}, nil)
+	w, err := bareworker.New(s.Queue("moves"), s.Queue("poison"), []eventual.Handler{mover.Handler}, nil)
 	must(t, err)
 	must(t, errors.Join(old.Ensure(ctx), w.Ensure(ctx)))
 	e, err = pages.Get(ctx, at(1))

@@ -27,7 +27,7 @@ import (
 // The worker of the store finishes the moves of crashed programs.
 // Other programs do not wait for the workers: reading a row by its key finishes the move, or rolls it back. Programs that write
 // without this library, or with Options.BlindWrites, must leave rows alone that have the property _tx. An entity with a value of
-// package largeentity in a blob, whose name contains the partition, needs a copy: largeentity.Store.Copy.
+// package largeentity in a blob, whose name contains the partition, needs a copy: largeentity.Values.Copy.
 //
 // If another program has written the entity first, the error is ErrChanged, whatever refused the move; [Table.UpdateAndMove]
 // begins again then.

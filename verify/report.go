@@ -96,7 +96,7 @@ type Fault struct {
 	Row        keys.Key // the derived row or derived entity; zero if the entity, or its maintainer state, cannot be read
 	Entity     keys.Key // the entity of the row; zero if the row of a summary has a wrong total
 	Owner      keys.Key // of a duplicate value, the other entity, which has the row
-	Blob       string   // the name of the blob, of a fault of largeentity.Sweep
+	Blob       string   // the name of the blob, of a fault of Values.Sweep of package largeentity
 	Repaired   bool
 	Err        error // why the fault cannot be repaired; of an Unreadable fault, why the row cannot be read
 }

@@ -74,7 +74,7 @@ func measureMoves(b *testing.B, rate, moves int, ours bool) (p measurement) {
 	var workers sync.WaitGroup
 	for range 4 {
 		if ours {
-			h := mp.mover.Handler()
+			h := mp.mover.Handler
 			move := h.Handle
 			h.Handle = func(ctx context.Context, j eventual.Job) error {
 				err := move(ctx, j)

@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/requests"
@@ -46,7 +47,7 @@ type uploader struct {
 	requests  atomic.Int64
 	portraits *table.Table[portrait]
 	base      *table.Table[portrait]
-	photos    *largeentity.Store
+	photos    *largeentity.Values[portrait]
 }
 
 // Do implements policy.Policy. It prints the position at which the process is to be killed, and stops there.
@@ -76,10 +77,7 @@ func (u *uploader) connect(ahead time.Duration, more ...policy.Policy) error {
 	}
 	blocks := &largeentity.Options{BlocksInFlight: 1} // so that the positions of the requests are known
 	blocks.Now = func() time.Time { return time.Now().Add(ahead) }
-	if u.photos, err = largeentity.NewStore(acc.Container(u.Container), u.Table, blocks); err != nil {
-		return err
-	}
-	u.portraits, err = largeentity.Attach(u.base, u.photos)
+	u.photos, u.portraits, err = barevalues.New(u.base, acc, u.Container, blocks)
 	return err
 }
 
@@ -109,7 +107,7 @@ func (u *uploader) work(ctx context.Context) error {
 	if _, err := u.portraits.Update(ctx, k, func(p *portrait) error { p.Photo = b; return nil }); err != nil {
 		return err
 	}
-	r, p, err := largeentity.Open(ctx, u.portraits, u.photos, k, photoOf)
+	r, p, err := u.photos.OpenAt(ctx, k, photoOf)
 	if err != nil {
 		return err
 	}
@@ -193,7 +191,7 @@ func TestUploadProcess(t *testing.T) {
 		if printed != at {
 			t.Fatalf("got %q; want the process to be killed %s", printed, at)
 		}
-		r, p, err := largeentity.Open(ctx, all.portraits, all.photos, all.portraits.Key(portrait{Group: "g", ID: 1}), photoOf)
+		r, p, err := all.photos.OpenAt(ctx, all.portraits.Key(portrait{Group: "g", ID: 1}), photoOf)
 		must(t, err)
 		n, err := io.Copy(io.Discard, r)
 		must(t, errors.Join(err, r.Close()))
@@ -202,13 +200,13 @@ func TestUploadProcess(t *testing.T) {
 		}
 	}
 	must(t, all.connect(26*time.Hour))
-	report, err := largeentity.Sweep(ctx, all.base, all.photos, nil)
+	report, err := all.photos.Sweep(ctx, nil)
 	must(t, err)
 	t.Logf("after ten killed processes: %+v", report)
 	if report.Missing != 0 || report.Orphans+report.Replaced == 0 || report.Linked != 1 {
 		t.Errorf("got %+v; want 1 linked blob, none dangling, and some that are deleted", report)
 	}
-	report, err = largeentity.Sweep(ctx, all.base, all.photos, nil)
+	report, err = all.photos.Sweep(ctx, nil)
 	must(t, err)
 	if report.Blobs != 1 || report.Linked != 1 {
 		t.Errorf("got %+v; want 1 blob", report)

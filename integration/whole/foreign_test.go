@@ -27,7 +27,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
-	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -149,22 +148,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return err
 	},
 	"Sweep": func(ctx context.Context, x *outage) error {
-		type photographed struct {
-			Department, ID string
-			Photo          largeentity.Blob
-		}
-		base, err := bare.NewTable(x.tables, "staff", table.Schema[photographed]{
-			Partition: keys.RawPartitionOf(func(e *photographed) *string { return &e.Department }),
-			Row:       keys.RawRowOf(func(e *photographed) *string { return &e.ID }),
-		}, nil)
-		if err != nil {
-			return err
-		}
-		staff, err := largeentity.Attach(base, x.photos)
-		if err != nil {
-			return err
-		}
-		_, err = largeentity.Sweep(ctx, staff, x.photos, nil)
+		_, err := x.photos.Sweep(ctx, nil)
 		return err
 	},
 	"bloblog.Between": func(ctx context.Context, x *outage) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -93,7 +94,10 @@ func forgottenCalls(t *testing.T) []forgotten {
 	poison, err := eventual.NewPoisonQueue(s.Queue("poison"), nil)
 	testkit.NoError(t, err)
 
-	photos, err := largeentity.NewStore(s.Container("photos"), "devices", nil)
+	type photographed struct{ Photo largeentity.Blob }
+	shown, err := bare.NewTable(s.Tables(), "devices", table.Schema[photographed]{}, nil)
+	testkit.NoError(t, err)
+	photos, _, err := barevalues.New(shown, s, "photos", nil)
 	testkit.NoError(t, err)
 	log := logtail.New[device](&extend.Host{Tables: s.Tables()}, "log", nil)
 	err = log.Err()

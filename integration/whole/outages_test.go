@@ -22,6 +22,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
@@ -44,7 +45,7 @@ type outage struct {
 	spread  *table.Table[Employee] // with indexes in other partitions
 	jones   *table.Entity[Employee]
 	out     bareworker.Outbox
-	photos  *largeentity.Store
+	photos  *largeentity.Values[photographed]
 	lines   *logtail.Log[Employee]
 	events  *bloblog.Log[Employee]
 	log     *bloblog.Writer[Employee]
@@ -90,7 +91,12 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	x.lines = logtail.New[Employee](&extend.Host{Tables: s.Tables()}, "lines", &logtail.Options{Common: common})
 	err = x.lines.Err()
 	fatal(t, err)
-	x.photos, err = largeentity.NewStore(s.Container("photos"), "staff", &largeentity.Options{Common: common})
+	staff, err := bare.NewTable(s.Tables(), "staff", table.Schema[photographed]{
+		Partition: keys.RawPartitionOf(func(e *photographed) *string { return &e.Department }),
+		Row:       keys.RawRowOf(func(e *photographed) *string { return &e.ID }),
+	}, nil)
+	fatal(t, err)
+	x.photos, _, err = barevalues.New(staff, s, "photos", &largeentity.Options{Common: common})
 	fatal(t, err)
 	x.events = bloblog.New(&extend.Host{Account: s}, "events", &bloblog.Options[Employee]{Common: common})
 	x.log, err = x.events.Writer("staff")
@@ -99,6 +105,12 @@ func openOutage(t *testing.T, s services, common table.Common) *outage {
 	fatal(t, err)
 	x.cold = blobarchive.New(&extend.Host{Account: s}, "cold", &blobarchive.Options{Common: common})
 	return x
+}
+
+// photographed is an Employee with a large value.
+type photographed struct {
+	Department, ID string
+	Photo          largeentity.Blob
 }
 
 // fill creates what the methods work on.

@@ -172,7 +172,7 @@ var refusedMethods = map[string]func(context.Context, *outage) error{
 		if err != nil {
 			return err
 		}
-		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), []eventual.Handler{mover.Handler()}, &eventual.WorkerOptions{Common: x.common})
+		w, err := bareworker.New(x.queues.Queue("notifications"), x.queues.Queue("poison"), []eventual.Handler{mover.Handler}, &eventual.WorkerOptions{Common: x.common})
 		if err != nil {
 			return err
 		}

@@ -30,18 +30,24 @@ func New(queue, poison eventual.Queue, handlers []eventual.Handler, o *eventual.
 	return door.NewWorker[*eventual.Worker](queue, poison, handlers, o)
 }
 
+// Mover is a mover with the handler that executes its moves.
+type Mover[T any] struct {
+	*archive.Mover[T]
+	Handler eventual.Handler
+}
+
 // NewMover returns the mover of a table that is in no store. outbox notifies workers of its moves; it is the outbox of from, if from has one. It
 // sends nothing. Errors: those of archive.Into.
-func NewMover[T any](kind string, from *table.Table[T], to archive.Destination, outbox extend.Outbox) (*archive.Mover[T], error) {
+func NewMover[T any](kind string, from *table.Table[T], to archive.Destination, outbox extend.Outbox) (*Mover[T], error) {
 	m := archive.Into[T](kind, to)
 	d := extend.NewDeclaration(&extend.Host{Outbox: outbox}, from)
 	if err := d.Add(m); err != nil {
 		return nil, err
 	}
-	t, _, err := d.Declared()
+	t, parts, err := d.Declared()
 	if err != nil {
 		return nil, err
 	}
 	m.Bind(t)
-	return m, nil
+	return &Mover[T]{m, parts[0].Handlers[0]}, nil
 }

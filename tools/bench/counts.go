@@ -10,6 +10,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
@@ -182,7 +183,7 @@ func countMove(ctx context.Context, ofWorker bool) (int, error) {
 	}
 	n, err := o.requests(func() error { return mover.Archive(ctx, e) })
 	if err == nil && ofWorker {
-		n, err = o.ofWorker(ctx, mover.Handler())
+		n, err = o.ofWorker(ctx, mover.Handler)
 	}
 	return n, err
 }
@@ -290,15 +291,11 @@ func countLarge(ctx context.Context, operation string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	photos, err := largeentity.NewStore(o.acc.Container("photos"), tableName, &largeentity.Options{Common: table.Common{Now: o.service.Now}})
+	photos, albums, err := barevalues.New(base, o.acc, "photos", &largeentity.Options{Common: table.Common{Now: o.service.Now}})
 	if err != nil {
 		return 0, err
 	}
 	if err := photos.Ensure(ctx); err != nil {
-		return 0, err
-	}
-	albums, err := largeentity.Attach(base, photos)
-	if err != nil {
 		return 0, err
 	}
 	key := keys.At(keys.RawPartition("site"), keys.RawRow("name"))
@@ -327,7 +324,7 @@ func countLarge(ctx context.Context, operation string) (int, error) {
 		})
 	case operation == "read":
 		return o.requests(func() error {
-			r, _, err := largeentity.Open(ctx, albums, photos, key, func(a *album) largeentity.Blob { return a.Photo })
+			r, _, err := photos.OpenAt(ctx, key, func(a *album) largeentity.Blob { return a.Photo })
 			if err != nil {
 				return err
 			}

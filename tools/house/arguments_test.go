@@ -21,6 +21,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
@@ -352,9 +353,6 @@ func newCaller(t *testing.T) *caller {
 	items, err = bare.WithOutbox(items, outbox)
 	no(err)
 	key := base.Key(item{Group: "g", Name: "a"})
-	store, err := largeentity.NewStore(s.Container("blobs"), "items", nil)
-	no(err)
-	no(store.Ensure(ctx))
 	stored, err := items.Insert(ctx, &item{Group: "g", Name: "a"})
 	no(err)
 	row, err := items.GetRow(ctx, key)
@@ -401,9 +399,11 @@ func newCaller(t *testing.T) *caller {
 	operations := iter.Seq2[table.Op, error](func(func(table.Op, error) bool) {})
 	company := aztablekit.Open(s, "company", nil)
 	effect := eventual.On("effect", func(*eventual.Change[item]) (string, bool) { return "", true }, nil)
-	values := largeentity.In[item](company, "values", nil)
+	values, _, err := barevalues.New(items, s, "values", nil)
+	no(err)
+	no(values.Ensure(ctx))
 	declaration := extend.NewDeclaration(company.Host(), items)
-	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover, outbox, poison, records, slots, numbers, log, periods, store, text, key, key.Row(), schema, size, ctx,
+	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover.Mover, outbox, poison, records, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
 		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, items.PinOp(stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
 	c.valid[reflect.TypeFor[table.Service]()] = reflect.ValueOf(s.Tables())
 	c.valid[reflect.TypeFor[keys.Layout[string]]()] = reflect.ValueOf(text)
@@ -445,7 +445,7 @@ func newCaller(t *testing.T) *caller {
 		"keys.Spread": keys.Spread[string], "keys.Stored": keys.Stored, "keys.StoredRows": keys.StoredRows, "keys.Struct2": keys.Struct2[item, string, string],
 		"keys.Struct3": keys.Struct3[item, string, string, string], "keys.Ticks": keys.Ticks,
 		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named,
-		"largeentity.Attach": largeentity.Attach[item], "largeentity.NewStore": largeentity.NewStore, "largeentity.Open": largeentity.Open[item], "largeentity.Sweep": largeentity.Sweep[item],
+
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
 		"logtail.New":      logtail.New[item],
 		"extend.With":      extend.With[item],
@@ -485,14 +485,14 @@ func newCaller(t *testing.T) *caller {
 	two, three := func(v *item) (*string, *string) { return &v.Group, &v.Name }, func(v *item) (*string, *string, *string) { return &v.Group, &v.Name, &v.Group }
 	c.receivers = []any{
 		company, effect, values, declaration, company.Host(), details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
-		acc, account.Grant{}, mover, destination, blobs, records, outbox, poison, byName, byNameAlone, listsOfAll, lists, sums, text, keys.Struct2(text, text, two), keys.Struct3(text, text, text, three),
+		acc, account.Grant{}, mover.Mover, destination, blobs, records, outbox, poison, byName, byNameAlone, listsOfAll, lists, sums, text, keys.Struct2(text, text, two), keys.Struct3(text, text, text, three),
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
 		keys.Row(text, func(v *item) *string { return &v.Group }), keys.Row2(text, text, two), keys.Row3(text, text, text, three), text.Rows(),
 		keys.Component[string]{}, keys.Compound[string]{}, keys.Compound2[string, string, string]{}, keys.Compound3[string, string, string, string]{},
 		keys.PartitionOf[item, string]{}, keys.PartitionOf2[item, string, string]{}, keys.PartitionOf3[item, string, string, string]{},
 		keys.RowOf[item, string]{}, keys.RowOf2[item, string, string]{}, keys.RowOf3[item, string, string, string]{}, keys.RowRanges[string]{}, keys.PartitionRanges[string]{},
 		keys.PartitionRange{}, keys.RowRange{}, keys.PartitionKey{}, keys.RowKey{}, new(keys.Key),
-		store, new(largeentity.Blob), numbers, slots, series.Slots{}, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
+		new(largeentity.Blob), numbers, slots, series.Slots{}, log, periods, blobLog, lines, reader, new(requests.Counter), new(requests.Kind),
 		stored, new(table.Entity[item]), row, new(table.Row), base, items, size, name, table.Field[item, int64]{}, projection,
 	}
 	return c

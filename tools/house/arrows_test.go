@@ -52,6 +52,7 @@ var arrows = map[string][]string{
 	"internal/derived":         {"internal/door", "eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored"},
 	"internal/bare":            {"internal/door", "extend", "internal/engine", "internal/wire", "table"},
 	"internal/bareworker":      {"archive", "eventual", "extend", "internal/door", "table"},
+	"internal/barevalues":      {"extend", "largeentity", "table"},
 	"internal/property":        {"internal/door", "internal/edm", "internal/engine", "table", "internal/stored"},
 	"internal/stored":          {"internal/commit", "internal/edm", "internal/errs", "internal/reserved", "keys"},
 	"verify":                   {"internal/door", "internal/commit", "extend", "keys", "table", "internal/derived", "internal/engine", "internal/pace", "internal/reconcile", "internal/reserved", "internal/stored"},

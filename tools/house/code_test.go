@@ -87,11 +87,11 @@ var readersCode = map[string]string{
 	"keys Struct2": `
 		type hired struct { Title string; On time.Time }`,
 	"largeentity": `
-		var photos *largeentity.Store
+		var photos *largeentity.Values[Employee]
 		var file io.Reader
 		var jones Employee
 		var w io.Writer`,
-	"largeentity Store.Copy": `
+	"largeentity Values.Copy": `
 		var err error`,
 	"largeentity/series": `
 		var visits *series.Series[int64]

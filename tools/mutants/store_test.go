@@ -97,8 +97,8 @@ func TestDeclared(t *testing.T) {
 			Old: "	case v.bound:\n", New: "	case false:\n", Test: "TestValuesOfTwoStores"},
 		{Name: "a table has large values twice", File: "largeentity/values.go",
 			Old: "return \"large values\"", New: "return v.container", Test: "TestFaultyValues"},
-		{Name: "the sweep of a day does not ask the archive", File: "largeentity/values.go",
-			Old: "		opt.Archived = v.opt.Archived\n", New: "", Test: "TestArchivedValues"},
+		{Name: "the sweep of a day does not ask the archive", File: "largeentity/sweep.go",
+			Old: "		w.opt.Archived = v.opt.Archived\n", New: "", Test: "TestArchivedValues"},
 		{Name: "a check repairs", File: "largeentity/values.go",
 			Old: "DryRun: !o.Repair,", New: "", Test: "TestValues"},
 	})
