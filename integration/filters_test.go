@@ -73,6 +73,11 @@ func filters(e *env) {
 		"guid":            {g.Eq([16]byte{2}), "2"},
 		"binary":          {bin.Eq([]byte{2, 255}), "2"},
 		"pointer":         {opt.Eq(&four), "4"},
+		"nil":             {opt.Eq(nil), "0 1 2"},
+		"not nil":         {opt.Ne(nil), "3 4"},
+		"set":             {table.And(s.IsSet(), i32.IsSet(), i64.IsSet(), double.IsSet(), b.IsSet(), tm.IsSet(), kd.IsSet()), "0 1 2 3 4"},
+		"set bytes":       {table.And(g.IsSet(), bin.IsSet()), "0 1 2 3 4"},
+		"not set":         {table.Or(s.IsNotSet(), i32.IsNotSet(), double.IsNotSet(), b.IsNotSet(), tm.IsNotSet(), g.IsNotSet(), bin.IsNotSet(), kd.IsNotSet()), ""},
 		"marshaler":       {kd.Eq(3), "3"},
 		"ne":              {s.Ne("s3"), "0 1 2 4"},
 		"and":             {table.And(i32.Ge(-1), i32.Le(1)), "1 2 3"},
@@ -100,7 +105,7 @@ func filters(e *env) {
 		e.Errorf("16 comparisons, 3 of them of keys: got error %v; want a *LimitError of 16 and 15", err)
 	}
 	n := table.FieldOf(func(r *row) *int { return &r.N })
-	for what, c := range map[string]table.Cond[row]{"absent": opt.Eq(nil), "key field": n.Eq(1), "empty and": table.And[row](), "zero inside": table.Not(table.Cond[row]{}), "year 1600": tm.Gt(base.AddDate(-426, 0, 0))} {
+	for what, c := range map[string]table.Cond[row]{"less than nil": opt.Lt(nil), "key field": n.Eq(1), "empty and": table.And[row](), "zero inside": table.Not(table.Cond[row]{}), "year 1600": tm.Gt(base.AddDate(-426, 0, 0))} {
 		for _, err := range tab.List(ctx, table.Query[row]{Where: c}) {
 			var ve *table.ValueError
 			if !errors.As(err, &ve) {

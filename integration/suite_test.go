@@ -62,6 +62,8 @@ var suite = map[string]func(*env){
 	"ranges":                    ranges,
 	"key family":                keyFamily,
 	"filters":                   filters,
+	"stored forms":              storedForms,
+	"wrong forms":               wrongForms,
 	"filter text":               filterText,
 	"pages":                     pages,
 	"table scans":               tableScans,

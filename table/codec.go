@@ -139,9 +139,21 @@ func (s *schema) fieldName(change set) string {
 	return s.codec.Type.FieldByIndex(change.path).Name
 }
 
+// namedValue returns the stored value of a property that is given by its name.
+func namedValue(name string, v reflect.Value) (edm.Value, error) {
+	of, err := edm.NamedOperand(name, v.Type())
+	if err != nil {
+		return edm.Value{}, err
+	}
+	return of.Value(v)
+}
+
 // putNamed writes a property that a merge of a Row sets.
 func putNamed(w *edm.Writer, name string, v reflect.Value) error {
-	x, err := edm.NamedOperand(name, v)
+	if err := edm.CheckName(name); err != nil && !edm.IsSystem(name) {
+		return err
+	}
+	x, err := namedValue(name, v)
 	switch {
 	case err != nil:
 		return err
@@ -193,7 +205,7 @@ func apply(value any, sets []set) {
 	to := reflect.ValueOf(value).Elem()
 	for _, s := range sets {
 		if row, ok := value.(*Row); ok {
-			x, _ := edm.NamedOperand(s.name, s.value) // it has been written
+			x, _ := namedValue(s.name, s.value) // it has been written
 			row.put(s.name, x)
 			continue
 		}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -55,6 +57,41 @@ func ExampleField_Lt() {
 	// (Age le 40) 3
 	// (Age gt 40) 1
 	// (Age ge 40) 2
+}
+
+// A column that another program stores as text: a field with the option text reads it in each form, and writes one.
+func ExampleField_IsSet() {
+	type order struct {
+		Customer string
+		No       int
+		Placed   time.Time  `table:",text"` // RFC 3339
+		Paid     *time.Time `table:",text"`
+		Pieces   int        `table:",double"` // a JSON number of JavaScript
+	}
+	orders := newTable(table.Schema[order]{
+		Partition: keys.Partition(keys.Text(), func(o *order) *string { return &o.Customer }),
+		Row:       keys.Row(keys.Digits[int](6), func(o *order) *int { return &o.No }),
+	})
+	ctx := context.Background()
+	for _, row := range []string{
+		`{"PartitionKey":"acme","RowKey":"000001","Placed":"2026-05-01T12:00:00+02:00","Paid":"","Pieces":3.0}`,
+		`{"PartitionKey":"acme","RowKey":"000002","Placed":"2026-05-02T08:30:00Z","Paid":"2026-05-09T00:00:00Z","Pieces":4.0}`,
+	} {
+		_, err := memory.Tables().NewClient(orders.Name()).AddEntity(ctx, []byte(row), nil)
+		check(err)
+	}
+	paid := table.FieldOf(func(o *order) **time.Time { return &o.Paid })
+	for _, c := range []table.Cond[order]{paid.IsNotSet(), paid.IsSet(), table.Timestamp[order]().Ge(time.Now().Add(-time.Minute))} {
+		for e, err := range orders.List(ctx, table.Query[order]{Partition: keys.RawPartition("acme"), Where: c}) {
+			check(err)
+			fmt.Println(e.Value.No, "placed", e.Value.Placed.Format("Jan 2 15:04"), "pieces:", e.Value.Pieces)
+		}
+	}
+	// Output:
+	// 1 placed May 1 10:00 pieces: 3
+	// 2 placed May 2 08:30 pieces: 4
+	// 1 placed May 1 10:00 pieces: 3
+	// 2 placed May 2 08:30 pieces: 4
 }
 
 // A row is a set of properties with names and types.

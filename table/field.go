@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/query"
@@ -28,6 +29,11 @@ type field struct {
 //
 //	table.PropertyOf[int32]("Age").Ge(30)
 func PropertyOf[V any](name string) Field[Row, V] { return Field[Row, V]{field{name: name}} }
+
+// Timestamp is when the service has last stored a row, for conditions: the rows that have changed since a time. The service has no index
+// of it, so that such a query reads every row of its keys. Timestamps of one transaction differ, and clocks of servers do: ask for some
+// seconds more than you need.
+func Timestamp[T any]() Field[T, time.Time] { return Field[T, time.Time]{field{name: edm.Timestamp}} }
 
 // FieldOf finds the field that at points to. It must be a field of T or of a struct embedded in T.
 func FieldOf[T, V any](at func(*T) *V) Field[T, V] {
@@ -101,11 +107,15 @@ func (f Field[T, V]) compare(op string, v V) Cond[T] {
 	return Cond[T]{query.Cond{Op: op, Path: f.f.path, Element: f.f.element, Name: f.f.name, Value: reflect.ValueOf(&v).Elem(), Err: f.f.err}}
 }
 
-// Eq selects the rows whose property equals v. A comparison selects no row without the property.
+// Eq selects the rows whose property equals v. A comparison selects no row without the property, but if v is no value (nil, the zero time),
+// Eq is IsNotSet, and Ne is IsSet.
 //
 // The service compares a number only with a literal of the property's type, so numbers are compared with one literal for each
 // type that the field reads. All count towards the 15 of a filter ([Explanation]): an int, int64, uint, uint32 or uint64
-// takes 2 comparisons, 4 with Ne; a float32 or float64 2, 3 with Ne, and up to 8 beyond 32 bits; every other type 1.
+// takes 2 comparisons, 4 with Ne; a float32 or float64, and the option double, 2, 3 with Ne, and up to 8 beyond 32 bits; every other type 1.
+//
+// A property with the option text is compared as it is stored: a whole number takes 3 comparisons, 6 with Ne, []byte 2 or 4, and a boolean 4.
+// Its order is that of the texts, so Lt, Le, Gt and Ge are a *ValueError, and so is each comparison of a time, which has several texts.
 func (f Field[T, V]) Eq(v V) Cond[T] { return f.compare("eq", v) }
 
 // Ne selects the rows whose property differs from v.
@@ -122,6 +132,17 @@ func (f Field[T, V]) Gt(v V) Cond[T] { return f.compare("gt", v) }
 
 // Ge selects the rows whose property is greater than v or equal.
 func (f Field[T, V]) Ge(v V) Cond[T] { return f.compare("ge", v) }
+
+// IsSet selects the rows whose property has a value, and IsNotSet those without: a nil pointer, the zero time, a value that omitempty leaves
+// out, a column that another program does not write. Eq and Ne of such a value mean the same.
+//
+// The service has no literal for a missing value. IsSet compares the property with all values of its type, and IsNotSet is [Not] of that. The
+// live service, storagetest and the emulator find rows without the property by it. Rows in which the property has a type that the field
+// cannot read count as not set, and so does NaN. 1 comparison; 2 for numbers and booleans; 1 more with the option text.
+func (f Field[T, V]) IsSet() Cond[T] { return f.compare(edm.OpSet, *new(V)) }
+
+// IsNotSet selects the rows whose property has no value; see [Field.IsSet].
+func (f Field[T, V]) IsNotSet() Cond[T] { return f.compare(edm.OpUnset, *new(V)) }
 
 // And selects the rows that all of the conditions select.
 func And[T any](c ...Cond[T]) Cond[T] { return joined("and", c) }
@@ -148,7 +169,10 @@ type AnyField[T any] interface {
 func (f Field[T, V]) properties(p *edm.Codec) ([]string, error) { return f.f.properties(p) }
 
 func (f field) properties(p *edm.Codec) ([]string, error) {
-	if f.err != nil || f.name != "" {
+	switch {
+	case f.err == nil && f.name == edm.Timestamp:
+		return nil, &ValueError{Field: "field", Reason: "is the Timestamp, which every read returns: Entity.Timestamp"}
+	case f.err != nil || f.name != "":
 		return []string{f.name}, f.err
 	}
 	names, ok := p.NamesAt(f.path, f.element)

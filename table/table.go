@@ -77,6 +77,8 @@ type Options struct {
 //
 //	omitempty   the zero value is absent
 //	int32       an integer of any type, as Edm.Int32; a larger value is an error
+//	double      an integer of any type, as Edm.Double; beyond 2^53 it is an error
+//	text        a time as RFC 3339, an integer in decimal digits, a bool as true or false, and []byte as base64, in an Edm.String
 //	json        any type, as JSON in an Edm.String
 //	each        a slice, each element in a property of its own: m000, m001, … up to m251; each=24 means h00 to h23.
 //	            An empty list comes back as nil, and the last element must not be absent
@@ -91,6 +93,11 @@ type Options struct {
 // the same values ([Field.Eq]). Replace, Update, Merge and Rekey of an entity that was read keep the stored type of a number if the
 // new value fits, because other readers may rely on that type. Insert, Upsert and MergeAny store the types above. To
 // keep a column Edm.Int32, use the option int32.
+//
+// The options double and text are for columns that other programs store so. Such a field reads its column in each form of the value that is
+// unambiguous, so that a column may have two: the text, the type of the field, and whole numbers of all types. It writes the one of its
+// option, also where another was stored: a time in UTC, truncated to 100 ns. The empty text is no value, except for []byte. Texts in other forms are a
+// *DecodeError: numbers with leading zeros, times without an offset or with a space for the T.
 //
 // Replace keeps the columns that T does not know, also without a field with the option extra.
 //

@@ -33,7 +33,7 @@ func (p *Codec) Decode(r *Reader, v reflect.Value) error {
 			return err
 		}
 		own = own && x.Kind == f.storedKind()
-		if x.Kind == Absent {
+		if x.Kind == Absent || f.scalar.isEmptyText(x) {
 			continue
 		}
 		fv := f.valueIn(v)
@@ -95,6 +95,9 @@ func SetElement(list reflect.Value, i int, v reflect.Value) { elementAt(list, i)
 
 func (f *field) mismatch(name string, v reflect.Value, x *Value) error {
 	e := &errs.DecodeError{Field: name, Reason: fmt.Sprintf("the %v does not fit the field's type %v", x.Kind, v.Type())}
+	if f.scalar.wants != "" && x.Kind == f.scalar.kind {
+		e.Reason = fmt.Sprintf("the %v is not %s, which the option of the field's tag requires", x.Kind, f.scalar.wants)
+	}
 	if f.scalar.fail != nil {
 		if e.Err = f.scalar.fail(v, x); e.Err != nil {
 			e.Reason = fmt.Sprintf("the field's type %v refuses a text of %d bytes", v.Type(), len(x.S))
@@ -300,7 +303,7 @@ func (p *Codec) storedNumberTypes(w *Writer, stored Stored) (types map[string]Ki
 	for i := range r.members {
 		m, x := &r.members[i], &r.value
 		t, known := p.byName[string(m.name)]
-		if !known || m.column == nil && m.tok.kind != '0' && m.kind != Int64 {
+		if !known || p.fields[t.field].scalar.declared || m.column == nil && m.tok.kind != '0' && m.kind != Int64 {
 			continue
 		}
 		if err := r.read(m, x); err != nil || x.Kind != Int32 && (x.Kind != Int64 || m.typ == nil && m.column == nil) || x.Kind == p.fields[t.field].storedKind() {

@@ -141,9 +141,13 @@ func (c *comparison) addWhole(name, op string, f float64) {
 	default:
 		long = strconv.FormatInt(int64(f), 10)
 	}
-	// Emulators fail if they compare a Double property with a literal such as 5L, so the condition excludes Double properties
-	// first.
-	c.b.WriteString(" or (not (" + name + " le 0.0 or " + name + " gt 0.0)) and (" + name + " " + op + " " + long + "L)")
+	c.addLong(name, op, long)
+}
+
+// addLong matches Int64 properties in a column that may have other types. Emulators fail if they compare a Double property with a literal such
+// as 5L, so the condition excludes Double properties first.
+func (c *comparison) addLong(name, op, digits string) {
+	c.b.WriteString(" or (not (" + name + " le 0.0 or " + name + " gt 0.0)) and (" + name + " " + op + " " + digits + "L)")
 	c.count += 3
 }
 
@@ -184,41 +188,93 @@ func Literal(name string, v Value) (string, error) {
 // Quote returns a text as a literal of a filter. Quotes in the text are doubled, so that they cannot end the literal.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// Operand returns the property and the value with which a filter compares the field at path.
-func (p *Codec) Operand(path []int, element int, v reflect.Value) (name string, x Value, err error) {
+// Operand is a property that a filter compares.
+type Operand struct {
+	Name string
+	of   field // single
+}
+
+// Operand returns the property of the field at path.
+func (p *Codec) Operand(path []int, element int) (o Operand, err error) {
 	f, err := p.field(path)
 	if err == nil && element > 0 {
 		f, err = f.element(element)
 	}
 	if err != nil {
-		return "", Value{}, err
+		return o, err
 	}
 	if f.form != single {
-		return "", Value{}, &errs.ValueError{Property: true, Field: f.name, Reason: "is not stored in a single property, so that a filter cannot compare it"}
+		return o, &errs.ValueError{Property: true, Field: f.name, Reason: "is not stored in a single property, so that a filter cannot compare it"}
 	}
-	if err = f.scalar.get(v, &x); err != nil {
-		err = f.refusal(f.name, err)
-	}
-	x = x.owned()
-	if f.narrow && x.Kind == Int64 && x.I == int64(int32(x.I)) {
-		x.Kind = Int32
-	}
-	return f.name, x, err
+	return Operand{f.name, *f}, nil
 }
 
-// NamedOperand returns the value with which a filter compares a property that is given by its name.
-func NamedOperand(name string, v reflect.Value) (x Value, err error) {
-	if !IsSystem(name) {
+// NamedOperand returns the property with a name, for values of a type. It may also be the Timestamp.
+func NamedOperand(name string, t reflect.Type) (o Operand, err error) {
+	if !IsSystem(name) && (name != Timestamp || t != timeType) {
 		if err := CheckName(name); err != nil {
-			return x, err
+			return o, err
 		}
 	}
-	s, ok := scalarOf(v.Type())
+	s, ok := scalarOf(t)
 	if !ok {
-		return x, &errs.ValueError{Property: true, Field: name, Reason: fmt.Sprintf("the type %v is not stored in a single property, so that a filter cannot compare it", v.Type())}
+		return o, &errs.ValueError{Property: true, Field: name, Reason: fmt.Sprintf("the type %v is not stored in a single property, so that a filter cannot compare it", t)}
+	}
+	return Operand{name, field{name: name, scalar: s}}, nil
+}
+
+// Value returns the value of the operand's type as a filter compares it.
+func (o Operand) Value(v reflect.Value) (x Value, err error) {
+	s := &o.of.scalar
+	if s.plain != nil {
+		s = s.plain
 	}
 	if err = s.get(v, &x); err != nil {
-		err = (&field{scalar: s}).refusal(name, err)
+		err = o.of.refusal(o.Name, err)
+	}
+	if o.of.narrow && x.Kind == Int64 && x.I == int64(int32(x.I)) {
+		x.Kind = Int32
 	}
 	return x.owned(), err
+}
+
+// The operators of conditions that a property has a value, or has none.
+const (
+	OpSet   = "set"
+	OpUnset = "unset"
+)
+
+// Compare returns the condition that compares the property with a value of the operand's type, and the number n of its comparisons; see
+// [Compare]. The operator may also be OpSet or OpUnset. An absent value is equal to none.
+func (o Operand) Compare(op string, v reflect.Value) (text string, n int, err error) {
+	isText := o.of.scalar.plain != nil
+	kind := o.of.storedKind()
+	if isText {
+		kind = o.of.scalar.plain.kind
+	}
+	var x Value
+	if op != OpSet && op != OpUnset {
+		if x, err = o.Value(v); err != nil {
+			return "", 0, err
+		}
+		switch {
+		case x.Kind == Absent && op == "eq":
+			op = OpUnset
+		case x.Kind == Absent && op == "ne":
+			op = OpSet
+		case x.Kind == Absent || !isText:
+			return Compare(o.Name, op, x)
+		}
+	}
+	var c comparison
+	if op == OpSet || op == OpUnset {
+		c.addSet(o.Name, kind, isText)
+	} else if err := c.addText(o.Name, op, x); err != nil {
+		return "", 0, err
+	}
+	text = c.b.String()
+	if op == OpUnset {
+		text = "not (" + text + ")"
+	}
+	return text, c.count, nil
 }

@@ -126,19 +126,19 @@ func TestCompareInt32Field(t *testing.T) {
 		{&v.Narrow, 1 << 31, "Narrow le 2147483647 or Narrow lt 2147483648L"},
 		{&v.Long, 5, "Long lt 5 or Long lt 5L"},
 	} {
-		name, x, err := p.Operand(FieldPath(of, c.field), 0, reflect.ValueOf(&c.n).Elem())
+		operand, err := p.Operand(FieldPath(of, c.field), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _, err := Compare(name, "lt", x); got != c.want || err != nil {
-			t.Errorf("%s < %d: got %s, error %v; want %s", name, c.n, got, err, c.want)
+		if got, _, err := operand.Compare("lt", reflect.ValueOf(&c.n).Elem()); got != c.want || err != nil {
+			t.Errorf("%s < %d: got %s, error %v; want %s", operand.Name, c.n, got, err, c.want)
 		}
 	}
-	name, x, err := p.Operand(FieldPath(of, &v.Absent), 0, reflect.ValueOf(&v.Absent).Elem())
+	operand, err := p.Operand(FieldPath(of, &v.Absent), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := Compare(name, "lt", x); err == nil {
-		t.Errorf("%s < nil: got %s; want an error", name, got)
+	if got, _, err := operand.Compare("lt", reflect.ValueOf(&v.Absent).Elem()); err == nil {
+		t.Errorf("%s < nil: got %s; want an error", operand.Name, got)
 	}
 }

@@ -169,6 +169,10 @@ type scalar struct {
 	get    func(v reflect.Value, x *Value) error     // v is addressable, and x absent
 	set    func(v reflect.Value, x *Value) (ok bool) // ok is false if x does not fit the Go type
 	fail   func(v reflect.Value, x *Value) error     // the error of the Go type for x; the func is nil if the type returns no errors
+
+	plain    *scalar // of values in their own type, if they are stored as text by the option text
+	declared bool    // the option names the type, so that a stored number of another type does not keep its own
+	wants    string  // what a value of the kind must be; "" if the type takes each
 }
 
 var (

@@ -13,6 +13,8 @@ type tagOptions struct {
 	omitempty bool
 	int32     bool
 	json      bool
+	text      bool
+	double    bool
 	extra     bool
 	each      int // the most elements, 0 without the option
 	chunks    int // the most chunks, 0 without the option
@@ -77,6 +79,10 @@ func (o *tagOptions) parse(option string) (err error) {
 		o.json = true
 	case "int32":
 		o.int32 = true
+	case "text":
+		o.text = true
+	case "double":
+		o.double = true
 	case "extra":
 		o.extra = true
 	case "chunks":
@@ -97,7 +103,7 @@ func (o *tagOptions) parse(option string) (err error) {
 			o.each, err = parseCount(word, "elements", number, most)
 		}
 	default:
-		return fmt.Errorf("the table tag has the unknown option %q; use omitempty, int32, json, extra, each, each=n, chunks, chunks=n or part=n", word)
+		return fmt.Errorf("the table tag has the unknown option %q; use omitempty, int32, double, text, json, extra, each, each=n, chunks, chunks=n or part=n", word)
 	}
 	return err
 }
@@ -132,8 +138,10 @@ func newField(sf reflect.StructField, path []int, name string, o tagOptions) (fi
 
 func (f *field) setForm(t reflect.Type, o tagOptions) error {
 	switch {
-	case o.chunks > 0 && (o.json || o.int32):
+	case o.chunks > 0 && (o.json || o.int32 || o.text || o.double):
 		return errors.New("the option chunks can be combined with omitempty and part alone")
+	case (o.text || o.double) && (o.json || o.int32 || o.text && o.double):
+		return errors.New("the options text and double can be combined with omitempty and part alone")
 	case o.json:
 		f.scalar, f.names = jsonScalar, []string{f.name}
 		return nil
@@ -149,7 +157,14 @@ func (f *field) setForm(t reflect.Type, o tagOptions) error {
 		return fmt.Errorf("the type %v cannot be stored; implement encoding.TextMarshaler and TextUnmarshaler or table.Composite, or use the options json, each or -", t)
 	}
 	f.scalar, f.names = s, []string{f.name}
-	return nil
+	var err error
+	switch {
+	case o.text:
+		f.scalar, err = asText(s)
+	case o.double:
+		f.scalar, err = asDouble(s)
+	}
+	return err
 }
 
 func (f *field) setComposite(t reflect.Type) error {

@@ -298,22 +298,21 @@ func (f *Filter) tree(p *edm.Codec, c Cond) error {
 		return c.Err
 	}
 	var (
-		name  = c.Name
-		value edm.Value
-		err   error
+		of  edm.Operand
+		err error
 	)
-	if name == "" {
-		name, value, err = p.Operand(c.Path, c.Element, c.Value)
+	if c.Name == "" {
+		of, err = p.Operand(c.Path, c.Element)
 	} else {
-		value, err = edm.NamedOperand(name, c.Value)
+		of, err = edm.NamedOperand(c.Name, c.Value.Type())
 	}
 	if err != nil {
 		return err
 	}
-	if p != nil && c.Name == "" && p.PartsOf(name)[0] > 0 {
-		return &errs.ValueError{Property: true, Field: name, Reason: fmt.Sprintf("is stored in part %d of the entity; a condition can name only properties of the head, which is part 0", p.PartsOf(name)[0])}
+	if p != nil && c.Name == "" && p.PartsOf(of.Name)[0] > 0 {
+		return &errs.ValueError{Property: true, Field: of.Name, Reason: fmt.Sprintf("is stored in part %d of the entity; a condition can name only properties of the head, which is part 0", p.PartsOf(of.Name)[0])}
 	}
-	text, n, err := edm.Compare(name, c.Op, value)
+	text, n, err := of.Compare(c.Op, c.Value)
 	f.b.WriteString(text)
 	f.n += n
 	return err

@@ -91,7 +91,7 @@ func TestConditions(t *testing.T) {
 		{Name: "a large number is compared as an Int32", File: "internal/edm/filter.go",
 			Old: " && x.I == int64(int32(x.I)) {", New: " {", Test: "TestCompareInt32Field"},
 		{Name: "nil is compared as the number 0", File: "internal/edm/filter.go",
-			Old: "if f.narrow && x.Kind == Int64 && x.I", New: "if f.narrow && x.I", Test: "TestCompareInt32Field"},
+			Old: "if o.of.narrow && x.Kind == Int64 && x.I", New: "if o.of.narrow && x.I", Test: "TestCompareInt32Field"},
 		{Name: "a large entity is stored again without a look at its size", File: "internal/edm/read.go",
 			Old: " || r.to-r.from > smallJSON {", New: " {", Test: "TestStorable"},
 		{Name: "a date before the service's first year is stored again", File: "internal/edm/read.go",

@@ -1,0 +1,37 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/tools/mutants"
+)
+
+// TestStoredForms plants bugs in what reads the columns of other programs.
+func TestStoredForms(t *testing.T) {
+	mutants.Run(t, "./internal/edm", []mutants.Mutant{
+		{Name: "a number with leading zeros is read", File: "internal/edm/text.go",
+			Old: "err == nil && strconv.FormatInt(n, 10) == text", New: "err == nil", Test: "TestTextForms"},
+		{Name: "a time with a comma is read", File: "internal/edm/text.go",
+			Old: " && text[19] != ','", New: "", Test: "TestTextForms"},
+		{Name: "an hour of one digit is read", File: "internal/edm/text.go",
+			Old: " && text[13] == ':'", New: "", Test: "TestTextForms"},
+		{Name: "the empty text is a value", File: "internal/edm/text.go",
+			Old: "return s.plain != nil && x.Kind == String && x.S == \"\"", New: "return false && x.S == \"\"", Test: "TestTextForms"},
+		{Name: "empty bytes are no value", File: "internal/edm/text.go",
+			Old: " && s.plain.kind != Binary", New: "", Test: "TestTextForms"},
+		{Name: "a Double is cut to a whole number", File: "internal/edm/text.go",
+			Old: "	n, ok := x.Whole()\n", New: "	n, ok := int64(x.F), true\n", Test: "TestTextForms"},
+		{Name: "a number beyond 2^53 is rounded", File: "internal/edm/text.go",
+			Old: "x.I < -maxWhole || x.I > maxWhole {", New: "x.I > maxWhole {", Test: "TestTextWrites"},
+		{Name: "a stored number keeps its type where the option names one", File: "internal/edm/decode.go",
+			Old: "p.fields[t.field].scalar.declared || ", New: "", Test: "TestTextWrites"},
+		{Name: "Ne of a boolean is Eq", File: "internal/edm/text.go",
+			Old: "x.I = 1 - x.I", New: "_ = x", Test: "TestTextCondition"},
+		{Name: "a large number is compared as a Double", File: "internal/edm/text.go",
+			Old: "x.I >= -maxWhole && x.I <= maxWhole:", New: "x.I >= -maxWhole:", Test: "TestTextCondition"},
+		{Name: "numbers are ordered as texts", File: "internal/edm/text.go",
+			Old: "case op != \"eq\" && op != \"ne\":", New: "case false:", Test: "TestTextOrder"},
+		{Name: "a time is compared by one of its texts", File: "internal/edm/text.go",
+			Old: "case x.Kind == DateTime:\n		return refuse", New: "case false:\n		return refuse", Test: "TestTextOrder"},
+	})
+}
