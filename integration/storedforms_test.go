@@ -200,3 +200,48 @@ func wrongForms(e *env) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// emptyRowKeys: a row of another program that has an empty RowKey is read, written and deleted as any other.
+func emptyRowKeys(e *env) {
+	ctx := context.Background()
+	type saga struct{ ID, Row, State string }
+	tab := newTable(e, table.Schema[saga]{
+		Partition: keys.RawPartitionOf(func(s *saga) *string { return &s.ID }),
+		Row:       keys.RawRowOf(func(s *saga) *string { return &s.Row }),
+	}, nil)
+	k := keys.Stored("p", "")
+	raw := e.acc.Tables().NewClient(tab.Name())
+	_, err := raw.AddEntity(ctx, []byte(`{"PartitionKey":"p","RowKey":"","State":"new"}`), nil)
+	e.must(err)
+	state := table.FieldOf(func(s *saga) *string { return &s.State })
+	e.counter.Take()
+	s, err := tab.Get(ctx, k)
+	e.must(err)
+	s.Value.State = "paid"
+	e.must(tab.Replace(ctx, s))
+	e.must(tab.Merge(ctx, s, state.Set("sent")))
+	e.wantRequests("1 get, 1 merge, 1 replace")
+	_, err = table.Transact(ctx, tab.ReplaceOp(s), tab.InsertOp(&saga{"p", "note", "new"}))
+	e.must(err)
+	e.wantRequests("1 transaction")
+	_, err = tab.Update(ctx, k, func(s *saga) error { s.State += ", closed"; return nil })
+	e.must(err)
+	e.wantRequests("1 get, 1 replace")
+	var got []string
+	for s, err := range tab.List(ctx, table.Query[saga]{Partition: keys.RawPartition("p")}) {
+		e.must(err)
+		got = append(got, fmt.Sprintf("%q %s", s.Key.RowKey(), s.Value.State))
+	}
+	if want := `["" sent, closed "note" new]`; fmt.Sprint(got) != want {
+		e.Errorf("got %v; want %s", got, want)
+	}
+	_, err = table.Transact(ctx, tab.DeleteAnyOp(k), tab.DeleteAnyOp(keys.Stored("p", "note")))
+	e.must(err)
+	if _, err := tab.InsertAt(ctx, k, &saga{ID: "p", State: "again"}); err != nil {
+		e.Errorf("InsertAt: got error %v; want none", err)
+	}
+	e.must(tab.DeleteAny(ctx, k))
+	if is, err := tab.Exists(ctx, k); is || err != nil {
+		e.Errorf("got %t, error %v; want no row", is, err)
+	}
+}

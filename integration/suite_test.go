@@ -64,6 +64,7 @@ var suite = map[string]func(*env){
 	"filters":                   filters,
 	"stored forms":              storedForms,
 	"wrong forms":               wrongForms,
+	"empty row keys":            emptyRowKeys,
 	"filter text":               filterText,
 	"pages":                     pages,
 	"table scans":               tableScans,

@@ -199,7 +199,7 @@ func (k Key) Err() error {
 		return k.err
 	}
 	pk := checkAddress(k.pk, "is empty: the SDK lists and inserts such rows, and cannot get, change or delete one")
-	rk := checkAddress(k.rk, "is empty: such a row can be read, and deleted by a handle without maintainers, and not written")
+	rk := checkAddress(k.rk, "is empty: such a row of another program can be written by its key, keys.Stored, with a handle without definitions and parts")
 	if pk == nil && rk == nil {
 		return nil
 	}

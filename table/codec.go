@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -17,8 +18,8 @@ import (
 // create is encode for a row that may not exist yet. Lists must show its key. Lists may not show the key of a row that was read
 // ([keys.Stored]).
 func (h handle) create(to *edm.Body, k keys.Key, value any, was edm.Stored, except ...string) error {
-	if k.Err() == nil && !h.engine.Mode.LibraryRows {
-		if err := keys.At(keys.RawPartition(k.PartitionKey()), keys.RawRow(k.RowKey())).Err(); err != nil {
+	if h.writeErr(k) == nil && !h.engine.Mode.LibraryRows { // lists show an empty RowKey
+		if err := keys.At(keys.RawPartition(k.PartitionKey()), keys.RawRow(cmp.Or(k.RowKey(), "empty"))).Err(); err != nil {
 			return err
 		}
 	}
@@ -40,7 +41,7 @@ func (h handle) createNew(to *edm.Body, k keys.Key, value any, agrees bool) erro
 
 // agree returns an error if a key is invalid or is not the key of the value.
 func (h handle) agree(k keys.Key, value any) error {
-	if err := k.Err(); err != nil {
+	if err := h.writeErr(k); err != nil {
 		return err
 	}
 	return h.schema.agrees(value, k)
@@ -60,7 +61,7 @@ func (h handle) encode(to *edm.Body, k keys.Key, value any, was edm.Stored, exce
 	if value == nil {
 		return errNil
 	}
-	if err := k.Err(); err != nil {
+	if err := h.writeErr(k); err != nil {
 		return err
 	}
 	if row, ok := value.(*Row); ok && h.engine.Mode.Parts == 0 {
@@ -106,7 +107,7 @@ func (h handle) reserveID(w *edm.Writer) {
 
 // encodeSets returns the properties that a merge sets. stored is the row as it was read, if it was.
 func (h handle) encodeSets(k keys.Key, sets []set, was edm.Stored) (edm.Body, error) {
-	if err := k.Err(); err != nil {
+	if err := h.writeErr(k); err != nil {
 		return edm.Body{}, err
 	}
 	if len(sets) == 0 {

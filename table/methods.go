@@ -219,7 +219,7 @@ func (h handle) getFields(ctx context.Context, k keys.Key, parts []uint8) (_ ent
 	if h.engine.Mode.Parts == 0 || h.schema.isRow && len(parts) > 0 { // the part of a property of a Row is not known before
 		return h.get(ctx, "GetFields", k)
 	}
-	if err := errors.Join(k.Err(), ctx.Err()); err != nil {
+	if err := errors.Join(engine.AddressErr(k), ctx.Err()); err != nil {
 		return nil, h.engine.OpError("GetFields", k, err)
 	}
 	row, whole, err := h.engine.GetParts(ctx, k, parts)
@@ -307,7 +307,7 @@ func updated[T any](ctx context.Context, t *Table[T], method string, k keys.Key,
 func (h handle) update(ctx context.Context, method string, k keys.Key, change func(value any) error) (_ entity, err error) {
 	ctx, end := h.engine.Span(ctx, method)
 	defer func() { end(err) }()
-	if err := k.Err(); err != nil {
+	if err := h.writeErr(k); err != nil {
 		return nil, h.engine.OpError(method, k, err)
 	}
 	conflicts, log := h.engine.Options.NewConflicts(), h.engine.Log(method, k)
@@ -439,8 +439,8 @@ func (h handle) insertRow(k keys.Key, r *Row) Op {
 	switch {
 	case strings.HasPrefix(k.RowKey(), reserved.First):
 		op.op.Err = keys.RawRow(k.RowKey()).Err()
-	case r == nil || k.Err() != nil:
-		op.op.Err = either(k.Err(), errNil)
+	case r == nil || h.writeErr(k) != nil:
+		op.op.Err = either(h.writeErr(k), errNil)
 	default:
 		e, op.op.Body, op.op.Err = h.rowToInsert(k, r)
 	}

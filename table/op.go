@@ -149,12 +149,7 @@ func (h handle) beginEntity(method string, kind aztables.TransactionType, e enti
 		op.op.Err = errNil
 		return op, p
 	}
-	if use == removes {
-		op.op.Err = either(h.mayDelete(*p.key), p.usable(whole))
-	} else {
-		op.op.Err = either(p.key.Err(), p.usable(whole))
-	}
-	op.op.Err = either(op.op.Err, p.decodeCopy())
+	op.op.Err = either(either(h.writeErr(*p.key), p.usable(whole)), p.decodeCopy())
 	op.op.Key, op.op.Match = *p.key, *p.etag
 	op.op.Before, op.op.Copied, op.op.Upgraded, op.op.Edited = p.row, p.copied, p.upgraded, p.edited
 	op.op.Known = p.row.Known()
@@ -389,15 +384,15 @@ func (t *Table[T]) DeleteAnyOp(k keys.Key) Op { return t.h.removeAny(k) }
 
 func (h handle) removeAny(k keys.Key) Op {
 	op := h.begin("DeleteAny", aztables.TransactionTypeDelete, k)
-	op.op.Match, op.op.Err = azcore.ETagAny, h.mayDelete(k)
+	op.op.Match, op.op.Err = azcore.ETagAny, h.writeErr(k)
 	op.maintain()
 	return op
 }
 
-// mayDelete returns the error of a key whose row cannot be deleted. Maintainers cannot name an entity with an empty RowKey, and so such
-// an entity has no derived rows and no effects.
-func (h handle) mayDelete(k keys.Key) error {
-	if len(h.engine.Mode.Maintainers) > 0 {
+// writeErr returns the error of a key whose row cannot be written. A row of another program may have an empty RowKey. Maintainers cannot
+// name such an entity, and so it has no derived rows and no effects; nor can it have parts.
+func (h handle) writeErr(k keys.Key) error {
+	if len(h.engine.Mode.Maintainers) > 0 || h.engine.Mode.Parts > 0 {
 		return k.Err()
 	}
 	return engine.AddressErr(k)

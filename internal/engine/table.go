@@ -415,8 +415,8 @@ func isName(name string) bool {
 	return len(name) >= 3 && len(name) <= 63
 }
 
-// AddressErr returns a *KeyError for a key by which no row can be read or deleted. A row with an empty RowKey can be, because
-// other programs store such rows. Writes check keys.Key.Err.
+// AddressErr returns a *KeyError for a key by which no row can be read or written. A row with an empty RowKey can be, because
+// other programs store such rows. Handles with maintainers check keys.Key.Err.
 func AddressErr(k keys.Key) error {
 	if k.PartitionKey() == "" {
 		return k.Err()
