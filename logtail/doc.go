@@ -46,8 +46,9 @@
 //
 // # Rows of other programs
 //
-// A log reads rows whose RowKey is 19 digits of inverted ticks alone, as the design guide shows them. It leaves out rows of other
-// types. A row of a log that does not fit the type ends a read, unless Options.Skip leaves it out.
+// A log reads rows whose RowKey is 19 digits of inverted ticks, as the design guide shows them, also with what makes them unique behind a
+// separator, a character that is no letter and no digit: 2521…999_5f0c7a52. Such records have no writer and no sequence number. It
+// leaves out rows of other types. A row of a log that does not fit the type ends a read, unless Options.Skip leaves it out.
 //
 // # Costs
 //

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"regexp"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -272,7 +274,8 @@ func recordOf[T any](e *table.Entity[T]) *Record[T] {
 
 func (r *Record[T]) position() position { return position{r.Time, r.Writer, r.Sequence} }
 
-// The RowKey of a record is its time in inverted ticks, its writer and its sequence number. Other programs store the ticks alone.
+// The RowKey of a record is its time in inverted ticks, its writer and its sequence number. Other programs store the ticks alone, or with
+// what makes the key unique behind a separator.
 var (
 	recordLayout = keys.Struct3(keys.Desc(keys.Time()), keys.Text(), keys.Digits[int64](12), func(p *position) (*time.Time, *string, *int64) {
 		return &p.time, &p.writer, &p.sequence
@@ -300,9 +303,17 @@ func positionOf(rowKey string) (p position, is bool) {
 		return p, p.writer != ""
 	}
 	p = position{}
+	if len(rowKey) > tickDigits {
+		if separator, _ := utf8.DecodeRuneInString(rowKey[tickDigits:]); unicode.IsDigit(separator) || unicode.IsLetter(separator) {
+			return p, false // another number, or a text
+		}
+		rowKey = rowKey[:tickDigits]
+	}
 	p.time, err = ticksLayout.Decode(rowKey)
 	return p, err == nil
 }
+
+const tickDigits = 19
 
 // between returns the range of the records with from ≤ time < to. A zero to is no bound. Records have times of whole ticks, so a
 // bound inside a tick is the next tick.
@@ -320,7 +331,11 @@ func between(from, to time.Time) keys.RowRange {
 	if k.Err() != nil {
 		return k.Point()
 	}
-	return keys.RawRows(first, k.String()+"~")
+	older, err := keys.InvertedTicks(from.Add(-tick))
+	if err != nil { // there is no older time
+		return keys.RawRows(first, ":")
+	}
+	return keys.RawRows(first, fmt.Sprintf("%0*d", tickDigits, older))
 }
 
 const tick = 100 * time.Nanosecond

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -139,6 +141,56 @@ func TestForeignRows(t *testing.T) {
 	testkit.Expect(t, "that day", amounts(t, claims.Between(ctx, at, at.Add(time.Hour))), []int{7})
 	testkit.Expect(t, "just before", amounts(t, claims.Between(ctx, at.Add(-time.Hour), at)), []int(nil))
 	testkit.Expect(t, "since then", amounts(t, claims.Since(ctx, at.Add(100))), []int{8})
+}
+
+// TestTicksWithSuffix: what other programs store behind the ticks of a RowKey tells records of one tick apart, for reads, followers and deletes.
+func TestTicksWithSuffix(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	claims, s := newLog(t, nil)
+	at := time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC)
+	n, err := keys.InvertedTicks(at)
+	noError(t, err)
+	suffixes := []string{"$mem$1", "-5f0c7a52", "", "_5f0c7a52-98a9-4c0e-8c4f-0a7b6f6f4a11", "__:002Fbuiltin", "~1", "│é"} // the last are records
+	for i, suffix := range append([]string{"0001", "a", "é"}, suffixes...) {
+		row := &table.Row{}
+		noError(t, row.Set("Amount", i))
+		noError(t, row.Set("Employee", int64(1)))
+		_, err := rawRows(t, s).InsertAt(ctx, keys.At(keys.RawPartition("log"), keys.RawRow(fmt.Sprintf("%019d%s", n, suffix))), row)
+		noError(t, err)
+	}
+	all := []int{3, 4, 5, 6, 7, 8, 9}
+	sorted := func(list iter.Seq2[*logtail.Record[claim], error]) []int {
+		found := amounts(t, list)
+		slices.Sort(found)
+		return found
+	}
+	testkit.Expect(t, "the tail", sorted(claims.Tail(ctx, 10)), all)
+	testkit.Expect(t, "that tick", sorted(claims.Between(ctx, at, at.Add(100))), all)
+	testkit.Expect(t, "the tick before", sorted(claims.Between(ctx, at.Add(-100), at)), []int(nil))
+	testkit.Expect(t, "the tick behind", sorted(claims.Since(ctx, at.Add(100))), []int(nil))
+	for r, err := range claims.Tail(ctx, 10) {
+		noError(t, err)
+		if !r.Time.Equal(at) || r.Writer != "" || r.Sequence != 0 {
+			t.Errorf("%v: got time %v, writer %q, number %d; want %v, none, 0", r.Key, r.Time, r.Writer, r.Sequence, at)
+		}
+	}
+	c := logtail.NewCursorAt(at.Add(-time.Hour))
+	following, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	var followed []int
+	for r, err := range claims.Follow(following, c) {
+		noError(t, err)
+		if followed = append(followed, r.Value.Amount); len(followed) == len(all) {
+			break
+		}
+	}
+	slices.Sort(followed)
+	testkit.Expect(t, "followed", followed, all)
+	deleted, err := claims.Delete(ctx, at, at.Add(100), nil)
+	noError(t, err)
+	testkit.Expect(t, "deleted", deleted.Applied, len(all))
+	testkit.Expect(t, "left", len(s.Rows("claims")), 3)
 }
 
 // TestSpread: a source that is spread reads as one log, with 1 request for each partition, also the records from before.
