@@ -68,6 +68,9 @@ func (d *declaration) id() string { return strings.ToLower(d.name) }
 // table.Schema. A definition belongs to one table of a store. Definitions that are not made of a store, indexes and effects, may be
 // variables of a package. Table sends nothing.
 //
+// A name that begins with $ is that of a table which the service keeps, such as $MetricsHourPrimaryTransactionsBlob. It has no prefix, no
+// definitions but Settings, and can only be read.
+//
 // Errors are returned by the methods of the store and by each method of the handle, with the names of table and definition:
 // *table.TypeError for a T that cannot be stored; *keys.KeyError for a wrong key; *table.ValueError for a name that no table can have, a
 // type that is declared twice, types whose rows are in one range of keys, a definition that is nil, belongs to another table or has
@@ -94,11 +97,22 @@ func add[T any](s *Store, name string, schema table.Schema[T], definitions []Def
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := &declaration{name: s.host.TableName(name), of: reflect.TypeFor[T](), rows: map[string][]keys.RowRange{}}
-	d.catalogue = s.catalogueOf(d)
-	t, err := declare(s, d, schema, definitions)
+	ofService := strings.HasPrefix(name, "$")
+	var t *table.Table[T]
+	var err error
+	if ofService {
+		d.name = name
+		t, err = readOnly(s, d, schema, definitions)
+	} else {
+		d.catalogue = s.catalogueOf(d)
+		t, err = declare(s, d, schema, definitions)
+	}
 	if err != nil {
 		s.declared.refuse(fmt.Errorf("table %s: %w", name, err))
 		return nil, err
+	}
+	if ofService {
+		return t, nil // nothing creates it, and nothing follows from its rows
 	}
 	d.guard.Declare(declared(d))
 	for _, definition := range definitions {
@@ -106,6 +120,14 @@ func add[T any](s *Store, name string, schema table.Schema[T], definitions []Def
 	}
 	s.declarations = append(s.declarations, d)
 	return t, nil
+}
+
+// readOnly returns the handle of a table of the service.
+func readOnly[T any](s *Store, d *declaration, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
+	if slices.ContainsFunc(definitions, func(of Definition[T]) bool { return wire.IsNil(of) || of.Name() != settingsName }) {
+		return nil, &table.ValueError{Field: "definitions", Reason: "are of a table that belongs to the service: programs can only read it"}
+	}
+	return handleOf(s, d, schema, definitions)
 }
 
 // declare returns the handle of a table, with everything that follows from its entities.
@@ -216,8 +238,22 @@ func (d *declaration) hasKind(kind string) bool {
 	return slices.ContainsFunc(d.parts.Handlers, func(h extend.Handler) bool { return h.Kind == kind })
 }
 
-// newTable returns a handle with the outbox of the store, without definitions.
+// newTable returns a handle with the outbox and the catalogue of the store, without definitions.
 func newTable[T any](s *Store, d *declaration, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
+	t, err := handleOf(s, d, schema, definitions)
+	if err != nil {
+		return nil, err
+	}
+	if d.catalogue == nil {
+		d.catalogue = catalogue.New(door.Table(t), s.opt.Lease)
+	}
+	d.guard = d.catalogue.Guard()
+	door.Table(t).Mode.Guard = d.guard
+	return bare.WithOutbox(t, s.outbox)
+}
+
+// handleOf returns a handle by the settings among the definitions.
+func handleOf[T any](s *Store, d *declaration, schema table.Schema[T], definitions []Definition[T]) (*table.Table[T], error) {
 	var settings Settings[T]
 	found := false
 	for _, of := range definitions {
@@ -245,12 +281,7 @@ func newTable[T any](s *Store, d *declaration, schema table.Schema[T], definitio
 		return nil, cmp.Or(errors.Unwrap(err), err) // which does not name the table again
 	}
 	door.Table(t).Prefix, door.Table(t).Made = s.host.Prefix, "Store.Ensure"
-	if d.catalogue == nil {
-		d.catalogue = catalogue.New(door.Table(t), s.opt.Lease)
-	}
-	d.guard = d.catalogue.Guard()
-	door.Table(t).Mode.Guard = d.guard
-	return bare.WithOutbox(t, s.outbox)
+	return t, nil
 }
 
 // checkRows returns the error of a type whose rows, or those of its definitions, would be taken for those of another type of the table.

@@ -35,9 +35,8 @@
 //
 // # Many records
 //
-// The records of a source all go to one partition, which takes about 2,000 a second. If they have a natural source, such as a
-// department or a device, use [Log.In]. If one source has more, Options.Spread stores its records in several partitions, and reads
-// merge them.
+// The records of a source all go to one partition, which takes about 2,000 a second. If they have natural sources, such as
+// devices, use [Log.In]. Options.Spread stores the records of one source in several partitions, and reads merge them.
 //
 // # Old records
 //
@@ -46,9 +45,8 @@
 //
 // # Rows of other programs
 //
-// A log reads rows whose RowKey is 19 digits of inverted ticks, as the design guide shows them, also with what makes them unique behind a
-// separator, a character that is no letter and no digit: 2521…999_5f0c7a52. Such records have no writer and no sequence number. It
-// leaves out rows of other types. A row of a log that does not fit the type ends a read, unless Options.Skip leaves it out.
+// A log reads rows whose RowKey is 19 digits of inverted ticks, as in the design guide, also with a separator and more behind them
+// (2521…999_5f0c7a52). It leaves out rows of other types. A row of a log that does not fit the type ends a read, unless Options.Skip leaves it out.
 //
 // # Costs
 //

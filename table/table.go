@@ -153,7 +153,7 @@ func (h handle) inMode(change func(*engine.Mode)) handle {
 }
 
 func newHandle(service Service, name string, s *schema, o *Options) (handle, error) {
-	if err := edm.CheckTableName(name); err != nil {
+	if err := edm.CheckTableName(name); err != nil && !edm.IsSystemTable(name) {
 		return handle{}, fmt.Errorf("table: New: %w", err)
 	}
 	fail := func(err error) (handle, error) { return handle{}, fmt.Errorf("table: New %s: %w", name, err) }

@@ -440,4 +440,11 @@ func CheckTableName(name string) error {
 	return nil
 }
 
+// IsSystemTable reports whether the name is that of a table that the service keeps, such as $MetricsHourPrimaryTransactionsBlob: programs can
+// only read it.
+func IsSystemTable(name string) bool {
+	rest, is := strings.CutPrefix(name, "$")
+	return is && CheckTableName(rest) == nil
+}
+
 func tableName(name string) string { return fmt.Sprintf("table name %.80q", name) }

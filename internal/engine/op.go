@@ -71,8 +71,10 @@ type Target interface {
 
 // Usable returns what is wrong with the operation now.
 func (op *Op) Usable() error {
-	if op.Table != nil && op.Table.Fault != nil {
-		return op.Table.Fault
+	if op.Table != nil {
+		if err := cmp.Or(op.Table.Fault, op.Table.readOnly()); err != nil {
+			return err
+		}
 	}
 	if op.Err != nil || op.Target == nil {
 		return op.Err

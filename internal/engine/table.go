@@ -297,6 +297,14 @@ func (t *Table) Ensure(ctx context.Context) error {
 	}, errs.ErrExists)
 }
 
+// readOnly returns the error of what would change a table of the service.
+func (t *Table) readOnly() error {
+	if edm.IsSystemTable(t.Name) {
+		return &errs.ValueError{Field: "table " + t.Name, Reason: "belongs to the service, which creates it and writes its rows: programs can only read them"}
+	}
+	return nil
+}
+
 // Drop deletes the table if it exists.
 func (t *Table) Drop(ctx context.Context) error {
 	return t.manage(ctx, "Drop", func(ctx context.Context) error {
@@ -325,7 +333,7 @@ func (t *Table) manage(ctx context.Context, method string, send func(context.Con
 }
 
 func (t *Table) manageOnce(ctx context.Context, method string, send func(context.Context) error) error {
-	if err := cmp.Or(t.Fault, ctx.Err()); err != nil {
+	if err := cmp.Or(t.Fault, t.readOnly(), ctx.Err()); err != nil {
 		return t.OpError(method, keys.Key{}, err) // nothing was sent, so nothing is unknown
 	}
 	var call wire.Call

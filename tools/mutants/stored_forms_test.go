@@ -34,4 +34,24 @@ func TestStoredForms(t *testing.T) {
 		{Name: "a time is compared by one of its texts", File: "internal/edm/text.go",
 			Old: "case x.Kind == DateTime:\n		return refuse", New: "case false:\n		return refuse", Test: "TestTextOrder"},
 	})
+	mutants.Run(t, "./table", []mutants.Mutant{
+		{Name: "a handle with maintainers writes a row with an empty RowKey", File: "table/op.go",
+			Old: "if len(h.engine.Mode.Maintainers) > 0 || h.engine.Mode.Parts > 0 {", New: "if h.engine.Mode.Parts > 0 {", Test: "TestEmptyRowKeyMaintained"},
+		{Name: "an empty RowKey hides a partition of the library", File: "table/codec.go",
+			Old: "if h.writeErr(k) == nil && !h.engine.Mode.LibraryRows {", New: "if k.Err() == nil && !h.engine.Mode.LibraryRows {", Test: "TestEmptyRowKey"},
+	})
+	mutants.Run(t, ".", []mutants.Mutant{
+		{Name: "a table of the service is written", File: "internal/engine/op.go",
+			Old: "cmp.Or(op.Table.Fault, op.Table.readOnly())", New: "op.Table.Fault", Test: "TestSystemTable"},
+		{Name: "a table of the service is created", File: "internal/engine/table.go",
+			Old: "cmp.Or(t.Fault, t.readOnly(), ctx.Err())", New: "cmp.Or(t.Fault, ctx.Err())", Test: "TestSystemTable"},
+		{Name: "a table of the service has an index", File: "table.go",
+			Old: "return wire.IsNil(of) || of.Name() != settingsName", New: "return wire.IsNil(of)", Test: "TestSystemTable"},
+	})
+	mutants.Run(t, "./logtail", []mutants.Mutant{
+		{Name: "digits behind the ticks are a suffix", File: "logtail/log.go",
+			Old: "unicode.IsDigit(separator) || unicode.IsLetter(separator)", New: "unicode.IsLetter(separator)", Test: "TestTicksWithSuffix"},
+		{Name: "a range ends before some suffixes", File: "logtail/log.go",
+			Old: "return keys.RawRows(first, fmt.Sprintf(\"%0*d\", tickDigits, older))", New: "_ = older\n	return keys.RawRows(first, k.String()+\"~\")", Test: "TestTicksWithSuffix"},
+	})
 }
