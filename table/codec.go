@@ -259,7 +259,16 @@ func (s *schema) conform(r *edm.Reader, e entityFields) (mine bool, err error) {
 		if err != nil {
 			return mine, err
 		}
-		if s.outdated(v) {
+		if s.merged != nil && v == s.version {
+			older, is, err := s.mergedVersion(r, e)
+			if err != nil {
+				return true, err
+			}
+			if is {
+				v, e.merged = older, true
+			}
+		}
+		if e.merged || s.outdated(v) {
 			if r, err = s.upgradeRow(r, e, v); err != nil {
 				return true, err
 			}

@@ -51,6 +51,7 @@ type known struct {
 
 	doubtful  bool // the outcome of a write is unknown
 	upgraded  bool // the stored row is of an older version than row and Value
+	merged    bool // a program without versions has merged into the stored row; see UpgradeOptions.Merged
 	edited    bool // it was made of a row that was changed since it was read, so row is not what is stored
 	rowIsCopy bool // row is the JSON of the copy that the entity was read from; see decodeCopy
 }

@@ -40,6 +40,9 @@ func ExampleVersionError() {
 	e, err := staff.Update(ctx, employeeKey("Sales", 1), func(e *employee) error { e.Age++; return nil })
 	check(err)
 	fmt.Println(e.Value.Age)
+	report, err := table.Upgrade(ctx, staff, table.Query[employee]{TableScan: true}, nil) // the others
+	check(err)
+	fmt.Println(report.Upgraded, "of", report.Rows)
 
 	schema.Version, schema.Upgrade = 0, nil
 	schema.Type = "employee" // a program that does not know version 1
@@ -48,5 +51,6 @@ func ExampleVersionError() {
 	fmt.Println(errors.As(err, &newer), newer)
 	// Output:
 	// 361
+	// 3 of 4
 	// true the row of type "employee" has version 1, newer than 0, the last that is registered
 }

@@ -36,8 +36,7 @@ type Schema[T any] struct {
 	Version int
 
 	// Upgrade has a function for each version whose rows must be changed to be rows of the next version. A read of a row of an
-	// older version applies them in order. The stored row changes when it is replaced; to change all rows, replace each entity by
-	// table.Bulk. A version that only adds properties needs no function. Conditions of a query apply to rows as they are stored.
+	// older version applies them in order. The stored row changes when it is replaced; [Upgrade] changes all rows. A version that only adds properties needs no function. Conditions of a query apply to rows as they are stored.
 	Upgrade map[int]func(*Row) error
 
 	// Parts is the greatest number of parts of an entity, besides the head, at most 98. Defaults to what the tags of T ask for, so
@@ -58,6 +57,7 @@ type schema struct {
 	parts          int
 	upgrade        map[int]func(*Row) error
 	codec          *edm.Codec
+	merged         func(*Row) (version int, is bool) // of a job of Upgrade
 	newEntity      func() entity
 	boundKey       func(value any) keys.Key // by both bindings
 

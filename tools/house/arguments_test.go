@@ -425,7 +425,7 @@ func newCaller(t *testing.T) *caller {
 		"archive/blobarchive.New": blobarchive.New, "archive.ToTable": archive.ToTable,
 		"archive.Into": archive.Into[item], "aztablekit.Open": aztablekit.Open, "aztablekit.Table": aztablekit.Table[item], "eventual.On": eventual.On[item, item],
 		"extend.NewDeclaration": extend.NewDeclaration[item], "extend.NewTable": extend.NewTable[item], "extend.HostOf": extend.HostOf, "largeentity.In": largeentity.In[item],
-		"table.BulkDelete": table.BulkDelete[item], "table.Bulk": table.Bulk,
+		"table.BulkDelete": table.BulkDelete[item], "table.Upgrade": table.Upgrade[item], "table.Bulk": table.Bulk,
 		"extend.Completing": extend.Completing[item], "extend.RecordsOf": extend.RecordsOf, "extend.SweepAll": extend.SweepAll[item],
 		"eventual.NewPoisonQueue": eventual.NewPoisonQueue,
 		"eventual.Poison":         eventual.Poison,

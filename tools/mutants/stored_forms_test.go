@@ -39,6 +39,18 @@ func TestStoredForms(t *testing.T) {
 			Old: "if len(h.engine.Mode.Maintainers) > 0 || h.engine.Mode.Parts > 0 {", New: "if h.engine.Mode.Parts > 0 {", Test: "TestEmptyRowKeyMaintained"},
 		{Name: "an empty RowKey hides a partition of the library", File: "table/codec.go",
 			Old: "if h.writeErr(k) == nil && !h.engine.Mode.LibraryRows {", New: "if k.Err() == nil && !h.engine.Mode.LibraryRows {", Test: "TestEmptyRowKey"},
+		{Name: "an upgrade leaves rows that have changed", File: "table/upgrade.go",
+			Old: "			changed = append(changed, i)\n", New: "", Test: "TestUpgradeBesideOldProgram"},
+		{Name: "an upgrade writes what has become new", File: "table/upgrade.go",
+			Old: "if err == nil && e.fields().upgraded {", New: "if err == nil {", Test: "TestUpgradeBesideOldProgram"},
+		{Name: "an upgrade ends at a row that is deleted", File: "table/upgrade.go",
+			Old: " || errors.Is(err, ErrNotFound)\n", New: "\n", Test: "TestUpgradeBesideOldProgram"},
+		{Name: "merged rows are upgraded from the newest version", File: "table/codec.go",
+			Old: "v, e.merged = older, true", New: "v, e.merged = s.version, older == 0", Test: "TestUpgradeBesideOldProgram"},
+		{Name: "the token is ahead of the writes", File: "table/upgrade.go",
+			Old: "		ended := err // by", New: "		u.report.Token = next\n		ended := err // by", Test: "TestUpgradeResumes"},
+		{Name: "a dry run upgrades", File: "table/upgrade.go",
+			Old: "	if u.opt.DryRun {\n		return nil\n	}\n", New: "", Test: "TestUpgrade$"},
 	})
 	mutants.Run(t, ".", []mutants.Mutant{
 		{Name: "a table of the service is written", File: "internal/engine/op.go",

@@ -1,0 +1,219 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/query"
+	"github.com/aztablekit/aztablekit/keys"
+)
+
+// UpgradeOptions are the options of [Upgrade]. The zero value of each field is its default.
+type UpgradeOptions struct {
+	// Token continues a job that has ended before its time: UpgradeReport.Token of the last call of Progress.
+	Token string
+
+	// Rate is the most rows that are written in a second; 0 means no limit until the service is busy.
+	Rate int
+
+	// DryRun writes nothing. The report counts what the job would do.
+	DryRun bool
+
+	// Merged reports whether a program without versions has merged into a row that has the schema's version already, and which version the
+	// columns have that it has left. Such a merge keeps _v, so that no reader upgrades what it has written. The job upgrades the row
+	// from that version on. Without Merged, such rows are not looked for.
+	Merged func(*Row) (version int, is bool)
+
+	// Skip, if set, decides about each row that cannot be read, or not upgraded. It receives the key and the error that would end the
+	// job. If it returns true, the row is left as it is, and counted.
+	Skip func(k keys.Key, err error) bool
+
+	// Progress is called after each page, once all of its rows are upgraded.
+	Progress func(UpgradeReport)
+}
+
+// UpgradeReport is what [Upgrade] has done so far.
+type UpgradeReport struct {
+	Rows     int    // entities that were read
+	Upgraded int    // of older versions, that were stored in the schema's version, or would be
+	Merged   int    // those among them into which a program without versions had merged
+	Skipped  int    // that UpgradeOptions.Skip has left as they are
+	Token    string // of the rows that are left, "" at the end
+}
+
+// Upgrade stores the entities of a query in the schema's version: those of older versions are read by Schema.Upgrade, and replaced by
+// their ETags, together with their derived rows. A set TableScan upgrades the whole table.
+//
+//	report, err := table.Upgrade(ctx, staff, table.Query[Employee]{TableScan: true}, nil)
+//
+// Upgrade when no program needs the older form any more: an older release with a Schema.Version refuses upgraded rows, and a program
+// without versions reads the new columns. What such a program still writes meanwhile: a row that it replaces has no _v, and counts as one
+// of version 0, which readers and the next Upgrade upgrade; into a row that it merges, it puts columns of the older form, which nothing
+// sees but UpgradeOptions.Merged.
+//
+// An entity that is changed meanwhile is read again, and upgraded if it still is of an older version. Upgrade is idempotent: after an error or
+// a crash, begin again, or at the Token. Errors: *ValueError for a schema without a version, a query with a Cursor and a wrong option;
+// *TokenError; the error of a function of Schema.Upgrade; *BulkError around an error of a write, and errors of the query as for
+// [Table.List]. The report is right in each case. Requests: 1 for each 1,000 rows that are read; those of [Bulk] for the entities that are
+// upgraded: 1 for each 100 of a partition without derived rows; 2 more for each that has changed. Memory: a page.
+func Upgrade[T any](ctx context.Context, t *Table[T], q Query[T], o *UpgradeOptions) (UpgradeReport, error) {
+	if err := engine.CheckHandle("t", t.engine()); err != nil {
+		return UpgradeReport{}, fmt.Errorf("table: Upgrade: %w", err)
+	}
+	u := upgrader{}
+	if o != nil {
+		u.opt = *o
+	}
+	schema := *t.h.schema
+	schema.merged = u.opt.Merged
+	u.h = handle{t.h.engine, &schema}
+	return u.run(ctx, q.engine())
+}
+
+// upgrader is a job of Upgrade.
+type upgrader struct {
+	h      handle // whose schema also upgrades what was merged
+	opt    UpgradeOptions
+	report UpgradeReport
+}
+
+func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err error) {
+	ctx, end := u.h.engine.Span(ctx, "Upgrade")
+	defer func() { end(err) }()
+	if err := u.check(); err != nil {
+		return u.report, u.h.engine.OpError("Upgrade", keys.Key{}, err)
+	}
+	q.Skip = u.skip
+	u.report.Token = u.opt.Token
+	for {
+		var older []entity
+		next, err := u.h.page(ctx, q, u.report.Token, func(e entity) bool {
+			u.report.Rows++
+			if e.fields().upgraded {
+				older = append(older, e)
+			}
+			return true
+		})
+		ended := err // by the query's budget, behind the entities of this page
+		if err != nil && !errors.Is(err, ErrBudget) {
+			return u.report, err
+		}
+		if err := u.replace(ctx, older); err != nil {
+			return u.report, err
+		}
+		u.report.Token = next
+		if u.opt.Progress != nil {
+			u.opt.Progress(u.report)
+		}
+		if ended != nil || next == "" {
+			return u.report, ended
+		}
+	}
+}
+
+func (u *upgrader) check() error {
+	switch {
+	case u.h.schema.version == 0:
+		return &ValueError{Field: "Schema.Version", Reason: "is 0, so that there is no older version to upgrade"}
+	case u.opt.Rate < 0:
+		return &ValueError{Field: "UpgradeOptions.Rate", Reason: "is negative; 0 means no limit until the service is busy"}
+	}
+	return nil
+}
+
+func (u *upgrader) skip(k keys.Key, err error) bool {
+	if u.opt.Skip == nil || !u.opt.Skip(k, err) {
+		return false
+	}
+	u.report.Rows++
+	u.report.Skipped++
+	return true
+}
+
+// replace stores entities, each at most once. Those that have changed are read again.
+func (u *upgrader) replace(ctx context.Context, all []entity) error {
+	merged := make([]bool, len(all)) // before a write
+	for i, e := range all {
+		if merged[i] = e.fields().merged; u.opt.DryRun {
+			u.count(merged[i])
+		}
+	}
+	if u.opt.DryRun {
+		return nil
+	}
+	var changed []int
+	_, err := Bulk(ctx, func(yield func(Op, error) bool) {
+		for _, e := range all {
+			if !yield(u.h.replace("Upgrade", e), nil) {
+				return
+			}
+		}
+	}, &BulkOptions{Rate: u.opt.Rate, Skip: func(i int, err error) bool {
+		lost := errors.Is(err, ErrChanged) || errors.Is(err, ErrNotFound)
+		if lost {
+			changed = append(changed, i)
+		}
+		return lost
+	}})
+	for i, e := range all {
+		if !e.fields().upgraded { // it is stored
+			u.count(merged[i])
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, i := range changed {
+		if err := u.again(ctx, *all[i].fields().key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again upgrades an entity that another program has changed since it was read, if it still is of an older version.
+func (u *upgrader) again(ctx context.Context, k keys.Key) error {
+	conflicts, log := u.h.engine.Options.NewConflicts(), u.h.engine.Log("Upgrade", k)
+	for {
+		e, err := u.h.getToWrite(ctx, "Upgrade", k)
+		if err == nil && e.fields().upgraded {
+			merged := e.fields().merged
+			if err = u.h.replace("Upgrade", e).send(ctx); err == nil {
+				u.count(merged)
+			}
+		}
+		switch {
+		case err == nil, errors.Is(err, ErrNotFound):
+			return nil
+		case !errors.Is(err, ErrChanged) || unknown(err) || derived(err):
+			return err
+		}
+		if again, ended := conflicts.Wait(ctx, log, err); !again {
+			return either(u.h.engine.OpError("Upgrade", k, ended), err)
+		}
+	}
+}
+
+func (u *upgrader) count(merged bool) {
+	u.report.Upgraded++
+	if merged {
+		u.report.Merged++
+	}
+}
+
+// mergedVersion returns the version of the columns that a program without versions has merged into the row that the reader has just read. is is
+// false if there was no such merge.
+func (s *schema) mergedVersion(r *edm.Reader, e entityFields) (older int, is bool, err error) {
+	columns, err := r.Columns()
+	if err != nil {
+		return 0, false, err
+	}
+	older, is = s.merged(e.rowWith(columns))
+	if is && (older < 0 || older >= s.version) {
+		return 0, false, &ValueError{Field: "UpgradeOptions.Merged", Reason: fmt.Sprintf("has returned the version %d; older ones than the schema's are 0 to %d", older, s.version-1)}
+	}
+	return older, is, nil
+}

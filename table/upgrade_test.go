@@ -1,0 +1,295 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// citizen has a name in two parts. Version 0 has the whole name in the column Name.
+type citizen struct {
+	Town        string
+	ID          int
+	First, Last string
+}
+
+var (
+	town         = keys.Partition(keys.Text(), func(p *citizen) *string { return &p.Town })
+	citizenID    = keys.Row(keys.Digits[int](5), func(p *citizen) *int { return &p.ID })
+	splitName    = map[int]func(*table.Row) error{0: splitNames}
+	citizenSplit = &aztablekit.Settings[citizen]{Schema: table.Schema[citizen]{Version: 1, Upgrade: splitName}}
+)
+
+func splitNames(r *table.Row) error {
+	name, _ := r.Get("Name")
+	text, _ := name.(string)
+	first, last, ok := strings.Cut(text, " ")
+	if !ok {
+		return errors.New("the name has one word")
+	}
+	r.Delete("Name")
+	return errors.Join(r.Set("First", first), r.Set("Last", last))
+}
+
+// hasName reports that a program without versions has merged a name into a row.
+func hasName(r *table.Row) (version int, is bool) {
+	_, is = r.Get("Name")
+	return 0, is
+}
+
+// newPeople returns a table with n rows of version 0, as a program without versions stores them, in three partitions, and its client.
+func newPeople(t *testing.T, n int, definitions ...aztablekit.Definition[citizen]) (*table.Table[citizen], *aztablekit.Store, *testkit.Hooked) {
+	t.Helper()
+	s := &testkit.Hooked{Service: storagetest.New(nil)}
+	raw := s.Tables().NewClient("people")
+	noError(t, second(raw.CreateTable(t.Context(), nil)))
+	for at := 0; at < n; at += 100 {
+		for p := range 3 {
+			var batch []aztables.TransactionAction
+			for i := at; i < min(at+100, n); i++ {
+				if i%3 == p {
+					batch = append(batch, aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: fmt.Appendf(nil, `{"PartitionKey":"town%d","RowKey":"%05d","Name":"F%d L%d"}`, p, i, i, i%7)})
+				}
+			}
+			if batch != nil {
+				noError(t, second(raw.SubmitTransaction(t.Context(), batch, nil)))
+			}
+		}
+	}
+	acc, err := account.FromTransport(s, nil)
+	noError(t, err)
+	store := aztablekit.Open(acc, "towns", &aztablekit.Options{Common: singleWait()})
+	people := aztablekit.Table(store, "people", town, citizenID, append(definitions, citizenSplit)...)
+	noError(t, store.Ensure(t.Context()))
+	noError(t, store.Ensure(t.Context()))
+	s.Count()
+	return people, store, s
+}
+
+// singleWait does not wait between attempts.
+func singleWait() (c table.Common) {
+	c.Retry.Wait, c.Retry.ConflictWait = -1, -1
+	return c
+}
+
+var wholeTable = table.Query[citizen]{TableScan: true}
+
+// expectUpgraded checks that all rows are stored in version 1, as the numbers in their keys say.
+func expectUpgraded(t *testing.T, s *testkit.Hooked, n int) {
+	t.Helper()
+	found := 0
+	for _, r := range s.Rows("people") {
+		if strings.HasPrefix(r.RowKey, "~") {
+			continue
+		}
+		found++
+		var i int
+		_, err := fmt.Sscanf(r.RowKey, "%d", &i)
+		noError(t, err)
+		if r.Get("_v") != int32(1) || r.Get("Name") != nil || r.Get("First") != fmt.Sprint("F", i) || r.Get("Last") != fmt.Sprint("L", i%7) {
+			t.Errorf("got row %v; want F%d L%d in version 1", r, i, i%7)
+		}
+	}
+	if found != n {
+		t.Errorf("got %d rows; want %d", found, n)
+	}
+}
+
+// TestUpgrade: all rows of older versions are stored in the schema's, by 1 request for each 100 of a partition, and once.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	people, _, s := newPeople(t, 2400)
+	dry, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{DryRun: true})
+	if want := (table.UpgradeReport{Rows: 2400, Upgraded: 2400}); err != nil || dry != want {
+		t.Errorf("DryRun: got %+v, error %v; want %+v", dry, err, want)
+	}
+	s.Count()
+	pages := 0
+	report, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Progress: func(table.UpgradeReport) { pages++ }})
+	if want := (table.UpgradeReport{Rows: 2400, Upgraded: 2400}); err != nil || report != want || pages != 3 {
+		t.Errorf("got %+v, error %v, %d calls of Progress; want %+v and 3", report, err, pages, want)
+	}
+	// Each page ends inside of a partition, so that 5 of the transactions are smaller.
+	if n := s.Count(); n[requests.Query] != 3 || n[requests.Transaction] < 24 || n[requests.Transaction] > 29 || n.Total() > 32 {
+		t.Errorf("got requests %v; want 3 queries and 24 to 29 transactions", n)
+	}
+	expectUpgraded(t, s, 2400)
+	again, err := table.Upgrade(ctx, people, wholeTable, nil)
+	if want := (table.UpgradeReport{Rows: 2400}); err != nil || again != want {
+		t.Errorf("again: got %+v, error %v; want %+v", again, err, want)
+	}
+	if n := s.Count(); n.Total() != 3 {
+		t.Errorf("again: got requests %v; want 3 queries", n)
+	}
+}
+
+// TestUpgradeIndexed: an index, which was filled from the older rows, has the upgraded ones.
+func TestUpgradeIndexed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		byLast := index.New("last", keys.Text(), func(p *citizen) (string, bool) { return p.Last, true }, nil)
+		people, store, _ := newPeople(t, 60, byLast)
+		noError(t, second(store.Fill(ctx, nil)))
+		for _, when := range []string{"before", "after"} {
+			report, err := store.Verify(ctx, nil)
+			if err != nil || !report.Sound() {
+				t.Errorf("%s: got %+v, error %v; want a sound report", when, report, err)
+			}
+			found, err := table.Collect(byLast.List(ctx, people, town.Of("town0"), "L3"))
+			if err != nil || len(found) != 3 || found[0].Value.First != "F3" {
+				t.Errorf("%s: got %v, error %v; want F3, F24 and F45", when, found, err)
+			}
+			if when == "before" {
+				upgraded, err := table.Upgrade(ctx, people, wholeTable, nil)
+				if err != nil || upgraded.Upgraded != 60 {
+					t.Errorf("got %+v, error %v; want 60 upgraded", upgraded, err)
+				}
+			}
+		}
+	})
+}
+
+// TestUpgradeResumes: wherever a job ends, another one continues at its token, or begins again, and each row is stored once.
+func TestUpgradeResumes(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	for at := 1; ; at++ {
+		people, _, s := newPeople(t, 30)
+		q := wholeTable
+		q.PageSize = 7
+		token := ""
+		sent := 0
+		s.SetFaults(func(storagetest.Request) (none storagetest.Fault) {
+			if sent++; sent == at {
+				return storagetest.Refuse(403, "AuthorizationFailure")
+			}
+			return none
+		})
+		first, err := table.Upgrade(ctx, people, q, &table.UpgradeOptions{Progress: func(r table.UpgradeReport) { token = r.Token }})
+		s.SetFaults(nil)
+		if err == nil {
+			expectUpgraded(t, s, 30)
+			if at < 10 {
+				t.Errorf("got no error of request %d; want one", at)
+			}
+			return
+		}
+		if first.Token != token {
+			t.Errorf("request %d: got token %q, want %q as Progress has said", at, first.Token, token)
+		}
+		rest, err := table.Upgrade(ctx, people, q, &table.UpgradeOptions{Token: token})
+		if err != nil || first.Upgraded+rest.Upgraded != 30 {
+			t.Errorf("request %d: got %+v, then %+v, error %v; want 30 upgraded", at, first, rest, err)
+		}
+		expectUpgraded(t, s, 30)
+	}
+}
+
+// TestUpgradeBesideOldProgram: while the job runs, a program without versions replaces, merges, inserts and deletes rows.
+func TestUpgradeBesideOldProgram(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	people, _, s := newPeople(t, 9)
+	raw := s.Tables().NewClient("people")
+	old := func(id int, mode aztables.UpdateMode, name string) {
+		body := fmt.Appendf(nil, `{"PartitionKey":"town%d","RowKey":"%05d","Name":"%s"}`, id%3, id, name)
+		noError(t, second(raw.UpsertEntity(ctx, body, &aztables.UpsertEntityOptions{UpdateMode: mode})))
+	}
+	ran := false
+	s.Serial = true
+	s.BeforeRequest = func(r *http.Request) {
+		if requests.KindOf(r) == requests.Transaction && !ran {
+			ran = true // the rows were read, and are not written yet
+			old(0, aztables.UpdateModeReplace, "F0 L0")
+			newer := []byte(`{"PartitionKey":"town1","RowKey":"00001","First":"F1","Last":"L1","_v":1}`)
+			noError(t, second(raw.UpsertEntity(ctx, newer, &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})))
+			old(3, aztables.UpdateModeMerge, "F3 L3")
+			noError(t, second(raw.DeleteEntity(ctx, "town0", "00006", nil)))
+		}
+	}
+	report, err := table.Upgrade(ctx, people, wholeTable, nil)
+	if err != nil || report.Rows != 9 || report.Upgraded != 7 {
+		t.Errorf("got %+v, error %v; want 7 of 9 upgraded, since one is deleted, and one stored in the new version", report, err)
+	}
+	expectUpgraded(t, s, 8)
+
+	old(1, aztables.UpdateModeReplace, "F1 L1") // has lost its version
+	old(2, aztables.UpdateModeMerge, "F2 L2")   // keeps it beside the old column
+	old(9, aztables.UpdateModeReplace, "F9 L2")
+	report, err = table.Upgrade(ctx, people, wholeTable, nil)
+	if want := (table.UpgradeReport{Rows: 9, Upgraded: 2}); err != nil || report != want {
+		t.Errorf("again: got %+v, error %v; want %+v", report, err, want)
+	}
+	report, err = table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Merged: hasName})
+	if want := (table.UpgradeReport{Rows: 9, Upgraded: 1, Merged: 1}); err != nil || report != want {
+		t.Errorf("with Merged: got %+v, error %v; want %+v", report, err, want)
+	}
+	expectUpgraded(t, s, 9)
+}
+
+// TestUpgradeErrors: rows that cannot be upgraded end the job, unless Skip leaves them as they are; wrong options send nothing.
+func TestUpgradeErrors(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	people, store, s := newPeople(t, 3)
+	noError(t, second(s.Tables().NewClient("people").UpsertEntity(ctx, []byte(`{"PartitionKey":"town0","RowKey":"00000","Name":"Cher"}`), nil)))
+	s.Count()
+	if report, err := table.Upgrade(ctx, people, wholeTable, nil); err == nil || !strings.Contains(err.Error(), "upgrade from version 0: the name has one word") || report.Upgraded != 0 {
+		t.Errorf("got %+v, error %v; want that of the function", report, err)
+	}
+	var skipped []keys.Key
+	report, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Skip: func(k keys.Key, err error) bool { skipped = append(skipped, k); return true }})
+	if want := (table.UpgradeReport{Rows: 3, Upgraded: 2, Skipped: 1}); err != nil || report != want || !slices.Equal(skipped, []keys.Key{keys.Stored("town0", "00000")}) {
+		t.Errorf("got %+v, error %v, skipped %v; want %+v", report, err, skipped, want)
+	}
+	s.Count()
+	_ = store
+	plain := newStaff(t, s.Tables())
+	withCursor := wholeTable
+	withCursor.Cursor = table.NewCursor("")
+	for what, err := range map[string]error{
+		"no version":       second(table.Upgrade(ctx, plain, table.Query[employee]{TableScan: true}, nil)),
+		"a negative rate":  second(table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Rate: -1})),
+		"a cursor":         second(table.Upgrade(ctx, people, withCursor, nil)),
+		"no handle":        second(table.Upgrade[citizen](ctx, nil, wholeTable, nil)),
+		"a wrong token":    second(table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Token: "x"})),
+		"no partition":     second(table.Upgrade(ctx, people, table.Query[citizen]{}, nil)),
+		"a canceled start": second(table.Upgrade(canceledContext(), people, wholeTable, nil)),
+	} {
+		if err == nil {
+			t.Errorf("%s: got no error; want one", what)
+		}
+	}
+	if n := s.Count(); n.Total() != 0 {
+		t.Errorf("wrong options: got requests %v; want none", n)
+	}
+	_, err = table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Merged: func(*table.Row) (int, bool) { return 1, true }, Skip: func(_ keys.Key, err error) bool { return !errors.As(err, new(*table.ValueError)) }})
+	var ve *table.ValueError
+	if !errors.As(err, &ve) || ve.Field != "UpgradeOptions.Merged" {
+		t.Errorf("a merge of the schema's own version: got error %v; want a *ValueError of UpgradeOptions.Merged", err)
+	}
+}
+
+func canceledContext() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
