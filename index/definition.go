@@ -31,6 +31,23 @@ func (e *DefinitionError) Error() string {
 // Unwrap returns Err.
 func (e *DefinitionError) Unwrap() error { return e.Err }
 
+// FullError: a write would make a group of a [Summary] exceed its bound (SummaryOptions.Most, Measure.Most). Nothing was written.
+type FullError struct {
+	Definition string   // the name of the summary
+	Group      keys.Key // of its row
+	Value      any      // of the group, as the layout decodes it
+	Measure    string   // whose Sum would be too great, "" for the number of entities
+	Got, Most  int64    // what the group would have, and its bound
+}
+
+func (e *FullError) Error() string {
+	of := "the number of entities"
+	if e.Measure != "" {
+		of = "the sum of " + e.Measure
+	}
+	return fmt.Sprintf("%s in the group %v of %s would be %d, and may be %d: delete some, or raise Most in all programs", of, e.Value, e.Definition, e.Got, e.Most)
+}
+
 // withDefinition adds the name of the definition to an error that does not contain it yet.
 func withDefinition(definition string, err error) error {
 	if de, is := err.(*DefinitionError); is && de.Definition == definition {

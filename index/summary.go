@@ -39,6 +39,10 @@ type Measure[T any] struct {
 	// group, the write reads all entities of the partition, and starts again whenever a concurrent writer has changed the group:
 	// in a group that changes all the time it fails with table.ErrContended.
 	Exact bool
+
+	// Most is the greatest Sum that a group may have, such as bytes for each customer. A write that would make the Sum of a group greater than
+	// this fails with a *FullError; see SummaryOptions.Most. 0 means no bound.
+	Most int64
 }
 
 // Summary stores one row for each value, with the number of the entities that have it, and the sum, least and greatest of their
@@ -69,12 +73,19 @@ type Summary[T, K any] struct {
 	ix       *Index[T, K] // the key function and the range of the rows
 	layout   keys.Layout[K]
 	measures []Measure[T]
+	most     int64 // entities of a group; 0 for no bound
 }
 
 // SummaryOptions are the options of a [Summary].
 type SummaryOptions struct {
 	// Reserved has the same meaning as in Options.
 	Reserved bool
+
+	// Most is the most entities that a group may have: a quota. A write that would make a group larger fails with a *FullError, in any
+	// race of writers, and changes nothing. It takes no request besides those of the summary. 0 means no bound. All programs must have the
+	// same bound. Groups that exceed it, because it was raised before, keep their entities, and take no more. In a
+	// transaction, let entities leave before others join.
+	Most int64
 }
 
 // maxMeasures is the most measures that a row has room for, with seven properties each.
@@ -91,10 +102,13 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 		o = &SummaryOptions{}
 	}
 	as := Options{Unique: true, Pointer: true, Reserved: o.Reserved}
-	s := &Summary[T, K]{ix: single(name, layout, key, &as), measures: slices.Clone(measures)}
+	s := &Summary[T, K]{ix: single(name, layout, key, &as), measures: slices.Clone(measures), most: o.Most}
 	s.ix.definition = s
 	s.layout = s.ix.byValue
 	seen, properties := map[string]bool{}, map[string]string{} // names, and the names by their properties
+	if o.Most < 0 {
+		s.ix.fail("Most", fmt.Sprintf("is %d; a bound is positive, and 0 means none", o.Most))
+	}
 	if len(s.measures) > maxMeasures {
 		s.ix.fail("measures", fmt.Sprintf("are %d; a row has room for %d", len(s.measures), maxMeasures))
 	}
@@ -106,6 +120,8 @@ func NewSummary[T, K any](name string, layout keys.Layout[K], key func(*T) (K, b
 			s.ix.fail("measures", fmt.Sprintf("contain two measures with the Name %q", m.Name))
 		case m.Of == nil:
 			s.ix.fail("measures", fmt.Sprintf("contain %q, whose function Of is nil", m.Name))
+		case m.Most < 0:
+			s.ix.fail("measures", fmt.Sprintf("contain %q, whose Most is %d; a bound is positive, and 0 means none", m.Name, m.Most))
 		case m.ApproximateBounds && m.Exact:
 			s.ix.fail("measures", fmt.Sprintf("contain %q with both ApproximateBounds and Exact; set one of the two", m.Name))
 		}

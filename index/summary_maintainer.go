@@ -7,6 +7,7 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/derived"
@@ -86,7 +87,7 @@ func (m *summaryMaintainer[T, K]) Maintain(ctx context.Context, p *extend.Plan, 
 // changeCounted changes the groups of an entity whose maintainer state names the group that counts it, and of a new entity.
 func (m *summaryMaintainer[T, K]) changeCounted(ctx context.Context, p *extend.Plan, entity keys.Key, had, want contribution) error {
 	if had.group != "" && had.group == want.group {
-		return m.changeGroup(ctx, p, entity, want.group, &had, &want, m.mode.Rewrite)
+		return m.changeGroup(ctx, p, entity, want.group, &had, &had, &want, m.mode.Rewrite)
 	}
 	if had.group != "" {
 		if err := m.leaveGroup(ctx, p, entity, &had); err != nil {
@@ -96,7 +97,7 @@ func (m *summaryMaintainer[T, K]) changeCounted(ctx context.Context, p *extend.P
 	if want.group == "" {
 		return nil
 	}
-	return m.changeGroup(ctx, p, entity, want.group, nil, &want, m.mode.Rewrite)
+	return m.changeGroup(ctx, p, entity, want.group, nil, nil, &want, m.mode.Rewrite)
 }
 
 // leaveGroup subtracts a contribution from a group that the entity is no longer in.
@@ -112,7 +113,7 @@ func (m *summaryMaintainer[T, K]) leaveGroup(ctx context.Context, p *extend.Plan
 			return nil
 		}
 	}
-	return m.changeGroup(ctx, p, entity, had.group, had, nil, false)
+	return m.changeGroup(ctx, p, entity, had.group, had, had, nil, false)
 }
 
 // changeUncounted changes the groups of an entity without maintainer state, which may be counted or not: in was, the group that the
@@ -128,9 +129,9 @@ func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *extend
 	}
 	change := func(group string, less, more *contribution) error {
 		if !counted && p.First(m.ix.name+"/"+group) {
-			return m.changeGroup(ctx, p, entity, group, nil, more, true)
+			return m.changeGroup(ctx, p, entity, group, less, nil, more, true)
 		}
-		return m.changeGroup(ctx, p, entity, group, less, more, false)
+		return m.changeGroup(ctx, p, entity, group, less, less, more, false)
 	}
 	if was.group == want.group && want.group != "" {
 		return change(want.group, &was, &want)
@@ -147,8 +148,8 @@ func (m *summaryMaintainer[T, K]) changeUncounted(ctx context.Context, p *extend
 }
 
 // changeGroup subtracts a contribution from a group and adds another. recount counts all entities of the group, whatever its row
-// says.
-func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *extend.Plan, entity keys.Key, group string, less, more *contribution, recount bool) error {
+// says. was is what the entity contributes to the group as it is stored, nil for none, whether the row counts it or not.
+func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *extend.Plan, entity keys.Key, group string, was, less, more *contribution, recount bool) error {
 	k := keys.Stored(entity.PartitionKey(), group)
 	row, err := p.Load(ctx, k.Row())
 	switch {
@@ -181,7 +182,39 @@ func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *extend.Pla
 		}
 		t.apply(nil, more, nil)
 	}
+	if err := m.full(k, was, more, &t); err != nil {
+		return err
+	}
 	return m.putGroup(p, k, row, t)
+}
+
+// full returns an error if a change of an entity makes the total of its group exceed a bound. An entity may leave a group that exceeds it
+// already, and change in it without growing. A repair counts what there is.
+func (m *summaryMaintainer[T, K]) full(k keys.Key, was, more *contribution, t *total) error {
+	if more == nil || m.mode.Active || m.mode.CountsGroups || m.mode.Rewrite {
+		return nil
+	}
+	refuse := func(measure string, got, most int64) error {
+		value, _ := m.layout.Decode(strings.TrimPrefix(k.RowKey(), m.ix.prefixed(""))) // else the key says it
+		return &FullError{Definition: m.ix.name, Group: k, Value: value, Measure: measure, Got: got, Most: most}
+	}
+	if m.most > 0 && was == nil && t.count > m.most {
+		return refuse("", t.count, m.most)
+	}
+	for i, of := range m.measures {
+		var before, after int64
+		if was != nil && was.values[i] != nil {
+			before = *was.values[i]
+		}
+		if more.values[i] != nil {
+			after = *more.values[i]
+		}
+		sum := &t.stats[i].sum // one that is no Int64 is refused as it is written
+		if of.Most > 0 && after > before && sum.IsInt64() && sum.Int64() > of.Most {
+			return refuse(of.Name, sum.Int64(), of.Most)
+		}
+	}
+	return nil
 }
 
 // countAfter returns the count of a group after a contribution was subtracted and another one added; nil for none.

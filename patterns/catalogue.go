@@ -16,6 +16,7 @@ var chapters = []chapter{
 	{"Indexes and copies", recipes{
 		intraPartitionIndex, interPartitionIndex, indexEntities, indexEntitiesElsewhere, denormalization, uniqueEmail, moveDepartment, newIndex,
 		summary,
+		quotaOfCustomers,
 	}},
 	{"Effects in other places", recipes{
 		archiving, archiveDirectory, materializedView, searchIndex, workers, lostNotifications,

@@ -125,3 +125,24 @@ func TestIndex(t *testing.T) {
 			Old: "	if last := s.sum.Int64(); s.count == 1 &&", New: "	if last := s.sum.Int64(); s.count == -1 &&", Test: "TestLastOfMeasure"},
 	})
 }
+
+// TestBounds plants bugs in the bounds of summaries.
+func TestBounds(t *testing.T) {
+	const file = "index/summary_maintainer.go"
+	mutants.Run(t, "./index", []mutants.Mutant{
+		{Name: "a group has one entity too many", File: file,
+			Old: "t.count > m.most {", New: "t.count > m.most+1 {", Test: "TestMost$"},
+		{Name: "an entity of a full group cannot change", File: file,
+			Old: "m.most > 0 && was == nil && t.count", New: "m.most > 0 && t.count", Test: "TestMostExceeded"},
+		{Name: "a sum beyond its bound cannot shrink", File: file,
+			Old: "of.Most > 0 && after > before && ", New: "of.Most > 0 && after != before+1<<40 && ", Test: "TestMostExceeded"},
+		{Name: "a sum has no bound", File: file,
+			Old: "sum.IsInt64() && sum.Int64() > of.Most {", New: "false {", Test: "TestMost$"},
+		{Name: "a repair is refused", File: file,
+			Old: "if more == nil || m.mode.Active || m.mode.CountsGroups || m.mode.Rewrite {", New: "if more == nil {", Test: "TestMostExceeded"},
+		{Name: "a group that is counted again takes more than its bound", File: file,
+			Old: "		t.apply(nil, more, nil)\n	}\n	if err := m.full(", New: "		t.apply(nil, more, nil)\n		return m.putGroup(p, k, row, t)\n	}\n	if err := m.full(", Test: "TestMostExceeded"},
+		{Name: "bulk refuses by a row that it has kept", File: "internal/engine/planner.go",
+			Old: "p.readErr = p.confirm(ctx, func(*derivedRow) bool { return true })", New: "_ = p", Test: "TestMostInBulk"},
+	})
+}
