@@ -134,3 +134,19 @@ func ExampleGrant() {
 	fmt.Println(q.Get("tn"), q.Get("sp"), q.Get("se"), q.Get("spk"), q.Get("epk"), err)
 	// Output: settings r 2026-11-21T12:00:00Z jonesj@contoso.com jonesj@contoso.com <nil>
 }
+
+// What an account may do. It is in memory here, and may do everything.
+func ExampleDiagnose() {
+	acc, err := account.FromTransport(storagetest.New(nil), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range account.Diagnose(context.Background(), acc, nil)[:3] {
+		fmt.Println(f)
+	}
+	// Output:
+	// tables, list tables: ok
+	// tables, read rows: ok
+	// tables, write rows: ok
+}

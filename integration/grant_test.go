@@ -131,3 +131,12 @@ func ranged(e *env, staff, mine *table.Table[employee]) {
 	_, err = table.Transact(ctx, mine.MergeOp(inside, age.Set(77)), mine.InsertOp(&employee{Department: "Sales", ID: 51}))
 	e.must(err)
 }
+
+// rights: a caller with all rights has them, also where nothing exists.
+func rights(e *env) {
+	for _, f := range account.Diagnose(context.Background(), e.acc, nil) {
+		if f.Err != nil {
+			e.Errorf("got %v, %v; want the right", f, f.Err)
+		}
+	}
+}

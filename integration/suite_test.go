@@ -90,6 +90,7 @@ var suite = map[string]func(*env){
 	"dispatch":                  dispatch,
 	"versions":                  versions,
 	"grants":                    grants,
+	"rights":                    rights,
 	"indexes":                   indexes,
 	"details":                   details,
 	"maintained rows":           maintainedRows,

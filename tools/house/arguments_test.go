@@ -421,7 +421,7 @@ func newCaller(t *testing.T) *caller {
 
 	c.functions = map[string]any{
 		"account.FromConnectionString": account.FromConnectionString, "account.FromCredential": account.FromCredential, "account.FromEnvironment": account.FromEnvironment,
-		"account.FromSAS": account.FromSAS, "account.FromTransport": account.FromTransport,
+		"account.FromSAS": account.FromSAS, "account.FromTransport": account.FromTransport, "account.Diagnose": account.Diagnose,
 		"archive/blobarchive.New": blobarchive.New, "archive.ToTable": archive.ToTable,
 		"archive.Into": archive.Into[item], "aztablekit.Open": aztablekit.Open, "aztablekit.Table": aztablekit.Table[item], "eventual.On": eventual.On[item, item],
 		"extend.NewDeclaration": extend.NewDeclaration[item], "extend.NewTable": extend.NewTable[item], "extend.HostOf": extend.HostOf, "largeentity.In": largeentity.In[item],

@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 	"internal/engine":          {"internal/query", "internal/commit", "internal/options", "internal/errs", "keys", "internal/edm", "internal/pace", "internal/reserved", "internal/wire", "internal/stored"},
 	"table":                    {"internal/door", "internal/keydoor", "internal/query", "internal/options", "internal/commit", "internal/errs", "keys", "requests", "internal/edm", "internal/engine", "internal/reserved", "internal/wire", "internal/stored"},
 	"extend":                   {"internal/door", "internal/commit", "internal/errs", "internal/engine", "internal/wire", "keys", "table", "internal/stored"},
-	"account":                  {"internal/edm", "internal/engine", "internal/errs", "keys", "requests", "table"},
+	"account":                  {"internal/edm", "internal/engine", "internal/errs", "internal/wire", "keys", "requests", "table"},
 	"index":                    {"internal/door", "extend", "internal/errs", "eventual", "keys", "table", "internal/derived", "internal/engine", "internal/reconcile", "internal/reserved", "internal/property", "internal/keydoor", "internal/edm", "internal/stored"},
 	"internal/derived":         {"internal/door", "eventual", "extend", "keys", "table", "internal/engine", "internal/reconcile", "internal/reserved", "internal/stored"},
 	"internal/bare":            {"internal/door", "extend", "internal/engine", "internal/wire", "table"},
