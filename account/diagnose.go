@@ -14,7 +14,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"golang.org/x/sync/errgroup"
@@ -156,7 +155,7 @@ type result struct {
 }
 
 func (p probe) run(ctx context.Context) (r result) {
-	r.err = p.send(runtime.WithCaptureResponse(ctx, &r.resp))
+	r.err = p.send(policy.WithCaptureResponse(ctx, &r.resp))
 	if r.resp == nil {
 		return r
 	}
