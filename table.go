@@ -127,7 +127,11 @@ func readOnly[T any](s *Store, d *declaration, schema table.Schema[T], definitio
 	if slices.ContainsFunc(definitions, func(of Definition[T]) bool { return wire.IsNil(of) || of.Name() != settingsName }) {
 		return nil, &table.ValueError{Field: "definitions", Reason: "are of a table that belongs to the service: programs can only read it"}
 	}
-	return handleOf(s, d, schema, definitions)
+	t, err := handleOf(s, d, schema, definitions)
+	if err == nil {
+		door.Table(t).Made = "the service, if the account keeps them,"
+	}
+	return t, err
 }
 
 // declare returns the handle of a table, with everything that follows from its entities.

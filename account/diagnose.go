@@ -36,7 +36,7 @@ type Finding struct {
 	Advice  string // what to do about Err, a sentence
 }
 
-// String returns a line such as: tables, write rows: refused (AuthorizationPermissionMismatch): the identity has no role …
+// String returns a line such as: tables, write rows: refused: 403 AuthorizationPermissionMismatch: The caller is known, …
 func (f Finding) String() string {
 	if f.Err == nil {
 		return f.Service + ", " + f.Right + ": ok"
@@ -180,7 +180,7 @@ func (p probe) finding(r result) Finding {
 		return f
 	case re != nil && fromService(r.resp) && isHarmless(re) && !(absent && p.named != ""):
 		return f // it was let in, and found nothing
-	case absent:
+	case absent && p.named != "" && fromService(r.resp):
 		f.Advice = fmt.Sprintf("The right is there, and %s is not: Store.Ensure creates it.", p.named)
 	case re != nil:
 		f.Advice = p.refusal(re, r)
@@ -207,7 +207,7 @@ const clockLimit = 15 * time.Minute
 // refusal says what a response means that is not a success.
 func (p probe) refusal(re *azcore.ResponseError, r result) string {
 	switch {
-	case re.StatusCode == http.StatusUnauthorized:
+	case re.StatusCode == http.StatusUnauthorized && (fromService(r.resp) || r.resp != nil && strings.Contains(r.resp.Header.Get("WWW-Authenticate"), "storage.azure.com")):
 		return "The token is not one for this service: its audience must be https://storage.azure.com, and its tenant that of the subscription. Look at the credential's tenant and cloud."
 	case !fromService(r.resp):
 		return "The answer is not the service's: a proxy, a portal or another program answers under this address."
@@ -246,8 +246,10 @@ func withoutResponse(err error) string {
 		return "The address has no entry: look at the name of the account, at its kind (not each has tables), and, for a private endpoint, at the DNS zone of this network."
 	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &host):
 		return "The certificate is not the service's: a proxy that ends TLS is in between, or the address is wrong."
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return "No answer within 10 s: a firewall drops the requests, or the private endpoint is not reachable from here."
+	case errors.Is(err, context.Canceled):
+		return "The caller has ended the request: give it more time."
+	case errors.Is(err, context.DeadlineExceeded):
+		return "No answer in time, at most 10 s: a firewall drops the requests, or the private endpoint is not reachable from here."
 	case errors.As(err, &refused):
 		return "The address does not take connections: look at the port, at firewalls in between, and whether the emulator runs."
 	case errors.As(err, &credential):

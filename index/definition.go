@@ -35,7 +35,7 @@ func (e *DefinitionError) Unwrap() error { return e.Err }
 type FullError struct {
 	Definition string   // the name of the summary
 	Group      keys.Key // of its row
-	Value      any      // of the group, as the layout decodes it
+	Value      any      // of the group, as the layout decodes it; the RowKey if it cannot
 	Measure    string   // whose Sum would be too great, "" for the number of entities
 	Got, Most  int64    // what the group would have, and its bound
 }

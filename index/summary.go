@@ -83,7 +83,7 @@ type SummaryOptions struct {
 
 	// Most is the most entities that a group may have: a quota. A write that would make a group larger fails with a *FullError, in any
 	// race of writers, and changes nothing. It takes no request besides those of the summary. 0 means no bound. All programs must have the
-	// same bound. Groups that exceed it, because it was raised before, keep their entities, and take no more. In a
+	// same bound. Groups that exceed it already, because it was set or lowered later, keep their entities, and take no more. In a
 	// transaction, let entities leave before others join.
 	Most int64
 }

@@ -63,6 +63,11 @@ func TestMost(t *testing.T) {
 		t.Errorf("got %+v, error %v; want 2 workers of 70 years", g, err)
 	}
 
+	negative := bounded(0, 100)
+	debts, s2 := newStaff(t, negative)
+	insertAll(t, debts, s2, worker{"S", 1, "J", "", -5, nil}, worker{"S", 2, "J", "", 105, nil})
+	expectFull(t, "one with a negative number leaves", debts.DeleteAny(ctx, at(1)), "J", "Age", 105, 100)
+
 	// What does not grow the group is written.
 	s.Count()
 	_, err = staff.Update(ctx, at(2), func(w *worker) error { w.Age = 70; return nil })

@@ -191,14 +191,17 @@ func (m *summaryMaintainer[T, K]) changeGroup(ctx context.Context, p *extend.Pla
 // full returns an error if a change of an entity makes the total of its group exceed a bound. An entity may leave a group that exceeds it
 // already, and change in it without growing. A repair counts what there is.
 func (m *summaryMaintainer[T, K]) full(k keys.Key, was, more *contribution, t *total) error {
-	if more == nil || m.mode.Active || m.mode.CountsGroups || m.mode.Rewrite {
+	if m.mode.Active || m.mode.CountsGroups || m.mode.Rewrite {
 		return nil
 	}
 	refuse := func(measure string, got, most int64) error {
-		value, _ := m.layout.Decode(strings.TrimPrefix(k.RowKey(), m.ix.prefixed(""))) // else the key says it
-		return &FullError{Definition: m.ix.name, Group: k, Value: value, Measure: measure, Got: got, Most: most}
+		refused := &FullError{Definition: m.ix.name, Group: k, Value: k.RowKey(), Measure: measure, Got: got, Most: most}
+		if value, err := m.layout.Decode(strings.TrimPrefix(k.RowKey(), m.ix.prefixed(""))); err == nil {
+			refused.Value = value
+		}
+		return refused
 	}
-	if m.most > 0 && was == nil && t.count > m.most {
+	if m.most > 0 && was == nil && more != nil && t.count > m.most {
 		return refuse("", t.count, m.most)
 	}
 	for i, of := range m.measures {
@@ -206,7 +209,7 @@ func (m *summaryMaintainer[T, K]) full(k keys.Key, was, more *contribution, t *t
 		if was != nil && was.values[i] != nil {
 			before = *was.values[i]
 		}
-		if more.values[i] != nil {
+		if more != nil && more.values[i] != nil {
 			after = *more.values[i]
 		}
 		sum := &t.stats[i].sum // one that is no Int64 is refused as it is written

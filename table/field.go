@@ -114,7 +114,8 @@ func (f Field[T, V]) compare(op string, v V) Cond[T] {
 // type that the field reads. All count towards the 15 of a filter ([Explanation]): an int, int64, uint, uint32 or uint64
 // takes 2 comparisons, 4 with Ne; a float32 or float64, and the option double, 2, 3 with Ne, and up to 8 beyond 32 bits; every other type 1.
 //
-// A property with the option text is compared as it is stored: a whole number takes 3 comparisons, 6 with Ne, []byte 2 or 4, and a boolean 4.
+// A property with the option text is compared as it is stored: a whole number takes 3 comparisons, 7 with Ne, and up to 5
+// and 12 beyond 32 bits; []byte 2 or 4, and a boolean 4.
 // Its order is that of the texts, so Lt, Le, Gt and Ge are a *ValueError, and so is each comparison of a time, which has several texts.
 func (f Field[T, V]) Eq(v V) Cond[T] { return f.compare("eq", v) }
 
@@ -137,8 +138,9 @@ func (f Field[T, V]) Ge(v V) Cond[T] { return f.compare("ge", v) }
 // out, a column that another program does not write. Eq and Ne of such a value mean the same.
 //
 // The service has no literal for a missing value. IsSet compares the property with all values of its type, and IsNotSet is [Not] of that. The
-// live service, storagetest and the emulator find rows without the property by it. Rows in which the property has a type that the field
-// cannot read count as not set, and so does NaN. 1 comparison; 2 for numbers and booleans; 1 more with the option text.
+// live service, storagetest and the emulator find rows without the property by it. A number of any type counts as set, and with the option
+// text each text but the empty one and the zero time, also where the field cannot read it. Other types that it cannot read count as not set, and
+// so does NaN. 1 comparison; 2 for numbers and booleans; 1 more with the option text.
 func (f Field[T, V]) IsSet() Cond[T] { return f.compare(edm.OpSet, *new(V)) }
 
 // IsNotSet selects the rows whose property has no value; see [Field.IsSet].

@@ -27,8 +27,8 @@ type UpgradeOptions struct {
 	// from that version on. Without Merged, such rows are not looked for.
 	Merged func(*Row) (version int, is bool)
 
-	// Skip, if set, decides about each row that cannot be read, or not upgraded. It receives the key and the error that would end the
-	// job. If it returns true, the row is left as it is, and counted.
+	// Skip, if set, decides about each row that cannot be read, upgraded or written. It receives the key and the error that would end
+	// the job. If it returns true, the row is left as it is, and counted.
 	Skip func(k keys.Key, err error) bool
 
 	// Progress is called after each page, once all of its rows are upgraded.
@@ -51,11 +51,11 @@ type UpgradeReport struct {
 //
 // Upgrade when no program needs the older form any more: an older release with a Schema.Version refuses upgraded rows, and a program
 // without versions reads the new columns. What such a program still writes meanwhile: a row that it replaces has no _v, and counts as one
-// of version 0, which readers and the next Upgrade upgrade; into a row that it merges, it puts columns of the older form, which nothing
-// sees but UpgradeOptions.Merged.
+// of version 0, which readers and the next Upgrade upgrade; into a row, it may merge columns of the older form, which nothing sees but
+// UpgradeOptions.Merged.
 //
 // An entity that is changed meanwhile is read again, and upgraded if it still is of an older version. Upgrade is idempotent: after an error or
-// a crash, begin again, or at the Token. Errors: *ValueError for a schema without a version, a query with a Cursor and a wrong option;
+// a crash, begin again, or at the Token. Errors: *ValueError for a schema without a version, a query with a Limit, Budget, Cursor, Skip or Stats, and a wrong option;
 // *TokenError; the error of a function of Schema.Upgrade; *BulkError around an error of a write, and errors of the query as for
 // [Table.List]. The report is right in each case. Requests: 1 for each 1,000 rows that are read; those of [Bulk] for the entities that are
 // upgraded: 1 for each 100 of a partition without derived rows; 2 more for each that has changed. Memory: a page.
@@ -83,7 +83,7 @@ type upgrader struct {
 func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err error) {
 	ctx, end := u.h.engine.Span(ctx, "Upgrade")
 	defer func() { end(err) }()
-	if err := u.check(); err != nil {
+	if err := u.check(q); err != nil {
 		return u.report, u.h.engine.OpError("Upgrade", keys.Key{}, err)
 	}
 	q.Skip = u.skip
@@ -97,8 +97,7 @@ func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err
 			}
 			return true
 		})
-		ended := err // by the query's budget, behind the entities of this page
-		if err != nil && !errors.Is(err, ErrBudget) {
+		if err != nil {
 			return u.report, err
 		}
 		if err := u.replace(ctx, older); err != nil {
@@ -108,14 +107,16 @@ func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err
 		if u.opt.Progress != nil {
 			u.opt.Progress(u.report)
 		}
-		if ended != nil || next == "" {
-			return u.report, ended
+		if next == "" {
+			return u.report, nil
 		}
 	}
 }
 
-func (u *upgrader) check() error {
+func (u *upgrader) check(q query.Query) error {
 	switch {
+	case q.Limit != 0 || q.Budget != (query.Budget{}) || q.Skip != nil || q.Stats != nil:
+		return &ValueError{Field: "q", Reason: "has a Limit, a Budget, Skip or Stats, which are for one list: use UpgradeOptions, and end the context to stop"}
 	case u.h.schema.version == 0:
 		return &ValueError{Field: "Schema.Version", Reason: "is 0, so that there is no older version to upgrade"}
 	case u.opt.Rate < 0:
@@ -125,10 +126,18 @@ func (u *upgrader) check() error {
 }
 
 func (u *upgrader) skip(k keys.Key, err error) bool {
-	if u.opt.Skip == nil || !u.opt.Skip(k, err) {
+	if !u.leave(k, err) {
 		return false
 	}
 	u.report.Rows++
+	return true
+}
+
+// leave reports whether a row is left as it is.
+func (u *upgrader) leave(k keys.Key, err error) bool {
+	if u.opt.Skip == nil || !u.opt.Skip(k, err) {
+		return false
+	}
 	u.report.Skipped++
 	return true
 }
@@ -137,7 +146,8 @@ func (u *upgrader) skip(k keys.Key, err error) bool {
 func (u *upgrader) replace(ctx context.Context, all []entity) error {
 	merged := make([]bool, len(all)) // before a write
 	for i, e := range all {
-		if merged[i] = e.fields().merged; u.opt.DryRun {
+		merged[i] = e.fields().merged
+		if u.opt.DryRun {
 			u.count(merged[i])
 		}
 	}
@@ -156,7 +166,7 @@ func (u *upgrader) replace(ctx context.Context, all []entity) error {
 		if lost {
 			changed = append(changed, i)
 		}
-		return lost
+		return lost || !unknown(err) && u.leave(*all[i].fields().key, err)
 	}})
 	for i, e := range all {
 		if !e.fields().upgraded { // it is stored
@@ -189,6 +199,9 @@ func (u *upgrader) again(ctx context.Context, k keys.Key) error {
 		case err == nil, errors.Is(err, ErrNotFound):
 			return nil
 		case !errors.Is(err, ErrChanged) || unknown(err) || derived(err):
+			if !unknown(err) && u.leave(k, err) {
+				return nil
+			}
 			return err
 		}
 		if again, ended := conflicts.Wait(ctx, log, err); !again {

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
@@ -268,6 +269,9 @@ func TestUpgradeErrors(t *testing.T) {
 	for what, err := range map[string]error{
 		"no version":       second(table.Upgrade(ctx, plain, table.Query[employee]{TableScan: true}, nil)),
 		"a negative rate":  second(table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Rate: -1})),
+		"a limit":          second(table.Upgrade(ctx, people, table.Query[citizen]{TableScan: true, Limit: 1}, nil)),
+		"a budget":         second(table.Upgrade(ctx, people, table.Query[citizen]{TableScan: true, Budget: table.Budget{Rows: 1}}, nil)),
+		"skip":             second(table.Upgrade(ctx, people, table.Query[citizen]{TableScan: true, Skip: func(keys.Key, error) bool { return true }}, nil)),
 		"a cursor":         second(table.Upgrade(ctx, people, withCursor, nil)),
 		"no handle":        second(table.Upgrade[citizen](ctx, nil, wholeTable, nil)),
 		"a wrong token":    second(table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Token: "x"})),
@@ -292,4 +296,23 @@ func canceledContext() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
+}
+
+// TestUpgradeSkipsWrites: Skip also decides about rows that can be read and not written, here one whose name no key of an index can have.
+func TestUpgradeSkipsWrites(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	_, _, s := newPeople(t, 3)
+	noError(t, second(s.Tables().NewClient("people").UpsertEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":"town0","RowKey":"00000","Name":"A %s"}`, strings.Repeat("x", 600)), nil)))
+	base, err := bare.NewTable(s.Tables(), "people", table.Schema[citizen]{Partition: town, Row: citizenID, Version: 1, Upgrade: splitName}, nil)
+	noError(t, err)
+	people, err := bare.Attach(base, index.New("last", keys.Text(), func(p *citizen) (string, bool) { return p.Last, true }, nil))
+	noError(t, err)
+	if report, err := table.Upgrade(ctx, people, wholeTable, nil); err == nil {
+		t.Errorf("without Skip: got %+v; want an error", report)
+	}
+	report, err := table.Upgrade(ctx, people, wholeTable, &table.UpgradeOptions{Skip: func(k keys.Key, err error) bool { return k == keys.Stored("town0", "00000") }})
+	if err != nil || report.Rows != 3 || report.Skipped != 1 {
+		t.Errorf("got %+v, error %v; want 3 rows, one of them skipped", report, err)
+	}
 }

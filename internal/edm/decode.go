@@ -96,7 +96,7 @@ func SetElement(list reflect.Value, i int, v reflect.Value) { elementAt(list, i)
 func (f *field) mismatch(name string, v reflect.Value, x *Value) error {
 	e := &errs.DecodeError{Field: name, Reason: fmt.Sprintf("the %v does not fit the field's type %v", x.Kind, v.Type())}
 	if f.scalar.wants != "" && x.Kind == f.scalar.kind {
-		e.Reason = fmt.Sprintf("the %v is not %s, which the option of the field's tag requires", x.Kind, f.scalar.wants)
+		e.Reason = fmt.Sprintf("the %v is not %s that fits the field's type %v, as the option of its tag requires", x.Kind, f.scalar.wants, v.Type())
 	}
 	if f.scalar.fail != nil {
 		if e.Err = f.scalar.fail(v, x); e.Err != nil {

@@ -146,6 +146,9 @@ func (f *field) setForm(t reflect.Type, o tagOptions) error {
 		f.scalar, f.names = jsonScalar, []string{f.name}
 		return nil
 	case reflect.PointerTo(t).Implements(compositeType):
+		if o.text || o.double {
+			return errors.New("the options text and double are for single values, and not for a table.Composite")
+		}
 		return f.setComposite(t)
 	case o.each > 0:
 		return f.setElements(t, o)

@@ -115,9 +115,9 @@ func parseText(k Kind, text string) (x Value, ok bool) {
 		x.T = t.UTC()
 		return x, err == nil && text[10] == 'T' && text[13] == ':' && text[19] != ','
 	case Binary:
-		b, err := strictBase64.DecodeString(text)
+		b, err := strictBase64.DecodeString(text) // which leaves out line breaks
 		x.B = b
-		return x, err == nil
+		return x, err == nil && base64.StdEncoding.EncodedLen(len(b)) == len(text)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	x.Kind, x.I = Int64, n
@@ -149,7 +149,16 @@ func (c *comparison) addText(name, op string, x Value) error {
 	if err != nil {
 		return err
 	}
-	c.addOnly(name, op, Quote(text))
+	switch {
+	case x.Kind == Binary || op == "eq":
+		c.addOnly(name, op, Quote(text))
+	default: // the empty text is no value
+		c.b.WriteString("(")
+		c.add(name, "gt", "''")
+		c.b.WriteString(" and " + name + " lt " + Quote(text) + ")")
+		c.count++
+		c.add(name, "gt", Quote(text))
+	}
 	switch {
 	case x.Kind == Binary:
 		literal, err := Literal(name, x)
@@ -195,6 +204,8 @@ func (c *comparison) addSet(name string, k Kind, text bool) {
 	switch {
 	case text && k == Binary:
 		c.add(name, "ge", "''")
+	case text && k == DateTime: // the zero time is no value, in whatever form, and nor is the empty text
+		c.add(name, "gt", "'0001-01-01T00:00:00Z'")
 	case text:
 		c.add(name, "gt", "''") // the empty text is no value
 	}

@@ -139,11 +139,11 @@ func TestTextCondition(t *testing.T) {
 		want  string
 	}{
 		{&v.N, "eq", 7, "N eq '7' or N eq 7.0 or N eq 7"},
-		{&v.N, "ne", 7, "N lt '7' or N gt '7' or N lt 7.0 or N gt 7.0 or N lt 7 or N gt 7"},
+		{&v.N, "ne", 7, "(N gt '' and N lt '7') or N gt '7' or N lt 7.0 or N gt 7.0 or N lt 7 or N gt 7"},
 		{&v.N, "eq", 1 << 31, "N eq '2147483648' or N eq 2147483648.0 or " + long + "(N eq 2147483648L)"},
 		{&v.N, "eq", 1<<53 + 1, "N eq '9007199254740993' or " + long + "(N eq 9007199254740993L)"},
-		{&v.N, "ne", 1<<53 + 1, "N lt '9007199254740993' or N gt '9007199254740993' or N le 0.0 or N gt 0.0 or N le 2147483647 or " + long + "(N lt 9007199254740993L) or " + long + "(N gt 9007199254740993L)"},
-		{&v.N, "ne", -1<<53 - 1, "N lt '-9007199254740993' or N gt '-9007199254740993' or N le 0.0 or N gt 0.0 or N ge -2147483648 or " + long + "(N lt -9007199254740993L) or " + long + "(N gt -9007199254740993L)"},
+		{&v.N, "ne", 1<<53 + 1, "(N gt '' and N lt '9007199254740993') or N gt '9007199254740993' or N le 0.0 or N gt 0.0 or N le 2147483647 or " + long + "(N lt 9007199254740993L) or " + long + "(N gt 9007199254740993L)"},
+		{&v.N, "ne", -1<<53 - 1, "(N gt '' and N lt '-9007199254740993') or N gt '-9007199254740993' or N le 0.0 or N gt 0.0 or N ge -2147483648 or " + long + "(N lt -9007199254740993L) or " + long + "(N gt -9007199254740993L)"},
 		{&v.B, "eq", true, "B eq 'true' or B eq 'True' or B eq 'TRUE' or B eq true"},
 		{&v.B, "ne", true, "B eq 'false' or B eq 'False' or B eq 'FALSE' or B eq false"},
 		{&v.X, "eq", []byte{1}, "X eq 'AQ==' or X eq X'01'"},
@@ -212,7 +212,7 @@ func TestTextForms(t *testing.T) {
 		{`"I":"-7"`, "-7"}, {`"I":7`, "7"}, {`"I@odata.type":"Edm.Double","I":7.0`, "7"}, {`"I@odata.type":"Edm.Int64","I":"7"`, "7"}, {`"I":""`, "none"},
 		{`"I":"07"`, "refused"}, {`"I":"+7"`, "refused"}, {`"I":"2147483648"`, "refused"}, {`"I@odata.type":"Edm.Double","I":7.5`, "refused"}, {`"I":true`, "refused"},
 		{`"B":"True"`, "true"}, {`"B":"FALSE"`, "false"}, {`"B":false`, "false"}, {`"B":"tRUE"`, "refused"}, {`"B":1`, "refused"}, {`"B":""`, "none"},
-		{`"X":"AQ=="`, "[1]"}, {`"X@odata.type":"Edm.Binary","X":"AQ=="`, "[1]"}, {`"X":""`, "[]"}, {`"X":"AQ"`, "refused"}, {`"X":"AR=="`, "refused"},
+		{`"X":"AQ=="`, "[1]"}, {`"X@odata.type":"Edm.Binary","X":"AQ=="`, "[1]"}, {`"X":""`, "[]"}, {`"X":"AQ"`, "refused"}, {`"X":"AR=="`, "refused"}, {`"X":"AQ==\n"`, "refused"},
 		{`"D@odata.type":"Edm.Double","D":-7.0`, "-7"}, {`"D":7`, "7"}, {`"D@odata.type":"Edm.Int64","D":"9007199254740993"`, "9007199254740993"},
 		{`"D@odata.type":"Edm.Double","D":0.5`, "refused"}, {`"D@odata.type":"Edm.Double","D":9007199254740994.0`, "refused"}, {`"D@odata.type":"Edm.Double","D":"NaN"`, "refused"}, {`"D":"7"`, "refused"},
 	} {
