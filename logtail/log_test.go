@@ -181,7 +181,8 @@ func TestTicksWithSuffix(t *testing.T) {
 	var followed []int
 	for r, err := range claims.Follow(following, c) {
 		noError(t, err)
-		if followed = append(followed, r.Value.Amount); len(followed) == len(all) {
+		followed = append(followed, r.Value.Amount)
+		if len(followed) == len(all) {
 			break
 		}
 	}

@@ -137,8 +137,8 @@ func (f Field[T, V]) Ge(v V) Cond[T] { return f.compare("ge", v) }
 // IsSet selects the rows whose property has a value, and IsNotSet those without: a nil pointer, the zero time, a value that omitempty leaves
 // out, a column that another program does not write. Eq and Ne of such a value mean the same.
 //
-// The service has no literal for a missing value. IsSet compares the property with all values of its type, and IsNotSet is [Not] of that. The
-// live service, storagetest and the emulator find rows without the property by it. A number of any type counts as set, and with the option
+// The service has no literal for a missing value. IsSet compares the property with all values of its type, and IsNotSet is [Not] of that.
+// Rows without the property are found by it: on the live service as users have reported, in storagetest and on the emulator as tests show. A number of any type counts as set, and with the option
 // text each text but the empty one and the zero time, also where the field cannot read it. Other types that it cannot read count as not set, and
 // so does NaN. 1 comparison; 2 for numbers and booleans; 1 more with the option text.
 func (f Field[T, V]) IsSet() Cond[T] { return f.compare(edm.OpSet, *new(V)) }

@@ -155,7 +155,8 @@ func (m *migration) expectNew(stage string, t *table.Table[clerk]) {
 	found := map[string]float64{}
 	for c, err := range t.List(m.Context(), table.Query[clerk]{Partition: keys.RawPartition("Sales")}) {
 		fatal(m.T, err)
-		if found[c.Value.Name] = float64(c.Value.Salary); c.Value.Hired.Year() != 2020 {
+		found[c.Value.Name] = float64(c.Value.Salary)
+		if c.Value.Hired.Year() != 2020 {
 			m.Errorf("%s: got %+v; want one who was hired in 2020", stage, c.Value)
 		}
 	}

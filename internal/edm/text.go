@@ -77,7 +77,7 @@ func (s scalar) setWhole(v reflect.Value, x *Value) bool {
 }
 
 // isEmptyText reports whether a field that is stored as text has no value. Empty bytes are a value.
-func (s scalar) isEmptyText(x *Value) bool {
+func (s *scalar) isEmptyText(x *Value) bool {
 	return s.plain != nil && x.Kind == String && x.S == "" && s.plain.kind != Binary
 }
 

@@ -114,6 +114,12 @@ func TestTextTags(t *testing.T) {
 		{struct {
 			A []byte `table:",chunks,text"`
 		}{}, "can be combined with omitempty and part alone"},
+		{struct {
+			A place `table:",text"`
+		}{}, "not for a table.Composite"},
+		{struct {
+			A place `table:",double"`
+		}{}, "not for a table.Composite"},
 	} {
 		if _, err := NewCodec(reflect.TypeOf(c.v), nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T: got error %v; want one with %q", c.v, err, c.want)
@@ -238,6 +244,29 @@ func TestTextForms(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: got %s; want %s", c.property, got, c.want)
+		}
+	}
+}
+
+// TestTextReasons: the error of a value that does not fit says which type it does not fit, and nothing of the value.
+func TestTextReasons(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		I int8  `table:",text"`
+		D uint8 `table:",double"`
+	}
+	p := newCodec(t, row{})
+	for property, want := range map[string]string{
+		`"I":"300"`:                             "the Edm.String is not a whole number in decimal digits, without a sign + and without leading zeros that fits the field's type int8",
+		`"D@odata.type":"Edm.Double","D":300.0`: "the Edm.Double is not a whole number up to 2^53 that fits the field's type uint8",
+	} {
+		r := NewReader([]byte(`{"PartitionKey":"p","RowKey":"r",` + property + `}`))
+		if _, err := r.One(); err != nil {
+			t.Fatal(err)
+		}
+		var v row
+		if err := p.Decode(r, reflect.ValueOf(&v).Elem()); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "300") {
+			t.Errorf("%s: got error %v; want one with %q", property, err, want)
 		}
 	}
 }
