@@ -420,14 +420,14 @@ func (s *Store) Poison() (*eventual.PoisonQueue, error) {
 }
 
 // Verify compares the derived rows of all tables with their entities, and repairs them if o.Repair is set; see [verify.Run]. Options of
-// one table, Partition and Token, are refused with a *table.ValueError. The report is that of all tables; Fault.Table names the table of
+// one table, Partitions and Token, are refused with a *table.ValueError. The report is that of all tables; Fault.Table names the table of
 // a fault. The first error ends Verify. Requests: those of verify.Run for each table with definitions, one table after another.
 func (s *Store) Verify(ctx context.Context, o *verify.Options) (all verify.Report, err error) {
 	if err := s.begin(); err != nil {
 		return all, err
 	}
-	if o != nil && (o.Partition.IsSet() || o.Token != "") {
-		return all, &table.ValueError{Field: "Options.Partition", Reason: "and Options.Token are of one table: leave them out, or use verify.Run"}
+	if o != nil && (o.Partitions.IsSet() || o.Token != "") {
+		return all, &table.ValueError{Field: "Options.Partitions", Reason: "and Options.Token are of one table: leave them out, or use verify.Run"}
 	}
 	for _, d := range s.declarations {
 		for _, check := range d.checks {

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -124,8 +125,8 @@ func (s *hourSet) once(name string, f func() error) error {
 
 // NotifyOptions are the options of aztablekit.Store.NotifyPending. The zero value is ready for use.
 type NotifyOptions struct {
-	// Partition restricts the call to one partition. Defaults to the whole table.
-	Partition keys.PartitionKey
+	// Partitions restricts the call to a range of partitions. Defaults to the whole table.
+	Partitions keys.PartitionRange
 
 	// Grace is how old a write must be. For a younger write, the writer's own notification may still be hidden, for twice the
 	// writer's WriteTimeout, or a worker may be about to execute the effects. A redundant notification does no harm, so Grace only
@@ -207,18 +208,23 @@ func (n *notifier) run(ctx context.Context) (err error) {
 // partitions yields the partitions to search.
 func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
 	return func(yield func(keys.PartitionKey, error) bool) {
-		begun := keys.Stored(n.start.Partition, "").Partition()
-		switch {
-		case n.opt.Partition.IsSet():
-			yield(n.opt.Partition, nil)
-			return
-		case n.start.Partition == "":
-			begun = keys.PartitionKey{}
-		case n.start.OperationID != "" && !yield(begun, nil):
+		if one := n.opt.Partitions; one.IsPoint() {
+			yield(one.Key(), nil)
 			return
 		}
+		in := query.EveryPartition
+		if n.opt.Partitions.IsSet() {
+			in = n.opt.Partitions
+		}
+		if n.start.Partition != "" {
+			begun := keys.Stored(n.start.Partition, "").Partition()
+			if n.start.OperationID != "" && !yield(begun, nil) {
+				return
+			}
+			in = in.Behind(begun)
+		}
 		t := door.Table(n.source)
-		for partition, err := range door.Rows[table.Table[table.Row]](t, false).PartitionsAfter(ctx, begun) {
+		for partition, err := range door.Rows[table.Table[table.Row]](t, false).PartitionsIn(ctx, in) {
 			if err == nil && t.Ranged() {
 				break
 			}

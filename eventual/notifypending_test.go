@@ -109,7 +109,7 @@ func TestNotifyPendingResumes(t *testing.T) {
 	testkit.Expect(t, "Token", r.Token, "")
 	testkit.Expect(t, "messages", len(s.Messages("notifications")), 23)
 	o.clear(t, "notifications")
-	r, err = o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1, Partition: dept.Of("Größe 1")})
+	r, err = o.out.NotifyPending(ctx, o.base, &eventual.NotifyOptions{Grace: -1, Partitions: dept.Of("Größe 1").Point()})
 	noError(t, err)
 	testkit.Expect(t, "result for one partition", r, eventual.NotifyResult{Partitions: 1, Sent: 6})
 	drain(t, o.worker(t, fastPolling()))
@@ -217,7 +217,7 @@ func TestNotifyPendingWithGrant(t *testing.T) {
 			noError(t, err)
 			opt := eventual.NotifyOptions{Grace: -1}
 			if c.partition != "" {
-				opt.Partition = keys.RawPartition(c.partition)
+				opt.Partitions = keys.RawPartition(c.partition).Point()
 			}
 			r, err := o.out.NotifyPending(ctx, granted, &opt)
 			if errors.Is(err, table.ErrRanged) != c.refused || !c.refused && (err != nil || r.Sent == 0) {

@@ -176,10 +176,10 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionK
 	const method = "FinishPrepared"
 	ctx, end := in.engine.Span(ctx, method)
 	defer func() { end(err) }()
-	pk, err := partition.Result()
+	_, err = partition.Result()
 	if err == nil {
 		var left []*errs.HomeError
-		finished, left, err = in.engine.FinishPrepared(ctx, pk, before, o.Orphans)
+		finished, left, err = in.engine.FinishPrepared(ctx, partition.Point(), before, o.Orphans)
 		if err == nil && len(left) > 0 {
 			err = left[0]
 		}
@@ -198,7 +198,7 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err e
 	}
 	records := RecordsOf(t)
 	var n atomic.Int64
-	err = t.EachPartition(ctx, 0, func(ctx context.Context, partition keys.PartitionKey) error {
+	err = t.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, partition keys.PartitionKey) error {
 		d, err := records.Sweep(ctx, partition)
 		n.Add(int64(d))
 		return err

@@ -372,7 +372,7 @@ func TestVerifyGlobalVersions(t *testing.T) {
 func TestVerifyFinishesMoves(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for what, partition := range map[string]keys.PartitionKey{"whole table": {}, "partition": dept.PartitionKey("M")} {
+	for what, partitions := range map[string]keys.PartitionRange{"whole table": {}, "partition": dept.PartitionKey("M").Point()} {
 		s := newElsewhereScene(t, elsewhere{}, newLogin())
 		e, err := s.staff.Insert(ctx, &worker{"S", 1, "Jones", "a", 44, nil})
 		check(t, err)
@@ -398,7 +398,7 @@ func TestVerifyFinishesMoves(t *testing.T) {
 		}
 		testkit.Expect(t, what+": prepared rows", marked(), 1)
 		s.Advance(11 * time.Minute)
-		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Partition: partition})
+		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Partitions: partitions})
 		check(t, err)
 		if marked() != 0 || report.Finished == 0 || len(report.Faults) > 0 {
 			t.Errorf("%s: got %+v, %d prepared rows; want a finished write and none", what, report, marked())

@@ -121,12 +121,12 @@ func TestVerifyElsewherePartition(t *testing.T) {
 	check(t, mail.DeleteAny(ctx, keys.Stored("mail_a", "mail_a_S:w_000001")))
 	check(t, mail.DeleteAny(ctx, keys.Stored("mail_b", "mail_b_M:w_000001")))
 	for _, c := range []struct {
-		partition keys.PartitionKey
-		missing   int
-	}{{sales, 1}, {sales, 0}, {keys.PartitionKey{}, 1}, {keys.PartitionKey{}, 0}} {
-		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Partition: c.partition})
+		partitions keys.PartitionRange
+		missing    int
+	}{{sales.Point(), 1}, {sales.Point(), 0}, {keys.PartitionRange{}, 1}, {keys.PartitionRange{}, 0}} {
+		report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Partitions: c.partitions})
 		if err != nil || !report.Sound() || report.Faults[verify.Missing] != c.missing || len(report.Faults) > c.missing {
-			t.Errorf("partition %v: got report %+v, error %v; want %d missing rows, repaired", c.partition, report, err, c.missing)
+			t.Errorf("partitions %v: got report %+v, error %v; want %d missing rows, repaired", c.partitions, report, err, c.missing)
 		}
 	}
 	check(t, checkElsewhere(s.Service))

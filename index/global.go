@@ -150,8 +150,8 @@ func (g *Global[T, K]) Page(ctx context.Context, t *table.Table[T], k K, q table
 
 // query returns the query of the rows of a value.
 func (g *Global[T, K]) query(k K, q table.Query[T]) (table.Query[T], error) {
-	if q.Partition.IsSet() || q.Rows.IsSet() || q.TableScan {
-		return q, withDefinition(g.Name(), &table.ValueError{Field: "Query", Reason: "has a Partition, Rows or TableScan; the value alone names the rows"})
+	if q.Partition.IsSet() || q.Partitions.IsSet() || q.Rows.IsSet() || q.TableScan {
+		return q, withDefinition(g.Name(), &table.ValueError{Field: "Query", Reason: "has a Partition, Partitions, Rows or TableScan; the value alone names the rows"})
 	}
 	q.Partition, q.Rows = g.index().partitionForValue(q.Partition, k), g.index().Value(k)
 	return q, nil

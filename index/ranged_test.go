@@ -35,10 +35,10 @@ func TestVerifyRanged(t *testing.T) {
 		refused bool
 	}{
 		{"rows, all partitions", account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}, verify.Options{}, true},
-		{"rows, one partition", account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}, verify.Options{Partition: sales}, true},
+		{"rows, one partition", account.Grant{Rows: wid.Rows().All(), Partitions: sales.Point()}, verify.Options{Partitions: sales.Point()}, true},
 		{"partitions", account.Grant{Partitions: sales.Point()}, verify.Options{}, true},
 		{"partitions, of which there is none", account.Grant{Partitions: dept.PartitionKey("R").Point()}, verify.Options{}, true},
-		{"a partition that does not exist", account.Grant{Partitions: sales.Point()}, verify.Options{Partition: dept.PartitionKey("R")}, true},
+		{"a partition that does not exist", account.Grant{Partitions: sales.Point()}, verify.Options{Partitions: dept.PartitionKey("R").Point()}, true},
 		{"the whole table", account.Grant{}, verify.Options{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -205,7 +205,7 @@ func TestInsertedDuringRepair(t *testing.T) {
 	}}
 	slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), ages)
 	check(t, err)
-	r, faults := mustVerify(t, slow, verify.Options{Repair: true, Partition: sales}, ages)
+	r, faults := mustVerify(t, slow, verify.Options{Repair: true, Partitions: sales.Point()}, ages)
 	testkit.Expect(t, "faults", faults, map[string]bool{"ages stale ages_Cao ": true, "ages stale ages_Jones ": true})
 	g, err := ages.Get(ctx, staff, sales, "Jones")
 	check(t, err)
@@ -239,7 +239,7 @@ func TestBoundsDuringRepair(t *testing.T) {
 		}
 		return false
 	}, storagetest.Fault{}))
-	r, faults := mustVerify(t, slow, verify.Options{Repair: true, Partition: sales}, sum)
+	r, faults := mustVerify(t, slow, verify.Options{Repair: true, Partitions: sales.Point()}, sum)
 	if !r.Sound() || len(faults) > 0 || n != 42 || lists != 7 {
 		t.Errorf("verify with repair: got %+v and faults %v after %d concurrent writes and %d lists; want a sound report without faults after 1 write and 7 lists, "+
 			"which are 3 for each of 2 counts and 1 of the entities", r, faults, n-41, lists)

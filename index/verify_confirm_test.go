@@ -41,7 +41,7 @@ func TestReassignedIsConfirmed(t *testing.T) {
 		}}
 		slow, err := bare.Attach(openAs(t, s.ConnectionString(), b, schema), byEmail)
 		check(t, err)
-		_, err = verify.Run(ctx, slow, &verify.Options{Repair: true, Partition: sales}, byEmail)
+		_, err = verify.Run(ctx, slow, &verify.Options{Repair: true, Partitions: sales.Point()}, byEmail)
 		check(t, err)
 		row, err := staff.GetRow(ctx, rowAt("email_a"))
 		check(t, err)

@@ -113,7 +113,7 @@ func TestChangedCopies(t *testing.T) {
 					s.Count()
 					for _, repair := range []bool{false, true} {
 						got := map[string]bool{}
-						r, err := verify.Run(context.Background(), staff, &verify.Options{Repair: repair, Partition: sales, Fault: func(f verify.Fault) {
+						r, err := verify.Run(context.Background(), staff, &verify.Options{Repair: repair, Partitions: sales.Point(), Fault: func(f verify.Fault) {
 							if f.Kind == verify.Stale && f.Entity.RowKey() == entity {
 								got[f.Row.RowKey()] = true
 							}

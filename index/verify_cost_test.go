@@ -91,7 +91,7 @@ func TestRepairsAreLinear(t *testing.T) {
 			staff, err := bare.Attach(openAs(t, s.ConnectionString(), s, schema), c.is)
 			check(t, err)
 			s.Count()
-			r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, c.is)
+			r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partitions: sales.Point()}, c.is)
 			counts := s.Count()
 			t.Log(counts, r)
 			if !r.Sound() || r.Repaired == 0 {
@@ -119,7 +119,7 @@ func TestNewDefinitionReported(t *testing.T) {
 	check(t, err)
 	s.Count()
 	var entities int
-	r, err := verify.Run(context.Background(), staff, &verify.Options{Partition: sales, Progress: func(r verify.Report) { entities = r.Entities }}, byLast, ages)
+	r, err := verify.Run(context.Background(), staff, &verify.Options{Partitions: sales.Point(), Progress: func(r verify.Report) { entities = r.Entities }}, byLast, ages)
 	check(t, err)
 	if r.Faults[verify.Missing] != n || r.Faults[verify.StateMismatch] != n || entities != n {
 		t.Errorf("verify without repair: got report %+v and %d entities at the last call of Progress; want %d missing, %d state mismatches and %d entities",

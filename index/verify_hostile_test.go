@@ -350,7 +350,7 @@ func TestForeignColumns(t *testing.T) {
 	insertAll(t, staff, s, worker{"S", 1, "Jones", "", 30, nil})
 	overwrite(t, s, rowAt("ages_Jones"), func(m map[string]any) { m["Note"] = "mine" })
 	s.Count()
-	r, f := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, ages)
+	r, f := mustVerify(t, staff, verify.Options{Repair: true, Partitions: sales.Point()}, ages)
 	testkit.Expect(t, "requests", s.Count().String(), "4 query")
 	if !r.Sound() || len(f) > 0 {
 		t.Errorf("verify with repair: got report %+v and faults %v; want a sound report and no fault", r, f)

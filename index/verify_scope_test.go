@@ -136,7 +136,7 @@ func TestVerifyLists(t *testing.T) {
 	check(t, err)
 	check(t, rawTable(t, s).DeleteAny(ctx, rowAt("team_Jones")))
 	s.Count()
-	r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partition: sales}, teams)
+	r, _ := mustVerify(t, staff, verify.Options{Repair: true, Partitions: sales.Point()}, teams)
 	if !r.Sound() || r.Repaired != 300 {
 		t.Errorf("verify with repair: got %+v; want a sound report with 300 repaired", r)
 	}
@@ -193,7 +193,7 @@ func TestRepairOfOneDefinition(t *testing.T) {
 		}
 	}
 	var ve *table.ValueError
-	for _, o := range []verify.Options{{Rate: -1}, {Concurrency: -1}, {Partition: sales, Token: "2:2060efc3:S"}} {
+	for _, o := range []verify.Options{{Rate: -1}, {Concurrency: -1}, {MostRows: -1}} {
 		if _, err := verify.Run(ctx, staff, &o, byEmail); !errors.As(err, &ve) {
 			t.Errorf("options %+v: got error %v; want a *table.ValueError", o, err)
 		}

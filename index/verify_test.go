@@ -252,7 +252,7 @@ func TestResume(t *testing.T) {
 	if err != nil || second.Partitions != 2 || second.Repaired != 2 {
 		t.Fatalf("resumed run: got %+v, error %v; want 2 partitions, 2 repaired and no error", second, err)
 	}
-	one, err := verify.Run(ctx, staff, &verify.Options{Partition: dept.PartitionKey("A")}, byLast)
+	one, err := verify.Run(ctx, staff, &verify.Options{Partitions: dept.PartitionKey("A").Point()}, byLast)
 	if err != nil || one.Partitions != 1 || !one.Sound() {
 		t.Fatalf("run of partition A: got %+v, error %v; want a sound report of 1 partition, and no error", one, err)
 	}
@@ -277,13 +277,13 @@ func TestVerifyRequests(t *testing.T) {
 	for i := range 30 {
 		insertAll(t, staff, s, worker{"S", i, "Jones", fmt.Sprint(i), 30, nil})
 	}
-	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Partitions: sales.Point()}, byEmail, byLast)
 	testkit.Expect(t, "requests", s.Count().String(), "3 query")
 	check(t, rawTable(t, s).DeleteAny(context.Background(), rowAt("email_7")))
 	s.Count()
-	mustVerify(t, staff, verify.Options{Partition: sales}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Partitions: sales.Point()}, byEmail, byLast)
 	testkit.Expect(t, "requests to confirm a fault", s.Count().String(), "3 get, 3 query")
-	mustVerify(t, staff, verify.Options{Partition: sales, Repair: true}, byEmail, byLast)
+	mustVerify(t, staff, verify.Options{Partitions: sales.Point(), Repair: true}, byEmail, byLast)
 	testkit.Expect(t, "requests to repair it", s.Count().String(), "4 get, 3 query, 1 transaction")
 }
 

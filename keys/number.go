@@ -211,8 +211,11 @@ func previousChar(c rune) (before rune, ok bool) {
 	return c - 1, true
 }
 
-// lastUnit is the last character in the service's order.
-const lastUnit = "\uffff"
+// firstUnit is the first character in the service's order that a key may contain, and lastUnit the last.
+const (
+	firstUnit = " "
+	lastUnit  = "\uffff"
+)
 
 // MaxTicks is 9999-12-31T23:59:59.9999999Z in .NET ticks.
 const MaxTicks int64 = 3155378975999999999

@@ -38,6 +38,64 @@ func (r PartitionRange) Key() PartitionKey { return PartitionKey{r.point()} }
 // a range of [RawRows].
 func (r RowRange) Overlaps(other RowRange) bool { return r.overlaps(other.span) }
 
+// Overlaps is [RowRange.Overlaps].
+func (r PartitionRange) Overlaps(other PartitionRange) bool { return r.overlaps(other.span) }
+
+// Behind returns the keys of the range that are greater than k, to continue work that has come to k. Errors, returned by the method that uses
+// the range: those of k and of the range.
+func (r PartitionRange) Behind(k PartitionKey) PartitionRange {
+	s, err := k.Result()
+	if err != nil {
+		return PartitionRange{span{err: err}}
+	}
+	return r.Intersect(PartitionRange{span{from: s + firstUnit, set: true}})
+}
+
+// Intersect returns the keys that are in both ranges, which may be none. Errors, returned by the method that uses the range: those of the
+// two ranges.
+func (r PartitionRange) Intersect(other PartitionRange) PartitionRange {
+	return PartitionRange{r.intersect(other.span)}
+}
+
+func (r span) intersect(other span) span {
+	for _, one := range []span{r, other} {
+		if err := (encoded{set: one.set, err: one.err}).Err(); err != nil {
+			return span{err: err}
+		}
+	}
+	switch {
+	case r.IsPoint():
+		return r.ifIn(other)
+	case other.IsPoint():
+		return other.ifIn(r)
+	}
+	both := span{from: r.from, to: r.to, closed: r.closed, raw: r.raw || other.raw, set: true}
+	if Compare(other.from, both.from) > 0 {
+		both.from = other.from
+	}
+	if n := Compare(other.to, both.to); other.to != "" && (both.to == "" || n < 0 || n == 0 && !other.closed) {
+		both.to, both.closed = other.to, other.closed
+	}
+	if both.raw && strings.HasPrefix(both.from, string(reservedFirst)) { // a bound does not lie inside the keys of the library's rows
+		both.from = reserved.FirstAbove
+	}
+	if both.raw && strings.HasPrefix(both.to, string(reservedFirst)) {
+		both.to, both.closed = string(reservedFirst), false
+	}
+	if both.to != "" && Compare(both.from, both.to) > 0 {
+		both.to, both.closed = both.from, false
+	}
+	return both
+}
+
+// ifIn returns the range of a single key if another range contains it, and else an empty range.
+func (r span) ifIn(other span) span {
+	if other.Contains(r.from) {
+		return r
+	}
+	return span{from: firstUnit, to: firstUnit, set: true}
+}
+
 // LogValue returns the text of String, for slog.
 func (r span) LogValue() slog.Value { return slog.StringValue(r.String()) }
 

@@ -45,6 +45,9 @@ func (m *maintainer[T, V]) Form() string {
 // it counts as a fault.
 func (m *maintainer[T, V]) Compare(ctx context.Context, s *verify.Session[T]) (verify.Comparison[T], error) {
 	c := &viewComparison[T, V]{maintainer: m, session: s, notes: map[keys.Key]note{}, digests: map[keys.Key]string{}}
+	if !s.Whole() {
+		return c, nil
+	}
 	if err := c.readNotes(ctx); err != nil {
 		return nil, err
 	}
@@ -196,15 +199,12 @@ func (c *viewComparison[T, V]) Entity(ctx context.Context, e *table.Entity[T], r
 		return nil
 	}
 	if d.value != nil && (has == (keys.Key{}) || has == d.key) {
-		c.mu.Lock()
-		n, digest := c.notes[d.key], c.digests[d.key]
-		sound := n.entity == e.Key && digest == d.digest
-		if n.entity == e.Key || n.entity == (keys.Key{}) {
-			c.take(d.key)
-		}
-		c.mu.Unlock()
-		if sound {
+		if has == d.key && c.session.RecordsOnly() {
 			return nil
+		}
+		n, digest, err := c.storedUnder(ctx, d.key, e.Key)
+		if err != nil || n.entity == e.Key && digest == d.digest {
+			return err
 		}
 		if never := has == (keys.Key{}) && n.entity == (keys.Key{}); never && c.session.Repair() {
 			return c.repair(ctx, verify.Fault{Definition: c.name, Kind: verify.Missing, Entity: e.Key, Row: d.key})
@@ -212,6 +212,40 @@ func (c *viewComparison[T, V]) Entity(ctx context.Context, e *table.Entity[T], r
 		return c.confirm(ctx, e.Key, d.key)
 	}
 	return c.confirm(ctx, e.Key, has)
+}
+
+// storedUnder returns the note and the digest of a derived entity that an entity should have: those that were read at the beginning, or reads
+// them, 2 requests. Unless they are another entity's, they are taken from those that no entity has.
+func (c *viewComparison[T, V]) storedUnder(ctx context.Context, k, entity keys.Key) (n note, digest string, err error) {
+	if c.session.Whole() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		n, digest = c.notes[k], c.digests[k]
+		if n.entity == entity || n.entity == (keys.Key{}) {
+			c.take(k)
+		}
+		return n, digest, nil
+	}
+	if err := c.session.Spend(ctx, 2); err != nil {
+		return n, "", err
+	}
+	t := &target[T, V]{maintainer: c.maintainer, entity: entity, key: k}
+	if err := t.Read(ctx); err != nil || t.stored == nil {
+		return n, "", err
+	}
+	n, mine, err := noteIn(t.stored, c.owner())
+	if err != nil || !mine || n.gone {
+		return note{}, "", err
+	}
+	row, err := c.base.GetRow(ctx, k)
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		return n, "", nil
+	case err != nil:
+		return n, "", err
+	}
+	c.session.Count(verify.Report{Rows: 1})
+	return n, digestOf(contentOf((*stored.Row)(row).Columns())), c.ranged()
 }
 
 // Rest implements verify.Comparison: it confirms the derived entities whose entity does not have them any more.

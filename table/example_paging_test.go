@@ -187,21 +187,30 @@ func ExampleTable_Partitions() {
 		check(err)
 		fmt.Println(pk)
 	}
-	for pk, err := range staff.PartitionsAfter(ctx, dept.PartitionKey("Marketing")) {
-		check(err)
-		fmt.Println("behind Marketing:", pk)
-	}
 	// Output:
 	// Marketing
 	// Sales
-	// behind Marketing: Sales
+}
+
+// PartitionsIn continues behind a partition.
+func ExampleTable_PartitionsIn() {
+	ctx := context.Background()
+	staff := sales(nil)
+	_, err := staff.Insert(ctx, &employee{Department: "Marketing", ID: 1, Last: "Cao"})
+	check(err)
+	all := keys.RawPartitions("", "")
+	for pk, err := range staff.PartitionsIn(ctx, all.Behind(dept.PartitionKey("Marketing"))) {
+		check(err)
+		fmt.Println(pk)
+	}
+	// Output: Sales
 }
 
 // EachPartition works on several partitions at a time.
 func ExampleTable_EachPartition() {
 	ctx := context.Background()
 	staff := sales(nil)
-	err := staff.EachPartition(ctx, 4, func(ctx context.Context, partition keys.PartitionKey) error {
+	err := staff.EachPartition(ctx, keys.PartitionRange{}, 4, func(ctx context.Context, partition keys.PartitionKey) error {
 		n, err := staff.Count(ctx, table.Query[employee]{Partition: partition})
 		fmt.Println(partition, n)
 		return err

@@ -214,11 +214,11 @@ func (m keyOrderModel) checkPartitions(ctx context.Context, after string) {
 		noError(m, err)
 		got = append(got, pk.String())
 	}
-	for pk, err := range m.notes.PartitionsAfter(ctx, keys.Stored(after, "").Partition()) {
+	for pk, err := range m.notes.PartitionsIn(ctx, keys.RawPartitions("", "").Behind(keys.Stored(after, "").Partition())) {
 		noError(m, err)
 		rest = append(rest, pk.String())
 	}
-	noError(m, m.notes.EachPartition(ctx, 1, func(_ context.Context, pk keys.PartitionKey) error { each = append(each, pk.String()); return nil }))
+	noError(m, m.notes.EachPartition(ctx, keys.PartitionRange{}, 1, func(_ context.Context, pk keys.PartitionKey) error { each = append(each, pk.String()); return nil }))
 	if !slices.Equal(got, want) || !slices.Equal(rest, behind) || !slices.Equal(each, want) {
 		m.Fatalf("got %q, %q; want %q; behind %q: got %q; want %q", got, each, want, after, rest, behind)
 	}

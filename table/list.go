@@ -23,6 +23,10 @@ type Query[T any] struct {
 	// binds the partition to a constant, the query reads that one.
 	Partition keys.PartitionKey
 
+	// Partitions is a range of PartitionKeys, such as those of all orders before a day; set it instead of Partition. The query reads
+	// every row of the range whose RowKey is in Rows, and scans the others.
+	Partitions keys.PartitionRange
+
 	// Rows is the range of RowKeys. If it is unset, it is the range of the schema's layout, so that rows of other types and of the
 	// library are not read. A range that contains the prefix ~ in its middle takes 1 comparison more, to leave out the library's
 	// rows.
@@ -44,7 +48,7 @@ type Query[T any] struct {
 	// Budget.Requests, reads nothing ahead.
 	ReadAhead bool
 
-	// TableScan allows a query without a partition. It reads the whole table.
+	// TableScan allows a query without a partition and without a range of them. It reads the whole table.
 	TableScan bool
 
 	// Stats, if set, counts while the list is read.
@@ -88,6 +92,7 @@ const (
 	PointQuery    Class = iota + 1 // both keys given
 	RangeQuery                     // a partition and a range of RowKeys
 	PartitionScan                  // a partition
+	PartitionsScan                 // a range of PartitionKeys: every row of the partitions is read
 	TableScan                      // no partition: every row of the table is read
 )
 
@@ -100,6 +105,8 @@ func (c Class) String() string {
 		return "range query"
 	case PartitionScan:
 		return "partition scan"
+	case PartitionsScan:
+		return "scan of a range of partitions"
 	case TableScan:
 		return "table scan"
 	}
@@ -108,7 +115,7 @@ func (c Class) String() string {
 
 // Class returns how the service finds the rows, by the keys that the query names.
 func (q Query[T]) Class() Class {
-	return Class((&query.Query{Partition: q.Partition, Rows: q.Rows}).Class())
+	return Class((&query.Query{Partition: q.Partition, Partitions: q.Partitions, Rows: q.Rows}).Class())
 }
 
 // Explanation is what a query sends to the service.
@@ -137,14 +144,14 @@ func (h handle) explain(q query.Query) (Explanation, error) {
 //go:noinline
 func (q *Query[T]) engine() query.Query {
 	return query.Query{
-		Partition: q.Partition, Rows: q.Rows, Where: q.Where.c, Limit: q.Limit, PageSize: q.PageSize, ReadAhead: q.ReadAhead, TableScan: q.TableScan,
+		Partition: q.Partition, Partitions: q.Partitions, Rows: q.Rows, Where: q.Where.c, Limit: q.Limit, PageSize: q.PageSize, ReadAhead: q.ReadAhead, TableScan: q.TableScan,
 		Stats: (*query.Stats)(q.Stats), Cursor: q.Cursor.engine(), Budget: query.Budget(q.Budget), Skip: q.Skip,
 	}
 }
 
 // query adds the schema to a query. own reports that it asks for rows of T alone.
 func (s *schema) query(q query.Query, own bool) *query.Query {
-	q.Own, q.Type, q.Codec, q.Partitions, q.RowKeys = own, s.name, s.codec, s.partitions, s.rows
+	q.Own, q.Type, q.Codec, q.PartitionKeys, q.RowKeys = own, s.name, s.codec, s.partitions, s.rows
 	return &q
 }
 
@@ -410,32 +417,30 @@ func (c *Cursor) Token() string { return c.c.Token() }
 // of rows they contain. It jumps from one partition to the next without reading the rows between. Errors: ErrTableNotFound and
 // the other errors of a read (see package table). 1 request for each partition, and 1 to find that there are no more.
 func (t *Table[T]) Partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, error] {
-	return t.h.partitionsAfter(ctx, keys.PartitionKey{})
+	return t.h.partitionsIn(ctx, keys.PartitionRange{})
 }
 
-// PartitionsAfter is Partitions for the PartitionKeys behind after, to continue work on a table. An unset key is before all
-// others.
-func (t *Table[T]) PartitionsAfter(ctx context.Context, after keys.PartitionKey) iter.Seq2[keys.PartitionKey, error] {
-	return t.h.partitionsAfter(ctx, after)
+// PartitionsIn is Partitions for the PartitionKeys of a range. To continue work on a table, give it the range behind the last one
+// ([keys.PartitionRange.Behind]). Errors: also *keys.KeyError for an invalid range.
+func (t *Table[T]) PartitionsIn(ctx context.Context, r keys.PartitionRange) iter.Seq2[keys.PartitionKey, error] {
+	return t.h.partitionsIn(ctx, r)
 }
 
 //go:noinline
-func (h handle) partitionsAfter(ctx context.Context, after keys.PartitionKey) iter.Seq2[keys.PartitionKey, error] {
+func (h handle) partitionsIn(ctx context.Context, in keys.PartitionRange) iter.Seq2[keys.PartitionKey, error] {
 	return func(yield func(keys.PartitionKey, error) bool) {
 		all := h.schema.partitions
 		if !all.IsSet() {
 			all = query.EveryPartition
 		}
-		var last *string
-		if after.IsSet() {
-			s, err := after.Result()
-			if err != nil {
-				yield(keys.PartitionKey{}, h.engine.OpError("Partitions", keys.Key{}, err))
-				return
-			}
-			last = &s
+		if in.IsSet() {
+			all = all.Intersect(in)
 		}
-		err := h.engine.Partitions(ctx, all, last, func(pk string) bool {
+		if err := all.Err(); err != nil {
+			yield(keys.PartitionKey{}, h.engine.OpError("Partitions", keys.Key{}, err))
+			return
+		}
+		err := h.engine.Partitions(ctx, all, func(pk string) bool {
 			return yield(keys.Stored(pk, "").Partition(), nil)
 		})
 		if err != nil {
@@ -444,17 +449,17 @@ func (h handle) partitionsAfter(ctx context.Context, after keys.PartitionKey) it
 	}
 }
 
-// EachPartition calls f for each partition of the table, several at a time: each partition has its own share of the servers, so
-// work on a whole table gets faster with the number of partitions. At most width calls run at the same time, 10 if width is 0. The
-// first error cancels the contexts of the other calls, and is returned when they have ended.
+// EachPartition calls f for each partition of a range, of the table if the range is unset, several at a time: each partition has its own
+// share of the servers, so work on a whole table gets faster with the number of partitions. At most width calls run at the same time, 10 if
+// width is 0. The first error cancels the contexts of the other calls, and is returned when they have ended.
 //
-// Errors: the first error of f; *ValueError if f is nil; errors of a read (see package table). Requests: 1 for each partition, 1
+// Errors: the first error of f; *ValueError if f is nil; *keys.KeyError for an invalid range; errors of a read (see package table). Requests: 1 for each partition, 1
 // to find that there are no more, and the requests of f.
-func (t *Table[T]) EachPartition(ctx context.Context, width int, f func(context.Context, keys.PartitionKey) error) error {
-	return t.h.eachPartition(ctx, width, f)
+func (t *Table[T]) EachPartition(ctx context.Context, in keys.PartitionRange, width int, f func(context.Context, keys.PartitionKey) error) error {
+	return t.h.eachPartition(ctx, in, width, f)
 }
 
-func (h handle) eachPartition(ctx context.Context, width int, f func(context.Context, keys.PartitionKey) error) error {
+func (h handle) eachPartition(ctx context.Context, in keys.PartitionRange, width int, f func(context.Context, keys.PartitionKey) error) error {
 	if f == nil {
 		return h.engine.OpError("EachPartition", keys.Key{}, nilArgument("f"))
 	}
@@ -463,7 +468,7 @@ func (h handle) eachPartition(ctx context.Context, width int, f func(context.Con
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(width)
-	for pk, err := range h.partitionsAfter(ctx, keys.PartitionKey{}) {
+	for pk, err := range h.partitionsIn(ctx, in) {
 		g.Go(func() error {
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return err

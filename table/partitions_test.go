@@ -17,8 +17,8 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 )
 
-// TestPartitionsAfterOutside: PartitionsAfter accepts a key before or behind all partitions of the table.
-func TestPartitionsAfterOutside(t *testing.T) {
+// TestPartitionsInOutside: PartitionsIn accepts ranges that begin before or behind all partitions of the table.
+func TestPartitionsInOutside(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, s := newTown(t, nil)
@@ -32,7 +32,7 @@ func TestPartitionsAfterOutside(t *testing.T) {
 	noError(t, err)
 	for after, want := range map[string]int{"a": 1, "m_R": 1, "m_S": 0, "z": 0} {
 		n := 0
-		for pk, err := range people.PartitionsAfter(ctx, keys.RawPartition(after)) {
+		for pk, err := range people.PartitionsIn(ctx, keys.RawPartitions("", "").Behind(keys.RawPartition(after))) {
 			noError(t, err)
 			if n++; !door.Table(people).Mode.Schema.Partitions().Contains(pk.String()) {
 				t.Errorf("%v: got %+v; want door.Table(people).Mode.Schema.Partitions().Contains(pk.String())", after, pk)
@@ -58,7 +58,7 @@ func TestEachPartitionWidth(t *testing.T) {
 		staff := newStaff(t, sdkClient(t, w))
 		for width, want := range map[int]int64{0: 10, 1: 1, 3: 3} {
 			var now, most, all atomic.Int64
-			err := staff.EachPartition(context.Background(), width, func(context.Context, keys.PartitionKey) error {
+			err := staff.EachPartition(context.Background(), keys.PartitionRange{}, width, func(context.Context, keys.PartitionKey) error {
 				all.Add(1)
 				c := now.Add(1)
 				defer now.Add(-1)
@@ -73,7 +73,7 @@ func TestEachPartitionWidth(t *testing.T) {
 		}
 		n = 0
 		no, calls := errors.New("no"), 0
-		err := staff.EachPartition(context.Background(), 1, func(context.Context, keys.PartitionKey) error { calls++; return no })
+		err := staff.EachPartition(context.Background(), keys.PartitionRange{}, 1, func(context.Context, keys.PartitionKey) error { calls++; return no })
 		if err != no || calls != 1 {
 			t.Errorf("got %d calls, %v; want err == %v and calls == 1", calls, err, no)
 		}

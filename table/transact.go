@@ -113,6 +113,10 @@ func ListIn[T any](tx *Tx, t *Table[T], q Query[T]) iter.Seq2[*Entity[T], error]
 	if err := insideOf(tx, t.engine()); err != nil {
 		return func(yield func(*Entity[T], error) bool) { yield(nil, err) }
 	}
+	if q.Partitions.IsSet() {
+		err := &ValueError{Field: "Query.Partitions", Reason: "is set, but a transaction reads its own partition alone"}
+		return func(yield func(*Entity[T], error) bool) { yield(nil, t.h.engine.OpError("List", keys.Key{}, err)) }
+	}
 	// The same key may come from a layout or from a row.
 	if q.Partition.IsSet() {
 		named, err1 := q.Partition.Result()

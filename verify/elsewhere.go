@@ -23,11 +23,29 @@ import (
 // widthElsewhere is how many entities are confirmed and repaired at a time.
 const widthElsewhere = 10
 
-// verify compares all rows with all entities. First it reads the rows, then the entities, and confirms each difference.
+// verify compares all rows with all entities. If there are more rows than may be kept in memory, it reads both again to compare what the sieve
+// has left.
 func (r *elsewhereRun[T]) verify(ctx context.Context) error {
+	if err := r.compareAll(ctx); err != nil || r.sieve == nil {
+		return err
+	}
+	for _, g := range r.sieve.groups(r.mostRows) {
+		again := &elsewhereRun[T]{run: r.run, again: g, digests: map[pairElsewhere]uint64{}, notified: r.notified, wanted: r.wanted}
+		if err := again.compareAll(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareAll reads the rows first, then the entities, and confirms each difference.
+func (r *elsewhereRun[T]) compareAll(ctx context.Context) error {
 	r.confirms, ctx = errgroup.WithContext(ctx)
 	r.confirms.SetLimit(widthElsewhere)
-	err := r.readRows(ctx)
+	var err error
+	if r.whole() && !r.opt.RecordsOnly {
+		err = r.readRows(ctx)
+	}
 	if err == nil {
 		err = r.readEntities(ctx)
 	}
@@ -84,49 +102,137 @@ func (r *elsewhereRun[T]) sweep(ctx context.Context, d derived.Elsewhere[T], row
 
 // addRow adds a row of a definition with the entities that it names.
 func (r *elsewhereRun[T]) addRow(definition int, row *table.Row) {
-	r.count(Report{Rows: 1})
+	if r.again == nil {
+		r.count(Report{Rows: 1})
+	}
 	d := r.elsewhere[definition]
 	for _, entity := range d.EntitiesIn(row) {
-		if !r.opt.Partition.IsSet() || entity.PartitionKey() == r.opt.Partition.String() {
-			r.digests[pairElsewhere{definition, bothKeys(row.Key), bothKeys(entity)}] = r.digest(d.Content(row))
+		if named := bothKeys(entity); r.again.contains(named) {
+			r.add(pairElsewhere{definition, bothKeys(row.Key), named}, r.digest(d.Content(row)))
 		}
 	}
 }
 
+// add adds a row with one entity. If there are too many, all go into a sieve.
+func (r *elsewhereRun[T]) add(p pairElsewhere, digest uint64) {
+	if r.sieve == nil && r.again == nil && len(r.digests) >= r.mostRows {
+		r.sieve = newSieve(r.seed)
+		for p, digest := range r.digests {
+			r.sieve.addStored(pair{p.definition, p.row, p.entity, digest})
+		}
+		r.digests = map[pairElsewhere]uint64{}
+	}
+	if r.sieve != nil {
+		r.sieve.addStored(pair{p.definition, p.row, p.entity, digest})
+		return
+	}
+	r.digests[p] = digest
+}
+
 // readEntities reads the entities and compares them with the rows.
 func (r *elsewhereRun[T]) readEntities(ctx context.Context) error {
-	q := table.Query[T]{Partition: r.opt.Partition, Rows: r.schema.Rows(), PageSize: r.pacer.PageSize(), TableScan: true}
+	q := table.Query[T]{Partitions: r.opt.Partitions, Rows: r.schema.Rows(), PageSize: r.pacer.PageSize(), TableScan: true}
 	n := 0
+	var page []*table.Row
+	compare := func() error {
+		if err := r.readRecorded(ctx, page); err != nil {
+			return err
+		}
+		for _, row := range page {
+			r.compareRow(ctx, row)
+		}
+		page = page[:0]
+		return nil
+	}
 	for row, err := range r.table.Rows(ctx, q) {
 		if err == nil {
 			err = r.pacer.Spend(ctx, 1)
 		}
+		if err == nil && len(page) == together {
+			err = compare()
+		}
 		if err != nil {
 			return err
 		}
-		e, err := r.table.Entity(derived.AsEntity(row))
-		if derived.IsForeign(err) {
-			continue
+		if r.again.contains(bothKeys(row.Key)) {
+			page = append(page, row)
 		}
-		if err == nil {
-			err = r.compare(ctx, e, row)
-		}
-		if err != nil {
-			r.drop(row.Key)
-			if len(r.maintainers) == 0 { // otherwise it is reported already
-				r.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
-			}
-		}
-		r.count(Report{Entities: 1})
 		if n++; n%1000 == 0 {
 			r.noteProgress()
 		}
+	}
+	if err := compare(); err != nil {
+		return err
 	}
 	if door.Table(r.table).Ranged() {
 		return table.ErrRanged
 	}
 	r.noteProgress()
 	return nil
+}
+
+// together is how many entities are compared together.
+const together = 100
+
+// readRecorded reads the rows that entities record, unless all rows were read. Errors of the entities are found later.
+func (r *elsewhereRun[T]) readRecorded(ctx context.Context, entities []*table.Row) (err error) {
+	if r.whole() || r.opt.RecordsOnly {
+		return nil
+	}
+	var all []pairElsewhere
+	for _, row := range entities {
+		for i, d := range r.elsewhere {
+			for _, k := range d.RecordedRows(row) {
+				all = append(all, pairElsewhere{i, bothKeys(k), bothKeys(row.Key)})
+			}
+		}
+	}
+	if err := r.pacer.Spend(ctx, len(all)); err != nil {
+		return err
+	}
+	n := 0
+	engine.InOrder(ctx, all, func(ctx context.Context, p pairElsewhere) (*table.Row, error) {
+		row, err := r.elsewhere[p.definition].GetRow(ctx, keyOf(p.row))
+		if errors.Is(err, table.ErrNotFound) {
+			return nil, nil
+		}
+		return row, err
+	}, func(row *table.Row, e error) bool {
+		p := all[n]
+		n++
+		if err = e; err != nil || row == nil {
+			return err == nil
+		}
+		r.count(Report{Rows: 1})
+		if d := r.elsewhere[p.definition]; slices.Contains(d.EntitiesIn(row), keyOf(p.entity)) {
+			r.digests[p] = r.digest(d.Content(row))
+		}
+		return true
+	})
+	if err == nil && slices.ContainsFunc(r.elsewhere, func(d derived.Elsewhere[T]) bool { return d.Ranged() }) {
+		return table.ErrRanged
+	}
+	return err
+}
+
+// compareRow compares the entity of a row.
+func (r *elsewhereRun[T]) compareRow(ctx context.Context, row *table.Row) {
+	e, err := r.table.Entity(derived.AsEntity(row))
+	if derived.IsForeign(err) {
+		return
+	}
+	if err == nil {
+		err = r.compare(ctx, e, row)
+	}
+	if err != nil {
+		r.drop(row.Key)
+		if len(r.maintainers) == 0 && r.again == nil { // otherwise it is reported already
+			r.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
+		}
+	}
+	if r.again == nil {
+		r.count(Report{Entities: 1})
+	}
 }
 
 // drop leaves the rows of an entity that cannot be read as they are.
@@ -148,12 +254,15 @@ func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *
 		}
 		recorded := d.RecordedRows(row)
 		for _, k := range want {
-			pair := pairElsewhere{i, bothKeys(k), bothKeys(e.Key)}
-			got, exists := r.digests[pair]
-			delete(r.digests, pair)
+			p := pairElsewhere{i, bothKeys(k), bothKeys(e.Key)}
+			got, exists := r.digests[p]
+			delete(r.digests, p)
 			switch {
 			case !slices.Contains(recorded, k):
 				evident = append(evident, rowElsewhere{i, k})
+			case r.opt.RecordsOnly:
+			case r.sieve != nil:
+				r.sieve.addWanted(pair{i, p.row, p.entity, r.digest(d.WantedContent(row, k))})
 			case !exists || got != r.digest(d.WantedContent(row, k)):
 				candidates = append(candidates, rowElsewhere{i, k})
 			}
@@ -165,7 +274,9 @@ func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *
 			}
 		}
 	}
-	r.confirm(ctx, e.Key, evident, true)
+	if r.again == nil { // otherwise they are confirmed already
+		r.confirm(ctx, e.Key, evident, true)
+	}
 	r.confirm(ctx, e.Key, candidates, false)
 	return nil
 }
@@ -198,11 +309,17 @@ func (r *elsewhereRun[T]) confirmEntity(ctx context.Context, entity keys.Key, ro
 type elsewhereRun[T any] struct {
 	*run[T]
 	digests  map[pairElsewhere]uint64 // of the content of all rows, for each entity that a row names
+	sieve    *sieve                   // instead, of more rows than are kept
+	again    *group                   // of the entities, which are compared again
 	confirms *errgroup.Group          // confirmations and repairs of entities, several at a time
 
 	mu       sync.Mutex
 	notified map[string]bool           // pending commit records, by PartitionKey and operation ID
 	wanted   map[rowElsewhere]keys.Key // rows of unique values that are missing, and the first entity that lacks each
+}
+
+func newElsewhereRun[T any](r *run[T]) *elsewhereRun[T] {
+	return &elsewhereRun[T]{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}, wanted: map[rowElsewhere]keys.Key{}}
 }
 
 // pairElsewhere is a row of a definition, by its position, and an entity that it names.

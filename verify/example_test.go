@@ -80,8 +80,8 @@ func ExampleOptions() {
 	staff := newStaff(ctx, s, byAge)
 	deleteRow(ctx, s, "age_051_empid_000300")
 	_, err := verify.Run(ctx, staff, &verify.Options{
-		Partition: dept.Of("Sales"),
-		Fault:     func(f verify.Fault) { fmt.Println(f.Definition, f.Kind, f.Row, f.Entity) },
+		Partitions: dept.Of("Sales").Point(),
+		Fault:      func(f verify.Fault) { fmt.Println(f.Definition, f.Kind, f.Row, f.Entity) },
 	}, byAge)
 	fmt.Println(err)
 	// Output:

@@ -26,6 +26,9 @@ type partition[T any] struct {
 	requestErr   error // the cause of an errRequest
 	snapshots    []*snapshot[T]
 	summaries    []derived.PerGroup[T]
+	rowsKept     int    // in the snapshots
+	sieve        *sieve // instead of the snapshots, of more rows than are kept
+	again        *group // of the entities, which are compared again
 
 	candidates map[string][]candidate // by the RowKey of the entity
 	excluded   map[string]bool        // RowKeys of entities that cannot be read, or are of another type
@@ -108,22 +111,23 @@ func (p *partition[T]) addCandidates(entity string, all ...candidate) {
 	}
 }
 
-// verifyPartition verifies one partition.
+// verifyPartition verifies one partition. If it has more rows than may be kept in memory, it is read again to compare what the sieve has left.
 func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 	p := newPartition(r, pk)
-	if err := p.readDerivedRows(ctx); err != nil {
-		return err
-	}
-	uncounted, err := p.addAllUncounted(ctx)
+	uncounted, err := p.compareAll(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.readEntities(ctx); err != nil {
-		return err
-	}
-	for _, candidates := range p.passes() {
-		if err := p.confirmAll(ctx, candidates); err != nil {
-			return err
+	if p.sieve != nil {
+		for _, g := range p.sieve.groups(r.mostRows) {
+			again := newPartition(r, pk)
+			again.again = g
+			if _, err := again.compareAll(ctx); err != nil {
+				return err
+			}
+			if again.entitiesWritten.Load() {
+				p.entitiesWritten.Store(true)
+			}
 		}
 	}
 	for _, f := range p.miscounted {
@@ -142,6 +146,26 @@ func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 	return nil
 }
 
+// compareAll compares the rows that name entities with these, and confirms what may be faults. uncounted reports whether the summaries must be
+// compared.
+func (p *partition[T]) compareAll(ctx context.Context) (uncounted bool, err error) {
+	if err := p.readDerivedRows(ctx); err != nil {
+		return false, err
+	}
+	if uncounted, err = p.addAllUncounted(ctx); err != nil {
+		return uncounted, err
+	}
+	if err := p.readEntities(ctx); err != nil {
+		return uncounted, err
+	}
+	for _, candidates := range p.passes() {
+		if err := p.confirmAll(ctx, candidates); err != nil {
+			return uncounted, err
+		}
+	}
+	return uncounted, nil
+}
+
 // readDerivedRows takes the snapshots of the definitions whose rows name entities. Summaries are read later.
 func (p *partition[T]) readDerivedRows(ctx context.Context) error {
 	for _, d := range p.maintainers {
@@ -151,10 +175,19 @@ func (p *partition[T]) readDerivedRows(ctx context.Context) error {
 				return err
 			}
 		case derived.PerGroup[T]:
-			p.summaries = append(p.summaries, d)
+			if p.again == nil {
+				p.summaries = append(p.summaries, d)
+			}
 		}
 	}
 	return nil
+}
+
+// countRead adds to the report what is read for the first time.
+func (p *partition[T]) countRead(r Report) {
+	if p.again == nil {
+		p.count(r)
+	}
 }
 
 // addAllUncounted is addUncounted for all summaries, with Repair. open reports whether the summaries must be compared.
@@ -180,7 +213,7 @@ func (p *partition[T]) passes() []map[string][]candidate {
 	// The digests that are left are of rows whose entity was not read, or neither should have the row nor records it.
 	for i, s := range p.snapshots {
 		for l := range s.digests {
-			if !p.excluded[l.entity] {
+			if !p.excluded[l.entity] && p.again.contains(l.entity) {
 				p.addCandidates(l.entity, candidate{i, l.row})
 			}
 		}

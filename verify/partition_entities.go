@@ -28,6 +28,9 @@ func (p *partition[T]) readEntities(ctx context.Context) error {
 		if door.Table(p.table).Ranged() {
 			return table.ErrRanged
 		}
+		if !p.again.contains(row.Key.RowKey()) {
+			continue
+		}
 		e, err := p.entityOf(row)
 		if derived.IsForeign(err) {
 			p.excluded[strings.Clone(row.Key.RowKey())] = true // its rows are verified with the table of its type
@@ -42,9 +45,11 @@ func (p *partition[T]) readEntities(ctx context.Context) error {
 			return p.requestErr
 		} else if err != nil {
 			p.excluded[strings.Clone(row.Key.RowKey())] = true
-			p.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
+			if p.again == nil {
+				p.noteFault(Fault{Kind: Unreadable, Entity: row.Key, Err: err})
+			}
 		}
-		p.count(Report{Entities: 1})
+		p.countRead(Report{Entities: 1})
 		if p.entitiesRead++; p.entitiesRead%1000 == 0 {
 			p.noteProgress()
 		}
@@ -85,6 +90,10 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 			return err
 		}
 		recorded, _ := derived.SplitState(state[s.maintainer.Name()])
+		if p.sieve != nil {
+			p.siftRows(i, e, digest, recorded, wanted[i])
+			continue
+		}
 		p.compareRows(&c, i, e, digest, recorded, wanted[i])
 	}
 	var miscounted []Fault
@@ -95,7 +104,11 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 			miscounted = append(miscounted, Fault{Definition: sum.Name(), Kind: StateMismatch, Row: keys.Stored(p.pk, group), Entity: e.Key})
 		}
 	}
-	if _, isCopy := row.System().Primary(); (isCopy || corrupt != nil) && (c.unsure || len(c.faults)+len(miscounted) == 0) {
+	_, isCopy := row.System().Primary()
+	switch damaged := isCopy || corrupt != nil; {
+	case damaged && p.sieve != nil && len(miscounted) == 0:
+		p.sieve.suspect(e.Key.RowKey())
+	case damaged && p.sieve == nil && (c.unsure || len(c.faults)+len(miscounted) == 0):
 		name := p.maintainers[0].Name()
 		if len(p.snapshots) > 0 {
 			name = p.snapshots[0].maintainer.Name() // of the candidate
@@ -161,6 +174,22 @@ func (p *partition[T]) wantedDigest(s *snapshot[T], row *engine.Scanned) (uint64
 	return p.digest(s.maintainer.WantedContent(whole)), nil
 }
 
+// siftRows is compareRows for rows that are not kept in memory: what is not as the entity records is compared when the partition is read again.
+func (p *partition[T]) siftRows(i int, e *table.Entity[T], want uint64, recorded, wanted []string) {
+	rk := e.Key.RowKey()
+	for _, row := range wanted {
+		p.sieve.addWanted(pair{i, row, rk, want})
+		if !slices.Contains(recorded, row) {
+			p.sieve.suspect(rk)
+		}
+	}
+	for _, row := range recorded {
+		if !slices.Contains(wanted, row) {
+			p.sieve.suspect(rk)
+		}
+	}
+}
+
 // compareRows compares the rows of an entity with a snapshot: the wanted rows, which should have a digest, and the recorded rows.
 func (p *partition[T]) compareRows(c *entityComparison, i int, e *table.Entity[T], want uint64, recorded, wanted []string) {
 	s := p.snapshots[i]
@@ -169,10 +198,13 @@ func (p *partition[T]) compareRows(c *entityComparison, i int, e *table.Entity[T
 		pair, of := rowEntity{rk, e.Key.RowKey()}, candidate{i, rk}
 		got, exists := s.digests[pair]
 		delete(s.digests, pair)
+		if p.opt.RecordsOnly && slices.Contains(recorded, rk) {
+			continue
+		}
 		if exists && got == want && slices.Contains(recorded, rk) {
 			continue
 		}
-		c.unsure = c.unsure || exists || slices.Contains(recorded, rk) || d.Unique() && s.owners[rk] != ""
+		c.unsure = c.unsure || exists || slices.Contains(recorded, rk) || d.Unique() && (s.owners[rk] != "" || p.again != nil)
 		kind := StateMismatch
 		if !exists {
 			kind = Missing
@@ -229,6 +261,9 @@ func (p *partition[T]) predictDuplicate(f Fault, c candidate) Fault {
 func (p *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T]) error {
 	s := &snapshot[T]{maintainer: d, digests: map[rowEntity]uint64{}, owners: map[string]string{}}
 	p.snapshots = append(p.snapshots, s)
+	if p.opt.RecordsOnly {
+		return nil
+	}
 	if c, is := d.(derived.Copying); is {
 		return p.takeCopies(ctx, s, c)
 	}
@@ -240,8 +275,8 @@ func (p *partition[T]) takeSnapshot(ctx context.Context, d derived.PerEntity[T])
 		if err != nil {
 			return err
 		}
-		p.count(Report{Rows: 1})
-		s.add(row.Key.RowKey(), d.EntitiesIn(row), p.digest(d.Content(row)))
+		p.countRead(Report{Rows: 1})
+		p.add(len(p.snapshots)-1, row.Key.RowKey(), d.EntitiesIn(row), p.digest(d.Content(row)))
 	}
 	return nil
 }
@@ -273,15 +308,48 @@ func (p *partition[T]) takeCopies(ctx context.Context, s *snapshot[T], c derived
 				}
 				entities, digest = s.maintainer.EntitiesIn(row), p.digest(s.maintainer.Content(row))
 			}
-			p.count(Report{Rows: 1})
-			s.add(row.Key.RowKey(), entities, digest)
+			p.countRead(Report{Rows: 1})
+			p.add(len(p.snapshots)-1, row.Key.RowKey(), entities, digest)
 		}
 	}
 	return nil
 }
 
+// add adds a row to a snapshot, with the entities that it names. If there are too many rows, all go into a sieve.
+func (p *partition[T]) add(i int, row string, entities []string, digest uint64) {
+	if p.sieve == nil && p.again == nil && p.rowsKept >= p.mostRows {
+		p.sieve = newSieve(p.seed)
+		for i, s := range p.snapshots {
+			for r, digest := range s.digests {
+				p.sieve.addStored(pair{i, r.row, r.entity, digest})
+			}
+			s.digests, s.owners, s.texts = map[rowEntity]uint64{}, map[string]string{}, texts{}
+		}
+	}
+	if p.sieve != nil {
+		for _, entity := range entities {
+			p.sieve.addStored(pair{i, row, entity, digest})
+		}
+		return
+	}
+	kept := entities
+	if p.again != nil {
+		kept = nil
+		for _, entity := range entities {
+			if entity == derived.NoEntity || p.again.contains(entity) {
+				kept = append(kept, entity)
+			}
+		}
+	}
+	p.rowsKept += len(kept)
+	p.snapshots[i].add(row, kept, digest)
+}
+
 // add adds a row with the entities that it names.
 func (s *snapshot[T]) add(row string, entities []string, digest uint64) {
+	if len(entities) == 0 {
+		return
+	}
 	row = s.texts.keep(row)
 	for _, entity := range entities {
 		if strings.HasSuffix(row, entity) {
@@ -347,6 +415,9 @@ func (p *partition[T]) removeState(ctx context.Context, d derived.Maintainer[T],
 			clean.ETag = row.ETag
 		} else {
 			derived.Own(clean, (*stored.Row)(row).Owner())
+		}
+		if p.again != nil { // it is noted already
+			return clean, nil
 		}
 		if !p.opt.Repair {
 			f.Err = nil

@@ -16,8 +16,18 @@ import (
 
 // Options are the options of [Run]. The zero value compares the whole table and changes nothing.
 type Options struct {
-	// Partition is the only partition to verify. Unset means all.
-	Partition keys.PartitionKey
+	// Partitions is the range of partitions to verify; that of one partition is its Point. Unset means all. Rows elsewhere and views are
+	// then read by the keys that the entities of the range record, and not as a whole: those that no entity records are not found.
+	Partitions keys.PartitionRange
+
+	// RecordsOnly compares the entities only with what they record of their derived rows (_ix), and reads no such rows. It finds the
+	// entities that lack the rows of a new definition, or have those of an earlier key function, and nothing that other programs have
+	// done to the rows. Summaries are compared as always.
+	RecordsOnly bool
+
+	// MostRows is how many derived rows are kept in memory, of about 150 bytes each, 200 elsewhere. If there are more, the partition is read
+	// a second time, to compare what may have faults. Defaults to 500,000.
+	MostRows int
 
 	// Concurrency is the number of partitions that are verified at the same time. Defaults to 1.
 	Concurrency int
@@ -48,8 +58,10 @@ func (o *Options) check() (after *string, err error) {
 		return nil, &table.ValueError{Field: "Options.Rate", Reason: "is negative; 0 means no limit"}
 	case o.Concurrency < 0:
 		return nil, &table.ValueError{Field: "Options.Concurrency", Reason: "is negative; 0 means 1"}
-	case o.Partition.IsSet() && o.Token != "":
-		return nil, &table.ValueError{Field: "Options.Token", Reason: "is set together with Options.Partition, but resumes with all later partitions; leave one of the two out"}
+	case o.MostRows < 0:
+		return nil, &table.ValueError{Field: "Options.MostRows", Reason: "is negative; 0 means 500,000"}
+	case o.Partitions.Err() != nil:
+		return nil, o.Partitions.Err()
 	case o.Token == "":
 		return nil, nil
 	}

@@ -48,14 +48,17 @@ func (s *Session[T]) Table() *table.Table[T] { return s.run.handle }
 // Repair is Options.Repair.
 func (s *Session[T]) Repair() bool { return s.run.opt.Repair }
 
-// Contains reports whether Run verifies an entity: those of Options.Partition.
+// Contains reports whether Run verifies an entity: those of Options.Partitions.
 func (s *Session[T]) Contains(entity keys.Key) bool {
-	if !s.run.opt.Partition.IsSet() {
-		return true
-	}
-	pk, err := s.run.opt.Partition.Result()
-	return err != nil || pk == entity.PartitionKey()
+	return s.run.whole() || s.run.opt.Partitions.Contains(entity.PartitionKey())
 }
+
+// Whole reports whether Run verifies the entities of all partitions, and their derived rows. Otherwise a Comparison reads those rows that an
+// entity records, if it reads any; see RecordsOnly.
+func (s *Session[T]) Whole() bool { return s.run.whole() && !s.run.opt.RecordsOnly }
+
+// RecordsOnly is Options.RecordsOnly.
+func (s *Session[T]) RecordsOnly() bool { return s.run.opt.RecordsOnly }
 
 // Spend waits until a number of rows may be read or written; see Options.Rate.
 func (s *Session[T]) Spend(ctx context.Context, rows int) error { return s.run.pacer.Spend(ctx, rows) }
@@ -102,7 +105,7 @@ const width = 10
 // readEntities reads the rows of the entities, with their parts, and compares several entities at a time.
 func (s *Session[T]) readEntities(ctx context.Context) error {
 	r := s.run
-	q := table.Query[table.Row]{Partition: r.opt.Partition, Rows: r.schema.Rows(), TableScan: !r.opt.Partition.IsSet()}
+	q := table.Query[table.Row]{Partitions: r.opt.Partitions, Rows: r.schema.Rows(), TableScan: r.whole()}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(width)
 	var listed error

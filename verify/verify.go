@@ -17,6 +17,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -115,6 +116,7 @@ type run[T any] struct {
 	elsewhere   []derived.Elsewhere[T]  // of those whose rows are elsewhere
 	comparers   []Comparer[T]           // of those that compare their rows themselves
 	seed        maphash.Seed
+	mostRows    int // that are kept in memory
 }
 
 func newRun[T any](t *table.Table[T], o *Options) *run[T] {
@@ -129,8 +131,12 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 		schema:   door.Table(t).Mode.Schema,
 		opt:      *o,
 		seed:     maphash.MakeSeed(),
+		mostRows: cmp.Or(o.MostRows, 500_000),
 	}
 }
+
+// whole reports whether all partitions are verified.
+func (r *run[T]) whole() bool { return !r.opt.Partitions.IsSet() }
 
 func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) error {
 	if err := r.choose(ctx, definitions); err != nil {
@@ -149,8 +155,7 @@ func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) erro
 		}
 	}
 	if len(r.elsewhere) > 0 {
-		e := &elsewhereRun[T]{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}, wanted: map[rowElsewhere]keys.Key{}}
-		if err := e.verify(ctx); err != nil {
+		if err := newElsewhereRun(r).verify(ctx); err != nil {
 			return err
 		}
 	}
@@ -252,21 +257,21 @@ func addOnce[M defined](all []M, m M) []M {
 // verifyPartitions verifies the definitions whose rows are in the partitions of their entities, from behind a PartitionKey, unless
 // that is nil.
 func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
-	if r.opt.Partition.IsSet() {
-		pk, err := r.opt.Partition.Result()
-		if err != nil {
-			return err
-		}
+	in := query.EveryPartition
+	if !r.whole() {
+		in = r.opt.Partitions
+	}
+	if after != nil {
+		in = in.Behind(keys.Stored(*after, "").Partition())
+	}
+	if in.IsPoint() {
+		pk := in.Key().String()
 		r.begin(pk)
 		return r.verifyAndFinish(ctx, pk)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(r.opt.Concurrency, 1))
-	position := keys.PartitionKey{}
-	if after != nil {
-		position = keys.Stored(*after, "").Partition()
-	}
-	for pk, err := range r.table.PartitionsAfter(ctx, position) {
+	for pk, err := range r.table.PartitionsIn(ctx, in) {
 		if err != nil {
 			return cmp.Or(g.Wait(), err) // a failed partition cancels ctx, and so this list
 		}
@@ -320,11 +325,10 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 		return nil // without an outbox there are no such writes, and views follow what the commit record says
 	}
 	before := e.Options.Now().Add(-leastAge)
-	partition := "" // all
-	if r.opt.Partition.IsSet() {
-		partition = r.opt.Partition.String()
+	err := r.finishIn(ctx, e, r.opt.Partitions, before)
+	if !r.whole() {
+		return err
 	}
-	err := r.finishIn(ctx, e, partition, before)
 	done := map[string]bool{strings.ToLower(e.Name): true}
 	for _, d := range r.elsewhere {
 		name := strings.ToLower(d.Table().Name)
@@ -332,14 +336,14 @@ func (r *run[T]) finishPrepared(ctx context.Context) error {
 			continue
 		}
 		done[name] = true
-		err = r.finishIn(ctx, d.Table(), "", before)
+		err = r.finishIn(ctx, d.Table(), keys.PartitionRange{}, before)
 	}
 	return err
 }
 
 // finishIn ends such writes in a table, and reports the orphans that are left.
-func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, partition string, before time.Time) error {
-	n, left, err := t.FinishPrepared(ctx, partition, before, commit.Orphans(r.opt.Orphans))
+func (r *run[T]) finishIn(ctx context.Context, t *engine.Table, in keys.PartitionRange, before time.Time) error {
+	n, left, err := t.FinishPrepared(ctx, in, before, commit.Orphans(r.opt.Orphans))
 	r.count(Report{Finished: n})
 	for _, orphan := range left {
 		r.recorder.noteFault(Fault{Kind: Unreadable, Row: orphan.Row, Err: orphan})

@@ -39,7 +39,7 @@ func (c *Catalogue) Ensure(ctx context.Context) error {
 // isEmpty reports whether the table has no rows. Requests: 1.
 func (c *Catalogue) isEmpty(ctx context.Context) (empty bool, err error) {
 	empty = true
-	err = c.table.Partitions(ctx, keys.PartitionRange{}, nil, func(string) bool {
+	err = c.table.Partitions(ctx, keys.PartitionRange{}, func(string) bool {
 		empty = false
 		return false
 	})

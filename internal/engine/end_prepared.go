@@ -275,13 +275,13 @@ func mayNotWrite(err error) bool {
 	return errors.As(err, &re) && re.StatusCode == http.StatusForbidden
 }
 
-// FinishPrepared ends the writes over several partitions that began before a time and have not ended in a partition, or in any if
-// it is "", which takes a scan of the table; see extend.Records.FinishPrepared. It goes on behind orphans, and returns the
+// FinishPrepared ends the writes over several partitions that began before a time and have not ended in a range of partitions, or
+// in any if it is unset, which takes a scan of the table; see extend.Records.FinishPrepared. It goes on behind orphans, and returns the
 // orphans that are left.
-func (t *Table) FinishPrepared(ctx context.Context, partition string, before time.Time, orphans commit.Orphans) (finished int, left []*errs.HomeError, err error) {
+func (t *Table) FinishPrepared(ctx context.Context, in keys.PartitionRange, before time.Time, orphans commit.Orphans) (finished int, left []*errs.HomeError, err error) {
 	var all []keys.Key
 	library, now := t.LibraryHandle(), t.Options.Now()
-	err = library.each(ctx, unendedFilter(partition, before, now), "", func(r *stored.Row) bool {
+	err = library.each(ctx, unendedFilter(in, before, now), "", func(r *stored.Row) bool {
 		id := strings.TrimPrefix(r.Key.RowKey(), reserved.Prepared)
 		p, err := preparationOf(r)
 		switch {

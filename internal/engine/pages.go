@@ -281,15 +281,15 @@ func readPage(body []byte, partition string, rows map[string]*stored.Row) (n int
 	return n, end, cmp.Or(bad, err)
 }
 
-// Partitions calls f for the distinct PartitionKeys of a range behind the last one, until f returns false. It jumps from one
+// Partitions calls f for the distinct PartitionKeys of a range, until f returns false. It jumps from one
 // partition to the next: 1 request for each, and 1 to find that there are no more.
-func (t *Table) Partitions(ctx context.Context, all keys.PartitionRange, last *string, f func(string) bool) (err error) {
+func (t *Table) Partitions(ctx context.Context, all keys.PartitionRange, f func(string) bool) (err error) {
 	ctx, end := t.Span(ctx, "Partitions")
 	defer func() { end(err) }()
 	if t.Fault != nil {
 		return t.OpError("Partitions", keys.Key{}, t.Fault)
 	}
-	for {
+	for last := (*string)(nil); ; {
 		var filter query.Filter
 		filter.Behind(edm.PartitionKey, query.BoundsOf(all), last)
 		before := last

@@ -15,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
@@ -226,9 +227,15 @@ func preparationFilter(partition string, before time.Time) string {
 }
 
 // unendedFilter is preparationFilter that also finds what is of a time more than a day in the future: of writers whose clocks are ahead.
-func unendedFilter(partition string, before, now time.Time) string {
+func unendedFilter(in keys.PartitionRange, before, now time.Time) string {
 	ahead, end := reserved.Prepared+commit.IDTime(now.Add(commit.Retention)), strings.TrimSuffix(reserved.Prepared, "|")+"}"
-	return filterIn(partition, fmt.Sprintf("(%s or (%s ge '%s' and %s lt '%s'))", preparationFilter("", before), edm.RowKey, ahead, edm.RowKey, end))
+	rows := fmt.Sprintf("(%s or (%s ge '%s' and %s lt '%s'))", preparationFilter("", before), edm.RowKey, ahead, edm.RowKey, end)
+	if !in.IsSet() {
+		return rows
+	}
+	var f query.Filter
+	f.Keys(edm.PartitionKey, query.BoundsOf(in))
+	return f.String() + " and " + rows
 }
 
 func filterIn(partition, rows string) string {

@@ -27,10 +27,11 @@ var (
 
 // Query is a list to be read; see table.Query.
 type Query struct {
-	Partition keys.PartitionKey
-	Rows      keys.RowRange
-	Where     Cond
-	Codec     *edm.Codec // of the fields in Where
+	Partition  keys.PartitionKey
+	Partitions keys.PartitionRange
+	Rows       keys.RowRange
+	Where      Cond
+	Codec      *edm.Codec // of the fields in Where
 
 	Limit, PageSize int
 	TableScan       bool
@@ -45,10 +46,10 @@ type Query struct {
 	Cursor          *Cursor
 
 	// The schema of the entities.
-	Own        bool                // only its rows are asked for
-	Type       string              // its name
-	Partitions keys.PartitionRange // of its PartitionKeys, unset if the schema binds none
-	RowKeys    keys.RowRange       // of its RowKeys, unset if the schema binds none
+	Own           bool                // only its rows are asked for
+	Type          string              // its name
+	PartitionKeys keys.PartitionRange // of its PartitionKeys, unset if the schema binds none
+	RowKeys       keys.RowRange       // of its RowKeys, unset if the schema binds none
 }
 
 // Budget is table.Budget.
@@ -75,13 +76,16 @@ const (
 	PointQuery Class = iota + 1
 	RangeQuery
 	PartitionScan
+	PartitionsScan
 	TableScan
 )
 
 // Class returns how the service finds the rows, by the keys that the query names itself.
 func (q *Query) Class() Class {
 	switch {
-	case !q.Partition.IsSet():
+	case !q.Partition.IsSet() && q.Partitions.IsSet() && !q.Partitions.IsPoint():
+		return PartitionsScan
+	case !q.Partition.IsSet() && !q.Partitions.IsSet():
 		return TableScan
 	case q.Rows.IsPoint():
 		return PointQuery
@@ -107,7 +111,7 @@ func (q *Query) Explain() (ex Explanation, err error) {
 	if q.Partition.IsSet() {
 		f.Key(edm.PartitionKey, "eq", q.Partition.String())
 	} else {
-		f.Keys(edm.PartitionKey, BoundsOf(EveryPartition))
+		f.Keys(edm.PartitionKey, BoundsOf(q.Partitions))
 	}
 	f.Keys(edm.RowKey, BoundsOf(q.Rows))
 	if err := f.cond(q.Codec, q.Where); err != nil {
@@ -131,8 +135,8 @@ func (q *Query) Complete() (Class, error) {
 	if q.PageSize < 0 || q.PageSize > MaxPage {
 		return 0, &errs.LimitError{Field: "Query.PageSize", Limit: "rows; the service requires 1 to 1000, and 0 is the default", Got: q.PageSize, Max: MaxPage}
 	}
-	if only := q.Partitions; !q.Partition.IsSet() && only.IsPoint() {
-		q.Partition = only.Key()
+	if err := q.completePartitions(); err != nil {
+		return 0, err
 	}
 	class := q.Class()
 	if class == TableScan && !q.TableScan {
@@ -146,9 +150,16 @@ func (q *Query) Complete() (Class, error) {
 		if mine = q.RowKeys; mine.IsSet() {
 			all = mine
 		}
-		if pk := q.Partitions; q.Partition.IsSet() && pk.IsSet() && !pk.Contains(q.Partition.String()) {
+		switch pk := q.PartitionKeys; {
+		case !pk.IsSet():
+		case q.Partition.IsSet() && !pk.Contains(q.Partition.String()):
 			return class, &keys.KeyError{Key: edm.PartitionKey, Value: q.Partition.String(), Reason: "is no partition of this table's layout, " + pk.String()}
+		case q.Partitions.IsSet() && !q.Partitions.Overlaps(pk):
+			return class, &keys.KeyError{Key: edm.PartitionKey, Value: q.Partitions.String(), Reason: "is a range without any partition of this table's layout, " + pk.String()}
 		}
+	}
+	if !q.Partition.IsSet() && !q.Partitions.IsSet() {
+		q.Partitions = EveryPartition
 	}
 	switch {
 	case q.Rows.Err() != nil:
@@ -159,6 +170,26 @@ func (q *Query) Complete() (Class, error) {
 		return class, &keys.KeyError{Key: edm.RowKey, Value: q.Rows.String(), Reason: "is a range without any key of this table's layout, " + all.String()}
 	}
 	return class, nil
+}
+
+// completePartitions checks the partitions of a query, and fills in the only one that its range or the schema leaves.
+func (q *Query) completePartitions() error {
+	if !q.Partitions.IsSet() {
+		if !q.Partition.IsSet() && q.PartitionKeys.IsPoint() {
+			q.Partition = q.PartitionKeys.Key()
+		}
+		return nil
+	}
+	if q.Partition.IsSet() {
+		return &errs.ValueError{Field: "Query.Partitions", Reason: "is set, as is Query.Partition; set one of the two"}
+	}
+	if err := q.Partitions.Err(); err != nil {
+		return err
+	}
+	if q.Partitions.IsPoint() {
+		q.Partition, q.Partitions = q.Partitions.Key(), keys.PartitionRange{}
+	}
+	return nil
 }
 
 // Cond is a condition on properties: a comparison, or conditions that are joined.
