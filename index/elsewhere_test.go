@@ -56,6 +56,8 @@ type elsewhereScene struct {
 	staff  *table.Table[worker]
 	out    bareworker.Outbox
 	worker *eventual.Worker
+
+	mostRows int // verify.Options.MostRows
 }
 
 // openElsewhere opens the table for one program.

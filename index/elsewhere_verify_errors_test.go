@@ -131,3 +131,56 @@ func TestVerifyElsewherePartition(t *testing.T) {
 	}
 	check(t, checkElsewhere(s.Service))
 }
+
+// TestVerifyElsewhereRange: a run over a range of partitions reads the entities of the range and the rows that these record, whatever the
+// size of the index, and no others. A run of the records alone reads no rows.
+func TestVerifyElsewhereRange(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	for i := range 40 {
+		for _, d := range []string{"K", "M", "S"} {
+			insertAll(t, s.staff, s.Service, worker{d, i, fmt.Sprint("Jones", d), fmt.Sprint(d, i), 44, nil})
+		}
+	}
+	s.drain(t)
+	departments := keys.Partition(keys.Text(), func(w *worker) *string { return &w.Dept })
+	run := func(what string, o verify.Options, entities, rows int, sent string) verify.Report {
+		t.Helper()
+		s.Count()
+		report, err := verify.Run(ctx, s.staff, &o)
+		check(t, err)
+		got := s.Count()
+		if report.Rows != rows || report.Entities != entities || got.String() != sent {
+			t.Errorf("%s: got %+v and the requests %v; want %d entities, %d rows and %s", what, report, got, entities, rows, sent)
+		}
+		return report
+	}
+	run("two partitions", verify.Options{Partitions: departments.Between("L", "S")}, 80, 80*4, "320 get, 1 query")
+	run("one partition", verify.Options{Partitions: sales.Point()}, 40, 40*4, "160 get, 1 query")
+	run("none", verify.Options{Partitions: departments.AtLeast("T")}, 0, 0, "1 query")
+	run("records of two partitions", verify.Options{Partitions: departments.Between("L", "S"), RecordsOnly: true}, 80, 0, "1 query")
+	run("records of all", verify.Options{RecordsOnly: true}, 120, 0, "1 query")
+	mail, err := bare.NewTable(s.Tables(), "staffmail", table.Schema[table.Row]{}, quick())
+	check(t, err)
+	rows := door.Rows[table.Table[table.Row]](door.Table(mail), false)
+	check(t, rows.DeleteAny(ctx, keys.Stored("mail_k3", "mail_k3_K:w_000003")))
+	check(t, rows.DeleteAny(ctx, keys.Stored("mail_s3", "mail_s3_S:w_000003")))
+	for _, c := range []struct {
+		o       verify.Options
+		missing int
+	}{
+		{verify.Options{Partitions: departments.Between("A", "M")}, 1},
+		{verify.Options{Partitions: departments.Between("L", "S")}, 1},
+		{verify.Options{Partitions: departments.Between("L", "S"), RecordsOnly: true}, 0},
+		{verify.Options{MostRows: 1}, 2},
+		{verify.Options{MostRows: 1, RecordsOnly: true}, 0},
+		{verify.Options{Partitions: departments.AtLeast("L"), Repair: true}, 1},
+		{verify.Options{}, 1},
+	} {
+		report, err := verify.Run(ctx, s.staff, &c.o)
+		if err != nil || report.Faults[verify.Missing] != c.missing || len(report.Faults) > min(c.missing, 1) {
+			t.Errorf("%+v: got %+v, %v; want %d missing rows", c.o, report, err, c.missing)
+		}
+	}
+}

@@ -27,7 +27,7 @@ import (
 // verifyAll verifies all definitions of a scene.
 func (s *elsewhereScene) verifyAll(t testing.TB, repair bool) verify.Report {
 	t.Helper()
-	report, err := verify.Run(context.Background(), s.staff, &verify.Options{Repair: repair, Fault: func(f verify.Fault) {
+	report, err := verify.Run(context.Background(), s.staff, &verify.Options{Repair: repair, MostRows: s.mostRows, Fault: func(f verify.Fault) {
 		if repair && !f.Repaired {
 			t.Errorf("fault %+v is not repaired", f)
 		}
@@ -104,8 +104,18 @@ func TestVerifyElsewhereFill(t *testing.T) {
 // TestVerifyElsewhereDamage: rows that other programs have deleted, changed or inserted are found and repaired.
 func TestVerifyElsewhereDamage(t *testing.T) {
 	t.Parallel()
+	for _, most := range []int{0, 1} {
+		t.Run(fmt.Sprint(most, " rows in memory"), func(t *testing.T) {
+			t.Parallel()
+			verifyElsewhereDamage(t, most)
+		})
+	}
+}
+
+func verifyElsewhereDamage(t *testing.T, mostRows int) {
 	ctx := context.Background()
 	s := newElsewhereScene(t, newElsewhere(false))
+	s.mostRows = mostRows
 	all := insertAll(t, s.staff, s.Service, worker{"S", 1, "Jones", "a", 44, []string{"a", "b"}}, worker{"M", 1, "Jones", "b", 30, []string{"b"}}, worker{"M", 2, "Smith", "c", 30, nil})
 	s.drain(t)
 	raw := func(name string) *table.Table[table.Row] {

@@ -138,48 +138,50 @@ func TestVerifyDamage(t *testing.T) {
 			overwrite(t, s, rowAt("ages_Jones"), func(c map[string]any) { c["AgeLoose"], c["AgeMin"], c["AgeMinCount"] = true, "3", "0" })
 		}, []string{"ages stale ages_Jones "}},
 	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			staff, s := newStaff(t, c.definitions...)
-			_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
-			check(t, err)
-			insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Li", "", 50, nil})
-			c.damage(t, staff, s)
-			want := map[string]bool{}
-			for _, f := range c.want {
-				want[f] = true
-			}
-			r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...)
-			testkit.Expect(t, "faults of verify without repair", faults, want)
-			if r.Sound() != (len(want) == 0) || r.Repaired != 0 {
-				t.Errorf("verify without repair: got %+v, sound %v; want nothing repaired, and sound %v", r, r.Sound(), len(want) == 0)
-			}
-			r, faults = mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...)
-			if quiet[what] {
-				clear(want)
-			}
-			testkit.Expect(t, "faults of verify with repair", faults, want)
-			if !r.Sound() || r.Repaired != len(want) {
-				t.Errorf("verify with repair: got %+v; want a sound report with %d repaired", r, len(want))
-			}
-			if r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...); !r.Sound() || len(faults) > 0 {
-				t.Errorf("verify after the repair: got %+v and faults %v; want a sound report and no fault", r, faults)
-			}
-			if err := checkDamaged(t, s, c.definitions); err != nil {
-				t.Errorf("all rows after the repair: got error %v; want none", err)
-			}
-			for id := range 3 {
-				if _, err := staff.Update(ctx, at(id+1), func(w *worker) error { w.Age++; w.Last += "x"; return nil }); err != nil {
-					t.Errorf("update of %v after the repair: got error %v; want none", at(id+1), err)
+		for _, most := range []int{0, 1} { // rows in memory
+			t.Run(fmt.Sprint(what, ", ", most), func(t *testing.T) {
+				t.Parallel()
+				staff, s := newStaff(t, c.definitions...)
+				_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+				check(t, err)
+				insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil}, worker{"S", 2, "Jones", "", 40, nil}, worker{"S", 3, "Li", "", 50, nil})
+				c.damage(t, staff, s)
+				want := map[string]bool{}
+				for _, f := range c.want {
+					want[f] = true
 				}
-			}
-			if r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...); !r.Sound() {
-				t.Errorf("verify after the updates: got %+v and faults %v; want a sound report", r, faults)
-			}
-			if err := checkDamaged(t, s, c.definitions); err != nil {
-				t.Errorf("all rows after the updates: got error %v; want none", err)
-			}
-		})
+				r, faults := mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...)
+				testkit.Expect(t, "faults of verify without repair", faults, want)
+				if r.Sound() != (len(want) == 0) || r.Repaired != 0 {
+					t.Errorf("verify without repair: got %+v, sound %v; want nothing repaired, and sound %v", r, r.Sound(), len(want) == 0)
+				}
+				r, faults = mustVerify(t, staff, verify.Options{Repair: true, MostRows: most}, c.definitions...)
+				if quiet[what] {
+					clear(want)
+				}
+				testkit.Expect(t, "faults of verify with repair", faults, want)
+				if !r.Sound() || r.Repaired != len(want) {
+					t.Errorf("verify with repair: got %+v; want a sound report with %d repaired", r, len(want))
+				}
+				if r, faults := mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...); !r.Sound() || len(faults) > 0 {
+					t.Errorf("verify after the repair: got %+v and faults %v; want a sound report and no fault", r, faults)
+				}
+				if err := checkDamaged(t, s, c.definitions); err != nil {
+					t.Errorf("all rows after the repair: got error %v; want none", err)
+				}
+				for id := range 3 {
+					if _, err := staff.Update(ctx, at(id+1), func(w *worker) error { w.Age++; w.Last += "x"; return nil }); err != nil {
+						t.Errorf("update of %v after the repair: got error %v; want none", at(id+1), err)
+					}
+				}
+				if r, faults := mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...); !r.Sound() {
+					t.Errorf("verify after the updates: got %+v and faults %v; want a sound report", r, faults)
+				}
+				if err := checkDamaged(t, s, c.definitions); err != nil {
+					t.Errorf("all rows after the updates: got error %v; want none", err)
+				}
+			})
+		}
 	}
 }
 

@@ -157,7 +157,7 @@ func (d *damagedPartition) verify(repair bool, concurrent ...int) (r verify.Repo
 	}}
 	t, err := bare.Attach(openAs(d.t, d.s.ConnectionString(), b, schema), d.defs...)
 	check(d.t, err)
-	r, err = verify.Run(context.Background(), t, &verify.Options{Repair: repair, Fault: func(f verify.Fault) { faults = append(faults, f) }}, asDefinitions(d.defs)...)
+	r, err = verify.Run(context.Background(), t, &verify.Options{Repair: repair, MostRows: d.rnd.Intn(6), Fault: func(f verify.Fault) { faults = append(faults, f) }}, asDefinitions(d.defs)...)
 	return r, faults, err
 }
 

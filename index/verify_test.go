@@ -122,45 +122,47 @@ func TestVerify(t *testing.T) {
 			check(t, rows.MergeAny(ctx, rowAt("department"), table.PropertyOf[string]("HeadRowKey").Set("w_000009")))
 		}, []string{"head missing department w_000001", "head dangling department w_000009"}},
 	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			staff, s := newStaff(t, c.definitions...)
-			shared := len(c.definitions) == 3
-			right := checkCopies
-			if shared {
-				right = checkShared
-				_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
-				check(t, err)
-			}
-			insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, nil}, worker{"S", 3, "Cao", "", 50, nil})
-			check(t, right(s))
-			r, faults := mustVerify(t, staff, verify.Options{}, c.definitions...)
-			if !r.Sound() || r.Entities != 3 || r.Partitions != 1 || len(faults) > 0 {
-				t.Fatalf("verify before the damage: got %+v and faults %v; want a sound report of 3 entities and 1 partition, and no fault", r, faults)
-			}
-			c.damage(rawTable(t, s))
-			before := s.Rows("staff")
-			r, faults = mustVerify(t, staff, verify.Options{}, c.definitions...)
-			want := map[string]bool{}
-			for _, w := range c.want {
-				want[w] = true
-			}
-			testkit.Expect(t, "faults", faults, want)
-			if r.Sound() != (len(want) == 0) {
-				t.Errorf("verify without repair: got %+v, sound %v; want sound %v", r, r.Sound(), len(want) == 0)
-			}
-			testkit.Expect(t, "a report changes nothing", s.Rows("staff"), before)
-			r, _ = mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...)
-			if !r.Sound() || r.Failed > 0 || r.Repaired == 0 != (len(want) == 0) {
-				t.Errorf("verify with repair: got %+v; want a sound report, none failed, and some repaired: %v", r, len(want) > 0)
-			}
-			if err := right(s); err != nil {
-				t.Errorf("rows after the repair: got error %v; want none", err)
-			}
-			if r, faults := mustVerify(t, staff, verify.Options{Repair: true}, c.definitions...); r.Repaired != 0 {
-				t.Errorf("second verify with repair: got %+v and faults %v; want nothing repaired", r, faults)
-			}
-		})
+		for _, most := range []int{0, 1} { // rows in memory
+			t.Run(fmt.Sprint(what, ", ", most), func(t *testing.T) {
+				t.Parallel()
+				staff, s := newStaff(t, c.definitions...)
+				shared := len(c.definitions) == 3
+				right := checkCopies
+				if shared {
+					right = checkShared
+					_, err := openAs(t, s.ConnectionString(), s, depts).Insert(ctx, &department{Name: "S", Budget: 7})
+					check(t, err)
+				}
+				insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, []string{"x", "y"}}, worker{"S", 2, "Jones", "b", 30, nil}, worker{"S", 3, "Cao", "", 50, nil})
+				check(t, right(s))
+				r, faults := mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...)
+				if !r.Sound() || r.Entities != 3 || r.Partitions != 1 || len(faults) > 0 {
+					t.Fatalf("verify before the damage: got %+v and faults %v; want a sound report of 3 entities and 1 partition, and no fault", r, faults)
+				}
+				c.damage(rawTable(t, s))
+				before := s.Rows("staff")
+				r, faults = mustVerify(t, staff, verify.Options{MostRows: most}, c.definitions...)
+				want := map[string]bool{}
+				for _, w := range c.want {
+					want[w] = true
+				}
+				testkit.Expect(t, "faults", faults, want)
+				if r.Sound() != (len(want) == 0) {
+					t.Errorf("verify without repair: got %+v, sound %v; want sound %v", r, r.Sound(), len(want) == 0)
+				}
+				testkit.Expect(t, "a report changes nothing", s.Rows("staff"), before)
+				r, _ = mustVerify(t, staff, verify.Options{Repair: true, MostRows: most}, c.definitions...)
+				if !r.Sound() || r.Failed > 0 || r.Repaired == 0 != (len(want) == 0) {
+					t.Errorf("verify with repair: got %+v; want a sound report, none failed, and some repaired: %v", r, len(want) > 0)
+				}
+				if err := right(s); err != nil {
+					t.Errorf("rows after the repair: got error %v; want none", err)
+				}
+				if r, faults := mustVerify(t, staff, verify.Options{Repair: true, MostRows: most}, c.definitions...); r.Repaired != 0 {
+					t.Errorf("second verify with repair: got %+v and faults %v; want nothing repaired", r, faults)
+				}
+			})
+		}
 	}
 }
 

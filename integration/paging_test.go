@@ -308,6 +308,87 @@ func partitions(e *env) {
 	}
 }
 
+// partitionRanges: a range of PartitionKeys is read by one query, counted, paged and deleted, and the partitions outside are not.
+func partitionRanges(e *env) {
+	ctx := context.Background()
+	month := keys.Partition(keys.Ordered().Named("m"), func(e *employee) *string { return &e.Department })
+	staff := newTable(e, table.Schema[employee]{Partition: month, Row: staffSchema.Row}, nil)
+	for _, m := range []string{"202511", "202512", "202601", "202602", "202603"} {
+		insertStaff(e, staff, m, 20)
+	}
+	e.counter.Take()
+	behind := func(m string) keys.PartitionRange { return month.All().Behind(month.Of(m)) }
+	for want, in := range map[string]keys.PartitionRange{
+		"[m_202512 m_202601]":           month.Between("202512", "202601"),
+		"[m_202511 m_202512]":           month.Before("202601"),
+		"[m_202602 m_202603]":           behind("202601"),
+		"[m_202601]":                     month.Of("202601").Point(),
+		"[m_202601 m_202602]":           behind("202512").Intersect(month.AtMost("202602")),
+		"[m_202601 m_202602 m_202603]": month.Starting("2026"),
+		"[]":                              behind("202603"),
+	} {
+		var got []string
+		n := 0
+		for x, err := range staff.List(ctx, table.Query[employee]{Partitions: in}) {
+			e.must(err)
+			if pk := x.Key.PartitionKey(); len(got) == 0 || got[len(got)-1] != pk {
+				got = append(got, pk)
+			}
+			n++
+		}
+		if fmt.Sprint(got) != want || n != 20*len(got) {
+			e.Errorf("partitions of %v: got %v with %d entities; want %s with 20 each", in, got, n, want)
+		}
+		e.wantRequests("1 query")
+		if count, err := staff.Count(ctx, table.Query[employee]{Partitions: in}); err != nil || count != n {
+			e.Errorf("Count of %v: got %d, %v; want %d", in, count, err, n)
+		}
+		q, paged := table.Query[employee]{Partitions: in, Limit: 7}, 0
+		for token := ""; ; {
+			page, err := staff.Page(ctx, q, token)
+			e.must(err)
+			paged += len(page.Entities)
+			if token = page.Token; token == "" {
+				break
+			}
+		}
+		if paged != n {
+			e.Errorf("pages of %v: got %d entities; want %d", in, paged, n)
+		}
+		e.counter.Take()
+		var listed []string
+		for pk, err := range staff.PartitionsIn(ctx, in) {
+			e.must(err)
+			listed = append(listed, pk.String())
+		}
+		if !slices.Equal(listed, got) {
+			e.Errorf("PartitionsIn %v: got %v; want %v", in, listed, got)
+		}
+		e.counter.Take()
+	}
+	if _, err := table.Bulk(ctx, staff.DeleteOps(ctx, table.Query[employee]{Partitions: month.Before("202602")}), nil); err != nil {
+		e.Errorf("bulk delete of a range: got error %v; want none", err)
+	}
+	if n, err := staff.Count(ctx, table.Query[employee]{TableScan: true}); err != nil || n != 40 {
+		e.Errorf("entities after the bulk delete: got %d, %v; want 40", n, err)
+	}
+	e.counter.Take()
+	var ke *keys.KeyError
+	var ve *table.ValueError
+	for _, q := range []table.Query[employee]{{Partitions: month.Between("b", "a")}, {Partitions: keys.RawPartitions("b", "a")}, {Partitions: keys.RawPartitions("a", "b")}} {
+		if _, err := staff.Count(ctx, q); !errors.As(err, &ke) {
+			e.Errorf("Count of %v: got error %v; want a *keys.KeyError", q.Partitions, err)
+		}
+	}
+	if _, err := staff.Count(ctx, table.Query[employee]{Partition: month.Of("a"), Partitions: month.All()}); !errors.As(err, &ve) {
+		e.Errorf("Count of a partition and a range: got error %v; want a *table.ValueError", err)
+	}
+	if ex, err := staff.Explain(table.Query[employee]{Partitions: month.Before("202602")}); err != nil || ex.Class != table.PartitionsScan {
+		e.Errorf("Explain: got %v, %v; want a scan of a range of partitions", ex.Class, err)
+	}
+	e.wantRequests("none")
+}
+
 // budgets: a list ends when it has used up its budget, and continues with the next.
 func budgets(e *env) {
 	ctx := context.Background()

@@ -85,6 +85,7 @@ var suite = map[string]func(*env){
 	"counts":                    counts,
 	"get or insert":             getOrInsert,
 	"partitions":                partitions,
+	"ranges of partitions":      partitionRanges,
 	"keys after ~":              keysAfterTilde,
 	"budgets":                   budgets,
 	"dispatch":                  dispatch,

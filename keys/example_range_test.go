@@ -53,3 +53,21 @@ func ExampleRowKey_Family() {
 	fmt.Println(r.Contains("000123"), r.Contains("000123_2012"), r.Contains("0001234"))
 	// Output: true true false
 }
+
+// Work that has come to a partition continues behind it.
+func ExamplePartitionRange_Behind() {
+	month := keys.Partition(keys.Ordered(), func(o *order) *string { return &o.Month })
+	year := month.Starting("2026")
+	rest := year.Behind(month.Of("202601"))
+	fmt.Println(rest.Contains("202601"), rest.Contains("202602"), rest.Contains("202701"))
+	// Output: false true false
+}
+
+func ExamplePartitionRange_Intersect() {
+	month := keys.Partition(keys.Ordered(), func(o *order) *string { return &o.Month })
+	summer := month.AtLeast("202606").Intersect(month.Before("202609"))
+	fmt.Println(summer, summer.Overlaps(month.Starting("202608")))
+	// Output: [202606, 202609) true
+}
+
+type order struct{ Month string }

@@ -166,3 +166,57 @@ func rangesOf[A any](t *testing.T, name string, p keys.Component[A], gen *rapid.
 		})
 	})
 }
+
+// TestIntersect: a key is in the intersection of two ranges if it is in both, and behind a key if it is greater.
+func TestIntersect(t *testing.T) {
+	t.Parallel()
+	month := keys.Partition(keys.Ordered(), func(s *string) *string { return s })
+	key := rapid.StringMatching(`[ab~ö]{1,3}`)
+	bounds := func(t *rapid.T, name string) (lo, hi string) {
+		lo, hi = key.Draw(t, name+" from"), key.Draw(t, name+" to")
+		if keys.Compare(lo, hi) > 0 {
+			lo, hi = hi, lo
+		}
+		return lo, hi
+	}
+	draw := func(t *rapid.T, name string) keys.PartitionRange {
+		lo, hi := bounds(t, name)
+		switch rapid.IntRange(0, 4).Draw(t, name) {
+		case 0:
+			return keys.RawPartitions("", "")
+		case 1:
+			return keys.RawPartitions(lo, "")
+		case 2:
+			return month.Between(lo, hi)
+		case 3:
+			return keys.RawPartition(lo).Point()
+		}
+		return keys.RawPartitions(lo, hi)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := draw(t, "a"), draw(t, "b")
+		if a.Err() != nil || b.Err() != nil {
+			t.Skip("bounds that begin with ~")
+		}
+		k, after := key.Draw(t, "key"), key.Draw(t, "after")
+		both, behind := a.Intersect(b), a.Behind(keys.Stored(after, "").Partition())
+		if got, want := both.Contains(k), a.Contains(k) && b.Contains(k); got != want || both.Err() != nil {
+			t.Fatalf("%v of %v and %v contains %q: got %v, want %v", both, a, b, k, got, want)
+		}
+		if got, want := behind.Contains(k), a.Contains(k) && keys.Compare(k, after) > 0; got != want || behind.Err() != nil {
+			t.Fatalf("%v behind %q, contains %q: got %v, want %v", a, after, k, got, want)
+		}
+		if a.Contains(k) && b.Contains(k) && !a.Overlaps(b) {
+			t.Fatalf("%v overlaps %v: got false, want true because of %q", a, b, k)
+		}
+	})
+	invalid := month.Between("b", "a")
+	for what, r := range map[string]keys.PartitionRange{"unset": {}, "invalid": invalid} {
+		if both := month.All().Intersect(r); both.Err() == nil {
+			t.Errorf("intersection with a range that is %s: got no error, want one", what)
+		}
+	}
+	if r := month.All().Behind(keys.PartitionKey{}); r.Err() == nil {
+		t.Error("behind an unset key: got no error, want one")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -114,26 +115,25 @@ func (p *partition[T]) addCandidates(entity string, all ...candidate) {
 // verifyPartition verifies one partition. If it has more rows than may be kept in memory, it is read again to compare what the sieve has left.
 func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 	p := newPartition(r, pk)
-	uncounted, err := p.compareAll(ctx)
+	if err := p.readDerivedRows(ctx); err != nil {
+		return err
+	}
+	uncounted, err := p.addAllUncounted(ctx)
 	if err != nil {
+		return err
+	}
+	if err := p.readEntities(ctx); err != nil {
 		return err
 	}
 	if p.sieve != nil {
 		for _, g := range p.sieve.groups(r.mostRows) {
-			again := newPartition(r, pk)
-			again.again = g
-			if _, err := again.compareAll(ctx); err != nil {
+			if err := p.compareAgain(ctx, g); err != nil {
 				return err
-			}
-			if again.entitiesWritten.Load() {
-				p.entitiesWritten.Store(true)
 			}
 		}
 	}
-	for _, f := range p.miscounted {
-		if err := p.repairMiscounted(ctx, f); err != nil {
-			return err
-		}
+	if err := p.confirmFaults(ctx); err != nil {
+		return err
 	}
 	if uncounted || p.entitiesWritten.Load() {
 		for _, sum := range p.summaries {
@@ -146,24 +146,46 @@ func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 	return nil
 }
 
-// compareAll compares the rows that name entities with these, and confirms what may be faults. uncounted reports whether the summaries must be
-// compared.
-func (p *partition[T]) compareAll(ctx context.Context) (uncounted bool, err error) {
-	if err := p.readDerivedRows(ctx); err != nil {
-		return false, err
+// compareAgain reads the partition again, and compares the entities of some buckets of the sieve row by row. The rows that name no entity are
+// those that were read first: each is left until all entities are compared.
+func (p *partition[T]) compareAgain(ctx context.Context, g *group) error {
+	again := newPartition(p.run, p.pk)
+	again.again = g
+	if err := again.readDerivedRows(ctx); err != nil {
+		return err
 	}
-	if uncounted, err = p.addAllUncounted(ctx); err != nil {
-		return uncounted, err
+	for i, s := range p.snapshots {
+		maps.Copy(again.snapshots[i].digests, s.digests)
 	}
-	if err := p.readEntities(ctx); err != nil {
-		return uncounted, err
+	if err := again.readEntities(ctx); err != nil {
+		return err
 	}
+	for i, s := range again.snapshots {
+		maps.DeleteFunc(p.snapshots[i].digests, func(r rowEntity, _ uint64) bool { _, left := s.digests[r]; return !left })
+		maps.DeleteFunc(s.digests, func(r rowEntity, _ uint64) bool { return r.entity == derived.NoEntity })
+	}
+	if err := again.confirmFaults(ctx); err != nil {
+		return err
+	}
+	if again.entitiesWritten.Load() {
+		p.entitiesWritten.Store(true)
+	}
+	return nil
+}
+
+// confirmFaults confirms what may be faults.
+func (p *partition[T]) confirmFaults(ctx context.Context) error {
 	for _, candidates := range p.passes() {
 		if err := p.confirmAll(ctx, candidates); err != nil {
-			return uncounted, err
+			return err
 		}
 	}
-	return uncounted, nil
+	for _, f := range p.miscounted {
+		if err := p.repairMiscounted(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readDerivedRows takes the snapshots of the definitions whose rows name entities. Summaries are read later.
@@ -175,9 +197,7 @@ func (p *partition[T]) readDerivedRows(ctx context.Context) error {
 				return err
 			}
 		case derived.PerGroup[T]:
-			if p.again == nil {
-				p.summaries = append(p.summaries, d)
-			}
+			p.summaries = append(p.summaries, d)
 		}
 	}
 	return nil
@@ -213,7 +233,7 @@ func (p *partition[T]) passes() []map[string][]candidate {
 	// The digests that are left are of rows whose entity was not read, or neither should have the row nor records it.
 	for i, s := range p.snapshots {
 		for l := range s.digests {
-			if !p.excluded[l.entity] && p.again.contains(l.entity) {
+			if !p.excluded[l.entity] {
 				p.addCandidates(l.entity, candidate{i, l.row})
 			}
 		}

@@ -105,10 +105,14 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 		}
 	}
 	_, isCopy := row.System().Primary()
-	switch damaged := isCopy || corrupt != nil; {
-	case damaged && p.sieve != nil && len(miscounted) == 0:
-		p.sieve.suspect(e.Key.RowKey())
-	case damaged && p.sieve == nil && (c.unsure || len(c.faults)+len(miscounted) == 0):
+	damaged := isCopy || corrupt != nil
+	if p.sieve != nil {
+		if damaged || len(miscounted) > 0 {
+			p.sieve.suspect(e.Key.RowKey())
+		}
+		return nil
+	}
+	if damaged && (c.unsure || len(c.faults)+len(miscounted) == 0) {
 		name := p.maintainers[0].Name()
 		if len(p.snapshots) > 0 {
 			name = p.snapshots[0].maintainer.Name() // of the candidate
@@ -320,25 +324,20 @@ func (p *partition[T]) add(i int, row string, entities []string, digest uint64) 
 	if p.sieve == nil && p.again == nil && p.rowsKept >= p.mostRows {
 		p.sieve = newSieve(p.seed)
 		for i, s := range p.snapshots {
-			for r, digest := range s.digests {
-				p.sieve.addStored(pair{i, r.row, r.entity, digest})
-			}
+			all := s.digests
 			s.digests, s.owners, s.texts = map[rowEntity]uint64{}, map[string]string{}, texts{}
-		}
-	}
-	if p.sieve != nil {
-		for _, entity := range entities {
-			p.sieve.addStored(pair{i, row, entity, digest})
-		}
-		return
-	}
-	kept := entities
-	if p.again != nil {
-		kept = nil
-		for _, entity := range entities {
-			if entity == derived.NoEntity || p.again.contains(entity) {
-				kept = append(kept, entity)
+			for r, digest := range all {
+				p.add(i, r.row, []string{r.entity}, digest)
 			}
+		}
+	}
+	var kept []string
+	for _, entity := range entities {
+		switch {
+		case p.sieve != nil && entity != derived.NoEntity:
+			p.sieve.addStored(pair{i, row, entity, digest})
+		case p.again == nil || entity != derived.NoEntity && p.again.contains(entity):
+			kept = append(kept, entity)
 		}
 	}
 	p.rowsKept += len(kept)
