@@ -180,7 +180,7 @@ func (m *elsewhereMaintainer[T]) Target(entity, row keys.Key) (reconcile.Target,
 		return nil, fmt.Errorf("%w: the definition has no row %v of %v", table.ErrForeignRow, row, entity)
 	}
 	return &reconcile.Row{
-		Table: m.rows, Key: row, IsTombstone: m.form.isTombstone,
+		Table: m.rows, Key: row, Shared: !m.form.comparable(), IsTombstone: m.form.isTombstone,
 		Follow: func(stored, e *table.Row) (*table.Row, error) {
 			has, err := m.has(e, row)
 			if err != nil {

@@ -142,7 +142,7 @@ func (r *elsewhereRun[T]) readEntities(ctx context.Context) error {
 			r.compareRow(ctx, row)
 		}
 		page = page[:0]
-		return nil
+		return r.failed
 	}
 	for row, err := range r.table.Rows(ctx, q) {
 		if err == nil {
@@ -162,6 +162,9 @@ func (r *elsewhereRun[T]) readEntities(ctx context.Context) error {
 		}
 	}
 	if err := compare(); err != nil {
+		return err
+	}
+	if err := r.writeFills(ctx); err != nil {
 		return err
 	}
 	if door.Table(r.table).Ranged() {
@@ -247,11 +250,13 @@ func (r *elsewhereRun[T]) drop(entity keys.Key) {
 // compare compares an entity with the rows, and deletes from them what it has compared. An error is one of the definitions' functions.
 func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *table.Row) error {
 	var evident, candidates []rowElsewhere
+	var wanted []keys.Key
 	for i, d := range r.elsewhere {
 		want, err := d.WantedRows(e)
 		if err != nil {
 			return err
 		}
+		wanted = append(wanted, want...)
 		recorded := d.RecordedRows(row)
 		for _, k := range want {
 			p := pairElsewhere{i, bothKeys(k), bothKeys(e.Key)}
@@ -275,7 +280,14 @@ func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *
 		}
 	}
 	if r.again == nil { // otherwise they are confirmed already
-		r.confirm(ctx, e.Key, evident, true)
+		filled, err := r.fill(ctx, e, evident, wanted)
+		if err != nil {
+			r.failed = err
+			return nil
+		}
+		if !filled {
+			r.confirm(ctx, e.Key, evident, true)
+		}
 	}
 	r.confirm(ctx, e.Key, candidates, false)
 	return nil
@@ -311,6 +323,8 @@ type elsewhereRun[T any] struct {
 	digests  map[pairElsewhere]uint64 // of the content of all rows, for each entity that a row names
 	sieve    *sieve                   // instead, of more rows than are kept
 	again    *group                   // of the entities, which are compared again
+	fills    []newEntity[T]           // which are not written yet
+	failed   error                    // of a request about them
 	confirms *errgroup.Group          // confirmations and repairs of entities, several at a time
 
 	mu       sync.Mutex
@@ -531,7 +545,7 @@ func (r *elsewhereRun[T]) writeEntity(ctx context.Context, s *entityElsewhere[T]
 	if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
 		return nil, nil, err
 	}
-	writer, err := r.writer(rewrite)
+	writer, err := r.writer(rewrite, reconcile.Inline(door.Table(r.table).Mode.Outbox, derived.Handler(r.table)))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -617,16 +631,15 @@ func (r *elsewhereRun[T]) reconcile(ctx context.Context, entity keys.Key, row ro
 
 // writer returns a handle whose writes of entities also change the rows elsewhere before they return. Those of some definitions are
 // written even if nothing has changed.
-func (r *elsewhereRun[T]) writer(rewrite []string) (*table.Table[T], error) {
+func (r *elsewhereRun[T]) writer(rewrite []string, out commit.Outbox) (*table.Table[T], error) {
 	all := derived.MaintainersOf[extend.Maintainer[T]](door.Table(r.table))
 	for i, m := range all {
 		if d, is := m.(derived.Elsewhere[T]); is {
 			all[i] = d.InRepairMode(derived.RepairMode{Active: true, Rewrite: slices.Contains(rewrite, d.Name())})
 		}
 	}
-	out := door.Table(r.table).Mode.Outbox
 	return extend.With(door.InMode(r.table, func(m *engine.Mode) {
-		m.Maintainers, m.Repairs, m.Outbox = nil, true, reconcile.Inline(out, derived.Handler(r.table))
+		m.Maintainers, m.Repairs, m.Outbox = nil, true, out
 	}), all...)
 }
 

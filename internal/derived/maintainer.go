@@ -8,6 +8,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reconcile"
@@ -117,13 +118,21 @@ func EffectKind[T any](t *table.Table[T]) string { return "index " + door.Table(
 
 // Handler returns the handler of these effects.
 func Handler[T any](t *table.Table[T]) eventual.Handler {
-	var all []reconcile.Definition
+	return reconcile.Handler(EffectKind(t), t, definitionsElsewhere(t)...)
+}
+
+// Filling returns an outbox around another one by which a program fills these definitions.
+func Filling[T any](out commit.Outbox, t *table.Table[T]) commit.Outbox {
+	return reconcile.Filling(out, EffectKind(t), t, definitionsElsewhere(t)...)
+}
+
+func definitionsElsewhere[T any](t *table.Table[T]) (all []reconcile.Definition) {
 	for _, m := range MaintainersOf[Elsewhere[T]](door.Table(t)) {
 		if m.Kind() != "" {
 			all = append(all, m)
 		}
 	}
-	return reconcile.Handler(EffectKind(t), t, all...)
+	return all
 }
 
 // PerGroup is a maintainer whose rows are totals of what all entities of a group contribute.

@@ -155,6 +155,7 @@ func Inline(outbox commit.Outbox, h eventual.Handler) commit.Outbox {
 type inline struct {
 	outbox   commit.Outbox
 	handlers []eventual.Handler // of one table
+	filling  *handler           // executes the effects of its kind together
 
 	mu    sync.Mutex
 	shown map[partitionHour]bool
@@ -219,6 +220,9 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 	if err != nil || record.State == extend.Aborted {
 		return false
 	}
+	if n.outbox.filling != nil {
+		return n.outbox.fill(ctx, record) && records.MarkDone(ctx, record) == nil
+	}
 	others := false
 	for i, e := range record.Effects {
 		h, known := n.outbox.handlerOf(e)
@@ -232,6 +236,17 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 		}
 	}
 	return !others && records.MarkDone(ctx, record) == nil
+}
+
+// fill executes the effects of a commit record together that are of the definitions which are filled, and reports whether those are all.
+func (o *inline) fill(ctx context.Context, record *extend.Record) (all bool) {
+	var known []extend.Effect
+	for _, e := range record.Effects {
+		if _, is := o.handlerOf(e); is {
+			known = append(known, e)
+		}
+	}
+	return record.State == extend.Pending && o.filling.fill(ctx, record.Partition, known) == nil && len(known) == len(record.Effects)
 }
 
 // maxShown bounds the memory of an outbox.

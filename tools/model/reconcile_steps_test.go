@@ -8,6 +8,7 @@ type reconcileProtocol struct {
 	writers   [][]contentChange
 	primary   [2]uint8 // at the start, with the target rows that follow
 	inline    bool     // a writer applies its own write after its commit, and leaves the message
+	inserts   bool     // such a writer reads no target rows, and inserts them at first
 	counts    bool     // a target row for each entity, and sums of the contents of a and b, in one partition
 	sweeps    bool     // the retention passes, and tombstones and commit records are swept
 	fill      int
@@ -31,6 +32,7 @@ type reconcileProtocol struct {
 	sumsAfter           bool // writes the sums in a second transaction
 
 	inlineTrusts bool // a writer that applies its own write does not read the entity
+	insertedOnce bool // a refused insert of such a writer is done
 	fillUpserts  bool // a fill overwrites rows
 	noAgeCheck   bool // workers and fills do not check how long ago they read the target rows
 	writesOld    bool // a writer does not check the age of its operation
@@ -337,6 +339,9 @@ func (p *reconcileProtocol) write(w reconcileWorker, i int, last, again reconcil
 		}
 	}
 	no := again
+	if p.insertedOnce && i >= inlined && i < filler {
+		no = ok
+	}
 	if p.retryKeepsPrimary {
 		no.want = w.want
 	}

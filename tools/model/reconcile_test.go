@@ -134,6 +134,11 @@ var reconcileWorkloads = []reconcileWorkload{
 	{name: "inline, insert and delete", p: reconcileProtocol{oneWorker: true, inline: true, writers: writers(first(inserts(1, a1)), deletes(2))}},
 	{name: "inline, there and back", p: reconcileProtocol{oneWorker: true, inline: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1), becomes(2, a1)))}},
 
+	{name: "inline, inserts", p: reconcileProtocol{oneWorker: true, inline: true, inserts: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1)), becomes(2, a2))}, size: long},
+	{name: "inline, inserts, insert and delete", p: reconcileProtocol{oneWorker: true, inline: true, inserts: true, writers: writers(first(inserts(1, a1)), deletes(2))}},
+	{name: "inline, inserts, there and back", p: reconcileProtocol{oneWorker: true, inline: true, inserts: true, primary: [2]uint8{a1}, writers: writers(first(becomes(1, b1), becomes(2, a1)))}},
+	{name: "inline, inserts, retention", p: reconcileProtocol{oneWorker: true, inline: true, inserts: true, sweeps: true, writers: writers(first(inserts(1, a1)), deletes(2))}, size: long},
+
 	{name: "list of two", p: reconcileProtocol{primary: [2]uint8{a1, a1}, writers: writers(first(becomes(1, b1)), becomes(2, b1).withEntity(1))}},
 	{name: "list, delete and insert", p: reconcileProtocol{primary: [2]uint8{a1}, writers: writers(first(deletes(1)), inserts(2, a1).withEntity(1))}},
 	{name: "list, insert and delete", p: reconcileProtocol{writers: writers(first(inserts(1, a1), deletes(2)), inserts(3, a1).withEntity(1))}},
@@ -207,6 +212,9 @@ func TestReconcileMutants(t *testing.T) {
 		{"sums without CAS", func(p *reconcileProtocol) { p.blindSums = true }, "counts of two", wrongSum},
 		{"sums in a second transaction", func(p *reconcileProtocol) { p.sumsAfter = true }, "counts", wrongSum},
 		{"inline without reading the entity", func(p *reconcileProtocol) { p.inlineTrusts = true }, "inline, insert and delete", strayTarget},
+		{"inline with a refused insert that is done", func(p *reconcileProtocol) { p.insertedOnce = true }, "inline, inserts, there and back", strayTarget},
+		{"inline inserts, and physical deletes", func(p *reconcileProtocol) { p.physicalDelete = true }, "inline, inserts, insert and delete", strayTarget},
+		{"inline inserts without a check of the age", func(p *reconcileProtocol) { p.noAgeCheck = true }, "inline, inserts, retention", strayTarget},
 		{"a fill overwrites", func(p *reconcileProtocol) { p.fillUpserts = true }, "fill and change", oldTarget},
 		{"a fill by Insert, and physical deletes", func(p *reconcileProtocol) { p.physicalDelete = true }, "fill and delete", strayTarget},
 		{"a repair reads the entity before the rows", func(p *reconcileProtocol) { p.primaryFirst = true }, "repair and delete", missingTarget},

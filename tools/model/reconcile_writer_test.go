@@ -52,6 +52,9 @@ func (p *reconcileProtocol) writer(s reconcileState, i int, step func(actor, wha
 		if p.inline {
 			x := reconcileWorker{pc: tReadRow, op: c.op, entity: c.entity, rows: n.records[c.op].rows}
 			x.todo = x.rows
+			if p.inserts {
+				x.pc = tReadPrimary
+			}
 			n.workers[inlined+i] = x
 		}
 		to(r.String(), n, next)

@@ -1,0 +1,169 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Filling is Inline for transactions of many entities whose rows do not exist yet. The effects of a transaction are executed together: rows
+// are inserted without a read before, and one that exists is reconciled. A row that several entities share is read, changed once, and
+// written.
+//
+// Requests of a transaction, besides those of the outbox: 1 to read the commit record, 1 for the entities, 1 for each row and 1 more for one
+// that entities share, and 1 to mark the commit record; those of [Reconcile] more for a row that exists.
+func Filling(outbox commit.Outbox, kind string, source table.AnyTable, definitions ...Definition) commit.Outbox {
+	o := Inline(outbox, Handler(kind, source, definitions...)).(*inline)
+	o.filling = &handler{kind, source, definitions}
+	return o
+}
+
+// fill executes the effects of one commit record together.
+type fill struct {
+	*handler
+	began    time.Time
+	targets  [][]fillTarget // those of one row together
+	entities map[keys.Key]*table.Row
+}
+
+type fillTarget struct {
+	entity keys.Key
+	Target
+}
+
+// fill executes effects of a commit record of a partition. A target that is not read counts as absent, which its insert confirms: a tombstone that says
+// that there is no row cannot have been swept since the entities were read.
+func (h *handler) fill(ctx context.Context, partition keys.PartitionKey, effects []extend.Effect) error {
+	f := &fill{handler: h}
+	var entities []keys.Key
+	shared := map[string]int{} // positions in targets
+	for _, e := range effects {
+		entity, rows, err := h.rowsIn(partitionOf(e, partition), e)
+		if err != nil {
+			return err
+		}
+		targets, unknown, err := h.targets(entity, rows)
+		if err = errors.Join(err, unknown); err != nil {
+			return err
+		}
+		entities = append(entities, entity)
+		for _, t := range targets {
+			row, is := t.(*Row)
+			if !is || !row.Shared {
+				f.targets = append(f.targets, []fillTarget{{entity, t}})
+				continue
+			}
+			name := row.Table.Name() + "/" + row.Key.PartitionKey() + "/" + row.Key.RowKey()
+			i, known := shared[name]
+			if !known {
+				i = len(f.targets)
+				shared[name] = i
+				f.targets = append(f.targets, nil)
+			}
+			f.targets[i] = append(f.targets[i], fillTarget{entity, t})
+		}
+	}
+	f.began = door.Table(h.source).Options.Now()
+	if err := f.each(ctx, readShared); err != nil {
+		return err
+	}
+	if err := f.readEntities(ctx, partition, entities); err != nil {
+		return err
+	}
+	return f.each(ctx, f.write)
+}
+
+// each calls do for all targets, several at a time, those of one row together.
+func (f *fill) each(ctx context.Context, do func(context.Context, []fillTarget) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(width)
+	for _, of := range f.targets {
+		g.Go(func() error { return do(ctx, of) })
+	}
+	return g.Wait()
+}
+
+// readShared reads a row that entities share. Other rows are not read.
+func readShared(ctx context.Context, of []fillTarget) error {
+	if row, is := of[0].Target.(*Row); is && row.Shared {
+		return row.Read(ctx)
+	}
+	return nil
+}
+
+// mostPages is how many pages may be read to find entities that lie far apart.
+const mostPages = 3
+
+// readEntities reads the entities by one query of the range in which they lie, or by their keys if there are many others in between.
+func (f *fill) readEntities(ctx context.Context, partition keys.PartitionKey, all []keys.Key) error {
+	f.entities = map[keys.Key]*table.Row{}
+	rows := door.Rows[table.Table[table.Row]](door.Table(f.source), true)
+	slices.SortFunc(all, func(a, b keys.Key) int { return keys.Compare(a.RowKey(), b.RowKey()) })
+	var seen string // up to which all rows were read
+	if len(all) > 1 {
+		last := all[len(all)-1].RowKey()
+		q := table.Query[table.Row]{Partition: partition, Rows: keys.StoredRows(all[0].RowKey(), last+" "), Budget: table.Budget{Requests: mostPages}}
+		for e, err := range rows.List(ctx, q) {
+			if errors.Is(err, table.ErrBudget) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			f.entities[e.Key], seen = &e.Value, e.Key.RowKey()
+		}
+	}
+	for _, k := range all {
+		if f.entities[k] != nil || k.Partition() == partition && keys.Compare(k.RowKey(), seen) < 0 {
+			continue
+		}
+		row, err := rows.GetRow(ctx, k)
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			return err
+		}
+		f.entities[k] = row
+	}
+	return nil
+}
+
+// write writes a row, or reconciles it with each of its entities if it is not as it was taken to be.
+func (f *fill) write(ctx context.Context, of []fillTarget) error {
+	err := errLate
+	// By the wall clock, since the monotonic one may stand still while the machine is suspended.
+	if door.Table(f.source).Options.Now().Round(0).Sub(f.began.Round(0)) <= mostAge {
+		err = f.writeOnce(ctx, of)
+	}
+	if !isConflict(err) && !errors.Is(err, table.ErrUnknownOutcome) {
+		return err
+	}
+	for _, t := range of {
+		if err := Reconcile(ctx, f.source, t.entity, t.Target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fill) writeOnce(ctx context.Context, of []fillTarget) error {
+	first, is := of[0].Target.(*Row)
+	if !is || !first.Shared {
+		return of[0].Write(ctx, f.entities[of[0].entity])
+	}
+	want := first.stored
+	for _, t := range of {
+		var err error
+		if want, err = t.Target.(*Row).want(want, f.entities[t.entity]); err != nil {
+			return err
+		}
+	}
+	return first.put(ctx, want)
+}
