@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
 )
@@ -22,6 +23,10 @@ import (
 type FillOptions struct {
 	// Table is the only table whose definitions Fill fills; "" means all.
 	Table string
+
+	// Partitions is a range of partitions of Table. Fill then only adds the rows of its entities, and the definitions stay building: several
+	// programs can fill a large table, a range each. A last Fill without a range compares the whole table, and makes them readable.
+	Partitions keys.PartitionRange
 
 	// DryRun makes Fill find out what it would do, and change nothing: Report.Faults has a Missing for each row to add, and a
 	// DuplicateValue for each entity that has no right to a unique value. Programs need not have the release yet; only Ensure.
@@ -62,7 +67,7 @@ var ErrUnfilled = errors.New("some rows could not be written")
 //
 //   - refuses from then on the writes of programs that lack a definition ([table.ErrNotDeclared]), within Options.Lease,
 //   - waits one and a half times as long as Options.Lease, 99 s by default, until no program goes by what it has read before,
-//   - adds the rows of all entities that lack them, while programs write; see [verify.Run], with Repair,
+//   - adds the rows of all entities that lack them, while programs write, and compares the whole table; see [verify.Run], with Repair,
 //   - lets look-ups begin.
 //
 // It fills the definitions of all tables together, so that it waits once. If it is interrupted, call it again: it goes on with what is
@@ -70,8 +75,8 @@ var ErrUnfilled = errors.New("some rows could not be written")
 //
 // Errors: the mistakes of the declarations; [ErrUnfilled], with the faults in the report: mend the entities and call Fill again;
 // *table.CatalogueError if another program has changed a state meanwhile, and for a table without a catalogue; *table.TokenError; the errors
-// of verify.Run. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Run; twice those if concurrent
-// writers changed what was read.
+// of verify.Run. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Run; those of a run with RecordsOnly
+// before it for definitions elsewhere and views, so that a token resumes; twice those if concurrent writers changed what was read.
 func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, err error) {
 	if err := s.begin(); err != nil {
 		return all, err
@@ -87,6 +92,9 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, er
 		if len(tables) == 0 {
 			return all, &table.ValueError{Field: "FillOptions.Table", Reason: fmt.Sprintf("is %q, which the store does not declare", f.opt.Table)}
 		}
+	}
+	if f.opt.Partitions.IsSet() && f.opt.Table == "" {
+		return all, &table.ValueError{Field: "FillOptions.Partitions", Reason: "is set without FillOptions.Table, the table of the partitions"}
 	}
 	for _, t := range tables {
 		if err := f.begin(ctx, t); err != nil {
@@ -267,7 +275,7 @@ func (f *filler) fill(ctx context.Context, t *tableToFill) (all verify.Report, e
 			return all, err
 		}
 	}
-	if f.opt.DryRun {
+	if f.opt.DryRun || f.opt.Partitions.IsSet() {
 		return all, nil
 	}
 	readable, err := t.catalogue.Set(ctx, t.building, catalogue.Readable)
@@ -289,11 +297,15 @@ func (f *filler) still(ctx context.Context, t *tableToFill) error {
 
 // fillType fills the definitions of one type.
 func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (all verify.Report, err error) {
-	var of []verify.Definition
+	var of, near, far []verify.Definition // all, those with rows in the partitions of their entities, and others
 	scope := door.Table(d.handle).Mode.Schema.Scope()
 	for _, is := range t.building {
 		if is.Scope == scope {
-			of = append(of, d.definition(is.Name))
+			definition, into := d.definition(is.Name), &near
+			if isElsewhere(door.Table(d.handle).Mode.Maintainer(is.Name).Typed()) {
+				into = &far
+			}
+			of, *into = append(of, definition), append(*into, definition)
 		}
 	}
 	if len(of) == 0 {
@@ -301,17 +313,24 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 	}
 	prefix := tokenPrefix(t, scope)
 	o := &verify.Options{Repair: !f.opt.DryRun, Rate: f.opt.Rate, Concurrency: f.opt.Concurrency, Fault: f.opt.Fault}
-	o.Token, _ = strings.CutPrefix(f.opt.Token, prefix)
-	if o.Token == f.opt.Token {
-		o.Token = "" // of another type, or of an earlier state
-	}
-	o.Progress = func(r verify.Report) {
-		p := Progress{State: string(catalogue.Building), Report: r}
-		if !unrepaired(r) && r.Unconfirmed == 0 && r.Token != "" {
-			p.Token = prefix + r.Token // else nothing may be passed over
+	o.Partitions = f.opt.Partitions
+	records := prefix + "records/"
+	token, resumed := strings.CutPrefix(f.opt.Token, prefix) // else it is of another type, or of an earlier state
+	inRecords := strings.HasPrefix(f.opt.Token, records)
+	if resumed && !inRecords {
+		o.Token = token
+	} else if len(far) > 0 && !f.opt.DryRun {
+		if all, err = f.fillRecords(ctx, t, d, *o, records, far); err != nil {
+			return all, err
 		}
-		f.tell(t, p)
 	}
+	if o.Partitions.IsSet() {
+		of = near
+	}
+	if len(of) == 0 {
+		return all, nil
+	}
+	o.Progress = f.progress(t, prefix)
 	for range mostPasses {
 		report, err := d.fill(ctx, o, of...)
 		all.Add(report)
@@ -327,6 +346,40 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 		o.Token = ""
 	}
 	return all, fmt.Errorf("%w: concurrent writers changed %d of them each time; call Fill again", ErrUnfilled, all.Unconfirmed)
+}
+
+// fillRecords fills what the entities show to be missing, partition by partition. The rows in other partitions and tables are not read, so that
+// the work resumes at a token.
+func (f *filler) fillRecords(ctx context.Context, t *tableToFill, d *declaration, o verify.Options, prefix string, of []verify.Definition) (verify.Report, error) {
+	o.RecordsOnly = true
+	o.Token, _ = strings.CutPrefix(f.opt.Token, prefix)
+	if o.Token == f.opt.Token {
+		o.Token = ""
+	}
+	o.Progress = f.progress(t, prefix)
+	report, err := d.fill(ctx, &o, of...)
+	if err == nil && unrepaired(report) {
+		err = fmt.Errorf("%w: %s", ErrUnfilled, reasonOf(report))
+	}
+	return report, err
+}
+
+// progress returns a function that tells how far a run has come.
+func (f *filler) progress(t *tableToFill, prefix string) func(verify.Report) {
+	return func(r verify.Report) {
+		p := Progress{State: string(catalogue.Building), Report: r}
+		if !unrepaired(r) && r.Unconfirmed == 0 && r.Token != "" {
+			p.Token = prefix + r.Token // else nothing may be passed over
+		}
+		f.tell(t, p)
+	}
+}
+
+// isElsewhere reports whether the rows of a maintainer are in other partitions or tables.
+func isElsewhere(m any) bool {
+	_, is := m.(interface{ RowsTable() (string, func(context.Context) error) })
+	_, isView := m.(view)
+	return is || isView
 }
 
 // tokenPrefix names the table, the type and the states that a token is of.

@@ -172,7 +172,8 @@ func TestFillDuplicates(t *testing.T) {
 	})
 }
 
-// TestFillToken: a Fill that is interrupted goes on behind the partitions that were finished.
+// TestFillToken: a Fill that is interrupted goes on behind the partitions that were finished, while it fills what is elsewhere, and while it
+// compares all.
 func TestFillToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -185,17 +186,17 @@ func TestFillToken(t *testing.T) {
 			old.expect("a write", err, nil)
 		}
 		r.ensure()
-		// interrupted calls f until its tenth progress with a token, and returns the token.
-		interrupted := func(f func(context.Context, *aztablekit.FillOptions) error) (token string) {
+		// interrupted calls f until the given progress with a token, and returns the token.
+		interrupted := func(f func(context.Context, *aztablekit.FillOptions) error, from string, at int) (token string) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			tokens := 0
-			err := f(ctx, &aztablekit.FillOptions{Rate: 10000, Progress: func(p aztablekit.Progress) {
-				if p.Token == "" {
+			err := f(ctx, &aztablekit.FillOptions{Rate: 10000, Token: from, Progress: func(p aztablekit.Progress) {
+				if p.Token == "" || p.Token == token {
 					return
 				}
-				if tokens++; tokens == 10 {
-					token = p.Token
+				token = p.Token
+				if tokens++; tokens == at {
 					cancel()
 				}
 			}})
@@ -207,11 +208,55 @@ func TestFillToken(t *testing.T) {
 			all, err = r.store.Fill(ctx, o)
 			return err
 		}
-		token := interrupted(fill)
+		token := interrupted(fill, "", 10)
+		if token = interrupted(fill, token, n); all.Partitions < n-1 || all.Partitions > n+1 {
+			t.Errorf("with the first token: got %d partitions; want about 10 of %d, and 10 again", all.Partitions, n)
+		}
 		r.expect("Fill with the token", fill(t.Context(), &aztablekit.FillOptions{Token: token}), nil)
 		if all.Partitions < n-11 || all.Partitions > n-9 {
-			t.Errorf("with the token: got %d partitions; want about 10 of %d", all.Partitions, n)
+			t.Errorf("with the second token: got %d partitions; want about 10 of %d", all.Partitions, n)
 		}
+		if report, err := r.store.Verify(t.Context(), nil); err != nil || !report.Sound() || report.Partitions != n {
+			t.Errorf("got %+v, %v; want all rows", report, err)
+		}
+	})
+}
+
+// TestFillRanges: two programs fill a range each, look-ups wait, and a last Fill finds nothing to write.
+func TestFillRanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := storagetest.New(nil)
+		old, r := older(t, service), newer(t, service)
+		old.ensure()
+		const n = 20
+		for i := range n {
+			_, err := old.staff.Insert(t.Context(), &employee{Department: fmt.Sprint("D", i+10), ID: i, Name: "Jones", Email: fmt.Sprint(i)})
+			old.expect("a write", err, nil)
+		}
+		r.ensure()
+		if _, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Partitions: dept.All()}); !errors.As(err, new(*table.ValueError)) {
+			t.Errorf("a range without its table: got error %v; want a *table.ValueError", err)
+		}
+		middle := dept.Of("D17")
+		for what, c := range map[string]struct {
+			in   keys.PartitionRange
+			want int
+		}{"up to the middle": {dept.Before("D18"), 8}, "behind it": {dept.All().Behind(middle), n - 8}, "behind it, again": {dept.All().Behind(middle), n - 8}} {
+			all, err := newer(t, service).store.Fill(t.Context(), &aztablekit.FillOptions{Table: "staff", Partitions: c.in})
+			// Each definition reads the entities.
+			if err != nil || all.Partitions != 2*c.want {
+				t.Errorf("%s: got %+v, %v; want the partitions of the range twice", what, all, err)
+			}
+			_, err = r.byEmail.Get(t.Context(), r.staff, "3")
+			r.expect("a look-up while the definition is building", err, index.ErrNotReadable)
+		}
+		all, err := r.store.Fill(t.Context(), nil)
+		if err != nil || all.Repaired > 0 {
+			t.Errorf("the last Fill: got %+v, %v; want nothing to repair", all, err)
+		}
+		_, err = r.byEmail.Get(t.Context(), r.staff, "3")
+		r.expect("a look-up", err, nil)
 		if report, err := r.store.Verify(t.Context(), nil); err != nil || !report.Sound() || report.Partitions != n {
 			t.Errorf("got %+v, %v; want all rows", report, err)
 		}

@@ -43,7 +43,7 @@ func (r *elsewhereRun[T]) compareAll(ctx context.Context) error {
 	r.confirms, ctx = errgroup.WithContext(ctx)
 	r.confirms.SetLimit(widthElsewhere)
 	var err error
-	if r.whole() && !r.opt.RecordsOnly {
+	if r.readsAll() {
 		err = r.readRows(ctx)
 	}
 	if err == nil {

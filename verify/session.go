@@ -55,7 +55,7 @@ func (s *Session[T]) Contains(entity keys.Key) bool {
 
 // Whole reports whether Run verifies the entities of all partitions, and their derived rows. Otherwise a Comparison reads those rows that an
 // entity records, if it reads any; see RecordsOnly.
-func (s *Session[T]) Whole() bool { return s.run.whole() && !s.run.opt.RecordsOnly }
+func (s *Session[T]) Whole() bool { return s.run.readsAll() }
 
 // RecordsOnly is Options.RecordsOnly.
 func (s *Session[T]) RecordsOnly() bool { return s.run.opt.RecordsOnly }

@@ -138,6 +138,10 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 // whole reports whether all partitions are verified.
 func (r *run[T]) whole() bool { return !r.opt.Partitions.IsSet() }
 
+// readsAll reports whether the rows elsewhere and those of views are read as a whole, after all partitions. Otherwise they are compared with the
+// entities of one partition after the other.
+func (r *run[T]) readsAll() bool { return r.whole() && !r.opt.RecordsOnly }
+
 func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) error {
 	if err := r.choose(ctx, definitions); err != nil {
 		return err
@@ -149,11 +153,19 @@ func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) erro
 	if err := r.finishPrepared(ctx); err != nil {
 		return err
 	}
-	if len(r.maintainers) > 0 {
+	if len(r.maintainers) > 0 || !r.readsAll() {
 		if err := r.verifyPartitions(ctx, after); err != nil {
 			return err
 		}
 	}
+	if !r.readsAll() {
+		return nil
+	}
+	return r.verifyOthers(ctx)
+}
+
+// verifyOthers verifies the definitions whose rows are in other partitions and tables.
+func (r *run[T]) verifyOthers(ctx context.Context) error {
 	if len(r.elsewhere) > 0 {
 		if err := newElsewhereRun(r).verify(ctx); err != nil {
 			return err
@@ -289,9 +301,19 @@ func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
 }
 
 func (r *run[T]) verifyAndFinish(ctx context.Context, pk string) error {
-	if err := r.verifyPartition(ctx, pk); err != nil {
-		return err
+	if len(r.maintainers) > 0 {
+		if err := r.verifyPartition(ctx, pk); err != nil {
+			return err
+		}
 	}
+	if !r.readsAll() {
+		one := *r
+		one.opt.Partitions = keys.Stored(pk, "").Partition().Point()
+		if err := one.verifyOthers(ctx); err != nil {
+			return err
+		}
+	}
+	r.count(Report{Partitions: 1})
 	r.finish(ctx, pk)
 	r.noteProgress()
 	return nil

@@ -123,7 +123,7 @@ func (f *fill) readEntities(ctx context.Context, partition keys.PartitionKey, al
 		}
 	}
 	for _, k := range all {
-		if f.entities[k] != nil || k.Partition() == partition && keys.Compare(k.RowKey(), seen) < 0 {
+		if f.entities[k] != nil || k.PartitionKey() == partition.String() && keys.Compare(k.RowKey(), seen) < 0 {
 			continue
 		}
 		row, err := rows.GetRow(ctx, k)
