@@ -92,6 +92,12 @@ func (fx *fixture) archiveClerk(ctx context.Context) error {
 	return ignoreConflicts(err)
 }
 
+// archiveTogether moves the clerk as one of all that a query finds.
+func (fx *fixture) archiveTogether(ctx context.Context) error {
+	_, err := fx.mover.ArchiveAll(ctx, table.Query[clerk]{Partition: at(1).Partition(), Rows: at(1).Row().Point()}, nil)
+	return ignoreConflicts(err)
+}
+
 func (fx *fixture) restoreClerk(ctx context.Context) error {
 	_, err := fx.mover.Restore(ctx, at(1))
 	return ignoreConflicts(err)
@@ -130,6 +136,7 @@ func (fx *fixture) writeBySDK(ctx context.Context) error {
 var (
 	working   = on(plain, (*fixture).work)
 	archiving = on(plain, (*fixture).archiveClerk)
+	together  = on(plain, (*fixture).archiveTogether)
 	restoring = on(plain, (*fixture).restoreClerk)
 	updating  = on(plain, (*fixture).incrementClerk)
 	deleting  = on(plain, (*fixture).deleteClerk)
@@ -209,6 +216,11 @@ func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	for name, processes := range map[string][]process{
 		"moved":                       {archiving, working},
+		"moved together":              {together, working},
+		"together, updated":           {together, updating, working},
+		"together, deleted, inserted": {together, deleting, inserting, working},
+		"together and alone":          {archiving, together, working},
+		"together and restored":       {together, restoring, together, working},
 		"updated":                     {archiving, updating, working},
 		"deleted":                     {archiving, deleting, working},
 		"deleted and inserted":        {archiving, deleting, inserting, working},
@@ -232,6 +244,7 @@ func TestEveryFault(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	all := map[string][]process{
+		"together":             {inSequence(together, restoring), inSequence(updating, deleting, inserting), together, inSequence(archiving, working)},
 		"updated":              {archiving, inSequence(updating, updating), working, working},
 		"deleted and inserted": {archiving, inSequence(deleting, inserting, archiving), working, working},
 		"archived twice":       {archiving, inSequence(archiving, deleting), working, inSequence(working, working)},

@@ -187,18 +187,18 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionK
 	return finished, in.engine.OpError(method, keys.Key{}, err)
 }
 
-// SweepAll deletes the commit and abort records of the whole table that are older than 25 hours, except records whose effects are
+// SweepAll deletes the commit and abort records of a range of partitions, of the whole table if it is unset, that are older than 25 hours, except records whose effects are
 // not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does
 // the same. Do not call it for tables with index.NewGlobal or a view of package materialized: the clean-up of their workers finds
 // tombstones by these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and the requests of
 // [Records.Sweep]. Errors: errors of a read and of a write (see package table).
-func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err error) {
+func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRange) (deleted int, err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
 		return 0, fmt.Errorf("extend: SweepAll: %w", err)
 	}
 	records := RecordsOf(t)
 	var n atomic.Int64
-	err = t.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, partition keys.PartitionKey) error {
+	err = t.EachPartition(ctx, in, 0, func(ctx context.Context, partition keys.PartitionKey) error {
 		d, err := records.Sweep(ctx, partition)
 		n.Add(int64(d))
 		return err
@@ -206,9 +206,9 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err e
 	return int(n.Load()), err
 }
 
-// Completing returns a handle of t for one write that executes the n-th effect of a commit record of the table, as it was read,
-// and completes the effect in the same transaction: the commit record loses that effect and gets the effects of the write
-// instead, for the same worker to execute, without another notification. If no effect is left, the record is done. So the effect
+// Completing returns a handle of t for one write that executes effects of a commit record of the table, as it was read, by their positions, and
+// completes them in the same transaction: the commit record loses these effects and gets the effects of the write
+// instead, for the same worker to execute, without another notification. If no effect is left, the record is done. So each effect
 // is executed just once, and no effect of the write is lost. The write must be in the record's partition. When it succeeds, r is
 // the record as it is stored then.
 //
@@ -216,8 +216,8 @@ func SweepAll[T any](ctx context.Context, t *table.Table[T]) (deleted int, err e
 // read it again; *table.ValueError for a commit record that is not pending, has no such effect, or was completed by this handle
 // before; table.ErrOtherPartition; and the other errors of the write's method. Requests: the write's own. Completing panics if t
 // is nil or a zero Table.
-func Completing[T any](t *table.Table[T], r *Record, n int) *table.Table[T] {
-	c := &engine.Completion{Stored: r, Effect: n}
+func Completing[T any](t *table.Table[T], r *Record, positions ...int) *table.Table[T] {
+	c := &engine.Completion{Stored: r, Effects: positions}
 	if r != nil {
 		c.Record = *r
 	}

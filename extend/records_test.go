@@ -79,13 +79,13 @@ func TestRecords(t *testing.T) {
 	if i, err := in.Resolve(ctx, pk, op); err != nil || i.State != extend.Done {
 		t.Errorf("got %+v, %v; want no error and i.State == extend.Done", i, err)
 	}
-	if n, err := extend.SweepAll(ctx, staff); n != 0 || err != nil {
+	if n, err := extend.SweepAll(ctx, staff, keys.PartitionRange{}); n != 0 || err != nil {
 		t.Errorf("got %v, %v; want n == 0 and no error", n, err)
 	}
 	noError(t, staff.Merge(ctx, e, age.Set(51)))
 	now = now.Add(time.Hour)
 	s.Count()
-	if n, err := extend.SweepAll(ctx, staff); n != 2 || err != nil || s.Count().String() != "3 query, 1 transaction" || list() != 1 {
+	if n, err := extend.SweepAll(ctx, staff, keys.PartitionRange{}); n != 2 || err != nil || s.Count().String() != "3 query, 1 transaction" || list() != 1 {
 		t.Errorf(`got %v, %v, %v; want n == 2 and no error and s.Count().String() == "3 query, 1 transaction" and list() == 1`, n, err, all)
 	}
 	// Lists of entities do not contain commit records.

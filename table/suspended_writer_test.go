@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -89,7 +90,7 @@ func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]extend
 	noError(x, x.out.drain(ctx, x.others, x.sent))
 	x.othersClock.advance(d)
 	x.s.Advance(d)
-	_, err := extend.SweepAll(ctx, x.others)
+	_, err := extend.SweepAll(ctx, x.others, keys.PartitionRange{})
 	noError(x, err)
 	return resolved
 }

@@ -476,11 +476,11 @@ func remoteEffect(remotes []commit.Remote) (commit.Effect, error) {
 	return commit.Effect{Kind: RemoteEffect, Version: 1, Payload: b}, err
 }
 
-// Completion is an effect of a commit record that a write completes in its own transaction.
+// Completion is effects of a commit record that a write completes in its own transaction.
 type Completion struct {
-	Record commit.Record
-	Effect int
-	Stored *commit.Record // the caller's, which becomes the record as it is stored then; nil if the caller gave none
+	Record  commit.Record
+	Effects []int
+	Stored  *commit.Record // the caller's, which becomes the record as it is stored then; nil if the caller gave none
 
 	done bool
 	left []commit.Effect // what the record contains once the write is applied
@@ -493,12 +493,12 @@ func (w *write) setCompletion(c *Completion) error {
 	case c == nil || c == w.completes:
 		return nil
 	case w.completes != nil:
-		return fail("a transaction can complete one effect")
+		return fail("a transaction can complete the effects of one handle")
 	case c.Stored == nil:
 		return fail("the commit record is nil")
 	case c.done:
-		return fail("the handle has completed its effect; it serves one write")
-	case c.Record.State != commit.Pending || c.Effect < 0 || c.Effect >= len(c.Record.Effects):
+		return fail("the handle has completed its effects; it serves one write")
+	case c.Record.State != commit.Pending || len(c.Effects) == 0 || slices.ContainsFunc(c.Effects, func(n int) bool { return n < 0 || n >= len(c.Record.Effects) }):
 		return fail("the commit record is not pending, or has no such effect")
 	}
 	if partition, err := c.Record.Partition.Result(); err != nil || partition != w.partition() {
@@ -508,11 +508,17 @@ func (w *write) setCompletion(c *Completion) error {
 	return nil
 }
 
-// completionStep is the first step of a write that completes an effect: the row of the commit record, by its ETag, so that the write
+// completionStep is the first step of a write that completes effects: the row of the commit record, by its ETag, so that the write
 // fails there when it arrives once more.
 func (w *write) completionStep(effects []commit.Effect) (step, error) {
 	c := w.completes
-	c.left = append(slices.Delete(slices.Clone(c.Record.Effects), c.Effect, c.Effect+1), effects...)
+	c.left = nil
+	for i, e := range c.Record.Effects {
+		if !slices.Contains(c.Effects, i) {
+			c.left = append(c.left, e)
+		}
+	}
+	c.left = append(c.left, effects...)
 	state := commit.Pending
 	if len(c.left) == 0 {
 		state = commit.Done

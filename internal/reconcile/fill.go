@@ -22,9 +22,16 @@ import (
 // Requests of a transaction, besides those of the outbox: 1 to read the commit record, 1 for the entities, 1 for each row and 1 more for one
 // that entities share, and 1 to mark the commit record; those of [Reconcile] more for a row that exists.
 func Filling(outbox commit.Outbox, kind string, source table.AnyTable, definitions ...Definition) commit.Outbox {
-	o := Inline(outbox, Handler(kind, source, definitions...)).(*inline)
-	o.filling = &handler{kind, source, definitions}
-	return o
+	h := &handler{kind, source, definitions}
+	return InlineTogether(outbox, source, func(ctx context.Context, record *extend.Record) (done bool) {
+		var own []extend.Effect
+		for _, e := range record.Effects {
+			if e.Kind == kind && e.Version <= payloadVersion && isOf(e, source) {
+				own = append(own, e)
+			}
+		}
+		return h.fill(ctx, record.Partition, own) == nil && len(own) == len(record.Effects) && extend.RecordsOf(source).MarkDone(ctx, record) == nil
+	})
 }
 
 // fill executes the effects of one commit record together.

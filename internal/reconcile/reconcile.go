@@ -141,7 +141,7 @@ func each(ctx context.Context, targets []Target, f func(Target, context.Context)
 // Requests of a write: 1 to read the commit record, the requests of h, and 1 to mark the commit record, besides the requests of
 // the outbox.
 func Inline(outbox commit.Outbox, h eventual.Handler) commit.Outbox {
-	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []eventual.Handler{h}, shown: map[partitionHour]bool{}}
+	o := &inline{outbox: engine.InnerOutbox(outbox), handlers: []eventual.Handler{h}, table: h.Table, shown: map[partitionHour]bool{}}
 	if around, is := outbox.(*inline); is {
 		for _, other := range around.handlers {
 			if other.Kind != h.Kind {
@@ -152,10 +152,19 @@ func Inline(outbox commit.Outbox, h eventual.Handler) commit.Outbox {
 	return o
 }
 
+// Together executes effects of a pending commit record, and reports whether the record is done.
+type Together func(ctx context.Context, record *extend.Record) (done bool)
+
+// InlineTogether is Inline for a function that executes what it can of all effects of a write of a table. A worker executes the others.
+func InlineTogether(outbox commit.Outbox, t table.AnyTable, execute Together) commit.Outbox {
+	return &inline{outbox: engine.InnerOutbox(outbox), table: t, together: execute, shown: map[partitionHour]bool{}}
+}
+
 type inline struct {
 	outbox   commit.Outbox
-	handlers []eventual.Handler // of one table
-	filling  *handler           // executes the effects of its kind together
+	table    table.AnyTable
+	handlers []eventual.Handler // of the table
+	together Together           // in place of the handlers
 
 	mu    sync.Mutex
 	shown map[partitionHour]bool
@@ -167,8 +176,6 @@ type partitionHour struct {
 }
 
 var _ engine.AroundOutbox = (*inline)(nil)
-
-func (o *inline) table() table.AnyTable { return o.handlers[0].Table }
 
 // handlerOf returns the handler of an effect, if there is one.
 func (o *inline) handlerOf(e extend.Effect) (h eventual.Handler, known bool) {
@@ -203,7 +210,7 @@ func (n *inlineNotification) Show(ctx context.Context) error {
 	if n.execute(ctx) && !n.outbox.mustShow(n.of) {
 		return n.Withdraw(ctx) // otherwise a worker finds the commit record done
 	}
-	ctx, cancel := engine.Bound(context.WithoutCancel(ctx), door.Table(n.outbox.table()).Options.Retry.AttemptTimeout)
+	ctx, cancel := engine.Bound(context.WithoutCancel(ctx), door.Table(n.outbox.table).Options.Retry.AttemptTimeout)
 	defer cancel()
 	return n.SentNotification.Show(ctx)
 }
@@ -215,13 +222,13 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 			done = false
 		}
 	}()
-	records := extend.RecordsOf(n.outbox.table())
+	records := extend.RecordsOf(n.outbox.table)
 	record, err := records.Get(ctx, keys.Stored(n.of.Partition, "").Partition(), n.of.OperationID)
 	if err != nil || record.State == extend.Aborted {
 		return false
 	}
-	if n.outbox.filling != nil {
-		return n.outbox.fill(ctx, record) && records.MarkDone(ctx, record) == nil
+	if n.outbox.together != nil {
+		return record.State == extend.Pending && n.outbox.together(ctx, record)
 	}
 	others := false
 	for i, e := range record.Effects {
@@ -238,23 +245,12 @@ func (n *inlineNotification) execute(ctx context.Context) (done bool) {
 	return !others && records.MarkDone(ctx, record) == nil
 }
 
-// fill executes the effects of a commit record together that are of the definitions which are filled, and reports whether those are all.
-func (o *inline) fill(ctx context.Context, record *extend.Record) (all bool) {
-	var known []extend.Effect
-	for _, e := range record.Effects {
-		if _, is := o.handlerOf(e); is {
-			known = append(known, e)
-		}
-	}
-	return record.State == extend.Pending && o.filling.fill(ctx, record.Partition, known) == nil && len(known) == len(record.Effects)
-}
-
 // maxShown bounds the memory of an outbox.
 const maxShown = 10_000
 
 // mustShow reports whether the notification is the first of its hour and partition.
 func (o *inline) mustShow(n commit.Notification) bool {
-	hour := door.Table(o.table()).Options.Now().Unix() / int64(time.Hour/time.Second)
+	hour := door.Table(o.table).Options.Now().Unix() / int64(time.Hour/time.Second)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	k := partitionHour{n.Partition, hour}

@@ -1,0 +1,337 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// AllOptions are the options of [Mover.ArchiveAll]. The zero value of each field is its default.
+type AllOptions struct {
+	// Token continues a job that has ended before its time: AllReport.Token of the last call of Progress.
+	Token string
+
+	// Rate is the most entities that are moved in a second; 0 means no limit until the service is busy.
+	Rate int
+
+	// Skip, if set, decides about each entity that cannot be read or whose move cannot be requested, such as one that the destination can
+	// never store. It receives the key and the error that would end the job. If it returns true, the entity stays, and is counted.
+	Skip func(k keys.Key, err error) bool
+
+	// Progress is called after each page of at most 1,000 entities.
+	Progress func(AllReport)
+}
+
+// AllReport is what [Mover.ArchiveAll] has done so far.
+type AllReport struct {
+	Entities int    // that were read
+	Archived int    // whose move is committed: they are in the destination, or a worker moves them in a moment
+	Skipped  int    // that AllOptions.Skip has left
+	Token    string // of the entities that are left, "" at the end
+}
+
+// ArchiveAll moves the entities that a query finds, as [Mover.Archive] and a worker do, as many together as a transaction holds:
+//
+//	old := table.Query[Order]{Partitions: orders.Before(march), Where: state.Eq("closed")}
+//	report, err := former.ArchiveAll(ctx, old, nil)
+//
+// ArchiveAll executes the moves itself. What it cannot execute, because a writer or a worker is at work on an entity, because the destination
+// has stored it before, or because the program crashes, a worker executes. An entity that is changed meanwhile is read again, and moved if the
+// query still finds it; one that is deleted meanwhile is not moved.
+//
+// ArchiveAll is idempotent: after an error or a crash, begin again, or at the Token. Errors: *table.ValueError for a query with a Limit,
+// Budget, Cursor, Skip or Stats, and a wrong option; *table.TokenError; table.ErrTableScan; *table.BulkError around an error of
+// [Mover.Archive]; errors of a read (see package table). The report is right in each case. Requests: 1 for each 1,000 entities; for up to 99
+// entities of a partition 7: 3 with the queue or to request the moves, 2 reads, 1 for the destination (a [TableDestination]; others take 1 for
+// each entity), and 1 to delete them, more if that takes more than 99 rows with those of their indexes. Those of [Mover.Archive] and its
+// worker for an entity with rows elsewhere or a view. Memory: a page.
+func (m *Mover[T]) ArchiveAll(ctx context.Context, q table.Query[T], o *AllOptions) (AllReport, error) {
+	all := &archiving[T]{mover: m, query: q}
+	if o != nil {
+		all.opt = *o
+	}
+	err := all.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("archive: ArchiveAll: %w", err)
+	}
+	return all.report, err
+}
+
+// archiving is a job of ArchiveAll.
+type archiving[T any] struct {
+	mover  *Mover[T]
+	query  table.Query[T]
+	opt    AllOptions
+	report AllReport
+	writer *table.Table[T] // whose touches move entities
+}
+
+func (a *archiving[T]) run(ctx context.Context) (err error) {
+	t := door.Table(a.mover.from)
+	if t.Fault != nil {
+		return t.Fault
+	}
+	ctx, end := t.Span(ctx, "ArchiveAll")
+	defer func() { end(err) }()
+	if err := a.check(); err != nil {
+		return err
+	}
+	a.writer = door.InMode(a.mover.archiving, func(mode *engine.Mode) {
+		mode.Outbox = reconcile.InlineTogether(mode.Outbox, a.mover.from, a.mover.moveTogether)
+	})
+	a.query.Skip = func(k keys.Key, err error) bool { return a.skip(k, err) }
+	a.report.Token = a.opt.Token
+	for {
+		page, err := a.mover.from.Page(ctx, a.query, a.report.Token)
+		if err != nil {
+			return err
+		}
+		a.report.Entities += len(page.Entities)
+		if err := a.archive(ctx, page.Entities); err != nil {
+			return err
+		}
+		a.report.Token = page.Token
+		if a.opt.Progress != nil {
+			a.opt.Progress(a.report)
+		}
+		if page.Token == "" {
+			return nil
+		}
+	}
+}
+
+func (a *archiving[T]) check() error {
+	switch q := a.query; {
+	case q.Limit != 0 || q.Budget != (table.Budget{}) || q.Cursor != nil || q.Skip != nil || q.Stats != nil:
+		return &table.ValueError{Field: "q", Reason: "has a Limit, a Budget, a Cursor, Skip or Stats, which are for one list: use AllOptions, and end the context to stop"}
+	case a.opt.Rate < 0:
+		return &table.ValueError{Field: "AllOptions.Rate", Reason: "is negative; 0 means no limit until the service is busy"}
+	}
+	return nil
+}
+
+// skip reports whether an entity stays.
+func (a *archiving[T]) skip(k keys.Key, err error) bool {
+	if a.opt.Skip == nil || errors.Is(err, table.ErrUnknownOutcome) || !a.opt.Skip(k, err) {
+		return false
+	}
+	a.report.Skipped++
+	return true
+}
+
+// archive moves entities. Those that have changed are read again.
+func (a *archiving[T]) archive(ctx context.Context, all []*table.Entity[T]) error {
+	for attempt := 1; len(all) > 0; attempt++ {
+		var changed []keys.Key
+		skipped := 0
+		result, err := table.Bulk(ctx, a.ops(all), &table.BulkOptions{Rate: a.opt.Rate, Skip: func(i int, err error) bool {
+			lost := errors.Is(err, table.ErrNotFound)
+			if errors.Is(err, table.ErrChanged) && attempt < a.attempts() {
+				lost, changed = true, append(changed, all[i].Key)
+			}
+			lost = lost || a.skip(all[i].Key, err)
+			if lost {
+				skipped++
+			}
+			return lost
+		}})
+		a.report.Archived += result.ResumeAt - skipped
+		if err != nil {
+			return err
+		}
+		if all, err = a.again(ctx, changed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *archiving[T]) attempts() int {
+	return max(engine.Retry(door.Table(a.mover.from).Options.Retry).ForConflicts().Attempts, 1)
+}
+
+func (a *archiving[T]) ops(all []*table.Entity[T]) iter.Seq2[table.Op, error] {
+	return func(yield func(table.Op, error) bool) {
+		for _, e := range all {
+			if !yield(a.writer.TouchOp(e), nil) {
+				return
+			}
+		}
+	}
+}
+
+// again reads entities again that the query still finds. 1 request for each.
+func (a *archiving[T]) again(ctx context.Context, changed []keys.Key) (all []*table.Entity[T], err error) {
+	for _, k := range changed {
+		q := a.query
+		q.Partition, q.Partitions, q.Rows, q.TableScan = k.Partition(), keys.PartitionRange{}, k.Row().Point(), false
+		for e, err := range a.mover.from.List(ctx, q) {
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+// together is a destination that stores several rows together, which it has not stored before.
+type together interface {
+	// PutAll stores rows of one partition, if none was stored for its ID. Otherwise the error is table.ErrChanged; some may be stored then.
+	PutAll(ctx context.Context, all []*ArchivedRow) error
+}
+
+// moving is an effect of a commit record with what it moves.
+type moving[T any] struct {
+	effect int
+	id     ID
+	entity *table.Entity[T]
+}
+
+// moveTogether executes all moves of a commit record, if none has begun: it takes the destination to contain none of the incarnations, which
+// their inserts confirm, reads the entities then, and deletes them in the transaction that completes the effects. What it does not complete, the
+// worker executes, which finds what it has stored.
+func (m *Mover[T]) moveTogether(ctx context.Context, record *extend.Record) (done bool) {
+	all, err := m.movesOf(record)
+	if err != nil {
+		return false
+	}
+	next, all, err := m.rowsOf(ctx, record, all)
+	if err != nil || m.putAll(ctx, next) != nil {
+		return false
+	}
+	most := max(mostRows/(1+m.rowsPerDelete()), 1)
+	for len(all) > 0 {
+		n := min(most, len(all))
+		if m.deleteTogether(ctx, record, all[:n]) != nil {
+			return false
+		}
+		all = all[n:]
+	}
+	return record.State == extend.Done
+}
+
+// mostRows is how many rows a transaction holds besides the commit record ('Performing entity group transactions').
+const mostRows = 99
+
+// rowsPerDelete returns how many rows of its indexes are deleted with an entity at most.
+func (m *Mover[T]) rowsPerDelete() (n int) {
+	for _, of := range door.Table(m.from).Mode.Maintainers {
+		n += of.MaxRows()
+	}
+	return n
+}
+
+// movesOf returns the moves of a commit record.
+func (m *Mover[T]) movesOf(record *extend.Record) (all []moving[T], err error) {
+	for i, e := range record.Effects {
+		if e.Kind != m.kind {
+			continue
+		}
+		id, p, err := decodeEffect(extend.Job{Partition: record.Partition, Effect: e})
+		if err != nil {
+			return nil, err
+		}
+		if !p.Discard {
+			all = append(all, moving[T]{effect: i, id: id})
+		}
+	}
+	return all, nil
+}
+
+var errGone = errors.New("an entity is gone")
+
+// rowsOf reads the entities of moves, by one query of the range in which they lie, and returns what the destination is to store.
+func (m *Mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []moving[T]) (next []*ArchivedRow, with []moving[T], err error) {
+	first, last := "", ""
+	wanted := map[keys.Key]*moving[T]{}
+	for i := range all {
+		rk := all[i].id.Key.RowKey()
+		if first == "" || keys.Compare(rk, first) < 0 {
+			first = rk
+		}
+		if keys.Compare(rk, last) > 0 {
+			last = rk
+		}
+		wanted[all[i].id.Key] = &all[i]
+	}
+	q := table.Query[T]{Partition: record.Partition, Rows: keys.StoredRows(first, last+" "), Budget: table.Budget{Requests: 3}}
+	for row, err := range m.from.Rows(ctx, q) {
+		if err != nil {
+			return nil, nil, err
+		}
+		move := wanted[row.Key]
+		if move == nil {
+			continue
+		}
+		if row.Incarnation() != move.id.Incarnation {
+			return nil, nil, errGone
+		}
+		if move.entity, err = m.from.Entity(row); err != nil {
+			return nil, nil, err
+		}
+		with = append(with, *move)
+		next = append(next, &ArchivedRow{ID: move.id, Kind: m.kind, Row: (*table.Row)((*stored.Row)(row).WithoutSystemProperties()), Moves: []string{record.OperationID}, Time: row.Timestamp})
+	}
+	if len(with) < len(all) {
+		return nil, nil, errGone
+	}
+	return next, with, nil
+}
+
+// putAll stores rows that the destination has not stored before.
+func (m *Mover[T]) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
+	if to, is := m.to.(together); is {
+		return to.PutAll(ctx, all)
+	}
+	engine.InOrder(ctx, all, func(ctx context.Context, r *ArchivedRow) (struct{}, error) {
+		return struct{}{}, m.to.Put(ctx, r, "")
+	}, func(_ struct{}, e error) bool { err = cmp.Or(err, e); return err == nil })
+	return err
+}
+
+// deleteTogether deletes entities in the transaction that completes their moves.
+func (m *Mover[T]) deleteTogether(ctx context.Context, record *extend.Record, all []moving[T]) error {
+	var effects []int
+	for _, move := range all {
+		for i, e := range record.Effects { // it has lost those that are completed
+			if e.Kind == m.kind && e.RowKey == move.id.Key.RowKey() {
+				effects = append(effects, i)
+			}
+		}
+	}
+	deleting := extend.Completing(m.moveHandle(engine.Move{Away: true}), record, effects...)
+	ops := make([]table.Op, 0, len(all))
+	for _, move := range all {
+		ops = append(ops, deleting.DeleteOp(move.entity))
+	}
+	_, err := table.Transact(ctx, ops...)
+	return err
+}
+
+// PutAll stores rows that were not stored before, in transactions of up to 100 rows. Errors: table.ErrChanged if one was stored, and those of
+// Put; some rows may be stored then. 1 request for each transaction.
+func (d *TableDestination) PutAll(ctx context.Context, all []*ArchivedRow) error {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for _, r := range all {
+			row := r.encode()
+			if !yield(d.rows.InsertAtOp(row.Key, row), nil) {
+				return
+			}
+		}
+	}, nil)
+	if errors.Is(err, table.ErrExists) {
+		return fmt.Errorf("%w: %w", table.ErrChanged, err)
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package archive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// insertClerks inserts n clerks, and discards the count of the requests.
+func insertClerks(t testing.TB, fx *fixture, s *storagetest.Service, n int) {
+	t.Helper()
+	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+		for i := range n {
+			if !yield(fx.current.InsertOp(&clerk{"S", i, fmt.Sprint("Name", i%7)}), nil) {
+				return
+			}
+		}
+	}, nil)
+	must(t, err)
+	s.Count()
+}
+
+var last = table.FieldOf(func(c *clerk) *string { return &c.Last })
+
+// TestArchiveAll: the entities that a query finds are moved by 7 requests for each transaction, and the others stay.
+func TestArchiveAll(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s := newFixture(t, nil)
+	const n = 1400
+	insertClerks(t, fx, s, n)
+	var tokens []string
+	report, err := fx.mover.ArchiveAll(ctx, table.Query[clerk]{Partition: dept.PartitionKey("S"), Where: last.Ne("Name3")}, &archive.AllOptions{
+		Progress: func(r archive.AllReport) { tokens = append(tokens, r.Token) }})
+	sent := s.Count()
+	if err != nil || report.Archived != n-n/7 || report.Entities != n-n/7 || report.Token != "" || len(tokens) < 2 {
+		t.Fatalf("got %+v, error %v and the tokens %q; want %d entities archived", report, err, tokens, n-n/7)
+	}
+	if most := report.Archived*7/40 + n/1000; sent.Total() > most {
+		t.Errorf("requests: got %v, %d in all; want %d at most", sent, sent.Total(), most)
+	}
+	t.Log(sent)
+	current, old := storedClerks(s)
+	if len(current) != n/7 || len(old) != n-n/7 || slices.ContainsFunc(current, func(c string) bool { return !strings.HasSuffix(c, "Name3") }) {
+		t.Errorf("got %d in the table and %d in the destination; want %d and %d", len(current), len(old), n/7, n-n/7)
+	}
+	if left := s.Messages("moves"); len(left) > 1 { // one of each hour plans the clean-up
+		t.Errorf("messages: got %d; want at most 1", len(left))
+	}
+	must(t, fx.work(ctx))
+	again, err := fx.mover.ArchiveAll(ctx, table.Query[clerk]{Partition: dept.PartitionKey("S"), Where: last.Ne("Name3")}, nil)
+	if err != nil || again != (archive.AllReport{}) {
+		t.Errorf("again: got %+v, error %v; want nothing to move", again, err)
+	}
+	if e, archived, err := fx.mover.Find(ctx, at(5)); err != nil || !archived || e.Value.Last != "Name5" {
+		t.Errorf("Find: got %v, archived %v, error %v; want clerk 5, archived", e, archived, err)
+	}
+	restored, err := fx.mover.Restore(ctx, at(5))
+	if err != nil || restored.Value.Last != "Name5" {
+		t.Errorf("Restore: got %v, error %v; want clerk 5", restored, err)
+	}
+}
+
+// TestArchiveAllInterrupted: with a refusal or a lost response at each request in turn, a job that is begun again at its token and the worker
+// move all entities once.
+func TestArchiveAllInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const n = 250
+	for what, fault := range map[string]storagetest.Fault{"refused": storagetest.Refuse(403, "AuthorizationFailure"), "without a response": storagetest.LostResponse()} {
+		for at := 1; at < 100; at++ {
+			fx, s := newFixture(t, nil)
+			insertClerks(t, fx, s, n)
+			broken := false
+			from := s.Requests()[len(s.Requests())-1].Number
+			s.SetFaults(func(q storagetest.Request) (none storagetest.Fault) {
+				if q.Number == from+at {
+					broken = true
+					return fault
+				}
+				return none
+			})
+			token := ""
+			q := table.Query[clerk]{Partition: dept.PartitionKey("S")}
+			_, err := fx.mover.ArchiveAll(ctx, q, &archive.AllOptions{Progress: func(r archive.AllReport) { token = r.Token }})
+			s.SetFaults(nil)
+			if err != nil {
+				_, err = fx.mover.ArchiveAll(ctx, q, &archive.AllOptions{Token: token})
+			}
+			must(t, err)
+			must(t, fx.work(ctx))
+			current, old := storedClerks(s)
+			if len(current) != 0 || len(old) != n || len(slices.Compact(old)) != n || len(s.Messages("poison")) > 0 {
+				t.Fatalf("%s at request %d: got %d in the table and %d in the destination; want %d there", what, at, len(current), len(old), n)
+			}
+			if !broken {
+				break
+			}
+		}
+	}
+}
+
+// TestArchiveAllChanged: an entity that is changed meanwhile is moved as it is then, if the query still finds it.
+func TestArchiveAllChanged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s := newFixture(t, nil)
+	insertClerks(t, fx, s, 20)
+	changed := false
+	hooked := newFixtureOn(t, s, &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
+		if !changed && strings.HasSuffix(r.URL.Path, "$batch") {
+			changed = true
+			noError(t, fx.current.MergeAny(ctx, at(1), last.Set("Name1")))
+			noError(t, fx.current.MergeAny(ctx, at(2), last.Set("kept")))
+			noError(t, fx.current.DeleteAny(ctx, at(3)))
+		}
+	}}, noPauses(), nil)
+	report, err := hooked.mover.ArchiveAll(ctx, table.Query[clerk]{Partition: dept.PartitionKey("S"), Where: last.Ne("kept")}, nil)
+	if err != nil || !changed || report.Archived != 18 {
+		t.Errorf("got %+v, error %v, changed %v; want 18 archived", report, err, changed)
+	}
+	current, old := storedClerks(s)
+	if len(old) != 18 || fmt.Sprint(current) != "[c_000002=kept]" {
+		t.Errorf("got %q in the table and %d in the destination; want the kept one, and 18", current, len(old))
+	}
+}
+
+// TestArchiveAllErrors: wrong arguments are refused before a request, and an entity that cannot be moved is left if Skip says so.
+func TestArchiveAllErrors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s := newFixture(t, nil)
+	insertClerks(t, fx, s, 3)
+	in := table.Query[clerk]{Partition: dept.PartitionKey("S")}
+	limited, wrong := in, in
+	limited.Limit, wrong.Partitions = 1, in.Partition.Point()
+	var ve *table.ValueError
+	for what, c := range map[string]struct {
+		q table.Query[clerk]
+		o archive.AllOptions
+	}{"a limit": {q: limited}, "a partition and a range": {q: wrong}, "a rate": {q: in, o: archive.AllOptions{Rate: -1}}} {
+		if _, err := fx.mover.ArchiveAll(ctx, c.q, &c.o); !errors.As(err, &ve) {
+			t.Errorf("%s: got error %v; want a *table.ValueError", what, err)
+		}
+	}
+	if _, err := fx.mover.ArchiveAll(ctx, table.Query[clerk]{}, nil); !errors.Is(err, table.ErrTableScan) {
+		t.Errorf("no partition: got error %v; want ErrTableScan", err)
+	}
+	if n := s.Count().Total(); n != 0 {
+		t.Errorf("requests: got %d; want none", n)
+	}
+	long := strings.Repeat("x", 500)
+	raw := fx.account.Tables().NewClient("current")
+	_, err := raw.AddEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":"S","RowKey":"c_000009","Last":5}`), nil)
+	must(t, err)
+	_, err = raw.AddEntity(ctx, fmt.Appendf(nil, `{"PartitionKey":"S","RowKey":%q,"Last":"y"}`, "c_"+long), nil)
+	must(t, err)
+	var de *table.DecodeError
+	if _, err := fx.mover.ArchiveAll(ctx, in, nil); !errors.As(err, &de) {
+		t.Errorf("a row that cannot be read: got error %v; want a *table.DecodeError", err)
+	}
+	var left []keys.Key
+	report, err := fx.mover.ArchiveAll(ctx, in, &archive.AllOptions{Skip: func(k keys.Key, err error) bool { left = append(left, k); return true }})
+	if err != nil || report.Archived != 3 || report.Skipped != len(left) || len(left) == 0 {
+		t.Errorf("got %+v, error %v, left %v; want 3 archived, and the others left", report, err, left)
+	}
+	testkit.Expect(t, "rest", len(s.Rows("old")), 3)
+}
