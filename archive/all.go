@@ -206,8 +206,10 @@ func (m *Mover[T]) moveTogether(ctx context.Context, record *extend.Record) (don
 	if err != nil {
 		return false
 	}
+	began := door.Table(m.from).Options.Now()
 	next, all, err := m.rowsOf(ctx, record, all)
-	if err != nil || m.putAll(ctx, next) != nil {
+	// By the wall clock, since the monotonic one may stand still while the machine is suspended.
+	if err != nil || door.Table(m.from).Options.Now().Round(0).Sub(began.Round(0)) > mostAge || m.putAll(ctx, next) != nil {
 		return false
 	}
 	most := max(mostRows/(1+m.rowsPerDelete()), 1)
@@ -220,6 +222,10 @@ func (m *Mover[T]) moveTogether(ctx context.Context, record *extend.Record) (don
 	}
 	return record.State == extend.Done
 }
+
+// mostAge is how long after the entities were read they are stored in the destination. An incarnation that it does not contain may have been
+// a tombstone since that was swept, if the program was suspended meanwhile.
+const mostAge = extend.Retention / 2
 
 // mostRows is how many rows a transaction holds besides the commit record ('Performing entity group transactions').
 const mostRows = 99
@@ -249,6 +255,9 @@ func (m *Mover[T]) movesOf(record *extend.Record) (all []moving[T], err error) {
 	return all, nil
 }
 
+// afterParts follows a RowKey in the first key behind the parts of its entity.
+const afterParts = "\x22"
+
 var errGone = errors.New("an entity is gone")
 
 // rowsOf reads the entities of moves, by one query of the range in which they lie, and returns what the destination is to store.
@@ -265,7 +274,7 @@ func (m *Mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []movi
 		}
 		wanted[all[i].id.Key] = &all[i]
 	}
-	q := table.Query[T]{Partition: record.Partition, Rows: keys.StoredRows(first, last+" "), Budget: table.Budget{Requests: 3}}
+	q := table.Query[T]{Partition: record.Partition, Rows: keys.StoredRows(first, last+afterParts), Budget: table.Budget{Requests: 3}}
 	for row, err := range m.from.Rows(ctx, q) {
 		if err != nil {
 			return nil, nil, err

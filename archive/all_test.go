@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/archive/blobarchive"
+	"github.com/aztablekit/aztablekit/index"
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/storagetest"
@@ -175,4 +178,51 @@ func TestArchiveAllErrors(t *testing.T) {
 		t.Errorf("got %+v, error %v, left %v; want 3 archived, and the others left", report, err, left)
 	}
 	testkit.Expect(t, "rest", len(s.Rows("old")), 3)
+}
+
+// TestArchiveAllKinds: the rows of indexes in the partition and elsewhere go with the entities, into a table and into blobs.
+func TestArchiveAllKinds(t *testing.T) {
+	t.Parallel()
+	for _, blobs := range []bool{false, true} {
+		t.Run(fmt.Sprint("blobs ", blobs), func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			service := storagetest.New(nil)
+			store := aztablekit.Open(service, "notes", nil)
+			var to archive.Destination = archive.ToTable(store, "former", nil)
+			if blobs {
+				to = blobarchive.New(store, "former", nil)
+			}
+			text := func(n *note) (string, bool) { return fmt.Sprint("v", n.No), true }
+			former, byText := archive.Into[note]("former", to), index.New("text", keys.Text(), text, nil)
+			shown, anywhere := index.New("shown", keys.Text(), text, nil), index.NewGlobal("anywhere", keys.Text(), text, nil)
+			notes := aztablekit.Table(store, "notes", topic, noteNo, former, byText, shown, anywhere)
+			must(t, store.Ensure(ctx))
+			const n = 120
+			for i := range n {
+				_, err := notes.Insert(ctx, &note{[]string{"A", "B"}[i%2], i})
+				must(t, err)
+			}
+			must(t, store.Drain(ctx))
+			report, err := former.ArchiveAll(ctx, table.Query[note]{Partitions: topic.All(), TableScan: true}, nil)
+			if err != nil || report.Archived != n {
+				t.Errorf("got %+v, error %v; want %d archived", report, err, n)
+			}
+			must(t, store.Drain(ctx))
+			if all, err := store.Verify(ctx, nil); err != nil || !all.Sound() || all.Entities > 0 {
+				t.Errorf("verify: got %+v, error %v; want a sound table without entities", all, err)
+			}
+			for row := range slices.Values(service.Rows("notes")) {
+				if !strings.HasPrefix(row.RowKey, "~") && row.PartitionKey != "~d" {
+					t.Errorf("got %v; want no row of an entity or of an index", row)
+				}
+			}
+			for _, i := range []int{0, 1, n - 1} {
+				k := keys.At(topic.Of([]string{"A", "B"}[i%2]), noteNo.Of(i))
+				if e, archived, err := former.Find(ctx, k); err != nil || !archived || e.Value.No != i {
+					t.Errorf("Find %v: got %+v, archived %v, error %v; want it archived", k, e, archived, err)
+				}
+			}
+		})
+	}
 }

@@ -147,6 +147,10 @@ func TestWideEveryFault(t *testing.T) {
 			}
 			return ignoreConflicts(err)
 		}
+		archivingTogether := func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], _ *table.Table[folder]) error {
+			_, err := mover.ArchiveAll(ctx, table.Query[folder]{Partition: at(1).Partition()}, nil)
+			return ignoreConflicts(err)
+		}
 		whole := func(f folder) error {
 			var n int32
 			fmt.Sscanf(f.Last, "Jones%d", &n)
@@ -170,7 +174,7 @@ func TestWideEveryFault(t *testing.T) {
 				}
 				_, err := indexed.Update(ctx, at(1), func(f *folder) error { *f = folderOf(0); return nil })
 				return ignoreConflicts(err)
-			}), move(archiving))},
+			}), move(archivingTogether))},
 			Drain: move(func(ctx context.Context, _ *fixture, mover *bareworker.Mover[folder], _ *table.Table[folder]) error {
 				e, _, err := mover.Find(ctx, at(1))
 				if err != nil {
