@@ -73,6 +73,9 @@ func (v *Values[T]) Sweep(ctx context.Context, o *SweepOptions) (report SweepRep
 
 // SweepOptions are the options of [Values.Sweep]. The zero value reclaims whatever nothing refers to.
 type SweepOptions struct {
+	// Partitions is the range of partitions to sweep. Unset means all. Unless it is that of one partition, all blobs of the table are listed.
+	Partitions keys.PartitionRange
+
 	// DryRun changes nothing. The report counts what a sweep would do.
 	DryRun bool
 
@@ -110,7 +113,7 @@ func (o *SweepOptions) check() error {
 	if o.Rate < 0 {
 		return &table.ValueError{Field: "SweepOptions.Rate", Reason: "is negative; 0 means no limit"}
 	}
-	return nil
+	return o.Partitions.Err()
 }
 
 // SweepReport is what [Values.Sweep] has done and seen.
@@ -152,9 +155,9 @@ type storedRow struct {
 	stored  *table.Row
 }
 
-// rowsFrom yields the rows of blobs, from the row of an ID on: those of a partition, or of all if partition is not set.
-func (s *sweep) rowsFrom(ctx context.Context, partition keys.PartitionKey, id string) iter.Seq2[storedRow, error] {
-	q := table.Query[table.Row]{Partition: partition, Rows: keys.StoredRows(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !partition.IsSet()}
+// rowsFrom yields the rows of blobs of a range of partitions, of all if it is unset, from the row of an ID on.
+func (s *sweep) rowsFrom(ctx context.Context, in keys.PartitionRange, id string) iter.Seq2[storedRow, error] {
+	q := table.Query[table.Row]{Partitions: in, Rows: keys.StoredRows(reserved.Blob+id, reserved.Blob+"\x7f"), TableScan: !in.IsSet()}
 	return func(yield func(storedRow, error) bool) {
 		for r, err := range s.rows.Rows(ctx, q) {
 			if err == nil && door.Table(s.rows).Ranged() {
@@ -232,12 +235,19 @@ func (w *sweep) mayGo(r storedRow) bool {
 func (w *sweep) sweepBlobs(ctx context.Context) error {
 	rows := &merged[storedRow]{
 		open: func(partition, id string) iter.Seq2[storedRow, error] {
-			return w.rowsFrom(ctx, keys.Stored(partition, "").Partition(), id)
+			return w.rowsFrom(ctx, keys.Stored(partition, "").Partition().Point(), id)
 		},
 		nameOf: func(r storedRow) (name, bool) { return r.name, !r.foreign },
 	}
 	defer rows.close()
-	for b, err := range w.store.client.list(ctx, w.store.table+"/") {
+	prefix := w.store.table + "/"
+	if one := w.opt.Partitions; one.IsPoint() {
+		prefix = name{table: w.store.table, partition: one.Key().String()}.String()
+	}
+	for b, err := range w.store.client.list(ctx, prefix) {
+		if err == nil && w.opt.Partitions.IsSet() && !b.foreign && !w.opt.Partitions.Contains(b.partition) {
+			continue
+		}
 		if err == nil {
 			err = w.pace.Spend(ctx, 1)
 		}
@@ -387,7 +397,7 @@ func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 		nameOf: func(b listed) (name, bool) { return b.name, !b.foreign },
 	}
 	defer stored.close()
-	for r, err := range w.rowsFrom(ctx, keys.PartitionKey{}, "") {
+	for r, err := range w.rowsFrom(ctx, w.opt.Partitions, "") {
 		if err != nil {
 			return err
 		}

@@ -295,3 +295,34 @@ func TestStoredTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepRange: a sweep of a range of partitions deletes the orphans of the range, and leaves the others.
+func TestSweepRange(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s, c := newSweepFixture(t)
+	for i := range 12 {
+		d := []string{"Ä B", "M", "S"}[i%3]
+		_, err := fx.photos.Upload(ctx, keys.At(dept.PartitionKey(d), empid.RowKey(i)), strings.NewReader(text(10)), nil)
+		must(t, err)
+	}
+	c.ahead = 25 * time.Hour
+	departments := keys.Partition(dept, func(d *string) *string { return d })
+	for _, step := range []struct {
+		in          keys.PartitionRange
+		blobs, left int
+	}{
+		{departments.Between("N", "R"), 0, 12},
+		{dept.PartitionKey("M").Point(), 4, 8},
+		{departments.AtLeast("M"), 4, 4},
+		{keys.PartitionRange{}, 4, 0},
+	} {
+		r := fx.sweep(t, &largeentity.SweepOptions{Partitions: step.in})
+		if r.Blobs != step.blobs || r.Orphans != step.blobs || len(s.StoredBlobs("photos")) != step.left {
+			t.Errorf("%v: got %+v, %d blobs left; want %d orphans and %d left", step.in, r, len(s.StoredBlobs("photos")), step.blobs, step.left)
+		}
+	}
+	if _, err := fx.photos.Sweep(ctx, &largeentity.SweepOptions{Partitions: departments.Between("b", "a")}); !errors.As(err, new(*keys.KeyError)) {
+		t.Errorf("bounds that are swapped: got error %v; want a *keys.KeyError", err)
+	}
+}

@@ -194,3 +194,18 @@ func ExampleNamed() {
 	fmt.Println(slot.Period, slot.Name)
 	// Output: 2014-07-31 Early
 }
+
+// The counts of all pages, but for the last year.
+func ExampleSeries_Prune() {
+	ctx := context.Background()
+	visits := newVisits(series.Days(nil))
+	today := time.Date(2014, 7, 31, 12, 0, 0, 0, time.UTC)
+	for _, page := range []string{"about", "home"} {
+		of := visits.In(keys.RawPartition(page))
+		check(errors.Join(of.Set(ctx, today, 1), of.Set(ctx, today.AddDate(-2, 0, 0), 1)))
+	}
+	result, err := visits.Prune(ctx, keys.PartitionRange{}, today.AddDate(-1, 0, 0), nil)
+	check(err)
+	fmt.Println(result.Applied)
+	// Output: 2
+}

@@ -155,3 +155,48 @@ func TestNoWrongRequests(t *testing.T) {
 	}
 	testkit.Expect(t, "requests", s.Count().String(), "none")
 }
+
+// TestPrune: Prune deletes the old entities of one series in a range of partitions, and leaves the younger ones, those of other series and
+// those of other partitions.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	visits, s := newSeries(t, series.Days(nil))
+	mobile := visits.Of(keys.RawRow("mobile"))
+	for _, page := range []string{"a", "b", "c"} {
+		for year := range 3 {
+			at := july.AddDate(year, 0, 0)
+			noError(t, visits.In(keys.RawPartition(page)).Set(ctx, at, 1))
+			noError(t, mobile.In(keys.RawPartition(page)).Set(ctx, at, 2))
+		}
+	}
+	s.Count()
+	pages := keys.RawPartitions("b", "")
+	for _, c := range []struct {
+		in      keys.PartitionRange
+		before  time.Time
+		deleted int
+		sent    string
+	}{
+		{pages, july, 0, "1 query"},
+		{pages, july.AddDate(1, 0, 0), 2, "1 query, 2 transaction"},
+		{pages, july.AddDate(1, 0, 0), 0, "1 query"},
+		{keys.PartitionRange{}, july.AddDate(2, 0, 0), 4, "1 query, 3 transaction"},
+	} {
+		result, err := mobile.Prune(ctx, c.in, c.before, nil)
+		if sent := s.Count().String(); err != nil || result.Applied != c.deleted || sent != c.sent {
+			t.Errorf("%v before %v: got %+v, %v and the requests %s; want %d deleted by %s", c.in, c.before, result, err, sent, c.deleted, c.sent)
+		}
+	}
+	if n := len(s.Rows("visits")); n != 12 {
+		t.Errorf("rows: got %d; want the 9 of the other series, and the last year of 3 partitions", n)
+	}
+	var ke *keys.KeyError
+	if _, err := mobile.Prune(ctx, keys.RawPartitions("b", "a"), july, nil); !errors.As(err, &ke) {
+		t.Errorf("bounds that are swapped: got error %v; want a *keys.KeyError", err)
+	}
+	var ve *table.ValueError
+	if _, err := mobile.Prune(ctx, pages, time.Time{}, nil); !errors.As(err, &ve) {
+		t.Errorf("no time: got error %v; want a *table.ValueError", err)
+	}
+}

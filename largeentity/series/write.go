@@ -211,6 +211,37 @@ func (s *Series[V]) Delete(ctx context.Context, from, to time.Time, o *table.Bul
 	if err != nil {
 		return table.BulkResult{}, s.wrap("Delete", err)
 	}
+	return s.deleteAll(ctx, q, from, to, o)
+}
+
+// Prune is Delete for the entities before a time in a range of partitions, or in all if it is unset:
+//
+//	result, err := visits.Prune(ctx, keys.PartitionRange{}, time.Now().AddDate(-1, 0, 0), nil)
+//
+// It is about the series that [Series.Of] names, or the one without a key, in each partition. Errors: those of Delete; *keys.KeyError for an
+// invalid range. Requests: 1 for each 1,000 entities that are found, more if the partitions have many other rows, which the service scans; and
+// 1 for each 100 of a partition. Idempotent: after an error, call Prune again.
+func (s *Series[V]) Prune(ctx context.Context, in keys.PartitionRange, before time.Time, o *table.BulkOptions) (table.BulkResult, error) {
+	if before.IsZero() {
+		return table.BulkResult{}, s.wrap("Prune", noBound("before"))
+	}
+	from := startOf(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), s.slots.zone)
+	if !from.Before(before) {
+		return table.BulkResult{}, nil
+	}
+	q, _, _, err := s.In(keys.RawPartition("any")).query(from, before)
+	if err == nil && in.IsSet() {
+		err = in.Err()
+	}
+	if err != nil {
+		return table.BulkResult{}, s.wrap("Prune", err)
+	}
+	q.Partition, q.Partitions, q.TableScan = keys.PartitionKey{}, in, !in.IsSet()
+	return s.deleteAll(ctx, q, from, before, o)
+}
+
+// deleteAll deletes the entities that a query finds and that are of periods which lie in a range as a whole.
+func (s *Series[V]) deleteAll(ctx context.Context, q table.Query[table.Row], from, to time.Time, o *table.BulkOptions) (table.BulkResult, error) {
 	return table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for op, err := range s.rows.DeleteOps(ctx, q) {
 			if err == nil && !s.isWithin(door.Op(op).Key.RowKey(), from, to) {
