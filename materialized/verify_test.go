@@ -443,3 +443,34 @@ func TestVerifyEverything(t *testing.T) {
 	}
 	testkit.Expect(t, "rows", fmt.Sprint(s.Rows("staff"), s.Rows("company")), before)
 }
+
+// TestVerifyRange: a run over a range of partitions reads the derived entities of its entities alone, and finds what is wrong with them; a run
+// of the records alone fills a view.
+func TestVerifyRange(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t, setting{})
+	departments := keys.Partition(dept, func(e *employee) *string { return &e.Department })
+	for i := range 30 {
+		_, err := s.base.Insert(ctx, &employee{Department: fmt.Sprint("D", i%3), ID: i + 1, Salary: int64(i + 1)})
+		testkit.NoError(t, err)
+	}
+	from := departments.AtLeast("D1")
+	s.verify(t, verify.Options{Partitions: from}, "20 missing")
+	s.verify(t, verify.Options{Partitions: from, RecordsOnly: true, Repair: true}, "20 missing")
+	s.Count()
+	r := s.verify(t, verify.Options{Partitions: from}, "")
+	testkit.Expect(t, "requests of a sound range", s.Count().String(), "40 get, 5 query")
+	testkit.Expect(t, "entities", r.Entities, 20)
+	s.verify(t, verify.Options{Partitions: from, RecordsOnly: true}, "")
+	testkit.Expect(t, "requests of its records: entities that a view was filled with record nothing", s.Count().String(), "40 get, 5 query")
+
+	derived := func(id int) keys.Key { return s.company.Key(member{ID: id}) }
+	testkit.NoError(t, s.company.DeleteAny(ctx, derived(2))) // of D1
+	testkit.NoError(t, s.company.MergeAny(ctx, derived(3), table.FieldOf(func(m *member) *int64 { return &m.Salary }).Set(99)))
+	s.verify(t, verify.Options{Partitions: departments.Between("D2", "D2")}, "1 stale")
+	s.verify(t, verify.Options{Partitions: dept.PartitionKey("D1").Point(), Repair: true}, "1 missing")
+	s.verify(t, verify.Options{Partitions: from, Repair: true}, "1 stale")
+	s.verify(t, verify.Options{}, "10 missing")
+	s.repair(t, "10 missing")
+}

@@ -22,7 +22,8 @@ type Options struct {
 
 	// RecordsOnly compares the entities only with what they record of their derived rows (_ix), and reads no such rows. It finds the
 	// entities that lack the rows of a new definition, or have those of an earlier key function, and nothing that other programs have
-	// done to the rows. Summaries are compared as always.
+	// done to the rows. Summaries are compared as always, and so are views, by the keys of their derived entities, unless the entity records
+	// these.
 	RecordsOnly bool
 
 	// MostRows is how many derived rows are kept in memory, of about 150 bytes each, 200 elsewhere. If there are more, the partition is read
