@@ -40,10 +40,7 @@ type AllReport struct {
 	Token    string // of the entities that are left, "" at the end
 }
 
-// ArchiveAll moves the entities that a query finds, as [Mover.Archive] and a worker do, as many together as a transaction holds:
-//
-//	old := table.Query[Order]{Partitions: orders.Before(march), Where: state.Eq("closed")}
-//	report, err := former.ArchiveAll(ctx, old, nil)
+// ArchiveAll moves the entities that a query finds, as [Mover.Archive] and a worker do, as many together as a transaction holds.
 //
 // ArchiveAll executes the moves itself. What it cannot execute, because a writer or a worker is at work on an entity, because the destination
 // has stored it before, or because the program crashes, a worker executes. An entity that is changed meanwhile is read again, and moved if the
@@ -187,8 +184,8 @@ func (a *archiving[T]) again(ctx context.Context, changed []keys.Key) (all []*ta
 
 // together is a destination that stores several rows together, which it has not stored before.
 type together interface {
-	// PutAll stores rows of one partition, if none was stored for its ID. Otherwise the error is table.ErrChanged; some may be stored then.
-	PutAll(ctx context.Context, all []*ArchivedRow) error
+	// putAll stores rows of one partition, if none was stored for its ID. Otherwise the error is table.ErrChanged; some may be stored then.
+	putAll(ctx context.Context, all []*ArchivedRow) error
 }
 
 // moving is an effect of a commit record with what it moves.
@@ -301,7 +298,7 @@ func (m *Mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []movi
 // putAll stores rows that the destination has not stored before.
 func (m *Mover[T]) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
 	if to, is := m.to.(together); is {
-		return to.PutAll(ctx, all)
+		return to.putAll(ctx, all)
 	}
 	engine.InOrder(ctx, all, func(ctx context.Context, r *ArchivedRow) (struct{}, error) {
 		return struct{}{}, m.to.Put(ctx, r, "")
@@ -328,9 +325,9 @@ func (m *Mover[T]) deleteTogether(ctx context.Context, record *extend.Record, al
 	return err
 }
 
-// PutAll stores rows that were not stored before, in transactions of up to 100 rows. Errors: table.ErrChanged if one was stored, and those of
+// putAll stores rows that were not stored before, in transactions of up to 100 rows. Errors: table.ErrChanged if one was stored, and those of
 // Put; some rows may be stored then. 1 request for each transaction.
-func (d *TableDestination) PutAll(ctx context.Context, all []*ArchivedRow) error {
+func (d *TableDestination) putAll(ctx context.Context, all []*ArchivedRow) error {
 	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for _, r := range all {
 			row := r.encode()

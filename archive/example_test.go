@@ -120,3 +120,25 @@ func ExampleID_Err() {
 	// <nil>
 	// true
 }
+
+// The closed orders of past months go to another table, many together.
+func ExampleMover_ArchiveAll() {
+	ctx := context.Background()
+	store := aztablekit.Open(storagetest.New(nil), "shop", nil)
+	type order struct {
+		Month  string
+		Number int
+	}
+	month := keys.Partition(keys.Ordered(), func(o *order) *string { return &o.Month })
+	former := archive.Into[order]("former", archive.ToTable(store, "former", nil))
+	orders := aztablekit.Table(store, "orders", month, keys.Row(keys.Digits[int](6), func(o *order) *int { return &o.Number }), former)
+	check(store.Ensure(ctx))
+	for i := range 30 {
+		_, err := orders.Insert(ctx, &order{fmt.Sprint(202601 + i%3), i})
+		check(err)
+	}
+	report, err := former.ArchiveAll(ctx, table.Query[order]{Partitions: month.Before("202603")}, nil)
+	check(err)
+	fmt.Println(report.Archived)
+	// Output: 20
+}

@@ -15,7 +15,6 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
-	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/wire"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -212,7 +211,7 @@ func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, 
 			yield(one.Key(), nil)
 			return
 		}
-		in := query.EveryPartition
+		in := keys.RawPartitions("", "")
 		if n.opt.Partitions.IsSet() {
 			in = n.opt.Partitions
 		}

@@ -19,7 +19,7 @@ var chapters = []chapter{
 		quotaOfCustomers,
 	}},
 	{"Effects in other places", recipes{
-		archiving, archiveDirectory, materializedView, searchIndex, workers, lostNotifications,
+		archiving, archiveByQuery, archiveDirectory, materializedView, searchIndex, workers, lostNotifications,
 	}},
 	{"Logs, series and large values", recipes{
 		logTail, changeLog, spreadLog, tableByDay, logDataInBlobs, dataSeries, wideEntity, largeEntity,

@@ -108,7 +108,7 @@ func (p *partition[T]) compareEntity(ctx context.Context, e *table.Entity[T], ro
 	damaged := isCopy || corrupt != nil
 	if p.sieve != nil {
 		if damaged || len(miscounted) > 0 {
-			p.sieve.suspect(e.Key.RowKey())
+			p.sieve.recheck(e.Key.RowKey())
 		}
 		return nil
 	}
@@ -178,18 +178,18 @@ func (p *partition[T]) wantedDigest(s *snapshot[T], row *engine.Scanned) (uint64
 	return p.digest(s.maintainer.WantedContent(whole)), nil
 }
 
-// siftRows is compareRows for rows that are not kept in memory: what is not as the entity records is compared when the partition is read again.
+// siftRows is compareRows for rows that are not kept in memory: rows that the entity does not record are compared when the partition is read again.
 func (p *partition[T]) siftRows(i int, e *table.Entity[T], want uint64, recorded, wanted []string) {
 	rk := e.Key.RowKey()
 	for _, row := range wanted {
 		p.sieve.addWanted(pair{i, row, rk, want})
 		if !slices.Contains(recorded, row) {
-			p.sieve.suspect(rk)
+			p.sieve.recheck(rk)
 		}
 	}
 	for _, row := range recorded {
 		if !slices.Contains(wanted, row) {
-			p.sieve.suspect(rk)
+			p.sieve.recheck(rk)
 		}
 	}
 }

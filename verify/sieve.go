@@ -35,8 +35,8 @@ func (s *sieve) addWanted(p pair) {
 	s.sums[bucketOf(s.seed, p.entity)] -= maphash.Comparable(s.seed, p)
 }
 
-// suspect makes certain that the bucket of an entity is read again.
-func (s *sieve) suspect(entity string) {
+// recheck makes certain that the bucket of an entity is read again.
+func (s *sieve) recheck(entity string) {
 	s.addStored(pair{definition: -1, entity: entity, digest: uint64(s.rows[bucketOf(s.seed, entity)])})
 }
 

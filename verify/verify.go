@@ -17,7 +17,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
-	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -269,7 +268,7 @@ func addOnce[M defined](all []M, m M) []M {
 // verifyPartitions verifies the definitions whose rows are in the partitions of their entities, from behind a PartitionKey, unless
 // that is nil.
 func (r *run[T]) verifyPartitions(ctx context.Context, after *string) error {
-	in := query.EveryPartition
+	in := keys.RawPartitions("", "")
 	if !r.whole() {
 		in = r.opt.Partitions
 	}

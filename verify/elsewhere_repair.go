@@ -1,0 +1,260 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// repair repairs rows of an entity: by a write of the entity if its maintainer state is wrong, or if its rows change together with it;
+// else as a worker does.
+func (r *elsewhereRun[T]) repair(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, evident bool) error {
+	rewrite := r.rewritten(faults)
+	var written error
+	if evident || len(rewrite) > 0 {
+		var taken *Fault
+		var err error
+		written, taken, err = r.writeEntity(ctx, s, faults, rewrite)
+		switch {
+		case err != nil:
+			return err
+		case taken != nil:
+			r.noteTaken(faults, taken, written)
+			return nil
+		case mustReread(written):
+			return written
+		}
+	}
+	for _, f := range faults {
+		if err := r.repairRow(ctx, f, evident, written); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewritten returns the definitions whose rows a write of the entity repairs, because they change together with it.
+func (r *elsewhereRun[T]) rewritten(faults []faultElsewhere) (definitions []string) {
+	for _, f := range faults {
+		if changeWithEntities(r.elsewhere[f.of.definition]) && f.Kind != Dangling && f.Kind != DuplicateValue {
+			definitions = append(definitions, f.Definition)
+		}
+	}
+	return definitions
+}
+
+// writeEntity writes an entity with its rows. written is the error of the write, and taken the fault of the row that another entity
+// has, if that is this error.
+func (r *elsewhereRun[T]) writeEntity(ctx context.Context, s *entityElsewhere[T], faults []faultElsewhere, rewrite []string) (written error, taken *Fault, err error) {
+	if err := r.pacer.Spend(ctx, 2+len(faults)); err != nil {
+		return nil, nil, err
+	}
+	writer, err := r.writer(rewrite, reconcile.Inline(door.Table(r.table).Mode.Outbox, derived.Handler(r.table)))
+	if err != nil {
+		return nil, nil, err
+	}
+	written = writer.Touch(ctx, s.entity)
+	taken, err = r.takenRow(ctx, written, faults, true)
+	if err != nil {
+		return written, nil, err
+	}
+	if taken != nil {
+		written = writer.Touch(ctx, s.entity) // its row may have been one that should not exist
+	}
+	taken, err = r.takenRow(ctx, written, faults, false)
+	return written, taken, err
+}
+
+// noteTaken notes the faults of an entity that cannot be written until it has another value than that of the row taken.
+func (r *elsewhereRun[T]) noteTaken(faults []faultElsewhere, taken *Fault, written error) {
+	for i := range faults {
+		if f := &faults[i].Fault; f == taken {
+			f.Kind = DuplicateValue
+		} else {
+			f.Err = written
+		}
+	}
+	for _, f := range faults {
+		r.noteFault(f.Fault)
+	}
+}
+
+// repairRow repairs a row that the write of the entity has not repaired, and notes its fault. written is the error of that write. The
+// error is one after which the row must be read again.
+func (r *elsewhereRun[T]) repairRow(ctx context.Context, f faultElsewhere, evident bool, written error) error {
+	if f.Kind == DuplicateValue || f.Err != nil {
+		r.noteFault(f.Fault)
+		return nil
+	}
+	switch d := r.elsewhere[f.of.definition]; {
+	case evident, changeWithEntities(d) && f.Kind != Dangling:
+		f.Err = written
+	case changeWithEntities(d):
+		f.Err = d.Delete(ctx, f.row)
+	default:
+		f.Err = r.reconcile(ctx, f.Entity, f.of)
+	}
+	if mustReread(f.Err) {
+		return f.Err
+	}
+	f.Repaired = f.Err == nil
+	r.noteFault(f.Fault)
+	return nil
+}
+
+// takenRow returns the fault of the row that another entity has, if that is the error of a write, with its owner. If confirm is set,
+// it confirms that row, and repairs it if its owner should not have it.
+func (r *elsewhereRun[T]) takenRow(ctx context.Context, written error, faults []faultElsewhere, confirm bool) (*Fault, error) {
+	var de *table.DerivedError
+	if !errors.Is(written, derived.ErrTaken) || !errors.As(written, &de) {
+		return nil, nil
+	}
+	i := slices.IndexFunc(faults, func(f faultElsewhere) bool { return f.Definition == de.Maintainer && f.Row == de.Key })
+	if i < 0 || de.Owner == (keys.Key{}) {
+		return nil, nil
+	}
+	faults[i].Owner = de.Owner
+	if !confirm {
+		return &faults[i].Fault, nil
+	}
+	return &faults[i].Fault, r.confirmOnce(ctx, de.Owner, []rowElsewhere{faults[i].of}, false)
+}
+
+// reconcile makes a row follow from its entity, as a worker does.
+func (r *elsewhereRun[T]) reconcile(ctx context.Context, entity keys.Key, row rowElsewhere) error {
+	if err := r.pacer.Spend(ctx, 3); err != nil {
+		return err
+	}
+	definition := r.elsewhere[row.definition].InRepairMode(derived.RepairMode{Active: true})
+	target, err := definition.(derived.Elsewhere[T]).Target(entity, row.key)
+	if err != nil {
+		return err
+	}
+	return reconcile.Reconcile(ctx, r.table, entity, target)
+}
+
+// writer returns a handle whose writes of entities also change the rows elsewhere before they return. Those of some definitions are
+// written even if nothing has changed.
+func (r *elsewhereRun[T]) writer(rewrite []string, out commit.Outbox) (*table.Table[T], error) {
+	all := derived.MaintainersOf[extend.Maintainer[T]](door.Table(r.table))
+	for i, m := range all {
+		if d, is := m.(derived.Elsewhere[T]); is {
+			all[i] = d.InRepairMode(derived.RepairMode{Active: true, Rewrite: slices.Contains(rewrite, d.Name())})
+		}
+	}
+	return extend.With(door.InMode(r.table, func(m *engine.Mode) {
+		m.Maintainers, m.Repairs, m.Outbox = nil, true, out
+	}), all...)
+}
+
+// hasPendingRecord reports whether a commit record is pending that will change rows of an entity. With Repair, it notifies the workers of
+// records that are overdue.
+func (r *elsewhereRun[T]) hasPendingRecord(ctx context.Context, entity keys.Key, faults []faultElsewhere) (is bool, err error) {
+	var kinds []string
+	for _, f := range faults {
+		if kind := r.elsewhere[f.of.definition].Kind(); kind != "" && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return false, nil
+	}
+	for effect, err := range reconcile.PendingEffects(ctx, r.table, entity, kinds) {
+		if err == nil && r.opt.Repair && effect.Overdue {
+			err = r.notify(ctx, entity.PartitionKey(), effect.OperationID)
+		}
+		if err != nil {
+			return false, err
+		}
+		is = true
+	}
+	return is, nil
+}
+
+// notify sends the notification of a write again, once.
+func (r *elsewhereRun[T]) notify(ctx context.Context, partition, id string) error {
+	r.mu.Lock()
+	sent := r.notified[partition+"/"+id]
+	r.notified[partition+"/"+id] = true
+	r.mu.Unlock()
+	if sent {
+		return nil
+	}
+	t := door.Table(r.table)
+	if _, err := engine.InnerOutbox(t.Mode.Outbox).Notify(ctx, commit.Notification{Table: t.Name, Partition: partition, OperationID: id}); err != nil {
+		return err
+	}
+	r.count(Report{Notified: 1})
+	return nil
+}
+
+// mostFills is how many entities wait to be written together.
+const mostFills = 1000
+
+// newEntity is an entity that lacks rows elsewhere, and has none that it should not have: one from before a definition.
+type newEntity[T any] struct {
+	entity *table.Entity[T]
+	lacks  []rowElsewhere
+}
+
+// fill notes an entity that lacks rows, to be written together with others. It reports whether it has.
+func (r *elsewhereRun[T]) fill(ctx context.Context, e *table.Entity[T], rows []rowElsewhere, want []keys.Key) (is bool, err error) {
+	if !r.opt.Repair || len(rows) == 0 {
+		return false, nil
+	}
+	for _, row := range rows {
+		if !slices.Contains(want, row.key) {
+			return false, nil
+		}
+	}
+	r.fills = append(r.fills, newEntity[T]{e, rows})
+	if len(r.fills) < mostFills {
+		return true, nil
+	}
+	return true, r.writeFills(ctx)
+}
+
+// writeFills writes the entities by transactions of as many as these hold. Those that cannot be written so are confirmed, and repaired one by
+// one.
+func (r *elsewhereRun[T]) writeFills(ctx context.Context) error {
+	all := r.fills
+	r.fills = nil
+	n := len(all)
+	for _, f := range all {
+		n += len(f.lacks)
+	}
+	if err := r.pacer.Spend(ctx, n); err != nil || len(all) == 0 {
+		return err
+	}
+	writer, err := r.writer(nil, derived.Filling(door.Table(r.table).Mode.Outbox, r.table))
+	if err != nil {
+		return err
+	}
+	refused := map[int]bool{}
+	result, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for _, f := range all {
+			if !yield(writer.TouchOp(f.entity), nil) {
+				return
+			}
+		}
+	}, &table.BulkOptions{Skip: func(i int, _ error) bool { refused[i] = true; return true }})
+	for i, f := range all[:result.ResumeAt] {
+		if refused[i] {
+			r.confirm(ctx, f.entity.Key, f.lacks, true)
+			continue
+		}
+		for _, row := range f.lacks {
+			r.noteFault(Fault{Definition: r.elsewhere[row.definition].Name(), Kind: Missing, Row: row.key, Entity: f.entity.Key, Repaired: true})
+		}
+	}
+	return err
+}
