@@ -11,7 +11,7 @@ func TestConditions(t *testing.T) {
 	t.Parallel()
 	mutants.Run(t, "./extend", []mutants.Mutant{
 		{Name: "another effect is completed", File: "internal/engine/plan.go",
-			Old: "c.Effect, c.Effect+1), effects...)", New: "0, 1), effects...)", Test: "TestCompletingOneOfSeveral"},
+			Old: "if !slices.Contains(c.Effects, i) {", New: "if i > 0 {", Test: "TestCompletingOneOfSeveral"},
 		{Name: "a completed commit record has the ETag of another", File: "internal/engine/plan.go",
 			Old: "etag = etags[len(etags)-1]", New: "etag = etags[0]", Test: "TestCompletingRemotes"},
 	})

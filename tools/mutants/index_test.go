@@ -111,7 +111,7 @@ func TestIndex(t *testing.T) {
 			Old: "		err = cmp.Or(err, wrong)\n", New: "		_ = wrong\n", Test: "TestImportedList"},
 		{Name: "a message replaces a list that it cannot read", File: "index/elsewhere.go",
 			Old: "	if err != nil && !repairs {\n", New: "	if err != nil && false {\n", Test: "TestImportedListElsewhere"},
-		{Name: "no repair replaces a list elsewhere that cannot be read", File: "verify/elsewhere.go",
+		{Name: "no repair replaces a list elsewhere that cannot be read", File: "verify/elsewhere_repair.go",
 			Old: "derived.RepairMode{Active: true})\n	target", New: "derived.RepairMode{})\n	target", Test: "TestImportedListElsewhere"},
 		{Name: "a write replaces details whose source it cannot read", File: "index/details.go",
 			Old: "	if err != nil && !m.mode.Active {\n", New: "	if err != nil && false {\n", Test: "TestImportedDetails"},

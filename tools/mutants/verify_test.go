@@ -25,7 +25,7 @@ func TestVerify(t *testing.T) {
 			Old: "	return t.Touch(ctx, e)\n", New: "	return t.Replace(ctx, e)\n", Test: "TestRepairChangesOnlyDerivedRows"},
 		{Name: "a repair of many entities upgrades them", File: "verify/partition_repair.go",
 			Old: "writer.TouchOp(a.entity)", New: "writer.ReplaceOp(a.entity)", Test: "TestRepairChangesOnlyDerivedRows"},
-		{Name: "a repair of rows elsewhere upgrades the entity", File: "verify/elsewhere.go",
+		{Name: "a repair of rows elsewhere upgrades the entity", File: "verify/elsewhere_repair.go",
 			Old: "	written = writer.Touch(ctx, s.entity)\n	taken", New: "	written = writer.Replace(ctx, s.entity)\n	taken", Test: "TestRepairChangesOnlyDerivedRows"},
 		{Name: "a full copy of an older version is upgraded", File: "table/op.go",
 			Old: "		op.op.Before, op.op.Upgraded = edm.Stored{Columns: p.older}, false\n", New: "", Test: "TestRepairChangesOnlyDerivedRows"},

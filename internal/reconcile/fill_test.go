@@ -1,0 +1,201 @@
+package reconcile_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reconcile"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// byDepartment keeps a pointer to each employee, or the names of all in one row of the department if shared is set.
+type byDepartment struct {
+	byLast
+	shared bool
+}
+
+func (d byDepartment) Target(entity, row keys.Key) (reconcile.Target, error) {
+	if !d.shared {
+		return d.byLast.Target(entity, row)
+	}
+	all := keys.Stored("all", entity.PartitionKey())
+	return &reconcile.Row{Table: d.rows, Key: all, Shared: true, IsTombstone: func(r *table.Row) bool { return false },
+		Follow: func(old, e *table.Row) (*table.Row, error) {
+			var members []string
+			if old != nil {
+				text, _ := old.Get("Members")
+				members = strings.Fields(text.(string))
+			}
+			if i, is := slices.BinarySearch(members, entity.RowKey()); e != nil && !is {
+				members = slices.Insert(members, i, entity.RowKey())
+			} else if e == nil && is {
+				members = slices.Delete(members, i, i+1)
+			}
+			r := &table.Row{Key: all}
+			return r, r.Set("Members", strings.Join(members, " "))
+		}}, nil
+}
+
+// newFill returns a scene with n employees from before the definition, what writes them again, and their entities. before is called before
+// each request of the writer.
+func newFill(t *testing.T, n int, shared bool, before func(s *scene, r *http.Request)) (s *scene, writer *table.Table[employee], all []*table.Entity[employee]) {
+	t.Helper()
+	ctx := context.Background()
+	s = newScene(t)
+	hooked := &testkit.Hooked{Service: s.Service, Serial: true, BeforeRequest: func(r *http.Request) { before(s, r) }}
+	p := s.open(t, hooked)
+	o := &table.Options{}
+	o.Retry.Wait, o.Retry.ConflictWait, o.Now = -1, -1, s.Now
+	base, err := bare.NewTable(s.Tables(), "staff", staffSchema, o)
+	testkit.NoError(t, err)
+	for i := range n {
+		e, err := base.Insert(ctx, &employee{"Sales", i, "Jones"})
+		testkit.NoError(t, err)
+		all = append(all, e)
+	}
+	rows, err := bare.NewTable(door.Table(p.staff).Service, "names", table.Schema[table.Row]{}, o)
+	testkit.NoError(t, err)
+	names := byDepartment{byLast{rows}, shared}
+	writer = door.InMode(p.staff, func(m *engine.Mode) { m.Outbox = reconcile.Filling(m.Outbox, "names", p.staff, names) })
+	s.Count()
+	return s, writer, all
+}
+
+func touch(writer *table.Table[employee], all []*table.Entity[employee]) error {
+	_, err := table.Bulk(context.Background(), func(yield func(table.Op, error) bool) {
+		for _, e := range all {
+			if !yield(writer.TouchOp(e), nil) {
+				return
+			}
+		}
+	}, nil)
+	return err
+}
+
+// TestFill: the rows of many entities of a partition take a request each, and 6 for all.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	s, writer, all := newFill(t, 90, false, func(*scene, *http.Request) {})
+	testkit.NoError(t, touch(writer, all))
+	testkit.Expect(t, "requests", s.Count().String(), "1 get, 90 insert, 1 merge, 1 message-put, 1 message-update, 1 query, 1 transaction")
+	testkit.Expect(t, "rows", len(s.Rows("names")), 90)
+}
+
+// TestFillMeanwhile: while a fill works, entities are changed or deleted, and workers bring their rows up to date. Nothing of what the fill has
+// read comes back, and no row is lost.
+func TestFillMeanwhile(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, moment := range []string{"the transaction", "the commit record", "the entities", "the rows"} {
+		for _, shared := range []bool{false, true} {
+			t.Run(fmt.Sprint("before ", moment, ", shared ", shared), func(t *testing.T) {
+				t.Parallel()
+				done := false
+				s, writer, all := newFill(t, 12, shared, func(s *scene, r *http.Request) {
+					now := map[string]bool{
+						"the transaction":   strings.HasSuffix(r.URL.Path, "$batch"),
+						"the commit record": strings.Contains(r.URL.Path, "~i%7C") || strings.Contains(r.URL.Path, "~i|"),
+						"the entities":      r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "empid_"),
+						"the rows":          r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/names"),
+					}[moment]
+					if done || !now {
+						return
+					}
+					done = true
+					other := s.open(t, s.Service)
+					err := other.staff.DeleteAny(ctx, keys.At(dept.Of("Sales"), empid.Of(3)))
+					_, err2 := other.staff.Update(ctx, keys.At(dept.Of("Sales"), empid.Of(5)), func(e *employee) error { e.Last = "Smith"; return nil })
+					if !shared {
+						other.worker.Drain(ctx)
+					}
+					if err != nil || err2 != nil {
+						t.Errorf("the writes meanwhile: got %v, %v", err, err2)
+					}
+				})
+				if err := touch(writer, all); err != nil && moment != "the transaction" {
+					t.Fatal(err)
+				}
+				if moment == "the transaction" {
+					return // it is refused as a whole
+				}
+				if !shared {
+					testkit.NoError(t, s.worker.Drain(ctx))
+				}
+				live := map[string]int{}
+				for _, r := range s.Rows("names") {
+					if members, is := r.Get("Members").(string); is {
+						live["Members"] = len(strings.Fields(members))
+						if moment != "the rows" && strings.Contains(members, "empid_000003") {
+							t.Errorf("got %s; want no deleted entity", members)
+						}
+					} else if !strings.Contains(r.Get("_sys").(string), "/~/") {
+						live[r.PartitionKey]++
+					}
+				}
+				want := map[string]int{"Jones": 10, "Smith": 1}
+				if shared {
+					want = map[string]int{"Members": 11}
+					if moment == "the rows" {
+						want = map[string]int{"Members": 12} // a worker removes it
+					}
+				}
+				if !done || fmt.Sprint(live) != fmt.Sprint(want) {
+					t.Errorf("got %v, done %v; want %v", live, done, want)
+				}
+			})
+		}
+	}
+}
+
+// TestFillSuspended: a program that is suspended between its read of the entities and its writes reads again: a tombstone may have been swept
+// meanwhile.
+func TestFillSuspended(t *testing.T) {
+	t.Parallel()
+	for pause, gets := range map[time.Duration]string{11 * time.Hour: "1 get", 13 * time.Hour: "25 get"} {
+		waited := false
+		s, writer, all := newFill(t, 12, false, func(s *scene, r *http.Request) {
+			if !waited && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/names") {
+				waited = true
+			}
+			if !waited && r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "empid_") {
+				s.Advance(pause)
+				waited = true
+			}
+		})
+		testkit.NoError(t, touch(writer, all))
+		if sent := s.Count().String(); !strings.HasPrefix(sent, gets+",") {
+			t.Errorf("after %v: got the requests %s; want %s", pause, sent, gets)
+		}
+		testkit.Expect(t, "rows", len(s.Rows("names")), 12)
+	}
+}
+
+// TestFillShared: a row that entities share is read once before them, and written once with all.
+func TestFillShared(t *testing.T) {
+	t.Parallel()
+	var order []string
+	s, writer, all := newFill(t, 40, true, func(_ *scene, r *http.Request) {
+		switch {
+		case strings.Contains(r.URL.Path, "/names"):
+			order = append(order, r.Method+" row")
+		case r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "empid_"):
+			order = append(order, "entities")
+		}
+	})
+	testkit.NoError(t, touch(writer, all))
+	testkit.Expect(t, "order", order, []string{"GET row", "entities", "POST row"})
+	rows := s.Rows("names")
+	if members, _ := rows[0].Get("Members").(string); len(rows) != 1 || len(strings.Fields(members)) != 40 {
+		t.Errorf("got %v; want one row of 40 members", rows)
+	}
+}
