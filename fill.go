@@ -38,7 +38,7 @@ type FillOptions struct {
 	// Rate and Concurrency are those of verify.Options, for each table.
 	Rate, Concurrency int
 
-	// Token is that of an earlier Progress, of the same Table: the work goes on behind the partitions that were finished, unless another
+	// Token is that of an earlier Progress, of the same Table and Partitions: the work goes on behind the partitions that were finished, unless another
 	// program has changed the state meanwhile.
 	Token string
 
@@ -74,8 +74,8 @@ var ErrUnfilled = errors.New("some rows could not be written")
 // building, and waits again. Two calls at once do no harm. Without definitions to fill, it does nothing.
 //
 // Errors: the mistakes of the declarations; [ErrUnfilled], with the faults in the report: mend the entities and call Fill again;
-// *table.CatalogueError if another program has changed a state meanwhile, and for a table without a catalogue; *table.TokenError; the errors
-// of verify.Run. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Run; those of a run with RecordsOnly
+// *table.CatalogueError if another program has changed a state meanwhile, and for a table without a catalogue; *table.TokenError;
+// *keys.KeyError for an invalid range; the errors of verify.Run. Requests: 1 for each table; for each with definitions to fill 3 more, and those of verify.Run; those of a run with RecordsOnly
 // before it for definitions elsewhere and views, so that a token resumes; twice those if concurrent writers changed what was read.
 func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, err error) {
 	if err := s.begin(); err != nil {
@@ -95,6 +95,9 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, er
 	}
 	if f.opt.Partitions.IsSet() && f.opt.Table == "" {
 		return all, &table.ValueError{Field: "FillOptions.Partitions", Reason: "is set without FillOptions.Table, the table of the partitions"}
+	}
+	if err := f.opt.Partitions.Err(); err != nil {
+		return all, err
 	}
 	for _, t := range tables {
 		if err := f.begin(ctx, t); err != nil {
@@ -311,7 +314,7 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 	if len(of) == 0 {
 		return all, nil
 	}
-	prefix := tokenPrefix(t, scope)
+	prefix := tokenPrefix(t, scope, f.opt.Partitions)
 	o := &verify.Options{Repair: !f.opt.DryRun, Rate: f.opt.Rate, Concurrency: f.opt.Concurrency, Fault: f.opt.Fault}
 	o.Partitions = f.opt.Partitions
 	records := prefix + "records/"
@@ -319,7 +322,7 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 	inRecords := strings.HasPrefix(f.opt.Token, records)
 	if resumed && !inRecords {
 		o.Token = token
-	} else if len(far) > 0 && !f.opt.DryRun {
+	} else if len(far) > 0 && (!f.opt.DryRun || o.Partitions.IsSet()) {
 		if all, err = f.fillRecords(ctx, t, d, *o, records, far); err != nil {
 			return all, err
 		}
@@ -358,7 +361,7 @@ func (f *filler) fillRecords(ctx context.Context, t *tableToFill, d *declaration
 	}
 	o.Progress = f.progress(t, prefix)
 	report, err := d.fill(ctx, &o, of...)
-	if err == nil && unrepaired(report) {
+	if err == nil && unrepaired(report) && !f.opt.DryRun {
 		err = fmt.Errorf("%w: %s", ErrUnfilled, reasonOf(report))
 	}
 	return report, err
@@ -377,14 +380,19 @@ func (f *filler) progress(t *tableToFill, prefix string) func(verify.Report) {
 
 // isElsewhere reports whether the rows of a maintainer are in other partitions or tables.
 func isElsewhere(m any) bool {
-	_, is := m.(interface{ RowsTable() (string, func(context.Context) error) })
+	_, is := m.(interface {
+		RowsTable() (string, func(context.Context) error)
+	})
 	_, isView := m.(view)
 	return is || isView
 }
 
-// tokenPrefix names the table, the type and the states that a token is of.
-func tokenPrefix(t *tableToFill, scope string) string {
+// tokenPrefix names the table, the type, the states and the range that a token is of.
+func tokenPrefix(t *tableToFill, scope string, in keys.PartitionRange) string {
 	h := fnv.New32a()
+	if in.IsSet() {
+		fmt.Fprintf(h, "%v ", in)
+	}
 	for _, d := range t.building {
 		fmt.Fprintf(h, "%q %q %q ", d.Scope, d.Name, d.ID)
 	}
@@ -420,6 +428,9 @@ func (s *Store) Retire(ctx context.Context, tableName, definition string, o *Fil
 	r := &retirer{}
 	if o != nil {
 		r.opt = *o
+	}
+	if r.opt.Partitions.IsSet() {
+		return &table.ValueError{Field: "FillOptions.Partitions", Reason: "is set, but a definition is retired in the whole table"}
 	}
 	if err := r.choose(s, tableName, definition); err != nil {
 		return err
@@ -495,7 +506,7 @@ func (r *retirer) retire(ctx context.Context) error {
 	if err := r.wait(ctx); err != nil {
 		return err
 	}
-	w := &sweeper{maintainer: r.maintainer, pacer: pace.New(r.opt.Rate), prefix: tokenPrefix(r.table, scope)}
+	w := &sweeper{maintainer: r.maintainer, pacer: pace.New(r.opt.Rate), prefix: tokenPrefix(r.table, scope, keys.PartitionRange{})}
 	w.token, _ = strings.CutPrefix(r.opt.Token, w.prefix)
 	if w.token == r.opt.Token {
 		w.token = ""

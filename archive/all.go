@@ -50,7 +50,7 @@ type AllReport struct {
 // Budget, Cursor, Skip or Stats, and a wrong option; *table.TokenError; table.ErrTableScan; *table.BulkError around an error of
 // [Mover.Archive]; errors of a read (see package table). The report is right in each case. Requests: 1 for each 1,000 entities; for up to 99
 // entities of a partition 7: 3 with the queue or to request the moves, 2 reads, 1 for the destination (a [TableDestination]; others take 1 for
-// each entity), and 1 to delete them, more if that takes more than 99 rows with those of their indexes. Those of [Mover.Archive] and its
+// each entity), and 1 to delete them, more if that takes more than 99 rows with those of their indexes, and 1 more for each entity if they lie far apart. Those of [Mover.Archive] and its
 // worker for an entity with rows elsewhere or a view. Memory: a page.
 func (m *Mover[T]) ArchiveAll(ctx context.Context, q table.Query[T], o *AllOptions) (AllReport, error) {
 	all := &archiving[T]{mover: m, query: q}
@@ -130,19 +130,14 @@ func (a *archiving[T]) skip(k keys.Key, err error) bool {
 func (a *archiving[T]) archive(ctx context.Context, all []*table.Entity[T]) error {
 	for attempt := 1; len(all) > 0; attempt++ {
 		var changed []keys.Key
-		skipped := 0
 		result, err := table.Bulk(ctx, a.ops(all), &table.BulkOptions{Rate: a.opt.Rate, Skip: func(i int, err error) bool {
-			lost := errors.Is(err, table.ErrNotFound)
+			lost := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
 			if errors.Is(err, table.ErrChanged) && attempt < a.attempts() {
 				lost, changed = true, append(changed, all[i].Key)
 			}
-			lost = lost || a.skip(all[i].Key, err)
-			if lost {
-				skipped++
-			}
-			return lost
+			return lost || a.skip(all[i].Key, err)
 		}})
-		a.report.Archived += result.ResumeAt - skipped
+		a.report.Archived += result.Applied
 		if err != nil {
 			return err
 		}
@@ -255,7 +250,10 @@ func (m *Mover[T]) movesOf(record *extend.Record) (all []moving[T], err error) {
 // afterParts follows a RowKey in the first key behind the parts of its entity.
 const afterParts = "\x22"
 
-var errGone = errors.New("an entity is gone")
+var (
+	errGone  = errors.New("an entity is gone")
+	errPanic = errors.New("the destination panics")
+)
 
 // rowsOf reads the entities of moves, by one query of the range in which they lie, and returns what the destination is to store.
 func (m *Mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []moving[T]) (next []*ArchivedRow, with []moving[T], err error) {
@@ -272,25 +270,41 @@ func (m *Mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []movi
 		wanted[all[i].id.Key] = &all[i]
 	}
 	q := table.Query[T]{Partition: record.Partition, Rows: keys.StoredRows(first, last+afterParts), Budget: table.Budget{Requests: 3}}
-	for row, err := range m.from.Rows(ctx, q) {
-		if err != nil {
-			return nil, nil, err
-		}
-		move := wanted[row.Key]
-		if move == nil {
-			continue
-		}
+	add := func(row *table.Row, move *moving[T]) (err error) {
 		if row.Incarnation() != move.id.Incarnation {
-			return nil, nil, errGone
+			return errGone
 		}
 		if move.entity, err = m.from.Entity(row); err != nil {
-			return nil, nil, err
+			return err
 		}
 		with = append(with, *move)
 		next = append(next, &ArchivedRow{ID: move.id, Kind: m.kind, Row: (*table.Row)((*stored.Row)(row).WithoutSystemProperties()), Moves: []string{record.OperationID}, Time: row.Timestamp})
+		delete(wanted, row.Key)
+		return nil
 	}
-	if len(with) < len(all) {
+	sparse := false
+	for row, err := range m.from.Rows(ctx, q) {
+		if sparse = errors.Is(err, table.ErrBudget); sparse {
+			break
+		}
+		if err == nil && wanted[row.Key] != nil {
+			err = add(row, wanted[row.Key])
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(wanted) > 0 && !sparse {
 		return nil, nil, errGone
+	}
+	for k, move := range wanted { // those that lie far apart
+		row, err := m.from.GetRow(ctx, k)
+		if err == nil {
+			err = add(row, move)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 	return next, with, nil
 }
@@ -300,7 +314,12 @@ func (m *Mover[T]) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
 	if to, is := m.to.(together); is {
 		return to.putAll(ctx, all)
 	}
-	engine.InOrder(ctx, all, func(ctx context.Context, r *ArchivedRow) (struct{}, error) {
+	engine.InOrder(ctx, all, func(ctx context.Context, r *ArchivedRow) (_ struct{}, err error) {
+		defer func() {
+			if recover() != nil { // a worker reports it
+				err = errPanic
+			}
+		}()
 		return struct{}{}, m.to.Put(ctx, r, "")
 	}, func(_ struct{}, e error) bool { err = cmp.Or(err, e); return err == nil })
 	return err

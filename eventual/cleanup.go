@@ -217,7 +217,7 @@ func (n *notifier) partitions(ctx context.Context) iter.Seq2[keys.PartitionKey, 
 		}
 		if n.start.Partition != "" {
 			begun := keys.Stored(n.start.Partition, "").Partition()
-			if n.start.OperationID != "" && !yield(begun, nil) {
+			if n.start.OperationID != "" && in.Contains(n.start.Partition) && !yield(begun, nil) {
 				return
 			}
 			in = in.Behind(begun)

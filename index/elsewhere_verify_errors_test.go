@@ -184,3 +184,62 @@ func TestVerifyElsewhereRange(t *testing.T) {
 		}
 	}
 }
+
+// TestFillForeignRow: a row of another program under the key of a missing row is a fault of the fill that is not repaired, and keeps the rows of
+// other entities from nothing.
+func TestFillForeignRow(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := newElsewhere(false)
+	s := newElsewhereScene(t, d, d.mail)
+	base, err := bare.NewTable(s.Tables(), "staff", schema, quick())
+	check(t, err)
+	for i := range 5 {
+		_, err := base.Insert(ctx, &worker{"S", i, "Jones", fmt.Sprint("m", i), 30, nil})
+		check(t, err)
+	}
+	_, err = s.Tables().NewClient("staffmail").AddEntity(ctx, []byte(`{"PartitionKey":"mail_m3","RowKey":"mail_m3_S:w_000003","Other":1}`), nil)
+	check(t, err)
+	var left []verify.Fault
+	report, err := verify.Run(ctx, s.staff, &verify.Options{Repair: true, Fault: func(f verify.Fault) {
+		if !f.Repaired {
+			left = append(left, f)
+		}
+	}})
+	if err != nil || report.Sound() || report.Failed != 1 || report.Repaired != 4 || len(left) != 1 || left[0].Entity != at(3) || !errors.Is(left[0].Err, table.ErrForeignRow) {
+		t.Errorf("got %+v, %v and the faults %+v; want 4 rows repaired, and ErrForeignRow for one", report, err, left)
+	}
+	for i := range 5 {
+		_, err := d.mail.Get(ctx, s.staff, fmt.Sprint("m", i))
+		if (err == nil) != (i != 3) {
+			t.Errorf("look-up of m%d: got %v; want an error for m3 alone", i, err)
+		}
+	}
+}
+
+// TestTokensOfRanges: a token is of its range and of RecordsOnly, and a run of another refuses it.
+func TestTokensOfRanges(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newElsewhereScene(t, newElsewhere(false))
+	for _, d := range []string{"K", "M", "S"} {
+		insertAll(t, s.staff, s.Service, worker{d, 1, "Jones", d, 44, nil})
+	}
+	s.drain(t)
+	departments := keys.Partition(keys.Text(), func(w *worker) *string { return &w.Dept })
+	all := []verify.Options{{}, {Partitions: departments.AtLeast("L")}, {Partitions: departments.AtLeast("M")}, {RecordsOnly: true}, {Partitions: departments.AtLeast("L"), RecordsOnly: true}}
+	for i, o := range all {
+		report, err := verify.Run(ctx, s.staff, &o)
+		check(t, err)
+		for j, other := range all {
+			other.Token = report.Token
+			_, err := verify.Run(ctx, s.staff, &other)
+			if i == 0 && report.Token == "" {
+				continue // all definitions are elsewhere, and read as a whole
+			}
+			if refused := errors.As(err, new(*table.TokenError)); refused != (i != j) {
+				t.Errorf("a token of %+v in %+v: got %v; want a *table.TokenError: %v", o, other, err, i != j)
+			}
+		}
+	}
+}

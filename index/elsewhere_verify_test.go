@@ -188,8 +188,8 @@ func verifyElsewhereDamage(t *testing.T, mostRows int) {
 		if now := fmt.Sprint(s.Rows("staffmail"), s.Rows("staffnames"), s.Rows("staffcopies"), s.Rows("staff")); now != before {
 			t.Errorf("%s: a run without Repair has changed rows", name)
 		}
-		if report := s.verifyAll(t, true); !report.Sound() {
-			t.Errorf("%s: got report %+v; want all faults repaired", name, report)
+		if report := s.verifyAll(t, true); !report.Sound() || report.Faults[d.kind] != d.n {
+			t.Errorf("%s: got report %+v; want all faults repaired, %d of kind %v", name, report, d.n, d.kind)
 		}
 		if report := s.verifyAll(t, false); len(report.Faults) > 0 {
 			t.Errorf("%s: got report %+v after the repair; want no faults", name, report)

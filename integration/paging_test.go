@@ -319,13 +319,13 @@ func partitionRanges(e *env) {
 	e.counter.Take()
 	behind := func(m string) keys.PartitionRange { return month.All().Behind(month.Of(m)) }
 	for want, in := range map[string]keys.PartitionRange{
-		"[m_202512 m_202601]":           month.Between("202512", "202601"),
-		"[m_202511 m_202512]":           month.Before("202601"),
-		"[m_202602 m_202603]":           behind("202601"),
-		"[m_202601]":                     month.Of("202601").Point(),
-		"[m_202601 m_202602]":           behind("202512").Intersect(month.AtMost("202602")),
+		"[m_202512 m_202601]":          month.Between("202512", "202601"),
+		"[m_202511 m_202512]":          month.Before("202601"),
+		"[m_202602 m_202603]":          behind("202601"),
+		"[m_202601]":                   month.Of("202601").Point(),
+		"[m_202601 m_202602]":          behind("202512").Intersect(month.AtMost("202602")),
 		"[m_202601 m_202602 m_202603]": month.Starting("2026"),
-		"[]":                              behind("202603"),
+		"[]":                           behind("202603"),
 	} {
 		var got []string
 		n := 0

@@ -41,12 +41,15 @@ func (r RowRange) Overlaps(other RowRange) bool { return r.overlaps(other.span) 
 // Overlaps is [RowRange.Overlaps].
 func (r PartitionRange) Overlaps(other PartitionRange) bool { return r.overlaps(other.span) }
 
-// Behind returns the keys of the range that are greater than k, to continue work that has come to k. Errors, returned by the method that uses
-// the range: those of k and of the range.
+// Behind returns the keys of the range that are greater than k, to continue work that has come to k: of all keys if the range is unset. Errors,
+// returned by the method that uses the range: those of k and of the range.
 func (r PartitionRange) Behind(k PartitionKey) PartitionRange {
 	s, err := k.Result()
 	if err != nil {
 		return PartitionRange{span{err: err}}
+	}
+	if !r.IsSet() {
+		r = RawPartitions("", "")
 	}
 	return r.Intersect(PartitionRange{span{from: s + firstUnit, set: true}})
 }
@@ -169,6 +172,9 @@ func (r span) IsSet() bool { return r.set || r.err != nil }
 
 // Err returns a *KeyError for an invalid range.
 func (r span) Err() error { return r.err }
+
+// IsEmpty reports whether r contains no key, as the intersection of two ranges may.
+func (r span) IsEmpty() bool { return r.set && !r.closed && r.to != "" && r.from == r.to }
 
 // IsPoint reports whether r contains exactly one key.
 func (r span) IsPoint() bool { return r.set && r.closed && r.from == r.to }

@@ -89,11 +89,11 @@ type Class int
 
 // The classes, from the cheapest to the most expensive ('Azure Table storage table design guide', design for querying).
 const (
-	PointQuery    Class = iota + 1 // both keys given
-	RangeQuery                     // a partition and a range of RowKeys
-	PartitionScan                  // a partition
-	PartitionsScan                 // a range of PartitionKeys: every row of the partitions is read
-	TableScan                      // no partition: every row of the table is read
+	PointQuery     Class = iota + 1 // both keys given
+	RangeQuery                      // a partition and a range of RowKeys
+	PartitionScan                   // a partition
+	PartitionsScan                  // a range of PartitionKeys: every row of the partitions is read
+	TableScan                       // no partition: every row of the table is read
 )
 
 // String returns the class in words.

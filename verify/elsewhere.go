@@ -28,7 +28,7 @@ func (r *elsewhereRun[T]) verify(ctx context.Context) error {
 		return err
 	}
 	for _, g := range r.sieve.groups(r.mostRows) {
-		again := &elsewhereRun[T]{run: r.run, again: g, digests: map[pairElsewhere]uint64{}, notified: r.notified, wanted: r.wanted}
+		again := &elsewhereRun[T]{run: r.run, again: g, digests: map[pairElsewhere]uint64{}, notified: r.notified}
 		if err := again.compareAll(ctx); err != nil {
 			return err
 		}
@@ -248,13 +248,12 @@ func (r *elsewhereRun[T]) drop(entity keys.Key) {
 // compare compares an entity with the rows, and deletes from them what it has compared. An error is one of the definitions' functions.
 func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *table.Row) error {
 	var evident, candidates []rowElsewhere
-	var wanted []keys.Key
+	lacks := newEntity[T]{entity: e}
 	for i, d := range r.elsewhere {
 		want, err := d.WantedRows(e)
 		if err != nil {
 			return err
 		}
-		wanted = append(wanted, want...)
 		recorded := d.RecordedRows(row)
 		for _, k := range want {
 			p := pairElsewhere{i, bothKeys(k), bothKeys(e.Key)}
@@ -263,6 +262,7 @@ func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *
 			switch {
 			case !slices.Contains(recorded, k):
 				evident = append(evident, rowElsewhere{i, k})
+				lacks.add(rowElsewhere{i, k}, exists)
 			case r.opt.RecordsOnly:
 			case r.sieve != nil:
 				r.sieve.addWanted(pair{i, p.row, p.entity, r.digest(d.WantedContent(row, k))})
@@ -278,13 +278,13 @@ func (r *elsewhereRun[T]) compare(ctx context.Context, e *table.Entity[T], row *
 		}
 	}
 	if r.again == nil { // otherwise they are confirmed already
-		filled, err := r.fill(ctx, e, evident, wanted)
-		if err != nil {
-			r.failed = err
-			return nil
-		}
-		if !filled {
+		if r.opt.Repair && len(evident) > 0 && len(evident) == len(lacks.rows) {
+			r.fills = append(r.fills, lacks)
+		} else {
 			r.confirm(ctx, e.Key, evident, true)
+		}
+		if len(r.fills) == mostFills {
+			r.failed = r.writeFills(ctx)
 		}
 	}
 	r.confirm(ctx, e.Key, candidates, false)
@@ -326,12 +326,11 @@ type elsewhereRun[T any] struct {
 	confirms *errgroup.Group          // confirmations and repairs of entities, several at a time
 
 	mu       sync.Mutex
-	notified map[string]bool           // pending commit records, by PartitionKey and operation ID
-	wanted   map[rowElsewhere]keys.Key // rows of unique values that are missing, and the first entity that lacks each
+	notified map[string]bool // pending commit records, by PartitionKey and operation ID
 }
 
 func newElsewhereRun[T any](r *run[T]) *elsewhereRun[T] {
-	return &elsewhereRun[T]{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}, wanted: map[rowElsewhere]keys.Key{}}
+	return &elsewhereRun[T]{run: r, digests: map[pairElsewhere]uint64{}, notified: map[string]bool{}}
 }
 
 // pairElsewhere is a row of a definition, by its position, and an entity that it names.
@@ -455,13 +454,7 @@ func (r *elsewhereRun[T]) firstOwner(d derived.Elsewhere[T], row rowElsewhere, e
 	if r.opt.Repair || !changeWithEntities(d) || !lacks {
 		return entity
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if first, is := r.wanted[row]; is {
-		return first
-	}
-	r.wanted[row] = entity
-	return entity
+	return r.wanted.of(row, entity)
 }
 
 // confirmOnce makes one attempt to confirm and repair rows of an entity. A difference is a fault if no commit record is pending that
@@ -499,4 +492,3 @@ func (r *elsewhereRun[T]) confirmOnce(ctx context.Context, entity keys.Key, rows
 	}
 	return nil
 }
-

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/commit"
@@ -198,29 +199,22 @@ func (r *elsewhereRun[T]) notify(ctx context.Context, partition, id string) erro
 }
 
 // mostFills is how many entities wait to be written together.
-const mostFills = 1000
+const mostFills = 200
 
 // newEntity is an entity that lacks rows elsewhere, and has none that it should not have: one from before a definition.
 type newEntity[T any] struct {
 	entity *table.Entity[T]
-	lacks  []rowElsewhere
+	rows   []rowElsewhere
+	kinds  []FaultKind // of the rows
 }
 
-// fill notes an entity that lacks rows, to be written together with others. It reports whether it has.
-func (r *elsewhereRun[T]) fill(ctx context.Context, e *table.Entity[T], rows []rowElsewhere, want []keys.Key) (is bool, err error) {
-	if !r.opt.Repair || len(rows) == 0 {
-		return false, nil
+// add adds a row that the entity does not record.
+func (e *newEntity[T]) add(row rowElsewhere, exists bool) {
+	kind := Missing
+	if exists {
+		kind = StateMismatch
 	}
-	for _, row := range rows {
-		if !slices.Contains(want, row.key) {
-			return false, nil
-		}
-	}
-	r.fills = append(r.fills, newEntity[T]{e, rows})
-	if len(r.fills) < mostFills {
-		return true, nil
-	}
-	return true, r.writeFills(ctx)
+	e.rows, e.kinds = append(e.rows, row), append(e.kinds, kind)
 }
 
 // writeFills writes the entities by transactions of as many as these hold. Those that cannot be written so are confirmed, and repaired one by
@@ -230,12 +224,18 @@ func (r *elsewhereRun[T]) writeFills(ctx context.Context) error {
 	r.fills = nil
 	n := len(all)
 	for _, f := range all {
-		n += len(f.lacks)
+		n += len(f.rows)
 	}
 	if err := r.pacer.Spend(ctx, n); err != nil || len(all) == 0 {
 		return err
 	}
-	writer, err := r.writer(nil, derived.Filling(door.Table(r.table).Mode.Outbox, r.table))
+	var mu sync.Mutex
+	failures := map[keys.Key]error{}
+	writer, err := r.writer(nil, derived.Filling(door.Table(r.table).Mode.Outbox, r.table, func(entity keys.Key, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		failures[entity] = err
+	}))
 	if err != nil {
 		return err
 	}
@@ -249,11 +249,12 @@ func (r *elsewhereRun[T]) writeFills(ctx context.Context) error {
 	}, &table.BulkOptions{Skip: func(i int, _ error) bool { refused[i] = true; return true }})
 	for i, f := range all[:result.ResumeAt] {
 		if refused[i] {
-			r.confirm(ctx, f.entity.Key, f.lacks, true)
+			r.confirm(ctx, f.entity.Key, f.rows, true)
 			continue
 		}
-		for _, row := range f.lacks {
-			r.noteFault(Fault{Definition: r.elsewhere[row.definition].Name(), Kind: Missing, Row: row.key, Entity: f.entity.Key, Repaired: true})
+		failed := failures[f.entity.Key]
+		for n, row := range f.rows {
+			r.noteFault(Fault{Definition: r.elsewhere[row.definition].Name(), Kind: f.kinds[n], Row: row.key, Entity: f.entity.Key, Repaired: failed == nil, Err: failed})
 		}
 	}
 	return err

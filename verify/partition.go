@@ -149,7 +149,7 @@ func (r *run[T]) verifyPartition(ctx context.Context, pk string) error {
 // those that were read first: each is left until all entities are compared.
 func (p *partition[T]) compareAgain(ctx context.Context, g *group) error {
 	again := newPartition(p.run, p.pk)
-	again.again = g
+	again.again, again.firstOwner = g, p.firstOwner
 	if err := again.readDerivedRows(ctx); err != nil {
 		return err
 	}

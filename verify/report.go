@@ -26,8 +26,9 @@ type Options struct {
 	// these.
 	RecordsOnly bool
 
-	// MostRows is how many derived rows are kept in memory, of about 150 bytes each, 200 elsewhere. If there are more, the partition is read
-	// a second time, to compare what may have faults. Defaults to 500,000.
+	// MostRows is how many derived rows of a partition, and of all rows elsewhere, are kept in memory, of about 150 bytes each, 200 elsewhere. If
+	// there are more, all are read again to compare what may have faults, once for each MostRows rows of that. Rows that name no entity stay in
+	// memory besides. Defaults to 500,000.
 	MostRows int
 
 	// Concurrency is the number of partitions that are verified at the same time. Defaults to 1.
@@ -40,7 +41,7 @@ type Options struct {
 	// cannot be read; see extend.Records.FinishPrepared. By default Run reports it, with Repair, as Unreadable.
 	Orphans extend.Orphans
 
-	// Token is the token of an earlier Report. Run resumes behind the partitions that were finished.
+	// Token is the token of an earlier Report, of the same Partitions and RecordsOnly. Run resumes behind the partitions that were finished.
 	Token string
 
 	// Rate is the most rows that are read and written in a second, repairs included; 0 means no limit.
@@ -66,17 +67,21 @@ func (o *Options) check() (after *string, err error) {
 	case o.Token == "":
 		return nil, nil
 	}
-	if start := len(tokenOf("")); len(o.Token) >= start {
-		if pk := o.Token[start:]; tokenOf(pk) == o.Token {
+	if start := len(o.tokenOf("")); len(o.Token) >= start {
+		if pk := o.Token[start:]; o.tokenOf(pk) == o.Token {
 			return &pk, nil
 		}
 	}
-	return nil, &table.TokenError{Reason: "is damaged or was made by something else; use Report.Token of an earlier call"}
+	return nil, &table.TokenError{Reason: "is damaged, was made by something else, or is of another range or another RecordsOnly; use Report.Token of an earlier call"}
 }
 
-// tokenOf returns the token behind a partition: a version, a checksum, and the PartitionKey.
-func tokenOf(partitionKey string) string {
-	return fmt.Sprintf("2:%08x:%s", crc32.ChecksumIEEE([]byte(partitionKey)), partitionKey)
+// tokenOf returns the token behind a partition: a version, a checksum that is also of what is verified, and the PartitionKey.
+func (o *Options) tokenOf(partitionKey string) string {
+	of := partitionKey
+	if o.Partitions.IsSet() || o.RecordsOnly {
+		of += fmt.Sprintf("|%v|%v", o.Partitions, o.RecordsOnly)
+	}
+	return fmt.Sprintf("2:%08x:%s", crc32.ChecksumIEEE([]byte(of)), partitionKey)
 }
 
 // FaultKind is the kind of a fault.
@@ -178,6 +183,7 @@ func (r *Report) Sound() bool {
 
 // recorder writes the report, and calls the functions of the options.
 type recorder struct {
+	opt      *Options
 	fault    func(Fault)
 	progress func(Report)
 	log      engine.Log
@@ -192,6 +198,7 @@ type recorder struct {
 func newRecorder(o *Options, log engine.Log) *recorder {
 	return &recorder{
 		log:      log,
+		opt:      o,
 		fault:    o.Fault,
 		progress: o.Progress,
 		report:   Report{Faults: map[FaultKind]int{}, Token: o.Token},
@@ -219,7 +226,7 @@ func (r *recorder) finish(ctx context.Context, partitionKey string) {
 		delete(r.repaired, partitionKey)
 	}
 	for r.finished[partitionKey] = true; len(r.unfinished) > 0 && r.finished[r.unfinished[0]]; r.unfinished = r.unfinished[1:] {
-		r.report.Token = tokenOf(r.unfinished[0])
+		r.report.Token = r.opt.tokenOf(r.unfinished[0])
 		delete(r.finished, r.unfinished[0])
 	}
 }

@@ -27,13 +27,16 @@ func newSieve(seed maphash.Seed) *sieve {
 
 func (s *sieve) addStored(p pair) {
 	b := bucketOf(s.seed, p.entity)
-	s.sums[b] += maphash.Comparable(s.seed, p)
+	s.sums[b] += s.number(p)
 	s.rows[b]++
 }
 
 func (s *sieve) addWanted(p pair) {
-	s.sums[bucketOf(s.seed, p.entity)] -= maphash.Comparable(s.seed, p)
+	s.sums[bucketOf(s.seed, p.entity)] -= s.number(p)
 }
+
+// number returns the number of all that is compared.
+func (s *sieve) number(p pair) uint64 { return maphash.Comparable(s.seed, p) }
 
 // recheck makes certain that the bucket of an entity is read again.
 func (s *sieve) recheck(entity string) {
@@ -48,23 +51,29 @@ func (s *sieve) groups(most int) (all []*group) {
 			continue
 		}
 		if g == nil || g.rows+int(s.rows[b]) > most {
-			g = &group{seed: s.seed, in: make([]bool, sieveSize)}
+			g = &group{sieve: s, from: b}
 			all = append(all, g)
 		}
-		g.in[b] = true
+		g.to = b
 		g.rows += int(s.rows[b])
 	}
 	return all
 }
 
-// group is some of the buckets of a sieve. Nil is all.
+// group is the unequal buckets among some of a sieve. Nil is all.
 type group struct {
-	seed maphash.Seed
-	in   []bool
-	rows int
+	sieve    *sieve
+	from, to int // both included
+	rows     int
 }
 
-func (g *group) contains(entity string) bool { return g == nil || g.in[bucketOf(g.seed, entity)] }
+func (g *group) contains(entity string) bool {
+	if g == nil {
+		return true
+	}
+	b := bucketOf(g.sieve.seed, entity)
+	return b >= g.from && b <= g.to && g.sieve.sums[b] != 0
+}
 
 func bucketOf(seed maphash.Seed, entity string) int {
 	return int(maphash.String(seed, entity) % sieveSize)

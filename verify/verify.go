@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -116,6 +117,24 @@ type run[T any] struct {
 	comparers   []Comparer[T]           // of those that compare their rows themselves
 	seed        maphash.Seed
 	mostRows    int // that are kept in memory
+	wanted      *firstOwners
+}
+
+// firstOwners are the rows elsewhere of unique values that are missing, and the first entity that lacks each.
+type firstOwners struct {
+	mu  sync.Mutex
+	all map[rowElsewhere]keys.Key
+}
+
+// of returns the first entity that lacks a row.
+func (f *firstOwners) of(row rowElsewhere, entity keys.Key) keys.Key {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if first, is := f.all[row]; is {
+		return first
+	}
+	f.all[row] = entity
+	return entity
 }
 
 func newRun[T any](t *table.Table[T], o *Options) *run[T] {
@@ -131,6 +150,7 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 		opt:      *o,
 		seed:     maphash.MakeSeed(),
 		mostRows: cmp.Or(o.MostRows, 500_000),
+		wanted:   &firstOwners{all: map[rowElsewhere]keys.Key{}},
 	}
 }
 

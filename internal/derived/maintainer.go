@@ -121,9 +121,10 @@ func Handler[T any](t *table.Table[T]) eventual.Handler {
 	return reconcile.Handler(EffectKind(t), t, definitionsElsewhere(t)...)
 }
 
-// Filling returns an outbox around another one by which a program fills these definitions.
-func Filling[T any](out commit.Outbox, t *table.Table[T]) commit.Outbox {
-	return reconcile.Filling(out, EffectKind(t), t, definitionsElsewhere(t)...)
+// Filling returns an outbox around another one by which a program fills these definitions. failed receives the entities of which a row can
+// never be stored.
+func Filling[T any](out commit.Outbox, t *table.Table[T], failed func(entity keys.Key, err error)) commit.Outbox {
+	return reconcile.Filling(out, EffectKind(t), t, failed, definitionsElsewhere(t)...)
 }
 
 func definitionsElsewhere[T any](t *table.Table[T]) (all []reconcile.Definition) {

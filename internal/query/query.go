@@ -154,7 +154,7 @@ func (q *Query) Complete() (Class, error) {
 		case !pk.IsSet():
 		case q.Partition.IsSet() && !pk.Contains(q.Partition.String()):
 			return class, &keys.KeyError{Key: edm.PartitionKey, Value: q.Partition.String(), Reason: "is no partition of this table's layout, " + pk.String()}
-		case q.Partitions.IsSet() && !q.Partitions.Overlaps(pk):
+		case q.Partitions.IsSet() && !q.Partitions.IsEmpty() && !q.Partitions.Overlaps(pk):
 			return class, &keys.KeyError{Key: edm.PartitionKey, Value: q.Partitions.String(), Reason: "is a range without any partition of this table's layout, " + pk.String()}
 		}
 	}

@@ -20,8 +20,9 @@ import (
 // written.
 //
 // Requests of a transaction, besides those of the outbox: 1 to read the commit record, 1 for the entities, 1 for each row and 1 more for one
-// that entities share, and 1 to mark the commit record; those of [Reconcile] more for a row that exists.
-func Filling(outbox commit.Outbox, kind string, source table.AnyTable, definitions ...Definition) commit.Outbox {
+// that entities share, and 1 to mark the commit record; those of [Reconcile] more for a row that exists. failed receives the entities of which a
+// row can never be stored, with the error. It is called at the same time for several.
+func Filling(outbox commit.Outbox, kind string, source table.AnyTable, failed func(entity keys.Key, err error), definitions ...Definition) commit.Outbox {
 	h := &handler{kind, source, definitions}
 	return InlineTogether(outbox, source, func(ctx context.Context, record *extend.Record) (done bool) {
 		var own []extend.Effect
@@ -30,7 +31,7 @@ func Filling(outbox commit.Outbox, kind string, source table.AnyTable, definitio
 				own = append(own, e)
 			}
 		}
-		return h.fill(ctx, record.Partition, own) == nil && len(own) == len(record.Effects) && extend.RecordsOf(source).MarkDone(ctx, record) == nil
+		return h.fill(ctx, record.Partition, own, failed) == nil && len(own) == len(record.Effects) && extend.RecordsOf(source).MarkDone(ctx, record) == nil
 	})
 }
 
@@ -39,6 +40,7 @@ type fill struct {
 	*handler
 	began    time.Time
 	targets  [][]fillTarget // those of one row together
+	failed   func(entity keys.Key, err error)
 	entities map[keys.Key]*table.Row
 }
 
@@ -49,8 +51,8 @@ type fillTarget struct {
 
 // fill executes effects of a commit record of a partition. A target that is not read counts as absent, which its insert confirms: a tombstone that says
 // that there is no row cannot have been swept since the entities were read.
-func (h *handler) fill(ctx context.Context, partition keys.PartitionKey, effects []extend.Effect) error {
-	f := &fill{handler: h}
+func (h *handler) fill(ctx context.Context, partition keys.PartitionKey, effects []extend.Effect, failed func(entity keys.Key, err error)) error {
+	f := &fill{handler: h, failed: failed}
 	var entities []keys.Key
 	shared := map[string]int{} // positions in targets
 	for _, e := range effects {
@@ -91,13 +93,22 @@ func (h *handler) fill(ctx context.Context, partition keys.PartitionKey, effects
 
 // each calls do for all targets, several at a time, those of one row together.
 func (f *fill) each(ctx context.Context, do func(context.Context, []fillTarget) error) error {
-	g, ctx := errgroup.WithContext(ctx)
+	var g errgroup.Group // one failure does not end the others
 	g.SetLimit(width)
 	for _, of := range f.targets {
-		g.Go(func() error { return do(ctx, of) })
+		g.Go(func() (err error) {
+			defer func() {
+				if recover() != nil { // a function of the program's panics; a worker reports it
+					err = errPanic
+				}
+			}()
+			return do(ctx, of)
+		})
 	}
 	return g.Wait()
 }
+
+var errPanic = errors.New("a function of the program panics")
 
 // readShared reads a row that entities share. Other rows are not read.
 func readShared(ctx context.Context, of []fillTarget) error {
@@ -149,15 +160,19 @@ func (f *fill) write(ctx context.Context, of []fillTarget) error {
 	if door.Table(f.source).Options.Now().Round(0).Sub(f.began.Round(0)) <= mostAge {
 		err = f.writeOnce(ctx, of)
 	}
-	if !isConflict(err) && !errors.Is(err, table.ErrUnknownOutcome) {
-		return err
+	if err == nil {
+		return nil
 	}
+	var left error
 	for _, t := range of {
 		if err := Reconcile(ctx, f.source, t.entity, t.Target); err != nil {
-			return err
+			left = err
+			if isPermanent(err) {
+				f.failed(t.entity, err)
+			}
 		}
 	}
-	return nil
+	return left
 }
 
 func (f *fill) writeOnce(ctx context.Context, of []fillTarget) error {

@@ -66,7 +66,9 @@ func newFill(t *testing.T, n int, shared bool, before func(s *scene, r *http.Req
 	rows, err := bare.NewTable(door.Table(p.staff).Service, "names", table.Schema[table.Row]{}, o)
 	testkit.NoError(t, err)
 	names := byDepartment{byLast{rows}, shared}
-	writer = door.InMode(p.staff, func(m *engine.Mode) { m.Outbox = reconcile.Filling(m.Outbox, "names", p.staff, names) })
+	writer = door.InMode(p.staff, func(m *engine.Mode) {
+		m.Outbox = reconcile.Filling(m.Outbox, "names", p.staff, func(k keys.Key, err error) { t.Errorf("%v: got %v", k, err) }, names)
+	})
 	s.Count()
 	return s, writer, all
 }

@@ -52,14 +52,19 @@ func (h *handler) handle(ctx context.Context, j eventual.Job) error {
 
 // failed returns an error of Reconcile as the worker takes it: the row of no later attempt can be stored either.
 func (h *handler) failed(err error) error {
-	var le *table.LimitError
-	var ve *table.ValueError
-	var ke *keys.KeyError
 	err = fmt.Errorf("%s: %w", h.kind, err)
-	if errors.As(err, &le) || errors.As(err, &ve) || errors.As(err, &ke) || errors.Is(err, table.ErrForeignRow) {
+	if isPermanent(err) {
 		return eventual.Poison(err)
 	}
 	return err
+}
+
+// isPermanent reports whether no later attempt can store the row either.
+func isPermanent(err error) bool {
+	var le *table.LimitError
+	var ve *table.ValueError
+	var ke *keys.KeyError
+	return errors.As(err, &le) || errors.As(err, &ve) || errors.As(err, &ke) || errors.Is(err, table.ErrForeignRow)
 }
 
 // rowsIn returns the entity of an effect, and the rows that it names. The effect is not trusted.
