@@ -28,7 +28,7 @@ type Options struct {
 
 	// MostRows is how many derived rows of a partition, and of all rows elsewhere, are kept in memory, of about 150 bytes each, 200 elsewhere. If
 	// there are more, all are read again to compare what may have faults, once for each MostRows rows of that. Rows that name no entity stay in
-	// memory besides. Defaults to 500,000.
+	// memory besides. With Repair, a row elsewhere is then Missing, and not a StateMismatch, if its entity does not record it. Defaults to 500,000.
 	MostRows int
 
 	// Concurrency is the number of partitions that are verified at the same time. Defaults to 1.
