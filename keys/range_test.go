@@ -220,3 +220,52 @@ func TestIntersect(t *testing.T) {
 		t.Error("behind an unset key: got no error, want one")
 	}
 }
+
+// TestIntersectAll: Intersect and Behind of all ranges of few keys, with each end there is.
+func TestIntersectAll(t *testing.T) {
+	t.Parallel()
+	texts := []string{"", "a", "aa", "b", "~", "~i|", "\u00a0", "ö"}
+	month := keys.Partition(keys.Ordered(), func(s *string) *string { return s })
+	all := []keys.PartitionRange{month.All(), month.Between("a", "b"), month.Before("b"), month.AtLeast("aa"), month.AtMost("aa")}
+	for _, from := range texts {
+		if from != "" {
+			all = append(all, keys.Stored(from, "").Partition().Point())
+		}
+		for _, to := range texts {
+			if r := keys.RawPartitions(from, to); r.Err() == nil {
+				all = append(all, r)
+			}
+		}
+	}
+	for _, a := range all {
+		for _, b := range all {
+			both := a.Intersect(b)
+			from, _, _ := both.Bounds()
+			empty := true
+			for _, k := range texts[1:] {
+				empty = empty && !both.Contains(k)
+				if got, want := both.Contains(k), a.Contains(k) && b.Contains(k); got != want {
+					t.Errorf("%v, of %v and %v, contains %q: got %v, want %v", both, a, b, k, got, want)
+				}
+			}
+			// A filter of the bounds finds no row of the library, and swaps no ends.
+			if _, to, _ := both.Bounds(); !both.IsPoint() && (to != "" && keys.Compare(from, to) > 0 || strings.HasPrefix(from, "~") && !both.IsEmpty()) {
+				t.Errorf("%v, of %v and %v: got bounds %q and %q, want an interval", both, a, b, from, to)
+			}
+			if both.IsEmpty() && !empty {
+				t.Errorf("%v, of %v and %v: got an empty range, want its keys", both, a, b)
+			}
+		}
+		for _, after := range texts[1:] {
+			behind := a.Behind(keys.Stored(after, "").Partition())
+			for _, k := range texts[1:] {
+				if got, want := behind.Contains(k), a.Contains(k) && keys.Compare(k, after) > 0; got != want {
+					t.Errorf("%v, %v behind %q, contains %q: got %v, want %v", behind, a, after, k, got, want)
+				}
+			}
+		}
+	}
+	if r := (keys.PartitionRange{}).Behind(month.Of("a")); !r.Contains("b") || r.Contains("a") {
+		t.Errorf("an unset range behind a key: got %v, want all keys behind it", r)
+	}
+}

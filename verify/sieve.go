@@ -36,7 +36,9 @@ func (s *sieve) addWanted(p pair) {
 }
 
 // number returns the number of all that is compared.
-func (s *sieve) number(p pair) uint64 { return maphash.Comparable(s.seed, p) }
+func (s *sieve) number(p pair) uint64 {
+	return maphash.Comparable(s.seed, p)
+}
 
 // recheck makes certain that the bucket of an entity is read again.
 func (s *sieve) recheck(entity string) {

@@ -2,13 +2,16 @@ package reconcile_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -200,4 +203,50 @@ func TestFillShared(t *testing.T) {
 	if members, _ := rows[0].Get("Members").(string); len(rows) != 1 || len(strings.Fields(members)) != 40 {
 		t.Errorf("got %v; want one row of 40 members", rows)
 	}
+}
+
+// TestFillNever: a row that another program has under the key of one of several is reported, and the others are stored.
+func TestFillNever(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s, writer, all := newFill(t, 12, false, func(*scene, *http.Request) {})
+	var mu sync.Mutex
+	failed := map[keys.Key]error{}
+	names := refusing{byDepartment{byLast: byLast{door.Rows[table.Table[table.Row]](door.Table(mustNames(t, s)), false)}}}
+	writer = door.InMode(writer, func(m *engine.Mode) {
+		m.Outbox = reconcile.Filling(m.Outbox, "names", s.staff, func(k keys.Key, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			failed[k] = err
+		}, names)
+	})
+	testkit.NoError(t, touch(writer, all))
+	third := keys.At(dept.Of("Sales"), empid.Of(3))
+	if len(failed) != 1 || !errors.Is(failed[third], table.ErrForeignRow) || len(s.Rows("names")) != 11 {
+		t.Errorf("got %v and %d rows; want ErrForeignRow for %v, and 11 rows", failed, len(s.Rows("names")), third)
+	}
+	n := 0
+	for _, err := range extend.RecordsOf(s.staff).Pending(ctx, dept.Of("Sales"), "", s.Now().Add(time.Hour)) {
+		testkit.NoError(t, err)
+		n++
+	}
+	testkit.Expect(t, "commit records that a worker makes poison", n, 1)
+}
+
+func mustNames(t *testing.T, s *scene) *table.Table[table.Row] {
+	t.Helper()
+	rows, err := bare.NewTable(s.Tables(), "names", table.Schema[table.Row]{}, &table.Options{Common: table.Common{Now: s.Now}})
+	testkit.NoError(t, err)
+	return rows
+}
+
+// refusing is byDepartment that can never store the row of employee 3.
+type refusing struct{ byDepartment }
+
+func (d refusing) Target(entity, row keys.Key) (reconcile.Target, error) {
+	target, err := d.byDepartment.Target(entity, row)
+	if err == nil && strings.HasSuffix(entity.RowKey(), "3") {
+		target.(*reconcile.Row).Follow = func(_, _ *table.Row) (*table.Row, error) { return nil, table.ErrForeignRow }
+	}
+	return target, err
 }

@@ -57,7 +57,7 @@ func TestElsewhere(t *testing.T) {
 			Old: "	o.shown[k] = true\n	return true\n", New: "	o.shown[k] = true\n	return false\n", Test: "TestElsewhereInline"},
 		{Name: "a pending commit record does not count", File: "verify/elsewhere_repair.go",
 			Old: "		is = true\n", New: "		is = false\n", Test: "TestVerifyElsewherePending"},
-		{Name: "no notification is sent again", File: "verify/elsewhere.go",
+		{Name: "no notification is sent again", File: "verify/elsewhere_repair.go",
 			Old: "r.opt.Repair && effect.Overdue {", New: "r.opt.Repair && effect.Overdue && false {", Test: "TestVerifyElsewherePending"},
 		{Name: "a row of no entity is not found", File: "verify/elsewhere.go",
 			Old: "			r.confirm(ctx, keyOf(entity), rows, false)\n", New: "			_, _ = rows, entity\n", Test: "TestVerifyElsewhereDamage"},
