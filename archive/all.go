@@ -48,9 +48,10 @@ type AllReport struct {
 //
 // ArchiveAll is idempotent: after an error or a crash, begin again, or at the Token. Errors: *table.ValueError for a query with a Limit,
 // Budget, Cursor, Skip or Stats, and a wrong option; *table.TokenError; table.ErrTableScan; *table.BulkError around an error of
-// [Mover.Archive]; errors of a read (see package table). The report is right in each case. Requests: 1 for each 1,000 entities; for up to 99
-// entities of a partition 7: 3 with the queue or to request the moves, 2 reads, 1 for the destination (a [TableDestination]; others take 1 for
-// each entity), and 1 to delete them, more if that takes more than 99 rows with those of their indexes, and 1 more for each entity if they lie far apart. Those of [Mover.Archive] and its
+// [Mover.Archive]; errors of a read (see package table). The report is right in each case. Requests: 1 for each 1,000 entities; 7 for as
+// many entities of a partition as a transaction holds with the rows of their indexes, 99, or 33 with two index rows each: 3 with the queue or to
+// request the moves, 2 reads, 1 for the destination (a [TableDestination]; others take 1 for each entity), and 1 to delete them; 1 more for each
+// entity if they lie far apart. Those of [Mover.Archive] and its
 // worker for an entity with rows elsewhere or a view. Memory: a page.
 func (m *Mover[T]) ArchiveAll(ctx context.Context, q table.Query[T], o *AllOptions) (AllReport, error) {
 	all := &archiving[T]{mover: m, query: q}
@@ -204,31 +205,12 @@ func (m *Mover[T]) moveTogether(ctx context.Context, record *extend.Record) (don
 	if err != nil || door.Table(m.from).Options.Now().Round(0).Sub(began.Round(0)) > mostAge || m.putAll(ctx, next) != nil {
 		return false
 	}
-	most := max(mostRows/(1+m.rowsPerDelete()), 1)
-	for len(all) > 0 {
-		n := min(most, len(all))
-		if m.deleteTogether(ctx, record, all[:n]) != nil {
-			return false
-		}
-		all = all[n:]
-	}
-	return record.State == extend.Done
+	return m.deleteTogether(ctx, record, all) == nil && record.State == extend.Done
 }
 
 // mostAge is how long after the entities were read they are stored in the destination. An incarnation that it does not contain may have been
 // a tombstone since that was swept, if the program was suspended meanwhile.
 const mostAge = extend.Retention / 2
-
-// mostRows is how many rows a transaction holds besides the commit record ('Performing entity group transactions').
-const mostRows = 99
-
-// rowsPerDelete returns how many rows of its indexes are deleted with an entity at most.
-func (m *Mover[T]) rowsPerDelete() (n int) {
-	for _, of := range door.Table(m.from).Mode.Maintainers {
-		n += of.MaxRows()
-	}
-	return n
-}
 
 // movesOf returns the moves of a commit record.
 func (m *Mover[T]) movesOf(record *extend.Record) (all []moving[T], err error) {
@@ -329,11 +311,7 @@ func (m *Mover[T]) putAll(ctx context.Context, all []*ArchivedRow) (err error) {
 func (m *Mover[T]) deleteTogether(ctx context.Context, record *extend.Record, all []moving[T]) error {
 	var effects []int
 	for _, move := range all {
-		for i, e := range record.Effects { // it has lost those that are completed
-			if e.Kind == m.kind && e.RowKey == move.id.Key.RowKey() {
-				effects = append(effects, i)
-			}
-		}
+		effects = append(effects, move.effect)
 	}
 	deleting := extend.Completing(m.moveHandle(engine.Move{Away: true}), record, effects...)
 	ops := make([]table.Op, 0, len(all))

@@ -79,7 +79,7 @@ func TestArchiveAll(t *testing.T) {
 func TestArchiveAllInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	const n = 250
+	const n = 120
 	for what, fault := range map[string]storagetest.Fault{"refused": storagetest.Refuse(403, "AuthorizationFailure"), "without a response": storagetest.LostResponse()} {
 		for at := 1; at < 100; at++ {
 			fx, s := newFixture(t, nil)
@@ -94,7 +94,7 @@ func TestArchiveAllInterrupted(t *testing.T) {
 				return none
 			})
 			token := ""
-			q := table.Query[clerk]{Partition: dept.PartitionKey("S")}
+			q := table.Query[clerk]{Partition: dept.PartitionKey("S"), PageSize: 50}
 			_, err := fx.mover.ArchiveAll(ctx, q, &archive.AllOptions{Progress: func(r archive.AllReport) { token = r.Token }})
 			s.SetFaults(nil)
 			if err != nil {
@@ -136,6 +136,56 @@ func TestArchiveAllChanged(t *testing.T) {
 	if len(old) != 18 || fmt.Sprint(current) != "[c_000002=kept]" {
 		t.Errorf("got %q in the table and %d in the destination; want the kept one, and 18", current, len(old))
 	}
+}
+
+// TestArchiveAllInsertedAgain: an entity that is deleted and inserted again after its move was requested is another one, and stays.
+func TestArchiveAllInsertedAgain(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	fx, s := newFixture(t, nil)
+	insertClerks(t, fx, s, 20)
+	requested, changed := false, false
+	hooked := newFixtureOn(t, s, &testkit.Hooked{Service: s, Serial: true, BeforeRequest: func(r *http.Request) {
+		requested = requested || strings.HasSuffix(r.URL.Path, "$batch")
+		if !changed && requested && r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "c_000019") {
+			changed = true
+			noError(t, fx.current.DeleteAny(ctx, at(1)))
+			e, err := fx.current.Insert(ctx, &clerk{"S", 1, "new"})
+			noError(t, err)
+			noError(t, fx.mover.Archive(ctx, e)) // gives it an incarnation
+			noError(t, fx.current.MergeAny(ctx, at(1), last.Set("newer")))
+		}
+	}}, noPauses(), nil)
+	_, err := hooked.mover.ArchiveAll(ctx, table.Query[clerk]{Partition: dept.PartitionKey("S")}, nil)
+	must(t, err)
+	if rows := s.Rows("old"); !changed || len(rows) != 0 {
+		t.Errorf("got %d rows in the destination, changed %v; want none: a worker moves what it finds to be requested", len(rows), changed)
+	}
+	must(t, fx.work(ctx))
+	current, old := storedClerks(s)
+	if len(current) != 0 || len(old) != 20 || !slices.Contains(old, "c_000001=newer") {
+		t.Errorf("got %q in the table and %q in the destination; want 20 there, the newest of clerk 1", current, old)
+	}
+}
+
+// TestArchiveAllIndexed: of entities with two index rows each, 33 are moved together.
+func TestArchiveAllIndexed(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	service := storagetest.New(nil)
+	store := aztablekit.Open(service, "notes", nil)
+	text := func(n *note) (string, bool) { return fmt.Sprint("v", n.No), true }
+	former := archive.Into[note]("former", archive.ToTable(store, "former", nil))
+	notes := aztablekit.Table(store, "notes", topic, noteNo, index.New("a", keys.Text(), text, nil), index.New("b", keys.Text(), text, nil), former)
+	must(t, store.Ensure(ctx))
+	for i := range 80 {
+		_, err := notes.Insert(ctx, &note{"A", i})
+		must(t, err)
+	}
+	service.Count()
+	_, err := former.ArchiveAll(ctx, table.Query[note]{Partition: topic.Of("A")}, nil)
+	must(t, err)
+	testkit.Expect(t, "requests", service.Count().String(), "3 get, 2 message-delete, 3 message-put, 1 message-update, 4 query, 9 transaction")
 }
 
 // TestArchiveAllErrors: wrong arguments are refused before a request, and an entity that cannot be moved is left if Skip says so.

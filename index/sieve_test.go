@@ -133,6 +133,7 @@ func TestSieveElsewhere(t *testing.T) {
 	check(t, err)
 	_, err = base.Insert(ctx, &worker{"S", 92, "Brown", "m92", 30, nil})
 	check(t, err)
+	overwrite(t, s.Service, at(7), func(c map[string]any) { delete(c, "_ix"); delete(c, "_ix@odata.type") })
 	overwrite(t, s.Service, at(21), func(c map[string]any) { c["Age"] = "many"; delete(c, "Age@odata.type") })
 	for _, most := range []int{1, 5, 60} {
 		if r := sifted(t, "damaged", s.staff, most); r.Sound() {

@@ -13,8 +13,8 @@
 //		log.Print(report.Faults, report.Failed, report.Unconfirmed)
 //	}
 //
-// Without Options.Repair, Run writes nothing. Options.Fault receives each [Fault]; the [Report] counts them. Options.Partition
-// limits a run to one partition, and Options.Rate limits its load. An interrupted run continues behind the finished partitions with
+// Without Options.Repair, Run writes nothing. Options.Fault receives each [Fault]; the [Report] counts them. Options.Partitions
+// limits a run to a range of partitions, and Options.Rate limits its load. An interrupted run continues behind the finished partitions with
 // the Report.Token in Options.Token.
 //
 // # Guarantees
@@ -29,7 +29,8 @@
 //
 // # Not guaranteed
 //
-// A fault that comes into being while Run is in progress may be missed. Run does not repair a [DuplicateValue], two entities with
+// A fault that comes into being while Run is in progress may be missed. A run over a range does not find rows elsewhere that no entity of the range
+// records. Run does not repair a [DuplicateValue], two entities with
 // one unique value or one derived entity, because either may be right: give one of them another value.
 //
 // # Costs

@@ -454,7 +454,7 @@ func (r *elsewhereRun[T]) firstOwner(d derived.Elsewhere[T], row rowElsewhere, e
 	if r.opt.Repair || !changeWithEntities(d) || !lacks {
 		return entity
 	}
-	return r.wanted.of(row, entity)
+	return r.wanted.first(row, entity)
 }
 
 // confirmOnce makes one attempt to confirm and repair rows of an entity. A difference is a fault if no commit record is pending that

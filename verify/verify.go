@@ -35,16 +35,20 @@ import (
 // row, that fault cannot be repaired, and its Err is [table.ErrForeignRow].
 //
 // First Run verifies the definitions whose rows are in the partitions of their entities. For each partition, it reads the derived rows,
-// and keeps about 150 bytes of each in memory. Then it reads the entities. For each summary, it reads the entities again. It can be
+// and keeps about 150 bytes of each in memory, up to Options.MostRows; of more rows it keeps sums, and reads the partition again for those that
+// differ. Then it reads the entities. For each summary, it reads the entities again. It can be
 // interrupted and resumed between partitions; an unfinished partition is begun again, and repairs stay. A repair that writes an entity
 // also notifies the workers that keep its rows elsewhere and its views, so that these are pending afterwards.
 //
-// Errors: *DefinitionError for a definition that is not attached; *table.ValueError for wrong options, and if there are no
+// With Options.Partitions or RecordsOnly, Run goes through the partitions of the range, and verifies the definitions elsewhere and the views of the
+// entities of each at once: it reads the rows that these record, 1 request each, or none with RecordsOnly.
+//
+// Errors: *DefinitionError for a definition that is not attached; *keys.KeyError for an invalid range; *table.ValueError for wrong options, and if there are no
 // definitions; *table.TokenError for a damaged Options.Token; [table.ErrRanged] if the client's
 // signature is for a range of keys, because Run would see a part of the table only; errors of a read (see package table). The report counts what was done, also beside an error.
 //
-// Requests: with Repair and an outbox, first a scan of the table and of each table with rows elsewhere, which Options.Rate does not
-// limit: 1 for each 1,000 rows, to end the writes over several partitions that have crashed. Then those of [table.Table.Partitions],
+// Requests: with Repair and an outbox, first a scan of the table, or of the range, and of each table with rows elsewhere, unless there is a range,
+// which Options.Rate does not limit: 1 for each 1,000 rows, to end the writes over several partitions that have crashed. Then those of [table.Table.Partitions],
 // and for each partition:
 //
 //   - 1 for each 1,000 rows of each definition, and for each 1,000 entities; more if Rate is below 1,000.
@@ -57,9 +61,11 @@ import (
 //     verified with the others, each written entity costs 1 more.
 //
 // Definitions with rows elsewhere (index.NewGlobal) follow after all partitions, as one part that begins again if it is interrupted: 1
-// request for each 1,000 of their rows, of which about 200 bytes each stay in memory, and 1 for each 1,000 entities. To confirm an
+// request for each 1,000 of their rows, of which about 200 bytes each stay in memory, up to Options.MostRows as above, and 1 for each 1,000
+// entities. To confirm an
 // entity, 3, and 2 for each row. A row that a worker is still to change is no fault (Report.Pending). A repair takes 3 for a row, and 6
-// more to write the entity if it does not record the row. The table of the rows must exist; Ensure of the store makes it.
+// more to write the entity if it does not record the row. Entities that only lack rows are written together, up to 99 of a partition: 1
+// request for each row, and 8 for all; 2 for the row of a unique value. The table of the rows must exist; Ensure of the store makes it.
 //
 // Materialized views follow last, as one part, too: 1 request for each 1,000 derived entities, notes and entities. Of each derived
 // entity, about 200 bytes stay in memory. To confirm a fault, 5, and 3 to repair it. Commit records that have been pending for more
@@ -126,8 +132,8 @@ type firstOwners struct {
 	all map[rowElsewhere]keys.Key
 }
 
-// of returns the first entity that lacks a row.
-func (f *firstOwners) of(row rowElsewhere, entity keys.Key) keys.Key {
+// first returns the first entity that lacks a row.
+func (f *firstOwners) first(row rowElsewhere, entity keys.Key) keys.Key {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if first, is := f.all[row]; is {
