@@ -22,7 +22,7 @@ func TestEveryMethodReturnsTheFault(t *testing.T) {
 	key := keys.At(dept.PartitionKey("Sales"), empid.RowKey(223))
 	arguments := map[reflect.Type]any{}
 	for _, a := range []any{
-		key, key.Partition(), employee{Department: "Sales"}, &employee{Department: "Sales"}, &table.Entity[employee]{Key: key, ETag: "1"}, &table.Row{Key: key},
+		key, key.Partition(), key.Partition().Point(), employee{Department: "Sales"}, &employee{Department: "Sales"}, &table.Entity[employee]{Key: key, ETag: "1"}, &table.Row{Key: key},
 		table.Query[employee]{Partition: key.Partition(), Where: table.FieldOf(func(e *employee) *int32 { return &e.Age }).Ge(40)}, table.ReplaceExisting, staff, "", 1,
 		func(*employee) error { return nil },
 		func(context.Context, keys.PartitionKey) error { return nil },
