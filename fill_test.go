@@ -172,6 +172,15 @@ func TestFillDuplicates(t *testing.T) {
 	})
 }
 
+// insertDepartments inserts n employees, each in a department of her own, D10 and so on.
+func (r *release) insertDepartments(n int) {
+	r.t.Helper()
+	for i := range n {
+		_, err := r.staff.Insert(r.t.Context(), &employee{Department: fmt.Sprint("D", i+10), ID: i, Name: "Jones", Email: fmt.Sprint(i)})
+		r.expect("a write", err, nil)
+	}
+}
+
 // TestFillToken: a Fill that is interrupted goes on behind the partitions that were finished, while it fills what is elsewhere, and while it
 // compares all.
 func TestFillToken(t *testing.T) {
@@ -181,10 +190,7 @@ func TestFillToken(t *testing.T) {
 		old, r := older(t, service), newer(t, service)
 		old.ensure()
 		const n = 20
-		for i := range n {
-			_, err := old.staff.Insert(t.Context(), &employee{Department: fmt.Sprint("D", i+10), ID: i, Name: "Jones", Email: fmt.Sprint(i)})
-			old.expect("a write", err, nil)
-		}
+		old.insertDepartments(n)
 		r.ensure()
 		// interrupted calls f until the given progress with a token, and returns the token.
 		interrupted := func(f func(context.Context, *aztablekit.FillOptions) error, from string, at int) (token string) {
@@ -209,7 +215,8 @@ func TestFillToken(t *testing.T) {
 			return err
 		}
 		token := interrupted(fill, "", 10)
-		if token = interrupted(fill, token, n); all.Partitions < n-1 || all.Partitions > n+1 {
+		token = interrupted(fill, token, n)
+		if all.Partitions < n-1 || all.Partitions > n+1 {
 			t.Errorf("with the first token: got %d partitions; want about 10 of %d, and 10 again", all.Partitions, n)
 		}
 		r.expect("Fill with the token", fill(t.Context(), &aztablekit.FillOptions{Token: token}), nil)
@@ -230,10 +237,7 @@ func TestFillRanges(t *testing.T) {
 		old, r := older(t, service), newer(t, service)
 		old.ensure()
 		const n = 20
-		for i := range n {
-			_, err := old.staff.Insert(t.Context(), &employee{Department: fmt.Sprint("D", i+10), ID: i, Name: "Jones", Email: fmt.Sprint(i)})
-			old.expect("a write", err, nil)
-		}
+		old.insertDepartments(n)
 		r.ensure()
 		if _, err := r.store.Fill(t.Context(), &aztablekit.FillOptions{Partitions: dept.All()}); !errors.As(err, new(*table.ValueError)) {
 			t.Errorf("a range without its table: got error %v; want a *table.ValueError", err)

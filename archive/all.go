@@ -266,7 +266,8 @@ func (m *Mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []movi
 	}
 	sparse := false
 	for row, err := range m.from.Rows(ctx, q) {
-		if sparse = errors.Is(err, table.ErrBudget); sparse {
+		sparse = errors.Is(err, table.ErrBudget)
+		if sparse {
 			break
 		}
 		if err == nil && wanted[row.Key] != nil {

@@ -348,7 +348,8 @@ func partitionRanges(e *env) {
 			page, err := staff.Page(ctx, q, token)
 			e.must(err)
 			paged += len(page.Entities)
-			if token = page.Token; token == "" {
+			token = page.Token
+			if token == "" {
 				break
 			}
 		}
