@@ -163,19 +163,29 @@ func (a *archiving[T]) ops(all []*table.Entity[T]) iter.Seq2[table.Op, error] {
 	}
 }
 
-// again reads entities again that the query still finds. 1 request for each.
+// again reads entities again that the query still finds. 1 request for each, several at a time.
 func (a *archiving[T]) again(ctx context.Context, changed []keys.Key) (all []*table.Entity[T], err error) {
-	for _, k := range changed {
+	type found struct {
+		entities   []*table.Entity[T]
+		unreadable error
+	}
+	n := 0
+	engine.InOrder(ctx, changed, func(ctx context.Context, k keys.Key) (now found, err error) {
 		q := a.query
 		q.Partition, q.Partitions, q.Rows, q.TableScan = k.Partition(), keys.PartitionRange{}, k.Row().Point(), false
-		for e, err := range a.mover.from.List(ctx, q) {
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, e)
+		q.Skip = func(_ keys.Key, err error) bool { now.unreadable = err; return true }
+		now.entities, err = table.Collect(a.mover.from.List(ctx, q))
+		return now, err
+	}, func(now found, e error) bool {
+		k := changed[n]
+		n++
+		if e == nil && now.unreadable != nil && !a.skip(k, now.unreadable) {
+			e = now.unreadable
 		}
-	}
-	return all, nil
+		all, err = append(all, now.entities...), e
+		return e == nil
+	})
+	return all, err
 }
 
 // together is a destination that stores several rows together, which it has not stored before.
@@ -200,7 +210,7 @@ func (m *Mover[T]) moveTogether(ctx context.Context, record *extend.Record) (don
 		return false
 	}
 	began := door.Table(m.from).Options.Now()
-	next, all, err := m.rowsOf(ctx, record, all)
+	next, err := m.rowsOf(ctx, record, all)
 	// By the wall clock, since the monotonic one may stand still while the machine is suspended.
 	if err != nil || door.Table(m.from).Options.Now().Round(0).Sub(began.Round(0)) > mostAge || m.putAll(ctx, next) != nil {
 		return false
@@ -229,67 +239,33 @@ func (m *Mover[T]) movesOf(record *extend.Record) (all []moving[T], err error) {
 	return all, nil
 }
 
-// afterParts follows a RowKey in the first key behind the parts of its entity.
-const afterParts = "\x22"
-
 var (
 	errGone  = errors.New("an entity is gone")
 	errPanic = errors.New("the destination panics")
 )
 
-// rowsOf reads the entities of moves, by one query of the range in which they lie, and returns what the destination is to store.
-func (m *Mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []moving[T]) (next []*ArchivedRow, with []moving[T], err error) {
-	first, last := "", ""
-	wanted := map[keys.Key]*moving[T]{}
+// rowsOf reads the entities of moves, and returns what the destination is to store.
+func (m *Mover[T]) rowsOf(ctx context.Context, record *extend.Record, all []moving[T]) (next []*ArchivedRow, err error) {
+	var wanted []keys.Key
+	for _, move := range all {
+		wanted = append(wanted, move.id.Key)
+	}
+	rows, err := reconcile.ReadTogether(ctx, m.from, record.Partition, wanted)
+	if err != nil {
+		return nil, err
+	}
 	for i := range all {
-		rk := all[i].id.Key.RowKey()
-		if first == "" || keys.Compare(rk, first) < 0 {
-			first = rk
+		id := all[i].id
+		row := rows[id.Key]
+		if row == nil || row.Incarnation() != id.Incarnation {
+			return nil, errGone
 		}
-		if keys.Compare(rk, last) > 0 {
-			last = rk
+		if all[i].entity, err = m.from.Entity(row); err != nil {
+			return nil, err
 		}
-		wanted[all[i].id.Key] = &all[i]
+		next = append(next, &ArchivedRow{ID: id, Kind: m.kind, Row: (*table.Row)((*stored.Row)(row).WithoutSystemProperties()), Moves: []string{record.OperationID}, Time: row.Timestamp})
 	}
-	q := table.Query[T]{Partition: record.Partition, Rows: keys.StoredRows(first, last+afterParts), Budget: table.Budget{Requests: 3}}
-	add := func(row *table.Row, move *moving[T]) (err error) {
-		if row.Incarnation() != move.id.Incarnation {
-			return errGone
-		}
-		if move.entity, err = m.from.Entity(row); err != nil {
-			return err
-		}
-		with = append(with, *move)
-		next = append(next, &ArchivedRow{ID: move.id, Kind: m.kind, Row: (*table.Row)((*stored.Row)(row).WithoutSystemProperties()), Moves: []string{record.OperationID}, Time: row.Timestamp})
-		delete(wanted, row.Key)
-		return nil
-	}
-	sparse := false
-	for row, err := range m.from.Rows(ctx, q) {
-		sparse = errors.Is(err, table.ErrBudget)
-		if sparse {
-			break
-		}
-		if err == nil && wanted[row.Key] != nil {
-			err = add(row, wanted[row.Key])
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	if len(wanted) > 0 && !sparse {
-		return nil, nil, errGone
-	}
-	for k, move := range wanted { // those that lie far apart
-		row, err := m.from.GetRow(ctx, k)
-		if err == nil {
-			err = add(row, move)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	return next, with, nil
+	return next, nil
 }
 
 // putAll stores rows that the destination has not stored before.

@@ -250,3 +250,42 @@ func (d refusing) Target(entity, row keys.Key) (reconcile.Target, error) {
 	}
 	return target, err
 }
+
+// TestReadTogether: rows that lie close together take one query; those that many others separate are read by their keys, and those that do not
+// exist are left out.
+func TestReadTogether(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScene(t)
+	base, err := bare.NewTable(s.Tables(), "staff", staffSchema, nil)
+	testkit.NoError(t, err)
+	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for i := range 3500 {
+			if i != 7 && i != 3498 && !yield(base.InsertOp(&employee{"Sales", i, "Jones"}), nil) {
+				return
+			}
+		}
+	}, nil)
+	testkit.NoError(t, err)
+	for what, c := range map[string]struct {
+		ids  []int
+		want int
+		sent string
+	}{
+		"close together": {[]int{1, 9, 3}, 3, "1 query"},
+		"not all exist":  {[]int{1, 9, 7}, 2, "1 query"},
+		"one":            {[]int{5}, 1, "1 get"},
+		"none":           {nil, 0, "none"},
+		"far apart":      {[]int{3499, 0, 2, 3498, 3497}, 4, "3 get, 3 query"},
+	} {
+		var all []keys.Key
+		for _, id := range c.ids {
+			all = append(all, keys.At(dept.Of("Sales"), empid.Of(id)))
+		}
+		s.Count()
+		rows, err := reconcile.ReadTogether(ctx, base, dept.Of("Sales"), all)
+		if sent := s.Count().String(); err != nil || len(rows) != c.want || sent != c.sent {
+			t.Errorf("%s: got %d rows, %v and the requests %s; want %d by %s", what, len(rows), err, sent, c.want, c.sent)
+		}
+	}
+}
