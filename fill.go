@@ -28,6 +28,11 @@ type FillOptions struct {
 	// programs can fill a large table, a range each. A last Fill without a range compares the whole table, and makes them readable.
 	Partitions keys.PartitionRange
 
+	// Workers makes the workers of the store fill, all that run: for a table that outgrows one program. Fill starts jobs, and waits for them; then it
+	// compares what is elsewhere itself. Each table with definitions to fill has a jobs.Verify among its definitions. In the partition, entities are compared
+	// with what they record only. Token and Concurrency are not used, and Fault is for what is elsewhere.
+	Workers bool
+
 	// DryRun makes Fill find out what it would do, and change nothing: Report.Faults has a Missing for each row to add, and a
 	// DuplicateValue for each entity that has no right to a unique value. Programs need not have the release yet; only Ensure.
 	DryRun bool
@@ -98,6 +103,9 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, er
 	}
 	if err := f.opt.Partitions.Err(); err != nil {
 		return all, err
+	}
+	if f.opt.Workers && f.opt.DryRun {
+		return all, &table.ValueError{Field: "FillOptions.DryRun", Reason: "is set together with Workers, who fill: leave one out"}
 	}
 	for _, t := range tables {
 		if err := f.begin(ctx, t); err != nil {
@@ -314,6 +322,9 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 	if len(of) == 0 {
 		return all, nil
 	}
+	if f.opt.Workers {
+		return f.byWorkers(ctx, t, d, near, far)
+	}
 	prefix := tokenPrefix(t, scope, f.opt.Partitions)
 	o := &verify.Options{Repair: !f.opt.DryRun, Rate: f.opt.Rate, Concurrency: f.opt.Concurrency, Fault: f.opt.Fault}
 	o.Partitions = f.opt.Partitions
@@ -334,6 +345,13 @@ func (f *filler) fillType(ctx context.Context, t *tableToFill, d *declaration) (
 		return all, nil
 	}
 	o.Progress = f.progress(t, prefix)
+	report, err := f.compare(ctx, d, o, of)
+	all.Add(report)
+	return all, err
+}
+
+// compare compares definitions of one type with the entities, and repairs them, until nothing is unconfirmed.
+func (f *filler) compare(ctx context.Context, d *declaration, o *verify.Options, of []verify.Definition) (all verify.Report, err error) {
 	for range mostPasses {
 		report, err := d.fill(ctx, o, of...)
 		all.Add(report)

@@ -182,7 +182,7 @@ func (s *Store) handlers() (all, missing []extend.Handler) {
 				missing = append(missing, h)
 				continue
 			}
-			worked[d.id()] = true
+			worked[strings.ToLower(h.Table.Name())] = true
 			all = append(all, h)
 		}
 	}

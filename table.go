@@ -54,6 +54,7 @@ type declaration struct {
 	checks    []func(context.Context, *verify.Options) (verify.Report, error)
 	fill      func(context.Context, *verify.Options, ...verify.Definition) (verify.Report, error)
 	sweep     func(context.Context, *sweeper) error
+	verifier  verifier
 }
 
 // id identifies the table.
@@ -154,6 +155,9 @@ func declare[T any](s *Store, d *declaration, schema table.Schema[T], definition
 		}
 		if c, is := definition.(verify.Checker); is {
 			d.checks = append(d.checks, c.Check)
+		}
+		if v, is := definition.(verifier); is {
+			d.verifier = v
 		}
 	}
 	t, parts, err := to.Declared()

@@ -34,10 +34,13 @@ type AllOptions struct {
 
 // AllReport is what [Mover.ArchiveAll] has done so far.
 type AllReport struct {
-	Entities int    // that were read
-	Archived int    // whose move is committed: they are in the destination, or a worker moves them in a moment
-	Skipped  int    // that AllOptions.Skip has left
-	Token    string // of the entities that are left, "" at the end
+	Entities int // that were read
+	Archived int // whose move is committed: they are in the destination, or a worker moves them in a moment
+	Skipped  int // that AllOptions.Skip has left
+
+	// Through is the last entity that was read: all up to it are archived, or left. Token is that of the entities that are left, "" at the end.
+	Through keys.Key
+	Token   string
 }
 
 // ArchiveAll moves the entities that a query finds, as [Mover.Archive] and a worker do, as many together as a transaction holds.
@@ -97,6 +100,9 @@ func (a *archiving[T]) run(ctx context.Context) (err error) {
 		a.report.Entities += len(page.Entities)
 		if err := a.archive(ctx, page.Entities); err != nil {
 			return err
+		}
+		if n := len(page.Entities); n > 0 {
+			a.report.Through = page.Entities[n-1].Key
 		}
 		a.report.Token = page.Token
 		if a.opt.Progress != nil {

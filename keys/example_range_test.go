@@ -70,4 +70,18 @@ func ExamplePartitionRange_Intersect() {
 	// Output: [202606, 202609) true
 }
 
+// A list that has come to a row continues behind it.
+func ExampleRowRange_Behind() {
+	empid := keys.Row(keys.Digits[int](6), func(n *int) *int { return n })
+	rest := empid.Between(100, 199).Behind(empid.Of(150))
+	fmt.Println(rest)
+	// Output: [000150 , 000199]
+}
+
+func ExampleRowRange_Intersect() {
+	empid := keys.Row(keys.Digits[int](6), func(n *int) *int { return n })
+	fmt.Println(empid.AtLeast(100).Intersect(empid.Before(200)))
+	// Output: [000100, 000200)
+}
+
 type order struct{ Month string }

@@ -44,14 +44,21 @@ func (r PartitionRange) Overlaps(other PartitionRange) bool { return r.overlaps(
 // Behind returns the keys of the range that are greater than k, to continue work that has come to k: of all keys if the range is unset. Errors,
 // returned by the method that uses the range: those of k and of the range.
 func (r PartitionRange) Behind(k PartitionKey) PartitionRange {
+	return PartitionRange{r.behind(k.encoded)}
+}
+
+// Behind is [PartitionRange.Behind].
+func (r RowRange) Behind(k RowKey) RowRange { return RowRange{r.behind(k.encoded)} }
+
+func (r span) behind(k encoded) span {
 	s, err := k.Result()
 	if err != nil {
-		return PartitionRange{span{err: err}}
+		return span{err: err}
 	}
 	if !r.IsSet() {
-		r = RawPartitions("", "")
+		r = rawBetween("", "")
 	}
-	return r.Intersect(PartitionRange{span{from: s + firstUnit, set: true}})
+	return r.intersect(span{from: s + firstUnit, set: true})
 }
 
 // Intersect returns the keys that are in both ranges, which may be none. Errors, returned by the method that uses the range: those of the
@@ -59,6 +66,9 @@ func (r PartitionRange) Behind(k PartitionKey) PartitionRange {
 func (r PartitionRange) Intersect(other PartitionRange) PartitionRange {
 	return PartitionRange{r.intersect(other.span)}
 }
+
+// Intersect is [PartitionRange.Intersect]. It may be a part of a family, or of the smaller one of two.
+func (r RowRange) Intersect(other RowRange) RowRange { return RowRange{r.intersect(other.span)} }
 
 func (r span) intersect(other span) span {
 	for _, one := range []span{r, other} {
@@ -73,6 +83,14 @@ func (r span) intersect(other span) span {
 		return other.ifIn(r)
 	}
 	both := span{from: r.from, to: r.to, closed: r.closed, raw: r.raw || other.raw, set: true}
+	switch {
+	case r.family == "", other.family != "" && strings.HasPrefix(other.family, r.below):
+		both.family, both.below = other.family, other.below
+	case other.family == "", r.family == other.family, strings.HasPrefix(r.family, other.below):
+		both.family, both.below = r.family, r.below
+	default:
+		return span{from: firstUnit, to: firstUnit, set: true}
+	}
 	if Compare(other.from, both.from) > 0 {
 		both.from = other.from
 	}

@@ -221,6 +221,34 @@ func TestIntersect(t *testing.T) {
 	}
 }
 
+// TestIntersectFamilies: a key is in the intersection of a family with a range, or with another family, if it is in both.
+func TestIntersectFamilies(t *testing.T) {
+	t.Parallel()
+	texts := []string{"12", "12_", "12_20", "12_20_a", "12_3", "123", "123_20", "13", "~a"}
+	all := []keys.RowRange{keys.RawRows("", ""), keys.RawRows("12_2", "12_3"), keys.RawRow("12_20").Point(), keys.RawRow("13").Point()}
+	for _, k := range []string{"12", "12_20", "123", "13"} {
+		all = append(all, keys.RawRow(k).Family())
+	}
+	for _, a := range all {
+		for _, b := range all {
+			both := a.Intersect(b)
+			for _, k := range texts {
+				if got, want := both.Contains(k), a.Contains(k) && b.Contains(k); got != want || both.Err() != nil {
+					t.Errorf("%v, of %v and %v, contains %q: got %v, error %v; want %v", both, a, b, k, got, both.Err(), want)
+				}
+			}
+		}
+		for _, after := range texts {
+			behind := a.Behind(keys.Stored("", after).Row())
+			for _, k := range texts {
+				if got, want := behind.Contains(k), a.Contains(k) && keys.Compare(k, after) > 0; got != want {
+					t.Errorf("%v, %v behind %q, contains %q: got %v, want %v", behind, a, after, k, got, want)
+				}
+			}
+		}
+	}
+}
+
 // TestIntersectAll: Intersect and Behind of all ranges of few keys, with each end there is.
 func TestIntersectAll(t *testing.T) {
 	t.Parallel()

@@ -37,11 +37,14 @@ type UpgradeOptions struct {
 
 // UpgradeReport is what [Upgrade] has done so far.
 type UpgradeReport struct {
-	Rows     int    // entities that were read
-	Upgraded int    // of older versions, that were stored in the schema's version, or would be
-	Merged   int    // those among them into which a program without versions had merged
-	Skipped  int    // that UpgradeOptions.Skip has left as they are
-	Token    string // of the rows that are left, "" at the end
+	Rows     int // entities that were read
+	Upgraded int // of older versions, that were stored in the schema's version, or would be
+	Merged   int // those among them into which a program without versions had merged
+	Skipped  int // that UpgradeOptions.Skip has left as they are
+
+	// Through is the last entity that was read: all up to it are upgraded. Token is that of the rows that are left, "" at the end.
+	Through keys.Key
+	Token   string
 }
 
 // Upgrade stores the entities of a query in the schema's version: those of older versions are read by Schema.Upgrade, and replaced by
@@ -90,8 +93,10 @@ func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err
 	u.report.Token = u.opt.Token
 	for {
 		var older []entity
+		through := u.report.Through
 		next, err := u.h.page(ctx, q, u.report.Token, func(e entity) bool {
 			u.report.Rows++
+			through = *e.fields().key
 			if e.fields().upgraded {
 				older = append(older, e)
 			}
@@ -103,7 +108,7 @@ func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err
 		if err := u.replace(ctx, older); err != nil {
 			return u.report, err
 		}
-		u.report.Token = next
+		u.report.Through, u.report.Token = through, next
 		if u.opt.Progress != nil {
 			u.opt.Progress(u.report)
 		}

@@ -129,7 +129,7 @@ func (r *elsewhereRun[T]) add(p pairElsewhere, digest uint64) {
 
 // readEntities reads the entities and compares them with the rows.
 func (r *elsewhereRun[T]) readEntities(ctx context.Context) error {
-	q := table.Query[T]{Partitions: r.opt.Partitions, Rows: r.schema.Rows(), PageSize: r.pacer.PageSize(), TableScan: true}
+	q := table.Query[T]{Partitions: r.opt.Partitions, Rows: r.rows(), PageSize: r.pacer.PageSize(), TableScan: true}
 	n := 0
 	var page []*table.Row
 	compare := func() error {

@@ -21,7 +21,7 @@ var errRequest = errors.New("request")
 
 // readEntities reads the entities of the partition and compares them with the snapshots.
 func (p *partition[T]) readEntities(ctx context.Context) error {
-	for row, err := range p.scanned(ctx, p.schema.Rows(), true) {
+	for row, err := range p.scanned(ctx, p.rows(), true) {
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,10 @@ type Options struct {
 	// then read by the keys that the entities of the range record, and not as a whole: those that no entity records are not found.
 	Partitions keys.PartitionRange
 
+	// Rows is the range of RowKeys of the entities to verify, of one partition and with RecordsOnly: a part of a large partition. A definition with a
+	// summary or a view has no such parts. Writes over several partitions are not ended.
+	Rows keys.RowRange
+
 	// RecordsOnly compares the entities only with what they record of their derived rows (_ix), and reads no such rows. It finds the
 	// entities that lack the rows of a new definition, or have those of an earlier key function, and nothing that other programs have
 	// done to the rows. Summaries are compared as always, and so are views, by the keys of their derived entities, unless the entity records
@@ -64,6 +68,10 @@ func (o *Options) check() (after *string, err error) {
 		return nil, &table.ValueError{Field: "Options.MostRows", Reason: "is negative; 0 means 500,000"}
 	case o.Partitions.Err() != nil:
 		return nil, o.Partitions.Err()
+	case o.Rows.Err() != nil:
+		return nil, o.Rows.Err()
+	case o.Rows.IsSet() && !(o.RecordsOnly && o.Partitions.IsPoint() && o.Token == ""):
+		return nil, &table.ValueError{Field: "Options.Rows", Reason: "are of one partition, with RecordsOnly, and without a Token: rows of other entities would seem to be wrong"}
 	case o.Token == "":
 		return nil, nil
 	}
@@ -147,11 +155,13 @@ type Report struct {
 	// Tombstones counts the old tombstones of rows elsewhere and of derived entities that Run has deleted, with Options.Repair.
 	Tombstones int
 
-	// Token is the position behind the last finished partition, for Options.Token.
-	Token string
+	// Through is the last partition that is finished with all before it; unset if the first is not. Token is the position behind it, for
+	// Options.Token.
+	Through keys.PartitionKey
+	Token   string
 }
 
-// Add adds the numbers of another report. Token stays.
+// Add adds the numbers of another report. Through and Token stay.
 func (r *Report) Add(more Report) {
 	r.Partitions += more.Partitions
 	r.Entities += more.Entities
@@ -227,6 +237,7 @@ func (r *recorder) finish(ctx context.Context, partitionKey string) {
 	}
 	for r.finished[partitionKey] = true; len(r.unfinished) > 0 && r.finished[r.unfinished[0]]; r.unfinished = r.unfinished[1:] {
 		r.report.Token = r.opt.tokenOf(r.unfinished[0])
+		r.report.Through = keys.Stored(r.unfinished[0], "").Partition()
 		delete(r.finished, r.unfinished[0])
 	}
 }

@@ -163,6 +163,14 @@ func newRun[T any](t *table.Table[T], o *Options) *run[T] {
 // whole reports whether all partitions are verified.
 func (r *run[T]) whole() bool { return !r.opt.Partitions.IsSet() }
 
+// rows returns the range of the entities.
+func (r *run[T]) rows() keys.RowRange {
+	if !r.opt.Rows.IsSet() {
+		return r.schema.Rows()
+	}
+	return r.schema.Rows().Intersect(r.opt.Rows)
+}
+
 // readsAll reports whether the rows elsewhere and those of views are read as a whole, after all partitions. Otherwise they are compared with the
 // entities of one partition after the other.
 func (r *run[T]) readsAll() bool { return r.whole() && !r.opt.RecordsOnly }
@@ -173,6 +181,9 @@ func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) erro
 	}
 	after, err := r.opt.check()
 	if err != nil {
+		return err
+	}
+	if err := r.checkRows(); err != nil {
 		return err
 	}
 	if err := r.finishPrepared(ctx); err != nil {
@@ -187,6 +198,19 @@ func (r *run[T]) verifyTable(ctx context.Context, definitions []Definition) erro
 		return nil
 	}
 	return r.verifyOthers(ctx)
+}
+
+// checkRows fails for a part of a partition if totals of the whole one are verified.
+func (r *run[T]) checkRows() error {
+	for _, m := range r.maintainers {
+		if _, is := m.(derived.PerGroup[T]); is && r.opt.Rows.IsSet() {
+			return &DefinitionError{Definition: m.Name(), Field: "Options.Rows", Reason: "are a part of a partition, and the definition has totals of the whole one"}
+		}
+	}
+	if len(r.comparers) > 0 && r.opt.Rows.IsSet() {
+		return &DefinitionError{Field: "Options.Rows", Reason: "are a part of a partition, which a view is not compared with"}
+	}
+	return nil
 }
 
 // verifyOthers verifies the definitions whose rows are in other partitions and tables.
@@ -368,7 +392,7 @@ func (r *run[T]) unverifiedUnique() bool {
 // elsewhere. Until then, the rows of such a write are as its commit record says, so that nothing is wrong without that.
 func (r *run[T]) finishPrepared(ctx context.Context) error {
 	e := door.Table(r.table)
-	if !r.opt.Repair || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
+	if r.opt.Rows.IsSet() || !r.opt.Repair || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
 		return nil // without an outbox there are no such writes, and views follow what the commit record says
 	}
 	before := e.Options.Now().Add(-leastAge)

@@ -18,6 +18,7 @@ type jobProtocol struct {
 	withoutETag      bool // the end of a slice is stored whatever the row of the range is meanwhile
 	completesFirst   bool // the effect is completed before the end of the slice is stored
 	twoTransactions  bool // the first half is stored before the second
+	neverPublished   bool // the effect of the second half is stored by the worker that has halved the range, and by nobody else
 	checksBefore     bool // a worker looks for open ranges before it stores that its own is done
 	refusedIsNothing bool // a worker that cannot store the end of its slice completes the effect
 	doneIsNothing    bool // a worker that finds its range done does not look for open ones
@@ -34,8 +35,9 @@ const (
 	jobRanges = 3
 )
 
-// jobRange is the row of a range [from, to) of cells.
-type jobRange struct{ from, to, version, done uint8 }
+// jobRange is the row of a range [from, to) of cells. The first version of a second half has no effect: next of the first half is its number, from 1, and
+// who works on the first half stores the next version of the second, with an effect, before.
+type jobRange struct{ from, to, version, done, next uint8 }
 
 // jobWorker has taken the message of a version of a range, has read the row of the range as of version seen, and has worked up to at.
 type jobWorker struct{ pc, r, version, seen, at, end uint8 }
@@ -74,11 +76,13 @@ const (
 const (
 	jIdle = iota
 	jRead
+	jPublish
 	jWork
 	jCheckBefore
 	jCommit
 	jCommitLast // and no other range was open
 	jSecondHalf
+	jPublishOwn
 	jCheck
 	jFinish
 	jComplete
@@ -210,7 +214,7 @@ func (p *jobProtocol) store(s *jobState, w jobWorker) bool {
 		second := jobRange{from: middle, to: of.to}
 		of.to = middle
 		if !p.twoTransactions {
-			p.insert(s, second)
+			of.next = p.insert(s, second)
 		}
 	}
 	p.put(s, w.r, of)
@@ -227,14 +231,16 @@ func (p *jobProtocol) finish(s *jobState) {
 	}
 }
 
-// insert stores a new range.
-func (p *jobProtocol) insert(s *jobState, of jobRange) {
+// insert stores a new range, without an effect, and returns its number from 1.
+func (p *jobProtocol) insert(s *jobState, of jobRange) uint8 {
 	for r := range s.ranges {
 		if s.ranges[r].version == 0 {
-			p.put(s, uint8(r), of)
-			return
+			of.version = 1
+			s.ranges[r] = of
+			return uint8(r) + 1
 		}
 	}
+	panic("too many ranges")
 }
 
 func (p *jobProtocol) open(s jobState) bool {
@@ -286,7 +292,15 @@ func (p *jobProtocol) worker(s jobState, i int, step func(actor, what string, to
 		case of.done == 1:
 			h.pc = jCheck
 		}
+		if n := of.next; h.pc == jWork && n != 0 && s.ranges[n-1].version == 1 && !p.neverPublished {
+			h.pc = jPublish
+		}
 		to("reads the rows of job and range", s, h)
+	case jPublish:
+		if second := of.next - 1; n.ranges[second].version == 1 {
+			p.put(&n, second, n.ranges[second])
+		}
+		to("stores the second half again, with an effect", n, at(jWork))
 	case jWork:
 		n.worked |= 1 << w.at
 		h := at(jCommit)
@@ -316,12 +330,15 @@ func (p *jobProtocol) worker(s jobState, i int, step func(actor, what string, to
 			to("completes the effect, and stops", n, jobWorker{})
 		}
 		h := at(jComplete)
+		before := s.ranges[w.r]
 		switch stored := p.store(&n, w); {
 		case !stored && p.refusedIsNothing:
 		case !stored:
 			h.pc = jRead
 		case w.at < w.end && p.twoTransactions && n.ranges[w.r].to < w.end:
 			h.pc, h.at = jSecondHalf, n.ranges[w.r].to
+		case w.at < w.end && p.neverPublished && n.ranges[w.r].to < before.to:
+			h.pc, h.at = jPublishOwn, n.ranges[w.r].next-1
 		case w.at < w.end:
 		case w.pc == jCommitLast:
 			h.pc = jFinish
@@ -330,8 +347,13 @@ func (p *jobProtocol) worker(s jobState, i int, step func(actor, what string, to
 		}
 		to("stores the end of the slice", n, h)
 	case jSecondHalf:
-		p.insert(&n, jobRange{from: w.at, to: w.end})
+		p.put(&n, p.insert(&n, jobRange{from: w.at, to: w.end})-1, jobRange{from: w.at, to: w.end, version: 1})
 		to("stores the second half", n, at(jComplete))
+	case jPublishOwn:
+		if n.ranges[w.at].version == 1 {
+			p.put(&n, w.at, n.ranges[w.at])
+		}
+		to("stores the second half again, with an effect", n, at(jComplete))
 	case jCheck:
 		h := at(jComplete)
 		others := s.queue
@@ -363,7 +385,7 @@ func (w jobWorker) code() int {
 
 func (p *jobProtocol) model() Model[jobState] {
 	start := jobState{}
-	p.insert(&start, jobRange{to: p.cells})
+	p.put(&start, p.insert(&start, jobRange{to: p.cells})-1, jobRange{to: p.cells, version: 1})
 	return Model[jobState]{
 		Start: start,
 		Next:  p.next,
@@ -415,6 +437,7 @@ func TestJobs(t *testing.T) {
 		{"slices stored without ETag", jobProtocol{withoutETag: true}, jobFaults[1], 0},
 		{"the effect is completed before the slice is stored", jobProtocol{completesFirst: true}, jobNotFinished, 0},
 		{"the halves are two transactions", jobProtocol{twoTransactions: true}, jobFaults[2], 0},
+		{"the worker that has halved a range starts the second half", jobProtocol{neverPublished: true}, jobNotFinished, 0},
 		{"open ranges are looked for before", jobProtocol{checksBefore: true}, jobNotFinished, 0},
 		{"a slice that is refused is nothing to do", jobProtocol{refusedIsNothing: true}, jobNotFinished, 0},
 		{"a finished range is nothing to do", jobProtocol{doneIsNothing: true}, jobNotFinished, 0},

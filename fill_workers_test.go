@@ -1,0 +1,122 @@
+package aztablekit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/jobs"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// clerks is a store with an index in the partition and one elsewhere, in a release that has them.
+type clerks struct {
+	store   *aztablekit.Store
+	staff   *table.Table[employee]
+	byName  *index.Index[employee, string]
+	byEmail *index.Global[employee, string]
+}
+
+func openClerks(s *storagetest.Service, indexed bool) *clerks {
+	c := &clerks{store: aztablekit.Open(s, "company", &aztablekit.Options{Daily: -1})}
+	of := []aztablekit.Definition[employee]{jobs.Verify[employee]("check")}
+	if indexed {
+		c.byName = index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, nil)
+		c.byEmail = index.NewUnique("email", keys.Text(), func(e *employee) (string, bool) { return e.Email, true }, nil)
+		of = append(of, c.byName, c.byEmail)
+	}
+	c.staff = aztablekit.Table(c.store, "staff", dept, empid, of...)
+	return c
+}
+
+// TestFillByWorkers: workers fill indexes in the partition and elsewhere. A call that was interrupted waits for the same job.
+func TestFillByWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := storagetest.New(nil)
+		ctx, stop := context.WithCancel(t.Context())
+		old := openClerks(service, false)
+		testkit.NoError(t, old.store.Ensure(ctx))
+		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+			for i := range 2000 {
+				e := employee{Department: fmt.Sprintf("D%d", i%20), ID: i, Name: fmt.Sprint("Name", i%5), Email: fmt.Sprint(i)}
+				if !yield(old.staff.InsertOp(&e), nil) {
+					return
+				}
+			}
+		}, nil)
+		testkit.NoError(t, err)
+		c := openClerks(service, true)
+		testkit.NoError(t, c.store.Ensure(ctx))
+		ended := make(chan error, 3)
+		for range 3 {
+			go func() { ended <- openClerks(service, true).store.Run(ctx) }()
+		}
+		short, cancel := context.WithTimeout(ctx, 100*time.Second)
+		defer cancel()
+		if _, err := c.store.Fill(short, &aztablekit.FillOptions{Workers: true}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("interrupted: got error %v; want DeadlineExceeded", err)
+		}
+		report, err := openClerks(service, true).store.Fill(ctx, &aztablekit.FillOptions{Workers: true})
+		if err != nil || report.Entities < 2000 || report.Failed > 0 {
+			t.Errorf("got %+v, error %v; want 2000 entities with two rows each", report, err)
+		}
+		for i := range 20 {
+			if e, err := c.byEmail.Get(ctx, c.staff, fmt.Sprint(i*100)); err != nil || e.Value.ID != i*100 {
+				t.Errorf("by email %d: got %v, error %v", i*100, e, err)
+			}
+		}
+		if report, err := c.store.Verify(ctx, nil); err != nil || !report.Sound() || report.Entities == 0 {
+			t.Errorf("Verify: got %+v, error %v; want all rows", report, err)
+		}
+		if _, err := c.store.Fill(ctx, &aztablekit.FillOptions{Workers: true, DryRun: true}); !errors.As(err, new(*table.ValueError)) {
+			t.Errorf("Workers and DryRun: got error %v; want a *table.ValueError", err)
+		}
+		stop()
+		for range 3 {
+			testkit.NoError(t, <-ended)
+		}
+	})
+}
+
+// TestFillByWorkersDuplicate: two entities with one unique value leave the definition building, and the next Fill makes it readable when one has another.
+func TestFillByWorkersDuplicate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := storagetest.New(nil)
+		ctx, stop := context.WithCancel(t.Context())
+		old := openClerks(service, false)
+		testkit.NoError(t, old.store.Ensure(ctx))
+		var second *table.Entity[employee]
+		for i := range 2 {
+			var err error
+			second, err = old.staff.Insert(ctx, &employee{Department: "D", ID: i, Email: "same"})
+			testkit.NoError(t, err)
+		}
+		c := openClerks(service, true)
+		testkit.NoError(t, c.store.Ensure(ctx))
+		ended := make(chan error, 1)
+		go func() { ended <- c.store.Run(ctx) }()
+		if _, err := c.store.Fill(ctx, &aztablekit.FillOptions{Workers: true}); !errors.Is(err, aztablekit.ErrUnfilled) {
+			t.Errorf("got error %v; want ErrUnfilled", err)
+		}
+		_, err := c.staff.Update(ctx, second.Key, func(e *employee) error { e.Email = "other"; return nil })
+		testkit.NoError(t, err)
+		if _, err := c.store.Fill(ctx, &aztablekit.FillOptions{Workers: true}); err != nil {
+			t.Errorf("after one has another value: got error %v; want none", err)
+		}
+		if e, err := c.byEmail.Get(ctx, c.staff, "other"); err != nil || e.Value.ID != 1 {
+			t.Errorf("got %v, error %v; want employee 1", e, err)
+		}
+		stop()
+		testkit.NoError(t, <-ended)
+	})
+}

@@ -1,0 +1,300 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Options are the options of [Job.Start]. The zero value of each field is its default.
+type Options struct {
+	// Partitions is the range of partitions to work on; that of one partition is its Point. Unset means all.
+	Partitions keys.PartitionRange
+
+	// Rate is the most rows in a second, of all workers together. A worker reads a page before it waits. 0 means no limit.
+	Rate int
+
+	// Slice is for how long a worker works on a range before it gives back what is left. The first slices are shorter, so that there is
+	// soon work for all workers: six times a second, and then twice as long each time. Defaults to 1 min, and to half of
+	// WorkerOptions.HandlerTimeout at most.
+	Slice time.Duration
+
+	// Open is how many ranges may be open at a time. Above it, a range is not halved. Set it to more than what all workers execute at a time. Defaults to 64.
+	Open int
+}
+
+func (o *Options) check() error {
+	switch {
+	case o.Partitions.Err() != nil:
+		return o.Partitions.Err()
+	case o.Rate < 0:
+		return &table.ValueError{Field: "Options.Rate", Reason: "is negative; 0 means no limit"}
+	case o.Slice < 0:
+		return &table.ValueError{Field: "Options.Slice", Reason: "is negative; 0 means 1 min"}
+	case o.Open < 0:
+		return &table.ValueError{Field: "Options.Open", Reason: "is negative; 0 means 64"}
+	}
+	return nil
+}
+
+// Job is a kind of work on the rows of a table: a definition for aztablekit.Table. Its methods start jobs of the kind, each with a name of
+// its own, and look at them.
+type Job[T, P any] struct {
+	kind string
+	work func(ctx context.Context, s *Slice[T], arg P) error
+	rows func(arg P) bool // whether slices may be rows of one partition
+
+	ledger *ledger
+	table  *table.Table[T] // nil until the declaration is complete
+	fault  error
+}
+
+// New is a kind of work on partitions. work works on a slice: on the partitions of s.Partitions, in their order. It calls s.Passed for each that it has
+// finished, and returns the error of that. If it returns nil, all partitions of the slice are finished.
+//
+//	sweep := jobs.New("sweep", func(ctx context.Context, s *jobs.Slice[Employee], _ struct{}) error {
+//		return photos.Sweep(ctx, &largeentity.SweepOptions{Partitions: s.Partitions})
+//	})
+//
+// work must be idempotent: a slice is repeated after a crash of its worker, and two workers may work on it at the same time. P is what [Job.Start] gives
+// to all slices of a job, as JSON. An error counts as an attempt, as that of a handler of an effect does; see [extend.Handler].
+//
+// Errors, returned by the store and by the methods: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is too long.
+func New[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg P) error) *Job[T, P] {
+	return &Job[T, P]{kind: kind, work: work, fault: errUndeclared, rows: func(P) bool { return false }}
+}
+
+var errUndeclared = &table.ValueError{Field: "job", Reason: "is of no table yet: give it to aztablekit.Table"}
+
+// Name returns the kind.
+func (j *Job[T, P]) Name() string { return j.kind }
+
+// Define adds the job to the declaration of a table; aztablekit.Table calls it. The rows of its jobs are in a table of their own, whose name ends with jobs.
+func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
+	switch {
+	case j.kind == "":
+		return &table.ValueError{Field: "kind", Reason: "is empty"}
+	case j.work == nil:
+		return &table.ValueError{Field: "work", Reason: "is nil; give a function that works on a slice"}
+	case j.table != nil:
+		return &table.ValueError{Field: "job", Reason: fmt.Sprintf("is of table %s already: make one for each table and store", j.table.Name())}
+	}
+	return d.Needs(func(t *table.Table[T]) (parts extend.Parts, err error) {
+		h := d.Host()
+		j.ledger, err = newLedger(h, strings.TrimPrefix(t.Name(), h.Prefix)+"jobs", j.kind)
+		if err != nil {
+			return parts, err
+		}
+		rows := j.ledger.parts
+		handler := bare.NewHandler(j.kind, rows, j.execute)
+		parts.Handlers = []extend.Handler{handler}
+		parts.Tables = []string{rows.Name()}
+		parts.Ensure = []extend.Task{{Name: "table " + rows.Name(), Do: rows.Ensure}}
+		parts.Daily = []extend.Task{{Name: "pending effects of " + rows.Name(), Do: func(ctx context.Context) error { return notifyPending(ctx, h.Outbox, rows) }}}
+		return parts, nil
+	})
+}
+
+// Bind gets the handle of the table; aztablekit.Table calls it.
+func (j *Job[T, P]) Bind(t *table.Table[T]) {
+	if j.table != nil {
+		return
+	}
+	if fault := engine.CheckHandle("t", door.Table(t)); fault != nil || j.ledger == nil {
+		j.fault = cmp.Or(fault, error(errUndeclared))
+		return
+	}
+	j.table, j.fault = t, nil
+}
+
+// notifyPending notifies the workers of all ranges whose message was lost.
+func notifyPending(ctx context.Context, o extend.Outbox, t table.AnyTable) error {
+	n, is := o.(interface {
+		NotifyPending(ctx context.Context, source table.AnyTable, o *eventual.NotifyOptions) (eventual.NotifyResult, error)
+	})
+	if !is {
+		return nil
+	}
+	var opt eventual.NotifyOptions
+	for {
+		result, err := n.NotifyPending(ctx, t, &opt)
+		if err != nil || result.Token == "" {
+			return err
+		}
+		opt.Token = result.Token
+	}
+}
+
+// Start starts a job of the kind, under a name of yours, such as the date of a job of each week. The workers of the store execute it. arg is what all of
+// its slices get; at most 30 KiB as JSON.
+//
+// If there is a job of the name already, Start goes on with what is left of it, by the new Rate, Slice and Open: one that was canceled, or whose queue was
+// cleared. Slices that are at work then are repeated. A finished job stays finished.
+//
+// Errors: the mistakes of the declaration; *table.ValueError for wrong options, an arg that is no JSON, and one that the job of the name does not have;
+// *table.LimitError for a large one; *keys.KeyError for an empty or long name and an invalid range; table.ErrOutbox; table.ErrContended; the errors of a write
+// (see package table). Requests: 3; of an existing job 3, 1 for each 1,000 ranges of it, and 3 for each open one. Idempotent.
+func (j *Job[T, P]) Start(ctx context.Context, name string, arg P, o *Options) error {
+	if err := j.start(ctx, name, arg, o); err != nil {
+		return fmt.Errorf("jobs: Start %s %s: %w", j.kind, name, err)
+	}
+	return nil
+}
+
+func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) error {
+	if o == nil {
+		o = &Options{}
+	}
+	text, err := json.Marshal(arg)
+	if err != nil {
+		return &table.ValueError{Field: "arg", Reason: "cannot be stored as JSON: " + err.Error()}
+	}
+	if err := cmp.Or(j.fault, o.check()); err != nil {
+		return err
+	}
+	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), Began: time.Now().UTC()}
+	h.set(o)
+	first, err := firstSpan(o.Partitions, j.rows(arg))
+	if err != nil {
+		return err
+	}
+	r := &part{Kind: j.kind, Name: name, ID: rand.Text(), Version: 1, Weight: 1}
+	r.setSpan(first)
+	_, err = table.Transact(ctx, j.ledger.heads.InsertOp(h), j.ledger.parts.InsertOp(r))
+	if !errors.Is(err, table.ErrExists) {
+		return err
+	}
+	_, err = j.ledger.heads.Update(ctx, keys.At(j.ledger.job(name), keys.RawRow(headRow)), func(stored *head) error {
+		switch {
+		case stored.Arg != h.Arg:
+			return &table.ValueError{Field: "arg", Reason: fmt.Sprintf("is %.80s, and that of the job %q is %.80s: choose another name", h.Arg, name, stored.Arg)}
+		case stored.State == Finished:
+			return errNothing
+		}
+		stored.State = Running
+		stored.set(o)
+		return nil
+	})
+	if errors.Is(err, errNothing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return j.ledger.again(ctx, name)
+}
+
+// set sets what may be changed of a job.
+func (h *head) set(o *Options) {
+	h.Rate, h.Slice, h.Open = o.Rate, cmp.Or(o.Slice, time.Minute), cmp.Or(o.Open, 64)
+}
+
+// mostStarts is how often a start lists the open ranges, while workers end slices of them.
+const mostStarts = 10
+
+// again stores a new version of each open range, with an effect. If a worker has ended one meanwhile, it was perhaps the last one, and the worker did
+// not see that the job runs again.
+func (l *ledger) again(ctx context.Context, name string) error {
+	for range mostStarts {
+		all, err := l.open(ctx, name)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return l.finish(ctx, name)
+		}
+		ended := false
+		for _, r := range all {
+			r.Value.Version++
+			r.Value.Attempts = 0
+			err := l.parts.Replace(ctx, r)
+			ended = ended || errors.Is(err, table.ErrChanged)
+			if err != nil && !errors.Is(err, table.ErrChanged) {
+				return err
+			}
+		}
+		if !ended {
+			return nil
+		}
+	}
+	return table.ErrContended
+}
+
+// firstSpan returns the span of a range of partitions; rows says whether it may be the rows of one.
+func firstSpan(in keys.PartitionRange, rows bool) (span, error) {
+	if !in.IsSet() {
+		return span{}, nil
+	}
+	from, to, closed := in.Bounds()
+	switch {
+	case in.IsEmpty():
+		return span{}, &table.ValueError{Field: "Options.Partitions", Reason: fmt.Sprintf("%v is empty", in)}
+	case in.IsPoint() && rows:
+		return span{Within: &from}, nil
+	case closed:
+		to = behind(to)
+	}
+	return span{From: from, To: to}, nil
+}
+
+// Cancel ends a job: slices that are at work end within 10 s or at their next piece, and no other begins. What is done stays done, and Start goes on
+// with the rest. A finished job stays finished. Errors: the mistakes of the declaration; table.ErrNotFound for no such job; the errors of a write (see
+// package table). 2 requests. Idempotent.
+func (j *Job[T, P]) Cancel(ctx context.Context, name string) error {
+	err := j.fault
+	if err == nil {
+		_, err = j.ledger.heads.Update(ctx, keys.At(j.ledger.job(name), keys.RawRow(headRow)), func(h *head) error {
+			if h.State != Running {
+				return errNothing
+			}
+			h.State, h.Ended = Canceled, time.Now().UTC()
+			return nil
+		})
+	}
+	if err != nil && !errors.Is(err, errNothing) {
+		return fmt.Errorf("jobs: Cancel %s %s: %w", j.kind, name, err)
+	}
+	return nil
+}
+
+// Delete deletes the rows of a job that is finished or canceled. Errors: the mistakes of the declaration; *table.ValueError for one that runs; the errors of
+// a write (see package table). Requests: 1, 1 for each 1,000 ranges, and 1 for each 100. Idempotent.
+func (j *Job[T, P]) Delete(ctx context.Context, name string) error {
+	if err := j.delete(ctx, name); err != nil {
+		return fmt.Errorf("jobs: Delete %s %s: %w", j.kind, name, err)
+	}
+	return nil
+}
+
+func (j *Job[T, P]) delete(ctx context.Context, name string) error {
+	if j.fault != nil {
+		return j.fault
+	}
+	h, err := found(j.ledger.head(ctx, name))
+	if err != nil || h == nil {
+		return err
+	}
+	if h.Value.State == Running {
+		return &table.ValueError{Field: "name", Reason: fmt.Sprintf("%q is that of a running job: cancel it first", name)}
+	}
+	if _, err := table.Bulk(ctx, j.ledger.parts.DeleteOps(ctx, table.Query[part]{Partition: j.ledger.job(name)}), nil); err != nil {
+		return err
+	}
+	if _, err := table.Bulk(ctx, j.ledger.paids.DeleteOps(ctx, table.Query[paid]{Partition: j.ledger.job(name)}), nil); err != nil {
+		return err
+	}
+	return j.ledger.heads.Delete(ctx, h)
+}

@@ -1,0 +1,411 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/jobs"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+type clerk struct {
+	Dept string
+	ID   int
+	Last string
+	Paid int
+}
+
+var (
+	dept  = keys.Partition(keys.Text(), func(c *clerk) *string { return &c.Dept })
+	empid = keys.Row(keys.Digits[int](6), func(c *clerk) *int { return &c.ID }).Named("empid")
+	last  = table.FieldOf(func(c *clerk) *string { return &c.Last })
+)
+
+// office is a program with the jobs of the tests: one of several on one account.
+type office struct {
+	store *aztablekit.Store
+	staff *table.Table[clerk]
+	raise *jobs.Job[clerk, int]
+	purge *jobs.Job[clerk, string]
+	moves *jobs.Job[clerk, string]
+	check *jobs.Job[clerk, jobs.Verification]
+	whole *jobs.Job[clerk, struct{}] // work on whole partitions
+	mover *archive.Mover[clerk]
+
+	mu   sync.Mutex
+	seen map[string]int // how often each clerk was worked on, or each partition
+	do   func(page []*table.Entity[clerk]) error
+	took time.Duration // of a page or a partition
+	page int           // clerks
+}
+
+func newOffice(acc aztablekit.Account, logger *slog.Logger) *office {
+	o := &office{seen: map[string]int{}, page: 10}
+	o.store = aztablekit.Open(acc, "office", &aztablekit.Options{Daily: -1, Common: table.Common{Logger: logger},
+		Worker: eventual.WorkerOptions{Concurrency: 2, PerPartition: 2}})
+	o.raise = jobs.Rows("raise", func(int) table.Query[clerk] { return table.Query[clerk]{PageSize: o.page} },
+		func(ctx context.Context, s *jobs.Slice[clerk], page []*table.Entity[clerk], percent int) error {
+			time.Sleep(o.took)
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			for _, e := range page {
+				o.seen[e.Key.String()]++
+			}
+			s.Count(0, len(page)*percent, 0)
+			if o.do != nil {
+				return o.do(page)
+			}
+			return ctx.Err()
+		})
+	named := func(name string) table.Query[clerk] {
+		return table.Query[clerk]{Where: last.Eq(name), PageSize: o.page}
+	}
+	o.purge = jobs.Delete("purge", named)
+	o.mover = archive.Into[clerk]("former", archive.ToTable(o.store, "former", nil))
+	o.moves = jobs.Archive("moves", o.mover, named)
+	o.check = jobs.Verify[clerk]("check")
+	o.whole = jobs.New("whole", func(ctx context.Context, s *jobs.Slice[clerk], _ struct{}) error {
+		for pk, err := range s.Table.PartitionsIn(ctx, s.Partitions) {
+			if err != nil {
+				return err
+			}
+			time.Sleep(o.took)
+			o.mu.Lock()
+			o.seen[pk.String()]++
+			o.mu.Unlock()
+			s.Count(1, 0, 0)
+			if err := s.Passed(ctx, pk); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	byLast := index.New("last", keys.Text(), func(c *clerk) (string, bool) { return c.Last, c.Last != "" }, nil)
+	o.staff = aztablekit.Table(o.store, "staff", dept, empid, byLast, o.raise, o.purge, o.mover, o.moves, o.check, o.whole)
+	return o
+}
+
+// ensure creates the tables, with n clerks in each of some departments.
+func (o *office) ensure(ctx context.Context, departments, n int) error {
+	if err := o.store.Ensure(ctx); err != nil {
+		return err
+	}
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for d := range departments {
+			for i := range n {
+				if !yield(o.staff.InsertOp(&clerk{Dept: fmt.Sprintf("dept%03d", d), ID: i, Last: fmt.Sprint("Name", i%7)}), nil) {
+					return
+				}
+			}
+		}
+	}, nil)
+	return err
+}
+
+// inOffice runs a test in a bubble, in which waiting takes no time, with clerks.
+func inOffice(t *testing.T, departments, n int, test func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := storagetest.New(nil)
+		o := newOffice(s, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		testkit.NoError(t, o.ensure(ctx, departments, n))
+		test(t, ctx, s, o)
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// run runs the workers of programs until a job is finished, and returns its status.
+func run[P any](t *testing.T, ctx context.Context, j *jobs.Job[clerk, P], name string, all ...*office) jobs.Status {
+	t.Helper()
+	ctx, stop := context.WithTimeout(ctx, 3*time.Hour)
+	defer stop()
+	var g sync.WaitGroup
+	for _, o := range all {
+		g.Go(func() {
+			if err := o.store.Run(ctx); err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		})
+	}
+	for {
+		status, err := j.Status(ctx, name)
+		if err != nil {
+			t.Fatalf("status: %v", err)
+		}
+		if status.State != jobs.Running {
+			stop()
+			g.Wait()
+			return status
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// expectAll fails unless each of n clerks, or partitions, was worked on, and reports how many were worked on more than once.
+func (o *office) expectAll(t *testing.T, n int, others ...*office) (again int) {
+	t.Helper()
+	all := map[string]int{}
+	for _, o := range append(others, o) {
+		for k, times := range o.seen {
+			all[k] += times
+		}
+	}
+	for _, times := range all {
+		again += times - 1
+	}
+	if len(all) != n {
+		t.Errorf("got %d worked on; want %d", len(all), n)
+	}
+	return again
+}
+
+// TestThreeWorkers: three programs share a job. Each clerk is worked on once, and counted once.
+func TestThreeWorkers(t *testing.T) {
+	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		all := []*office{o, newOffice(s, nil), newOffice(s, nil)}
+		for _, o := range all {
+			o.took = 200 * time.Millisecond // 60 s in all, a page after the other
+		}
+		testkit.NoError(t, o.raise.Start(ctx, "2026", 5, nil))
+		began := time.Now()
+		status := run(t, ctx, o.raise, "2026", all...)
+		again := o.expectAll(t, 3000, all[1:]...)
+		if status.State != jobs.Finished || status.Rows != 3000 || status.Changed != 15000 || status.Open != 0 || status.Part != 1 || again != 0 {
+			t.Errorf("got %+v, and %d worked on again; want 3000 rows, each once", status, again)
+		}
+		t.Logf("%d ranges, %v", status.Ranges, time.Since(began))
+		for i, o := range all {
+			if len(o.seen) < 500 {
+				t.Errorf("worker %d: got %d clerks; want a share of the 3000", i, len(o.seen))
+			}
+		}
+	})
+}
+
+// TestDeleteByQuery and its siblings: what the kinds do, in slices that end inside a partition.
+func TestDeleteByQuery(t *testing.T) {
+	inOffice(t, 3, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		testkit.NoError(t, o.purge.Start(ctx, "1", "Name3", nil))
+		status := run(t, ctx, o.purge, "1", o)
+		left, err := table.Collect(o.staff.List(ctx, table.Query[clerk]{TableScan: true}))
+		testkit.NoError(t, err)
+		if status.Rows != 300 || status.Changed != 300 || len(left) != 1800 || slices.ContainsFunc(left, func(e *table.Entity[clerk]) bool { return e.Value.Last == "Name3" }) {
+			t.Errorf("got %+v and %d clerks; want 300 deleted and 1800 left", status, len(left))
+		}
+	})
+}
+
+func TestArchiveByQuery(t *testing.T) {
+	inOffice(t, 3, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		testkit.NoError(t, o.moves.Start(ctx, "1", "Name3", nil))
+		status := run(t, ctx, o.moves, "1", o)
+		n, err := o.staff.Count(ctx, table.Query[clerk]{TableScan: true})
+		testkit.NoError(t, err)
+		if status.Rows != 300 || status.Changed != 300 || n != 1800 {
+			t.Errorf("got %+v and %d clerks; want 300 archived and 1800 left", status, n)
+		}
+	})
+}
+
+// TestOnePartition: a job on one large partition is divided by its rows.
+func TestOnePartition(t *testing.T) {
+	inOffice(t, 1, 3000, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		all := []*office{o, newOffice(s, nil)}
+		for _, o := range all {
+			o.took = 200 * time.Millisecond
+		}
+		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
+		status := run(t, ctx, o.raise, "2026", all...)
+		if again := o.expectAll(t, 3000, all[1]); again != 0 || status.Rows != 3000 {
+			t.Errorf("got %+v, and %d worked on again; want 3000 rows, each once", status, again)
+		}
+		if len(o.seen) < 500 || len(all[1].seen) < 500 {
+			t.Errorf("got %d and %d clerks; want shares of the 3000", len(o.seen), len(all[1].seen))
+		}
+	})
+}
+
+// TestWholePartitions: work that goes by partitions is divided by partitions, also if a slice does not finish the first.
+func TestWholePartitions(t *testing.T) {
+	inOffice(t, 100, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		o.took = 1500 * time.Millisecond
+		testkit.NoError(t, o.whole.Start(ctx, "1", struct{}{}, nil))
+		status := run(t, ctx, o.whole, "1", o)
+		if again := o.expectAll(t, 100); again != 0 || status.Rows != 100 {
+			t.Errorf("got %+v, and %d worked on again; want 100 partitions, each once", status, again)
+		}
+	})
+}
+
+// TestRange: a job on a range leaves the other partitions alone.
+func TestRange(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   keys.PartitionRange
+		want int // partitions
+	}{
+		{"half open", keys.RawPartitions("dept003", "dept006"), 3},
+		{"closed", dept.Between("dept003", "dept006"), 4},
+		{"a partition", dept.Of("dept003").Point(), 1},
+		{"none", keys.RawPartitions("x", "y"), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inOffice(t, 10, 20, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+				testkit.NoError(t, o.raise.Start(ctx, "1", 1, &jobs.Options{Partitions: c.in}))
+				status := run(t, ctx, o.raise, "1", o)
+				if o.expectAll(t, 20*c.want); status.Rows != 20*c.want {
+					t.Errorf("got %+v; want the rows of %d partitions", status, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestCancel: a canceled job ends within seconds; started again, it goes on with the rest.
+func TestCancel(t *testing.T) {
+	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		o.took = time.Second // 300 s in all
+		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
+		time.AfterFunc(100*time.Second, func() { _ = o.raise.Cancel(ctx, "2026") })
+		began := time.Now()
+		status := run(t, ctx, o.raise, "2026", o)
+		if took := time.Since(began); status.State != jobs.Canceled || status.Open == 0 || took > 135*time.Second {
+			t.Fatalf("got %+v after %v; want a canceled job", status, took)
+		}
+		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
+		status = run(t, ctx, o.raise, "2026", o)
+		if again := o.expectAll(t, 3000); status.State != jobs.Finished || status.Rows != 3000 || again > 0 {
+			t.Errorf("got %+v, and %d worked on again; want 3000 rows, each once", status, again)
+		}
+		testkit.NoError(t, errors.Join(o.raise.Start(ctx, "2026", 1, nil), o.raise.Cancel(ctx, "2026")))
+		if status, err := o.raise.Status(ctx, "2026"); err != nil || status.State != jobs.Finished {
+			t.Errorf("started and canceled after its end: got %+v, error %v; want a finished job", status, err)
+		}
+		testkit.NoError(t, o.raise.Delete(ctx, "2026"))
+		if _, err := o.raise.Status(ctx, "2026"); !errors.Is(err, table.ErrNotFound) {
+			t.Errorf("deleted: got error %v; want ErrNotFound", err)
+		}
+	})
+}
+
+// TestClearedQueue: messages that are lost are sent again, by the work of a day or by Start, and nothing is counted twice.
+func TestClearedQueue(t *testing.T) {
+	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		o.took = time.Second
+		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
+		time.AfterFunc(60*time.Second, func() {
+			_, err := s.Queue("office-writes").ClearMessages(ctx, nil)
+			testkit.NoError(t, err)
+		})
+		time.AfterFunc(30*time.Minute, func() { testkit.NoError(t, o.store.RunDaily(ctx)) })
+		status := run(t, ctx, o.raise, "2026", o)
+		if o.expectAll(t, 3000); status.Rows != 3000 {
+			t.Errorf("got %+v; want 3000 rows", status)
+		}
+	})
+}
+
+// TestFailure: a page that fails does not keep the others from being worked on. The status says why, and the message becomes poison.
+func TestFailure(t *testing.T) {
+	inOffice(t, 20, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		broken := true
+		o.do = func(page []*table.Entity[clerk]) error {
+			if broken && page[0].Key == keys.At(dept.Of("dept010"), empid.Of(20)) {
+				return errors.New("no such bank account")
+			}
+			return nil
+		}
+		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
+		runCtx, stop := context.WithTimeout(ctx, 40*time.Minute)
+		defer stop()
+		testkit.NoError(t, o.store.Run(runCtx))
+		status, err := o.raise.Status(ctx, "2026")
+		if err != nil || status.Open != 1 || len(status.Failures) != 1 || !strings.Contains(status.Failures[0].Error, "bank account") || status.Failures[0].Attempts != 10 {
+			t.Fatalf("got %+v, error %v; want one range that fails", status, err)
+		}
+		if all := s.Messages("office-poison"); len(all) != 1 {
+			t.Errorf("got %d messages in the poison queue; want 1", len(all))
+		}
+		broken = false
+		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
+		status = run(t, ctx, o.raise, "2026", o)
+		if o.expectAll(t, 1000); status.Rows != 1000 || len(status.Failures) != 0 {
+			t.Errorf("got %+v; want 1000 rows", status)
+		}
+	})
+}
+
+// TestRate: workers share the rate of a job.
+func TestRate(t *testing.T) {
+	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		all := []*office{o, newOffice(s, nil), newOffice(s, nil)}
+		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, &jobs.Options{Rate: 20}))
+		began := time.Now()
+		status := run(t, ctx, o.raise, "2026", all...)
+		took := time.Since(began)
+		t.Logf("%v, %d ranges", took, status.Ranges)
+		if o.expectAll(t, 3000, all[1:]...); status.Rows != 3000 || took < 140*time.Second || took > 200*time.Second {
+			t.Errorf("got %+v after %v; want 3000 rows in about 150 s, in the time of the bubble", status, took)
+		}
+	})
+}
+
+// TestVerify: a job compares derived rows with their entities, and repairs them.
+func TestVerify(t *testing.T) {
+	for _, recordsOnly := range []bool{false, true} {
+		t.Run(fmt.Sprint("records only: ", recordsOnly), func(t *testing.T) {
+			inOffice(t, 10, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+				for _, r := range s.Rows("staff") {
+					if strings.HasPrefix(r.RowKey, "last_Name3") {
+						_, err := s.Tables().NewClient("staff").DeleteEntity(ctx, r.PartitionKey, r.RowKey, nil)
+						testkit.NoError(t, err)
+					}
+				}
+				testkit.NoError(t, o.check.Start(ctx, "1", jobs.Verification{Repair: true, RecordsOnly: recordsOnly}, nil))
+				status := run(t, ctx, o.check, "1", o)
+				want := 1000
+				if recordsOnly {
+					want = 0 // the entities say that they have the rows
+				}
+				if status.Rows != 7000 || status.Changed != want || status.Faults != 0 {
+					t.Errorf("got %+v; want 7000 rows, %d repaired", status, want)
+				}
+			})
+		})
+	}
+}
+
+// TestWorkerStops: a program that ends stores what it has finished, and another one goes on.
+func TestWorkerStops(t *testing.T) {
+	inOffice(t, 60, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		other := newOffice(s, nil)
+		o.took, other.took = time.Second, time.Second
+		testkit.NoError(t, o.raise.Start(ctx, "2026", 1, nil))
+		for range 3 {
+			ctx, stop := context.WithTimeout(ctx, 50*time.Second)
+			testkit.NoError(t, o.store.Run(ctx))
+			stop()
+		}
+		status := run(t, ctx, o.raise, "2026", other)
+		if again := o.expectAll(t, 3000, other); status.Rows != 3000 || again > 60 {
+			t.Errorf("got %+v, and %d worked on again; want 3000 rows, and few again", status, again)
+		}
+	})
+}

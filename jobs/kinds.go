@@ -1,0 +1,355 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aztablekit/aztablekit/archive"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/derived"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/verify"
+)
+
+// onRows is a kind of work that can stop between two rows.
+func onRows[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg P) error) *Job[T, P] {
+	j := New(kind, work)
+	j.rows = func(P) bool { return true }
+	return j
+}
+
+// Rows is a kind of work on the entities of a query, page by page. do works on a page of at most 1,000 entities; it writes by s.Table, and may add to
+// the counts of s, which has counted the entities as rows. query may be nil, for all entities.
+//
+//	raise := jobs.Rows("raise", nil, func(ctx context.Context, s *jobs.Slice[Employee], page []*table.Entity[Employee], percent int) error {
+//		…
+//	})
+//
+// do must be idempotent: a page is repeated after a crash of its worker, and two workers may work on it at the same time. An error ends the slice behind
+// the page before; the page counts an attempt when it fails at the beginning of a slice. See [New] for the argument. Queries cannot have a Partition, a
+// Limit, a Cursor, Stats or a Budget, which give a *table.ValueError.
+//
+// Requests: those of [table.Table.Page], and of do; for each slice 2 to read the rows of the job, 3 or more to find the middle of what is left, 3 to store
+// it, and those of the worker.
+func Rows[T, P any](kind string, query func(arg P) table.Query[T], do func(ctx context.Context, s *Slice[T], page []*table.Entity[T], arg P) error) *Job[T, P] {
+	if do == nil {
+		return New[T, P](kind, nil)
+	}
+	return onRows(kind, func(ctx context.Context, s *Slice[T], arg P) error {
+		q, err := s.within(queryOf(query, arg))
+		if err != nil {
+			return err
+		}
+		token := ""
+		for {
+			page, err := s.Table.Page(ctx, q, token)
+			if err != nil {
+				return err
+			}
+			n := len(page.Entities)
+			s.Count(n, 0, 0)
+			if n > 0 {
+				err = do(ctx, s, page.Entities, arg)
+			}
+			if token = page.Token; err != nil || token == "" {
+				return err
+			}
+			if n > 0 {
+				err = s.passedRow(ctx, page.Entities[n-1].Key)
+			} else {
+				err = s.Check(ctx)
+			}
+			if err == nil {
+				err = s.Wait(ctx, n)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+}
+
+func queryOf[T, P any](query func(arg P) table.Query[T], arg P) table.Query[T] {
+	if query == nil {
+		return table.Query[T]{}
+	}
+	return query(arg)
+}
+
+// Delete is a kind that deletes the entities of a query, with their derived rows. query must not be nil. An entity that is changed meanwhile is read
+// again, and deleted if the query still finds it. Requests: those of [table.Table.DeleteOps] and [table.Bulk]; see also [Rows].
+func Delete[T, P any](kind string, query func(arg P) table.Query[T]) *Job[T, P] {
+	if query == nil {
+		return New[T, P](kind, nil)
+	}
+	return onRows(kind, func(ctx context.Context, s *Slice[T], arg P) error {
+		q, err := s.within(query(arg))
+		if err != nil {
+			return err
+		}
+		for {
+			more, err := s.deleteSome(ctx, q)
+			if err != nil || !more {
+				return err
+			}
+		}
+	})
+}
+
+// deleteSome deletes as many rows as there may be between two looks at the time, and reports whether there may be more. The list begins
+// again each time; what is deleted is not in it any more.
+func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool, err error) {
+	n := 0
+	var last keys.Key
+	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for op, err := range s.Table.DeleteOps(ctx, q) {
+			if more = n == mostDeleted; more || !yield(op, err) {
+				return
+			}
+			last = door.Op(op).Key
+			n++
+		}
+	}, &table.BulkOptions{Rate: s.rate, Skip: func(_ int, err error) bool {
+		return errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+	}})
+	s.Count(n, n, 0)
+	if err != nil || !more {
+		return false, err
+	}
+	if err := s.passedRow(ctx, last); err != nil {
+		return false, err
+	}
+	return true, s.Wait(ctx, n)
+}
+
+const mostDeleted = 5000
+
+// Upgrade is a kind that stores entities in the schema's version; see [table.Upgrade]. o may be nil; it has no Token and no Progress.
+func Upgrade[T any](kind string, o *table.UpgradeOptions) *Job[T, struct{}] {
+	var opt table.UpgradeOptions
+	if o != nil {
+		opt = *o
+	}
+	return onRows(kind, func(ctx context.Context, s *Slice[T], _ struct{}) error {
+		q, err := s.within(table.Query[T]{})
+		if err != nil {
+			return err
+		}
+		o, p := opt, newPieces(ctx, s)
+		o.Token, o.Rate = "", s.rate
+		o.Progress = func(r table.UpgradeReport) { p.piece(r.Rows, r.Upgraded, r.Skipped, r.Through, r.Token == "") }
+		_, err = table.Upgrade(p.ctx, s.Table, q, &o)
+		return p.end(err)
+	})
+}
+
+// Archive is a kind that moves the entities of a query by a mover of the table; see [archive.Mover.ArchiveAll]. query may be nil, for all entities.
+func Archive[T, P any](kind string, mover *archive.Mover[T], query func(arg P) table.Query[T]) *Job[T, P] {
+	if mover == nil {
+		return New[T, P](kind, nil)
+	}
+	return onRows(kind, func(ctx context.Context, s *Slice[T], arg P) error {
+		q, err := s.within(queryOf(query, arg))
+		if err != nil {
+			return err
+		}
+		p := newPieces(ctx, s)
+		_, err = mover.ArchiveAll(p.ctx, q, &archive.AllOptions{Rate: s.rate, Progress: func(r archive.AllReport) {
+			p.piece(r.Entities, r.Archived, r.Skipped, r.Through, r.Token == "")
+		}})
+		return p.end(err)
+	})
+}
+
+// Verification is the argument of jobs of [Verify].
+type Verification struct {
+	Definitions []string // the names of those to verify; all if it is empty
+	Repair      bool     // repairs faults
+	RecordsOnly bool     // compares the entities only with what they record; see verify.Options
+}
+
+// Verify is a kind that compares derived rows with the entities, and repairs them; see [verify.Run] with Options.Partitions. Status counts the entities as
+// rows, the repaired faults as changed, and the others, and what could not be confirmed, as faults, which are logged (Options.Common.Logger). A row elsewhere that no
+// entity records is not found.
+//
+// A slice is of whole partitions, and one of a large partition lasts as long as that: WorkerOptions.HandlerTimeout must be longer. With
+// RecordsOnly, and definitions without totals, a slice may be a part of a partition.
+//
+// [aztablekit.Store.Fill] with FillOptions.Workers starts a job of this kind.
+func Verify[T any](kind string) *Job[T, Verification] {
+	j := New(kind, verifySlice[T])
+	j.rows = func(arg Verification) bool {
+		return arg.RecordsOnly && !hasTotals(j.table, arg.Definitions)
+	}
+	return j
+}
+
+// hasTotals reports whether one of the definitions is verified for whole partitions only.
+func hasTotals[T any](t *table.Table[T], definitions []string) bool {
+	return slices.ContainsFunc(door.Table(t).Mode.Maintainers, func(m engine.Maintainer) bool {
+		if len(definitions) > 0 && !slices.Contains(definitions, m.Name()) {
+			return false
+		}
+		_, totals := m.Typed().(derived.PerGroup[T])
+		_, view := m.Typed().(verify.Comparer[T])
+		return totals || view
+	})
+}
+
+func verifySlice[T any](ctx context.Context, s *Slice[T], arg Verification) error {
+	of, err := definitionsOf(s.Table, arg.Definitions)
+	if err != nil {
+		return err
+	}
+	o := &verify.Options{Partitions: s.Partitions, Repair: arg.Repair, RecordsOnly: arg.RecordsOnly, Rate: s.rate}
+	if !s.rows.IsSet() {
+		return s.verify(ctx, o, of)
+	}
+	for {
+		next, last, err := s.nextRows(ctx)
+		if err != nil || !last.IsSet() {
+			return err
+		}
+		o.Rows = next
+		if err := s.verify(ctx, o, of); err != nil {
+			return err
+		}
+		if err := s.passedRow(ctx, keys.At(s.Partitions.Key(), last)); err != nil {
+			return err
+		}
+	}
+}
+
+// verify verifies partitions, or a part of one.
+func (s *Slice[T]) verify(ctx context.Context, o *verify.Options, of []verify.Definition) error {
+	p := newPieces(ctx, s)
+	var before verify.Report
+	var through keys.PartitionKey
+	o.Progress = func(r verify.Report) {
+		faults := r.Failed + r.Faults[verify.DuplicateValue] + r.Unconfirmed - before.Failed - before.Faults[verify.DuplicateValue] - before.Unconfirmed
+		if !o.Repair {
+			faults = r.Unconfirmed - before.Unconfirmed
+			for kind, n := range r.Faults {
+				faults += n - before.Faults[kind]
+			}
+		}
+		rows := r.Entities - before.Entities
+		s.Count(rows, r.Repaired-before.Repaired, faults)
+		before = r
+		switch {
+		case o.Rows.IsSet():
+		case r.Through != through:
+			through = r.Through
+			p.passed(s.Passed(p.ctx, through))
+		default:
+			p.passed(s.Check(p.ctx))
+		}
+		if p.err == nil {
+			p.passed(s.Wait(p.ctx, rows))
+		}
+	}
+	o.Fault = s.logFault(ctx)
+	_, err := verify.Run(p.ctx, s.Table, o, of...)
+	return p.end(err)
+}
+
+// logFault returns a function that logs the faults that are not repaired.
+func (s *Slice[T]) logFault(ctx context.Context) func(verify.Fault) {
+	log := door.Table(s.Table).Options.Logger
+	return func(f verify.Fault) {
+		if log != nil && !f.Repaired {
+			log.WarnContext(ctx, "verify has found a fault", "table", f.Table, "definition", f.Definition, "fault", f.Kind.String(), "row", f.Row, "entity", f.Entity, "error", f.Err)
+		}
+	}
+}
+
+// chunk is how many entities of a large partition are verified together.
+const chunk = 5000
+
+// nextRows returns the range of the next entities of a slice of rows, and the last of them; an unset one if there are no more. 1 request for each 1,000.
+func (s *Slice[T]) nextRows(ctx context.Context) (next keys.RowRange, last keys.RowKey, err error) {
+	next = s.rows
+	if s.passed == atRow {
+		next = next.Behind(s.at.Row())
+	}
+	for row, err := range s.Table.Rows(ctx, table.Query[T]{Partition: s.Partitions.Key(), Rows: next, Limit: chunk}) {
+		if err != nil {
+			return next, last, err
+		}
+		last = row.Key.Row()
+	}
+	if last.IsSet() {
+		next = next.Intersect(keys.RawRows("", behind(last.String())))
+	}
+	return next, last, nil
+}
+
+// definitionsOf returns the definitions of a table by their names. One that the program does not have waits for a worker that has it.
+func definitionsOf[T any](t *table.Table[T], names []string) (all []verify.Definition, err error) {
+	for _, name := range names {
+		m := door.Table(t).Mode.Maintainer(name)
+		if m == nil {
+			return nil, eventual.RetryAfter(time.Minute, fmt.Errorf("the program does not declare the definition %q of table %s: a worker of another release executes the job", name, t.Name()))
+		}
+		of, is := m.Typed().(interface{ Definition() any })
+		if !is {
+			return nil, eventual.Poison(fmt.Errorf("the definition %q of table %s has no rows", name, t.Name()))
+		}
+		d, _ := of.Definition().(verify.Definition)
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// pieces are what a function with a callback for progress does of a slice. It ends the function's context when the time is over.
+type pieces[T any] struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	slice  *Slice[T]
+	err    error // of the slice: ErrOver, or that of a request
+	before counts
+}
+
+func newPieces[T any](ctx context.Context, s *Slice[T]) *pieces[T] {
+	p := &pieces[T]{slice: s}
+	p.ctx, p.cancel = context.WithCancel(ctx)
+	return p
+}
+
+// piece notes a page, of whose counts those of the pages before are a part.
+func (p *pieces[T]) piece(rows, changed, faults int, through keys.Key, last bool) {
+	now := counts{rows, changed, faults}
+	n := now.rows - p.before.rows
+	p.slice.Count(n, now.changed-p.before.changed, now.faults-p.before.faults)
+	p.before = now
+	switch {
+	case last:
+	case n > 0:
+		p.passed(p.slice.passedRow(p.ctx, through))
+	default:
+		p.passed(p.slice.Check(p.ctx))
+	}
+	if p.err == nil && !last {
+		p.passed(p.slice.Wait(p.ctx, n))
+	}
+}
+
+func (p *pieces[T]) passed(err error) {
+	if err != nil && p.err == nil {
+		p.err = err
+		p.cancel()
+	}
+}
+
+// end returns the error of the slice, or that of the function.
+func (p *pieces[T]) end(err error) error {
+	p.cancel()
+	return cmp.Or(p.err, err)
+}

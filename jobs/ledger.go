@@ -1,0 +1,223 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/extend"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// head is the row of a job.
+type head struct {
+	Kind, Name string
+	State      State
+	Arg        string // JSON
+	Rate       int    // rows a second, of all workers; 0 means no limit
+	Slice      time.Duration
+	Open       int // most open ranges
+	Began      time.Time
+	Ended      time.Time
+}
+
+// part is the row of a range of a job. Each version of an open range has an effect, which a worker executes, but for version 0.
+type part struct {
+	Kind, Name, ID string
+	Version        int
+	Done           bool
+	Within         *string // the partition of a range of rows
+	From, To       string
+	Head           *string
+	HeadFrom       string
+	Next           string // the ID of the second half, which has no effect before a worker takes this one
+	Depth          int    // how many slices came before
+	Whole          bool   // it cannot be halved: a slice of it has no end
+
+	Weight  float64 // its share of the keys of the job, of what is left
+	Passed  float64 // of what is done
+	Rows    int
+	Changed int
+	Faults  int
+
+	Attempts int // that failed, of this version
+	Error    string
+	Failed   time.Time
+}
+
+// paid is the row of a job that says until when its rate is used up.
+type paid struct {
+	Kind, Name string
+	Until      time.Time
+}
+
+func (p *part) span() span { return span{p.Within, p.From, p.To, p.Head, p.HeadFrom} }
+
+func (p *part) setSpan(s span) {
+	p.Within, p.From, p.To, p.Head, p.HeadFrom = s.Within, s.From, s.To, s.Head, s.HeadFrom
+}
+
+// due is the effect of a version of a range.
+type due struct {
+	Range   string
+	Version int
+}
+
+// The keys of the rows: a partition for each job.
+var (
+	headKey  = keys.Partition2(keys.Text(), keys.Text(), func(h *head) (*string, *string) { return &h.Kind, &h.Name })
+	partKey  = keys.Partition2(keys.Text(), keys.Text(), func(p *part) (*string, *string) { return &p.Kind, &p.Name })
+	paidKey  = keys.Partition2(keys.Text(), keys.Text(), func(p *paid) (*string, *string) { return &p.Kind, &p.Name })
+	rangeKey = keys.Row(keys.Text(), func(p *part) *string { return &p.ID }).Named("range")
+)
+
+const (
+	headRow = "job"
+	paidRow = "pace"
+)
+
+// ledger is the rows of the jobs of a kind.
+type ledger struct {
+	kind  string
+	heads *table.Table[head]
+	parts *table.Table[part]
+	paids *table.Table[paid]
+}
+
+// newLedger returns the ledger of a kind in a table.
+func newLedger(s extend.Store, tableName, kind string) (*ledger, error) {
+	heads, err := extend.NewTable(s, tableName, table.Schema[head]{Partition: headKey, Row: keys.OneRow[head](headRow)}, nil)
+	if err != nil {
+		return nil, err
+	}
+	paids, err := extend.NewTable(s, tableName, table.Schema[paid]{Partition: paidKey, Row: keys.OneRow[paid](paidRow)}, nil)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := extend.NewTable(s, tableName, table.Schema[part]{Partition: partKey, Row: rangeKey}, nil)
+	if err == nil {
+		parts, err = extend.With(parts, bare.OnChange(kind, func(c *extend.Change[part]) (due, bool) {
+			if c.New == nil || c.New.Done || c.New.Version == 0 || c.Old != nil && c.Old.Version == c.New.Version {
+				return due{}, false
+			}
+			return due{c.New.ID, c.New.Version}, true
+		}))
+	}
+	return &ledger{kind, heads, parts, paids}, err
+}
+
+// job returns the partition of a job.
+func (l *ledger) job(name string) keys.PartitionKey { return headKey.Of(l.kind, name) }
+
+func (l *ledger) head(ctx context.Context, name string) (*table.Entity[head], error) {
+	return l.heads.Get(ctx, keys.At(l.job(name), keys.RawRow(headRow)))
+}
+
+// read reads the rows of a job and of one of its ranges. A row that does not exist is nil. 2 requests, at the same time.
+func (l *ledger) read(ctx context.Context, job keys.PartitionKey, id string) (h *table.Entity[head], r *table.Entity[part], err error) {
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		h, err = found(l.heads.Get(ctx, keys.At(job, keys.RawRow(headRow))))
+		return err
+	})
+	r, err = found(l.parts.Get(ctx, keys.At(job, rangeKey.Of(id))))
+	return h, r, cmp.Or(err, g.Wait())
+}
+
+// publish stores the second half of a range again, with an effect, unless that was done before. In one transaction, both halves would have one message, and so
+// one worker. 1 request, and 3 more once.
+func (l *ledger) publish(ctx context.Context, first *table.Entity[part]) error {
+	if first.Value.Next == "" {
+		return nil
+	}
+	r, err := found(l.parts.Get(ctx, keys.At(first.Key.Partition(), rangeKey.Of(first.Value.Next))))
+	if err != nil || r == nil || r.Value.Version > 0 {
+		return err
+	}
+	r.Value.Version = 1
+	if err := l.parts.Replace(ctx, r); !errors.Is(err, table.ErrChanged) {
+		return err
+	}
+	return nil
+}
+
+// found returns nil for a row that does not exist.
+func found[T any](e *table.Entity[T], err error) (*table.Entity[T], error) {
+	if errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) {
+		return nil, nil
+	}
+	return e, err
+}
+
+// isOpen is the condition of ranges that are not done.
+var isOpen = table.FieldOf(func(p *part) *bool { return &p.Done }).Eq(false)
+
+// open returns the open ranges of a job. 1 request for each 1,000 ranges of the job.
+func (l *ledger) open(ctx context.Context, name string) ([]*table.Entity[part], error) {
+	return table.Collect(l.parts.List(ctx, table.Query[part]{Partition: l.job(name), Where: isOpen}))
+}
+
+// countOpen returns how many there are. 1 request for each 1,000 ranges of the job.
+func (l *ledger) countOpen(ctx context.Context, name string) (int, error) {
+	return l.parts.Count(ctx, table.Query[part]{Partition: l.job(name), Where: isOpen})
+}
+
+// finish stores that a job is finished, unless a range of it is open, or it is canceled or deleted.
+func (l *ledger) finish(ctx context.Context, name string) error {
+	n, err := l.countOpen(ctx, name)
+	if err != nil || n > 0 {
+		return err
+	}
+	_, err = l.heads.Update(ctx, keys.At(l.job(name), keys.RawRow(headRow)), func(h *head) error {
+		if h.State != Running {
+			return errNothing
+		}
+		h.State, h.Ended = Finished, time.Now().UTC()
+		return nil
+	})
+	if errors.Is(err, errNothing) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) {
+		return nil
+	}
+	return err
+}
+
+// errNothing ends an update that has nothing to do.
+var errNothing = errors.New("nothing to do")
+
+// reserve takes n rows of the rate of a job, and returns from when they may be used. 2 requests, and 2 more for each other worker that does the same at
+// this moment.
+func (l *ledger) reserve(ctx context.Context, name string, rate, n int) (from time.Time, err error) {
+	k := keys.At(l.job(name), keys.RawRow(paidRow))
+	take := func(p *paid) {
+		from = p.Until
+		if now := time.Now().UTC(); from.Before(now) {
+			from = now
+		}
+		p.Until = from.Add(time.Duration(n) * time.Second / time.Duration(rate))
+	}
+	for {
+		_, err = l.paids.Update(ctx, k, func(p *paid) error { take(p); return nil })
+		if !errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrTableNotFound) {
+			return from, err
+		}
+		first := &paid{Kind: l.kind, Name: name}
+		take(first)
+		if _, err = l.paids.Insert(ctx, first); !errors.Is(err, table.ErrExists) {
+			return from, err
+		}
+	}
+}
+
+// usedUntil returns until when the rate of a job is used up. 1 request.
+func (l *ledger) usedUntil(ctx context.Context, name string) (time.Time, error) {
+	p, err := found(l.paids.Get(ctx, keys.At(l.job(name), keys.RawRow(paidRow))))
+	if p == nil {
+		return time.Time{}, err
+	}
+	return p.Value.Until, err
+}
