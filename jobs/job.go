@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -141,12 +140,12 @@ func notifyPending(ctx context.Context, o extend.Outbox, t table.AnyTable) error
 // Start starts a job of the kind, under a name of yours, such as the date of a job of each week. The workers of the store execute it. arg is what all of
 // its slices get; at most 30 KiB as JSON.
 //
-// If there is a job of the name already, Start goes on with what is left of it, by the new Rate, Slice and Open: one that was canceled, or whose queue was
-// cleared. Slices that are at work then are repeated. A finished job stays finished.
+// If there is a job of the name already, Start goes on with what is left of it, by the new Rate, Slice and Open: one that was canceled, whose queue was
+// cleared, or whose messages are poison. Slices that are at work then are repeated. A finished job stays finished.
 //
 // Errors: the mistakes of the declaration; *table.ValueError for wrong options, an arg that is no JSON, and one that the job of the name does not have;
-// *table.LimitError for a large one; *keys.KeyError for an empty or long name and an invalid range; table.ErrOutbox; table.ErrContended; the errors of a write
-// (see package table). Requests: 3; of an existing job 3, 1 for each 1,000 ranges of it, and 3 for each open one. Idempotent.
+// *table.LimitError for a large one; *keys.KeyError for a long name and an invalid range; table.ErrOutbox; the errors of a write (see package table).
+// Requests: 3; of an existing job 7 more, and the worker's 3 for each open range. Idempotent.
 func (j *Job[T, P]) Start(ctx context.Context, name string, arg P, o *Options) error {
 	if err := j.start(ctx, name, arg, o); err != nil {
 		return fmt.Errorf("jobs: Start %s %s: %w", j.kind, name, err)
@@ -171,7 +170,7 @@ func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) e
 	if err != nil {
 		return err
 	}
-	r := &part{Kind: j.kind, Name: name, ID: rand.Text(), Version: 1, Weight: 1}
+	r := &part{Kind: j.kind, Name: name, ID: j.ledger.newID(), Version: 1, Weight: 1}
 	r.setSpan(first)
 	_, err = table.Transact(ctx, j.ledger.heads.InsertOp(h), j.ledger.parts.InsertOp(r))
 	if !errors.Is(err, table.ErrExists) {
@@ -185,52 +184,19 @@ func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) e
 			return errNothing
 		}
 		stored.State = Running
+		stored.Starts++ // a worker does the rest
 		stored.set(o)
 		return nil
 	})
 	if errors.Is(err, errNothing) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	return j.ledger.again(ctx, name)
+	return err
 }
 
 // set sets what may be changed of a job.
 func (h *head) set(o *Options) {
 	h.Rate, h.Slice, h.Open = o.Rate, cmp.Or(o.Slice, time.Minute), cmp.Or(o.Open, 64)
-}
-
-// mostStarts is how often a start lists the open ranges, while workers end slices of them.
-const mostStarts = 10
-
-// again stores a new version of each open range, with an effect. If a worker has ended one meanwhile, it was perhaps the last one, and the worker did
-// not see that the job runs again.
-func (l *ledger) again(ctx context.Context, name string) error {
-	for range mostStarts {
-		all, err := l.open(ctx, name)
-		if err != nil {
-			return err
-		}
-		if len(all) == 0 {
-			return l.finish(ctx, name)
-		}
-		ended := false
-		for _, r := range all {
-			r.Value.Version++
-			r.Value.Attempts = 0
-			err := l.parts.Replace(ctx, r)
-			ended = ended || errors.Is(err, table.ErrChanged)
-			if err != nil && !errors.Is(err, table.ErrChanged) {
-				return err
-			}
-		}
-		if !ended {
-			return nil
-		}
-	}
-	return table.ErrContended
 }
 
 // firstSpan returns the span of a range of partitions; rows says whether it may be the rows of one.

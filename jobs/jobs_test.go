@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -54,10 +53,13 @@ type office struct {
 	page int           // clerks
 }
 
-func newOffice(acc aztablekit.Account, logger *slog.Logger) *office {
+func newOffice(acc aztablekit.Account, c *table.Common) *office {
 	o := &office{seen: map[string]int{}, page: 10}
-	o.store = aztablekit.Open(acc, "office", &aztablekit.Options{Daily: -1, Common: table.Common{Logger: logger},
-		Worker: eventual.WorkerOptions{Concurrency: 2, PerPartition: 2}})
+	var common table.Common
+	if c != nil {
+		common = *c
+	}
+	o.store = aztablekit.Open(acc, "office", &aztablekit.Options{Daily: -1, Worker: eventual.WorkerOptions{Concurrency: 2, PerPartition: 2}, Common: common})
 	o.raise = jobs.Rows("raise", func(int) table.Query[clerk] { return table.Query[clerk]{PageSize: o.page} },
 		func(ctx context.Context, s *jobs.Slice[clerk], page []*table.Entity[clerk], percent int) error {
 			time.Sleep(o.took)

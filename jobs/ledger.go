@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -22,6 +23,7 @@ type head struct {
 	Rate       int    // rows a second, of all workers; 0 means no limit
 	Slice      time.Duration
 	Open       int // most open ranges
+	Starts     int // how often it was started again
 	Began      time.Time
 	Ended      time.Time
 }
@@ -62,7 +64,7 @@ func (p *part) setSpan(s span) {
 	p.Within, p.From, p.To, p.Head, p.HeadFrom = s.Within, s.From, s.To, s.Head, s.HeadFrom
 }
 
-// due is the effect of a version of a range.
+// due is the effect of a version of a range; of a job that was started again, if Range is "".
 type due struct {
 	Range   string
 	Version int
@@ -95,6 +97,15 @@ func newLedger(s extend.Store, tableName, kind string) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	heads, err = extend.With(heads, bare.OnChange(kind, func(c *extend.Change[head]) (due, bool) {
+		if c.New == nil || c.Old == nil || c.Old.Starts == c.New.Starts {
+			return due{}, false
+		}
+		return due{Version: c.New.Starts}, true
+	}))
+	if err != nil {
+		return nil, err
+	}
 	paids, err := extend.NewTable(s, tableName, table.Schema[paid]{Partition: paidKey, Row: keys.OneRow[paid](paidRow)}, nil)
 	if err != nil {
 		return nil, err
@@ -110,6 +121,9 @@ func newLedger(s extend.Store, tableName, kind string) (*ledger, error) {
 	}
 	return &ledger{kind, heads, parts, paids}, err
 }
+
+// newID returns the ID of a new range.
+func (l *ledger) newID() string { return door.Table(l.parts).Options.NewID() }
 
 // job returns the partition of a job.
 func (l *ledger) job(name string) keys.PartitionKey { return headKey.Of(l.kind, name) }
@@ -135,15 +149,22 @@ func (l *ledger) publish(ctx context.Context, first *table.Entity[part]) error {
 	if first.Value.Next == "" {
 		return nil
 	}
-	r, err := found(l.parts.Get(ctx, keys.At(first.Key.Partition(), rangeKey.Of(first.Value.Next))))
-	if err != nil || r == nil || r.Value.Version > 0 {
-		return err
+	_, err := l.parts.Update(ctx, keys.At(first.Key.Partition(), rangeKey.Of(first.Value.Next)), func(r *part) error {
+		if r.Version > 0 {
+			return errNothing
+		}
+		r.Version = 1
+		return nil
+	})
+	return unless(errNothing, err)
+}
+
+// unless returns nil for an update that had nothing to do, or nothing to change.
+func unless(nothing, err error) error {
+	if errors.Is(err, nothing) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) {
+		return nil
 	}
-	r.Value.Version = 1
-	if err := l.parts.Replace(ctx, r); !errors.Is(err, table.ErrChanged) {
-		return err
-	}
-	return nil
+	return err
 }
 
 // found returns nil for a row that does not exist.
@@ -180,10 +201,43 @@ func (l *ledger) finish(ctx context.Context, name string) error {
 		h.State, h.Ended = Finished, time.Now().UTC()
 		return nil
 	})
-	if errors.Is(err, errNothing) || errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) {
-		return nil
+	return unless(errNothing, err)
+}
+
+// mostStarts is how often a start lists the open ranges, while workers end slices of them.
+const mostStarts = 10
+
+// startAgain executes the start of a job that exists: it stores a new version of each open range, with an effect. If a worker has ended one
+// meanwhile, that was perhaps the last one, and the worker did not see that the job runs again.
+func (l *ledger) startAgain(ctx context.Context, job keys.PartitionKey, start int) error {
+	h, err := found(l.heads.Get(ctx, keys.At(job, keys.RawRow(headRow))))
+	if err != nil || h == nil || h.Value.State != Running || h.Value.Starts != start {
+		return err
 	}
-	return err
+	name := h.Value.Name
+	for range mostStarts {
+		all, err := l.open(ctx, name)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return l.finish(ctx, name)
+		}
+		ended := false
+		for _, r := range all {
+			r.Value.Version++
+			r.Value.Attempts = 0
+			err := l.parts.Replace(ctx, r)
+			ended = ended || errors.Is(err, table.ErrChanged)
+			if err != nil && !errors.Is(err, table.ErrChanged) {
+				return err
+			}
+		}
+		if !ended {
+			return nil
+		}
+	}
+	return table.ErrContended
 }
 
 // errNothing ends an update that has nothing to do.

@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -163,12 +162,18 @@ func (s *Slice[T]) within(q table.Query[T]) (table.Query[T], error) {
 	if q.Partitions.IsSet() {
 		in = in.Intersect(q.Partitions)
 	}
+	if in.IsEmpty() {
+		return q, errEmpty
+	}
 	q.Partitions, q.TableScan = in, false
 	q.PageSize = cmp.Or(q.PageSize, s.pageSize())
 	if s.rows.IsSet() {
 		rows := s.rows
 		if q.Rows.IsSet() {
 			rows = rows.Intersect(q.Rows)
+		}
+		if rows.IsEmpty() {
+			return q, errEmpty
 		}
 		q.Rows = rows
 		if in.IsPoint() {
@@ -181,6 +186,9 @@ func (s *Slice[T]) within(q table.Query[T]) (table.Query[T], error) {
 // execute works on a range for a slice of time, and stores what is left of it.
 func (j *Job[T, P]) execute(ctx context.Context, of extend.Job, d due) error {
 	for {
+		if d.Range == "" {
+			return j.ledger.startAgain(ctx, of.Partition, d.Version)
+		}
 		h, r, err := j.ledger.read(ctx, of.Partition, d.Range)
 		switch {
 		case err != nil:
@@ -241,19 +249,33 @@ func (j *Job[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part]) (
 func (s *Slice[T]) work(ctx context.Context, f func() error) error {
 	of := s.part.span()
 	if of.Head == nil {
-		return f()
+		return s.unlessEmpty(f)
 	}
 	behind := s.Partitions
 	s.Partitions, s.rows = keys.Stored(*of.Head, "").Partition().Point(), s.entities(of.HeadFrom, "")
-	if err := f(); err != nil {
+	if err := s.unlessEmpty(f); err != nil {
 		return err
 	}
 	if err := s.Passed(ctx, s.Partitions.Key()); err != nil {
 		return err
 	}
 	s.Partitions, s.rows = behind, keys.RowRange{}
-	return f()
+	return s.unlessEmpty(f)
 }
+
+// unlessEmpty calls f if the slice has keys that an entity may have.
+func (s *Slice[T]) unlessEmpty(f func() error) error {
+	if s.Partitions.IsEmpty() || s.rows.IsEmpty() {
+		return nil
+	}
+	if err := f(); err != errEmpty {
+		return err
+	}
+	return nil
+}
+
+// errEmpty: the query of a job finds nothing in the slice.
+var errEmpty = errors.New("empty")
 
 // entities returns a range of the RowKeys of entities.
 func (s *Slice[T]) entities(from, to string) keys.RowRange {
@@ -401,7 +423,7 @@ func (s *Slice[T]) store(ctx context.Context, r *table.Entity[part], left []span
 	if len(left) == 1 {
 		return s.ledger.replace(ctx, r, next)
 	}
-	second := part{Kind: next.Kind, Name: next.Name, ID: rand.Text(), Depth: next.Depth, Weight: weight / 2}
+	second := part{Kind: next.Kind, Name: next.Name, ID: s.ledger.newID(), Depth: next.Depth, Weight: weight / 2}
 	second.setSpan(left[1])
 	next.Next, next.Weight = second.ID, second.Weight
 	return s.ledger.replace(ctx, r, next, second)
@@ -439,8 +461,17 @@ func (s *Slice[T]) halve(ctx context.Context, of span, rows bool) ([]span, error
 			return nil, err
 		}
 		if !more {
-			of = span{Within: &of.From}
+			return s.halveRows(ctx, of.From)
 		}
+	}
+	return halves(ctx, of, s.first)
+}
+
+// halveRows returns the halves of a partition.
+func (s *Slice[T]) halveRows(ctx context.Context, pk string) ([]span, error) {
+	of, some, err := s.trim(ctx, span{Within: &pk})
+	if err != nil || !some {
+		return []span{of}, err
 	}
 	return halves(ctx, of, s.first)
 }
@@ -454,6 +485,9 @@ func (s *Slice[T]) first(ctx context.Context, of span) (string, bool, error) {
 		return "", false, nil
 	}
 	q := table.Query[T]{Partition: keys.Stored(*of.Within, "").Partition(), Rows: s.entities(of.From, of.To), Limit: 1}
+	if q.Rows.IsEmpty() {
+		return "", false, nil
+	}
 	for row, err := range s.Table.Rows(ctx, q) {
 		if err != nil {
 			return "", false, err

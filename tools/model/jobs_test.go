@@ -54,6 +54,7 @@ type jobState struct {
 	cleared  uint8
 	starter  uint8
 	restarts uint8 // ranges that are to be stored again
+	stopped  uint8 // the start was executed again
 	fault    uint8
 }
 
@@ -122,7 +123,8 @@ func (p *jobProtocol) next(s jobState, step func(actor, what string, to jobState
 	}
 }
 
-// user cancels the job, and starts it again: the state, then each open range, as a new version with an effect.
+// user cancels the job, and starts it again: the state, with an effect. The worker that executes it stores each open range as a new version with an effect.
+// It may stop, and begin again.
 func (p *jobProtocol) user(s jobState, step func(actor, what string, to jobState)) {
 	n := s
 	to := func(what string, pc uint8) {
@@ -153,6 +155,10 @@ func (p *jobProtocol) user(s jobState, step func(actor, what string, to jobState
 		}
 		to("lists the open ranges; finished if there is none", jobStoresRanges)
 	case jobStoresRanges:
+		if s.stopped == 0 && s.restarts != 0 {
+			n.stopped, n.restarts = 1, 0
+			to("the start is executed again", jobListsRanges)
+		}
 		for r, of := range s.ranges {
 			if s.restarts&(1<<r) == 0 {
 				continue

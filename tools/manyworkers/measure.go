@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// measurement is what is measured.
+type measurement struct {
+	workers, kills, partitions, each, ranges int
+	delay                                    time.Duration
+	index                                    string
+
+	connection string
+	running    []*exec.Cmd
+	memory     []int64 // the most of each worker that has ended, in KiB
+}
+
+// run fills an index of a table by worker processes, and verifies it.
+func (m measurement) run(ctx context.Context) error {
+	service := storagetest.New(&storagetest.Options{RequestLogSize: -1})
+	old, staff := open(service, "", &aztablekit.Options{})
+	if err := old.Ensure(ctx); err != nil {
+		return err
+	}
+	if err := m.load(ctx, staff); err != nil {
+		return err
+	}
+	store, _ := open(service, m.index, &aztablekit.Options{})
+	if err := store.Ensure(ctx); err != nil {
+		return err
+	}
+	var err error
+	if m.connection, err = service.Listen(); err != nil {
+		return err
+	}
+	defer service.Close()
+	service.Count()
+	service.SetFaults(func(storagetest.Request) storagetest.Fault { return storagetest.Slow(m.delay) })
+	var fills time.Time
+	o := &aztablekit.FillOptions{Workers: true, Progress: func(p aztablekit.Progress) {
+		if p.Wait == 0 && fills.IsZero() {
+			fills = time.Now().Add(-time.Second / 4) // the first look
+		}
+	}}
+	for range m.workers {
+		if err := m.start(); err != nil {
+			return err
+		}
+	}
+	killed := make(chan error, 1)
+	fillCtx, cancel := context.WithCancel(ctx)
+	go func() { killed <- m.kill(fillCtx, &fills) }()
+	report, err := store.Fill(ctx, o)
+	took := time.Since(fills)
+	cancel()
+	if failed := <-killed; err == nil {
+		err = failed
+	}
+	if failed := m.stop(); err == nil {
+		err = failed
+	}
+	if err != nil {
+		return err
+	}
+	sent := service.Count()
+	service.SetFaults(nil)
+	fmt.Printf("%s, %d workers, %d kills: %v, %d requests, %.3f an entity; most memory of a worker %d MiB; %d entities compared, %d repaired\n",
+		m.index, m.workers, m.kills, took.Round(100*time.Millisecond), sent.Total(), float64(sent.Total())/float64(m.partitions*m.each), m.most()>>10, report.Entities, report.Repaired)
+	sound, err := store.Verify(ctx, nil)
+	if err == nil && (!sound.Sound() || sound.Rows < m.partitions*m.each) {
+		err = fmt.Errorf("the index is not sound: %+v", sound)
+	}
+	return err
+}
+
+// load stores the entities.
+func (m *measurement) load(ctx context.Context, staff *table.Table[employee]) error {
+	_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+		for d := range m.partitions {
+			for i := range m.each {
+				if !yield(staff.InsertOp(&employee{d, i, fmt.Sprint("Name", i%50)}), nil) {
+					return
+				}
+			}
+		}
+	}, nil)
+	return err
+}
+
+// start starts a worker process.
+func (m *measurement) start() error {
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd.Env = append(os.Environ(), connectionEnv+"="+m.connection)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	m.running = append(m.running, cmd)
+	return nil
+}
+
+// kill kills workers from time to time, and replaces them.
+func (m *measurement) kill(ctx context.Context, began *time.Time) error {
+	const pause = 3 * time.Second
+	for n := 0; n < m.kills; {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("only %d workers were killed before the end", n)
+		case <-time.After(pause):
+		}
+		if began.IsZero() {
+			continue
+		}
+		n++
+		i := rand.IntN(len(m.running))
+		_ = m.running[i].Process.Kill() // it may have ended
+		m.end(i)
+		if err := m.start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end waits for a worker, and notes its memory.
+func (m *measurement) end(i int) {
+	cmd := m.running[i]
+	_ = cmd.Wait() // a killed process is no error
+	m.running = append(m.running[:i], m.running[i+1:]...)
+	if usage, is := cmd.ProcessState.SysUsage().(*syscall.Rusage); is {
+		m.memory = append(m.memory, usage.Maxrss)
+	}
+}
+
+// stop stops all workers.
+func (m *measurement) stop() error {
+	for len(m.running) > 0 {
+		if err := m.running[0].Process.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		m.end(0)
+	}
+	return nil
+}
+
+// most returns the most memory of a worker, in KiB.
+func (m *measurement) most() (most int64) {
+	for _, n := range m.memory {
+		most = max(most, n)
+	}
+	return most
+}
