@@ -32,6 +32,7 @@ type head struct {
 type part struct {
 	Kind, Name, ID string
 	Version        int
+	Start          int // head.Starts when the version was stored by a start
 	Done           bool
 	Within         *string // the partition of a range of rows
 	From, To       string
@@ -225,8 +226,11 @@ func (l *ledger) startAgain(ctx context.Context, job keys.PartitionKey, start in
 		}
 		ended := false
 		for _, r := range all {
+			if r.Value.Start == start { // it was stored before, and a worker may be at work on it
+				continue
+			}
 			r.Value.Version++
-			r.Value.Attempts = 0
+			r.Value.Start, r.Value.Attempts = start, 0
 			err := l.parts.Replace(ctx, r)
 			ended = ended || errors.Is(err, table.ErrChanged)
 			if err != nil && !errors.Is(err, table.ErrChanged) {

@@ -197,6 +197,8 @@ func (j *Job[T, P]) execute(ctx context.Context, of extend.Job, d due) error {
 			return nil
 		case r.Value.Done:
 			return j.ledger.finish(ctx, h.Value.Name)
+		case r.Value.Start != h.Value.Starts: // the start stores another version
+			return nil
 		}
 		if err := j.ledger.publish(ctx, r); err != nil {
 			return err
@@ -423,7 +425,7 @@ func (s *Slice[T]) store(ctx context.Context, r *table.Entity[part], left []span
 	if len(left) == 1 {
 		return s.ledger.replace(ctx, r, next)
 	}
-	second := part{Kind: next.Kind, Name: next.Name, ID: s.ledger.newID(), Depth: next.Depth, Weight: weight / 2}
+	second := part{Kind: next.Kind, Name: next.Name, ID: s.ledger.newID(), Start: next.Start, Depth: next.Depth, Weight: weight / 2}
 	second.setSpan(left[1])
 	next.Next, next.Weight = second.ID, second.Weight
 	return s.ledger.replace(ctx, r, next, second)

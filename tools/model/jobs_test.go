@@ -37,7 +37,8 @@ const (
 
 // jobRange is the row of a range [from, to) of cells. The first version of a second half has no effect: next of the first half is its number, from 1, and
 // who works on the first half stores the next version of the second, with an effect, before.
-type jobRange struct{ from, to, version, done, next uint8 }
+// start is 1 if the start after a cancel has stored it, or a part of it.
+type jobRange struct{ from, to, version, done, next, start uint8 }
 
 // jobWorker has taken the message of a version of a range, has read the row of the range as of version seen, and has worked up to at.
 type jobWorker struct{ pc, r, version, seen, at, end uint8 }
@@ -146,11 +147,11 @@ func (p *jobProtocol) user(s jobState, step func(actor, what string, to jobState
 		to("starts it again: the state", jobListsRanges)
 	case jobListsRanges:
 		for r, of := range s.ranges {
-			if of.version != 0 && of.done == 0 {
+			if of.version != 0 && of.done == 0 && of.start == 0 {
 				n.restarts |= 1 << r
 			}
 		}
-		if n.restarts == 0 && !p.listsOnly {
+		if !p.open(s) && !p.listsOnly {
 			p.finish(&n)
 		}
 		to("lists the open ranges; finished if there is none", jobStoresRanges)
@@ -170,6 +171,7 @@ func (p *jobProtocol) user(s jobState, step func(actor, what string, to jobState
 			case p.notifiesOnly:
 				n.queue[r] |= s.pending[r]
 			case of.done == 0:
+				of.start = 1
 				p.put(&n, uint8(r), of)
 			case !p.listsOnce:
 				next, n.restarts = jobListsRanges, 0
@@ -217,7 +219,7 @@ func (p *jobProtocol) store(s *jobState, w jobWorker) bool {
 		return true
 	}
 	if middle := (of.from + of.to + 1) / 2; middle < of.to {
-		second := jobRange{from: middle, to: of.to}
+		second := jobRange{from: middle, to: of.to, start: of.start}
 		of.to = middle
 		if !p.twoTransactions {
 			of.next = p.insert(s, second)
@@ -297,6 +299,8 @@ func (p *jobProtocol) worker(s jobState, i int, step func(actor, what string, to
 			h.pc = jComplete
 		case of.done == 1:
 			h.pc = jCheck
+		case s.starter >= jobListsRanges && s.starter != jobStoresState && of.start == 0 && !p.notifiesOnly && !p.notifiesFirst:
+			h.pc = jComplete // the start stores another version
 		}
 		if n := of.next; h.pc == jWork && n != 0 && s.ranges[n-1].version == 1 && !p.neverPublished {
 			h.pc = jPublish
