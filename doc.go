@@ -46,6 +46,7 @@
 //   - storagetest: the Table, Queue and Blob services in memory, for tests
 //   - storagetest/crashtest: tests of programs that crash at any request
 //   - requests: the kinds of requests, and a counter of them
+//   - jobs: work on large tables that many workers share
 //   - verify: comparison and repair of derived rows and views
 //   - extend: for authors of definitions: rows and effects that follow from entities, and the commit records of writes
 //

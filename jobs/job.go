@@ -58,25 +58,29 @@ type Job[T, P any] struct {
 
 	ledger *ledger
 	table  *table.Table[T] // nil until the declaration is complete
-	fault  error
+	fault  error           // of the declaration
 }
 
 // New is a kind of work on partitions. work works on a slice: on the partitions of s.Partitions, in their order. It calls s.Passed for each that it has
 // finished, and returns the error of that. If it returns nil, all partitions of the slice are finished.
-//
-//	sweep := jobs.New("sweep", func(ctx context.Context, s *jobs.Slice[Employee], _ struct{}) error {
-//		return photos.Sweep(ctx, &largeentity.SweepOptions{Partitions: s.Partitions})
-//	})
 //
 // work must be idempotent: a slice is repeated after a crash of its worker, and two workers may work on it at the same time. P is what [Job.Start] gives
 // to all slices of a job, as JSON. An error counts as an attempt, as that of a handler of an effect does; see [extend.Handler].
 //
 // Errors, returned by the store and by the methods: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is too long.
 func New[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg P) error) *Job[T, P] {
-	return &Job[T, P]{kind: kind, work: work, fault: errUndeclared, rows: func(P) bool { return false }}
+	return &Job[T, P]{kind: kind, work: work, rows: func(P) bool { return false }}
 }
 
 var errUndeclared = &table.ValueError{Field: "job", Reason: "is of no table yet: give it to aztablekit.Table"}
+
+// err returns why the job cannot be used, nil if it can.
+func (j *Job[T, P]) err() error {
+	if j.table == nil {
+		return cmp.Or(j.fault, error(errUndeclared))
+	}
+	return nil
+}
 
 // Name returns the kind.
 func (j *Job[T, P]) Name() string { return j.kind }
@@ -116,7 +120,7 @@ func (j *Job[T, P]) Bind(t *table.Table[T]) {
 		j.fault = cmp.Or(fault, error(errUndeclared))
 		return
 	}
-	j.table, j.fault = t, nil
+	j.table = t
 }
 
 // notifyPending notifies the workers of all ranges whose message was lost.
@@ -161,7 +165,7 @@ func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) e
 	if err != nil {
 		return &table.ValueError{Field: "arg", Reason: "cannot be stored as JSON: " + err.Error()}
 	}
-	if err := cmp.Or(j.fault, o.check()); err != nil {
+	if err := cmp.Or(j.err(), o.check()); err != nil {
 		return err
 	}
 	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), Began: time.Now().UTC()}
@@ -220,7 +224,7 @@ func firstSpan(in keys.PartitionRange, rows bool) (span, error) {
 // with the rest. A finished job stays finished. Errors: the mistakes of the declaration; table.ErrNotFound for no such job; the errors of a write (see
 // package table). 2 requests. Idempotent.
 func (j *Job[T, P]) Cancel(ctx context.Context, name string) error {
-	err := j.fault
+	err := j.err()
 	if err == nil {
 		_, err = j.ledger.heads.Update(ctx, keys.At(j.ledger.job(name), keys.RawRow(headRow)), func(h *head) error {
 			if h.State != Running {
@@ -246,8 +250,8 @@ func (j *Job[T, P]) Delete(ctx context.Context, name string) error {
 }
 
 func (j *Job[T, P]) delete(ctx context.Context, name string) error {
-	if j.fault != nil {
-		return j.fault
+	if err := j.err(); err != nil {
+		return err
 	}
 	h, err := found(j.ledger.head(ctx, name))
 	if err != nil || h == nil {

@@ -28,9 +28,7 @@ func onRows[T, P any](kind string, work func(ctx context.Context, s *Slice[T], a
 // Rows is a kind of work on the entities of a query, page by page. do works on a page of at most 1,000 entities; it writes by s.Table, and may add to
 // the counts of s, which has counted the entities as rows. query may be nil, for all entities.
 //
-//	raise := jobs.Rows("raise", nil, func(ctx context.Context, s *jobs.Slice[Employee], page []*table.Entity[Employee], percent int) error {
-//		…
-//	})
+//	pay := jobs.Rows("pay", nil, func(ctx context.Context, s *jobs.Slice[Employee], page []*table.Entity[Employee], atLeast int) error { … })
 //
 // do must be idempotent: a page is repeated after a crash of its worker, and two workers may work on it at the same time. An error ends the slice behind
 // the page before; the page counts an attempt when it fails at the beginning of a slice. See [New] for the argument. Queries cannot have a Partition, a
@@ -43,7 +41,7 @@ func Rows[T, P any](kind string, query func(arg P) table.Query[T], do func(ctx c
 		return New[T, P](kind, nil)
 	}
 	return onRows(kind, func(ctx context.Context, s *Slice[T], arg P) error {
-		q, err := s.within(queryOf(query, arg))
+		q, err := s.restrict(queryOf(query, arg))
 		if err != nil {
 			return err
 		}
@@ -90,7 +88,7 @@ func Delete[T, P any](kind string, query func(arg P) table.Query[T]) *Job[T, P] 
 		return New[T, P](kind, nil)
 	}
 	return onRows(kind, func(ctx context.Context, s *Slice[T], arg P) error {
-		q, err := s.within(query(arg))
+		q, err := s.restrict(query(arg))
 		if err != nil {
 			return err
 		}
@@ -138,7 +136,7 @@ func Upgrade[T any](kind string, o *table.UpgradeOptions) *Job[T, struct{}] {
 		opt = *o
 	}
 	return onRows(kind, func(ctx context.Context, s *Slice[T], _ struct{}) error {
-		q, err := s.within(table.Query[T]{})
+		q, err := s.restrict(table.Query[T]{})
 		if err != nil {
 			return err
 		}
@@ -156,7 +154,7 @@ func Archive[T, P any](kind string, mover *archive.Mover[T], query func(arg P) t
 		return New[T, P](kind, nil)
 	}
 	return onRows(kind, func(ctx context.Context, s *Slice[T], arg P) error {
-		q, err := s.within(queryOf(query, arg))
+		q, err := s.restrict(queryOf(query, arg))
 		if err != nil {
 			return err
 		}

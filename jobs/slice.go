@@ -55,8 +55,8 @@ type counts struct{ rows, changed, faults int }
 // see whether the job is canceled; with a rate 2 for the rows of a second.
 func (s *Slice[T]) Passed(ctx context.Context, pk keys.PartitionKey) error {
 	text, err := pk.Result()
-	if err != nil {
-		return err
+	if err != nil || s.ledger == nil {
+		return cmp.Or(err, s.Check(ctx))
 	}
 	s.pass(atPartition, keys.Stored(text, ""))
 	return s.Check(ctx)
@@ -84,6 +84,8 @@ func (s *Slice[T]) addCounts() {
 func (s *Slice[T]) Check(ctx context.Context) error {
 	now := time.Now()
 	switch {
+	case s.ledger == nil:
+		return errZeroSlice
 	case s.over || !s.ends.IsZero() && now.After(s.ends):
 		s.over = true
 		return ErrOver
@@ -100,6 +102,8 @@ func (s *Slice[T]) Check(ctx context.Context) error {
 	}
 	return err
 }
+
+var errZeroSlice = &table.ValueError{Field: "s", Reason: "is a zero Slice; a worker gives one to the work of a job"}
 
 // lookEvery is how often a slice looks whether its job is canceled.
 const lookEvery = 10 * time.Second
@@ -153,8 +157,8 @@ func (s *Slice[T]) pageSize() int {
 	return min(s.rate, 1000)
 }
 
-// within returns a query for the rows of the slice.
-func (s *Slice[T]) within(q table.Query[T]) (table.Query[T], error) {
+// restrict returns a query for the rows of the slice.
+func (s *Slice[T]) restrict(q table.Query[T]) (table.Query[T], error) {
 	if q.Partition.IsSet() || q.Limit != 0 || q.Cursor != nil || q.Stats != nil || q.Budget != (table.Budget{}) {
 		return q, &table.ValueError{Field: "query", Reason: "has a Partition, a Limit, a Cursor, Stats or a Budget: a job goes through partitions; give Options.Partitions to Start"}
 	}

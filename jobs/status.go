@@ -59,8 +59,8 @@ func (j *Job[T, P]) Status(ctx context.Context, name string) (Status, error) {
 }
 
 func (j *Job[T, P]) status(ctx context.Context, name string) (s Status, err error) {
-	if j.fault != nil {
-		return s, j.fault
+	if err := j.err(); err != nil {
+		return s, err
 	}
 	h, err := j.ledger.head(ctx, name)
 	if err != nil {

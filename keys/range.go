@@ -44,13 +44,13 @@ func (r PartitionRange) Overlaps(other PartitionRange) bool { return r.overlaps(
 // Behind returns the keys of the range that are greater than k, to continue work that has come to k: of all keys if the range is unset. Errors,
 // returned by the method that uses the range: those of k and of the range.
 func (r PartitionRange) Behind(k PartitionKey) PartitionRange {
-	return PartitionRange{r.behind(k.encoded)}
+	return PartitionRange{r.rest(k.encoded)}
 }
 
 // Behind is [PartitionRange.Behind].
-func (r RowRange) Behind(k RowKey) RowRange { return RowRange{r.behind(k.encoded)} }
+func (r RowRange) Behind(k RowKey) RowRange { return RowRange{r.rest(k.encoded)} }
 
-func (r span) behind(k encoded) span {
+func (r span) rest(k encoded) span {
 	s, err := k.Result()
 	if err != nil {
 		return span{err: err}

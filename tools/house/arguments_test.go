@@ -24,6 +24,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/barevalues"
 	"github.com/aztablekit/aztablekit/internal/bareworker"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/jobs"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/largeentity/series"
@@ -402,6 +403,9 @@ func newCaller(t *testing.T) *caller {
 	values, _, err := barevalues.New(items, s, "values", nil)
 	no(err)
 	no(values.Ensure(ctx))
+	checked, check := aztablekit.Open(s, "checked", nil), jobs.Verify[item]("check")
+	aztablekit.Table(checked, "checked", nil, nil, check)
+	no(checked.Ensure(ctx))
 	declaration := extend.NewDeclaration(company.Host(), items)
 	put(base, items, company, declaration, byName, lists, sums, details, stored, row, views, destination, blobs, mover.Mover, outbox, poison, records, slots, numbers, log, periods, text, key, key.Row(), schema, size, ctx,
 		"group", &table.Options{}, table.Query[item]{Partition: text.PartitionKey("g")}, nameOf, operations, items.PinOp(stored), door.Table(items), s.Queue("work"), s.Container("blobs"), time.Now(), s.Tables())
@@ -446,6 +450,8 @@ func newCaller(t *testing.T) *caller {
 		"keys.Struct3": keys.Struct3[item, string, string, string], "keys.Ticks": keys.Ticks,
 		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named,
 
+		"jobs.Archive": jobs.Archive[item, int], "jobs.Delete": jobs.Delete[item, int], "jobs.New": jobs.New[item, int], "jobs.Rows": jobs.Rows[item, int],
+		"jobs.Upgrade": jobs.Upgrade[item], "jobs.Verify": jobs.Verify[item],
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
 		"logtail.New":      logtail.New[item],
 		"extend.With":      extend.With[item],
@@ -485,6 +491,7 @@ func newCaller(t *testing.T) *caller {
 	two, three := func(v *item) (*string, *string) { return &v.Group, &v.Name }, func(v *item) (*string, *string, *string) { return &v.Group, &v.Name, &v.Group }
 	c.receivers = []any{
 		company, effect, values, declaration, company.Host(), details, views, &aztablekit.Settings[item]{}, new(verify.Report), archive.Into[item]("none", nil),
+		check, new(jobs.Slice[item]), new(jobs.Job[item, int]),
 		acc, account.Grant{}, mover.Mover, destination, blobs, records, outbox, poison, byName, byNameAlone, listsOfAll, lists, sums, text, keys.Struct2(text, text, two), keys.Struct3(text, text, text, three),
 		keys.Partition(text, func(v *item) *string { return &v.Group }), keys.Partition2(text, text, two), keys.Partition3(text, text, text, three),
 		keys.Row(text, func(v *item) *string { return &v.Group }), keys.Row2(text, text, two), keys.Row3(text, text, text, three), text.Rows(),

@@ -26,7 +26,8 @@ const module = "github.com/aztablekit/aztablekit"
 // arrows are the packages of the project that each package may import. Each package must have an entry, but those of recipes. Packages on top of table
 // reach the engine of a table by package door.
 var arrows = map[string][]string{
-	"":                         {"internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "keys", "table", "verify"},
+	"":                         {"internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "jobs", "keys", "table", "verify"},
+	"jobs":                     {"archive", "eventual", "extend", "internal/bare", "internal/derived", "internal/door", "internal/engine", "keys", "table", "verify"},
 	"internal/catalogue":       {"internal/edm", "internal/engine", "internal/errs", "internal/reserved", "internal/stored", "keys"},
 	"keys":                     {"internal/reserved", "internal/keydoor"},
 	"requests":                 {},
@@ -80,7 +81,7 @@ var arrows = map[string][]string{
 	"storagetest/internal/xmlform":  {"storagetest/internal/access", "storagetest/internal/protocol", "storagetest/internal/settings"},
 
 	"integration": {}, "integration/peers": {}, "integration/processes": {}, "integration/whole": {},
-	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
+	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/manyworkers": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
 	"patterns/hr":         {"account", "eventual", "index", "keys", "largeentity", "logtail", "storagetest", "table"},
 	"patterns":            {"", "extend", "account", "archive", "eventual", "index", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite", "internal/bare"},
