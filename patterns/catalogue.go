@@ -19,7 +19,7 @@ var chapters = []chapter{
 		quotaOfCustomers,
 	}},
 	{"Effects in other places", recipes{
-		archiving, archiveByQuery, archiveDirectory, materializedView, searchIndex, workers, lostNotifications,
+		archiving, archiveByQuery, archiveDirectory, materializedView, searchIndex, workers, manyWorkers, lostNotifications,
 	}},
 	{"Logs, series and large values", recipes{
 		logTail, changeLog, spreadLog, tableByDay, logDataInBlobs, dataSeries, wideEntity, largeEntity,

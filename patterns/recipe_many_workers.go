@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/jobs"
+	"github.com/aztablekit/aztablekit/patterns/phonenumbers"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+var manyWorkers = recipe{
+	name:        "many-workers",
+	title:       "Work on a large table by many workers, one of which is killed",
+	guide:       []string{"G22"},
+	related:     []string{"workers", "new-index", "archive-by-query", "bulk"},
+	consistency: "eventual",
+	measured:    []string{"start the job"},
+	problem: `A table of a hundred million customers is too large for one program to rewrite: it would take days, and begin again after each
+		release. A job divides the range of the keys among the workers that run anyway. Each works on a range for a minute, stores what
+		it has done, and gives back the rest as two halves. A worker that is killed loses its minute: another one takes its
+		range again. The work is idempotent, and each customer is counted once.`,
+	kept: "phonenumbers",
+	run: func(ctx context.Context, r *Run) error {
+		customers := phonenumbers.Open(r.Account(), nil, r.StoreOptions("customers", "customers", "customersjobs"))
+		if err := r.Ensure(ctx, customers); err != nil {
+			return err
+		}
+		const n, cities = 2000, 40
+		var workers []*Child
+		defer func() {
+			for _, w := range workers {
+				_ = w.Stop() // if a step has failed; otherwise it has stopped
+			}
+		}()
+		load := func() error {
+			_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
+				for i := range n {
+					c := phonenumbers.Customer{City: fmt.Sprintf("City%02d", i%cities), ID: i, Phone: fmt.Sprintf("044 360 %02d %02d", i/100, i%100)}
+					if !yield(customers.Table.InsertOp(&c), nil) {
+						return
+					}
+				}
+			}, nil)
+			return err
+		}
+		start := func() error { return customers.Cleanse.Start(ctx, "2026", "+41", &jobs.Options{Slice: time.Second}) }
+		others := func() error {
+			for range 2 {
+				w, err := r.StartChild(ctx, r.prefix, "works")
+				if err != nil {
+					return err
+				}
+				workers = append(workers, w)
+			}
+			status, err := customers.Cleanse.Status(ctx, "2026")
+			for err == nil && status.State == jobs.Running {
+				time.Sleep(200 * time.Millisecond)
+				status, err = customers.Cleanse.Status(ctx, "2026")
+			}
+			r.Answer("%s: %d customers, of which %d were changed; the killed worker had changed %d", status.State, status.Rows, status.Changed, n-status.Changed)
+			return err
+		}
+		stop := func() (err error) {
+			for _, w := range workers {
+				if failed := w.Stop(); err == nil {
+					err = failed
+				}
+			}
+			workers = nil
+			return err
+		}
+		look := func() error {
+			wrong := 0
+			for c, err := range customers.Table.List(ctx, table.Query[phonenumbers.Customer]{TableScan: true}) {
+				if err != nil {
+					return err
+				}
+				if len(c.Value.Phone) != len("+41443600000") {
+					wrong++
+				}
+			}
+			r.Answer("numbers of another form: %d", wrong)
+			return nil
+		}
+		for _, step := range []struct {
+			what string
+			run  func() error
+		}{
+			{"store 2,000 customers by bulk", load},
+			{"start the job: 3 requests", start},
+			{"kill a worker in the middle of its range", func() error { return r.RunKilledChild(ctx, r.prefix, "dies") }},
+			{"start two others: they take its range again, and finish the job", others},
+			{"stop them", stop},
+			{"look at all numbers", look},
+		} {
+			if err := r.Do(step.what, step.run); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	// The worker program. Its main function calls Run.
+	child: func(ctx context.Context, r *Run, words []string) error {
+		var pages atomic.Int64
+		customers := phonenumbers.Open(r.Account(), func(int) error {
+			if self, err := os.FindProcess(os.Getpid()); words[1] == "dies" && pages.Add(1) == 3 && err == nil {
+				return self.Kill()
+			}
+			return nil
+		}, &aztablekit.Options{Prefix: words[0], Worker: eventual.WorkerOptions{
+			Idle: 500 * time.Millisecond, Visibility: 2 * time.Second, // the recipe is in a hurry; a killed worker is missed after a minute by default
+		}})
+		return customers.Run(ctx)
+	},
+}
