@@ -49,8 +49,11 @@ type office struct {
 	mu   sync.Mutex
 	seen map[string]int // how often each clerk was worked on, or each partition
 	do   func(page []*table.Entity[clerk]) error
-	took time.Duration // of a page or a partition
-	page int           // clerks
+	took time.Duration // of a page, or a piece of a partition
+
+	pieces int    // of a partition
+	piece  func() // is called after each
+	page   int    // clerks
 }
 
 func newOffice(acc aztablekit.Account, c *table.Common) *office {
@@ -86,7 +89,15 @@ func newOffice(acc aztablekit.Account, c *table.Common) *office {
 			if err != nil {
 				return err
 			}
-			time.Sleep(o.took)
+			for range max(o.pieces, 1) {
+				time.Sleep(o.took)
+				if o.piece != nil {
+					o.piece()
+				}
+				if err := s.Check(ctx); err != nil && o.pieces > 1 {
+					return err
+				}
+			}
 			o.mu.Lock()
 			o.seen[pk.String()]++
 			o.mu.Unlock()
@@ -252,6 +263,33 @@ func TestWholePartitions(t *testing.T) {
 		status := run(t, ctx, o.whole, "1", o)
 		if again := o.expectAll(t, 100); again != 0 || status.Rows != 100 {
 			t.Errorf("got %+v, and %d worked on again; want 100 partitions, each once", status, again)
+		}
+	})
+}
+
+// TestStuck: a partition that takes longer than a slice is left to a slice of its own, which has no end.
+func TestStuck(t *testing.T) {
+	inOffice(t, 20, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		o.pieces, o.took = 5, 500*time.Millisecond
+		testkit.NoError(t, o.whole.Start(ctx, "1", struct{}{}, nil))
+		status := run(t, ctx, o.whole, "1", o)
+		if o.expectAll(t, 20); status.Rows != 20 {
+			t.Errorf("got %+v; want 20 partitions", status)
+		}
+	})
+}
+
+// TestCancelInSlice: a slice that has no end looks whether its job is canceled.
+func TestCancelInSlice(t *testing.T) {
+	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		o.pieces, o.took = 1000, 500*time.Millisecond
+		testkit.NoError(t, o.whole.Start(ctx, "1", struct{}{}, nil))
+		time.AfterFunc(100*time.Second, func() { _ = o.whole.Cancel(ctx, "1") })
+		var last time.Duration
+		began := time.Now()
+		o.piece = func() { last = time.Since(began) }
+		if status := run(t, ctx, o.whole, "1", o); status.State != jobs.Canceled || last < 99*time.Second || last > 111*time.Second {
+			t.Errorf("got %+v, the last piece after %v; want it within 10 s of 100 s", status, last)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"syscall"
+	"strings"
 	"time"
 
 	"github.com/aztablekit/aztablekit"
@@ -22,7 +22,7 @@ type measurement struct {
 
 	connection string
 	running    []*exec.Cmd
-	memory     []int64 // the most of each worker that has ended, in KiB
+	most       int64 // memory of a worker that has ended, in KiB
 }
 
 // run fills an index of a table by worker processes, and verifies it.
@@ -66,8 +66,8 @@ func (m measurement) run(ctx context.Context) error {
 	if failed := <-killed; err == nil {
 		err = failed
 	}
-	if failed := m.stop(); err == nil {
-		err = failed
+	for len(m.running) > 0 {
+		m.end(0, os.Interrupt)
 	}
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (m measurement) run(ctx context.Context) error {
 	sent := service.Count()
 	service.SetFaults(nil)
 	fmt.Printf("%s, %d workers, %d kills: %v, %d requests, %.3f an entity; most memory of a worker %d MiB; %d entities compared, %d repaired\n",
-		m.index, m.workers, m.kills, took.Round(100*time.Millisecond), sent.Total(), float64(sent.Total())/float64(m.partitions*m.each), m.most()>>10, report.Entities, report.Repaired)
+		m.index, m.workers, m.kills, took.Round(100*time.Millisecond), sent.Total(), float64(sent.Total())/float64(m.partitions*m.each), m.most>>10, report.Entities, report.Repaired)
 	sound, err := store.Verify(ctx, nil)
 	if err == nil && (!sound.Sound() || sound.Rows < m.partitions*m.each) {
 		err = fmt.Errorf("the index is not sound: %+v", sound)
@@ -122,9 +122,7 @@ func (m *measurement) kill(ctx context.Context, began *time.Time) error {
 			continue
 		}
 		n++
-		i := rand.IntN(len(m.running))
-		_ = m.running[i].Process.Kill() // it may have ended
-		m.end(i)
+		m.end(rand.IntN(len(m.running)), os.Kill)
 		if err := m.start(); err != nil {
 			return err
 		}
@@ -132,31 +130,17 @@ func (m *measurement) kill(ctx context.Context, began *time.Time) error {
 	return nil
 }
 
-// end waits for a worker, and notes its memory.
-func (m *measurement) end(i int) {
+// end sends a signal to a worker, and waits for it. Before, it notes the worker's memory, as Linux shows it.
+func (m *measurement) end(i int, signal os.Signal) {
 	cmd := m.running[i]
-	_ = cmd.Wait() // a killed process is no error
-	m.running = append(m.running[:i], m.running[i+1:]...)
-	if usage, is := cmd.ProcessState.SysUsage().(*syscall.Rusage); is {
-		m.memory = append(m.memory, usage.Maxrss)
-	}
-}
-
-// stop stops all workers.
-func (m *measurement) stop() error {
-	for len(m.running) > 0 {
-		if err := m.running[0].Process.Signal(syscall.SIGTERM); err != nil {
-			return err
+	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)); err == nil {
+		_, line, _ := strings.Cut(string(status), "VmHWM:")
+		var kib int64
+		if _, err := fmt.Sscan(line, &kib); err == nil {
+			m.most = max(m.most, kib)
 		}
-		m.end(0)
 	}
-	return nil
-}
-
-// most returns the most memory of a worker, in KiB.
-func (m *measurement) most() (most int64) {
-	for _, n := range m.memory {
-		most = max(most, n)
-	}
-	return most
+	_ = cmd.Process.Signal(signal) // it may have ended
+	_ = cmd.Wait()                 // a killed process is no error
+	m.running = append(m.running[:i], m.running[i+1:]...)
 }

@@ -1,0 +1,68 @@
+package mutants_test
+
+import (
+	"testing"
+
+	"github.com/aztablekit/aztablekit/tools/mutants"
+)
+
+// TestJobs plants bugs in jobs over ranges.
+func TestJobs(t *testing.T) {
+	const faults = "TestEveryFault|TestSchedules"
+	mutants.Run(t, "./jobs", []mutants.Mutant{
+		{Name: "the second half is never started", File: "jobs/ledger.go",
+			Old: "		if r.Version > 0 {\n			return errNothing", New: "		if true {\n			return errNothing", Test: "TestThreeWorkers|" + faults},
+		{Name: "the end of a slice is stored over that of another", File: "jobs/slice.go",
+			Old: "now.Value.Version != version || now.Value.Done", New: "false", Test: faults},
+		{Name: "a slice that is refused is nothing to do", File: "jobs/slice.go",
+			Old: "		if stored || err != nil {\n			return err\n		}\n", New: "		return err\n", Test: faults},
+		{Name: "a finished range is nothing to do", File: "jobs/slice.go",
+			Old: "			return j.ledger.finish(ctx, h.Value.Name)\n", New: "			return nil\n", Test: faults},
+		{Name: "a canceled job goes on", File: "jobs/slice.go",
+			Old: "case h == nil || h.Value.State != Running || r == nil", New: "case h == nil || r == nil", Test: "TestCancel"},
+		{Name: "a slice does not see that its job is canceled", File: "jobs/slice.go",
+			Old: "	if err == nil && (h == nil || h.Value.State != Running) {", New: "	if false {", Test: "TestCancelInSlice"},
+		{Name: "a range of an earlier start is worked on", File: "jobs/slice.go",
+			Old: "		case r.Value.Start != h.Value.Starts: // the start stores another version\n			return nil\n", New: "", Test: "TestCancel$"},
+		{Name: "a start stores ranges again and again", File: "jobs/ledger.go",
+			Old: "			if r.Value.Start == start {", New: "			if false {", Test: "TestCancel$|" + faults},
+		{Name: "a start does not finish a job without open ranges", File: "jobs/ledger.go",
+			Old: "		if len(all) == 0 {\n			return l.finish(ctx, name)\n		}\n", New: "", Test: faults},
+		{Name: "a job is finished while ranges are open", File: "jobs/ledger.go",
+			Old: "	if err != nil || n > 0 {\n", New: "	if err != nil {\n", Test: faults},
+		{Name: "what a slice has not passed is counted", File: "jobs/slice.go",
+			Old: "	s.counted.rows += rows\n", New: "	s.part.Rows += rows\n", Test: "TestFailure|TestCancel|" + faults},
+		{Name: "the row that was passed is worked on again", File: "jobs/slice.go",
+			Old: "HeadFrom: behind(s.at.RowKey()), From", New: "HeadFrom: s.at.RowKey(), From", Test: "TestThreeWorkers"},
+		{Name: "the rest of a partition is left out", File: "jobs/slice.go",
+			Old: "		return span{Head: &pk, HeadFrom: behind(s.at.RowKey()), From: behind(pk), To: of.To}\n", New: "		return span{From: behind(pk), To: of.To}\n", Test: "TestThreeWorkers"},
+		{Name: "the rest of a partition is in both halves", File: "jobs/split.go",
+			Old: "upper.From, s.To, upper.Head, upper.HeadFrom = k, k, nil, \"\"", New: "upper.From, s.To = k, k", Test: "TestThreeWorkers"},
+		{Name: "the second half begins behind its first key", File: "jobs/split.go",
+			Old: "upper.From, s.To, upper.Head, upper.HeadFrom = k, k, nil, \"\"", New: "upper.From, s.To, upper.Head, upper.HeadFrom = behind(k), k, nil, \"\"", Test: "TestHalves|TestThreeWorkers"},
+		{Name: "the end of a span is not looked for", File: "jobs/split.go",
+			Old: "		s.To = m\n", New: "		break\n", Test: "TestHalves"},
+		{Name: "the last key of a closed range is left out", File: "jobs/job.go",
+			Old: "		to = behind(to)\n", New: "", Test: "TestRange"},
+		{Name: "the job goes through all partitions", File: "jobs/job.go",
+			Old: "	return span{From: from, To: to}, nil", New: "	return span{}, nil", Test: "TestRange"},
+		{Name: "a partition that is not passed is not divided", File: "jobs/slice.go",
+			Old: "	if n < most || stuck {\n", New: "	if n < most && !stuck {\n", Test: "TestStuck"},
+		{Name: "workers have the rate each", File: "jobs/ledger.go",
+			Old: "		from = p.Until\n", New: "		from = time.Now().UTC()\n", Test: "TestRate"},
+		{Name: "a slice begins though the rate is used up", File: "jobs/slice.go",
+			Old: "pause > time.Second {", New: "false {", Test: "TestRate"},
+		{Name: "a failure is not shown", File: "jobs/slice.go",
+			Old: "	r.Value.Attempts++\n", New: "", Test: "TestFailure"},
+		{Name: "a failure repeats what the slice has done", File: "jobs/slice.go",
+			Old: "	if stored, failed := s.store(ended, r, []span{s.left()}, false); failed != nil {", New: "	if stored, failed := s.store(ended, r, []span{s.part.span()}, false); failed != nil {", Test: "TestFailure"},
+		{Name: "a worker that stops forgets what it has done", File: "jobs/slice.go",
+			Old: "	if ctx.Err() != nil { // the worker stops,", New: "	if false { // the worker stops,", Test: "TestWorkerStops"},
+	})
+	mutants.Run(t, ".", []mutants.Mutant{
+		{Name: "workers fill what is in the partition first", File: "fill_workers.go",
+			Old: "	if len(far) > 0 {\n", New: "	if len(near) > 0 {\n		if _, err := f.job(ctx, t, d, \"near\", near); err != nil {\n			return all, err\n		}\n		near = nil\n	}\n	if len(far) > 0 {\n", Test: "TestFillByWorkersDuplicate"},
+		{Name: "faults of workers are no error", File: "fill_workers.go",
+			Old: "	if status.Faults > 0 {", New: "	if false {", Test: "TestFillByWorkersDuplicate"},
+	})
+}
