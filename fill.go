@@ -1,6 +1,7 @@
 package aztablekit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func (s *Store) Fill(ctx context.Context, o *FillOptions) (all verify.Report, er
 	if err := s.begin(); err != nil {
 		return all, err
 	}
-	f := &filler{}
+	f := &filler{attempts: cmp.Or(s.opt.Worker.Attempts, 10)}
 	if o != nil {
 		f.opt = *o
 	}
@@ -213,7 +214,10 @@ func (t *tableToFill) confirm(ctx context.Context) error {
 }
 
 // filler is a call of Fill in progress.
-type filler struct{ opt FillOptions }
+type filler struct {
+	opt      FillOptions
+	attempts int // of a worker, before a message is poison
+}
 
 func (f *filler) tell(t *tableToFill, p Progress) {
 	if f.opt.Progress == nil {

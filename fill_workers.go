@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/catalogue"
@@ -56,27 +57,41 @@ func (f *filler) job(ctx context.Context, t *tableToFill, d *declaration, name s
 	}
 	name = "fill/" + name + "/" + tokenPrefix(t, door.Table(d.handle).Mode.Schema.Scope(), f.opt.Partitions)
 	status, err := d.verifier.Status(ctx, name)
-	if errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound) || status.State == jobs.Canceled {
+	isNew := errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound)
+	if isNew || err == nil && (status.State == jobs.Canceled || len(status.Failures) > 0) {
 		err = d.verifier.Start(ctx, name, arg, &jobs.Options{Partitions: f.opt.Partitions, Rate: f.opt.Rate})
-		status.State = jobs.Running
+		status = jobs.Status{State: jobs.Running}
 	}
-	for pause := firstLook; err == nil && status.State == jobs.Running; pause = min(2*pause, lastLook) {
+	for pause := firstLook; err == nil && status.State == jobs.Running && !f.allFail(status); pause = min(2*pause, lastLook) {
 		if err = pace.Sleep(ctx, pause); err == nil {
 			status, err = d.verifier.Status(ctx, name)
 			f.tell(t, Progress{State: string(catalogue.Building), Report: reportOf(status)})
 		}
 	}
+	fail := func(reason string, args ...any) (verify.Report, error) {
+		return reportOf(status), fmt.Errorf("%w: job %q: %s", ErrUnfilled, name, fmt.Sprintf(reason, args...))
+	}
 	switch {
+	case errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound):
+		return fail("another call has ended it; call Fill again")
 	case err != nil:
 		return reportOf(status), err
 	case status.State == jobs.Canceled:
-		return reportOf(status), fmt.Errorf("%w: the job %q of its workers was canceled; call Fill again", ErrUnfilled, name)
+		return fail("it was canceled; call Fill again")
+	case status.State == jobs.Running:
+		return fail("%d ranges of it fail, such as by: %s; mend the cause and call Fill again", status.Open, status.Failures[0].Error)
 	}
 	err = d.verifier.Delete(ctx, name)
 	if status.Faults > 0 {
-		err = fmt.Errorf("%w: workers have found %d faults that they cannot repair, and logged them; Store.Verify lists them", ErrUnfilled, status.Faults)
+		_, unfilled := fail("workers have found %d faults that they cannot repair, and logged them; Store.Verify lists them", status.Faults)
+		err = errors.Join(unfilled, err)
 	}
 	return reportOf(status), err
+}
+
+// allFail reports whether nothing is left of a job but ranges whose messages are poison.
+func (f *filler) allFail(s jobs.Status) bool {
+	return s.Open > 0 && !slices.ContainsFunc(s.Failures, func(fail jobs.Failure) bool { return fail.Attempts < f.attempts }) && len(s.Failures) == s.Open
 }
 
 // How often Fill looks how far the workers have come.

@@ -148,3 +148,9 @@ func TestSchedules(t *testing.T) {
 	t.Parallel()
 	crashtest.Schedules(t, newStory(works, works, starts), storyOptions(crashtest.Options{Runs: 300})).Require(t)
 }
+
+// TestTwoStarts: two programs cancel and start the job beside each other.
+func TestTwoStarts(t *testing.T) {
+	t.Parallel()
+	crashtest.Schedules(t, newStory(works, works, starts, starts), storyOptions(crashtest.Options{Runs: 200})).Require(t)
+}

@@ -21,7 +21,8 @@
 // # Guarantees
 //
 //   - Each row that exists from the start of a job to its end, under one key, is worked on at least once before the job is finished.
-//   - It is counted once, also if its slice was repeated: after a crash, a lost message, or beside a slow worker.
+//   - It is counted once, also if its slice was repeated: after a crash, a lost message, or beside a slow worker. Rows that a slice has deleted or archived
+//     before it crashed are not counted.
 //   - If the queue is lost, the work of a day (Store.RunDaily), or another Start, sends the messages again.
 //   - A range that fails again and again becomes a poison message, and the others go on.
 //

@@ -31,7 +31,8 @@ type Options struct {
 	// WorkerOptions.HandlerTimeout at most.
 	Slice time.Duration
 
-	// Open is how many ranges may be open at a time. Above it, a range is not halved. Set it to more than what all workers execute at a time. Defaults to 64.
+	// Open is how many ranges may be open at a time. Above it, a range is not halved, unless a slice of it has come to no row that the query finds. Set it to
+	// more than what all workers execute at a time. Defaults to 64.
 	Open int
 }
 
@@ -52,9 +53,10 @@ func (o *Options) check() error {
 // Job is a kind of work on the rows of a table: a definition for aztablekit.Table. Its methods start jobs of the kind, each with a name of
 // its own, and look at them.
 type Job[T, P any] struct {
-	kind string
-	work func(ctx context.Context, s *Slice[T], arg P) error
-	rows func(arg P) bool // whether slices may be rows of one partition
+	kind   string
+	work   func(ctx context.Context, s *Slice[T], arg P) error
+	rows   func(arg P) bool // whether slices may be rows of one partition
+	byRows bool             // work passes its rows itself
 
 	ledger *ledger
 	table  *table.Table[T] // nil until the declaration is complete
@@ -147,7 +149,7 @@ func notifyPending(ctx context.Context, o extend.Outbox, t table.AnyTable) error
 // If there is a job of the name already, Start goes on with what is left of it, by the new Rate, Slice and Open: one that was canceled, whose queue was
 // cleared, or whose messages are poison. Slices that are at work then are repeated. A finished job stays finished.
 //
-// Errors: the mistakes of the declaration; *table.ValueError for wrong options, an arg that is no JSON, and one that the job of the name does not have;
+// Errors: the mistakes of the declaration; *table.ValueError for wrong options, an arg that is no JSON, and an arg or partitions that the job of the name does not have;
 // *table.LimitError for a large one; *keys.KeyError for a long name and an invalid range; table.ErrOutbox; the errors of a write (see package table).
 // Requests: 3; of an existing job 7 more, and the worker's 3 for each open range. Idempotent.
 func (j *Job[T, P]) Start(ctx context.Context, name string, arg P, o *Options) error {
@@ -168,13 +170,13 @@ func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) e
 	if err := cmp.Or(j.err(), o.check()); err != nil {
 		return err
 	}
-	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), Began: time.Now().UTC()}
+	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), In: o.Partitions.String(), Began: time.Now().UTC()}
 	h.set(o)
 	first, err := firstSpan(o.Partitions, j.rows(arg))
 	if err != nil {
 		return err
 	}
-	r := &part{Kind: j.kind, Name: name, ID: j.ledger.newID(), Version: 1, Weight: 1}
+	r := &part{Kind: j.kind, Name: name, ID: j.ledger.newID(0), Version: 1, Weight: 1}
 	r.setSpan(first)
 	_, err = table.Transact(ctx, j.ledger.heads.InsertOp(h), j.ledger.parts.InsertOp(r))
 	if !errors.Is(err, table.ErrExists) {
@@ -182,21 +184,34 @@ func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) e
 	}
 	_, err = j.ledger.heads.Update(ctx, keys.At(j.ledger.job(name), keys.RawRow(headRow)), func(stored *head) error {
 		switch {
+		case stored.State == deleting:
+			return errDeleting
+		case stored.In != h.In:
+			return &table.ValueError{Field: "Options.Partitions", Reason: fmt.Sprintf("is %s, and that of the job %q is %s: choose another name", h.In, name, stored.In)}
 		case stored.Arg != h.Arg:
 			return &table.ValueError{Field: "arg", Reason: fmt.Sprintf("is %.80s, and that of the job %q is %.80s: choose another name", h.Arg, name, stored.Arg)}
 		case stored.State == Finished:
 			return errNothing
 		}
-		stored.State = Running
+		stored.State, stored.Ended = Running, time.Time{}
 		stored.Starts++ // a worker does the rest
 		stored.set(o)
 		return nil
 	})
-	if errors.Is(err, errNothing) {
+	switch {
+	case errors.Is(err, errNothing):
 		return nil
+	case errors.Is(err, errDeleting), errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrTableNotFound):
+		if err := j.delete(ctx, name); err != nil { // what a crash has left
+			return err
+		}
+		return j.start(ctx, name, arg, o)
 	}
 	return err
 }
+
+// errDeleting ends an update of a job that is being deleted.
+var errDeleting = errors.New("the job is being deleted")
 
 // set sets what may be changed of a job.
 func (h *head) set(o *Options) {
@@ -240,8 +255,8 @@ func (j *Job[T, P]) Cancel(ctx context.Context, name string) error {
 	return nil
 }
 
-// Delete deletes the rows of a job that is finished or canceled. Errors: the mistakes of the declaration; *table.ValueError for one that runs; the errors of
-// a write (see package table). Requests: 1, 1 for each 1,000 ranges, and 1 for each 100. Idempotent.
+// Delete deletes the rows of a job that is finished or canceled; it may then be started anew under its name. Errors: the mistakes of the declaration;
+// *table.ValueError for one that runs; the errors of a write (see package table). Requests: 4, 1 for each 1,000 ranges, and 1 for each 100. Idempotent.
 func (j *Job[T, P]) Delete(ctx context.Context, name string) error {
 	if err := j.delete(ctx, name); err != nil {
 		return fmt.Errorf("jobs: Delete %s %s: %w", j.kind, name, err)
@@ -260,11 +275,15 @@ func (j *Job[T, P]) delete(ctx context.Context, name string) error {
 	if h.Value.State == Running {
 		return &table.ValueError{Field: "name", Reason: fmt.Sprintf("%q is that of a running job: cancel it first", name)}
 	}
+	h.Value.State = deleting // until the last row is deleted, so that no other call takes it for a job without ranges
+	if err := j.ledger.heads.Replace(ctx, h); err != nil {
+		return err
+	}
 	if _, err := table.Bulk(ctx, j.ledger.parts.DeleteOps(ctx, table.Query[part]{Partition: j.ledger.job(name)}), nil); err != nil {
 		return err
 	}
 	if _, err := table.Bulk(ctx, j.ledger.paids.DeleteOps(ctx, table.Query[paid]{Partition: j.ledger.job(name)}), nil); err != nil {
 		return err
 	}
-	return j.ledger.heads.Delete(ctx, h)
+	return unless(errNothing, j.ledger.heads.Delete(ctx, h))
 }

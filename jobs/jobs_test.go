@@ -53,7 +53,8 @@ type office struct {
 
 	pieces int    // of a partition
 	piece  func() // is called after each
-	page   int    // clerks
+	wrong  func(pass func(keys.PartitionKey) error)
+	page   int // clerks
 }
 
 func newOffice(acc aztablekit.Account, c *table.Common) *office {
@@ -85,6 +86,10 @@ func newOffice(acc aztablekit.Account, c *table.Common) *office {
 	o.moves = jobs.Archive("moves", o.mover, named)
 	o.check = jobs.Verify[clerk]("check")
 	o.whole = jobs.New("whole", func(ctx context.Context, s *jobs.Slice[clerk], _ struct{}) error {
+		if o.wrong != nil {
+			o.wrong(func(pk keys.PartitionKey) error { return s.Passed(ctx, pk) })
+			return nil
+		}
 		for pk, err := range s.Table.PartitionsIn(ctx, s.Partitions) {
 			if err != nil {
 				return err
@@ -388,6 +393,121 @@ func TestFailure(t *testing.T) {
 		status = run(t, ctx, o.raise, "2026", o)
 		if o.expectAll(t, 1000); status.Rows != 1000 || len(status.Failures) != 0 {
 			t.Errorf("got %+v; want 1000 rows", status)
+		}
+	})
+}
+
+// TestDeleteInterrupted: a deletion that ends at any of its requests leaves a job that does not exist, and can be started anew.
+func TestDeleteInterrupted(t *testing.T) {
+	inOffice(t, 10, 20, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		for n := 1; ; n++ {
+			o.seen = map[string]int{}
+			testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
+			if status := run(t, ctx, o.raise, "1", o); status.Rows != 200 {
+				t.Fatalf("before request %d: got %+v; want 200 rows", n, status)
+			}
+			o.expectAll(t, 200)
+			sent := 0
+			s.SetFaults(func(storagetest.Request) storagetest.Fault {
+				if sent++; sent >= n {
+					return storagetest.Refuse(403, "AuthorizationFailure")
+				}
+				return storagetest.Fault{}
+			})
+			err := o.raise.Delete(ctx, "1")
+			s.SetFaults(nil)
+			status, after := o.raise.Status(ctx, "1")
+			if err == nil {
+				if !errors.Is(after, table.ErrNotFound) || n < 5 {
+					t.Errorf("deleted by %d requests: got %+v, error %v; want ErrNotFound", n, status, after)
+				}
+				return
+			}
+			if n > 2 && !errors.Is(after, table.ErrNotFound) {
+				t.Errorf("interrupted at request %d: got %+v, error %v; want ErrNotFound", n, status, after)
+			}
+			testkit.NoError(t, o.raise.Delete(ctx, "1"))
+		}
+	})
+}
+
+// TestStartedAnew: what a deletion has left does not keep a job of the name from beginning at the first row.
+func TestStartedAnew(t *testing.T) {
+	inOffice(t, 10, 20, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, nil))
+		run(t, ctx, o.raise, "1", o)
+		o.seen = map[string]int{}
+		sent := 0
+		s.SetFaults(func(storagetest.Request) storagetest.Fault {
+			if sent++; sent >= 4 {
+				return storagetest.Refuse(403, "AuthorizationFailure")
+			}
+			return storagetest.Fault{}
+		})
+		if err := o.raise.Delete(ctx, "1"); err == nil {
+			t.Error("Delete: got no error, want that of the fourth request")
+		}
+		s.SetFaults(nil)
+		testkit.NoError(t, o.raise.Start(ctx, "1", 2, nil)) // with another argument: it is another job
+		if status := run(t, ctx, o.raise, "1", o); status.Rows != 200 || status.Changed != 400 {
+			t.Errorf("got %+v; want 200 rows", status)
+		}
+		o.expectAll(t, 200)
+	})
+}
+
+// TestSameName: a job of a name has one argument and one range.
+func TestSameName(t *testing.T) {
+	inOffice(t, 1, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		in := dept.Before("dept005")
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, &jobs.Options{Partitions: in}))
+		for what, err := range map[string]error{
+			"another argument": o.raise.Start(ctx, "1", 2, &jobs.Options{Partitions: in}),
+			"no range":         o.raise.Start(ctx, "1", 1, nil),
+			"a negative rate":  o.raise.Start(ctx, "2", 1, &jobs.Options{Rate: -1}),
+			"a negative slice": o.raise.Start(ctx, "2", 1, &jobs.Options{Slice: -1}),
+			"a negative Open":  o.raise.Start(ctx, "2", 1, &jobs.Options{Open: -1}),
+			"an empty range":   o.raise.Start(ctx, "2", 1, &jobs.Options{Partitions: dept.Before("a").Intersect(dept.AtLeast("b"))}),
+			"a running job":    o.raise.Delete(ctx, "1"),
+		} {
+			if !errors.As(err, new(*table.ValueError)) {
+				t.Errorf("%s: got error %v; want a *table.ValueError", what, err)
+			}
+		}
+		if err := o.raise.Start(ctx, "2", 1, &jobs.Options{Partitions: dept.Between("b", "a")}); !errors.As(err, new(*keys.KeyError)) {
+			t.Errorf("swapped ends: got error %v; want a *keys.KeyError", err)
+		}
+		testkit.NoError(t, o.raise.Cancel(ctx, "1"))
+		testkit.NoError(t, o.raise.Start(ctx, "1", 1, &jobs.Options{Partitions: in}))
+		if status, err := o.raise.Status(ctx, "1"); err != nil || status.State != jobs.Running || !status.Ended.IsZero() {
+			t.Errorf("started again: got %+v, error %v; want a running job", status, err)
+		}
+	})
+}
+
+// TestLowRate: a rate below the size of a page holds for deletions, too, and no slice waits until its handler's time is over.
+func TestLowRate(t *testing.T) {
+	inOffice(t, 3, 700, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		testkit.NoError(t, o.purge.Start(ctx, "1", "Name3", &jobs.Options{Rate: 2}))
+		began := time.Now()
+		status := run(t, ctx, o.purge, "1", o)
+		if took := time.Since(began); status.Rows != 300 || len(status.Failures) > 0 || took < 140*time.Second {
+			t.Errorf("got %+v after %v; want 300 rows, in 150 s or more", status, took)
+		}
+	})
+}
+
+// TestPassed: a slice passes its own partitions, one after another.
+func TestPassed(t *testing.T) {
+	inOffice(t, 5, 1, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		var all []error
+		o.wrong = func(pass func(keys.PartitionKey) error) {
+			all = append(all, pass(dept.Of("dept002")), pass(dept.Of("dept001")), pass(dept.Of("other")), pass(keys.PartitionKey{}))
+		}
+		testkit.NoError(t, o.whole.Start(ctx, "1", struct{}{}, &jobs.Options{Partitions: dept.Between("dept001", "dept003")}))
+		testkit.NoError(t, o.store.Drain(ctx))
+		if len(all) != 4 || all[0] != nil || !errors.As(all[1], new(*table.ValueError)) || !errors.As(all[2], new(*table.ValueError)) || !errors.As(all[3], new(*keys.KeyError)) {
+			t.Errorf("a partition, the one before, one of another range, none: got %v", all)
 		}
 	})
 }

@@ -21,7 +21,7 @@ import (
 // onRows is a kind of work that can stop between two rows.
 func onRows[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg P) error) *Job[T, P] {
 	j := New(kind, work)
-	j.rows = func(P) bool { return true }
+	j.rows, j.byRows = func(P) bool { return true }, true
 	return j
 }
 
@@ -60,12 +60,9 @@ func Rows[T, P any](kind string, query func(arg P) table.Query[T], do func(ctx c
 				return err
 			}
 			if n > 0 {
-				err = s.passedRow(ctx, page.Entities[n-1].Key)
+				err = s.passRow(ctx, page.Entities[n-1].Key)
 			} else {
 				err = s.Check(ctx)
-			}
-			if err == nil {
-				err = s.Wait(ctx, n)
 			}
 			if err != nil {
 				return err
@@ -108,7 +105,7 @@ func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool,
 	var last keys.Key
 	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for op, err := range s.Table.DeleteOps(ctx, q) {
-			if more = n == mostDeleted; more || !yield(op, err) {
+			if more = n == s.atMost(mostDeleted); more || !yield(op, err) {
 				return
 			}
 			last = door.Op(op).Key
@@ -121,10 +118,7 @@ func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool,
 	if err != nil || !more {
 		return false, err
 	}
-	if err := s.passedRow(ctx, last); err != nil {
-		return false, err
-	}
-	return true, s.Wait(ctx, n)
+	return true, s.passRow(ctx, last)
 }
 
 const mostDeleted = 5000
@@ -174,8 +168,9 @@ type Verification struct {
 }
 
 // Verify is a kind that compares derived rows with the entities, and repairs them; see [verify.Run] with Options.Partitions. Status counts the entities as
-// rows, the repaired faults as changed, and the others, and what could not be confirmed, as faults, which are logged (Options.Common.Logger). A row elsewhere that no
-// entity records is not found.
+// rows, once for the rows in the partition, once for those elsewhere, and once for each view; the repaired faults as changed, and the others, and
+// what could not be confirmed, as faults, which are logged (Options.Common.Logger). A row elsewhere that no entity records is not found, and writes over several
+// partitions that have crashed are not ended.
 //
 // A slice is of whole partitions, and one of a large partition lasts as long as that: WorkerOptions.HandlerTimeout must be longer. With
 // RecordsOnly, and definitions without totals, a slice may be a part of a partition.
@@ -206,7 +201,7 @@ func verifySlice[T any](ctx context.Context, s *Slice[T], arg Verification) erro
 	if err != nil {
 		return err
 	}
-	o := &verify.Options{Partitions: s.Partitions, Repair: arg.Repair, RecordsOnly: arg.RecordsOnly, Rate: s.rate}
+	o := &verify.Options{Partitions: s.Partitions, Repair: arg.Repair, RecordsOnly: arg.RecordsOnly, Rate: s.rate, LeavePrepared: true}
 	if !s.rows.IsSet() {
 		return s.verify(ctx, o, of)
 	}
@@ -219,7 +214,7 @@ func verifySlice[T any](ctx context.Context, s *Slice[T], arg Verification) erro
 		if err := s.verify(ctx, o, of); err != nil {
 			return err
 		}
-		if err := s.passedRow(ctx, keys.At(s.Partitions.Key(), last)); err != nil {
+		if err := s.passRow(ctx, keys.At(s.Partitions.Key(), last)); err != nil {
 			return err
 		}
 	}
@@ -238,19 +233,15 @@ func (s *Slice[T]) verify(ctx context.Context, o *verify.Options, of []verify.De
 				faults += n - before.Faults[kind]
 			}
 		}
-		rows := r.Entities - before.Entities
-		s.Count(rows, r.Repaired-before.Repaired, faults)
+		s.Count(r.Entities-before.Entities, r.Repaired-before.Repaired, faults)
 		before = r
 		switch {
 		case o.Rows.IsSet():
 		case r.Through != through:
 			through = r.Through
-			p.passed(s.Passed(p.ctx, through))
+			p.passed(s.passPartition(p.ctx, through))
 		default:
 			p.passed(s.Check(p.ctx))
-		}
-		if p.err == nil {
-			p.passed(s.Wait(p.ctx, rows))
 		}
 	}
 	o.Fault = s.logFault(ctx)
@@ -277,7 +268,7 @@ func (s *Slice[T]) nextRows(ctx context.Context) (next keys.RowRange, last keys.
 	if s.passed == atRow {
 		next = next.Behind(s.at.Row())
 	}
-	for row, err := range s.Table.Rows(ctx, table.Query[T]{Partition: s.Partitions.Key(), Rows: next, Limit: chunk}) {
+	for row, err := range s.Table.Rows(ctx, table.Query[T]{Partition: s.Partitions.Key(), Rows: next, Limit: s.atMost(chunk)}) {
 		if err != nil {
 			return next, last, err
 		}
@@ -294,7 +285,7 @@ func definitionsOf[T any](t *table.Table[T], names []string) (all []verify.Defin
 	for _, name := range names {
 		m := door.Table(t).Mode.Maintainer(name)
 		if m == nil {
-			return nil, eventual.RetryAfter(time.Minute, fmt.Errorf("the program does not declare the definition %q of table %s: a worker of another release executes the job", name, t.Name()))
+			return nil, eventual.RetryAfter(time.Minute, fmt.Errorf("definition %q of table %s: %w", name, t.Name(), errUnknown))
 		}
 		of, is := m.Typed().(interface{ Definition() any })
 		if !is {
@@ -306,13 +297,16 @@ func definitionsOf[T any](t *table.Table[T], names []string) (all []verify.Defin
 	return all, nil
 }
 
+var errUnknown = errors.New("the program does not declare it; a worker of another release executes the job")
+
 // pieces are what a function with a callback for progress does of a slice. It ends the function's context when the time is over.
 type pieces[T any] struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	slice  *Slice[T]
-	err    error // of the slice: ErrOver, or that of a request
-	before counts
+	ctx     context.Context
+	cancel  context.CancelFunc
+	slice   *Slice[T]
+	err     error // of the slice: ErrOver, or that of a request
+	before  counts
+	through keys.Key
 }
 
 func newPieces[T any](ctx context.Context, s *Slice[T]) *pieces[T] {
@@ -329,13 +323,11 @@ func (p *pieces[T]) piece(rows, changed, faults int, through keys.Key, last bool
 	p.before = now
 	switch {
 	case last:
-	case n > 0:
-		p.passed(p.slice.passedRow(p.ctx, through))
+	case through != p.through:
+		p.through = through
+		p.passed(p.slice.passRow(p.ctx, through))
 	default:
 		p.passed(p.slice.Check(p.ctx))
-	}
-	if p.err == nil && !last {
-		p.passed(p.slice.Wait(p.ctx, n))
 	}
 }
 

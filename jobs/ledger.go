@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -20,6 +21,7 @@ type head struct {
 	Kind, Name string
 	State      State
 	Arg        string // JSON
+	In         string // the partitions
 	Rate       int    // rows a second, of all workers; 0 means no limit
 	Slice      time.Duration
 	Open       int // most open ranges
@@ -123,8 +125,11 @@ func newLedger(s extend.Store, tableName, kind string) (*ledger, error) {
 	return &ledger{kind, heads, parts, paids}, err
 }
 
-// newID returns the ID of a new range.
-func (l *ledger) newID() string { return door.Table(l.parts).Options.NewID() }
+// newID returns the ID of a new range. It sorts behind that of the range that was halved, which has fewer slices before it: so a list, which may take
+// several requests, misses no half of a range that it has not come to.
+func (l *ledger) newID(depth int) string {
+	return fmt.Sprintf("%06d%s", depth, door.Table(l.parts).Options.NewID())
+}
 
 // job returns the partition of a job.
 func (l *ledger) job(name string) keys.PartitionKey { return headKey.Of(l.kind, name) }
@@ -216,6 +221,9 @@ func (l *ledger) startAgain(ctx context.Context, job keys.PartitionKey, start in
 		return err
 	}
 	name := h.Value.Name
+	if err := l.freeRate(ctx, job); err != nil {
+		return err
+	}
 	for range mostStarts {
 		all, err := l.open(ctx, name)
 		if err != nil {
@@ -226,7 +234,7 @@ func (l *ledger) startAgain(ctx context.Context, job keys.PartitionKey, start in
 		}
 		ended := false
 		for _, r := range all {
-			if r.Value.Start == start { // it was stored before, and a worker may be at work on it
+			if r.Value.Start >= start { // it was stored before, or by a later start, and a worker may be at work on it
 				continue
 			}
 			r.Value.Version++
@@ -269,6 +277,15 @@ func (l *ledger) reserve(ctx context.Context, name string, rate, n int) (from ti
 			return from, err
 		}
 	}
+}
+
+// freeRate lets the rate of a job begin now: a start may have changed it.
+func (l *ledger) freeRate(ctx context.Context, job keys.PartitionKey) error {
+	_, err := l.paids.Update(ctx, keys.At(job, keys.RawRow(paidRow)), func(p *paid) error {
+		p.Until = time.Now().UTC()
+		return nil
+	})
+	return unless(errNothing, err)
 }
 
 // usedUntil returns until when the rate of a job is used up. 1 request.

@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -27,17 +28,18 @@ type Slice[T any] struct {
 	Partitions keys.PartitionRange
 	Job        string
 
-	rows      keys.RowRange // of the only partition; unset for all
-	rate      int
-	ends      time.Time // zero for a slice without an end
-	looks     time.Time // when to look next whether the job is canceled
-	ledger    *ledger
-	passed    place
-	at        keys.Key // of the row or partition that was passed last
-	over      bool
-	part      *part  // as it was read, with what is counted of what was passed
-	counted   counts // of what is not passed yet
-	unlimited int    // rows that are paid for
+	rows    keys.RowRange // of the only partition; unset for all
+	rate    int
+	ends    time.Time // zero for a slice without an end
+	looks   time.Time // when to look next whether the job is canceled
+	ledger  *ledger
+	passed  place
+	at      keys.Key // of the row or partition that was passed last
+	over    bool
+	part    *part  // as it was read, with what is counted of what was passed
+	counted counts // of what is not passed yet
+	owed    int    // rows of the rate that were counted and are not paid for
+	byRows  bool   // the work is not that of a program's own on partitions
 }
 
 // place is up to where a slice is finished.
@@ -51,21 +53,32 @@ const (
 
 type counts struct{ rows, changed, faults int }
 
-// Passed notes that the slice is finished up to a partition, and returns ErrOver if there is no more time: return it. Requests: none; once in 10 s 1, to
-// see whether the job is canceled; with a rate 2 for the rows of a second.
+// Passed notes that the slice is finished up to a partition, which is one of it and behind the last one that was passed, and returns ErrOver if there is no
+// more time: return it. With a rate, it waits until the rows that were counted are free. Errors: ErrOver; *table.ValueError for another partition, and in
+// the work of [Rows], which passes the rows itself; those of ctx, of a read and of a write (see package table). Requests: none; once in 10 s 1, to see
+// whether the job is canceled; with a rate 2 for up to 1,000 rows.
 func (s *Slice[T]) Passed(ctx context.Context, pk keys.PartitionKey) error {
 	text, err := pk.Result()
-	if err != nil || s.ledger == nil {
-		return cmp.Or(err, s.Check(ctx))
+	switch {
+	case err != nil:
+		return err
+	case s.ledger == nil:
+		return errZeroSlice
+	case s.byRows || !s.Partitions.Contains(text) || s.passed != nowhere && keys.Compare(text, s.at.PartitionKey()) < 0:
+		return &table.ValueError{Field: "pk", Reason: fmt.Sprintf("%.80q is not the next partition of the slice, %v", text, s.Partitions)}
 	}
-	s.pass(atPartition, keys.Stored(text, ""))
-	return s.Check(ctx)
+	return s.passPartition(ctx, pk)
 }
 
-// passedRow notes that the slice is finished up to a row.
-func (s *Slice[T]) passedRow(ctx context.Context, k keys.Key) error {
+func (s *Slice[T]) passPartition(ctx context.Context, pk keys.PartitionKey) error {
+	s.pass(atPartition, keys.Stored(pk.String(), ""))
+	return cmp.Or(s.pay(ctx), s.Check(ctx))
+}
+
+// passRow notes that the slice is finished up to a row.
+func (s *Slice[T]) passRow(ctx context.Context, k keys.Key) error {
 	s.pass(atRow, k)
-	return s.Check(ctx)
+	return cmp.Or(s.pay(ctx), s.Check(ctx))
 }
 
 func (s *Slice[T]) pass(p place, k keys.Key) {
@@ -108,45 +121,45 @@ var errZeroSlice = &table.ValueError{Field: "s", Reason: "is a zero Slice; a wor
 // lookEvery is how often a slice looks whether its job is canceled.
 const lookEvery = 10 * time.Second
 
-// Count adds to what [Status] shows: rows that were read, that were changed, and that the work could not do. They count when the slice passes them.
+// Count adds to what [Status] shows: rows that were read, for which the rate is paid, that were changed, and that the work could not do. They count when
+// the slice passes them.
 func (s *Slice[T]) Count(rows, changed, faults int) {
 	s.counted.rows += rows
+	s.owed += rows
 	s.counted.changed += changed
 	s.counted.faults += faults
 }
 
-// Wait waits until so many rows of the job's rate are free, for all workers together. Errors: ErrOver if that is after the end of the slice; the errors of a
-// write (see package table). Requests: none without a rate; otherwise 2 for the rows of a second, and more if several workers wait at a moment.
-func (s *Slice[T]) Wait(ctx context.Context, rows int) error {
-	if s.rate == 0 {
+// pay waits until the rows that were counted are free. What a second or a page has is paid for together.
+func (s *Slice[T]) pay(ctx context.Context) error {
+	if s.rate == 0 || s.owed < s.atMost(1000) {
 		return nil
 	}
-	s.unlimited -= rows
-	if s.unlimited >= 0 {
-		return nil
-	}
-	take := max(-s.unlimited, s.rate)
-	from, err := s.ledger.reserve(ctx, s.Job, s.rate, take)
+	from, err := s.ledger.reserve(ctx, s.Job, s.rate, s.owed)
 	if err != nil {
 		return err
 	}
-	s.unlimited += take
-	pause := time.Until(from)
-	if pause <= 0 {
-		return nil
-	}
+	s.owed = 0
 	if !s.ends.IsZero() && from.After(s.ends) {
 		s.over = true
 		return ErrOver
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	return pace.Sleep(ctx, time.Until(from))
+}
+
+// payRest pays for the last rows of a slice. If that fails, the job is a little faster.
+func (s *Slice[T]) payRest(ctx context.Context) {
+	if s.rate > 0 && s.owed > 0 {
+		_, _ = s.ledger.reserve(ctx, s.Job, s.rate, s.owed)
 	}
+}
+
+// atMost returns how many rows to work on together: n, or fewer if the rate is lower.
+func (s *Slice[T]) atMost(n int) int {
+	if s.rate == 0 {
+		return n
+	}
+	return min(n, s.rate)
 }
 
 // pageSize returns how many rows to read with a request.
@@ -227,6 +240,7 @@ func (j *Job[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part]) (
 	if err != nil {
 		return false, eventual.Poison(err)
 	}
+	s.byRows = j.byRows
 	err = s.work(ctx, func() error { return j.work(ctx, s, arg) })
 	ended := ctx
 	if ctx.Err() != nil { // the worker stops, or has lost the message; what is finished is stored nevertheless
@@ -234,12 +248,16 @@ func (j *Job[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part]) (
 		ended, cancel = context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 	}
+	s.payRest(ended)
+	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded) && !r.Value.Whole // HandlerTimeout
 	switch {
 	case err == nil:
 		s.addCounts()
 		return j.ledger.storeDone(ended, s.part, r)
-	case s.over:
+	case s.over, timedOut:
 		return storeLeft(ended, s, h.Open, r, j.rows(arg))
+	case s.passed == nowhere && (ctx.Err() != nil || errors.Is(err, errUnknown)): // which is no attempt
+		return true, err
 	case s.passed == nowhere:
 		j.ledger.noteFailure(ended, r, err)
 		return true, err
@@ -262,7 +280,7 @@ func (s *Slice[T]) work(ctx context.Context, f func() error) error {
 	if err := s.unlessEmpty(f); err != nil {
 		return err
 	}
-	if err := s.Passed(ctx, s.Partitions.Key()); err != nil {
+	if err := s.passPartition(ctx, s.Partitions.Key()); err != nil {
 		return err
 	}
 	s.Partitions, s.rows = behind, keys.RowRange{}
@@ -408,14 +426,14 @@ func storeLeft[T any](ctx context.Context, s *Slice[T], most int, r *table.Entit
 	if err != nil {
 		return false, err
 	}
-	left := []span{of}
+	left, whole := []span{of}, false
 	if n < most || stuck {
-		left, err = s.halve(ctx, of, stuck && rows)
+		left, whole, err = s.halve(ctx, of, stuck && rows)
 	}
 	if err != nil {
 		return false, err
 	}
-	return s.store(ctx, r, left, stuck && len(left) == 1)
+	return s.store(ctx, r, left, stuck && whole)
 }
 
 // store stores what is left of a range, one or two spans. whole says that no slice of it can end before it does.
@@ -429,7 +447,7 @@ func (s *Slice[T]) store(ctx context.Context, r *table.Entity[part], left []span
 	if len(left) == 1 {
 		return s.ledger.replace(ctx, r, next)
 	}
-	second := part{Kind: next.Kind, Name: next.Name, ID: s.ledger.newID(), Start: next.Start, Depth: next.Depth, Weight: weight / 2}
+	second := part{Kind: next.Kind, Name: next.Name, ID: s.ledger.newID(next.Depth), Start: next.Start, Depth: next.Depth, Weight: weight / 2}
 	second.setSpan(left[1])
 	next.Next, next.Weight = second.ID, second.Weight
 	return s.ledger.replace(ctx, r, next, second)
@@ -456,15 +474,16 @@ func (s *Slice[T]) trim(ctx context.Context, of span) (_ span, some bool, err er
 	return of, some, err
 }
 
-// halve returns the halves of a span that begins with a key. If it is a single partition, and rows is set, that is halved by its rows.
-func (s *Slice[T]) halve(ctx context.Context, of span, rows bool) ([]span, error) {
+// halve returns the halves of a span that begins with a key, or says that it cannot be divided. If it is a single partition, and rows is set, that is halved by
+// its rows.
+func (s *Slice[T]) halve(ctx context.Context, of span, rows bool) (left []span, whole bool, err error) {
 	if rows && of.Head != nil {
-		return []span{{Within: of.Head, From: of.HeadFrom}, {From: of.From, To: of.To}}, nil
+		return []span{{Within: of.Head, From: of.HeadFrom}, {From: of.From, To: of.To}}, false, nil
 	}
 	if rows && of.Within == nil {
 		_, more, err := s.first(ctx, span{From: behind(of.From), To: of.To})
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if !more {
 			return s.halveRows(ctx, of.From)
@@ -474,10 +493,10 @@ func (s *Slice[T]) halve(ctx context.Context, of span, rows bool) ([]span, error
 }
 
 // halveRows returns the halves of a partition.
-func (s *Slice[T]) halveRows(ctx context.Context, pk string) ([]span, error) {
+func (s *Slice[T]) halveRows(ctx context.Context, pk string) (left []span, whole bool, err error) {
 	of, some, err := s.trim(ctx, span{Within: &pk})
 	if err != nil || !some {
-		return []span{of}, err
+		return []span{of}, true, err
 	}
 	return halves(ctx, of, s.first)
 }

@@ -26,33 +26,33 @@ func behind(key string) string { return key + " " }
 // halve the span: the end of a table is not known at the beginning.
 const mostProbes = 64
 
-// halves returns the two halves of a span, or the span alone, with a closer end, if it cannot be divided. first returns the first key of a span
-// that a row has, and whether there is one.
-func halves(ctx context.Context, s span, first func(context.Context, span) (string, bool, error)) ([]span, error) {
+// halves returns the two halves of a span, or the span alone, perhaps with a closer end; whole says that it cannot be divided. first returns the first key of
+// a span that a row has, and whether there is one.
+func halves(ctx context.Context, s span, first func(context.Context, span) (string, bool, error)) (all []span, whole bool, err error) {
 	for n := range mostProbes {
 		m, is := middle(s.From, s.To)
 		if !is {
-			break
+			return []span{s}, true, nil
 		}
 		upper := s
 		upper.From = m
 		k, found, err := first(ctx, upper)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if found {
 			upper.From, s.To, upper.Head, upper.HeadFrom = k, k, nil, ""
-			return []span{s, upper}, nil
+			return []span{s, upper}, false, nil
 		}
 		s.To = m
 		if n > 0 {
 			continue
 		}
 		if _, found, err = first(ctx, span{Within: s.Within, From: behind(s.From), To: m}); err != nil || !found {
-			return []span{s}, err
+			return []span{s}, !found, err
 		}
 	}
-	return []span{s}, nil
+	return []span{s}, false, nil
 }
 
 // An alphabet is the characters that are expected at a place of a key, in their order; "" means all of Unicode.

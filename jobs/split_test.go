@@ -70,7 +70,7 @@ func TestHalves(t *testing.T) {
 			var next []span
 			for _, s := range parts {
 				probes = 0
-				h, err := halves(t.Context(), s, first)
+				h, _, err := halves(t.Context(), s, first)
 				if err != nil {
 					t.Fatal(err)
 				}

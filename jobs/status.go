@@ -16,6 +16,8 @@ const (
 	Running  State = "running"
 	Canceled State = "canceled"
 	Finished State = "finished"
+
+	deleting State = "deleting" // as if there were no such job
 )
 
 // Status is how far a job has come.
@@ -27,7 +29,8 @@ type Status struct {
 
 	Ranges, Open int // ranges, and those that are not done
 
-	// What slices have counted that are stored. A slice that is at work counts at its end.
+	// What slices have counted that are stored. A slice that is at work counts at its end, and one that has crashed does not: a later one counts its rows,
+	// but not as changed, unless it changes them again. Rows that it has deleted or archived are not counted.
 	Rows, Changed, Faults int
 
 	// Part is which part of the work is done, from 0 to 1, and Left how long the rest takes at the speed so far; 0 if it is not known. Both are
@@ -65,6 +68,9 @@ func (j *Job[T, P]) status(ctx context.Context, name string) (s Status, err erro
 	h, err := j.ledger.head(ctx, name)
 	if err != nil {
 		return s, err
+	}
+	if h.Value.State == deleting {
+		return s, fmt.Errorf("it is being deleted: %w", table.ErrNotFound)
 	}
 	s = Status{Name: name, State: h.Value.State, Began: h.Value.Began, Ended: h.Value.Ended}
 	left := 0.0

@@ -78,9 +78,10 @@ func Upgrade[T any](ctx context.Context, t *Table[T], q Query[T], o *UpgradeOpti
 
 // upgrader is a job of Upgrade.
 type upgrader struct {
-	h      handle // whose schema also upgrades what was merged
-	opt    UpgradeOptions
-	report UpgradeReport
+	h       handle // whose schema also upgrades what was merged
+	opt     UpgradeOptions
+	report  UpgradeReport
+	through keys.Key // the last row that was read
 }
 
 func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err error) {
@@ -93,10 +94,9 @@ func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err
 	u.report.Token = u.opt.Token
 	for {
 		var older []entity
-		through := u.report.Through
 		next, err := u.h.page(ctx, q, u.report.Token, func(e entity) bool {
 			u.report.Rows++
-			through = *e.fields().key
+			u.through = *e.fields().key
 			if e.fields().upgraded {
 				older = append(older, e)
 			}
@@ -108,7 +108,7 @@ func (u *upgrader) run(ctx context.Context, q query.Query) (_ UpgradeReport, err
 		if err := u.replace(ctx, older); err != nil {
 			return u.report, err
 		}
-		u.report.Through, u.report.Token = through, next
+		u.report.Through, u.report.Token = u.through, next
 		if u.opt.Progress != nil {
 			u.opt.Progress(u.report)
 		}
@@ -135,6 +135,7 @@ func (u *upgrader) skip(k keys.Key, err error) bool {
 		return false
 	}
 	u.report.Rows++
+	u.through = k
 	return true
 }
 

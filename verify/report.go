@@ -21,7 +21,7 @@ type Options struct {
 	Partitions keys.PartitionRange
 
 	// Rows is the range of RowKeys of the entities to verify, of one partition and with RecordsOnly: a part of a large partition. A definition with a
-	// summary or a view has no such parts. Writes over several partitions are not ended.
+	// summary or a view has no such parts.
 	Rows keys.RowRange
 
 	// RecordsOnly compares the entities only with what they record of their derived rows (_ix), and reads no such rows. It finds the
@@ -44,6 +44,10 @@ type Options struct {
 	// Orphans says what Repair does with what a write over several partitions has prepared more than a day ago, if its commit record
 	// cannot be read; see extend.Records.FinishPrepared. By default Run reports it, with Repair, as Unreadable.
 	Orphans extend.Orphans
+
+	// LeavePrepared leaves the writes over several partitions whose programs have crashed to another run. They are read as their commit records say. It
+	// saves a scan of the table before a run with Repair.
+	LeavePrepared bool
 
 	// Token is the token of an earlier Report, of the same Partitions and RecordsOnly. Run resumes behind the partitions that were finished.
 	Token string

@@ -392,7 +392,7 @@ func (r *run[T]) unverifiedUnique() bool {
 // elsewhere. Until then, the rows of such a write are as its commit record says, so that nothing is wrong without that.
 func (r *run[T]) finishPrepared(ctx context.Context) error {
 	e := door.Table(r.table)
-	if r.opt.Rows.IsSet() || !r.opt.Repair || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
+	if r.opt.LeavePrepared || !r.opt.Repair || e.Mode.Outbox == nil || len(r.maintainers)+len(r.elsewhere) == 0 {
 		return nil // without an outbox there are no such writes, and views follow what the commit record says
 	}
 	before := e.Options.Now().Add(-leastAge)
