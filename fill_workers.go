@@ -22,8 +22,8 @@ type verifier interface {
 	Delete(ctx context.Context, name string) error
 }
 
-// byWorkers fills the definitions of one type by jobs, and compares what is elsewhere: first what is elsewhere, since a write for a row in the partition would
-// record a value elsewhere that another entity has.
+// byWorkers fills the definitions of one type by jobs, and compares what is elsewhere. What is elsewhere comes first, since its writes also add the rows in the
+// partition, and the job of those then finds little to do.
 func (f *filler) byWorkers(ctx context.Context, t *tableToFill, d *declaration, near, far []verify.Definition) (all verify.Report, err error) {
 	if d.verifier == nil {
 		return all, &table.ValueError{Field: "FillOptions.Workers", Reason: fmt.Sprintf("needs a job of type %v of the table: give a jobs.Verify to its definitions", d.of)}

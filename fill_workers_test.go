@@ -29,7 +29,7 @@ func openClerks(s *storagetest.Service, indexed bool) *clerks {
 	c := &clerks{store: aztablekit.Open(s, "company", &aztablekit.Options{Daily: -1})}
 	of := []aztablekit.Definition[employee]{jobs.Verify[employee]("check")}
 	if indexed {
-		c.byName = index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, nil)
+		c.byName = index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.Name, true }, &index.Options{Unique: true})
 		c.byEmail = index.NewUnique("email", keys.Text(), func(e *employee) (string, bool) { return e.Email, true }, nil)
 		of = append(of, c.byName, c.byEmail)
 	}
@@ -47,7 +47,7 @@ func TestFillByWorkers(t *testing.T) {
 		testkit.NoError(t, old.store.Ensure(ctx))
 		_, err := table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 			for i := range 2000 {
-				e := employee{Department: fmt.Sprintf("D%d", i%20), ID: i, Name: fmt.Sprint("Name", i%5), Email: fmt.Sprint(i)}
+				e := employee{Department: fmt.Sprintf("D%d", i%20), ID: i, Name: fmt.Sprint("Name", i), Email: fmt.Sprint(i)}
 				if !yield(old.staff.InsertOp(&e), nil) {
 					return
 				}
@@ -90,6 +90,12 @@ func TestFillByWorkers(t *testing.T) {
 // TestFillByWorkersDuplicate: two entities with one unique value leave the definition building, and the next Fill makes it readable when one has another.
 func TestFillByWorkersDuplicate(t *testing.T) {
 	t.Parallel()
+	for _, near := range []bool{false, true} {
+		t.Run(fmt.Sprint("in the partition: ", near), func(t *testing.T) { t.Parallel(); fillDuplicate(t, near) })
+	}
+}
+
+func fillDuplicate(t *testing.T, near bool) {
 	synctest.Test(t, func(t *testing.T) {
 		service := storagetest.New(nil)
 		ctx, stop := context.WithCancel(t.Context())
@@ -98,7 +104,11 @@ func TestFillByWorkersDuplicate(t *testing.T) {
 		var second *table.Entity[employee]
 		for i := range 2 {
 			var err error
-			second, err = old.staff.Insert(ctx, &employee{Department: "D", ID: i, Email: "same"})
+			e := &employee{Department: "D", ID: i, Name: fmt.Sprint(i), Email: "same"}
+			if near {
+				e.Name, e.Email = "same", fmt.Sprint(i)
+			}
+			second, err = old.staff.Insert(ctx, e)
 			testkit.NoError(t, err)
 		}
 		c := openClerks(service, true)
@@ -108,7 +118,7 @@ func TestFillByWorkersDuplicate(t *testing.T) {
 		if _, err := c.store.Fill(ctx, &aztablekit.FillOptions{Workers: true}); !errors.Is(err, aztablekit.ErrUnfilled) {
 			t.Errorf("got error %v; want ErrUnfilled", err)
 		}
-		_, err := c.staff.Update(ctx, second.Key, func(e *employee) error { e.Email = "other"; return nil })
+		_, err := c.staff.Update(ctx, second.Key, func(e *employee) error { e.Name, e.Email = "other", "other"; return nil })
 		testkit.NoError(t, err)
 		if _, err := c.store.Fill(ctx, &aztablekit.FillOptions{Workers: true}); err != nil {
 			t.Errorf("after one has another value: got error %v; want none", err)

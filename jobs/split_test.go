@@ -85,6 +85,9 @@ func TestHalves(t *testing.T) {
 			largest = max(largest, len(s.keys(all)))
 		}
 		t.Logf("%s: %d parts, the largest with %d of %d keys, at most %d probes", form, len(parts), largest, len(all), most)
+		if largest > 130 {
+			t.Errorf("%s: got a part with %d keys; want none that is much larger than the others", form, largest)
+		}
 		if n != len(all) {
 			t.Errorf("%s: got %d keys in the halves, want %d", form, n, len(all))
 		}

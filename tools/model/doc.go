@@ -28,6 +28,10 @@
 //     beside Ensure, Fill and Retire, each of them twice, with crashes and one late request. 18 workloads of 1,900 to 62,000 states,
 //     240,000 in all, and one of 3.2 million with -models=3. 20 mutants.
 //
+//   - Jobs: work on ranges, which are halved while two workers work on them, with a queue that is cleared, late ends of slices, and a job that is
+//     canceled and started again, once or twice. 5 workloads of 17,000 to 93,000 states, one of 1.1 million with -models=2, and two of 2.8 and 4 million with
+//     -models=3. 14 mutants.
+//
 // The tests explore the small workloads of these; with -short, they explore of each protocol without a fault the 10,000 states nearest to
 // the start. The flag -models=2 adds those of up to 2,000,000 states, and the alternatives of the
 // archive, which takes a minute and a half on two cores.
@@ -76,6 +80,13 @@
 // A reader that does not write takes a marked row for the old one unless the operation is committed. It reads the commit record after
 // the row. A page with a row of a committed operation is read again, because another row of the page may have changed before the
 // commit. A look-up whose entity does not have the value reads the pointer again.
+//
+// # Jobs
+//
+// The end of a slice is stored by the version of its range, with the second half in the same transaction, but without an effect: both effects in one message would
+// be for one worker. Who takes the first half stores the second one again, with an effect. A worker whose slice is refused reads again, since the one who
+// has stored it may have stopped before it looked whether the job is finished. A start after a cancel has a number. It stores the open ranges of earlier starts
+// again until none of them was done meanwhile, and ranges of earlier starts are not worked on.
 //
 // # The archive
 //

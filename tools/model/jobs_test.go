@@ -14,6 +14,7 @@ type jobProtocol struct {
 	clears  int   // how often the queue is cleared
 	late    bool  // a commit may arrive after its worker has stopped
 	cancels bool  // somebody cancels the job, and starts it again
+	twice   bool  // two starts, beside each other
 
 	withoutETag      bool // the end of a slice is stored whatever the row of the range is meanwhile
 	completesFirst   bool // the effect is completed before the end of the slice is stored
@@ -26,6 +27,7 @@ type jobProtocol struct {
 	notifiesFirst    bool // a start after a cancel stores the ranges again, and then the state
 	listsOnly        bool // a start after a cancel does not look whether the job is finished
 	listsOnce        bool // a start after a cancel does not list the ranges again if one is done meanwhile
+	startsOver       bool // a start stores ranges again that a later start has stored
 	notifiesOnly     bool // a start after a cancel sends the messages of pending effects only
 	noVersion        bool // no mutant: a worker also works on a range that is of a later version than its message
 }
@@ -37,35 +39,41 @@ const (
 
 // jobRange is the row of a range [from, to) of cells. The first version of a second half has no effect: next of the first half is its number, from 1, and
 // who works on the first half stores the next version of the second, with an effect, before.
-// start is 1 if the start after a cancel has stored it, or a part of it.
+// start is the number of the start that has stored it, or what it is a part of.
 type jobRange struct{ from, to, version, done, next, start uint8 }
+
+// jobStart is the execution of a start.
+type jobStart struct {
+	pc       uint8
+	restarts uint8 // ranges that are to be stored again
+	stopped  uint8 // it was executed again
+}
 
 // jobWorker has taken the message of a version of a range, has read the row of the range as of version seen, and has worked up to at.
 type jobWorker struct{ pc, r, version, seen, at, end uint8 }
 
 type jobState struct {
-	state    uint8 // of the job
-	ranges   [jobRanges]jobRange
-	pending  [jobRanges]uint8 // versions with a pending effect
-	queue    [jobRanges]uint8 // versions with a message
-	worked   uint8            // cells
-	counted  uint8
-	workers  [2]jobWorker
-	flying   jobWorker // the end of a slice that has not arrived
-	cleared  uint8
-	starter  uint8
-	restarts uint8 // ranges that are to be stored again
-	stopped  uint8 // the start was executed again
-	fault    uint8
+	state     uint8 // of the job
+	ranges    [jobRanges]jobRange
+	pending   [jobRanges]uint8 // versions with a pending effect
+	queue     [jobRanges]uint8 // versions with a message
+	worked    uint8            // cells
+	counted   uint8
+	workers   [2]jobWorker
+	flying    jobWorker // the end of a slice that has not arrived
+	cleared   uint8
+	user      uint8
+	starts    uint8 // the number of the last start, in the row of the job
+	executors [2]jobStart
+	fault     uint8
 }
 
-// The steps of the user.
+// The steps of a start.
 const (
-	jobNotCanceled = iota
-	jobToStart
+	jobNotStarted = iota
+	jobBegins
 	jobListsRanges
 	jobStoresRanges
-	jobStoresState
 	jobStarted
 )
 
@@ -124,31 +132,48 @@ func (p *jobProtocol) next(s jobState, step func(actor, what string, to jobState
 	}
 }
 
-// user cancels the job, and starts it again: the state, with an effect. The worker that executes it stores each open range as a new version with an effect.
-// It may stop, and begin again.
+// user cancels the job, and starts it again, perhaps twice: the state, with an effect.
 func (p *jobProtocol) user(s jobState, step func(actor, what string, to jobState)) {
 	n := s
-	to := func(what string, pc uint8) {
-		n.starter = pc
-		step("user", what, n)
-	}
-	switch s.starter {
-	case jobNotCanceled:
-		if s.state == jobRunning {
-			n.state = jobCanceled
-			to("cancels the job", jobToStart)
+	switch {
+	case s.user == 0 && s.state == jobRunning:
+		n.user, n.state = 1, jobCanceled
+		step("user", "cancels the job", n)
+	case s.user == 1 || s.user == 2 && p.twice:
+		n.user++
+		n.starts++
+		if s.state == jobCanceled && !p.notifiesFirst {
+			n.state = jobRunning
 		}
-	case jobToStart:
-		if p.notifiesFirst {
-			to("starts it again", jobListsRanges)
+		if s.state != jobFinished {
+			n.executors[s.user-1].pc = jobBegins
+		}
+		step("user", "starts it again", n)
+	}
+	for i := range s.executors {
+		p.execute(s, i, step)
+	}
+}
+
+// execute executes a start: it stores each open range as a new version with an effect. It may stop, and begin again.
+func (p *jobProtocol) execute(s jobState, i int, step func(actor, what string, to jobState)) {
+	n, start := s, uint8(i)+1
+	x := &n.executors[i]
+	to := func(what string, pc uint8) {
+		x.pc = pc
+		step(fmt.Sprint("start ", start), what, n)
+	}
+	switch x.pc {
+	case jobBegins:
+		if s.starts != start || s.state != jobRunning && !p.notifiesFirst {
+			to("is not the last one, or canceled", jobStarted)
 			return
 		}
-		n.state = jobRunning
-		to("starts it again: the state", jobListsRanges)
+		to("reads the row of the job", jobListsRanges)
 	case jobListsRanges:
 		for r, of := range s.ranges {
-			if of.version != 0 && of.done == 0 && of.start == 0 {
-				n.restarts |= 1 << r
+			if of.version != 0 && of.done == 0 && (of.start < start || p.startsOver && of.start != start) {
+				x.restarts |= 1 << r
 			}
 		}
 		if !p.open(s) && !p.listsOnly {
@@ -156,39 +181,36 @@ func (p *jobProtocol) user(s jobState, step func(actor, what string, to jobState
 		}
 		to("lists the open ranges; finished if there is none", jobStoresRanges)
 	case jobStoresRanges:
-		if s.stopped == 0 && s.restarts != 0 {
-			n.stopped, n.restarts = 1, 0
-			to("the start is executed again", jobListsRanges)
+		if x.stopped == 0 && x.restarts != 0 {
+			x.stopped, x.restarts = 1, 0
+			to("is executed again", jobBegins)
+			n = s
 		}
 		for r, of := range s.ranges {
-			if s.restarts&(1<<r) == 0 {
+			if s.executors[i].restarts&(1<<r) == 0 {
 				continue
 			}
 			n = s
-			n.restarts &^= 1 << r
+			x.restarts &^= 1 << r
 			next := uint8(jobStoresRanges)
-			switch {
+			switch changed := of.start >= start && !p.startsOver; {
 			case p.notifiesOnly:
 				n.queue[r] |= s.pending[r]
-			case of.done == 0:
-				of.start = 1
+			case of.done == 0 && !changed:
+				of.start = start
 				p.put(&n, uint8(r), of)
 			case !p.listsOnce:
-				next, n.restarts = jobListsRanges, 0
+				next, x.restarts = jobListsRanges, 0
 			}
 			to(fmt.Sprint("stores range ", r, " again, unless it is done"), next)
 		}
-		if n = s; s.restarts != 0 {
+		if n = s; x.restarts != 0 {
 			return
 		}
-		if p.notifiesFirst {
-			to("has stored all ranges", jobStoresState)
-			return
+		if p.notifiesFirst && s.state == jobCanceled {
+			n.state = jobRunning
 		}
 		to("has stored all ranges", jobStarted)
-	case jobStoresState:
-		n.state = jobRunning
-		to("stores the state", jobStarted)
 	}
 }
 
@@ -299,7 +321,7 @@ func (p *jobProtocol) worker(s jobState, i int, step func(actor, what string, to
 			h.pc = jComplete
 		case of.done == 1:
 			h.pc = jCheck
-		case s.starter >= jobListsRanges && s.starter != jobStoresState && of.start == 0 && !p.notifiesOnly && !p.notifiesFirst:
+		case of.start != s.starts && !p.notifiesOnly && !p.notifiesFirst:
 			h.pc = jComplete // the start stores another version
 		}
 		if n := of.next; h.pc == jWork && n != 0 && s.ranges[n-1].version == 1 && !p.neverPublished {
@@ -384,6 +406,16 @@ func (p *jobProtocol) worker(s jobState, i int, step func(actor, what string, to
 	}
 }
 
+// startsLeft reports whether a start is to be executed.
+func (s jobState) startsLeft() bool {
+	for _, x := range s.executors {
+		if x.pc != jobNotStarted && x.pc != jobStarted {
+			return true
+		}
+	}
+	return false
+}
+
 // code orders workers.
 func (w jobWorker) code() int {
 	code := 0
@@ -402,7 +434,7 @@ func (p *jobProtocol) model() Model[jobState] {
 		Check: func(s jobState) string { return jobFaults[s.fault] },
 		Quiet: func(s jobState) bool {
 			return s.workers == [2]jobWorker{} && s.queue == [jobRanges]uint8{} && s.pending == [jobRanges]uint8{} && s.flying.pc == jIdle &&
-				(!p.cancels || s.starter == jobStarted || s.state == jobFinished)
+				(!p.cancels || s.state == jobFinished || s.user == 3 || s.user == 2 && !p.twice) && !s.startsLeft()
 		},
 		CheckQuiet: func(s jobState) string {
 			switch {
@@ -443,6 +475,8 @@ func TestJobs(t *testing.T) {
 		{"canceled and started again, two parts", jobProtocol{cells: 2, cancels: true}, "", 0},
 		{"canceled and started again", jobProtocol{cancels: true}, "", 3},
 		{"all of these, two parts", jobProtocol{cells: 2, clears: 1, late: true, cancels: true}, "", 2},
+		{"canceled and started twice, two parts", jobProtocol{cells: 2, cancels: true, twice: true}, "", 3},
+		{"a start stores the ranges of a later one again", jobProtocol{cells: 2, cancels: true, twice: true, startsOver: true}, jobNotFinished, 0},
 		{"versions are not compared", jobProtocol{clears: 1, noVersion: true}, "", 0},
 		{"slices stored without ETag", jobProtocol{withoutETag: true}, jobFaults[1], 0},
 		{"the effect is completed before the slice is stored", jobProtocol{completesFirst: true}, jobNotFinished, 0},
