@@ -242,12 +242,9 @@ func (j *Job[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part]) (
 	}
 	s.byRows = j.byRows
 	err = s.work(ctx, func() error { return j.work(ctx, s, arg) })
-	ended := ctx
-	if ctx.Err() != nil { // the worker stops, or has lost the message; what is finished is stored nevertheless
-		var cancel context.CancelFunc
-		ended, cancel = context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-	}
+	// What is finished is stored also if the worker stops, or has lost the message.
+	ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
 	s.payRest(ended)
 	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded) && !r.Value.Whole // HandlerTimeout
 	switch {
@@ -305,6 +302,9 @@ var errEmpty = errors.New("empty")
 func (s *Slice[T]) entities(from, to string) keys.RowRange {
 	return door.Table(s.Table).Mode.Schema.Rows().Intersect(keys.RawRows(from, to))
 }
+
+// endTimeout bounds the requests at the end of a slice.
+const endTimeout = 30 * time.Second
 
 // waitsForRate returns an error that defers the message if the rate of the job is used up for longer than a moment.
 func (j *Job[T, P]) waitsForRate(ctx context.Context, h *head) error {

@@ -45,8 +45,9 @@ type jobRange struct{ from, to, version, done, next, start uint8 }
 // jobStart is the execution of a start.
 type jobStart struct {
 	pc       uint8
-	restarts uint8 // ranges that are to be stored again
-	stopped  uint8 // it was executed again
+	restarts uint8            // ranges that are to be stored again
+	seen     [jobRanges]uint8 // their versions
+	stopped  uint8            // it was executed again
 }
 
 // jobWorker has taken the message of a version of a range, has read the row of the range as of version seen, and has worked up to at.
@@ -174,6 +175,7 @@ func (p *jobProtocol) execute(s jobState, i int, step func(actor, what string, t
 		for r, of := range s.ranges {
 			if of.version != 0 && of.done == 0 && (of.start < start || p.startsOver && of.start != start) {
 				x.restarts |= 1 << r
+				x.seen[r] = of.version
 			}
 		}
 		if !p.open(s) && !p.listsOnly {
@@ -182,7 +184,7 @@ func (p *jobProtocol) execute(s jobState, i int, step func(actor, what string, t
 		to("lists the open ranges; finished if there is none", jobStoresRanges)
 	case jobStoresRanges:
 		if x.stopped == 0 && x.restarts != 0 {
-			x.stopped, x.restarts = 1, 0
+			*x = jobStart{stopped: 1}
 			to("is executed again", jobBegins)
 			n = s
 		}
@@ -192,17 +194,19 @@ func (p *jobProtocol) execute(s jobState, i int, step func(actor, what string, t
 			}
 			n = s
 			x.restarts &^= 1 << r
+			x.seen[r] = 0
 			next := uint8(jobStoresRanges)
-			switch changed := of.start >= start && !p.startsOver; {
+			switch {
 			case p.notifiesOnly:
 				n.queue[r] |= s.pending[r]
-			case of.done == 0 && !changed:
+			case of.done == 0 && of.version == s.executors[i].seen[r]:
 				of.start = start
 				p.put(&n, uint8(r), of)
 			case !p.listsOnce:
-				next, x.restarts = jobListsRanges, 0
+				next = jobListsRanges
+				*x = jobStart{stopped: x.stopped}
 			}
-			to(fmt.Sprint("stores range ", r, " again, unless it is done"), next)
+			to(fmt.Sprint("stores range ", r, " again, unless it has changed"), next)
 		}
 		if n = s; x.restarts != 0 {
 			return
