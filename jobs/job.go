@@ -26,9 +26,9 @@ type Options struct {
 	// Rate is the most rows in a second, of all workers together. A worker reads a page before it waits. 0 means no limit.
 	Rate int
 
-	// Slice is for how long a worker works on a range before it gives back what is left. The first slices are shorter, so that there is
-	// soon work for all workers: six times a second, and then twice as long each time. Defaults to 1 min, and to half of
-	// WorkerOptions.HandlerTimeout at most.
+	// Slice is for how long a worker works on a range before it leaves the rest to another slice. The first slices are shorter, so that there is
+	// soon work for all workers: six times a second, and then twice as long each time; and while fewer than half of Open ranges are open, such as
+	// towards the end of a job, slices last 10 s. Defaults to 1 min, and to half of WorkerOptions.HandlerTimeout at most.
 	Slice time.Duration
 
 	// Open is how many ranges may be open at a time. Above it, a range is not halved, unless a slice of it has come to no row that the query finds. Set it to

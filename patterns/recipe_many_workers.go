@@ -23,7 +23,7 @@ var manyWorkers = recipe{
 	measured:    []string{"start the job"},
 	problem: `A table of a hundred million customers is too large for one program to rewrite: it would take days, and begin again after each
 		release. A job divides the range of the keys among the workers that run anyway. Each works on a range for a minute, stores what
-		it has done, and gives back the rest as two halves. A worker that is killed loses its minute: another one takes its
+		it has done, and leaves the rest as two halves. A worker that is killed loses its minute: another one takes its
 		range again. The work is idempotent, and each customer is counted once.`,
 	kept: "phonenumbers",
 	run: func(ctx context.Context, r *Run) error {
@@ -58,11 +58,15 @@ var manyWorkers = recipe{
 				}
 				workers = append(workers, w)
 			}
-			status, err := customers.Cleanse.Status(ctx, "2026")
-			for err == nil && status.State == jobs.Running {
-				time.Sleep(200 * time.Millisecond)
-				status, err = customers.Cleanse.Status(ctx, "2026")
+			for _, w := range workers {
+				if _, err := w.Next(); err != nil { // that the job is finished
+					return err
+				}
 			}
+			return nil
+		}
+		status := func() error {
+			status, err := customers.Cleanse.Status(ctx, "2026")
 			r.Answer("%s: %d customers, of which %d were changed; the killed worker had changed %d", status.State, status.Rows, status.Changed, n-status.Changed)
 			return err
 		}
@@ -94,8 +98,9 @@ var manyWorkers = recipe{
 		}{
 			{"store 2,000 customers by bulk", load},
 			{"start the job: 3 requests", start},
-			{"kill a worker in the middle of its range", func() error { return r.RunKilledChild(ctx, r.prefix, "dies") }},
+			{"kill a worker in the middle of its range", func() error { return r.RunKilledChild(ctx, r.prefix, "killed") }},
 			{"start two others: they take its range again, and finish the job", others},
+			{"look at the job", status},
 			{"stop them", stop},
 			{"look at all numbers", look},
 		} {
@@ -109,13 +114,28 @@ var manyWorkers = recipe{
 	child: func(ctx context.Context, r *Run, words []string) error {
 		var pages atomic.Int64
 		customers := phonenumbers.Open(r.Account(), func(int) error {
-			if self, err := os.FindProcess(os.Getpid()); words[1] == "dies" && pages.Add(1) == 3 && err == nil {
+			if self, err := os.FindProcess(os.Getpid()); words[1] == "killed" && pages.Add(1) == 3 && err == nil {
 				return self.Kill()
 			}
 			return nil
 		}, &aztablekit.Options{Prefix: words[0], Worker: eventual.WorkerOptions{
 			Idle: 500 * time.Millisecond, Visibility: 2 * time.Second, // the recipe is in a hurry; a killed worker is missed after a minute by default
 		}})
+		if words[1] == "works" {
+			go tellEnd(ctx, r, customers)
+		}
 		return customers.Run(ctx)
 	},
+}
+
+// tellEnd answers when the job is not running any more.
+func tellEnd(ctx context.Context, r *Run, customers *phonenumbers.Customers) {
+	for ctx.Err() == nil {
+		status, err := customers.Cleanse.Status(ctx, "2026")
+		if err == nil && status.State != jobs.Running {
+			r.Answer("%s", status.State)
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
 }
