@@ -57,6 +57,7 @@ type Job[T, P any] struct {
 	work   func(ctx context.Context, s *Slice[T], arg P) error
 	rows   func(arg P) bool // whether slices may be rows of one partition
 	byRows bool             // work passes its rows itself
+	check  func(arg P) error
 
 	ledger *ledger
 	table  *table.Table[T] // nil until the declaration is complete
@@ -71,7 +72,7 @@ type Job[T, P any] struct {
 //
 // Errors, returned by the store and by the methods: *table.ValueError for an empty kind and a nil work; *keys.KeyError for a kind that is too long.
 func New[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg P) error) *Job[T, P] {
-	return &Job[T, P]{kind: kind, work: work, rows: func(P) bool { return false }}
+	return &Job[T, P]{kind: kind, work: work, rows: func(P) bool { return false }, check: func(P) error { return nil }}
 }
 
 var errUndeclared = &table.ValueError{Field: "job", Reason: "is of no table yet: give it to aztablekit.Table"}
@@ -149,7 +150,7 @@ func notifyPending(ctx context.Context, o extend.Outbox, t table.AnyTable) error
 // If there is a job of the name already, Start goes on with what is left of it, by the new Rate, Slice and Open: one that was canceled, whose queue was
 // cleared, or whose messages are poison. Slices that are at work then are repeated. A finished job stays finished.
 //
-// Errors: the mistakes of the declaration; *table.ValueError for wrong options, an arg that is no JSON, and an arg or partitions that the job of the name does not have;
+// Errors: the mistakes of the declaration; *table.ValueError for wrong options, a query that a job cannot divide, an arg that is no JSON, and an arg or partitions that the job of the name does not have;
 // *table.LimitError for a large one; *keys.KeyError for a long name and an invalid range; table.ErrOutbox; the errors of a write (see package table).
 // Requests: 3; of an existing job 7 more, and the worker's 3 for each open range. Idempotent.
 func (j *Job[T, P]) Start(ctx context.Context, name string, arg P, o *Options) error {
@@ -168,6 +169,9 @@ func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) e
 		return &table.ValueError{Field: "arg", Reason: "cannot be stored as JSON: " + err.Error()}
 	}
 	if err := cmp.Or(j.err(), o.check()); err != nil {
+		return err
+	}
+	if err := j.check(arg); err != nil {
 		return err
 	}
 	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), In: o.Partitions.String(), Began: time.Now().UTC()}

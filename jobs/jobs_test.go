@@ -47,6 +47,8 @@ type office struct {
 	whole *jobs.Job[clerk, struct{}] // work on whole partitions
 	mover *archive.Mover[clerk]
 
+	limited *jobs.Job[clerk, struct{}] // a mistake
+
 	mu   sync.Mutex
 	seen map[string]int // how often each clerk was worked on, or each partition
 	do   func(page []*table.Entity[clerk]) error
@@ -114,8 +116,9 @@ func newOffice(acc aztablekit.Account, c *table.Common) *office {
 		}
 		return nil
 	})
+	o.limited = jobs.Delete("limited", func(struct{}) table.Query[clerk] { return table.Query[clerk]{Limit: 1} })
 	byLast := index.New("last", keys.Text(), func(c *clerk) (string, bool) { return c.Last, c.Last != "" }, nil)
-	o.staff = aztablekit.Table(o.store, "staff", dept, empid, byLast, o.raise, o.purge, o.mover, o.moves, o.check, o.whole)
+	o.staff = aztablekit.Table(o.store, "staff", dept, empid, byLast, o.raise, o.purge, o.mover, o.moves, o.check, o.whole, o.limited)
 	return o
 }
 
@@ -487,6 +490,7 @@ func TestSameName(t *testing.T) {
 			"a negative Open":  o.raise.Start(ctx, "2", 1, &jobs.Options{Open: -1}),
 			"an empty range":   o.raise.Start(ctx, "2", 1, &jobs.Options{Partitions: dept.Before("a").Intersect(dept.AtLeast("b"))}),
 			"a running job":    o.raise.Delete(ctx, "1"),
+			"a limited query":  o.limited.Start(ctx, "1", struct{}{}, nil),
 		} {
 			if !errors.As(err, new(*table.ValueError)) {
 				t.Errorf("%s: got error %v; want a *table.ValueError", what, err)

@@ -18,10 +18,20 @@ import (
 	"github.com/aztablekit/aztablekit/verify"
 )
 
-// onRows is a kind of work that can stop between two rows.
-func onRows[T, P any](kind string, work func(ctx context.Context, s *Slice[T], arg P) error) *Job[T, P] {
-	j := New(kind, work)
+// onRows is a kind of work on the entities of a query, which can stop between two of them.
+func onRows[T, P any](kind string, query func(arg P) table.Query[T], work func(ctx context.Context, s *Slice[T], q table.Query[T], arg P) error) *Job[T, P] {
+	if query == nil {
+		query = func(P) table.Query[T] { return table.Query[T]{} }
+	}
+	j := New(kind, func(ctx context.Context, s *Slice[T], arg P) error {
+		q, err := s.restrict(query(arg))
+		if err != nil {
+			return err
+		}
+		return work(ctx, s, q, arg)
+	})
 	j.rows, j.byRows = func(P) bool { return true }, true
+	j.check = func(arg P) error { return checkQuery(query(arg)) }
 	return j
 }
 
@@ -40,11 +50,7 @@ func Rows[T, P any](kind string, query func(arg P) table.Query[T], do func(ctx c
 	if do == nil {
 		return New[T, P](kind, nil)
 	}
-	return onRows(kind, func(ctx context.Context, s *Slice[T], arg P) error {
-		q, err := s.restrict(queryOf(query, arg))
-		if err != nil {
-			return err
-		}
+	return onRows(kind, query, func(ctx context.Context, s *Slice[T], q table.Query[T], arg P) error {
 		token := ""
 		for {
 			page, err := s.Table.Page(ctx, q, token)
@@ -71,24 +77,13 @@ func Rows[T, P any](kind string, query func(arg P) table.Query[T], do func(ctx c
 	})
 }
 
-func queryOf[T, P any](query func(arg P) table.Query[T], arg P) table.Query[T] {
-	if query == nil {
-		return table.Query[T]{}
-	}
-	return query(arg)
-}
-
 // Delete is a kind that deletes the entities of a query, with their derived rows. query must not be nil. An entity that is changed meanwhile is read
 // again, and deleted if the query still finds it. Requests: those of [table.Table.DeleteOps] and [table.Bulk]; see also [Rows].
 func Delete[T, P any](kind string, query func(arg P) table.Query[T]) *Job[T, P] {
 	if query == nil {
 		return New[T, P](kind, nil)
 	}
-	return onRows(kind, func(ctx context.Context, s *Slice[T], arg P) error {
-		q, err := s.restrict(query(arg))
-		if err != nil {
-			return err
-		}
+	return onRows(kind, query, func(ctx context.Context, s *Slice[T], q table.Query[T], _ P) error {
 		for {
 			more, err := s.deleteSome(ctx, q)
 			if err != nil || !more {
@@ -129,15 +124,11 @@ func Upgrade[T any](kind string, o *table.UpgradeOptions) *Job[T, struct{}] {
 	if o != nil {
 		opt = *o
 	}
-	return onRows(kind, func(ctx context.Context, s *Slice[T], _ struct{}) error {
-		q, err := s.restrict(table.Query[T]{})
-		if err != nil {
-			return err
-		}
+	return onRows(kind, nil, func(ctx context.Context, s *Slice[T], q table.Query[T], _ struct{}) error {
 		o, p := opt, newPieces(ctx, s)
 		o.Token, o.Rate = "", s.rate
 		o.Progress = func(r table.UpgradeReport) { p.piece(r.Rows, r.Upgraded, r.Skipped, r.Through, r.Token == "") }
-		_, err = table.Upgrade(p.ctx, s.Table, q, &o)
+		_, err := table.Upgrade(p.ctx, s.Table, q, &o)
 		return p.end(err)
 	})
 }
@@ -147,13 +138,9 @@ func Archive[T, P any](kind string, mover *archive.Mover[T], query func(arg P) t
 	if mover == nil {
 		return New[T, P](kind, nil)
 	}
-	return onRows(kind, func(ctx context.Context, s *Slice[T], arg P) error {
-		q, err := s.restrict(queryOf(query, arg))
-		if err != nil {
-			return err
-		}
+	return onRows(kind, query, func(ctx context.Context, s *Slice[T], q table.Query[T], _ P) error {
 		p := newPieces(ctx, s)
-		_, err = mover.ArchiveAll(p.ctx, q, &archive.AllOptions{Rate: s.rate, Progress: func(r archive.AllReport) {
+		_, err := mover.ArchiveAll(p.ctx, q, &archive.AllOptions{Rate: s.rate, Progress: func(r archive.AllReport) {
 			p.piece(r.Entities, r.Archived, r.Skipped, r.Through, r.Token == "")
 		}})
 		return p.end(err)

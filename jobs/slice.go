@@ -174,10 +174,18 @@ func (s *Slice[T]) pageSize() int {
 	return min(s.rate, 1000)
 }
 
+// checkQuery fails for a query that a job cannot divide.
+func checkQuery[T any](q table.Query[T]) error {
+	if q.Partition.IsSet() || q.Limit != 0 || q.Cursor != nil || q.Stats != nil || q.Budget != (table.Budget{}) {
+		return &table.ValueError{Field: "query", Reason: "has a Partition, a Limit, a Cursor, Stats or a Budget: a job goes through partitions; give Options.Partitions to Start"}
+	}
+	return cmp.Or(q.Partitions.Err(), q.Rows.Err())
+}
+
 // restrict returns a query for the rows of the slice.
 func (s *Slice[T]) restrict(q table.Query[T]) (table.Query[T], error) {
-	if q.Partition.IsSet() || q.Limit != 0 || q.Cursor != nil || q.Stats != nil || q.Budget != (table.Budget{}) {
-		return q, &table.ValueError{Field: "query", Reason: "has a Partition, a Limit, a Cursor, Stats or a Budget: a job goes through partitions; give Options.Partitions to Start"}
+	if err := checkQuery(q); err != nil {
+		return q, err
 	}
 	in := s.Partitions
 	if q.Partitions.IsSet() {
