@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +68,7 @@ var manyWorkers = recipe{
 		}
 		status := func() error {
 			status, err := customers.Cleanse.Status(ctx, "2026")
-			r.Answer("%s: %d customers, of which %d were changed; the killed worker had changed %d", status.State, status.Rows, status.Changed, n-status.Changed)
+			r.Answer("%s: %d customers, each counted once", status.State, status.Rows)
 			return err
 		}
 		stop := func() (err error) {
@@ -112,6 +113,8 @@ var manyWorkers = recipe{
 	},
 	// The worker program. Its main function calls Run.
 	child: func(ctx context.Context, r *Run, words []string) error {
+		ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+		defer stop()
 		var pages atomic.Int64
 		customers := phonenumbers.Open(r.Account(), func(int) error {
 			if self, err := os.FindProcess(os.Getpid()); words[1] == "killed" && pages.Add(1) == 3 && err == nil {
