@@ -62,7 +62,8 @@ func Rows[T, P any](kind string, query func(arg P) table.Query[T], do func(ctx c
 			if n > 0 {
 				err = do(ctx, s, page.Entities, arg)
 			}
-			if token = page.Token; err != nil || token == "" {
+			token = page.Token
+			if err != nil || token == "" {
 				return err
 			}
 			if n > 0 {
@@ -100,7 +101,8 @@ func (s *Slice[T]) deleteSome(ctx context.Context, q table.Query[T]) (more bool,
 	var last keys.Key
 	_, err = table.Bulk(ctx, func(yield func(table.Op, error) bool) {
 		for op, err := range s.Table.DeleteOps(ctx, q) {
-			if more = n == s.atMost(mostDeleted); more || !yield(op, err) {
+			more = n == s.atMost(mostDeleted)
+			if more || !yield(op, err) {
 				return
 			}
 			last = door.Op(op).Key

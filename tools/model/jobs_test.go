@@ -208,7 +208,8 @@ func (p *jobProtocol) execute(s jobState, i int, step func(actor, what string, t
 			}
 			to(fmt.Sprint("stores range ", r, " again, unless it has changed"), next)
 		}
-		if n = s; x.restarts != 0 {
+		n = s
+		if x.restarts != 0 {
 			return
 		}
 		if p.notifiesFirst && s.state == jobCanceled {
@@ -260,7 +261,8 @@ func (p *jobProtocol) finish(s *jobState) {
 	if s.state != jobRunning {
 		return
 	}
-	if s.state = jobFinished; s.worked != 1<<p.cells-1 {
+	s.state = jobFinished
+	if s.worked != 1<<p.cells-1 {
 		s.fault = 2
 	}
 }
@@ -289,7 +291,8 @@ func (p *jobProtocol) open(s jobState) bool {
 func (p *jobProtocol) worker(s jobState, i int, step func(actor, what string, to jobState)) {
 	w := s.workers[i]
 	to := func(what string, n jobState, h jobWorker) {
-		if n.workers[i] = h; h.pc == jIdle {
+		n.workers[i] = h
+		if h.pc == jIdle {
 			n.workers[i] = jobWorker{}
 		}
 		if a, b := n.workers[0], n.workers[1]; a.code() > b.code() { // workers are alike
