@@ -67,7 +67,7 @@ type copyPage struct {
 	wrote  string // the last body
 }
 
-const copyEntity = `"PartitionKey":"S","RowKey":"w_%06[1]d","Seq":%[1]d,"odata.etag":"W/\"datetime'2020-01-01T00%%3A00%%3A00Z'\"","Timestamp":"2020-01-01T00:00:00Z","_op":"0123456789ABCDEFGHJKMNPQRS","Name":"jones","Large@odata.type":"Edm.Int64","Large":"7","Float":1.5,"Time@odata.type":"Edm.DateTime","Time":"2021-02-03T04:05:06.7Z","Bytes@odata.type":"Edm.Binary","Bytes":"YWJj","Marks0":"a","Marks1":"b","Long0":"lo","SizeWidth":3,"SizeHeight":4`
+const copyEntity = `"PartitionKey":"S","RowKey":"w_%06[1]d","Seq":%[1]d,"odata.etag":"W/\"datetime'2020-01-01T00%%3A00%%3A00Z'\"","Timestamp":"2020-01-01T00:00:00Z","_op@odata.type":"Edm.Guid","_op":"01a21fb2-e2b7-6cf1-2d8a-b460496592b5","Name":"jones","Large@odata.type":"Edm.Int64","Large":"7","Float":1.5,"Time@odata.type":"Edm.DateTime","Time":"2021-02-03T04:05:06.7Z","Bytes@odata.type":"Edm.Binary","Bytes":"YWJj","Marks0":"a","Marks1":"b","Long0":"lo","SizeWidth":3,"SizeHeight":4`
 
 func (s *copyPage) Do(r *http.Request) (*http.Response, error) {
 	respond := func(status int, body string) (*http.Response, error) {
@@ -167,9 +167,9 @@ func copyCases(id int) map[string]string {
 		"an owner that is not there":    copyWith(id, "", sys, `"_sys":"w_000999"`),
 		"tags":                          copyWith(id, "", sys, `"_sys":"/a/b"`),
 		"a shared row":                  copyWith(id, "", sys, `"_sys":"//list:w_"`),
-		"no operation ID":               copyWith(id, "", `"_op":"0123456789ABCDEFGHJKMNPQRS",`, ""),
-		"a null operation ID":           copyWith(id, "", `"_op":"0123456789ABCDEFGHJKMNPQRS"`, `"_op":null`),
-		"an operation ID of a number":   copyWith(id, "", `"_op":"0123456789ABCDEFGHJKMNPQRS"`, `"_op":7`),
+		"no operation ID":               copyWith(id, "", `"_op@odata.type":"Edm.Guid","_op":"01a21fb2-e2b7-6cf1-2d8a-b460496592b5",`, ""),
+		"a null operation ID":           copyWith(id, "", `"_op@odata.type":"Edm.Guid","_op":"01a21fb2-e2b7-6cf1-2d8a-b460496592b5"`, `"_op":null`),
+		"an operation ID of a number":   copyWith(id, "", `"_op@odata.type":"Edm.Guid","_op":"01a21fb2-e2b7-6cf1-2d8a-b460496592b5"`, `"_op":7`),
 		"another value":                 copyWith(id, "", `"Name":"jones"`, `"Name":"smith"`),
 		"a value that ends like it":     copyWith(id, "", `"Name":"jones"`, `"Name":"ones"`),
 		"a large row":                   copyWith(id, `"New":"`+strings.Repeat("x", 20<<10)+`"`),

@@ -45,6 +45,9 @@ func overwriteRow(t testing.TB, s *storagetest.Service, row storagetest.Row, f f
 		} else {
 			columns[p.Name] = p.Value
 		}
+		if p.Type == storagetest.GUID {
+			columns[p.Name+"@odata.type"] = p.Type
+		}
 	}
 	f(columns)
 	for name, v := range columns {
@@ -103,6 +106,12 @@ func TestVerifyDamage(t *testing.T) {
 		"a copy of an invalid key":         {copied, set("email_a", "_sys", "a?b"), []string{"email missing email_a w_000001"}},
 		"a copy of another type":           {copied, set("email_a", "_sys", "department"), []string{"email missing email_a w_000001"}},
 		"a copy of itself":                 {copied, set("email_a", "_sys", "email_a"), []string{"email missing email_a w_000001"}},
+		"a copy of itself by a program that loses types": {copied, func(t *testing.T, _ *table.Table[worker], s *storagetest.Service) {
+			overwrite(t, s, rowAt("email_a"), func(c map[string]any) {
+				c["_sys"] = "email_a"
+				delete(c, "_op@odata.type")
+			})
+		}, []string{"email missing email_a w_000001"}},
 		"maintainer state with invalid keys": {copied, set("w_000001", "_ix", stateBytes("w_000001", `{"last":["a?b"],"email":["x#y"]}`)),
 			[]string{"email state mismatch email_a w_000001", "last state mismatch last_Jones!_w_000001 w_000001"}},
 		"no maintainer state": {copied, set("w_000001", "_ix", nil),

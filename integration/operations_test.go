@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -142,7 +143,7 @@ func systemProperties(e *env) {
 			e.Errorf("property %s: got %v; want %v", name, v, want)
 		}
 	}
-	if op, _ := row.Get("_op"); op == "00f" || len(fmt.Sprint(op)) != 26 {
+	if op, _ := row.Get("_op"); op == "00f" || len(testkit.OperationID(op)) != 26 {
 		e.Errorf("property _op: got %v; want a new operation ID", op)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -119,10 +120,11 @@ func (r *Run) properties(row *table.Row) []string {
 		n := len(s)
 		switch v := value.(type) {
 		case []byte:
-			if name == "_ix" && len(v) > 4 && randomID.Match(v) {
-				copy(v[1:4], "...") // the digest of a random ID
+			n = len(v)
+			if text, is := stored.StateText(v); is && name == "_ix" {
+				v = text
 			}
-			s, n = r.stable(strconv.Quote(string(v))), len(v)
+			s = r.stable(strconv.Quote(string(v)))
 		case time.Time: // of the entity: only the library's own times are in texts
 			s = v.Format(time.RFC3339)
 		}

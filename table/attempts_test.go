@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
@@ -94,7 +95,7 @@ func TestOperationIDs(t *testing.T) {
 	o := &table.Options{}
 	o.Now = func() time.Time { moment = moment.Add(time.Millisecond); return moment }
 	staff, e, s := staffInMemory(t, o)
-	name := func(i int) string { op, _ := s.Rows("staff")[i].Get("_op").(string); return op }
+	name := func(i int) string { return testkit.OperationID(s.Rows("staff")[i].Get("_op")) }
 	last := name(0)
 	for what, write := range map[string]func() error{
 		"replace": func() error { return staff.Replace(ctx, e) },
@@ -128,7 +129,7 @@ func TestOperationIDs(t *testing.T) {
 	}
 	row, err := e.Row()
 	noError(t, err)
-	if op, _ := row.Get("_op"); op != last {
+	if op, _ := row.Get("_op"); testkit.OperationID(op) != last {
 		t.Errorf("got the operation ID %v in the entity; want %s", op, last)
 	}
 	o.OmitOperationID = true

@@ -173,7 +173,7 @@ func TestMovePageOfMany(t *testing.T) {
 	var aborted string
 	for _, r := range s.Rows("people") {
 		if r.PartitionKey == "M" && r.RowKey == "p_000005" {
-			aborted = fmt.Sprint(r.Get("_op"))
+			aborted = testkit.OperationID(r.Get("_op"))
 		}
 	}
 	record, err := extend.RecordsOf(people).Resolve(ctx, keys.RawPartition("S"), aborted)

@@ -88,7 +88,7 @@ func (r *Row) setOperationID(row edm.Stored) {
 	if err != nil {
 		return
 	}
-	if id := stored.Find(columns, reserved.OperationID); id.Kind == edm.String {
+	if id := stored.Find(columns, reserved.OperationID); id.Kind != edm.Absent {
 		r.put(reserved.OperationID, id)
 		return
 	}

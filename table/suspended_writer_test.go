@@ -99,7 +99,7 @@ func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]extend
 func (x *suspendableWriter) last() (name string, op string) {
 	for _, r := range x.s.Rows("people") {
 		if r.RowKey == "p_000001" {
-			return fmt.Sprint(r.Get("Last")), fmt.Sprint(r.Get("_op"))
+			return fmt.Sprint(r.Get("Last")), testkit.OperationID(r.Get("_op"))
 		}
 	}
 	return "", ""

@@ -199,10 +199,42 @@ func AppendIDTime(b []byte, t time.Time) []byte {
 	return b
 }
 
+// GUID returns an operation ID as rows contain it, in the 128 bits that its digits have; I and L are 1 there, O is 0, and U is V. A text
+// that is no operation ID has some GUID too.
+func GUID(id string) (g [16]byte) {
+	var bits uint64 // the lowest n are not in g yet
+	n, at := 0, 0
+	for i := range min(len(id), IDLength) {
+		bits = bits<<5 | digit(id[i])
+		n += 5
+		if i == 0 {
+			n = 3 // 26 digits have 130 bits, but no time needs the first 2
+		}
+		if n >= 8 {
+			n -= 8
+			g[at] = byte(bits >> n)
+			at++
+		}
+	}
+	return g
+}
+
+func digit(c byte) uint64 {
+	switch c {
+	case 'I', 'L':
+		return 1
+	case 'O':
+		return 0
+	case 'U':
+		c = 'V'
+	}
+	return uint64(max(strings.IndexByte(Digits, c), 0))
+}
+
 // TimeOf returns the time of an operation ID. Errors: *errs.ValueError for a text that is none.
 func TimeOf(id string) (time.Time, error) {
 	var ms int64
-	bad := len(id) != IDLength || strings.Trim(id, Digits+"ILOU") != ""
+	bad := len(id) != IDLength || id[0] > '7' || strings.Trim(id, Digits+"ILOU") != ""
 	for i := 0; i < timeDigits && !bad; i++ {
 		d := strings.IndexByte(Digits, id[i])
 		bad = d < 0

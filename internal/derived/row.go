@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -93,8 +92,8 @@ func SameWrite(row, entity *table.Row) bool {
 	if row == nil || entity == nil {
 		return false
 	}
-	a, has := row.Get(reserved.OperationID)
-	b, _ := entity.Get(reserved.OperationID)
+	a, has := (*stored.Row)(row).OperationID()
+	b, _ := (*stored.Row)(entity).OperationID()
 	return has && a == b
 }
 

@@ -416,7 +416,7 @@ type memory struct {
 
 // textPiece is the size of an allocation for texts of the entities of a list: the JSON of two or three small entities. An allocation for
 // bytes has a third of that size.
-const textPiece = 1536
+const textPiece = 1792
 
 // text returns b as a string.
 func (m *memory) text(b []byte) string {

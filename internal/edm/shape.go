@@ -424,7 +424,7 @@ var sdkTimeScalar = scalar{
 // sdkGUIDScalar stores a text as a Guid. The empty text is absent.
 var sdkGUIDScalar = scalar{
 	kind: Guid,
-	get:  func(v reflect.Value, x *Value) (err error) { *x, err = guidValue(v.String()); return err },
+	get:  func(v reflect.Value, x *Value) (err error) { *x, err = GUIDValue(v.String()); return err },
 	set: func(v reflect.Value, x *Value) bool {
 		v.SetString(string(appendGUID(nil, x.G)))
 		return x.Kind == Guid

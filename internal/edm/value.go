@@ -143,7 +143,7 @@ func ValueOf(x any) (Value, error) {
 	case aztables.EDMDateTime:
 		return timeValue(time.Time(x)), nil
 	case aztables.EDMGUID:
-		return guidValue(string(x))
+		return GUIDValue(string(x))
 	case aztables.EDMBinary:
 		return binaryValue(x), nil
 	}
@@ -191,8 +191,8 @@ func Same(a, b Value) bool {
 	return a.I == b.I && a.S == b.S && a.G == b.G
 }
 
-// guidValue returns the value of an EDMGUID, absent for the empty text.
-func guidValue(s string) (Value, error) {
+// GUIDValue returns the value of an EDMGUID, absent for the empty text.
+func GUIDValue(s string) (Value, error) {
 	if s == "" {
 		return Value{}, nil
 	}

@@ -4,8 +4,8 @@ package reserved
 
 // System properties. A struct field cannot have one of these names.
 const (
-	// OperationID is written by package table into each row: the operation ID of the last write, 26 characters of 0-9 and A-Z, the
-	// first 10 of which are its time.
+	// OperationID is written by package table into each row: the operation ID of the last write, as an
+	// Edm.Guid of the 128 bits that its 26 characters have. The first 48 are its time in milliseconds, as in a ULID.
 	OperationID = "_op"
 
 	// Incarnation is written by package table into the rows of entities whose maintainers ask for it: 16 characters of 0-9 and A-Z.

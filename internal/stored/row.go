@@ -343,11 +343,21 @@ func SameOwner(a, b *Row) bool {
 
 // IDColumn is the column with an operation ID.
 func IDColumn(id string) edm.Column {
-	return edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: id}}
+	return edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.Guid, G: commit.GUID(id)}}
+}
+
+// OperationID returns the operation ID that the row contains, also one that a program has stored that loses the types of JSON, and
+// whether there is one.
+func (r *Row) OperationID() (id [16]byte, is bool) {
+	v := Find(r.columns, reserved.OperationID)
+	if v.Kind == edm.String {
+		v, _ = edm.GUIDValue(v.S) // absent for another text
+	}
+	return v.G, v.Kind == edm.Guid
 }
 
 // UnassignedID stands for the operation ID in the columns of a row that has not been written yet.
-var UnassignedID = IDColumn(strings.Repeat("?", commit.IDLength)).Encoded()
+var UnassignedID = IDColumn(strings.Repeat("Z", commit.IDLength)).Encoded() // of a time that has no ID
 
 // Body returns the row as it is to be sent as a derived row. The operation ID, the incarnation, the maintainer state and the
 // directory of parts belong to the entity, so they are left out. A row that was loaded keeps its incarnation and its directory. named
@@ -359,7 +369,7 @@ func (r *Row) Body(keepsID, keepsIncarnation, keepsParts bool) (body edm.Body, n
 		c.Part = 0
 		switch c.Name {
 		case reserved.OperationID:
-			named = named || c.Value.S == UnassignedID.Value.S
+			named = named || c.Value.G == UnassignedID.Value.G
 		case reserved.MaintainerState:
 		case reserved.Parts:
 			if keepsParts {

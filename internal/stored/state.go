@@ -57,11 +57,11 @@ func (r *Row) MaintainerState(maintainer string) []string {
 }
 
 // Maintainer state is stored with its entity in the property _ix, an Edm.Binary, in which a character takes one byte instead of the
-// two of an Edm.String. It is a header and a text:
+// two of an Edm.String. It is a header, and a text, which is packed (pack.go):
 //
-//	1\xdc\xdd\x50 email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones      (without the space)
+//	2\xdc\xdd\x50 email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones      (without the space)
 //
-//	1             the version of the format
+//	2             the text is packed; 1 if it is shorter as it is, and is not packed
 //	\xdc\xdd\x50  a checksum: the lowest 24 bits of the CRC-32 (IEEE) of the RowKey, a line feed and the text, big-endian
 //	#             between maintainers, in the order of their names
 //	email         the name of a maintainer
@@ -78,8 +78,9 @@ func (r *Row) MaintainerState(maintainer string) []string {
 // copy's own. An _ix without items is empty, or a header alone: the entity has no derived rows of the maintainers that wrote it. A
 // row without _ix was written without maintainers, or by another program: derived rows of it may exist all the same.
 const (
-	stateVersion      = '1'
-	stateHeaderLength = 4 // bytes: the version and the checksum
+	statePlain        = '1'
+	statePacked       = '2'
+	stateHeaderLength = 4 // bytes: one of these and the checksum
 	stateSigns        = `\/?#^*`
 )
 
@@ -90,12 +91,12 @@ var errState = &errs.DecodeError{Field: reserved.MaintainerState, Reason: "is no
 
 // EncodeState returns the value of _ix for the state of each maintainer, by its name.
 func EncodeState(all map[string][]string, rowKey string) []byte {
-	b := make([]byte, stateHeaderLength)
+	b := make([]byte, 0, 256) // the text
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if len(all[name]) == 0 {
 			continue
 		}
-		if len(b) > stateHeaderLength {
+		if len(b) > 0 {
 			b = append(b, '#')
 		}
 		b = escapeState(b, name)
@@ -119,9 +120,13 @@ func EncodeState(all map[string][]string, rowKey string) []byte {
 			}
 		}
 	}
-	h := stateHeader(b[stateHeaderLength:], rowKey)
-	copy(b, h[:])
-	return b
+	sum := stateChecksum(b, rowKey)
+	state := append(make([]byte, 0, stateHeaderLength+len(b)), statePacked, sum[0], sum[1], sum[2])
+	if state = appendPacked(state, b); len(state) <= stateHeaderLength+len(b) {
+		return state
+	}
+	state = append(state[:0], statePlain)
+	return append(append(state, sum[:]...), b...)
 }
 
 func escapeState(b []byte, s string) []byte {
@@ -134,11 +139,11 @@ func escapeState(b []byte, s string) []byte {
 	return b
 }
 
-// stateHeader returns the header of a text.
-func stateHeader(text []byte, rowKey string) [stateHeaderLength]byte {
+// stateChecksum returns the checksum of a text.
+func stateChecksum(text []byte, rowKey string) [3]byte {
 	b := append(make([]byte, 0, len(rowKey)+1+len(text)), rowKey...)
 	sum := crc32.ChecksumIEEE(append(append(b, '\n'), text...))
-	return [...]byte{stateVersion, byte(sum >> 16), byte(sum >> 8), byte(sum)}
+	return [...]byte{byte(sum >> 16), byte(sum >> 8), byte(sum)}
 }
 
 // StateIn reads the state of each maintainer from the value of _ix in a row with this RowKey.
@@ -156,16 +161,30 @@ func StateIn(v edm.Value, rowKey string) (map[string][]string, error) {
 	return nil, errState
 }
 
+// StateText returns the text in the value of _ix, and whether there can be one.
+func StateText(b []byte) (text []byte, sound bool) {
+	if len(b) < stateHeaderLength {
+		return nil, false
+	}
+	switch b[0] {
+	case statePlain:
+		return b[stateHeaderLength:], true
+	case statePacked:
+		return unpack(b[stateHeaderLength:]), true
+	}
+	return nil, false
+}
+
 // parseState reads what EncodeState wrote.
 func parseState(b []byte, rowKey string) (map[string][]string, error) {
 	all := map[string][]string{}
 	if len(b) == 0 {
 		return all, nil
 	}
-	if len(b) < stateHeaderLength || [stateHeaderLength]byte(b) != stateHeader(b[stateHeaderLength:], rowKey) {
+	text, sound := StateText(b)
+	if !sound || [3]byte(b[1:]) != stateChecksum(text, rowKey) {
 		return nil, errState
 	}
-	text := b[stateHeaderLength:]
 	if len(text) == 0 {
 		return all, nil
 	}

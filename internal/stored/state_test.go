@@ -1,6 +1,7 @@
 package stored
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -19,14 +20,22 @@ func TestMaintainerStateText(t *testing.T) {
 	all := map[string][]string{
 		"email": {"email_jonesj@contoso.com"}, "last": {"last_Jones!_empid_000223", "/"}, "team": {"team_Jones"},
 	}
-	text := string(EncodeState(all, "empid_000223"))
-	if want := "1\xdc\xdd\x50email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones"; text != want {
-		t.Fatalf("got %q; want %q", text, want)
+	const text = "1\xdc\xdd\x50email/^jonesj@contoso.com#last/^Jones!*?#team/^Jones"
+	packed := appendPacked([]byte("2"+text[1:4]), []byte(text[4:]))
+	if is := EncodeState(all, "empid_000223"); !bytes.Equal(is, packed) {
+		t.Fatalf("got %q; want %q", is, packed)
+	}
+	for i := range packed {
+		damaged := slices.Clone(packed)
+		damaged[i] ^= 0x10
+		if is, err := parseState(damaged, "empid_000223"); err == nil {
+			t.Errorf("with byte %d changed: got %q; want an error", i, is)
+		}
 	}
 	if is, err := parseState([]byte(text), "empid_000223"); err != nil || !maps.EqualFunc(is, all, slices.Equal) {
 		t.Errorf("got %q %v; want no error and maps.EqualFunc(is, all, slices.Equal)", is, err)
 	}
-	damaged := []string{"garbage", "{}", `{"last":["last_Jones"]}`, "1", text[:4], text + "x", "2" + text[1:], strings.ToUpper(text)}
+	damaged := []string{"garbage", "{}", `{"last":["last_Jones"]}`, "1", text[:4], text + "x", "2" + text[1:], "3" + text[1:], strings.ToUpper(text)}
 	for i := 1; i < len(text); i++ {
 		damaged = append(damaged, text[:i], text[i:], text[:i]+"#"+text[i+1:], text[:i]+text[i+1:])
 	}
@@ -41,8 +50,8 @@ func TestMaintainerStateText(t *testing.T) {
 	}
 	// Invalid state with the right checksum.
 	for _, s := range []string{"a", "a/b#", "/b", "a/b#a/c", "a/b\\", "^/b", "#a/b", "a#b/c"} {
-		h := stateHeader([]byte(s), "r")
-		if is, err := parseState(append(h[:], s...), "r"); err == nil {
+		sum := stateChecksum([]byte(s), "r")
+		if is, err := parseState([]byte("1"+string(sum[:])+s), "r"); err == nil {
 			t.Errorf("%q: got %q; want an error", s, is)
 		}
 	}
@@ -110,7 +119,7 @@ func TestMaintainerStateSize(t *testing.T) {
 	now := EncodeState(all, city)
 	before, after := 8+2*len("_ix")+4+2*len(b), 8+2*len("_ix")+4+len(now)
 	t.Logf("%d bytes as JSON, %d now: %q", before, after, now)
-	if after > 120 {
-		t.Errorf("got %d bytes, %d as JSON; want at most 120", after, before)
+	if after > 83 {
+		t.Errorf("got %d bytes, %d as JSON; want at most 83", after, before)
 	}
 }

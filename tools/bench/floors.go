@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -180,7 +179,7 @@ func handPlainTransactions() (pair, error) {
 	if err != nil {
 		return pair{}, err
 	}
-	id := edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.String, S: strings.Repeat("0", 26)}}.Ending()
+	id := edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.Guid}}.Ending()
 	bodies := map[int][]byte{}
 	encode := func(o *order) (b []byte, err error) {
 		if b := bodies[o.Number]; b != nil {

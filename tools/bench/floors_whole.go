@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -58,25 +61,21 @@ func (o *order) check() (keys.Key, error) {
 	return k, k.Err()
 }
 
-// handID returns an operation ID: the time, and 16 random characters.
+// handID returns an operation ID as a GUID: the time, and 80 random bits.
 func handID() string {
-	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	b := make([]byte, 26)
-	ms := time.Now().UnixMilli()
-	for i := range 10 {
-		b[i] = digits[ms>>(5*(9-i))&31]
-	}
-	rand.Read(b[10:])
-	for i := 10; i < len(b); i++ {
-		b[i] = digits[b[i]&31]
-	}
-	return string(b)
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(time.Now().UnixMilli())<<16)
+	rand.Read(b[6:])
+	id := hex.AppendEncode(make([]byte, 0, 36), b[:])
+	return string(slices.Concat(id[:8], dash, id[8:12], dash, id[12:16], dash, id[16:20], dash, id[20:]))
 }
+
+var dash = []byte("-")
 
 // withID returns the JSON of an order with an operation ID.
 func (o *order) withID(id string) []byte {
 	b := (*handOrder)(o).Append(make([]byte, 0, 640))
-	b = append(b[:len(b)-1], `,"_op":"`...)
+	b = append(b[:len(b)-1], `,"_op@odata.type":"Edm.Guid","_op":"`...)
 	return append(append(b, id...), `"}`...)
 }
 

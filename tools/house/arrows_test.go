@@ -84,7 +84,7 @@ var arrows = map[string][]string{
 	"tools/bench": {}, "tools/conformance": {}, "tools/coverage": {}, "tools/house": {}, "tools/manyworkers": {}, "tools/measure": {}, "tools/measure/trace": {}, "tools/model": {}, "tools/mutants": {},
 	"patterns/quickstart": {"account", "index", "keys", "table"},
 	"patterns/hr":         {"account", "eventual", "index", "keys", "largeentity", "logtail", "storagetest", "table"},
-	"patterns":            {"", "extend", "account", "archive", "eventual", "index", "jobs", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite", "internal/bare"},
+	"patterns":            {"", "extend", "account", "archive", "eventual", "index", "jobs", "verify", "keys", "largeentity", "largeentity/series", "logtail", "logtail/bloblog", "materialized", "requests", "table", "storagetest", "internal/azurite", "internal/bare", "internal/stored"},
 }
 
 // programs are the folders of public programs and tests.

@@ -1,0 +1,175 @@
+package stored
+
+// The text of maintainer state is packed with prefix codes: frequent characters take few bits. Which code a character has depends on
+// the kind of the character before it, because letters follow letters, and digits follow digits. A typical character takes 4.6 bits.
+//
+// packTables has a table for each kind. Its entry n lists the characters with codes of n bits. The codes are canonical: they ascend
+// with their lengths, and in the order of a list. packEscape stands for all characters that a table does not list: 8 bits with the
+// character follow. Its code is the last one of its table, all ones. So the ones that fill the last byte are no character.
+//
+// The tables are part of the stored form. Another table needs another version.
+var packTables = [...][]string{
+	afterSign:   {4: "#0abcs", 5: "2dlmopt", 6: "*1=efgnruw", 7: "3456789?ABCEFGMNSUhijkqv", 8: "DHJLOPRTVWy", 9: "KQXYZz", 10: "-./@I_x", 11: "!\x00"},
+	afterLower:  {4: "/aeinort", 5: "=cdglmsu", 6: "*.@hpy", 7: "!#0269_bfkvw", 8: "-134578?xz", 10: "ACDEFGHJKLOPQSVWYZjq", 11: "IMNRTUX", 12: "B\x00"},
+	afterDigit:  {3: "0", 4: "12345789=", 5: "*6", 6: "#-abcdef", 7: "?CFT", 8: "ABDEGHJMNPRSVW", 9: "KLQXYZglmnps", 10: "Ohjortuvwy", 11: "./@IU_ikqxz", 12: "!\x00"},
+	afterUpper:  {4: "08", 5: "#*13=ACSo", 6: ".245679BDEFGHJKMNPQRTVWXYZaeir", 7: "?LUhlmnu", 8: "Icdfjpqstwxz", 9: "Obgkvy", 10: "@_", 11: "!-/\x00"},
+	afterEquals: {2: "2", 3: "6B", 4: "5789DE", 5: "AC", 6: "134", 7: "0\x00"},
+	afterSlash:  {1: "^\x00"},
+	afterStar:   {1: "?", 2: "#\x00"},
+}
+
+// The kinds of the character before.
+const (
+	afterSign = iota // or at the beginning
+	afterLower
+	afterDigit
+	afterUpper
+	afterEquals
+	afterSlash
+	afterStar
+)
+
+const packEscape = 0
+
+func packKind(before byte) int {
+	switch {
+	case 'a' <= before && before <= 'z':
+		return afterLower
+	case '0' <= before && before <= '9':
+		return afterDigit
+	case 'A' <= before && before <= 'Z':
+		return afterUpper
+	case before == '=':
+		return afterEquals
+	case before == '/':
+		return afterSlash
+	case before == '*':
+		return afterStar
+	}
+	return afterSign
+}
+
+// maxPackBits is the length of the longest code.
+const maxPackBits = 12
+
+// packCodes are the codes of a table.
+type packCodes struct {
+	of     [256]packCode           // of a character; of the escape, if it has none
+	first  [maxPackBits + 2]uint16 // the lowest code of a length
+	listed [maxPackBits + 1]string // the characters with codes of a length
+}
+
+type packCode struct {
+	bits   uint16
+	length uint8
+}
+
+var packed = newPackCodes()
+
+func newPackCodes() (all [len(packTables)]packCodes) {
+	for kind, table := range packTables {
+		c := &all[kind]
+		next := uint16(0)
+		for length, characters := range table {
+			next <<= 1
+			c.first[length], c.listed[length] = next, characters
+			for i := range len(characters) {
+				c.of[characters[i]] = packCode{next, uint8(length)}
+				next++
+			}
+		}
+		for i := range c.of {
+			if c.of[i].length == 0 {
+				c.of[i] = c.of[packEscape]
+			}
+		}
+	}
+	return all
+}
+
+// appendPacked appends a packed text.
+func appendPacked(b []byte, text []byte) []byte {
+	var bits uint64 // the lowest n are not appended yet
+	n := 0
+	kind := afterSign
+	for _, character := range text {
+		c := &packed[kind]
+		code := c.of[character]
+		bits = bits<<code.length | uint64(code.bits)
+		n += int(code.length)
+		if code == c.of[packEscape] {
+			bits = bits<<8 | uint64(character)
+			n += 8
+		}
+		for n >= 8 {
+			n -= 8
+			b = append(b, byte(bits>>n))
+		}
+		kind = packKind(character)
+	}
+	if n > 0 {
+		b = append(b, byte(bits<<(8-n))|byte(0xff>>n))
+	}
+	return b
+}
+
+// unpack returns the text that appendPacked has packed. What it returns for other bytes is any text, of at most 8 characters a byte.
+func unpack(b []byte) []byte {
+	text := make([]byte, 0, 2*len(b))
+	r := bitReader{b: b}
+	kind := afterSign
+	for {
+		character, ok := r.character(&packed[kind])
+		if !ok {
+			return text
+		}
+		text = append(text, character)
+		kind = packKind(character)
+	}
+}
+
+// bitReader reads the bits of bytes, the highest bit of a byte first.
+type bitReader struct {
+	b  []byte
+	at int // in bits
+}
+
+// character returns the next character, and false at the end.
+func (r *bitReader) character(c *packCodes) (byte, bool) {
+	code := uint16(0)
+	for length := 1; length <= maxPackBits; length++ {
+		bit, ok := r.bit()
+		if !ok {
+			return 0, false
+		}
+		code = code<<1 | bit
+		if i := int(code) - int(c.first[length]); i >= 0 && i < len(c.listed[length]) {
+			if character := c.listed[length][i]; character != packEscape {
+				return character, true
+			}
+			return r.escaped()
+		}
+	}
+	return 0, false
+}
+
+func (r *bitReader) bit() (uint16, bool) {
+	if r.at == 8*len(r.b) {
+		return 0, false
+	}
+	bit := r.b[r.at/8] >> (7 - r.at%8) & 1
+	r.at++
+	return uint16(bit), true
+}
+
+// escaped returns the character behind an escape.
+func (r *bitReader) escaped() (character byte, ok bool) {
+	for range 8 {
+		bit, ok := r.bit()
+		if !ok {
+			return 0, false
+		}
+		character = character<<1 | byte(bit)
+	}
+	return character, true
+}
