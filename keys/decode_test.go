@@ -30,6 +30,11 @@ func TestDecodeRefusesOtherTexts(t *testing.T) {
 	refused(t, "spread", keys.Spread(keys.Text(), 16), "02")
 	refused(t, "zero component", keys.Component[int]{}, "1")
 	refused(t, "enum", keys.Enum("new", "done"), "old", "ne=77")
+	surrogate := "|DLt" // U+D800
+	asBytes := keys.Ordered().RowKey("\xc3").String() + keys.Ordered().RowKey("\xa9").String()
+	for _, p := range []keys.Component[string]{keys.Text(), keys.Ordered()} {
+		refused(t, "text", p, "{0", "|00", "}000", "{0!", "{0_", "~", "é", surrogate, asBytes, "}3enZ", "}3epc", "}3erh", "}zzzz", "=", "=7B", "=2", "^7B")
+	}
 }
 
 func refused[A any](t *testing.T, name string, p keys.Component[A], texts ...string) {

@@ -34,7 +34,7 @@ func ExampleText() {
 	fmt.Println(keys.Text().RowKey("R&D Zürich"))
 	// Output:
 	// jonesj@contoso.com
-	// R=26D=20Z=C3=BCrich
+	// R=26D=20Z{25rich
 }
 
 func ExampleOrdered() {

@@ -124,7 +124,7 @@ func TestRangesProperty(t *testing.T) {
 	t.Parallel()
 	rangesOf(t, "digits", keys.Digits[uint8](3), rapid.Uint8(), cmp.Compare)
 	rangesOf(t, "desc", keys.Desc(keys.Digits[uint8](3)), rapid.Uint8(), cmp.Compare)
-	rangesOf(t, "ordered", keys.Ordered(), texts, strings.Compare)
+	rangesOf(t, "ordered", keys.Ordered(), texts, compareTexts)
 }
 
 // rangesOf checks that the ranges of layouts with leading components contain exactly the keys of their values.

@@ -15,12 +15,12 @@ import (
 // values, with any suffix.
 func TestSuffixed(t *testing.T) {
 	t.Parallel()
-	following(t, "ordered", keys.Ordered(), texts, strings.Compare, 1)
+	following(t, "ordered", keys.Ordered(), texts, compareTexts, 1)
 	following(t, "numbers", keys.Int[int](5), rapid.IntRange(-9999, 9999), cmp.Compare[int], 1)
 	following(t, "inverted", keys.Desc(keys.Int[int](5)), rapid.IntRange(-9999, 9999), cmp.Compare[int], -1)
 	following(t, "compound", byTitle, rapid.Custom(func(t *rapid.T) hired {
 		return hired{texts.Draw(t, "title"), rapid.IntRange(0, 9999).Draw(t, "on")}
-	}), func(a, b hired) int { return cmp.Or(strings.Compare(a.Title, b.Title), cmp.Compare(a.On, b.On)) }, 1)
+	}), func(a, b hired) int { return cmp.Or(compareTexts(a.Title, b.Title), cmp.Compare(a.On, b.On)) }, 1)
 }
 
 // TestSuffixedText: Text before a suffix is found by its value and by a prefix, and has no intervals.

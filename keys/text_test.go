@@ -70,6 +70,31 @@ func TestTextRanges(t *testing.T) {
 	})
 }
 
+// TestOrderOfCharacters: each character has another key than the one before it, which sorts behind, and decodes.
+func TestOrderOfCharacters(t *testing.T) {
+	t.Parallel()
+	p := keys.Ordered()
+	last := ""
+	check := func(s string) {
+		k := p.RowKey(s).String()
+		if got, err := p.Decode(k); got != s || err != nil {
+			t.Fatalf("%q, decoded from %s: got %q, %v", s, k, got, err)
+		}
+		if k <= last {
+			t.Fatalf("%q: got the key %s, which does not sort after %s", s, k, last)
+		}
+		last = k
+	}
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if utf8.ValidRune(r) {
+			check(string(r))
+		}
+	}
+	for b := 0x80; b <= 0xff; b++ {
+		check(string([]byte{byte(b)}))
+	}
+}
+
 // FuzzText: every text component decodes any text unchanged, alone and among other components.
 func FuzzText(f *testing.F) {
 	f.Add("jonesj@contoso.com", "O'Brien")

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
-
-	"github.com/aztablekit/aztablekit/internal/commit"
 )
 
 // OperationID returns the value of a property _op, a GUID or its text, as an operation ID, and "" for nil.
@@ -21,11 +19,12 @@ func OperationID(guid any) string {
 			return text
 		}
 	}
+	const digits, length = "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 26
 	bits := new(big.Int).SetBytes(b[:])
-	id := make([]byte, commit.IDLength)
+	id := make([]byte, length)
 	for i := range id {
-		shift := uint(5 * (commit.IDLength - 1 - i))
-		id[i] = commit.Digits[new(big.Int).Rsh(bits, shift).Uint64()&31]
+		shift := uint(5 * (length - 1 - i))
+		id[i] = digits[new(big.Int).Rsh(bits, shift).Uint64()&31]
 	}
 	return string(id)
 }
