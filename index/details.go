@@ -303,6 +303,12 @@ func (m *detailsMaintainer[T]) setColumns(row *table.Row, owner string, from *ta
 
 // The methods of derived.PerEntity and derived.Searched.
 
+// Fits is for table.Table.Fits.
+func (m *detailsMaintainer[T]) Fits(e *table.Entity[T]) error {
+	_, err := m.WantedRows(e)
+	return err
+}
+
 func (m *detailsMaintainer[T]) WantedRows(e *table.Entity[T]) ([]string, error) {
 	return m.targetsOf(&e.Value, e.Key)
 }

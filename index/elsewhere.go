@@ -351,6 +351,12 @@ func (m *elsewhereMaintainer[T]) Delete(ctx context.Context, row *table.Row) err
 	return rows.Delete(ctx, e)
 }
 
+// Fits is for table.Table.Fits.
+func (m *elsewhereMaintainer[T]) Fits(e *table.Entity[T]) error {
+	_, err := m.WantedRows(e)
+	return err
+}
+
 func (m *elsewhereMaintainer[T]) WantedRows(e *table.Entity[T]) ([]keys.Key, error) {
 	return m.rowsOf(&e.Value, e.Key)
 }

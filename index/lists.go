@@ -375,6 +375,12 @@ func lengthOf(all []string) (n int) {
 
 // The methods of derived.PerEntity.
 
+// Fits is for table.Table.Fits.
+func (m *listsMaintainer[T, K]) Fits(e *table.Entity[T]) error {
+	_, err := m.WantedRows(e)
+	return err
+}
+
 func (m *listsMaintainer[T, K]) WantedRows(e *table.Entity[T]) ([]string, error) {
 	return m.ix.rowKeys(&e.Value, e.Key)
 }

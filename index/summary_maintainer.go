@@ -334,6 +334,12 @@ func addContribution(all map[string]*total, c contribution, measures int) {
 
 // The methods of derived.PerGroup.
 
+// Fits is for table.Table.Fits.
+func (m *summaryMaintainer[T, K]) Fits(e *table.Entity[T]) error {
+	_, err := m.StateOf(e)
+	return err
+}
+
 func (m *summaryMaintainer[T, K]) StateOf(e *table.Entity[T]) ([]string, error) {
 	of, err := m.contributionOf(&e.Value, e.Key)
 	return m.stateOf(of), err

@@ -265,6 +265,12 @@ func (m *maintainer[T, V]) MaxRows() int { return 0 }
 
 func (m *maintainer[T, V]) inline() bool { return m.opt.Inline }
 
+// Fits is for table.Table.Fits.
+func (m *maintainer[T, V]) Fits(e *table.Entity[T]) error {
+	_, err := m.deriveTwice(&e.Value, e.Key)
+	return err
+}
+
 // Maintain compares what the entity contributes with what its maintainer state records. A change names the derived entity that the
 // entity had, and the one that it will have.
 func (m *maintainer[T, V]) Maintain(_ context.Context, p *extend.Plan, c *extend.Change[T]) error {

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -170,6 +171,34 @@ func sendStoring[T any](ctx context.Context, op Op) (*Entity[T], error) {
 func (t *Table[T]) InsertOp(v *T) Op {
 	e := newEntity(v)
 	return t.h.insert("Insert", t.h.schema.keyOf(e.fields().value), e, true)
+}
+
+// Fits reports what keeps an entity from being inserted, nil for nothing: an invalid or long key, a property or an entity that is too
+// large, and for each definition the key of a row that it would get. Before a load, it tells which entities of a data set need another
+// layout or a shorter text; a whole load by Bulk would report the same, one by one. It is about the entity alone: whether the key or
+// a unique value is free, the service knows. The error is that of Insert, with all definitions that refuse the entity: an *OpError
+// around *keys.KeyError, *ValueError, *LimitError or *DerivedError. An entity within 60 KiB of the limit of 1 MiB may be too large with
+// its maintainer state. No request.
+func (t *Table[T]) Fits(v *T) error {
+	const method = "Fits"
+	e := newEntity(v)
+	k := t.h.schema.keyOf(e.fields().value)
+	op := t.h.insert(method, k, e, true)
+	err := errors.Join(t.h.engine.Fault, op.op.Err)
+	if err != nil {
+		return t.h.engine.OpError(method, k, err)
+	}
+	var refused []error
+	for _, m := range t.h.engine.Mode.Maintainers {
+		f, is := m.Typed().(interface{ Fits(*Entity[T]) error })
+		if !is {
+			continue
+		}
+		if err := f.Fits(e.(*Entity[T])); err != nil {
+			refused = append(refused, &DerivedError{Maintainer: m.Name(), Err: err})
+		}
+	}
+	return t.h.engine.OpError(method, k, errors.Join(refused...))
 }
 
 // InsertAtOp is [Table.InsertAt] as an operation of a transaction.

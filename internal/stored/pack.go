@@ -9,11 +9,11 @@ package stored
 //
 // The tables are part of the stored form. Another table needs another version.
 var packTables = [...][]string{
-	afterSign:   {4: "#0abcs", 5: "2dlmopt", 6: "*1=efgnruw", 7: "3456789?ABCEFGMNSUhijkqv", 8: "DHJLOPRTVWy", 9: "KQXYZz", 10: "-./@I_x", 11: "!\x00"},
-	afterLower:  {4: "/aeinort", 5: "=cdglmsu", 6: "*.@hpy", 7: "!#0269_bfkvw", 8: "-134578?xz", 10: "ACDEFGHJKLOPQSVWYZjq", 11: "IMNRTUX", 12: "B\x00"},
-	afterDigit:  {3: "0", 4: "12345789=", 5: "*6", 6: "#-abcdef", 7: "?CFT", 8: "ABDEGHJMNPRSVW", 9: "KLQXYZglmnps", 10: "Ohjortuvwy", 11: "./@IU_ikqxz", 12: "!\x00"},
-	afterUpper:  {4: "08", 5: "#*13=ACSo", 6: ".245679BDEFGHJKMNPQRTVWXYZaeir", 7: "?LUhlmnu", 8: "Icdfjpqstwxz", 9: "Obgkvy", 10: "@_", 11: "!-/\x00"},
-	afterEquals: {2: "2", 3: "6B", 4: "5789DE", 5: "AC", 6: "134", 7: "0\x00"},
+	afterSign:   {4: "#0bcs", 5: "2adlmoptu", 6: "*14Fefgnrw", 7: "356789?ABCDEGMNSUhijkqv{", 8: "HJLOPRTVWyz|", 9: "KQXYZ", 10: "Ix", 11: "!-./=@_\x00"},
+	afterLower:  {4: "/aeinort", 5: "=cdglmsu", 6: "*.@hpy", 7: "!#08?_bkvw", 8: "-12345679fxz{", 9: "CJOjq", 10: "AEFHKLPQSVYZ", 11: "DGIMNRTUWX|", 12: "B\x00"},
+	afterDigit:  {3: "0", 4: "123456789", 5: "#*", 6: "-abcdef", 7: "?T", 8: "ABCDEFGHJMNPQRSVWXYZgmprs", 9: "KLlnow|", 10: "Ohjtuvy", 11: "./=@IU_ikqxz{", 12: "!\x00"},
+	afterUpper:  {5: "#*01ARSTVYao{", 6: ".23456789BCDEFGHJKLMNPQWXZeir", 7: "?Uchlmnptu", 8: "IObdfgjkqsvwxz", 9: "y", 10: "=@_|", 11: "!-/\x00"},
+	afterEquals: {1: "2", 4: "1345678", 5: "9", 6: "0\x00"},
 	afterSlash:  {1: "^\x00"},
 	afterStar:   {1: "?", 2: "#\x00"},
 }
