@@ -259,9 +259,32 @@ func TestMigration(t *testing.T) {
 		m.expectFound("switched", byPointer)
 		m.expectOld("switched", len(m.want))
 
-		// 5. Full copies, under another name: 1 request finds an entity. A query by a property, of a program that is left, finds the copy, too.
+		// 5. Full copies in a table of their own, and no pointers. A query of the old program for all rows finds
+		// commit records, for a day.
+		everywhere := index.NewGlobal("names", keys.Text(), clerkName, nil)
+		company, staff = m.release(pointers, everywhere)
+		_, err = company.Fill(ctx, nil)
+		fatal(t, err)
+		byName := func(name string) ([]*table.Entity[clerk], error) {
+			return table.Collect(everywhere.List(ctx, staff, name))
+		}
+		m.expectFound("copies elsewhere", byName)
+		m.expectOld("copies elsewhere", len(m.want)+1) // a commit record
+		fatal(t, company.Retire(ctx, "staff", "name", nil))
+		company, staff = m.release(everywhere)
+		_, err = staff.Update(ctx, keys.Stored("Sales", "101"), func(c *clerk) error { c.Name = "Smythe"; return nil })
+		fatal(t, err)
+		fatal(t, company.Drain(ctx))
+		m.want["Smythe"] = m.want["Smith"]
+		delete(m.want, "Smith")
+		m.expectFound("without pointers", byName)
+		time.Sleep(49 * time.Hour) // commit records are kept for a day
+		fatal(t, company.Drain(ctx))
+		m.expectOld("without pointers", 0)
+
+		// 6. Copies in the partition, right at each instant. A query by a property, of a program that is left, finds the copy, too.
 		copies := index.New("fullname", keys.Ordered(), clerkName, &index.Options{Reserved: true})
-		company, staff = m.release(pointers, copies)
+		company, staff = m.release(everywhere, copies)
 		_, err = company.Fill(ctx, nil)
 		fatal(t, err)
 		byCopy := func(name string) ([]*table.Entity[clerk], error) {
@@ -276,12 +299,12 @@ func TestMigration(t *testing.T) {
 		if found, rows, err := m.old.find(ctx, "PartitionKey eq 'Sales' and Name eq 'Jones'"); err != nil || rows != 2 {
 			t.Errorf("copies: the old program finds %s in %d rows, error %v; want the entity and its copy, as the page says", found, rows, err)
 		}
-		fatal(t, company.Retire(ctx, "staff", "name", nil))
+		fatal(t, company.Retire(ctx, "staff", "names", nil))
 		company, staff = m.release(copies)
 		if report, err := company.Verify(ctx, nil); err != nil || !report.Sound() {
 			t.Errorf("Verify: got %+v, error %v; want a sound report", report, err)
 		}
-		m.expectNew("without pointers", staff)
+		m.expectNew("copies alone", staff)
 
 		// An old release of the new program cannot write any more.
 		_, without := m.release()
