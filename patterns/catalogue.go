@@ -14,7 +14,7 @@ var chapters = []chapter{
 		optimistic, replaceOrMerge, severalTypes, compoundEntity, entityTypes, batchErrors, bulkWork, parallel, smoothBurst,
 	}},
 	{"Indexes and copies", recipes{
-		intraPartitionIndex, interPartitionIndex, indexEntities, indexEntitiesElsewhere, denormalization, uniqueEmail, moveDepartment, newIndex,
+		intraPartitionIndex, interPartitionIndex, indexEntities, indexEntitiesElsewhere, denormalization, uniqueEmail, moveDepartment, newIndex, adoptATable,
 		summary,
 		quotaOfCustomers,
 	}},
