@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type measurement struct {
 
 // run fills an index of a table by worker processes, and verifies it.
 func (m measurement) run(ctx context.Context) error {
+	debug.SetGCPercent(400) // the service is elsewhere, so the workers should have the processors
 	service := storagetest.New(&storagetest.Options{RequestLogSize: -1})
 	old, staff := open(service, "", &aztablekit.Options{})
 	if err := old.Ensure(ctx); err != nil {
