@@ -31,6 +31,12 @@ type Maintainer[T any] interface {
 	Maintain(ctx context.Context, p *Plan, c *Change[T]) error
 }
 
+// Fitter is implemented by a Maintainer for [table.Table.Fits]. Fits returns the error that Maintain would return for a new entity
+// because of the keys of its rows, nil for none. It makes no request, and does not keep the entity.
+type Fitter[T any] interface {
+	Fits(e *table.Entity[T]) error
+}
+
 // RemoteWriter is implemented by a Maintainer that changes rows of other tables by [Plan.Remote]. A worker of package eventual
 // that has a handler of such a table then makes sure that a late request of a write that never commits changes nothing in the
 // other tables.

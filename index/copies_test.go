@@ -301,3 +301,23 @@ func TestProjectionIsRefreshed(t *testing.T) {
 		}
 	}
 }
+
+// TestReplaceFromCopy: an entity that was found by its copy can be written, also if a program has stored the entity again without the types of
+// JSON.
+func TestReplaceFromCopy(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	byMail := index.New("email", keys.Text(), func(w *worker) (string, bool) { return w.Email, w.Email != "" }, nil)
+	staff, s := newStaff(t, byMail)
+	insertAll(t, staff, s, worker{"S", 1, "Jones", "a", 30, nil})
+	overwrite(t, s, at(1), func(c map[string]any) { delete(c, "_op@odata.type") })
+	e, err := byMail.Get(ctx, staff, sales, "a")
+	check(t, err)
+	e.Value.Age = 31
+	check(t, staff.Replace(ctx, e))
+	got, err := staff.Get(ctx, at(1))
+	check(t, err)
+	if got.Value.Age != 31 {
+		t.Errorf("got age %d; want 31", got.Value.Age)
+	}
+}

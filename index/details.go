@@ -303,7 +303,7 @@ func (m *detailsMaintainer[T]) setColumns(row *table.Row, owner string, from *ta
 
 // The methods of derived.PerEntity and derived.Searched.
 
-// Fits is for table.Table.Fits.
+// Fits implements extend.Fitter.
 func (m *detailsMaintainer[T]) Fits(e *table.Entity[T]) error {
 	_, err := m.WantedRows(e)
 	return err

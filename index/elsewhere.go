@@ -351,7 +351,7 @@ func (m *elsewhereMaintainer[T]) Delete(ctx context.Context, row *table.Row) err
 	return rows.Delete(ctx, e)
 }
 
-// Fits is for table.Table.Fits.
+// Fits implements extend.Fitter.
 func (m *elsewhereMaintainer[T]) Fits(e *table.Entity[T]) error {
 	_, err := m.WantedRows(e)
 	return err

@@ -118,18 +118,51 @@ func TestLimitsByScript(t *testing.T) {
 		}
 		return n
 	}
-	for _, script := range []struct{ name, character string }{
-		{"letters and digits of ASCII", "x"},
-		{"space and other ASCII", " "},
-		{"Latin with accents, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Thai", "ก"},
-		{"Georgian, Khmer, Chinese, Japanese, Korean, emoji", "日"},
-		{"private use and tags", "\U000e0041"},
+	for _, script := range []struct{ name, characters string }{
+		{"letters and digits of ASCII", "xZ7"},
+		{"space and other ASCII", " '~"},
+		{"Latin with accents, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Thai", "éßøłώЖשعकก"},
+		{"Vietnamese, Georgian, Khmer, Chinese, Japanese, Korean, € ’ –, emoji", "ệაក漢日かカ한€’–😀"},
+		{"private use and tags", "\U000f0000\U000e0041"},
 	} {
-		alone := most(script.character, func(s string) bool { return keys.Text().RowKey(s).Err() == nil })
-		indexed := most(script.character, func(s string) bool { return both.Fits(&landmark{"C", s, ""}) == nil })
+		alone, indexed := keys.MaxUnits, keys.MaxUnits
+		for _, c := range strings.Split(script.characters, "") {
+			alone = min(alone, most(c, func(s string) bool { return keys.Text().RowKey(s).Err() == nil }))
+			indexed = min(indexed, most(c, func(s string) bool { return both.Fits(&landmark{"C", s, ""}) == nil }))
+		}
 		line := fmt.Sprintf("| %s | %d | %d |", script.name, alone, indexed)
 		if !strings.Contains(string(doc), line+"\n") {
 			t.Errorf("docs/limits.md: want the line\n%s", line)
 		}
+	}
+}
+
+// TestFitsAsInsert: Fits reports the mistakes of a value and of a definition as Insert does.
+func TestFitsAsInsert(t *testing.T) {
+	t.Parallel()
+	s := storagetest.New(nil)
+	whole := &landmark{"NZ", "a", "x"}
+	for name, c := range map[string]struct {
+		definition extend.Definition[landmark]
+		value      *landmark
+		refused    bool
+	}{
+		"fits":                    {index.New("local", keys.Text(), localName, nil), whole, false},
+		"nil":                     {index.New("local", keys.Text(), localName, nil), nil, true},
+		"panics":                  {index.New("local", keys.Text(), func(*landmark) (string, bool) { panic("no") }, nil), whole, true},
+		"too many values":         {index.NewMulti("local", keys.Text(), 2, func(*landmark) []string { return []string{"a", "b", "c"} }, nil), whole, true},
+		"a number too large":      {index.New("local", keys.Digits[int](1), func(*landmark) (int, bool) { return 10, true }, nil), whole, true},
+		"details of no valid key": {index.NewDetails("local", "Local", func(*landmark) (keys.RowKey, bool) { return keys.RawRow("a?b"), true }, table.FieldOf(func(p *landmark) *string { return &p.Local })), whole, true},
+		"a property too large":    {index.New("local", keys.Text(), func(*landmark) (string, bool) { return "", false }, nil), &landmark{"NZ", "b", strings.Repeat("x", 40<<10)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := landmarksWith(t, s, "t"+strings.ReplaceAll(name, " ", ""), c.definition)
+			got := all.Fits(c.value)
+			_, want := all.Insert(context.Background(), c.value)
+			if says(got) != says(want) || (got != nil) != c.refused {
+				t.Errorf("got %v; want the error of Insert, %v, and one: %t", got, want, c.refused)
+			}
+		})
 	}
 }

@@ -469,7 +469,7 @@ func (m *indexMaintainer[T, K]) checkProjection(copied *stored.Row) error {
 
 // The methods of derived.PerEntity.
 
-// Fits is for table.Table.Fits.
+// Fits implements extend.Fitter.
 func (m *indexMaintainer[T, K]) Fits(e *table.Entity[T]) error {
 	_, err := m.WantedRows(e)
 	return err

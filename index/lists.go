@@ -375,7 +375,7 @@ func lengthOf(all []string) (n int) {
 
 // The methods of derived.PerEntity.
 
-// Fits is for table.Table.Fits.
+// Fits implements extend.Fitter.
 func (m *listsMaintainer[T, K]) Fits(e *table.Entity[T]) error {
 	_, err := m.WantedRows(e)
 	return err

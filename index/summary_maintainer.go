@@ -334,7 +334,7 @@ func addContribution(all map[string]*total, c contribution, measures int) {
 
 // The methods of derived.PerGroup.
 
-// Fits is for table.Table.Fits.
+// Fits implements extend.Fitter.
 func (m *summaryMaintainer[T, K]) Fits(e *table.Entity[T]) error {
 	_, err := m.StateOf(e)
 	return err

@@ -447,6 +447,8 @@ func (r *ranges[K]) starting(k K) span {
 		return span{err: w.err}
 	case string(w.b) == r.layout.name.prefix:
 		return all
+	case endsInsideCharacter(w.b):
+		return span{err: &KeyError{Component: fmt.Sprintf("component %d", r.before+1), Value: string(w.b), Reason: "ends inside a character; Starting requires whole characters"}}
 	default:
 		return startingWith(string(w.b))
 	}
@@ -455,7 +457,7 @@ func (r *ranges[K]) starting(k K) span {
 // startingWith returns the range of the keys that begin with s.
 func startingWith(s string) span {
 	end := []byte(s)
-	end[len(end)-1]++ // the last byte is z, | or a smaller byte, so that the next byte is a valid character
+	end[len(end)-1]++ // the last byte is at most z, so that the next byte is a valid character
 	return span{from: s, to: string(end), set: true}
 }
 
@@ -480,8 +482,8 @@ func (r RowRanges[K]) AtMost(hi K) RowRange { return RowRange{r.in.half(atMost, 
 func (r RowRanges[K]) Before(hi K) RowRange { return RowRange{r.in.half(below, hi)} }
 
 // Starting returns the range of all texts that begin with k: email_a to email_b contains every address that begins with an a. A component
-// other than Text, Ordered, Bytes and their folded forms is a *KeyError. For folded text, k must begin with whole characters: é does
-// not begin with e.
+// other than Text, Ordered, Bytes and their folded forms is a *KeyError, and so is a text that ends inside a character. For folded text, k
+// must begin with whole characters, too: é does not begin with e.
 func (r RowRanges[K]) Starting(k K) RowRange { return RowRange{r.in.starting(k)} }
 
 // PartitionRanges are the ranges of the PartitionKeys of a layout; see [RowRanges].

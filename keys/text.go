@@ -33,14 +33,14 @@ func TextOf[S ~string]() Component[S] {
 	return escapedComponent[S]("text", "", func(c byte) (byte, bool) { return '=', !alnum(c) && strings.IndexByte("@.-+", c) < 0 })
 }
 
-// Ordered encodes text that sorts by its code points, which is the order of its bytes, whatever it contains and also before other
-// components. Bytes that are not UTF-8 sort after all characters. Letters and digits of ASCII are unchanged. Every other character up to z
-// becomes one of - : ^ and two hexadecimal digits. Before another component, ! ends the text.
+// Ordered encodes text that sorts by its code points, also before other components: for UTF-8, that is the order of its bytes. Bytes that
+// are not UTF-8 sort after all characters. Letters and digits of ASCII are unchanged. Every other character up to z becomes one of
+// - : ^ and two hexadecimal digits. Before another component, ! ends the text.
 //
 // Characters above z become one of { | } and 2 to 4 of the characters 0-9, A-Z and a-z, as a number to the base of 62:
 //
-//	{ 2   up to U+0F7E: Latin, Greek, Cyrillic, Hebrew, Arabic, the scripts of India, Thai, Lao
-//	| 3   up to U+3B276: other scripts, Chinese, Japanese, Korean, emoji
+//	{ 2   up to U+0F7E: Latin with accents, Greek, Cyrillic, Hebrew, Arabic, the scripts of India, Thai, Lao
+//	| 3   up to U+3B276: Vietnamese, other scripts, Chinese, Japanese, Korean, typographic marks, emoji
 //	} 4   the others, and bytes that are not UTF-8
 //
 //go:noinline
@@ -177,6 +177,16 @@ func appendWide(dst []byte, v string) ([]byte, int) {
 	}
 	r -= firstOfFour
 	return append(dst, '}', digit(r/62/62/62), digit(r/62/62), digit(r/62), digit(r)), n
+}
+
+// endsInsideCharacter reports whether the last character of an encoded text is a byte that is not UTF-8.
+func endsInsideCharacter(s []byte) bool {
+	const length = 5
+	if len(s) < length || s[len(s)-length] != '}' {
+		return false
+	}
+	r, _, err := parseWide(string(s[len(s)-length:]))
+	return err == nil && r > utf8.MaxRune
 }
 
 // parseWide returns the first character of s, which begins with one of { | }, and how many characters of s it takes. A number above

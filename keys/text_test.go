@@ -1,6 +1,8 @@
 package keys_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -68,6 +70,37 @@ func TestTextRanges(t *testing.T) {
 			t.Fatalf("the range of texts that begin with %q contains %q: got %v, want %v", a, b, !strings.HasPrefix(b, a), strings.HasPrefix(b, a))
 		}
 	})
+}
+
+// TestStarting: the range of texts that begin with a text contains all that begin with its characters, and no others. A text that ends
+// inside a character is refused.
+func TestStarting(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]keys.Component[string]{"text": keys.Text(), "ordered": keys.Ordered()} {
+		rapid.Check(t, func(t *rapid.T) {
+			a, b := texts.Draw(t, "a"), texts.Draw(t, "b")
+			if rapid.Bool().Draw(t, "begins") {
+				b = a + b
+			}
+			r := p.Named("n").Rows().Starting(a)
+			last, n := utf8.DecodeLastRuneInString(a)
+			if inside := last == utf8.RuneError && n == 1; inside != (r.Err() != nil) {
+				t.Fatalf("%s: the range of %q: got error %v; want one: %t", name, a, r.Err(), inside)
+			}
+			if r.Err() != nil {
+				return
+			}
+			k := p.Named("n").RowKey(b).String()
+			begins := len(points(b)) >= len(points(a)) && slices.Equal(points(b)[:len(points(a))], points(a))
+			if r.Contains(k) != begins {
+				t.Fatalf("%s: the range of %q contains %q: got %t; want %t", name, a, b, !begins, begins)
+			}
+		})
+	}
+	var ke *keys.KeyError
+	if err := keys.Text().Rows().Starting("\xe0\xb8").Err(); !errors.As(err, &ke) || !strings.Contains(ke.Reason, "inside a character") {
+		t.Errorf("two bytes of three: got %v; want a *KeyError", err)
+	}
 }
 
 // TestOrderOfCharacters: each character has another key than the one before it, which sorts behind, and decodes.

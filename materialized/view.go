@@ -265,7 +265,7 @@ func (m *maintainer[T, V]) MaxRows() int { return 0 }
 
 func (m *maintainer[T, V]) inline() bool { return m.opt.Inline }
 
-// Fits is for table.Table.Fits.
+// Fits implements extend.Fitter.
 func (m *maintainer[T, V]) Fits(e *table.Entity[T]) error {
 	_, err := m.deriveTwice(&e.Value, e.Key)
 	return err

@@ -173,20 +173,18 @@ func (t *Table[T]) InsertOp(v *T) Op {
 	return t.h.insert("Insert", t.h.schema.keyOf(e.fields().value), e, true)
 }
 
-// Fits reports what keeps an entity from being inserted, nil for nothing: an invalid or long key, a property or an entity that is too
-// large, and for each definition the key of a row that it would get. Before a load, it tells which entities of a data set need another
-// layout or a shorter text; a whole load by Bulk would report the same, one by one. It is about the entity alone: whether the key or
-// a unique value is free, the service knows. The error is that of Insert, with all definitions that refuse the entity: an *OpError
-// around *keys.KeyError, *ValueError, *LimitError or *DerivedError. An entity within 60 KiB of the limit of 1 MiB may be too large with
-// its maintainer state. No request.
+// Fits returns the error that Insert would return for the entity alone, nil for none: an invalid or too long key, a property or an
+// entity that is too large, and derived rows of packages index and materialized whose keys are invalid or too long, of all definitions.
+// Call it for all entities of a data set before a load, to learn which need a shorter text or another layout. Errors, in an *OpError:
+// *keys.KeyError, *ValueError, *LimitError, *DerivedError. Fits does not check whether the key or a unique value is free, and not the room
+// for maintainer state (1 property, at most 60 KiB) and for the whole transaction (100 rows, 4 MiB). No request.
 func (t *Table[T]) Fits(v *T) error {
 	const method = "Fits"
 	e := newEntity(v)
 	k := t.h.schema.keyOf(e.fields().value)
 	op := t.h.insert(method, k, e, true)
-	err := errors.Join(t.h.engine.Fault, op.op.Err)
-	if err != nil {
-		return t.h.engine.OpError(method, k, err)
+	if err := op.op.Check(); err != nil {
+		return err
 	}
 	var refused []error
 	for _, m := range t.h.engine.Mode.Maintainers {

@@ -13,7 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/errs"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/internal/wire"
 )
@@ -89,8 +88,7 @@ func (w *write) readBackRow(ctx context.Context, s *step) (etag azcore.ETag, our
 	if err != nil || f.row == nil {
 		return "", false, err
 	}
-	id := stored.IDColumn(w.id)
-	ours = edm.Same(stored.Find(f.row.Columns(), reserved.OperationID), id.Value)
+	ours = stored.SameID(f.row.Columns(), []edm.Column{stored.IDColumn(w.id)})
 	same := false
 	if after, err := w.stored(s).Decoded(); err == nil && after != nil {
 		same = len(after) == len(f.row.Columns()) && containsAll(f.row.Columns(), after)

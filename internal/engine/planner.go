@@ -379,8 +379,7 @@ func (s *step) bindToRow(f readResult) error {
 	case f.row == nil:
 		return f.gone
 	case s.Copied != nil && !s.replannable:
-		is, was := stored.Find(f.row.Columns(), reserved.OperationID), stored.Find(s.Copied.Columns(), reserved.OperationID)
-		if !edm.Same(is, was) || !stored.Same(stored.Without(f.row.Columns(), reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts), s.Copied.Columns()) {
+		if !stored.SameID(f.row.Columns(), s.Copied.Columns()) || !stored.Same(stored.Without(f.row.Columns(), reserved.Incarnation, reserved.MaintainerState, reserved.Owner, reserved.Parts), s.Copied.Columns()) {
 			return errs.ErrChanged
 		}
 	case s.Kind == aztables.TransactionTypeInsertMerge:

@@ -346,10 +346,19 @@ func IDColumn(id string) edm.Column {
 	return edm.Column{Name: reserved.OperationID, Value: edm.Value{Kind: edm.Guid, G: commit.GUID(id)}}
 }
 
-// OperationID returns the operation ID that the row contains, also one that a program has stored that loses the types of JSON, and
-// whether there is one.
-func (r *Row) OperationID() (id [16]byte, is bool) {
-	v := Find(r.columns, reserved.OperationID)
+// SameID reports whether rows with these columns contain the same operation ID, or none.
+func SameID(a, b []edm.Column) bool {
+	id, is := operationID(a)
+	other, has := operationID(b)
+	return is == has && id == other
+}
+
+// OperationID returns the operation ID that the row contains, and whether there is one.
+func (r *Row) OperationID() (id [16]byte, is bool) { return operationID(r.columns) }
+
+// operationID also reads an operation ID of a program that loses the types of JSON: a text.
+func operationID(columns []edm.Column) (id [16]byte, is bool) {
+	v := Find(columns, reserved.OperationID)
 	if v.Kind == edm.String {
 		v, _ = edm.GUIDValue(v.S) // absent for another text
 	}

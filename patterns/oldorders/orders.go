@@ -1,8 +1,8 @@
 // Package oldorders takes over a table of orders that another program has written with plain aztables, and still writes. Its times are
 // text, and its numbers are doubles, as JSON has them.
 //
-// The table passes in stages. Until the other program has stopped, open it without the index (ReadTyped); or, if it must go on beside the
-// index, call KeepSound in one program. A query of the other program for all rows of a customer finds the rows of the index, too,
+// The table passes in stages. Until the other program has stopped, open it without the index (ReadTyped). If the index must come before
+// that, call KeepSound in one program. A query of the other program for all rows of a customer finds the rows of the index, too,
 // unless it says RowKey lt '~'.
 package oldorders
 
@@ -60,17 +60,16 @@ func (s *Orders) ByStatus(ctx context.Context, of, status string) iter.Seq2[*tab
 	return byStatus.List(ctx, s.Table, keys.RawPartition(of), status)
 }
 
-// KeepSound repairs in a loop what the other program writes beside the index, until ctx ends. In between, look-ups may miss an order
-// that the other program has changed, and find no wrong one. It returns the first error. Requests: each time those of Verify, about 1 for each
-// 1,000 rows and 3 for each customer, and 4 for each repair.
-func (s *Orders) KeepSound(ctx context.Context, every time.Duration) error {
+// KeepSound repairs in a loop what the other program writes beside the index, until ctx ends, and returns the error of ctx. In between,
+// look-ups may miss an order that the other program has changed, and find no wrong one. report receives what each Verify has found; after an
+// error, such as one of an outage, the loop goes on. Requests: each time those of Verify, about 1 for each 1,000 rows and 3 for each
+// customer, and 4 for each repair.
+func (s *Orders) KeepSound(ctx context.Context, every time.Duration, report func(verify.Report, error)) error {
 	for {
-		if _, err := s.Verify(ctx, &verify.Options{Repair: true}); err != nil {
-			return err
-		}
+		report(s.Verify(ctx, &verify.Options{Repair: true}))
 		select {
 		case <-ctx.Done():
-			return nil
+			return ctx.Err()
 		case <-time.After(every):
 		}
 	}

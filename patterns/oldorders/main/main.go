@@ -1,4 +1,4 @@
-// Command main finds the open orders of a customer by an index that the table has got later.
+// Command main calls Fill, which does nothing in a new table, and finds the open orders of a customer.
 package main
 
 import (
