@@ -39,9 +39,9 @@ func TextOf[S ~string]() Component[S] {
 //
 // Characters above z become one of { | } and 2 to 4 of the characters 0-9, A-Z and a-z, as a number to the base of 62:
 //
-//	{ 2   up to U+0F7E: Latin with accents, Greek, Cyrillic, Hebrew, Arabic, the scripts of India, Thai, Lao
-//	| 3   up to U+3B276: Vietnamese, other scripts, Chinese, Japanese, Korean, typographic marks, emoji
-//	} 4   the others, and bytes that are not UTF-8
+//   - { and 2 digits up to U+0F7E: Latin with accents, Greek, Cyrillic, Hebrew, Arabic, the scripts of India, Thai, Lao
+//   - | and 3 digits up to U+3B276: Vietnamese, other scripts, Chinese, Japanese, Korean, typographic marks, emoji
+//   - } and 4 digits above, and for bytes that are not UTF-8
 //
 //go:noinline
 func Ordered() Component[string] { return OrderedOf[string]() }

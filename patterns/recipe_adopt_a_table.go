@@ -25,7 +25,7 @@ var adoptATable = recipe{
 	problem: `A table has rows of a program with plain aztables, which cannot stop: its times are text, its numbers are doubles, and its
 		queries must find what they have always found. The new program reads the rows in its own types, and writes the same form. Then it gets
 		an index of pointers, whose rows no query by a property finds. Until the older program stops, Verify repairs the index in a loop:
-	 look-ups may miss an order in between, and find no wrong one.`,
+		look-ups may miss an order in between, and find no wrong one.`,
 	kept: "oldorders",
 	run: func(ctx context.Context, r *Run) error {
 		o := r.StoreOptions("shop", "orders")
