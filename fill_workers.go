@@ -62,8 +62,8 @@ func (f *filler) job(ctx context.Context, t *tableToFill, d *declaration, name s
 		err = d.verifier.Start(ctx, name, arg, &jobs.Options{Partitions: f.opt.Partitions, Rate: f.opt.Rate})
 		status = jobs.Status{State: jobs.Running}
 	}
-	for pause := firstLook; err == nil && status.State == jobs.Running && !f.allFail(status); pause = min(2*pause, lastLook) {
-		if err = pace.Sleep(ctx, pause); err == nil {
+	for began := time.Now(); err == nil && status.State == jobs.Running && !f.allFail(status); {
+		if err = pace.Sleep(ctx, min(max(time.Since(began)/lookPart, firstLook), lastLook)); err == nil {
 			status, err = d.verifier.Status(ctx, name)
 			f.tell(t, Progress{State: string(catalogue.Building), Report: reportOf(status)})
 		}
@@ -94,9 +94,10 @@ func (f *filler) allFail(s jobs.Status) bool {
 	return s.Open > 0 && !slices.ContainsFunc(s.Failures, func(fail jobs.Failure) bool { return fail.Attempts < f.attempts }) && len(s.Failures) == s.Open
 }
 
-// How often Fill looks how far the workers have come.
+// How often Fill looks how far the workers have come: after a part of the time that they have worked.
 const (
 	firstLook = 250 * time.Millisecond
+	lookPart  = 20
 	lastLook  = 5 * time.Second
 )
 
