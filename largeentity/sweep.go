@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/aztablekit/aztablekit/internal/blobs"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
@@ -55,12 +56,14 @@ func (v *Values[T]) Sweep(ctx context.Context, o *SweepOptions) (report SweepRep
 	}
 	w.pace = pace.New(w.opt.Rate)
 	if err = w.opt.check(); err == nil {
+		w.at, err = w.opt.position()
+	}
+	if err == nil {
 		spanned, end := door.Table(v.table).Span(ctx, "Sweep")
 		defer func() { end(err) }()
 		w.rows = door.Rows[table.Table[table.Row]](door.Table(v.table), true) // an operation ID tells the outcome after a lost response
-		if err = w.sweepBlobs(spanned); err == nil && !w.opt.Relink {
-			err = w.sweepRows(spanned)
-		}
+		w.report.Token = w.opt.Token
+		err = w.sweepAll(spanned)
 	}
 	if errors.Is(err, errEnough) {
 		w.report.Incomplete, err = true, nil
@@ -71,68 +74,27 @@ func (v *Values[T]) Sweep(ctx context.Context, o *SweepOptions) (report SweepRep
 	return w.report, err
 }
 
-// SweepOptions are the options of [Values.Sweep]. The zero value reclaims whatever nothing refers to.
-type SweepOptions struct {
-	// Partitions is the range of partitions to sweep. Unset means all. Unless it is that of one partition, all blobs of the table are listed.
-	Partitions keys.PartitionRange
-
-	// DryRun changes nothing. The report counts what a sweep would do.
-	DryRun bool
-
-	// MaxDeletes ends the sweep when it has deleted so many blobs; 0 means no limit. The next sweep continues: it finds what is left.
-	MaxDeletes int
-
-	// Rate is the most blobs and rows that are read, written and deleted in a second; 0 means no limit.
-	Rate int
-
-	// Archived reports whether the destination of package archive contains an incarnation of a key: the method Contains of the
-	// archive.Mover, or a function that asks several. Sweep calls it for each blob of a moved entity, and deletes the blob if the
-	// destination does not contain the entity any more. Options.Archived if it is nil; without both, blobs of moved entities stay.
-	Archived func(ctx context.Context, k keys.Key, incarnation string) (bool, error)
-
-	// Relink stores the rows of blobs that entities link and that have none, of whatever age, and deletes nothing: for a table that was
-	// restored or copied without its rows that begin with ~. Without it, Sweep fails with an UnrecordedLinkError for such a blob. Links
-	// of archived entities are not known without their rows: see docs/operations.md before the next sweep.
-	Relink bool
-
-	// Fault is called for each fault that Sweep finds, and Progress after each 1,000 blobs. No two of these calls overlap. The kinds:
-	//
-	//   - Dangling: nothing refers to the blob any more, and Sweep deletes it. The fault has the entity that has linked the blob; none if no
-	//     entity ever has.
-	//   - Missing: the entity links a blob that does not exist. It is not repaired.
-	//   - StateMismatch: the entity links the blob, and no row says so; see Relink.
-	Fault    func(verify.Fault)
-	Progress func(SweepReport)
-}
-
-// check fails for options that are wrong.
-func (o *SweepOptions) check() error {
-	if o.MaxDeletes < 0 {
-		return &table.ValueError{Field: "SweepOptions.MaxDeletes", Reason: "is negative; 0 means no limit"}
+// sweepAll sweeps from the position of the token.
+func (w *sweep) sweepAll(ctx context.Context) error {
+	if w.at.by == byBlobs {
+		if err := w.sweepBlobs(ctx); err != nil {
+			return err
+		}
+		w.move(sweepPosition{by: byRows})
 	}
-	if o.Rate < 0 {
-		return &table.ValueError{Field: "SweepOptions.Rate", Reason: "is negative; 0 means no limit"}
+	if !w.opt.Relink {
+		if err := w.sweepRows(ctx); err != nil {
+			return err
+		}
 	}
-	return o.Partitions.Err()
+	if !w.report.Incomplete {
+		w.report.Token = ""
+	}
+	return nil
 }
 
-// SweepReport is what [Values.Sweep] has done and seen.
-type SweepReport struct {
-	Blobs    int // that were listed
-	Linked   int // blobs that an entity links, or an archived entity
-	Young    int // blobs without an entity that are younger than Options.Grace
-	Foreign  int // blobs below the name of the table whose names are of another form, and rows of another form: they stay as they are
-	Rows     int // of blobs, that were listed
-	Orphans  int // blobs that no entity has ever linked: they are older than Options.Grace, and were deleted, or would be
-	Replaced int // blobs that were deleted, or would be: their entity has another value, or is deleted, also from an archive
-	Missing  int // links to blobs that do not exist
-	Relinked int // blobs of entities that got their rows again, or would
-	RowsGone int // tombstones that were deleted, or would be
-	Kept     int // blobs without an entity that the service refuses to delete: leased, with snapshots, or under a policy
-
-	// Incomplete reports that the sweep ended at SweepOptions.MaxDeletes.
-	Incomplete bool
-}
+// move notes how far the sweep is.
+func (w *sweep) move(p sweepPosition) { w.at, w.report.Token = p, w.opt.token(p) }
 
 // sweep is a run of Sweep.
 type sweep struct {
@@ -141,6 +103,7 @@ type sweep struct {
 	opt     SweepOptions
 	report  SweepReport
 	deleted int
+	at      sweepPosition
 	pace    *pace.Limit
 	links   *partitionLinks // of the partition of the last blob without a row
 }
@@ -244,8 +207,13 @@ func (w *sweep) sweepBlobs(ctx context.Context) error {
 	if one := w.opt.Partitions; one.IsPoint() {
 		prefix = name{table: w.store.table, partition: one.Key().String()}.String()
 	}
+	finished, last := w.at, ""
+	begun := false
 	for b, err := range w.store.client.list(ctx, prefix) {
 		if err == nil && w.opt.Partitions.IsSet() && !b.foreign && !w.opt.Partitions.Contains(b.partition) {
+			continue
+		}
+		if err == nil && finished.begun && !b.foreign && blobs.Escape(b.partition)+"/" <= blobs.Escape(finished.partition)+"/" { // as names sort
 			continue
 		}
 		if err == nil {
@@ -258,6 +226,12 @@ func (w *sweep) sweepBlobs(ctx context.Context) error {
 		if b.foreign || b.table != w.store.table {
 			w.report.Foreign++
 		} else {
+			if b.partition != last || !begun {
+				if begun {
+					w.move(sweepPosition{byBlobs, last, true})
+				}
+				last, begun = b.partition, true
+			}
 			row, err := rows.find(b.name)
 			if err == nil {
 				err = w.blob(ctx, b, row)
@@ -266,11 +240,16 @@ func (w *sweep) sweepBlobs(ctx context.Context) error {
 				return err
 			}
 		}
-		if w.report.Blobs%1000 == 0 && w.opt.Progress != nil {
-			w.opt.Progress(w.report)
-		}
+		w.tell(w.report.Blobs)
 	}
 	return nil
+}
+
+// tell reports progress after each 1,000 blobs or rows.
+func (w *sweep) tell(n int) {
+	if n%1000 == 0 && w.opt.Progress != nil {
+		w.opt.Progress(w.report)
+	}
 }
 
 // blob decides about a blob that was listed.
@@ -397,11 +376,22 @@ func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 		nameOf: func(b listed) (name, bool) { return b.name, !b.foreign },
 	}
 	defer stored.close()
-	for r, err := range w.rowsFrom(ctx, w.opt.Partitions, "") {
+	in, last, begun := w.opt.Partitions, "", false
+	if w.at.begun {
+		in = in.Behind(keys.Stored(w.at.partition, "").Partition())
+	}
+	for r, err := range w.rowsFrom(ctx, in, "") {
 		if err != nil {
 			return err
 		}
 		w.report.Rows++
+		w.tell(w.report.Rows)
+		if pk := r.stored.Key.PartitionKey(); pk != last || !begun {
+			if begun {
+				w.move(sweepPosition{byRows, last, true})
+			}
+			last, begun = pk, true
+		}
 		if r.foreign {
 			w.report.Foreign++
 			continue

@@ -38,6 +38,16 @@ func TestKeys(t *testing.T) {
 			Old: "	case r.SpansReserved():\n		return", New: "	case r.SpansReserved() && false:\n		return", Test: "TestInclusive"},
 		{Name: "the last keys below a bound are left out", File: "keys/range.go",
 			Old: "	if r.raw {\n		highest = lastUnit\n	}\n", New: "", Test: "TestInclusive"},
+		{Name: "a text that ends inside a character begins others", File: "keys/range.go",
+			Old: "	case endsInsideCharacter(w.b):\n", New: "	case false && endsInsideCharacter(w.b):\n", Test: "TestStarting"},
+		{Name: "the last characters of three digits have four", File: "keys/text.go",
+			Old: "	case r < firstOfFour:\n", New: "	case r < firstOfFour-1:\n", Test: "TestOrderOfCharacters"},
+		{Name: "a character in single bytes has another key", File: "keys/text.go",
+			Old: "	if invalid && string", New: "	if false && string", Test: "TestDecodeRefusesOtherTexts"},
+		{Name: "half a surrogate is a character", File: "keys/text.go",
+			Old: "!isByte && !utf8.ValidRune(r)", New: "!isByte && r > utf8.MaxRune", Test: "TestDecodeRefusesOtherTexts"},
+		{Name: "an ASCII byte has two keys", File: "keys/text.go",
+			Old: "r >= firstByte+utf8.RuneSelf && ", New: "r >= firstByte && ", Test: "TestDecodeRefusesOtherTexts"},
 	})
 }
 
