@@ -63,7 +63,11 @@ func (f *filler) job(ctx context.Context, t *tableToFill, d *declaration, name s
 		status = jobs.Status{State: jobs.Running}
 	}
 	for began := time.Now(); err == nil && status.State == jobs.Running && !f.allFail(status); {
-		if err = pace.Sleep(ctx, min(max(time.Since(began)/lookPart, firstLook), lastLook)); err == nil {
+		pause := min(time.Since(began)/lookPart, lastLook)
+		if status.Left > 0 {
+			pause = min(pause, status.Left/2)
+		}
+		if err = pace.Sleep(ctx, max(pause, firstLook)); err == nil {
 			status, err = d.verifier.Status(ctx, name)
 			f.tell(t, Progress{State: string(catalogue.Building), Report: reportOf(status)})
 		}
@@ -94,7 +98,7 @@ func (f *filler) allFail(s jobs.Status) bool {
 	return s.Open > 0 && !slices.ContainsFunc(s.Failures, func(fail jobs.Failure) bool { return fail.Attempts < f.attempts }) && len(s.Failures) == s.Open
 }
 
-// How often Fill looks how far the workers have come: after a part of the time that they have worked.
+// How often Fill looks how far the workers have come: after a part of the time that they have worked, and more often when little is left.
 const (
 	firstLook = 250 * time.Millisecond
 	lookPart  = 20
