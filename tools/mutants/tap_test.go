@@ -29,7 +29,7 @@ func TestTap(t *testing.T) {
 		{Name: "Cosmos DB is a service that may be reached later", File: "internal/wire/call.go", Old: ", errors.Is(err, ErrCosmosDB):", New: ":", Test: "TestCosmosDB"},
 		{Name: "a success of another status is the request's", File: call, Old: "c.resp != nil && !q.succeeded(c.resp):", New: "c.resp == nil:", Test: "TestPathsReadAlike"},
 		{Name: "the SDK decides what can be read", File: "internal/engine/read.go", Old: "call.Check(nil) == nil && call.Status() == http.StatusOK {", New: "call.Check(nil) == nil && call.Status() == 0 {", Test: "TestPathsReadAlike"},
-		{Name: "a layout's own rule does not apply to plain text", File: "keys/component.go", Old: "p.verbatim, p.append = nil, func(dst []byte, v S) ([]byte, error) {\n		return write(dst, S(norm", New: "p.append = func(dst []byte, v S) ([]byte, error) {\n		return write(dst, S(norm", Test: "TestOneWayKeys"},
+		{Name: "a layout's own rule does not apply to plain text", File: "keys/text.go", Old: "p.verbatim, p.append = nil, func(dst []byte, v S) ([]byte, error) {\n		return write(dst, S(norm", New: "p.append = func(dst []byte, v S) ([]byte, error) {\n		return write(dst, S(norm", Test: "TestOneWayKeys"},
 		{Name: "the beginning of an operation is that of another method", File: "internal/wire/batch.go", Old: " && w.method == method ", New: " ", Test: "TestTapWritesTransactions|TestPathsTransactAlike"},
 	})
 	mutants.Run(t, "./internal/wire", []mutants.Mutant{
