@@ -94,7 +94,18 @@ func (w *sweep) sweepAll(ctx context.Context) error {
 }
 
 // move notes how far the sweep is.
-func (w *sweep) move(p sweepPosition) { w.at, w.report.Token = p, w.opt.token(p) }
+func (w *sweep) move(p sweepPosition) { w.at, w.inside, w.report.Token = p, nil, w.opt.token(p) }
+
+// enter notes that a partition has begun, if it is another one, and that the one before is finished.
+func (w *sweep) enter(by byte, partition string) {
+	if w.inside != nil && *w.inside == partition {
+		return
+	}
+	if w.inside != nil {
+		w.move(sweepPosition{by, *w.inside, true})
+	}
+	w.inside = &partition
+}
 
 // sweep is a run of Sweep.
 type sweep struct {
@@ -104,6 +115,7 @@ type sweep struct {
 	report  SweepReport
 	deleted int
 	at      sweepPosition
+	inside  *string // the partition that has begun, nil for none
 	pace    *pace.Limit
 	links   *partitionLinks // of the partition of the last blob without a row
 }
@@ -207,8 +219,7 @@ func (w *sweep) sweepBlobs(ctx context.Context) error {
 	if one := w.opt.Partitions; one.IsPoint() {
 		prefix = name{table: w.store.table, partition: one.Key().String()}.String()
 	}
-	finished, last := w.at, ""
-	begun := false
+	finished := w.at
 	for b, err := range w.store.client.list(ctx, prefix) {
 		if err == nil && w.opt.Partitions.IsSet() && !b.foreign && !w.opt.Partitions.Contains(b.partition) {
 			continue
@@ -226,12 +237,7 @@ func (w *sweep) sweepBlobs(ctx context.Context) error {
 		if b.foreign || b.table != w.store.table {
 			w.report.Foreign++
 		} else {
-			if b.partition != last || !begun {
-				if begun {
-					w.move(sweepPosition{byBlobs, last, true})
-				}
-				last, begun = b.partition, true
-			}
+			w.enter(byBlobs, b.partition)
 			row, err := rows.find(b.name)
 			if err == nil {
 				err = w.blob(ctx, b, row)
@@ -376,7 +382,7 @@ func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 		nameOf: func(b listed) (name, bool) { return b.name, !b.foreign },
 	}
 	defer stored.close()
-	in, last, begun := w.opt.Partitions, "", false
+	in := w.opt.Partitions
 	if w.at.begun {
 		in = in.Behind(keys.Stored(w.at.partition, "").Partition())
 	}
@@ -386,12 +392,7 @@ func (w *sweep) eachRow(ctx context.Context, gone func(name) bool) error {
 		}
 		w.report.Rows++
 		w.tell(w.report.Rows)
-		if pk := r.stored.Key.PartitionKey(); pk != last || !begun {
-			if begun {
-				w.move(sweepPosition{byRows, last, true})
-			}
-			last, begun = pk, true
-		}
+		w.enter(byRows, r.stored.Key.PartitionKey())
 		if r.foreign {
 			w.report.Foreign++
 			continue

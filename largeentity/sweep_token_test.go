@@ -81,9 +81,10 @@ func TestSweepTokenAtMostDeletes(t *testing.T) {
 		if (r.Token == "") != !r.Incomplete {
 			t.Errorf("got %+v; want a token until the end", r)
 		}
-		if o.Token = r.Token; o.Token == "" {
+		if r.Token == "" {
 			break
 		}
+		o.Token = r.Token
 	}
 	if left := len(s.StoredBlobs("photos")); left != 5 || sweeps != 4 || blobs > 30 {
 		t.Errorf("got %d blobs left after %d sweeps that looked at %d; want 5 left after 4 that looked at no more than 30", left, sweeps, blobs)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -90,10 +91,19 @@ var adoptATable = recipe{
 				return old.place(ctx, "1004", "open", 500)
 			}, nil, false},
 			{"find the open orders: 1001 is not among them, and 1004 is missing", open, indexed, false},
-			{"Verify repairs, as KeepSound does in a loop", func() error {
-				report, err := indexed.Verify(ctx, &verify.Options{Repair: true})
-				r.Answer("orders: %d; faults: %v; repaired: %d", report.Entities, report.Faults, report.Repaired)
-				return err
+			{"KeepSound repairs, by a Verify now and then", func() error {
+				loop, stop := context.WithCancel(ctx)
+				defer stop()
+				var failed error
+				err := indexed.KeepSound(loop, time.Hour, func(report verify.Report, err error) {
+					failed = err
+					r.Answer("orders: %d; faults: %v; repaired: %d", report.Entities, report.Faults, report.Repaired)
+					stop()
+				})
+				if errors.Is(err, context.Canceled) {
+					err = nil
+				}
+				return errors.Join(err, failed)
 			}, indexed, false},
 			{"find the open orders", open, indexed, false},
 			{"the older program only reads now, and the new one writes: look-ups are right at each instant", func() error {
@@ -186,6 +196,6 @@ func (s oldShop) find(ctx context.Context, r *Run, filter string) error {
 			}
 		}
 	}
-	r.Answer("%s: %d rows, %d of them orders", all, rows, orders)
+	r.Answer("%s: rows: %d, orders among them: %d", all, rows, orders)
 	return nil
 }

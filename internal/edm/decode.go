@@ -392,7 +392,7 @@ type Ending struct {
 
 // Ending returns the property as an Ending.
 func (c Column) Ending() *Ending {
-	return &Ending{c, string(append(c.append(make([]byte, 0, 64)), '}'))}
+	return &Ending{c, string(append(c.append(make([]byte, 0, 96)), '}'))}
 }
 
 func (c *Column) append(b []byte) []byte {

@@ -33,7 +33,7 @@ type Reader struct {
 	// initial is the initial capacity of members, annotations and scratch, which is enough for most entities.
 	initial struct {
 		members     [16]member
-		annotations [4]annotated
+		annotations [8]annotated
 		scratch     [96]byte
 	}
 }

@@ -55,7 +55,8 @@ const maxPackBits = 12
 // packCodes are the codes of a table.
 type packCodes struct {
 	of     [256]packCode           // of a character; of the escape, if it has none
-	first  [maxPackBits + 2]uint16 // the lowest code of a length
+	first  [maxPackBits + 1]uint16 // the lowest code of a length
+	limit  [maxPackBits + 1]uint16 // behind the codes of a length and of shorter ones, in as many bits as the longest code has
 	listed [maxPackBits + 1]string // the characters with codes of a length
 }
 
@@ -77,6 +78,7 @@ func newPackCodes() (all [len(packTables)]packCodes) {
 				c.of[characters[i]] = packCode{next, uint8(length)}
 				next++
 			}
+			c.limit[length] = next << (maxPackBits - length)
 		}
 		for i := range c.of {
 			if c.of[i].length == 0 {
@@ -136,40 +138,30 @@ type bitReader struct {
 
 // character returns the next character, and false at the end.
 func (r *bitReader) character(c *packCodes) (byte, bool) {
-	code := uint16(0)
-	for length := 1; length <= maxPackBits; length++ {
-		bit, ok := r.bit()
-		if !ok {
-			return 0, false
-		}
-		code = code<<1 | bit
-		if i := int(code) - int(c.first[length]); i >= 0 && i < len(c.listed[length]) {
-			if character := c.listed[length][i]; character != packEscape {
-				return character, true
-			}
-			return r.escaped()
-		}
+	next := r.peek()
+	length := 1
+	for next >= c.limit[length] {
+		length++
 	}
-	return 0, false
+	i := next>>(maxPackBits-length) - c.first[length]
+	r.at += length
+	if character := c.listed[length][i]; character != packEscape {
+		return character, r.at <= 8*len(r.b)
+	}
+	character := byte(r.peek() >> (maxPackBits - 8))
+	r.at += 8
+	return character, r.at <= 8*len(r.b)
 }
 
-func (r *bitReader) bit() (uint16, bool) {
-	if r.at == 8*len(r.b) {
-		return 0, false
-	}
-	bit := r.b[r.at/8] >> (7 - r.at%8) & 1
-	r.at++
-	return uint16(bit), true
-}
-
-// escaped returns the character behind an escape.
-func (r *bitReader) escaped() (character byte, ok bool) {
-	for range 8 {
-		bit, ok := r.bit()
-		if !ok {
-			return 0, false
+// peek returns the next bits, as many as the longest code has. Behind the end are ones.
+func (r *bitReader) peek() uint16 {
+	bits := uint32(0)
+	for i := range 3 {
+		next := byte(0xff)
+		if at := r.at/8 + i; at < len(r.b) {
+			next = r.b[at]
 		}
-		character = character<<1 | byte(bit)
+		bits = bits<<8 | uint32(next)
 	}
-	return character, true
+	return uint16(bits >> (24 - maxPackBits - r.at%8) & (1<<maxPackBits - 1))
 }

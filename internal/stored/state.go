@@ -122,7 +122,8 @@ func EncodeState(all map[string][]string, rowKey string) []byte {
 	}
 	sum := stateChecksum(b, rowKey)
 	state := append(make([]byte, 0, stateHeaderLength+len(b)), statePacked, sum[0], sum[1], sum[2])
-	if state = appendPacked(state, b); len(state) <= stateHeaderLength+len(b) {
+	state = appendPacked(state, b)
+	if len(state) <= stateHeaderLength+len(b) {
 		return state
 	}
 	state = append(state[:0], statePlain)
