@@ -139,7 +139,7 @@ func ExampleSweepAll() {
 		check(err)
 	}
 	now = now.Add(26 * time.Hour)
-	n, err := extend.SweepAll(ctx, staff, keys.PartitionRange{})
+	n, _, err := extend.SweepAll(ctx, staff, keys.PartitionRange{})
 	fmt.Println(n, err)
 	// Output: 2 <nil>
 }

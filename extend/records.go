@@ -188,22 +188,22 @@ func (in *Records) FinishPrepared(ctx context.Context, partition keys.PartitionK
 }
 
 // SweepAll deletes the commit and abort records of a range of partitions, of the whole table if it is unset, that are older than 25 hours, except records whose effects are
-// not executed yet, and returns how many. Call it about once a day for tables with exact writes; the clean-up of an outbox does
+// not executed yet, and returns how many. through is as for [table.Table.EachPartition]: the range Behind it is what is left after an error. Call it about once a day for tables with exact writes; the clean-up of an outbox does
 // the same. Do not call it for tables with index.NewGlobal or a view of package materialized: the clean-up of their workers finds
 // tombstones by these records. Idempotent. Requests: 1 for each partition to find it, 10 at a time, and the requests of
 // [Records.Sweep]. Errors: errors of a read and of a write (see package table).
-func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRange) (deleted int, err error) {
+func SweepAll[T any](ctx context.Context, t *table.Table[T], in keys.PartitionRange) (deleted int, through keys.PartitionKey, err error) {
 	if err := engine.CheckHandle("t", door.Table(t)); err != nil {
-		return 0, fmt.Errorf("extend: SweepAll: %w", err)
+		return 0, through, fmt.Errorf("extend: SweepAll: %w", err)
 	}
 	records := RecordsOf(t)
 	var n atomic.Int64
-	err = t.EachPartition(ctx, in, 0, func(ctx context.Context, partition keys.PartitionKey) error {
+	through, err = t.EachPartition(ctx, in, 0, func(ctx context.Context, partition keys.PartitionKey) error {
 		d, err := records.Sweep(ctx, partition)
 		n.Add(int64(d))
 		return err
 	})
-	return int(n.Load()), err
+	return int(n.Load()), through, err
 }
 
 // Completing returns a handle of t for one write that executes effects of a commit record of the table, as it was read, by their positions, and

@@ -248,7 +248,7 @@ func (s *forgedScene) methods() []forgedMethod {
 		{"verify", false, func(ctx context.Context) error { _, err := verify.Run(ctx, s.staff, nil); return err }},
 		{"Sweep", true, func(ctx context.Context) error { _, err := records.Sweep(ctx, evil); return err }},
 		{"SweepAll", false, func(ctx context.Context) error {
-			_, err := extend.SweepAll(ctx, s.staff, keys.PartitionRange{})
+			_, _, err := extend.SweepAll(ctx, s.staff, keys.PartitionRange{})
 			return err
 		}},
 		{"a worker", false, func(ctx context.Context) error { return s.drain(ctx) }},

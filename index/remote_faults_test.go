@@ -32,7 +32,7 @@ func TestRemoteGlobalLeftOver(t *testing.T) {
 	for range 3 {
 		s.Advance(30 * time.Hour)
 		check(t, s.worker.Drain(ctx))
-		_, err := extend.SweepAll(ctx, s.staff, keys.PartitionRange{})
+		_, _, err := extend.SweepAll(ctx, s.staff, keys.PartitionRange{})
 		check(t, err)
 	}
 	for _, name := range []string{"staff", "stafflogin"} {

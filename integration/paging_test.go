@@ -270,19 +270,20 @@ func partitions(e *env) {
 	e.wantRequests("5 query")
 	var mu sync.Mutex
 	total := 0
-	e.must(staff.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, pk keys.PartitionKey) error {
+	_, err = staff.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, pk keys.PartitionKey) error {
 		n, err := staff.Count(ctx, table.Query[employee]{Partition: pk})
 		mu.Lock()
 		defer mu.Unlock()
 		total += n
 		return err
-	}))
+	})
+	e.must(err)
 	if total != 80 {
 		e.Errorf("entities of all partitions: got %d; want 80", total)
 	}
 	e.wantRequests("9 query")
 	no := errors.New("no")
-	if err := staff.EachPartition(ctx, keys.PartitionRange{}, 2, func(ctx context.Context, pk keys.PartitionKey) error {
+	if _, err := staff.EachPartition(ctx, keys.PartitionRange{}, 2, func(ctx context.Context, pk keys.PartitionKey) error {
 		if pk.String() == "Marketing" {
 			return no
 		}
@@ -293,7 +294,7 @@ func partitions(e *env) {
 	}
 	missing, err := bare.NewTable(e.tables, freshName(), staffSchema, nil)
 	e.must(err)
-	if err := missing.EachPartition(ctx, keys.PartitionRange{}, 1, func(context.Context, keys.PartitionKey) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
+	if _, err := missing.EachPartition(ctx, keys.PartitionRange{}, 1, func(context.Context, keys.PartitionKey) error { return nil }); !errors.Is(err, table.ErrTableNotFound) {
 		e.Errorf("EachPartition of a missing table: got error %v; want ErrTableNotFound", err)
 	}
 	only, err := bare.NewTable(e.tables, staff.Name(), table.Schema[employee]{Partition: keys.OnePartition[employee]("Sales")}, nil)

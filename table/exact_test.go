@@ -326,7 +326,7 @@ func TestResolvedWhileSwept(t *testing.T) {
 	s.BeforeRequest = func(r *http.Request) {
 		if r.Method == http.MethodPost {
 			s.BeforeRequest = nil
-			_, err := extend.SweepAll(ctx, staff, keys.PartitionRange{})
+			_, _, err := extend.SweepAll(ctx, staff, keys.PartitionRange{})
 			noError(t, err)
 		}
 	}

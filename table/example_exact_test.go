@@ -29,7 +29,7 @@ func ExampleTable_Exact() {
 		}
 	}
 	// Commit records are swept after 25 hours.
-	n, err := extend.SweepAll(ctx, staff, keys.PartitionRange{})
+	n, _, err := extend.SweepAll(ctx, staff, keys.PartitionRange{})
 	fmt.Println(n, err)
 	// Output:
 	// <nil>

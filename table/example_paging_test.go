@@ -210,13 +210,16 @@ func ExampleTable_PartitionsIn() {
 func ExampleTable_EachPartition() {
 	ctx := context.Background()
 	staff := sales(nil)
-	err := staff.EachPartition(ctx, keys.PartitionRange{}, 4, func(ctx context.Context, partition keys.PartitionKey) error {
+	through, err := staff.EachPartition(ctx, keys.PartitionRange{}, 4, func(ctx context.Context, partition keys.PartitionKey) error {
 		n, err := staff.Count(ctx, table.Query[employee]{Partition: partition})
 		fmt.Println(partition, n)
 		return err
 	})
 	check(err)
-	// Output: Sales 4
+	fmt.Println("through", through)
+	// Output:
+	// Sales 4
+	// through Sales
 }
 
 // Collect is for lists that are short, or whose length the query bounds.

@@ -218,7 +218,8 @@ func (m keyOrderModel) checkPartitions(ctx context.Context, after string) {
 		noError(m, err)
 		rest = append(rest, pk.String())
 	}
-	noError(m, m.notes.EachPartition(ctx, keys.PartitionRange{}, 1, func(_ context.Context, pk keys.PartitionKey) error { each = append(each, pk.String()); return nil }))
+	_, err := m.notes.EachPartition(ctx, keys.PartitionRange{}, 1, func(_ context.Context, pk keys.PartitionKey) error { each = append(each, pk.String()); return nil })
+	noError(m, err)
 	if !slices.Equal(got, want) || !slices.Equal(rest, behind) || !slices.Equal(each, want) {
 		m.Fatalf("got %q, %q; want %q; behind %q: got %q; want %q", got, each, want, after, rest, behind)
 	}

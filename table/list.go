@@ -453,28 +453,44 @@ func (h handle) partitionsIn(ctx context.Context, in keys.PartitionRange) iter.S
 // share of the servers, so work on a whole table gets faster with the number of partitions. At most width calls run at the same time, 10 if
 // width is 0. The first error cancels the contexts of the other calls, and is returned when they have ended.
 //
+// through is the last partition whose call, and all calls for partitions before it, succeeded; unset if there is none. The range Behind it is what is
+// left to do after an error, also in another process:
+//
+//	through, err := staff.EachPartition(ctx, in, 0, work)
+//	if err != nil && through.IsSet() {
+//		_, err = staff.EachPartition(ctx, in.Behind(through), 0, work)
+//	}
+//
 // Errors: the first error of f; *ValueError if f is nil; *keys.KeyError for an invalid range; errors of a read (see package table). Requests: 1 for each partition, 1
 // to find that there are no more, and the requests of f.
-func (t *Table[T]) EachPartition(ctx context.Context, in keys.PartitionRange, width int, f func(context.Context, keys.PartitionKey) error) error {
+func (t *Table[T]) EachPartition(ctx context.Context, in keys.PartitionRange, width int, f func(context.Context, keys.PartitionKey) error) (through keys.PartitionKey, err error) {
 	return t.h.eachPartition(ctx, in, width, f)
 }
 
-func (h handle) eachPartition(ctx context.Context, in keys.PartitionRange, width int, f func(context.Context, keys.PartitionKey) error) error {
+func (h handle) eachPartition(ctx context.Context, in keys.PartitionRange, width int, f func(context.Context, keys.PartitionKey) error) (through keys.PartitionKey, err error) {
 	if f == nil {
-		return h.engine.OpError("EachPartition", keys.Key{}, nilArgument("f"))
+		return through, h.engine.OpError("EachPartition", keys.Key{}, nilArgument("f"))
 	}
 	if width <= 0 {
 		width = engine.FanOut
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(width)
+	var done engine.Finished[keys.PartitionKey]
 	for pk, err := range h.partitionsIn(ctx, in) {
+		done.Begin(pk)
 		g.Go(func() error {
-			if err = cmp.Or(err, ctx.Err()); err != nil {
-				return err
+			err := cmp.Or(err, ctx.Err())
+			if err == nil {
+				err = f(ctx, pk)
 			}
-			return f(ctx, pk)
+			if err == nil {
+				done.Finish(pk)
+			}
+			return err
 		})
 	}
-	return g.Wait()
+	err = g.Wait()
+	through, _ = done.Through()
+	return through, err
 }

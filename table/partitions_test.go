@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -58,7 +60,7 @@ func TestEachPartitionWidth(t *testing.T) {
 		staff := newStaff(t, sdkClient(t, w))
 		for width, want := range map[int]int64{0: 10, 1: 1, 3: 3} {
 			var now, most, all atomic.Int64
-			err := staff.EachPartition(context.Background(), keys.PartitionRange{}, width, func(context.Context, keys.PartitionKey) error {
+			through, err := staff.EachPartition(context.Background(), keys.PartitionRange{}, width, func(context.Context, keys.PartitionKey) error {
 				all.Add(1)
 				c := now.Add(1)
 				defer now.Add(-1)
@@ -67,17 +69,66 @@ func TestEachPartitionWidth(t *testing.T) {
 				time.Sleep(time.Second)
 				return nil
 			})
-			if err != nil || most.Load() != want || all.Load() != 20 {
-				t.Errorf("width %d: got %d calls at a time, %d in all, %v; want %d and 20", width, most.Load(), all.Load(), err, want)
+			if err != nil || most.Load() != want || all.Load() != 20 || through.String() != "p20" {
+				t.Errorf("width %d: got %d calls at a time, %d in all, through %v, %v; want %d, 20 and p20", width, most.Load(), all.Load(), through, err, want)
 			}
 		}
 		n = 0
 		no, calls := errors.New("no"), 0
-		err := staff.EachPartition(context.Background(), keys.PartitionRange{}, 1, func(context.Context, keys.PartitionKey) error { calls++; return no })
-		if err != no || calls != 1 {
-			t.Errorf("got %d calls, %v; want err == %v and calls == 1", calls, err, no)
+		through, err := staff.EachPartition(context.Background(), keys.PartitionRange{}, 1, func(context.Context, keys.PartitionKey) error { calls++; return no })
+		if err != no || calls != 1 || through.IsSet() {
+			t.Errorf("got %d calls, through %v, %v; want err == %v, calls == 1 and an unset key", calls, through, err, no)
 		}
 	})
+}
+
+// TestEachPartitionThrough: after an error, the range behind the key that EachPartition returns is what is left to do, and nothing of it is left out.
+func TestEachPartitionThrough(t *testing.T) {
+	t.Parallel()
+	staff := newStaff(t, storagetest.New(nil).Tables())
+	noError(t, staff.Ensure(t.Context()))
+	for n := range 30 {
+		_, err := staff.Insert(t.Context(), &employee{Department: fmt.Sprintf("p%02d", n), ID: 1, Last: "Jones"})
+		noError(t, err)
+	}
+	for _, width := range []int{1, 3, 10} {
+		for fails := range 30 {
+			var mu sync.Mutex
+			done := map[string]int{}
+			no := errors.New("no")
+			work := func(fails int) func(context.Context, keys.PartitionKey) error {
+				return func(ctx context.Context, pk keys.PartitionKey) error {
+					if pk.String() == fmt.Sprintf("p%02d", fails) {
+						return no
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					done[pk.String()]++
+					return ctx.Err()
+				}
+			}
+			through, err := staff.EachPartition(t.Context(), keys.PartitionRange{}, width, work(fails))
+			if err != no || through.IsSet() && through.String() >= fmt.Sprintf("p%02d", fails) || fails == 0 && through.IsSet() {
+				t.Fatalf("width %d, fails at %d: got through %v, %v; want a key before, and %v", width, fails, through, err, no)
+			}
+			if width == 1 && fails > 0 && through.String() != fmt.Sprintf("p%02d", fails-1) {
+				t.Fatalf("fails at %d: got through %v; want the key before", fails, through)
+			}
+			left := keys.PartitionRange{}
+			if through.IsSet() {
+				left = left.Behind(through)
+			}
+			through, err = staff.EachPartition(t.Context(), left, width, work(-1))
+			if err != nil || through.String() != "p29" || len(done) != 30 {
+				t.Fatalf("width %d, fails at %d: got %d partitions, through %v, %v; want 30 and p29", width, fails, len(done), through, err)
+			}
+			for pk, n := range done {
+				if width == 1 && n != 1 {
+					t.Errorf("fails at %d: got %d calls for %s; want 1", fails, n, pk)
+				}
+			}
+		}
+	}
 }
 
 // TestPartitionsWithEmptyKey: Partitions yields the empty PartitionKey.

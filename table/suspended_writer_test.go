@@ -90,7 +90,7 @@ func (x *suspendableWriter) suspend(d time.Duration) (resolved map[string]extend
 	noError(x, x.out.drain(ctx, x.others, x.sent))
 	x.othersClock.advance(d)
 	x.s.Advance(d)
-	_, err := extend.SweepAll(ctx, x.others, keys.PartitionRange{})
+	_, _, err := extend.SweepAll(ctx, x.others, keys.PartitionRange{})
 	noError(x, err)
 	return resolved
 }

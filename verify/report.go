@@ -202,11 +202,11 @@ type recorder struct {
 	progress func(Report)
 	log      engine.Log
 
-	mu         sync.Mutex
-	report     Report
-	unfinished []string        // PartitionKeys in order, from the first that is not finished
-	finished   map[string]bool // of these
-	repaired   map[string]int  // faults, by the PartitionKeys of partitions that are not finished
+	partitions engine.Finished[string] // by their keys
+
+	mu       sync.Mutex
+	report   Report
+	repaired map[string]int // faults, by the PartitionKeys of partitions that are not finished
 }
 
 func newRecorder(o *Options, log engine.Log) *recorder {
@@ -216,17 +216,12 @@ func newRecorder(o *Options, log engine.Log) *recorder {
 		fault:    o.Fault,
 		progress: o.Progress,
 		report:   Report{Faults: map[FaultKind]int{}, Token: o.Token},
-		finished: map[string]bool{},
 		repaired: map[string]int{},
 	}
 }
 
 // begin notes that a partition is begun. Partitions are begun in order.
-func (r *recorder) begin(partitionKey string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.unfinished = append(r.unfinished, partitionKey)
-}
+func (r *recorder) begin(partitionKey string) { r.partitions.Begin(partitionKey) }
 
 // finish notes that a partition is finished, and logs how many rows were repaired. The token is behind the partition only if all
 // partitions before it are finished, too.
@@ -239,10 +234,10 @@ func (r *recorder) finish(ctx context.Context, partitionKey string) {
 		log.Repaired(ctx, n)
 		delete(r.repaired, partitionKey)
 	}
-	for r.finished[partitionKey] = true; len(r.unfinished) > 0 && r.finished[r.unfinished[0]]; r.unfinished = r.unfinished[1:] {
-		r.report.Token = r.opt.tokenOf(r.unfinished[0])
-		r.report.Through = keys.Stored(r.unfinished[0], "").Partition()
-		delete(r.finished, r.unfinished[0])
+	r.partitions.Finish(partitionKey)
+	if through, any := r.partitions.Through(); any {
+		r.report.Token = r.opt.tokenOf(through)
+		r.report.Through = keys.Stored(through, "").Partition()
 	}
 }
 

@@ -170,7 +170,7 @@ var readMethods = map[string]func(context.Context, *outage) error{
 		return firstError(extend.RecordsOf(x.sending).List(ctx, keys.RawPartition("Sales"), hired.AddDate(1000, 0, 0)))
 	},
 	"SweepAll": func(ctx context.Context, x *outage) error {
-		_, err := extend.SweepAll(ctx, x.sending, keys.PartitionRange{})
+		_, _, err := extend.SweepAll(ctx, x.sending, keys.PartitionRange{})
 		return err
 	},
 	"FinishPrepared": func(ctx context.Context, x *outage) error {

@@ -68,7 +68,7 @@ func (s *Staff) Departments(ctx context.Context) iter.Seq2[string, error] {
 func (s *Staff) Count(ctx context.Context, from int32) (map[string]int, error) {
 	var mu sync.Mutex
 	found := map[string]int{}
-	err := s.Employees.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, partition keys.PartitionKey) error {
+	_, err := s.Employees.EachPartition(ctx, keys.PartitionRange{}, 0, func(ctx context.Context, partition keys.PartitionKey) error {
 		name, err := dept.Decode(partition)
 		if err != nil {
 			return err
