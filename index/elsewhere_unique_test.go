@@ -269,6 +269,80 @@ func TestGlobalBulk(t *testing.T) {
 	}
 }
 
+// TestGlobalBulkAgain: a bulk load that is repeated finds that its entities exist. Each of its transactions prepares the rows of several unique values, which
+// are then rolled back, and so have other ETags at the next attempt.
+func TestGlobalBulkAgain(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 40} {
+		s := newElsewhereScene(t, elsewhere{}, newLogin())
+		load := func() (skipped []error, err error) {
+			_, err = table.Bulk(t.Context(), func(yield func(table.Op, error) bool) {
+				for i := range n {
+					if !yield(s.staff.InsertOp(&worker{"S", i, "B", fmt.Sprint("m", i), 44, nil}), nil) {
+						return
+					}
+				}
+			}, &table.BulkOptions{Skip: func(_ int, err error) bool { skipped = append(skipped, err); return true }})
+			return skipped, err
+		}
+		skipped, err := load()
+		if err != nil || len(skipped) > 0 {
+			t.Fatalf("got %v, %v; want all stored", skipped, err)
+		}
+		s.Count()
+		skipped, err = load()
+		check(t, err)
+		got := s.Count()
+		t.Logf("%d entities: %s", n, got)
+		if len(skipped) != n || got[requests.Transaction] > 10*n {
+			t.Errorf("%d entities: got %d left out, %s; want all, and no more than 10 transactions for each", n, len(skipped), got)
+		}
+		for _, err := range skipped {
+			if !errors.Is(err, table.ErrExists) {
+				t.Errorf("%d entities: got %v; want ErrExists", n, err)
+			}
+		}
+		check(t, checkLogins(s.Service))
+	}
+}
+
+// TestRolledBackVersions: a write prepares the rows of several values, one of which another program changes again and again. The rows of the others are rolled
+// back each time, and the next attempt knows their new versions.
+func TestRolledBackVersions(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	h := &testkit.Hooked{Service: storagetest.New(nil)}
+	acc, err := account.FromTransport(h, nil)
+	check(t, err)
+	staff, _, w, err := openElsewhere(acc, quick(), newLogin())
+	check(t, err)
+	check(t, errors.Join(staff.Ensure(ctx), bare.Ensure(ctx, staff), w.Ensure(ctx)))
+	load := func() error {
+		var ops []table.Op
+		for i := range 3 {
+			ops = append(ops, staff.InsertOp(&worker{"S", i, "B", fmt.Sprint("m", i), 44, nil}))
+		}
+		_, err := table.Transact(ctx, ops...)
+		return err
+	}
+	check(t, load())
+	notified := 0
+	h.BeforeRequest = func(r *http.Request) {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/effects/messages") {
+			return
+		}
+		if notified++; notified < 2 || notified > 4 {
+			return
+		}
+		row := fmt.Sprintf(`{"PartitionKey":"login_m1","RowKey":"login_m1","Changed":%d}`, notified)
+		_, err := h.Service.Tables().NewClient("stafflogin").UpsertEntity(ctx, []byte(row), nil)
+		checkInHook(t, err)
+	}
+	if err := load(); !errors.Is(err, table.ErrExists) || notified != 5 {
+		t.Errorf("got %v after %d attempts; want ErrExists after 5: the first, 3 beside changes, and one more", err, notified)
+	}
+}
+
 // TestVerifyGlobalCrash: the program crashes when the row of a value is prepared, before or after the commit, and its message is lost.
 // Verify rolls the write back, or finishes it.
 func TestVerifyGlobalCrash(t *testing.T) {

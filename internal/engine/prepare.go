@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,12 +37,8 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 	if i < 0 {
 		return stateReady
 	}
-	bad := all[i].participant
 	_, err := w.abortAndRollBack(ctx)
-	repaired, again := false, false
-	if bad.out.kind == wire.Refused {
-		repaired, again = bad.canReplan(ctx)
-	}
+	bad, repaired, again := reviewPreparations(ctx, all)
 	if again && !repaired {
 		more, ended := conflicts.Wait(ctx, w.log(), bad.out.err)
 		if again = more; !again {
@@ -64,6 +61,51 @@ func (w *write) prepare(ctx context.Context, conflicts *Conflicts) state {
 		w.out.err = errs.With(errs.ErrGivenUp, errs.Cause(w.out.err))
 	}
 	return stateAborted
+}
+
+// reviewPreparations finds out whether another plan may succeed, after all remotes were rolled back: it reads the rows of those that were refused, and of
+// those that were prepared, which have other ETags now. bad is the participant because of which no plan can succeed, or else the first that was not prepared.
+func reviewPreparations(ctx context.Context, all []*remote) (bad *write, repaired, again bool) {
+	type review struct{ repaired, again bool }
+	i, first := 0, (*write)(nil)
+	repaired, again = true, true
+	InOrder(ctx, all, func(ctx context.Context, m *remote) (r review, _ error) {
+		switch m.participant.out.kind {
+		case wire.Done:
+			m.readAgain(ctx)
+			return review{true, true}, nil
+		case wire.Refused:
+			r.repaired, r.again = m.participant.canReplan(ctx)
+		}
+		return r, nil
+	}, func(r review, _ error) bool {
+		p := all[i].participant
+		i++
+		if first == nil && p.out.kind != wire.Done {
+			first = p
+		}
+		if bad == nil && !r.again {
+			bad = p
+		}
+		repaired, again = repaired && r.repaired, again && r.again
+		return true
+	})
+	return cmp.Or(bad, first), repaired, again
+}
+
+// readAgain reads the rows of the remote again that were read because they were not as an earlier plan expected. A row that cannot be read is refused
+// at the next attempt.
+func (m *remote) readAgain(ctx context.Context) {
+	p := m.participant
+	for i := range m.steps {
+		k := m.steps[i].Key
+		if _, known := p.corrections[k.RowKey()]; !known {
+			continue
+		}
+		if f, err := p.readRow(ctx, k); err == nil {
+			p.corrections[k.RowKey()] = f
+		}
+	}
 }
 
 // sendPreparation sends the transaction that prepares a remote until its outcome is known, or the time or the attempts are used up.
