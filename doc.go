@@ -42,6 +42,7 @@
 //   - largeentity/series: a number for each slot of time, many to an entity
 //   - logtail: logs whose newest records come first, also with a table for each day
 //   - logtail/bloblog: logs as lines in append blobs
+//   - transfer: exports, imports and comparisons of tables
 //   - account: the SDK's clients for a storage account
 //   - storagetest: the Table, Queue and Blob services in memory, for tests
 //   - storagetest/crashtest: tests of programs that crash at any request

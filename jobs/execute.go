@@ -11,6 +11,7 @@ import (
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -75,7 +76,7 @@ func (j *Job[T, P]) slice(ctx context.Context, h *head, r *table.Entity[part]) (
 		return true, err
 	}
 	// The next slice begins with the piece that has failed.
-	stored, failed := s.store(ended, r, []span{s.left()}, false)
+	stored, failed := s.store(ended, r, []split.Span{s.left()}, false)
 	if failed != nil {
 		failed = errors.Join(err, failed)
 	}
@@ -203,7 +204,7 @@ func (l *ledger) noteFailure(ctx context.Context, r *table.Entity[part], err err
 }
 
 // next returns a new version of a range, for what is left of it.
-func (s *Slice[T]) next(left span, weight float64) part {
+func (s *Slice[T]) next(left split.Span, weight float64) part {
 	p := *s.part
 	p.setSpan(left)
 	p.Version++
@@ -214,18 +215,18 @@ func (s *Slice[T]) next(left span, weight float64) part {
 }
 
 // left returns what is behind the last piece that was passed.
-func (s *Slice[T]) left() span {
+func (s *Slice[T]) left() split.Span {
 	of, pk := s.part.span(), s.at.PartitionKey()
 	switch {
 	case s.passed == nowhere:
 		return of
 	case of.Within != nil:
-		of.From = behind(s.at.RowKey())
+		of.From = split.Behind(s.at.RowKey())
 		return of
 	case s.passed == atRow:
-		return span{Head: &pk, HeadFrom: behind(s.at.RowKey()), From: behind(pk), To: of.To}
+		return split.Span{Head: &pk, HeadFrom: split.Behind(s.at.RowKey()), From: split.Behind(pk), To: of.To}
 	}
-	return span{From: behind(pk), To: of.To}
+	return split.Span{From: split.Behind(pk), To: of.To}
 }
 
 // storeLeft stores what is left as two ranges, if it can be halved and not too many are open.
@@ -242,7 +243,7 @@ func (s *Slice[T]) storeLeft(ctx context.Context, most int, r *table.Entity[part
 	if err != nil {
 		return false, err
 	}
-	left, whole := []span{of}, false
+	left, whole := []split.Span{of}, false
 	if n < most || stuck {
 		left, whole, err = s.halve(ctx, of, stuck && rows)
 	}
@@ -253,7 +254,7 @@ func (s *Slice[T]) storeLeft(ctx context.Context, most int, r *table.Entity[part
 }
 
 // store stores what is left of a range, one or two spans. whole says that no slice of it can end before it does.
-func (s *Slice[T]) store(ctx context.Context, r *table.Entity[part], left []span, whole bool) (bool, error) {
+func (s *Slice[T]) store(ctx context.Context, r *table.Entity[part], left []split.Span, whole bool) (bool, error) {
 	weight := s.part.Weight
 	if s.passed != nowhere {
 		weight *= 1 - s.passedShare()
@@ -272,32 +273,32 @@ func (s *Slice[T]) store(ctx context.Context, r *table.Entity[part], left []span
 // passedShare returns which part of the range is finished, by the keys.
 func (s *Slice[T]) passedShare() float64 {
 	if of := s.part.span(); of.Within == nil {
-		return share(of.From, s.at.PartitionKey(), of.To)
+		return split.Share(of.From, s.at.PartitionKey(), of.To)
 	}
-	return share(s.part.From, s.at.RowKey(), s.part.To)
+	return split.Share(s.part.From, s.at.RowKey(), s.part.To)
 }
 
 // trim lets a span begin with its first key, and reports whether there is one. 1 request, or 2.
-func (s *Slice[T]) trim(ctx context.Context, of span) (_ span, some bool, err error) {
+func (s *Slice[T]) trim(ctx context.Context, of split.Span) (_ split.Span, some bool, err error) {
 	k, some, err := s.first(ctx, of)
 	switch {
 	case err != nil:
 	case some:
 		of.From = k
 	case of.Head != nil: // its rows are all that is left
-		return s.trim(ctx, span{Within: of.Head, From: of.HeadFrom})
+		return s.trim(ctx, split.Span{Within: of.Head, From: of.HeadFrom})
 	}
 	return of, some, err
 }
 
 // halve returns the halves of a span that begins with a key, or says that it cannot be divided. If it is a single partition, and rows is set, that is halved by
 // its rows.
-func (s *Slice[T]) halve(ctx context.Context, of span, rows bool) (left []span, whole bool, err error) {
+func (s *Slice[T]) halve(ctx context.Context, of split.Span, rows bool) (left []split.Span, whole bool, err error) {
 	if rows && of.Head != nil {
-		return []span{{Within: of.Head, From: of.HeadFrom}, {From: of.From, To: of.To}}, false, nil
+		return []split.Span{{Within: of.Head, From: of.HeadFrom}, {From: of.From, To: of.To}}, false, nil
 	}
 	if rows && of.Within == nil {
-		_, more, err := s.first(ctx, span{From: behind(of.From), To: of.To})
+		_, more, err := s.first(ctx, split.Span{From: split.Behind(of.From), To: of.To})
 		if err != nil {
 			return nil, false, err
 		}
@@ -305,20 +306,20 @@ func (s *Slice[T]) halve(ctx context.Context, of span, rows bool) (left []span, 
 			return s.halveRows(ctx, of.From)
 		}
 	}
-	return halves(ctx, of, s.first)
+	return split.Halves(ctx, of, s.first)
 }
 
 // halveRows returns the halves of a partition.
-func (s *Slice[T]) halveRows(ctx context.Context, pk string) (left []span, whole bool, err error) {
-	of, some, err := s.trim(ctx, span{Within: &pk})
+func (s *Slice[T]) halveRows(ctx context.Context, pk string) (left []split.Span, whole bool, err error) {
+	of, some, err := s.trim(ctx, split.Span{Within: &pk})
 	if err != nil || !some {
-		return []span{of}, true, err
+		return []split.Span{of}, true, err
 	}
-	return halves(ctx, of, s.first)
+	return split.Halves(ctx, of, s.first)
 }
 
 // first returns the first PartitionKey of a span, or the first RowKey of an entity in a span of rows, and whether there is one. 1 request.
-func (s *Slice[T]) first(ctx context.Context, of span) (string, bool, error) {
+func (s *Slice[T]) first(ctx context.Context, of split.Span) (string, bool, error) {
 	if of.Within == nil {
 		for pk, err := range s.Table.PartitionsIn(ctx, keys.RawPartitions(of.From, of.To)) {
 			return pk.String(), err == nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -223,20 +224,20 @@ func (h *head) set(o *Options) {
 }
 
 // firstSpan returns the span of a range of partitions; rows says whether it may be the rows of one.
-func firstSpan(in keys.PartitionRange, rows bool) (span, error) {
+func firstSpan(in keys.PartitionRange, rows bool) (split.Span, error) {
 	if !in.IsSet() {
-		return span{}, nil
+		return split.Span{}, nil
 	}
 	from, to, closed := in.Bounds()
 	switch {
 	case in.IsEmpty():
-		return span{}, &table.ValueError{Field: "Options.Partitions", Reason: fmt.Sprintf("%v is empty", in)}
+		return split.Span{}, &table.ValueError{Field: "Options.Partitions", Reason: fmt.Sprintf("%v is empty", in)}
 	case in.IsPoint() && rows:
-		return span{Within: &from}, nil
+		return split.Span{Within: &from}, nil
 	case closed:
-		to = behind(to)
+		to = split.Behind(to)
 	}
-	return span{From: from, To: to}, nil
+	return split.Span{From: from, To: to}, nil
 }
 
 // Cancel ends a job: slices that are at work end within 10 s or at their next piece, and no other begins. What is done stays done, and Start goes on

@@ -13,6 +13,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/derived"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/verify"
@@ -264,7 +265,7 @@ func (s *Slice[T]) nextRows(ctx context.Context) (next keys.RowRange, last keys.
 		last = row.Key.Row()
 	}
 	if last.IsSet() {
-		next = next.Intersect(keys.RawRows("", behind(last.String())))
+		next = next.Intersect(keys.RawRows("", split.Behind(last.String())))
 	}
 	return next, last, nil
 }

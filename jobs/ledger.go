@@ -12,6 +12,7 @@ import (
 	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -61,9 +62,11 @@ type paid struct {
 	Until      time.Time
 }
 
-func (p *part) span() span { return span{p.Within, p.From, p.To, p.Head, p.HeadFrom} }
+func (p *part) span() split.Span {
+	return split.Span{Within: p.Within, From: p.From, To: p.To, Head: p.Head, HeadFrom: p.HeadFrom}
+}
 
-func (p *part) setSpan(s span) {
+func (p *part) setSpan(s split.Span) {
 	p.Within, p.From, p.To, p.Head, p.HeadFrom = s.Within, s.From, s.To, s.Head, s.HeadFrom
 }
 

@@ -21,6 +21,7 @@ type AnyTable interface {
 	scan(ctx context.Context, q any, entities bool, h *stored.Hasher, yield func(*engine.Scanned) bool) error
 	copies(ctx context.Context, q any, yield func(row *stored.Row, e any) bool) error
 	insertRow(ctx context.Context, k keys.Key, r *stored.Row) (any, error)
+	insertRowOp(k keys.Key, r *stored.Row) Op
 	getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, error)
 	faulty(name string, fault error) any
 	make(service Service, name string, schema any, o *Options) (any, error)
@@ -61,6 +62,8 @@ func (doors) GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, 
 func (doors) InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error) {
 	return t.(AnyTable).insertRow(ctx, k, r)
 }
+
+func (doors) InsertRowOp(t any, k keys.Key, r *stored.Row) any { return t.(AnyTable).insertRowOp(k, r) }
 
 func (doors) Faulty(t any, name string, fault error) any { return t.(AnyTable).faulty(name, fault) }
 
@@ -115,6 +118,8 @@ func (t *Table[T]) getCopy(ctx context.Context, k keys.Key) (*stored.Row, any, e
 func (t *Table[T]) insertRow(ctx context.Context, k keys.Key, r *stored.Row) (any, error) {
 	return sendStoring[T](ctx, t.h.insertRow(k, (*Row)(r)))
 }
+
+func (t *Table[T]) insertRowOp(k keys.Key, r *stored.Row) Op { return t.h.insertRow(k, (*Row)(r)) }
 
 // rowsOf returns a handle for rows of any type; see door.Rows.
 func rowsOf(t *engine.Table, hasID bool) *Table[Row] {

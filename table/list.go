@@ -454,12 +454,7 @@ func (h handle) partitionsIn(ctx context.Context, in keys.PartitionRange) iter.S
 // width is 0. The first error cancels the contexts of the other calls, and is returned when they have ended.
 //
 // through is the last partition whose call, and all calls for partitions before it, succeeded; unset if there is none. The range Behind it is what is
-// left to do after an error, also in another process:
-//
-//	through, err := staff.EachPartition(ctx, in, 0, work)
-//	if err != nil && through.IsSet() {
-//		_, err = staff.EachPartition(ctx, in.Behind(through), 0, work)
-//	}
+// left to do after an error, also in another process.
 //
 // Errors: the first error of f; *ValueError if f is nil; *keys.KeyError for an invalid range; errors of a read (see package table). Requests: 1 for each partition, 1
 // to find that there are no more, and the requests of f.

@@ -184,3 +184,32 @@ func (r *Row) check() error {
 	}
 	return nil
 }
+
+// Same reports whether two catalogues, nil for none, have the same definitions in the same states, so that the rows that one table keeps for its entities
+// are those that the other one does. Errors: those of a row that cannot be read.
+func Same(a, b *stored.Row) (bool, error) {
+	one, err := definitionsOf(a)
+	if err != nil {
+		return false, err
+	}
+	other, err := definitionsOf(b)
+	return slices.Equal(one, other), err
+}
+
+// definitionsOf returns what matters of the definitions of a catalogue, sorted.
+func definitionsOf(row *stored.Row) (all []string, err error) {
+	if row == nil {
+		return nil, nil
+	}
+	r, err := decode(row)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range r.Definitions {
+		if d.State != Retired {
+			all = append(all, fmt.Sprintf("%q %q %q %q", d.Scope, d.Name, d.Form, d.State))
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}

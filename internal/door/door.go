@@ -22,6 +22,7 @@ var Tables interface {
 	Copies(ctx context.Context, t, q any, yield func(row *stored.Row, e any) bool) error
 	GetCopy(ctx context.Context, t any, k keys.Key) (*stored.Row, any, error)
 	InsertRow(ctx context.Context, t any, k keys.Key, r *stored.Row) (any, error)
+	InsertRowOp(t any, k keys.Key, r *stored.Row) any
 	Faulty(t any, name string, fault error) any
 	New(t, service any, name string, schema, o any) (any, error)
 }
@@ -104,6 +105,9 @@ func InsertRow[E any](ctx context.Context, t any, k keys.Key, r *stored.Row) (e 
 	e, _ = stored.(E)
 	return e, err
 }
+
+// InsertRowOp is InsertRow as an operation (O is table.Op).
+func InsertRowOp[O any](t any, k keys.Key, r *stored.Row) O { return Tables.InsertRowOp(t, k, r).(O) }
 
 // NewOutbox returns an outbox (O); see package bareworker. queue is an eventual.Queue, and o a *table.Common.
 func NewOutbox[O any](queue, o any) (O, error) {

@@ -483,3 +483,51 @@ func rowsFilter(partition, from, to string) string {
 	f.Key(edm.RowKey, "le", to)
 	return f.String()
 }
+
+// Physical calls f for the rows of a filter as they are stored, of any type, the library's and those with a mark included. turn, if it is not nil, is called
+// behind each page with whether more may follow. Either ends the list by false. 1 request for each 1,000 rows. Errors: errors of a read (see package table), without
+// an OpError.
+func (t *Table) Physical(ctx context.Context, filter string, f func(edm.Entity, []edm.Column) bool, turn func(more bool) bool) error {
+	for p := t.pages(filter, ""); !p.at.Done; {
+		body, err := p.next(ctx, 0)
+		if err != nil {
+			return t.conditioned(ctx, err)
+		}
+		on, bad := true, error(nil)
+		r := edm.NewReader(body)
+		err = r.Page(func(in edm.Entity) bool {
+			var columns []edm.Column
+			columns, bad = r.Columns()
+			on = bad == nil && f(in, columns)
+			return on
+		})
+		if err = cmp.Or(bad, err); err != nil || !on {
+			return err
+		}
+		p.turn()
+		if turn != nil && !turn(!p.at.Done) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// FirstKey returns the key of the first row of a filter. 1 request.
+func (t *Table) FirstKey(ctx context.Context, filter string) (k keys.Key, found bool, err error) {
+	p := t.pages(filter, edm.PartitionKey+","+edm.RowKey)
+	for !p.at.Done && !found {
+		body, err := p.page(ctx, 1)
+		if err != nil {
+			return k, false, t.conditioned(ctx, err)
+		}
+		err = edm.NewReader(body).Page(func(in edm.Entity) bool {
+			k, found = keys.Stored(in.PartitionKey, in.RowKey), true
+			return false
+		})
+		if err != nil {
+			return k, false, err
+		}
+		p.turn()
+	}
+	return k, found, nil
+}

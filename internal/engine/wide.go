@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -368,4 +369,38 @@ func (p *Plan) rowOfPart(s *step, number uint8, exists bool) (*derivedRow, error
 	}
 	d.owned = exists
 	return d, nil
+}
+
+// Joined yields rows with the parts of wide entities in their heads. Parts follow their heads, in the order of keys. The error of an entity whose parts are
+// missing, or of another version, comes with its row, and the rest follows.
+func Joined(rows iter.Seq2[*stored.Row, error]) iter.Seq2[*stored.Row, error] {
+	return func(yield func(*stored.Row, error) bool) {
+		var pending *assembly
+		give := func() bool {
+			if pending == nil {
+				return true
+			}
+			a := pending
+			pending = nil
+			return yield(a.row(), a.whole())
+		}
+		for r, err := range rows {
+			switch {
+			case err != nil:
+				if give() {
+					yield(nil, err)
+				}
+				return
+			case r.Has(reserved.Part):
+				if pending != nil && pending.head.PartitionKey == r.Key.PartitionKey() {
+					pending.add(r.Key.RowKey(), r.Columns())
+				}
+				continue
+			case !give():
+				return
+			}
+			pending = assemble(edm.Entity{PartitionKey: r.Key.PartitionKey(), RowKey: r.Key.RowKey(), Timestamp: r.Timestamp}, r.Columns())
+		}
+		give()
+	}
 }

@@ -2,12 +2,12 @@
 // races. It runs a [Workload] many times on an account of package storagetest, each time with other faults, and checks the account
 // after each run.
 //
-//	func TestTransfer(t *testing.T) {
-//		crashtest.Enumerate(t, transfer, nil).Require(t)
-//		crashtest.Schedules(t, transfer, nil).Require(t)
+//	func TestPayment(t *testing.T) {
+//		crashtest.Enumerate(t, payment, nil).Require(t)
+//		crashtest.Schedules(t, payment, nil).Require(t)
 //	}
 //
-//	func transfer() crashtest.Workload {
+//	func payment() crashtest.Workload {
 //		return crashtest.Workload{
 //			Setup:     func(ctx context.Context, p *crashtest.Process) error { … }, // creates tables and rows
 //			Processes: []func(ctx context.Context, p *crashtest.Process) error{pay}, // are under test

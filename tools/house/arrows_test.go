@@ -27,7 +27,7 @@ const module = "github.com/aztablekit/aztablekit"
 // reach the engine of a table by package door.
 var arrows = map[string][]string{
 	"":                         {"internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "jobs", "keys", "table", "verify"},
-	"jobs":                     {"archive", "eventual", "extend", "internal/bare", "internal/derived", "internal/door", "internal/engine", "internal/pace", "keys", "table", "verify"},
+	"jobs":                     {"archive", "eventual", "extend", "internal/bare", "internal/derived", "internal/door", "internal/engine", "internal/pace", "internal/split", "keys", "table", "verify"},
 	"internal/catalogue":       {"internal/edm", "internal/engine", "internal/errs", "internal/reserved", "internal/stored", "keys"},
 	"keys":                     {"internal/reserved", "internal/keydoor"},
 	"requests":                 {},
@@ -63,6 +63,8 @@ var arrows = map[string][]string{
 	"materialized":             {"internal/door", "extend", "verify", "internal/edm", "internal/engine", "internal/reconcile", "internal/reserved", "internal/property", "keys", "eventual", "table", "internal/stored"},
 	"archive/blobarchive":      {"extend", "internal/door", "internal/commit", "internal/errs", "archive", "internal/blobs", "internal/engine", "internal/wire", "keys", "table", "internal/stored"},
 	"logtail":                  {"internal/bare", "extend", "internal/door", "internal/pace", "internal/reserved", "keys", "table"},
+	"transfer":                 {"internal/blobs", "internal/catalogue", "internal/door", "internal/edm", "internal/engine", "internal/errs", "internal/pace", "internal/query", "internal/reserved", "internal/split", "internal/stored", "internal/wire", "keys", "table"},
+	"internal/split":           {"keys"},
 	"logtail/bloblog":          {"extend", "internal/commit", "internal/errs", "internal/blobs", "internal/engine", "internal/wire", "table"},
 	"largeentity/series":       {"internal/bare", "extend", "internal/door", "keys", "table"},
 	"largeentity":              {"internal/door", "internal/commit", "extend", "verify", "internal/errs", "internal/blobs", "internal/edm", "internal/engine", "internal/pace", "internal/reserved", "internal/property", "internal/wire", "keys", "table", "internal/stored"},

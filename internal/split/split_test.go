@@ -1,4 +1,4 @@
-package jobs
+package split
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func TestMiddle(t *testing.T) {
 		{"α", "ω", "ν"},
 		{"Öblarn", "Österreich", "Ök"},
 	} {
-		if got, _ := middle(c.from, c.to); got != c.want {
+		if got, _ := Middle(c.from, c.to); got != c.want {
 			t.Errorf("middle of %q and %q: got %q, want %q", c.from, c.to, got, c.want)
 		}
 	}
@@ -35,12 +35,12 @@ func TestMiddle(t *testing.T) {
 		if to != "" && keys.Compare(from, to) > 0 {
 			from, to = to, from
 		}
-		m, is := middle(from, to)
+		m, is := Middle(from, to)
 		if is && (keys.Compare(m, from) <= 0 || to != "" && keys.Compare(m, to) >= 0) {
 			t.Fatalf("middle of %q and %q: got %q, want a key between them", from, to, m)
 		}
 		if is {
-			if s := share(from, m, to); s < 0 || s > 1 {
+			if s := Share(from, m, to); s < 0 || s > 1 {
 				t.Fatalf("share of %q between %q and %q: got %v, want 0 to 1", m, from, to, s)
 			}
 		}
@@ -60,17 +60,17 @@ func TestHalves(t *testing.T) {
 		}
 		slices.SortFunc(all, keys.Compare)
 		probes := 0
-		first := func(_ context.Context, s span) (string, bool, error) {
+		first := func(_ context.Context, s Span) (string, bool, error) {
 			probes++
 			in := s.keys(all)
 			return append(in, "")[0], len(in) > 0, nil
 		}
-		parts, most := []span{{}}, 0
+		parts, most := []Span{{}}, 0
 		for range 5 {
-			var next []span
+			var next []Span
 			for _, s := range parts {
 				probes = 0
-				h, _, err := halves(t.Context(), s, first)
+				h, _, err := Halves(t.Context(), s, first)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -94,8 +94,8 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// keys returns the keys of a span.
-func (s span) keys(all []string) (in []string) {
+// keys returns the keys of a Span.
+func (s Span) keys(all []string) (in []string) {
 	for _, k := range all {
 		if keys.Compare(k, s.From) >= 0 && (s.To == "" || keys.Compare(k, s.To) < 0) {
 			in = append(in, k)

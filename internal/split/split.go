@@ -1,4 +1,4 @@
-package jobs
+package split
 
 import (
 	"context"
@@ -10,29 +10,29 @@ import (
 	"github.com/aztablekit/aztablekit/keys"
 )
 
-// span is a part of a table: partitions, or rows of one partition. A key belongs to it if From ≤ key, and key < To or To is "". Partitions may have a head
+// Span is a part of a table: partitions, or rows of one partition. A key belongs to it if From ≤ key, and key < To or To is "". Partitions may have a head
 // besides, which is the rest of a partition before From.
-type span struct {
+type Span struct {
 	Within   *string // the partition of the rows; nil for partitions
 	From, To string
 	Head     *string // the partition of the head
 	HeadFrom string  // the first RowKey of the head
 }
 
-// behind is the first key that sorts behind another one: no key of the service has a character below a space.
-func behind(key string) string { return key + " " }
+// Behind is the first key that sorts behind another one: no key of the service has a character below a space.
+func Behind(key string) string { return key + " " }
 
 // mostProbes is how many requests a search for the middle of a span takes. All but the first one find that nothing is behind a key, and
 // halve the span: the end of a table is not known at the beginning.
 const mostProbes = 64
 
-// halves returns the two halves of a span, or the span alone, perhaps with a closer end; whole says that it cannot be divided. first returns the first key of
+// Halves returns the two halves of a span, or the span alone, perhaps with a closer end; whole says that it cannot be divided. first returns the first key of
 // a span that a row has, and whether there is one.
-func halves(ctx context.Context, s span, first func(context.Context, span) (string, bool, error)) (all []span, whole bool, err error) {
+func Halves(ctx context.Context, s Span, first func(context.Context, Span) (string, bool, error)) (all []Span, whole bool, err error) {
 	for n := range mostProbes {
-		m, is := middle(s.From, s.To)
+		m, is := Middle(s.From, s.To)
 		if !is {
-			return []span{s}, true, nil
+			return []Span{s}, true, nil
 		}
 		upper := s
 		upper.From = m
@@ -42,17 +42,17 @@ func halves(ctx context.Context, s span, first func(context.Context, span) (stri
 		}
 		if found {
 			upper.From, s.To, upper.Head, upper.HeadFrom = k, k, nil, ""
-			return []span{s, upper}, false, nil
+			return []Span{s, upper}, false, nil
 		}
 		s.To = m
 		if n > 0 {
 			continue
 		}
-		if _, found, err = first(ctx, span{Within: s.Within, From: behind(s.From), To: m}); err != nil || !found {
-			return []span{s}, !found, err
+		if _, found, err = first(ctx, Span{Within: s.Within, From: Behind(s.From), To: m}); err != nil || !found {
+			return []Span{s}, !found, err
 		}
 	}
-	return []span{s}, false, nil
+	return []Span{s}, false, nil
 }
 
 // An alphabet is the characters that are expected at a place of a key, in their order; "" means all of Unicode.
@@ -158,8 +158,8 @@ func numbers(from, to string) (prefix string, lo, hi *big.Int, of []alphabet) {
 	return prefix, lo, hi, of
 }
 
-// middle returns a key in the middle between two, as short as it may be, if there is one. to may be "", the end.
-func middle(from, to string) (string, bool) {
+// Middle returns a key in the middle between two, as short as it may be, if there is one. to may be "", the end.
+func Middle(from, to string) (string, bool) {
 	prefix, lo, hi, of := numbers(from, to)
 	if hi.Cmp(lo) <= 0 {
 		return "", false
@@ -181,8 +181,8 @@ func middle(from, to string) (string, bool) {
 	return "", false
 }
 
-// share returns which part of the keys between from and to lies before at, from 0 to 1.
-func share(from, at, to string) float64 {
+// Share returns which part of the keys between from and to lies before at, from 0 to 1.
+func Share(from, at, to string) float64 {
 	if to != "" && keys.Compare(at, to) >= 0 {
 		return 1
 	}

@@ -1,0 +1,149 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/appendblob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"github.com/aztablekit/aztablekit/internal/blobs"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/wire"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// ErrContainerNotFound: the container does not exist.
+var ErrContainerNotFound = errors.New("no such container")
+
+// Container returns a folder of a blob container: the blobs whose names begin with prefix and a slash, or with no prefix if it is "". The container
+// must exist; a nil client is an error of the functions that get the place. The manifest is an append blob, so any number of machines may export at the same time. o may be nil.
+func Container(c *container.Client, prefix string, o *table.Common) Place {
+	p := &blobFolder{container: c, prefix: strings.Trim(prefix, "/"), fault: engine.CheckClient("c", "container", c, c == nil)}
+	if o != nil {
+		p.opt = engine.Options(*o)
+	}
+	p.opt = p.opt.WithDefaults()
+	return p
+}
+
+type blobFolder struct {
+	container *container.Client
+	prefix    string
+	fault     error // of the client
+	opt       engine.Options
+	manifest  atomic.Bool // the manifest was seen
+}
+
+func (f *blobFolder) name(name string) string {
+	if f.prefix == "" {
+		return name
+	}
+	return f.prefix + "/" + name
+}
+
+// String returns the names of the container and of the folder. The address may contain a signature.
+func (f *blobFolder) String() string {
+	if f.fault != nil {
+		return f.name("")
+	}
+	name, _ := engine.ClientName(f.container)
+	return strings.TrimSuffix(name+"/"+f.prefix, "/")
+}
+
+func (f *blobFolder) refusal(call *wire.Call, err error) error {
+	return blobs.Refusal(call, err, errs.With(ErrContainerNotFound, table.ErrUnreachable), "container.Client.Create")
+}
+
+// write sends a request that changes something until it was executed, which the request must bear more than once.
+func (f *blobFolder) write(ctx context.Context, send func(context.Context) error) error {
+	ctx, cancel := engine.Bound(ctx, f.opt.WriteTimeout)
+	defer cancel()
+	return engine.Retry(f.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
+		var call wire.Call
+		if err = call.Check(send(blobs.Write(ctx, &call, f.opt.Retry.AttemptTimeout))); err == nil {
+			return false, nil
+		}
+		return call.Outcome(err) != wire.Refused, f.refusal(&call, err)
+	})
+}
+
+func (f *blobFolder) put(ctx context.Context, name string, content []byte) error {
+	c := f.container.NewBlockBlobClient(f.name(name))
+	return f.write(ctx, func(ctx context.Context) error {
+		_, err := c.Upload(ctx, streaming.NopCloser(bytes.NewReader(content)), &blockblob.UploadOptions{HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("application/gzip")}})
+		return err
+	})
+}
+
+// add adds a line. After a lost response the line may be there twice, which readers of a manifest pass over.
+func (f *blobFolder) add(ctx context.Context, name string, line []byte) error {
+	c := f.container.NewAppendBlobClient(f.name(name))
+	add := func(ctx context.Context) error {
+		_, err := c.AppendBlock(ctx, streaming.NopCloser(bytes.NewReader(line)), nil)
+		return err
+	}
+	if f.manifest.Load() {
+		return f.write(ctx, add)
+	}
+	err := f.write(ctx, func(ctx context.Context) error {
+		_, err := c.Create(ctx, &appendblob.CreateOptions{HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("application/x-ndjson")}, AccessConditions: blobs.IfNew()})
+		return err
+	})
+	if err != nil && !bloberror.HasCode(err, bloberror.BlobAlreadyExists, bloberror.ConditionNotMet) {
+		return err
+	}
+	f.manifest.Store(true)
+	return f.write(ctx, add)
+}
+
+func (f *blobFolder) get(ctx context.Context, name string, most int64) (b []byte, err error) {
+	if f.fault != nil {
+		return nil, f.fault
+	}
+	err = engine.Retry(f.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
+		b, again, err = f.getOnce(ctx, name, most)
+		return again && ctx.Err() == nil, err
+	})
+	return b, err
+}
+
+// getOnce makes one attempt. again reports whether the response was cut; the SDK repeats other requests.
+func (f *blobFolder) getOnce(ctx context.Context, name string, most int64) (b []byte, again bool, err error) {
+	ctx, cancel := engine.Bound(ctx, f.opt.ReadTimeout)
+	defer cancel()
+	var call wire.Call
+	resp, err := f.container.NewBlobClient(f.name(name)).DownloadStream(call.Read(ctx), nil)
+	err = blobs.CheckLength(&call, resp.ContentLength, call.CheckWrite(string(blobs.Deref(resp.ETag)), err))
+	switch {
+	case blobs.IsGone(err):
+		return nil, false, errNoFile(f, name)
+	case err != nil:
+		return nil, false, f.refusal(&call, err)
+	}
+	defer resp.Body.Close()
+	if *resp.ContentLength > most {
+		return nil, false, tooLarge(name, most)
+	}
+	b = make([]byte, *resp.ContentLength)
+	if _, err := io.ReadFull(resp.Body, b); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, true, f.refusal(&call, err)
+	}
+	if name == ManifestName {
+		f.manifest.Store(true)
+	}
+	return b, false, nil
+}

@@ -1,0 +1,184 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// EntityOptions are the options of [ImportEntities]. The zero value inserts all entities.
+type EntityOptions struct {
+	// Map returns the row to store in the place of one: with another key ([table.Row.At]), other properties, or nil for none. It may change the row.
+	Map func(r *table.Row) (*table.Row, error)
+
+	// Concurrency is how many transactions are sent at the same time. Defaults to 10. Rate is the most rows that are written in a second, derived rows
+	// included; 0 means no limit.
+	Concurrency, Rate int
+
+	// Skip decides about each entity that cannot be imported, but for those that exist already. If it returns true, the entity is left out. If it returns
+	// false, or is not set, the import ends.
+	Skip func(k keys.Key, err error) bool
+
+	// Progress is called after each transaction.
+	Progress func(EntityReport)
+}
+
+// EntityReport counts the entities of an import.
+type EntityReport struct {
+	Entities int // that were read, of all types
+	Stored   int
+	Kept     int // entities whose key another one has, which stays
+	Others   int // of other types than the handle's
+	Skipped  int // left out by Skip or Map
+}
+
+// ErrPrepared: a row belongs to a write over several partitions that was under way when it was exported, so that it may be another one by now. Import all rows by
+// [Import] and end the write by extend.Records.FinishPrepared, or do that before an export.
+var ErrPrepared = errors.New("the row belongs to a write over several partitions that was under way")
+
+// ImportEntities inserts the entities of an export or of a table by a handle with definitions, so that its derived rows, effects and views follow, as by [table.Bulk]
+// with InsertOp. Derived rows and rows of the library are left out, and so are the incarnations of entities: an archived entity or a blob that goes by one is not
+// found. Properties that T does not have are stored, too.
+//
+//	report, err := transfer.ImportEntities(ctx, transfer.Exported(transfer.Folder("backup/staff")), staff, nil)
+//
+// An entity whose key is taken stays as it is (EntityReport.Kept), so an import that has ended early is repeated as a whole. For a table with several types,
+// import by the handle of each.
+//
+// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export; [ErrPrepared]; errors of a read; those of
+// [table.Bulk]. The report counts what is done, also beside an error.
+//
+// Requests: those that read the rows, and those of table.Bulk: 1 for each 100 rows of a partition that are written, 5 more if entities of these exist.
+// Idempotent, but that entities which programs have deleted meanwhile are inserted again.
+func ImportEntities[T any](ctx context.Context, from Source, t *table.Table[T], o *EntityOptions) (report EntityReport, err error) {
+	e := door.Table(t)
+	if err := engine.CheckHandle("t", e); err != nil {
+		return report, fmt.Errorf("transfer: ImportEntities: %w", err)
+	}
+	ctx, end := e.Span(ctx, "ImportEntities")
+	defer func() { end(err) }()
+	if from == nil {
+		return report, fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, errNilSource("from"))
+	}
+	if o == nil {
+		o = &EntityOptions{}
+	}
+	m := &entityImport[T]{table: t, schema: e.Mode.Schema, opt: o}
+	result, err := table.Bulk(ctx, m.ops(ctx, from), &table.BulkOptions{
+		Concurrency: o.Concurrency, Rate: o.Rate, Skip: m.skip,
+		Progress: func(r table.BulkResult) {
+			if o.Progress != nil {
+				o.Progress(m.counted(r))
+			}
+		},
+	})
+	if err != nil {
+		err = fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, err)
+	}
+	return m.counted(result), err
+}
+
+// entityImport is a call of ImportEntities in progress.
+type entityImport[T any] struct {
+	table  *table.Table[T]
+	schema engine.Schema
+	opt    *EntityOptions
+	report EntityReport
+}
+
+func (m *entityImport[T]) counted(r table.BulkResult) EntityReport {
+	n := m.report
+	n.Stored = r.Applied
+	return n
+}
+
+// skip passes over an operation that was refused.
+func (m *entityImport[T]) skip(_ int, err error) bool {
+	if errors.Is(err, table.ErrExists) {
+		m.report.Kept++
+		return true
+	}
+	var of *table.BulkError
+	errors.As(err, &of)
+	return m.leftOut(of.Key, err)
+}
+
+func (m *entityImport[T]) leftOut(k keys.Key, err error) bool {
+	if m.opt.Skip == nil || !m.opt.Skip(k, err) {
+		return false
+	}
+	m.report.Skipped++
+	return true
+}
+
+// ops yields an operation for each entity.
+func (m *entityImport[T]) ops(ctx context.Context, from Source) iter.Seq2[table.Op, error] {
+	return func(yield func(table.Op, error) bool) {
+		for r, err := range engine.Joined(entitiesOf(rowsOf(ctx, from))) {
+			if r == nil {
+				yield(table.Op{}, err)
+				return
+			}
+			m.report.Entities++
+			op, due, err := m.op(r, err)
+			if err != nil && m.leftOut(r.Key, err) {
+				continue
+			}
+			if err != nil {
+				yield(table.Op{}, fmt.Errorf("row %v: %w", r.Key, err))
+				return
+			}
+			if due && !yield(op, nil) {
+				return
+			}
+		}
+	}
+}
+
+// op returns the operation for a row, if it is due.
+func (m *entityImport[T]) op(r *stored.Row, unreadable error) (op table.Op, due bool, err error) {
+	switch {
+	case unreadable != nil:
+		return op, false, unreadable
+	case r.Has(reserved.Mark):
+		return op, false, ErrPrepared
+	}
+	if m.opt.Map != nil {
+		mapped, err := m.opt.Map((*table.Row)(r))
+		if err != nil {
+			return op, false, err
+		}
+		if mapped == nil {
+			m.report.Skipped++
+			return op, false, nil
+		}
+		r = (*stored.Row)(mapped)
+	}
+	if !m.schema.Mine(r) {
+		m.report.Others++
+		return op, false, nil
+	}
+	return door.InsertRowOp[table.Op](m.table, r.Key, r), true, nil
+}
+
+// entitiesOf yields the rows that are entities, or parts of these.
+func entitiesOf(rows iter.Seq2[*row, error]) iter.Seq2[*stored.Row, error] {
+	return func(yield func(*stored.Row, error) bool) {
+		for r, err := range rows {
+			if err == nil && !isEntity(r) {
+				continue
+			}
+			if !yield(r.stored(), err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package transfer_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/transfer"
+)
+
+// TestImportEntities: entities get the derived rows of the handle that imports them, whatever they had, and a second import changes nothing.
+func TestImportEntities(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s, at := storagetest.New(nil), transfer.Folder(t.TempDir())
+	from := openOffice(s)
+	testkit.NoError(t, from.Ensure(ctx))
+	for i := range 150 {
+		_, err := from.staff.Insert(ctx, &person{fmt.Sprint("team", i%2), i, fmt.Sprintf("p%d@example.com", i), "city", int64(i)})
+		testkit.NoError(t, err)
+	}
+	_, err := transfer.Export(ctx, from.staff, at, nil) // no worker has run
+	testkit.NoError(t, err)
+	salary := index.New("salary", keys.Digits[int64](9), func(p *person) (int64, bool) { return p.Salary, true }, nil)
+	to := openOffice(storagetest.New(nil), salary)
+	testkit.NoError(t, to.Ensure(ctx))
+	for _, want := range []transfer.EntityReport{{Entities: 150, Stored: 150}, {Entities: 150, Kept: 150}} {
+		report, err := transfer.ImportEntities(ctx, transfer.Exported(at), to.staff, nil)
+		testkit.NoError(t, err)
+		testkit.Expect(t, "report", report, want)
+	}
+	testkit.NoError(t, to.Drain(ctx))
+	report, err := to.Verify(ctx, nil)
+	testkit.NoError(t, err)
+	if !report.Sound() {
+		t.Errorf("got %+v; want a sound store", report)
+	}
+	e, err := salary.Get(ctx, to.staff, team.Of("team1"), 149)
+	if err != nil || e.Value.ID != 149 {
+		t.Errorf("got %v, %v; want person 149", e, err)
+	}
+	n, err := to.members.Count(ctx, table.Query[member]{TableScan: true})
+	if err != nil || n != 150 {
+		t.Errorf("got %d members, %v; want 150", n, err)
+	}
+}
+
+// TestMap: a function gives rows other keys and properties, or leaves them out, and properties that the type does not have stay.
+func TestMap(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := filled(t, "old",
+		jsonRow("Sales", "1", `"Email":"a@example.com","Note":"kept"`),
+		jsonRow("Sales", "2", `"Email":"gone@example.com"`),
+		jsonRow("Sales", "x", `"Email":"other"`),
+		jsonRow("Sales", "~i|1", `"State":"done"`),
+	)
+	to := openOffice(storagetest.New(nil))
+	testkit.NoError(t, to.Ensure(ctx))
+	report, err := transfer.ImportEntities(ctx, transfer.Of(tableOf(t, s, "old")), to.staff, &transfer.EntityOptions{Map: func(r *table.Row) (*table.Row, error) {
+		email, _ := r.Get("Email")
+		if strings.HasPrefix(email.(string), "gone") {
+			return nil, nil
+		}
+		if err := r.Set("City", "Oslo"); err != nil {
+			return nil, err
+		}
+		var id int
+		if _, err := fmt.Sscan(r.Key.RowKey(), &id); err != nil {
+			return r, nil // of another type
+		}
+		return r.At(keys.At(team.Of("sales"), personID.Of(id))), nil
+	}})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 3, Stored: 1, Others: 1, Skipped: 1})
+	e, err := to.email.Get(ctx, to.staff, "a@example.com")
+	testkit.NoError(t, err)
+	row, err := e.Row()
+	testkit.NoError(t, err)
+	if note, _ := row.Get("Note"); e.Value.City != "Oslo" || e.Value.Team != "sales" || note != "kept" {
+		t.Errorf("got %+v with the note %v; want sales, Oslo and kept", e.Value, note)
+	}
+}
+
+type long struct {
+	Name string
+	A, B string `table:",part=1"`
+	C    string `table:",part=2"`
+}
+
+// TestImportWide: the parts of wide entities come along, and an entity whose parts are not of one version is an error about that entity.
+func TestImportWide(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	schema := table.Schema[long]{Partition: keys.OnePartition[long]("p"), Row: keys.Row(keys.Text(), func(l *long) *string { return &l.Name })}
+	open := func(s *storagetest.Service) *table.Table[long] {
+		longs, err := bare.NewTable(s.Tables(), "longs", schema, nil)
+		testkit.NoError(t, err)
+		testkit.NoError(t, longs.Ensure(ctx))
+		return longs
+	}
+	s, other := storagetest.New(nil), storagetest.New(nil)
+	from, to := open(s), open(other)
+	for _, name := range []string{"a", "a b", "b"} {
+		_, err := from.Insert(ctx, &long{name, "A" + name, "B", "C" + name})
+		testkit.NoError(t, err)
+	}
+	report, err := transfer.ImportEntities(ctx, transfer.Of(from), to, nil)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 3, Stored: 3})
+	all, err := table.Collect(to.List(ctx, table.Query[long]{TableScan: true}))
+	testkit.NoError(t, err)
+	for _, e := range all {
+		testkit.Expect(t, e.Value.Name, e.Value, long{e.Value.Name, "A" + e.Value.Name, "B", "C" + e.Value.Name})
+	}
+	testkit.Expect(t, "entities", len(all), 3)
+
+	_, err = s.Tables().NewClient("longs").DeleteEntity(ctx, "p", "b!02", nil)
+	testkit.NoError(t, err)
+	another := open(storagetest.New(nil))
+	if _, err := transfer.ImportEntities(ctx, transfer.Of(from), another, nil); !errors.As(err, new(*table.DecodeError)) {
+		t.Errorf("got error %v; want a *DecodeError", err)
+	}
+	var skipped []string
+	report, err = transfer.ImportEntities(ctx, transfer.Of(from), another, &transfer.EntityOptions{Skip: func(k keys.Key, err error) bool {
+		skipped = append(skipped, k.RowKey())
+		return true
+	}})
+	testkit.NoError(t, err)
+	if report.Skipped != 1 || report.Stored+report.Kept != 2 || fmt.Sprint(skipped) != "[b]" {
+		t.Errorf("got %+v, %q; want b left out, and two entities", report, skipped)
+	}
+}
+
+// TestImportPrepared: an entity of a write that was under way is not imported as if it were finished.
+func TestImportPrepared(t *testing.T) {
+	t.Parallel()
+	s := filled(t, "old", jsonRow("Sales", "000001", `"Email":"a","_tx":"x"`), jsonRow("Sales", "000002", `"Email":"b"`))
+	store := aztablekit.Open(storagetest.New(nil), "office", nil)
+	staff := aztablekit.Table(store, "staff", team, personID)
+	testkit.NoError(t, store.Ensure(t.Context()))
+	_, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, nil)
+	if !errors.Is(err, transfer.ErrPrepared) {
+		t.Errorf("got error %v; want ErrPrepared", err)
+	}
+	report, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, &transfer.EntityOptions{Skip: func(_ keys.Key, err error) bool { return errors.Is(err, transfer.ErrPrepared) }})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 2, Stored: 1, Skipped: 1})
+}

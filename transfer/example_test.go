@@ -1,0 +1,148 @@
+package transfer_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/index"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/transfer"
+)
+
+// exampleStaff returns a table of some people with an index, in an account of its own.
+func exampleStaff() (*storagetest.Service, *table.Table[person]) {
+	acc := storagetest.New(nil)
+	company := aztablekit.Open(acc, "company", nil)
+	byCity := index.New("city", keys.Text(), func(p *person) (string, bool) { return p.City, true }, nil)
+	staff := aztablekit.Table(company, "staff", team, personID, byCity)
+	check(company.Ensure(context.Background()))
+	for i, city := range []string{"Oslo", "Rome", "Oslo"} {
+		_, err := staff.Insert(context.Background(), &person{Team: "Sales", ID: i, City: city})
+		check(err)
+	}
+	return acc, staff
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A table is exported, loses a row, and has it again.
+func Example() {
+	ctx := context.Background()
+	_, staff := exampleStaff()
+	dir, err := os.MkdirTemp("", "backup")
+	check(err)
+	defer os.RemoveAll(dir)
+	at := transfer.Folder(dir)
+
+	report, err := transfer.Export(ctx, staff, at, nil)
+	check(err)
+	fmt.Println("exported:", report.Rows, "rows") // 3 entities, 3 rows of the index, and the definitions
+
+	e, err := staff.Get(ctx, keys.At(team.Of("Sales"), personID.Of(1)))
+	check(err)
+	check(staff.Delete(ctx, e))
+	for d, err := range transfer.Compare(ctx, transfer.Exported(at), transfer.Of(staff), nil) {
+		check(err)
+		fmt.Println(d.Kind, d.Key.RowKey())
+	}
+
+	imported, err := transfer.Import(ctx, transfer.Exported(at), staff, nil)
+	check(err)
+	fmt.Println("stored:", imported.Stored, "the same:", imported.Same)
+	// Output:
+	// exported: 7 rows
+	// only in the first 000001
+	// only in the first city_Rome_000001
+	// stored: 2 the same: 5
+}
+
+// Copy stores the rows of a table in another account.
+func ExampleCopy() {
+	ctx := context.Background()
+	_, staff := exampleStaff()
+	other := aztablekit.Open(storagetest.New(nil), "company", nil)
+	copied := aztablekit.Table(other, "staff", team, personID)
+	report, err := transfer.Copy(ctx, staff, copied, nil)
+	check(err)
+	fmt.Println(report.Stored)
+	// Output: 7
+}
+
+// Export shows how far it is.
+func ExampleExport() {
+	ctx := context.Background()
+	_, staff := exampleStaff()
+	dir, err := os.MkdirTemp("", "backup")
+	check(err)
+	defer os.RemoveAll(dir)
+	report, err := transfer.Export(ctx, staff, transfer.Folder(dir), &transfer.ExportOptions{
+		Partitions: team.Of("Sales").Point(),
+		Progress:   func(r transfer.ExportReport) { fmt.Println("so far:", r.Chunks, "chunk,", r.Rows, "rows") },
+	})
+	check(err)
+	fmt.Println("effects that are due:", report.Pending)
+	// Output:
+	// so far: 1 chunk, 6 rows
+	// effects that are due: 0
+}
+
+// Import leaves rows as they are that are stored already, and tells which differ.
+func ExampleImport() {
+	ctx := context.Background()
+	_, staff := exampleStaff()
+	other, copied := exampleStaff()
+	e, err := copied.Get(ctx, keys.At(team.Of("Sales"), personID.Of(0)))
+	check(err)
+	check(copied.Merge(ctx, e, table.FieldOf(func(p *person) *int64 { return &p.Salary }).Set(10)))
+	other.Count()
+	report, err := transfer.Import(ctx, transfer.Of(staff), copied, &transfer.ImportOptions{
+		OtherDefinitions: true, // they are the same; the table has been filled by another program
+		Kept:             func(k keys.Key) { fmt.Println("kept:", k.RowKey()) },
+	})
+	check(err)
+	fmt.Println(report.Kept)
+}
+
+// Compare finds what a program has changed since an export.
+func ExampleCompare() {
+	ctx := context.Background()
+	_, first := exampleStaff()
+	_, second := exampleStaff()
+	_, err := second.Insert(ctx, &person{Team: "Sales", ID: 7, City: "Oslo"})
+	check(err)
+	for d, err := range transfer.Compare(ctx, transfer.Of(first), transfer.Of(second), &transfer.CompareOptions{EntitiesOnly: true}) {
+		check(err)
+		fmt.Println(d.Kind, d.Key.RowKey())
+	}
+	// Output: only in the second 000007
+}
+
+// ImportEntities stores the entities of a table under a store's definitions, whatever definitions the table had.
+func ExampleImportEntities() {
+	ctx := context.Background()
+	_, staff := exampleStaff()
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	byTeam := index.NewSummary("teams", keys.Text(), func(p *person) (string, bool) { return p.City, true }, nil)
+	people := aztablekit.Table(company, "people", team, personID, byTeam)
+	check(company.Ensure(ctx))
+	report, err := transfer.ImportEntities(ctx, transfer.Of(staff), people, nil)
+	check(err)
+	fmt.Println(report.Entities, report.Stored)
+	for g, err := range byTeam.All(ctx, people, team.Of("Sales")) {
+		check(err)
+		fmt.Println(g.Value, g.Count)
+	}
+	// Output:
+	// 3 3
+	// Oslo 2
+	// Rome 1
+}

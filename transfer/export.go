@@ -1,0 +1,399 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/split"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// ExportOptions are the options of [Export]. The zero value exports the whole table.
+type ExportOptions struct {
+	// Partitions is the range of partitions to export. Unset means all.
+	Partitions keys.PartitionRange
+
+	// ChunkBytes is about how many bytes of a chunk there are before it is compressed. A chunk is kept in memory, compressed, until it is
+	// stored. Defaults to 16 MiB.
+	ChunkBytes int
+
+	// Concurrency is how many ranges of the table are read at the same time. Defaults to 4.
+	Concurrency int
+
+	// Rate is the most rows that are read in a second; 0 means no limit.
+	Rate int
+
+	// Progress is called after each chunk. No two of these calls overlap.
+	Progress func(ExportReport)
+}
+
+func (o *ExportOptions) check() error {
+	switch {
+	case o.ChunkBytes < 0:
+		return &table.ValueError{Field: "ExportOptions.ChunkBytes", Reason: "is negative; 0 means 16 MiB"}
+	case o.Concurrency < 0:
+		return &table.ValueError{Field: "ExportOptions.Concurrency", Reason: "is negative; 0 means 4"}
+	case o.Rate < 0:
+		return &table.ValueError{Field: "ExportOptions.Rate", Reason: "is negative; 0 means no limit"}
+	}
+	return o.Partitions.Err()
+}
+
+// ExportReport says what an export contains, chunks of earlier calls included.
+type ExportReport struct {
+	Chunks int
+	Rows   int
+	Bytes  int64 // of the chunks, compressed
+
+	// Library are the rows of the library by their kind, such as "~i" for commit records. Pending are the commit records with effects that were not
+	// executed, and Prepared the rows of writes over several partitions that were under way. The manifest lists them.
+	Library           map[string]int
+	Pending, Prepared int
+}
+
+func (r *ExportReport) add(c *chunk) {
+	r.Chunks++
+	r.Rows += c.Rows
+	r.Bytes += c.Bytes
+	r.Pending += len(c.Pending)
+	r.Prepared += len(c.Prepared)
+	for kind, n := range c.Library {
+		if r.Library == nil {
+			r.Library = map[string]int{}
+		}
+		r.Library[kind] += n
+	}
+}
+
+// Export stores the rows of a table as they are, with the properties and rows of the library, so that Import brings back all that the service
+// stores but ETags. It writes compressed chunks of lines, a row each, as JSON in which no value or type is lost, and behind each chunk a line of
+// the manifest, when the chunk is durable.
+//
+//	report, err := transfer.Export(ctx, staff, transfer.Folder("backup/staff"), nil)
+//
+// If Export ended early, another call for the same place goes on: it reads what no chunk contains. Other processes may export into the same
+// place at the same time, each another range, with the Partitions of the whole: what two have read is read once from the export.
+//
+// What belongs together: the rows of a page, up to 1,000, are of one moment; others may be minutes apart. Rows of writes that were under way are
+// exported as they are, and named in the manifest.
+//
+// Errors: *table.ValueError and *keys.KeyError for wrong options; *ManifestError if the place has an export of another table or range, or
+// something else; *fs.PathError, or ErrContainerNotFound; table.ErrRanged for a client whose signature is for a range of keys; errors of a read (see
+// package table). The report counts what is stored, also beside an error.
+//
+// Requests: 1 for each 1,000 rows, 1 more for each part of the table that is read by itself, up to 64 to find a part, and 1 for the definitions. Into a container, 2
+// for each chunk, 2 at the beginning, and 1 to read the manifest. Idempotent.
+func Export(ctx context.Context, t table.AnyTable, to Place, o *ExportOptions) (report ExportReport, err error) {
+	e := door.Table(t)
+	if err := engine.CheckHandle("t", e); err != nil {
+		return report, fmt.Errorf("transfer: Export: %w", err)
+	}
+	ctx, end := e.Span(ctx, "Export")
+	defer func() { end(err) }()
+	if o == nil {
+		o = &ExportOptions{}
+	}
+	x := &export{table: e, to: to, opt: *o, pacer: pace.New(o.Rate)}
+	x.opt.ChunkBytes, x.opt.Concurrency = cmp.Or(o.ChunkBytes, 16<<20), cmp.Or(o.Concurrency, 4)
+	if err = x.run(ctx); err != nil {
+		err = fmt.Errorf("transfer: Export %s: %w", e.Name, err)
+	}
+	return x.report, err
+}
+
+// export is a call of Export in progress.
+type export struct {
+	table *engine.Table
+	to    Place
+	opt   ExportOptions
+	pacer *pace.Limit
+
+	mu      sync.Mutex
+	report  ExportReport
+	number  int // of the last chunk
+	open    []span
+	working int           // goroutines with a span
+	changed chan struct{} // closed when open or working changes
+}
+
+func (x *export) run(ctx context.Context) error {
+	if x.to == nil {
+		return &table.ValueError{Field: "to", Reason: "is nil; give a Folder or a Container"}
+	}
+	if err := x.opt.check(); err != nil {
+		return err
+	}
+	whole, err := spanOf(x.opt.Partitions)
+	if err != nil {
+		return err
+	}
+	m, err := x.begin(ctx, whole)
+	if err != nil {
+		return err
+	}
+	for i := range m.chunks {
+		x.report.add(&m.chunks[i])
+	}
+	x.number = len(m.chunks)
+	x.open, x.changed = gaps(whole, m.spans()), make(chan struct{})
+	g, ctx := errgroup.WithContext(ctx)
+	for range x.opt.Concurrency {
+		g.Go(func() error { return x.work(ctx) })
+	}
+	return g.Wait()
+}
+
+// begin returns the manifest of the place, and writes its first line if there is none.
+func (x *export) begin(ctx context.Context, whole span) (*manifest, error) {
+	h := header{Format: format, Table: x.table.Name, Begun: x.table.Options.Now().UTC(), Whole: whole, Consistency: "page"}
+	m, err := readManifest(ctx, x.to)
+	switch {
+	case err != nil && err != error(errTorn):
+		return nil, err
+	case m != nil && !m.header.sameWork(h):
+		return nil, &ManifestError{fmt.Sprintf("is of an export of table %q and another range, or of another table; export to another place", m.header.Table)}
+	case m != nil:
+		return m, nil
+	}
+	var c *row
+	err = readSpan(ctx, x.table, span{place{pk: reserved.Catalogue}, &place{pk: reserved.Catalogue + " "}}, func(r *row) bool {
+		c = r
+		return false
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		if h.Catalogue, err = c.line(nil); err != nil {
+			return nil, err
+		}
+	}
+	line, err := sealed(&h)
+	if err != nil {
+		return nil, err
+	}
+	return &manifest{header: h}, x.to.add(ctx, ManifestName, line)
+}
+
+// work exports spans until there are no more.
+func (x *export) work(ctx context.Context) error {
+	for {
+		s, any, err := x.take(ctx)
+		if err != nil || !any {
+			return err
+		}
+		err = x.exportSpan(ctx, s)
+		x.release()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take returns a span to work on, and waits for one as long as others may divide theirs.
+func (x *export) take(ctx context.Context) (s span, any bool, err error) {
+	for {
+		x.mu.Lock()
+		if n := len(x.open); n > 0 {
+			s = x.open[n-1]
+			x.open = x.open[:n-1]
+			x.working++
+			x.mu.Unlock()
+			return s, true, nil
+		}
+		over, changed := x.working == 0, x.changed
+		x.mu.Unlock()
+		if over {
+			return s, false, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return s, false, ctx.Err()
+		}
+	}
+}
+
+// notify wakes those that wait. x.mu is held.
+func (x *export) notify() {
+	close(x.changed)
+	x.changed = make(chan struct{})
+}
+
+func (x *export) release() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.working--
+	x.notify()
+}
+
+// wanted reports whether others wait for a span.
+func (x *export) wanted() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.open) == 0 && x.working < x.opt.Concurrency
+}
+
+// exportSpan exports the rows of a span, or of the part that it keeps when others want to work on the rest.
+func (x *export) exportSpan(ctx context.Context, s span) error {
+	w := newChunkWriter(s.From, x.now())
+	divides := true
+	for at := s; ; {
+		again, err := x.readInto(ctx, at, w, divides)
+		if err != nil {
+			return err
+		}
+		if !again {
+			return x.store(ctx, w, s.To)
+		}
+		at.From = behind(w.last)
+		if w.plain >= x.opt.ChunkBytes {
+			if err := x.store(ctx, w, &at.From); err != nil {
+				return err
+			}
+			w = newChunkWriter(at.From, x.now())
+		}
+		if divides && x.wanted() {
+			lower, err := x.divide(ctx, at)
+			if err != nil {
+				return err
+			}
+			divides = !lower.sameEnd(at)
+			s.To, at.To = lower.To, lower.To
+		}
+	}
+}
+
+// readInto adds rows of a span to a chunk, until the chunk is full, others want a part of the span, or there are no more; again says that there may be more.
+func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divides bool) (again bool, err error) {
+	rows := 0
+	var bad error
+	err = readSpan(ctx, x.table, s, func(r *row) bool {
+		rows++
+		bad = w.add(r)
+		return bad == nil
+	}, func(more bool) bool {
+		bad = x.pacer.Spend(ctx, rows)
+		rows = 0
+		again = more && bad == nil && w.Rows > 0 && (w.plain >= x.opt.ChunkBytes || divides && x.wanted())
+		return bad == nil && !again
+	})
+	if err == nil && x.table.Ranged() {
+		err = table.ErrRanged
+	}
+	return again, cmp.Or(bad, err)
+}
+
+// divide gives away the upper half of a span, if it can be divided, and returns the lower one.
+func (x *export) divide(ctx context.Context, s span) (lower span, err error) {
+	at, is, err := x.middle(ctx, s)
+	if err != nil || !is {
+		return s, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.open = append(x.open, span{at, s.To})
+	x.notify()
+	return span{s.From, &at}, nil
+}
+
+// middle returns a place in the middle of a span: between two partitions, or else in the only one.
+func (x *export) middle(ctx context.Context, s span) (p place, is bool, err error) {
+	pk := s.From.pk
+	of := split.Span{From: split.Behind(pk)}
+	if s.To != nil {
+		of.To = s.To.pk
+		if s.To.rk != "" {
+			of.To = split.Behind(s.To.pk)
+		}
+	}
+	if of.To == "" || keys.Compare(of.From, of.To) < 0 {
+		first, found, err := x.first(ctx, of)
+		if err != nil {
+			return p, false, err
+		}
+		if found {
+			of.From = first
+			all, _, err := split.Halves(ctx, of, x.first)
+			if err != nil {
+				return p, false, err
+			}
+			if len(all) == 2 {
+				first = all[1].From
+			}
+			return place{pk: first}, true, nil
+		}
+	}
+	of = split.Span{Within: &pk, From: s.From.rk}
+	if s.To != nil && s.To.pk == pk {
+		of.To = s.To.rk
+	}
+	all, _, err := split.Halves(ctx, of, x.first)
+	if err != nil || len(all) < 2 {
+		return p, false, err
+	}
+	return place{pk, all[1].From}, true, nil
+}
+
+// first returns the first key of a span that a row has.
+func (x *export) first(ctx context.Context, of split.Span) (key string, found bool, err error) {
+	s := span{From: place{pk: of.From}}
+	switch {
+	case of.Within != nil:
+		s = span{place{*of.Within, of.From}, &place{pk: split.Behind(*of.Within)}}
+		if of.To != "" {
+			s.To = &place{*of.Within, of.To}
+		}
+	case of.To != "":
+		s.To = &place{pk: of.To}
+	}
+	k, found, err := x.table.FirstKey(ctx, s.filters()[0])
+	if of.Within != nil {
+		return k.RowKey(), found, err
+	}
+	return k.PartitionKey(), found, err
+}
+
+func (x *export) now() time.Time { return x.table.Options.Now().UTC() }
+
+// store stores a chunk that ends before a place, and then its line.
+func (x *export) store(ctx context.Context, w *chunkWriter, end *place) error {
+	x.mu.Lock()
+	x.number++
+	number := x.number
+	x.mu.Unlock()
+	content, err := w.finish(number, end, x.now())
+	if err != nil {
+		return err
+	}
+	line, err := sealed(&w.chunk)
+	if err != nil {
+		return err
+	}
+	if err := x.to.put(ctx, w.Name, content); err != nil {
+		return fmt.Errorf("chunk %s: %w", w.Name, err)
+	}
+	if err := x.to.add(ctx, ManifestName, line); err != nil {
+		return fmt.Errorf("manifest: %w", err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.report.add(&w.chunk)
+	if x.opt.Progress != nil {
+		r := x.report
+		r.Library = maps.Clone(r.Library)
+		x.opt.Progress(r)
+	}
+	return nil
+}

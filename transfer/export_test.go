@@ -1,0 +1,74 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// ErrCrash is the crash of a [Crashing] place.
+var ErrCrash = errors.New("crash")
+
+// Crashing is a place that fails at one of its requests: before it, behind it, or, if it adds a line, behind a part of that. All requests after it fail, too.
+type Crashing struct {
+	Place
+	At  int // the number of the request, from 1
+	How Crash
+
+	mu   sync.Mutex
+	n    int
+	over bool
+}
+
+// Crash is where a crash is.
+type Crash int
+
+// The crashes.
+const (
+	Before Crash = iota
+	Behind
+	Within
+)
+
+// Requests returns how many requests there were.
+func (c *Crashing) Requests() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+func (c *Crashing) do(op func() error, part func() error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	if c.over {
+		return ErrCrash
+	}
+	if c.n != c.At {
+		return op()
+	}
+	c.over = true
+	switch {
+	case c.How == Behind:
+		op()
+	case c.How == Within && part != nil:
+		part()
+	}
+	return ErrCrash
+}
+
+func (c *Crashing) put(ctx context.Context, name string, content []byte) error {
+	return c.do(func() error { return c.Place.put(ctx, name, content) }, nil)
+}
+
+func (c *Crashing) add(ctx context.Context, name string, line []byte) error {
+	return c.do(func() error { return c.Place.add(ctx, name, line) }, func() error { return c.Place.add(ctx, name, line[:len(line)*2/3]) })
+}
+
+func (c *Crashing) get(ctx context.Context, name string, most int64) (b []byte, err error) {
+	err = c.do(func() error {
+		b, err = c.Place.get(ctx, name, most)
+		return err
+	}, nil)
+	return b, err
+}

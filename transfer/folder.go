@@ -1,0 +1,106 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Place is where an export is stored: a [Folder] or a [Container].
+type Place interface {
+	fmt.Stringer
+
+	// put stores a file, whole or not at all.
+	put(ctx context.Context, name string, content []byte) error
+	// add adds a line to a file, which other processes may do at the same time. After a crash, a part of the line may be there.
+	add(ctx context.Context, name string, line []byte) error
+	// get reads a file. Errors: fs.ErrNotExist; *table.LimitError for a file of more bytes than most.
+	get(ctx context.Context, name string, most int64) ([]byte, error)
+}
+
+// isChunkName are the names of chunks. Other names in a manifest, such as those of files elsewhere, are refused.
+var isChunkName = regexp.MustCompile(`^[0-9]{6,12}-[0-9a-f]{16}\.ndjson\.gz$`)
+
+// Folder returns a folder of the file system, which Export creates if need be. Processes of one machine, or of several with a shared
+// file system that appends to files at their ends, may export into it at the same time.
+func Folder(path string) Place { return folder(path) }
+
+type folder string
+
+func (f folder) String() string { return string(f) }
+
+// put writes a temporary file and renames it, so that a crash or a full disk leaves no part of the file under its name.
+func (f folder) put(_ context.Context, name string, content []byte) (err error) {
+	if err := os.MkdirAll(string(f), 0o777); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(string(f), name+".part-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name()) // what is left of a failed write is no chunk
+		}
+	}()
+	_, err = file.Write(content)
+	if err = errors.Join(err, syncAndClose(file)); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), filepath.Join(string(f), name)); err != nil {
+		return err
+	}
+	return f.sync()
+}
+
+func syncAndClose(file *os.File) error { return errors.Join(file.Sync(), file.Close()) }
+
+// sync makes the names in the folder durable.
+func (f folder) sync() error {
+	d, err := os.Open(string(f))
+	if err != nil {
+		return err
+	}
+	return syncAndClose(d)
+}
+
+func (f folder) add(_ context.Context, name string, line []byte) error {
+	if err := os.MkdirAll(string(f), 0o777); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(string(f), name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(line)
+	return errors.Join(err, syncAndClose(file), f.sync())
+}
+
+func (f folder) get(_ context.Context, name string, most int64) ([]byte, error) {
+	file, err := os.Open(filepath.Join(string(f), name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = tooLarge(name, most)
+	}
+	return b, err
+}
+
+func tooLarge(name string, most int64) error {
+	return &table.LimitError{Field: name, Limit: "bytes of a file of an export", Got: int(most) + 1, Max: int(most)}
+}
+
+// errNoFile returns an error that is fs.ErrNotExist.
+func errNoFile(place Place, name string) error {
+	return &fs.PathError{Op: "read", Path: place.String() + "/" + name, Err: fs.ErrNotExist}
+}

@@ -1,0 +1,404 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aztablekit/aztablekit/internal/catalogue"
+	"github.com/aztablekit/aztablekit/internal/door"
+	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/errs"
+	"github.com/aztablekit/aztablekit/internal/pace"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// Mode says what Import does with a row whose key another row has.
+type Mode int
+
+// The modes.
+const (
+	Insert  Mode = iota // leaves the stored row as it is
+	Replace             // replaces the stored row
+	Newer               // replaces the stored row if the other one was changed later, by the clocks of the service
+)
+
+// ImportOptions are the options of [Import]. The zero value inserts all rows.
+type ImportOptions struct {
+	// Mode says what to do with a row whose key another row has.
+	Mode Mode
+
+	// Concurrency is how many transactions are sent at the same time. Defaults to 10.
+	Concurrency int
+
+	// Rate is the most rows that are written in a second; 0 means no limit.
+	Rate int
+
+	// OtherDefinitions imports into a table whose definitions are others than those of the export. Its derived rows are then not those of its entities until
+	// aztablekit.Store.Verify with Repair has run.
+	OtherDefinitions bool
+
+	// Kept is called for each stored row that differs from the imported one and stays as it is. Progress is called after each chunk, and each 10,000 rows
+	// of a table. No two of these calls overlap.
+	Kept     func(keys.Key)
+	Progress func(ImportReport)
+}
+
+func (o *ImportOptions) check() error {
+	switch {
+	case o.Mode < Insert || o.Mode > Newer:
+		return &table.ValueError{Field: "ImportOptions.Mode", Reason: "is none of Insert, Replace and Newer"}
+	case o.Concurrency < 0:
+		return &table.ValueError{Field: "ImportOptions.Concurrency", Reason: "is negative; 0 means 10"}
+	case o.Rate < 0:
+		return &table.ValueError{Field: "ImportOptions.Rate", Reason: "is negative; 0 means no limit"}
+	}
+	return nil
+}
+
+// ImportReport counts the rows of an import.
+type ImportReport struct {
+	Rows   int // that were read
+	Stored int // of these, that were written
+	Same   int // that were stored already, perhaps by an earlier import, or by this one before a response was lost
+	Kept   int // stored rows that differ, and stay as they are
+}
+
+// ErrOtherDefinitions: the table has other definitions than the export, so that its derived rows would not be those of its entities. Import into
+// a table that does not exist, or see ImportOptions.OtherDefinitions.
+var ErrOtherDefinitions = errors.New("the table has other definitions than the rows that are imported")
+
+// Import stores the rows of an export or of a table as they are, derived rows and rows of the library included, and creates the table unless it
+// exists.
+//
+//	report, err := transfer.Import(ctx, transfer.Exported(transfer.Folder("backup/staff")), staff, nil)
+//
+// All chunks that are read are compared with the manifest, and a chunk that was altered or cut ends the import before its first row is stored. An import that
+// ended early is repeated as a whole: rows that are stored already cost 1 request for each 100, and 1 to compare them.
+//
+// Import while no program writes the table, and before one ensures it, or call aztablekit.Store.Verify with Repair afterwards. Call aztablekit.Store.NotifyPending,
+// if the export has pending effects (ExportReport.Pending), and Verify with Repair also ends the writes over several partitions that it has.
+//
+// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export; [ErrOtherDefinitions]; errors of a
+// read and of a write (see package table). The report counts what is done, also beside an error.
+//
+// Requests: 2 at the beginning, those that read the rows, and 1 for each 100 rows or 4 MiB of a partition; for such rows of which some are stored already, 1 more
+// for each 1,000 rows between them, and 1 for the others. Idempotent, but that rows which programs have deleted meanwhile are inserted again.
+func Import(ctx context.Context, from Source, t table.AnyTable, o *ImportOptions) (report ImportReport, err error) {
+	e := door.Table(t)
+	if err := engine.CheckHandle("t", e); err != nil {
+		return report, fmt.Errorf("transfer: Import: %w", err)
+	}
+	ctx, end := e.Span(ctx, "Import")
+	defer func() { end(err) }()
+	if o == nil {
+		o = &ImportOptions{}
+	}
+	m := &importing{table: e, opt: *o, pacer: pace.New(o.Rate)}
+	m.opt.Concurrency = cmp.Or(o.Concurrency, engine.FanOut)
+	if err = m.run(ctx, from); err != nil {
+		err = fmt.Errorf("transfer: Import %s: %w", e.Name, err)
+	}
+	return m.report, err
+}
+
+// importing is a call of Import in progress.
+type importing struct {
+	table *engine.Table
+	opt   ImportOptions
+	pacer *pace.Limit
+
+	described bool // the table has a row of definitions, which stays
+
+	mu     sync.Mutex
+	report ImportReport
+}
+
+func (m *importing) run(ctx context.Context, from Source) error {
+	if from == nil {
+		return errNilSource("from")
+	}
+	if err := m.opt.check(); err != nil {
+		return err
+	}
+	if err := m.checkDefinitions(ctx, from); err != nil {
+		return err
+	}
+	if err := m.table.Ensure(ctx); err != nil {
+		return err
+	}
+	parts, err := from.parts(ctx)
+	if err != nil {
+		return err
+	}
+	for part := range parts {
+		if err := m.importPart(ctx, part); err != nil {
+			return err
+		}
+		m.noteProgress()
+	}
+	return nil
+}
+
+// checkDefinitions fails if the table has definitions that are not those of the source.
+func (m *importing) checkDefinitions(ctx context.Context, from Source) error {
+	theirs, err := from.catalogue(ctx)
+	if err != nil {
+		return err
+	}
+	own, err := catalogueOf(ctx, m.table)
+	switch {
+	case errors.Is(err, table.ErrTableNotFound), err == nil && own == nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	m.described = true
+	if m.opt.OtherDefinitions {
+		return nil
+	}
+	same, err := catalogue.Same(theirs.stored(), own.stored())
+	if err == nil && !same {
+		err = ErrOtherDefinitions
+	}
+	return err
+}
+
+// catalogueOf returns the row of a table's definitions, nil if there is none.
+func catalogueOf(ctx context.Context, t *engine.Table) (found *row, err error) {
+	err = readSpan(ctx, t, span{place{pk: reserved.Catalogue}, &place{pk: reserved.Catalogue + " "}}, func(r *row) bool {
+		found = r
+		return false
+	}, nil)
+	return found, err
+}
+
+// importPart imports some rows, and waits until all of them are stored.
+func (m *importing) importPart(ctx context.Context, rows iter.Seq2[*row, error]) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(m.opt.Concurrency)
+	var b batch
+	send := func() {
+		full := b
+		b = batch{}
+		g.Go(func() error { return m.store(gctx, full) })
+	}
+	for r, err := range rows {
+		if err == nil {
+			err = gctx.Err()
+		}
+		if err != nil {
+			return cmp.Or(g.Wait(), err)
+		}
+		if m.described && r.key.PartitionKey() == reserved.Catalogue {
+			m.count(ImportReport{Rows: 1, Same: 1})
+			continue
+		}
+		fits, err := b.add(r)
+		if err == nil && !fits {
+			send()
+			_, err = b.add(r)
+		}
+		if err != nil {
+			return cmp.Or(g.Wait(), fmt.Errorf("row %v: %w", r.key, err))
+		}
+	}
+	if len(b.rows) > 0 {
+		send()
+	}
+	return g.Wait()
+}
+
+func (m *importing) noteProgress() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.opt.Progress != nil {
+		m.opt.Progress(m.report)
+	}
+}
+
+// batch is rows of one partition, for one transaction.
+type batch struct {
+	rows   []*row
+	bodies []edm.Body
+	size   int
+}
+
+// The limits of a transaction, and of its bytes: the request contains more than the rows.
+const (
+	mostRows  = 100
+	mostBytes = 3 << 20
+)
+
+// add adds a row, if it fits.
+func (b *batch) add(r *row) (fits bool, err error) {
+	body, err := r.body()
+	if err != nil {
+		return false, err
+	}
+	n := len(b.rows)
+	if n > 0 && (n == mostRows || b.size+body.Length > mostBytes || b.rows[0].key.PartitionKey() != r.key.PartitionKey()) {
+		return false, nil
+	}
+	b.rows, b.bodies, b.size = append(b.rows, r), append(b.bodies, body), b.size+body.Length
+	return true, nil
+}
+
+// rest returns the batch without some of its rows.
+func (b batch) rest(left func(i int) bool) (others batch) {
+	for i, r := range b.rows {
+		if !left(i) {
+			others.rows, others.bodies = append(others.rows, r), append(others.bodies, b.bodies[i])
+		}
+	}
+	return others
+}
+
+// store stores a batch.
+func (m *importing) store(ctx context.Context, b batch) error {
+	done := ImportReport{Rows: len(b.rows)}
+	defer func() { m.count(done) }()
+	for attempt := 0; len(b.rows) > 0; attempt++ {
+		if err := m.pacer.Spend(ctx, len(b.rows)); err != nil {
+			return err
+		}
+		err := m.send(ctx, b)
+		switch {
+		case err == nil:
+			done.Stored += len(b.rows)
+			return nil
+		case attempt == mostAttempts, m.opt.Mode == Replace, !errors.Is(err, errs.ErrExists) && !errors.Is(err, errs.ErrUnknownOutcome):
+			return err
+		}
+		b, err = m.storeOthers(ctx, b, &done)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostAttempts is how often a batch is sent again because others write its rows.
+const mostAttempts = 10
+
+// send sends a batch as one transaction.
+func (m *importing) send(ctx context.Context, b batch) error {
+	kind := aztables.TransactionTypeAdd
+	if m.opt.Mode == Replace {
+		kind = aztables.TransactionTypeInsertReplace
+	}
+	ops := make([]engine.RawRow, len(b.rows))
+	for i := range b.rows {
+		ops[i] = engine.RawRow{Kind: kind, Body: b.bodies[i]}
+	}
+	failed, err := m.table.StoreRaw(ctx, "Import", ops)
+	if err != nil && failed >= 0 {
+		err = fmt.Errorf("row %v: %w", b.rows[failed].key, err)
+	}
+	return err
+}
+
+// storeOthers looks which rows of a batch are stored, and returns the others.
+func (m *importing) storeOthers(ctx context.Context, b batch, done *ImportReport) (left batch, err error) {
+	is, err := m.storedRows(ctx, b)
+	if err != nil {
+		return b, err
+	}
+	for i, r := range b.rows {
+		was := is[r.key.RowKey()]
+		if was == nil {
+			continue
+		}
+		switch {
+		case sameColumns(was.columns, r.columns):
+			done.Same++
+		case m.opt.Mode == Newer && r.timestamp.After(was.timestamp):
+			err := m.replace(ctx, b.bodies[i], was.etag)
+			if errors.Is(err, errs.ErrChanged) {
+				return b.rest(func(j int) bool { return j < i && is[b.rows[j].key.RowKey()] != nil }), nil // it is looked at again
+			}
+			if err != nil {
+				return b, fmt.Errorf("row %v: %w", r.key, err)
+			}
+			done.Stored++
+		default:
+			done.Kept++
+			m.noteKept(r.key)
+		}
+	}
+	return b.rest(func(i int) bool { return is[b.rows[i].key.RowKey()] != nil }), nil
+}
+
+func (m *importing) replace(ctx context.Context, body edm.Body, etag azcore.ETag) error {
+	_, err := m.table.StoreRaw(ctx, "Import", []engine.RawRow{{Kind: aztables.TransactionTypeUpdateReplace, Body: body, Match: etag}})
+	return err
+}
+
+// storedRow is a row of the table.
+type storedRow struct {
+	row
+	etag azcore.ETag
+}
+
+// storedRows returns the rows of a batch that are stored, by their RowKeys.
+func (m *importing) storedRows(ctx context.Context, b batch) (map[string]*storedRow, error) {
+	wanted := map[string]bool{}
+	for _, r := range b.rows {
+		wanted[r.key.RowKey()] = true
+	}
+	first, last := b.rows[0].place(), behind(b.rows[len(b.rows)-1].key)
+	found := map[string]*storedRow{}
+	err := m.table.Physical(ctx, (span{first, &last}).filters()[0], func(in edm.Entity, columns []edm.Column) bool {
+		if wanted[in.RowKey] {
+			found[in.RowKey] = &storedRow{row{keys.Stored(in.PartitionKey, in.RowKey), in.Timestamp, columns}, azcore.ETag(in.ETag)}
+		}
+		return true
+	}, nil)
+	return found, err
+}
+
+func (m *importing) count(n ImportReport) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.report.Rows += n.Rows
+	m.report.Stored += n.Stored
+	m.report.Same += n.Same
+	m.report.Kept += n.Kept
+}
+
+func (m *importing) noteKept(k keys.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.opt.Kept != nil {
+		m.opt.Kept(k)
+	}
+}
+
+// sameColumns reports whether two rows have the same properties.
+func sameColumns(a, b []edm.Column) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, c := range a {
+		if !slices.ContainsFunc(b, c.Same) {
+			return false
+		}
+	}
+	return true
+}
+
+// Copy is [Import] of a table: it stores the rows of a table in another one, of the same account or another.
+func Copy(ctx context.Context, from, to table.AnyTable, o *ImportOptions) (ImportReport, error) {
+	return Import(ctx, Of(from), to, o)
+}

@@ -1,0 +1,203 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+// ManifestName is the name of the manifest of an export.
+const ManifestName = "manifest.ndjson"
+
+// format is the form of manifests and chunks.
+const format = "aztablekit-export/1"
+
+// mostManifest is the most bytes of a manifest that are read: a chunk has a line of about 400.
+const mostManifest = 1 << 30
+
+// header is the first line of a manifest.
+type header struct {
+	Format string    `json:"format"`
+	Table  string    `json:"table"`
+	Begun  time.Time `json:"begun"`
+	Whole  span      `json:"range"`
+
+	// Consistency says what belongs together: rows of one page were read at one time.
+	Consistency string `json:"consistency"`
+
+	// Catalogue is the row of the table's definitions, as a line of a chunk.
+	Catalogue json.RawMessage `json:"catalogue,omitempty"`
+}
+
+// chunk is the line of a chunk.
+type chunk struct {
+	Name string `json:"chunk"`
+	span
+	First  *place `json:"first,omitempty"`
+	Last   *place `json:"last,omitempty"`
+	Rows   int    `json:"rows"`
+	Bytes  int64  `json:"bytes"` // of the blob or file
+	SHA256 string `json:"sha256"`
+
+	Begun time.Time `json:"begun"`
+	Ended time.Time `json:"ended"`
+
+	// What the rows of the library mean to a restore.
+	Library  map[string]int `json:"library,omitempty"`  // rows of the library, by the beginning of their RowKeys
+	Pending  []place        `json:"pending,omitempty"`  // commit records with effects that are not executed
+	Prepared []place        `json:"prepared,omitempty"` // rows of writes over several partitions that are under way
+}
+
+// ManifestError is the error of a manifest that is no export's, or not of this one.
+type ManifestError struct{ Reason string }
+
+func (e *ManifestError) Error() string { return "the manifest (" + ManifestName + ") " + e.Reason }
+
+// manifest is what a manifest says.
+type manifest struct {
+	header header
+	chunks []chunk // in the order of their lines, each once
+}
+
+// errTorn is the error of a manifest whose first line was cut by a crash. Nothing was exported.
+var errTorn = &ManifestError{"has only the beginning of a first line: the export has crashed before its first chunk; call Export again"}
+
+// sealed returns a line of a manifest: JSON whose last member is a checksum. It begins with a line break, so that it is a line of its own also behind one
+// that a crash has cut.
+func sealed(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, "\n%s,\"crc\":\"%08x\"}\n", b[:len(b)-1], crc32.ChecksumIEEE(b)), nil
+}
+
+// unsealed returns the JSON of a line.
+func unsealed(line []byte) (b []byte, ok bool) {
+	const tail = len(`,"crc":"00000000"}`)
+	if len(line) < tail+2 {
+		return nil, false
+	}
+	b = append(slices.Clone(line[:len(line)-tail]), '}')
+	return b, string(line[len(line)-tail:]) == fmt.Sprintf(",\"crc\":\"%08x\"}", crc32.ChecksumIEEE(b))
+}
+
+// readManifest reads a manifest. It returns nil if there is none.
+func readManifest(ctx context.Context, from Place) (*manifest, error) {
+	b, err := from.get(ctx, ManifestName, mostManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseManifest(b)
+}
+
+func parseManifest(b []byte) (*manifest, error) {
+	var m *manifest
+	names := map[string]bool{}
+	torn, strange := 0, false
+	for line := range bytes.Lines(b) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		content, ok := unsealed(line)
+		if !ok {
+			torn++
+			strange = strange || !bytes.HasPrefix([]byte(`{"format":"`+format), line[:min(len(line), 12)])
+			continue
+		}
+		var of struct {
+			Format *string `json:"format"`
+		}
+		if err := json.Unmarshal(content, &of); err != nil {
+			return nil, &ManifestError{"has a line that is no JSON: " + err.Error()}
+		}
+		if of.Format == nil {
+			var c chunk
+			if err := json.Unmarshal(content, &c); err != nil {
+				return nil, &ManifestError{"has a line that is of no chunk: " + err.Error()}
+			}
+			if m == nil {
+				return nil, &ManifestError{"has no first line; it was cut"}
+			}
+			if !names[c.Name] {
+				names[c.Name] = true
+				m.chunks = append(m.chunks, c)
+			}
+			continue
+		}
+		if *of.Format != format {
+			return nil, &ManifestError{fmt.Sprintf("has the format %.80q; this version reads %q", *of.Format, format)}
+		}
+		var h header
+		if err := json.Unmarshal(content, &h); err != nil {
+			return nil, &ManifestError{"has a first line that cannot be read: " + err.Error()}
+		}
+		switch {
+		case m == nil:
+			m = &manifest{header: h}
+		case !h.sameWork(m.header): // two processes have begun at once
+			return nil, &ManifestError{"has lines of two exports"}
+		}
+	}
+	switch {
+	case m == nil && torn > 0 && !strange:
+		return nil, errTorn
+	case m == nil:
+		return nil, &ManifestError{"has no first line; it is no manifest of this package, or was cut"}
+	}
+	return m, nil
+}
+
+// sameWork reports whether two headers are of one export.
+func (h header) sameWork(o header) bool {
+	return h.Table == o.Table && h.Whole.From == o.Whole.From && h.Whole.sameEnd(o.Whole)
+}
+
+// spans returns the spans of the chunks.
+func (m *manifest) spans() []span {
+	all := make([]span, len(m.chunks))
+	for i, c := range m.chunks {
+		all[i] = c.span
+	}
+	return all
+}
+
+// piece is a chunk, and the part of it that is read: what no chunk before it has.
+type piece struct {
+	chunk
+	read span
+}
+
+// pieces returns the chunks in the order of their rows. Errors: ErrIncomplete.
+func (m *manifest) pieces() (all []piece, err error) {
+	if left := gaps(m.header.Whole, m.spans()); len(left) > 0 {
+		return nil, fmt.Errorf("%w: rows from %q are missing, and perhaps others", ErrIncomplete, []string{left[0].From.pk, left[0].From.rk})
+	}
+	chunks := slices.Clone(m.chunks)
+	slices.SortStableFunc(chunks, func(a, b chunk) int { return a.From.compare(b.From) })
+	at := m.header.Whole.From
+	for _, c := range chunks {
+		if c.To != nil && c.To.compare(at) <= 0 {
+			continue // a repeated piece of work
+		}
+		all = append(all, piece{c, span{at, c.To}})
+		if c.To == nil {
+			break
+		}
+		at = *c.To
+	}
+	return all, nil
+}
+
+// ErrIncomplete: an export is not finished. Export finishes it.
+var ErrIncomplete = errors.New("the export is incomplete")

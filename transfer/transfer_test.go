@@ -1,0 +1,98 @@
+package transfer_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/transfer"
+)
+
+// places are the kinds of places, each with a function that makes one.
+var places = map[string]func(t testing.TB) transfer.Place{
+	"folder": func(t testing.TB) transfer.Place { return transfer.Folder(t.TempDir()) },
+	"container": func(t testing.TB) transfer.Place {
+		s := storagetest.New(nil)
+		c := s.Container("backups")
+		_, err := c.Create(t.Context(), nil)
+		testkit.NoError(t, err)
+		return transfer.Container(c, "monday/staff", nil)
+	},
+}
+
+// TestUnusualRows: rows that other tools have lost or changed are the same after an export and an import, and after a copy.
+func TestUnusualRows(t *testing.T) {
+	t.Parallel()
+	for name, place := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, other, at := filled(t, "staff", unusualRows()...), storagetest.New(nil), place(t)
+			exported, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, nil)
+			testkit.NoError(t, err)
+			n := len(unusualRows())
+			if exported.Rows != n || exported.Pending != 1 || exported.Prepared != 1 || fmt.Sprint(exported.Library) != "map[~i:2 ~t:1]" {
+				t.Errorf("got %+v; want %d rows, 1 pending, 1 prepared, and 2 and 1 rows of the library", exported, n)
+			}
+			for i := range 2 { // the second import finds all rows
+				imported, err := transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, "staff"), nil)
+				testkit.NoError(t, err)
+				want := transfer.ImportReport{Rows: n, Stored: n}
+				if i == 1 {
+					want = transfer.ImportReport{Rows: n, Same: n}
+				}
+				testkit.Expect(t, "report", imported, want)
+				expectSame(t, s, "staff", other, "staff")
+			}
+			_, err = transfer.Copy(t.Context(), tableOf(t, s, "staff"), tableOf(t, other, "copy"), nil)
+			testkit.NoError(t, err)
+			expectSame(t, s, "staff", other, "copy")
+			for d, err := range transfer.Compare(t.Context(), transfer.Exported(at), transfer.Of(tableOf(t, other, "copy")), nil) {
+				t.Errorf("got %+v, %v; want no difference", d, err)
+			}
+		})
+	}
+}
+
+// TestRequests: what an export and an import send.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	s := filled(t, "staff", manyRows(1, 950)...)
+	at := transfer.Folder(t.TempDir())
+	s.Count()
+	_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, nil)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "requests of an export of 950 rows, and of the definitions", s.Count().String(), "2 query")
+	other := storagetest.New(nil)
+	for _, want := range []string{"1 query, 1 table-create, 10 transaction", "11 query, 1 table-create, 10 transaction"} {
+		_, err = transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, "staff"), nil)
+		testkit.NoError(t, err)
+		testkit.Expect(t, "requests of an import of 950 rows", other.Count().String(), want)
+	}
+}
+
+// TestParallel: a table is exported in several ranges, and each row is in one chunk that is read.
+func TestParallel(t *testing.T) {
+	t.Parallel()
+	for _, form := range [][2]int{{1, 6000}, {6000, 1}, {6, 1000}} {
+		t.Run(fmt.Sprint(form[0], " partitions"), func(t *testing.T) {
+			t.Parallel()
+			s, other, dir := filled(t, "staff", manyRows(form[0], form[1])...), storagetest.New(nil), t.TempDir()
+			at := transfer.Folder(dir)
+			s.Count()
+			report, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{ChunkBytes: 50_000})
+			testkit.NoError(t, err)
+			t.Logf("%d chunks, %s", report.Chunks, s.Count())
+			if report.Rows != 6000 || report.Chunks < 6 {
+				t.Errorf("got %+v; want 6,000 rows in more than 5 chunks", report)
+			}
+			files, err := os.ReadDir(dir)
+			testkit.NoError(t, err)
+			testkit.Expect(t, "files", len(files), report.Chunks+1)
+			_, err = transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, "staff"), nil)
+			testkit.NoError(t, err)
+			expectSame(t, s, "staff", other, "staff")
+		})
+	}
+}
