@@ -39,6 +39,7 @@ var notAdverse = map[string]string{
 // suite is the behaviour suite, by story.
 var suite = map[string]func(*env){
 	"entity lifecycle":          entityLifecycle,
+	"exports":                   exports,
 	"logs":                      logs,
 	"logs by period":            logsByPeriod,
 	"wide entities":             wideEntities,

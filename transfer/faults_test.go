@@ -2,10 +2,12 @@ package transfer_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -180,6 +182,11 @@ func TestAltered(t *testing.T) {
 		"one byte of a chunk": {func(dir string) {
 			rewrite(chunks(dir)[1], func(b []byte) []byte { b[len(b)/2]++; return b })
 		}, func(err error) bool { return errors.As(err, &ce) }},
+		"one value in a chunk": {func(dir string) {
+			rewrite(chunks(dir)[1], func(b []byte) []byte {
+				return zipped(t, bytes.Replace(unzipped(t, b), []byte(`"name 5"`), []byte(`"name 6"`), 1))
+			})
+		}, func(err error) bool { return errors.As(err, &ce) }},
 		"a chunk is cut": {func(dir string) {
 			rewrite(chunks(dir)[1], func(b []byte) []byte { return b[:len(b)-10] })
 		}, func(err error) bool { return errors.As(err, &ce) }},
@@ -230,6 +237,25 @@ func TestAltered(t *testing.T) {
 			}
 		})
 	}
+}
+
+func unzipped(t testing.TB, b []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	testkit.NoError(t, err)
+	all, err := io.ReadAll(z)
+	testkit.NoError(t, err)
+	return all
+}
+
+func zipped(t testing.TB, text []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write(text)
+	testkit.NoError(t, err)
+	testkit.NoError(t, z.Close())
+	return b.Bytes()
 }
 
 // TestLeftovers: a chunk without a line, lines in any order, twice, or cut by a crash make no difference.
@@ -310,5 +336,28 @@ func TestTwoAtOnce(t *testing.T) {
 		_, err := transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, "staff"), nil)
 		return err
 	})
+	expectSame(t, s, "staff", other, "staff")
+}
+
+// TestOverlap: of two chunks with common rows, as two processes make them, each row is read once.
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	s, dir := filled(t, "staff", manyRows(1, 5000)...), t.TempDir()
+	at := transfer.Folder(dir)
+	name := filepath.Join(dir, transfer.ManifestName)
+	var lines []byte
+	for _, size := range []int{1, 200_000} {
+		_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{ChunkBytes: size, Concurrency: 1})
+		testkit.NoError(t, err)
+		b, err := os.ReadFile(name)
+		testkit.NoError(t, err)
+		lines = append(lines, b...)
+		testkit.NoError(t, os.Remove(name)) // the second export begins anew, with chunks of another size
+	}
+	testkit.NoError(t, os.WriteFile(name, lines, 0o666))
+	other := storagetest.New(nil)
+	report, err := transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, "staff"), nil)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "report", report, transfer.ImportReport{Rows: 5000, Stored: 5000})
 	expectSame(t, s, "staff", other, "staff")
 }

@@ -1,0 +1,63 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/aztablekit/aztablekit/internal/bare"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/transfer"
+)
+
+// exports: the rows of a table come back from files as they were, and what differs is found.
+func exports(e *env) {
+	ctx := e.Context()
+	open := func() *table.Table[table.Row] {
+		rows, err := bare.NewTable(e.tables, freshName(), table.Schema[table.Row]{}, nil)
+		e.must(err)
+		e.must(rows.Ensure(ctx))
+		return rows
+	}
+	from, to := open(), open()
+	for i := range 130 {
+		row := &table.Row{Key: keys.Stored(fmt.Sprintf("p'%d", i%3), fmt.Sprintf("r %03d", i))}
+		for name, v := range map[string]any{
+			"Int64": int64(math.MaxInt64), "Double": 3.0, "Time": time.Date(2026, 1, 2, 3, 4, 5, 123456700, time.UTC), "Text": "007", "Empty": "",
+			"Bytes": []byte{0, 255}, "Bool": i%2 == 0, "Int32": int32(i), "Guid": [16]byte{1, 2, 3},
+		} {
+			e.must(row.Set(name, v))
+		}
+		_, err := from.Insert(ctx, row)
+		e.must(err)
+	}
+	at := transfer.Folder(e.TempDir())
+	exported, err := transfer.Export(ctx, from, at, nil)
+	e.must(err)
+	for _, want := range []transfer.ImportReport{{Rows: 130, Stored: 130}, {Rows: 130, Same: 130}} {
+		imported, err := transfer.Import(ctx, transfer.Exported(at), to, nil)
+		e.must(err)
+		if imported != want || exported.Rows != 130 {
+			e.Errorf("export and import: got %+v and %+v; want 130 rows and %+v", exported, imported, want)
+		}
+	}
+	for d, err := range transfer.Compare(ctx, transfer.Of(from), transfer.Of(to), nil) {
+		e.Errorf("compare: got %+v, %v; want no difference", d, err)
+	}
+	gone, err := to.Get(ctx, keys.Stored("p'0", "r 000"))
+	e.must(err)
+	e.must(to.Delete(ctx, gone))
+	for d, err := range transfer.Compare(ctx, transfer.Exported(at), transfer.Of(to), nil) {
+		e.must(err)
+		if d.Kind != transfer.OnlyFirst || d.Key != gone.Key {
+			e.Errorf("compare after a deletion: got %+v; want %v only in the export", d, gone.Key)
+		}
+	}
+	missing, err := bare.NewTable(e.tables, freshName(), table.Schema[table.Row]{}, nil)
+	e.must(err)
+	if _, err := transfer.Export(ctx, missing, transfer.Folder(e.TempDir()), nil); !errors.Is(err, table.ErrTableNotFound) {
+		e.Errorf("export of a missing table: got error %v; want ErrTableNotFound", err)
+	}
+}
