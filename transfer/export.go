@@ -248,9 +248,12 @@ func (x *export) wanted() bool {
 // exportSpan exports the rows of a span, or of the part that it keeps when others want to work on the rest.
 func (x *export) exportSpan(ctx context.Context, s span) error {
 	w := newChunkWriter(s.From, x.now())
-	divides := true
+	divides, pages := true, 0
 	for at := s; ; {
-		again, err := x.readInto(ctx, at, w, divides)
+		again, err := x.readInto(ctx, at, w, func() bool {
+			pages++
+			return divides && pages >= fewPages && x.wanted()
+		})
 		if err != nil {
 			return err
 		}
@@ -264,19 +267,23 @@ func (x *export) exportSpan(ctx context.Context, s span) error {
 			}
 			w = newChunkWriter(at.From, x.now())
 		}
-		if divides && x.wanted() {
+		if divides && pages >= fewPages && x.wanted() {
 			lower, err := x.divide(ctx, at)
 			if err != nil {
 				return err
 			}
-			divides = !lower.sameEnd(at)
+			divides, pages = !lower.sameEnd(at), 0
 			s.To, at.To = lower.To, lower.To
 		}
 	}
 }
 
-// readInto adds rows of a span to a chunk, until the chunk is full, others want a part of the span, or there are no more; again says that there may be more.
-func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divides bool) (again bool, err error) {
+// fewPages is how many pages of a span are read before it is divided: to divide costs some requests, and what is left of a small one is read sooner.
+const fewPages = 3
+
+// readInto adds rows of a span to a chunk, until the chunk is full, divide says behind a page that the span is to be divided, or there are no more; again says that
+// there may be more.
+func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divide func() bool) (again bool, err error) {
 	rows := 0
 	var bad error
 	err = readSpan(ctx, x.table, s, func(r *row) bool {
@@ -286,7 +293,8 @@ func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divides b
 	}, func(more bool) bool {
 		bad = x.pacer.Spend(ctx, rows)
 		rows = 0
-		again = more && bad == nil && w.Rows > 0 && (w.plain >= x.opt.ChunkBytes || divides && x.wanted())
+		divides := divide()
+		again = more && bad == nil && w.Rows > 0 && (w.plain >= x.opt.ChunkBytes || divides)
 		return bad == nil && !again
 	})
 	if err == nil && x.table.Ranged() {
