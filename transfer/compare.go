@@ -51,11 +51,12 @@ type Difference struct {
 }
 
 // Compare yields the differences between two sources, in the order of their rows: tables, exports, or one of each. Times of the last change and ETags are not
-// compared. A table that is written meanwhile may differ for that reason.
+// compared. Rows that are written during the comparison may be reported.
 //
 //	for d, err := range transfer.Compare(ctx, transfer.Exported(transfer.Folder("backup/staff")), transfer.Of(staff), nil) { … }
 //
-// Errors: those of the sources; *ManifestError, [ErrIncomplete] and *ChunkError of exports; errors of a read (see package table). Requests: 1 for each 1,000 rows
+// Errors: *table.ValueError for a nil source; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
+// none; errors of a read (see package table). Requests: 1 for each 1,000 rows
 // of a table, 1 for each chunk of an export in a container, and 1 for its manifest.
 func Compare(ctx context.Context, first, second Source, o *CompareOptions) iter.Seq2[*Difference, error] {
 	if o == nil {

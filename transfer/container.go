@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -65,13 +66,25 @@ func (f *blobFolder) refusal(call *wire.Call, err error) error {
 	return blobs.Refusal(call, err, errs.With(ErrContainerNotFound, table.ErrUnreachable), "container.Client.Create")
 }
 
-// write sends a request that changes something until it was executed, which the request must bear more than once.
-func (f *blobFolder) write(ctx context.Context, send func(context.Context) error) error {
-	ctx, cancel := engine.Bound(ctx, f.opt.WriteTimeout)
+// slowest is the bytes of a second below which a connection counts as broken.
+const slowest = 50_000
+
+// longer returns a timeout for a request that has so much to send; a negative one is none.
+func longer(timeout, more time.Duration) time.Duration {
+	if timeout < 0 {
+		return timeout
+	}
+	return timeout + more
+}
+
+// write repeats a request that changes something until it succeeds; the request must be safe to repeat. size is what it sends.
+func (f *blobFolder) write(ctx context.Context, size int, send func(context.Context) error) error {
+	more := time.Duration(size) * time.Second / slowest
+	ctx, cancel := engine.Bound(ctx, longer(f.opt.WriteTimeout, 3*more))
 	defer cancel()
 	return engine.Retry(f.opt.Retry).Repeat(ctx, engine.Log{}, func() (again bool, err error) {
 		var call wire.Call
-		if err = call.Check(send(blobs.Write(ctx, &call, f.opt.Retry.AttemptTimeout))); err == nil {
+		if err = call.Check(send(blobs.Write(ctx, &call, longer(f.opt.Retry.AttemptTimeout, more)))); err == nil {
 			return false, nil
 		}
 		return call.Outcome(err) != wire.Refused, f.refusal(&call, err)
@@ -80,7 +93,7 @@ func (f *blobFolder) write(ctx context.Context, send func(context.Context) error
 
 func (f *blobFolder) put(ctx context.Context, name string, content []byte) error {
 	c := f.container.NewBlockBlobClient(f.name(name))
-	return f.write(ctx, func(ctx context.Context) error {
+	return f.write(ctx, len(content), func(ctx context.Context) error {
 		_, err := c.Upload(ctx, streaming.NopCloser(bytes.NewReader(content)), &blockblob.UploadOptions{HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("application/gzip")}})
 		return err
 	})
@@ -94,9 +107,9 @@ func (f *blobFolder) add(ctx context.Context, name string, line []byte) error {
 		return err
 	}
 	if f.manifest.Load() {
-		return f.write(ctx, add)
+		return f.write(ctx, len(line), add)
 	}
-	err := f.write(ctx, func(ctx context.Context) error {
+	err := f.write(ctx, 0, func(ctx context.Context) error {
 		_, err := c.Create(ctx, &appendblob.CreateOptions{HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("application/x-ndjson")}, AccessConditions: blobs.IfNew()})
 		return err
 	})
@@ -104,7 +117,7 @@ func (f *blobFolder) add(ctx context.Context, name string, line []byte) error {
 		return err
 	}
 	f.manifest.Store(true)
-	return f.write(ctx, add)
+	return f.write(ctx, len(line), add)
 }
 
 func (f *blobFolder) get(ctx context.Context, name string, most int64) (b []byte, err error) {
@@ -120,13 +133,16 @@ func (f *blobFolder) get(ctx context.Context, name string, most int64) (b []byte
 
 // getOnce makes one attempt. again reports whether the response was cut; the SDK repeats other requests.
 func (f *blobFolder) getOnce(ctx context.Context, name string, most int64) (b []byte, again bool, err error) {
-	ctx, cancel := engine.Bound(ctx, f.opt.ReadTimeout)
+	ctx, cancel := engine.Bound(ctx, 10*f.opt.ReadTimeout) // of up to some hundred megabytes
 	defer cancel()
 	var call wire.Call
 	resp, err := f.container.NewBlobClient(f.name(name)).DownloadStream(call.Read(ctx), nil)
 	err = blobs.CheckLength(&call, resp.ContentLength, call.CheckWrite(string(blobs.Deref(resp.ETag)), err))
 	switch {
 	case blobs.IsGone(err):
+		if name == ManifestName {
+			f.manifest.Store(false)
+		}
 		return nil, false, errNoFile(f, name)
 	case err != nil:
 		return nil, false, f.refusal(&call, err)

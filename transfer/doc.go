@@ -18,8 +18,8 @@
 // # Guarantees
 //
 //   - A row that exists, and is not written, from the beginning of an export to its end is in it once.
-//   - An export or import that has ended at any point is finished by another call, and any number of calls may work at the same time.
-//   - Nothing of a chunk that was altered or cut is imported.
+//   - An export or import that has ended at any point is continued by calling it again, and calls at the same time do no harm.
+//   - Nothing of a chunk that was altered or cut by accident is imported.
 //   - An import stores the properties of a row as they were, numbers to the last digit and times to 100 ns. The service gives rows new ETags and Timestamps.
 //
 // # Not guaranteed
@@ -30,5 +30,5 @@
 // # Costs
 //
 // An export takes 1 request for each 1,000 rows, and an import 1 for each 100 rows of a partition. Memory: for each range that is read at the same time, a
-// page and a compressed chunk; for an import, a compressed chunk and 1,000 rows.
+// page and a compressed chunk; for an import, a compressed chunk and 1,000 rows, 3 MiB of each 100; and the manifest.
 package transfer

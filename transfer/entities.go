@@ -23,12 +23,22 @@ type EntityOptions struct {
 	// included; 0 means no limit.
 	Concurrency, Rate int
 
-	// Skip decides about each entity that cannot be imported, but for those that exist already. If it returns true, the entity is left out. If it returns
+	// Skip decides about each entity that cannot be imported, except those that exist already. If it returns true, the entity is left out. If it returns
 	// false, or is not set, the import ends.
 	Skip func(k keys.Key, err error) bool
 
 	// Progress is called after each transaction.
 	Progress func(EntityReport)
+}
+
+func (o *EntityOptions) check() error {
+	switch {
+	case o.Concurrency < 0:
+		return &table.ValueError{Field: "EntityOptions.Concurrency", Reason: "is negative; 0 means 10"}
+	case o.Rate < 0:
+		return &table.ValueError{Field: "EntityOptions.Rate", Reason: "is negative; 0 means no limit"}
+	}
+	return nil
 }
 
 // EntityReport counts the entities of an import.
@@ -53,11 +63,12 @@ var ErrPrepared = errors.New("the row belongs to a write over several partitions
 // An entity whose key is taken stays as it is (EntityReport.Kept), so an import that has ended early is repeated as a whole. For a table with several types,
 // import by the handle of each.
 //
-// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export; [ErrPrepared]; errors of a read; those of
+// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
+// none; [ErrPrepared]; errors of a read; those of
 // [table.Bulk]. The report counts what is done, also beside an error.
 //
 // Requests: those that read the rows, and those of table.Bulk: 1 for each 100 rows of a partition that are written, 5 more if entities of these exist.
-// Idempotent, but that entities which programs have deleted meanwhile are inserted again.
+// Idempotent, except that entities deleted in the meantime are inserted again.
 func ImportEntities[T any](ctx context.Context, from Source, t *table.Table[T], o *EntityOptions) (report EntityReport, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
@@ -70,6 +81,9 @@ func ImportEntities[T any](ctx context.Context, from Source, t *table.Table[T], 
 	}
 	if o == nil {
 		o = &EntityOptions{}
+	}
+	if err := o.check(); err != nil {
+		return report, fmt.Errorf("transfer: ImportEntities %s: %w", e.Name, err)
 	}
 	m := &entityImport[T]{table: t, schema: e.Mode.Schema, opt: o}
 	result, err := table.Bulk(ctx, m.ops(ctx, from), &table.BulkOptions{
@@ -102,7 +116,7 @@ func (m *entityImport[T]) counted(r table.BulkResult) EntityReport {
 
 // skip passes over an operation that was refused.
 func (m *entityImport[T]) skip(_ int, err error) bool {
-	if errors.Is(err, table.ErrExists) {
+	if errors.Is(err, table.ErrExists) && !errors.As(err, new(*table.DerivedError)) { // a derived row that exists is a unique value that is taken
 		m.report.Kept++
 		return true
 	}

@@ -155,3 +155,21 @@ func TestImportPrepared(t *testing.T) {
 	testkit.NoError(t, err)
 	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 2, Stored: 1, Skipped: 1})
 }
+
+// TestImportTaken: an entity whose unique value another entity has is no entity that exists: it is refused, or left out by Skip.
+func TestImportTaken(t *testing.T) {
+	t.Parallel()
+	s := filled(t, "old", jsonRow("Sales", "000001", `"City":"Oslo"`), jsonRow("Sales", "000002", `"City":"Oslo"`))
+	store := aztablekit.Open(storagetest.New(nil), "office", nil)
+	city := index.New("city", keys.Text(), func(p *person) (string, bool) { return p.City, true }, &index.Options{Unique: true})
+	staff := aztablekit.Table(store, "staff", team, personID, city)
+	testkit.NoError(t, store.Ensure(t.Context()))
+	_, err := staff.Insert(t.Context(), &person{Team: "Sales", ID: 7, City: "Oslo"})
+	testkit.NoError(t, err)
+	if _, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, nil); !errors.Is(err, index.ErrTaken) {
+		t.Errorf("got error %v; want ErrTaken", err)
+	}
+	report, err := transfer.ImportEntities(t.Context(), transfer.Of(tableOf(t, s, "old")), staff, &transfer.EntityOptions{Skip: func(_ keys.Key, err error) bool { return errors.Is(err, index.ErrTaken) }})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "report", report, transfer.EntityReport{Entities: 2, Skipped: 2})
+}

@@ -98,18 +98,22 @@ func ExampleExport() {
 // Import leaves rows as they are that are stored already, and tells which differ.
 func ExampleImport() {
 	ctx := context.Background()
-	_, staff := exampleStaff()
-	other, copied := exampleStaff()
-	e, err := copied.Get(ctx, keys.At(team.Of("Sales"), personID.Of(0)))
+	company := aztablekit.Open(storagetest.New(nil), "company", nil)
+	was := aztablekit.Table(company, "staffbefore", team, personID)
+	is := aztablekit.Table(company, "staff", team, personID)
+	check(company.Ensure(ctx))
+	for id, city := range []string{"Oslo", "Rome"} {
+		_, err := was.Insert(ctx, &person{Team: "Sales", ID: id, City: city})
+		check(err)
+	}
+	_, err := is.Insert(ctx, &person{Team: "Sales", ID: 0, City: "Bergen"})
 	check(err)
-	check(copied.Merge(ctx, e, table.FieldOf(func(p *person) *int64 { return &p.Salary }).Set(10)))
-	other.Count()
-	report, err := transfer.Import(ctx, transfer.Of(staff), copied, &transfer.ImportOptions{
-		OtherDefinitions: true, // they are the same; the table has been filled by another program
-		Kept:             func(k keys.Key) { fmt.Println("kept:", k.RowKey()) },
-	})
+	report, err := transfer.Import(ctx, transfer.Of(was), is, &transfer.ImportOptions{Kept: func(k keys.Key) { fmt.Println("kept:", k.RowKey()) }})
 	check(err)
-	fmt.Println(report.Kept)
+	fmt.Println("stored:", report.Stored)
+	// Output:
+	// kept: 000000
+	// stored: 1
 }
 
 // Compare finds what a program has changed since an export.

@@ -13,7 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/pace"
-	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/split"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
@@ -25,7 +24,7 @@ type ExportOptions struct {
 	Partitions keys.PartitionRange
 
 	// ChunkBytes is about how many bytes of a chunk there are before it is compressed. A chunk is kept in memory, compressed, until it is
-	// stored. Defaults to 16 MiB.
+	// stored. Defaults to 16 MiB, and may be 256 MiB.
 	ChunkBytes int
 
 	// Concurrency is how many ranges of the table are read at the same time. Defaults to 4.
@@ -34,14 +33,18 @@ type ExportOptions struct {
 	// Rate is the most rows that are read in a second; 0 means no limit.
 	Rate int
 
-	// Progress is called after each chunk. No two of these calls overlap.
+	// Progress is called after each chunk. No two of these calls overlap, and no chunk is stored meanwhile.
 	Progress func(ExportReport)
 }
+
+const mostChunkBytes = 256 << 20
 
 func (o *ExportOptions) check() error {
 	switch {
 	case o.ChunkBytes < 0:
 		return &table.ValueError{Field: "ExportOptions.ChunkBytes", Reason: "is negative; 0 means 16 MiB"}
+	case o.ChunkBytes > mostChunkBytes:
+		return &table.LimitError{Field: "ExportOptions.ChunkBytes", Limit: "bytes of a chunk, which is kept in memory", Got: o.ChunkBytes, Max: mostChunkBytes}
 	case o.Concurrency < 0:
 		return &table.ValueError{Field: "ExportOptions.Concurrency", Reason: "is negative; 0 means 4"}
 	case o.Rate < 0:
@@ -57,7 +60,7 @@ type ExportReport struct {
 	Bytes  int64 // of the chunks, compressed
 
 	// Library are the rows of the library by their kind, such as "~i" for commit records. Pending are the commit records with effects that were not
-	// executed, and Prepared the rows of writes over several partitions that were under way. The manifest lists them.
+	// executed, and Prepared the rows of writes over several partitions that were under way. The manifest lists the first 100 of each chunk.
 	Library           map[string]int
 	Pending, Prepared int
 }
@@ -66,8 +69,8 @@ func (r *ExportReport) add(c *chunk) {
 	r.Chunks++
 	r.Rows += c.Rows
 	r.Bytes += c.Bytes
-	r.Pending += len(c.Pending)
-	r.Prepared += len(c.Prepared)
+	r.Pending += c.PendingRows
+	r.Prepared += c.PreparedRows
 	for kind, n := range c.Library {
 		if r.Library == nil {
 			r.Library = map[string]int{}
@@ -82,18 +85,18 @@ func (r *ExportReport) add(c *chunk) {
 //
 //	report, err := transfer.Export(ctx, staff, transfer.Folder("backup/staff"), nil)
 //
-// If Export ended early, another call for the same place goes on: it reads what no chunk contains. Other processes may export into the same
-// place at the same time, each another range, with the Partitions of the whole: what two have read is read once from the export.
+// If Export ended early, another call for the same place continues: it reads what no chunk contained when it began. Calls at the same time do no harm, but
+// each of them reads that. A finished export stays as it is: export to another place the next time.
 //
-// What belongs together: the rows of a page, up to 1,000, are of one moment; others may be minutes apart. Rows of writes that were under way are
+// The rows of a page, up to 1,000, are of one moment; others may be minutes apart. Rows of writes that were under way are
 // exported as they are, and named in the manifest.
 //
 // Errors: *table.ValueError and *keys.KeyError for wrong options; *ManifestError if the place has an export of another table or range, or
-// something else; *fs.PathError, or ErrContainerNotFound; table.ErrRanged for a client whose signature is for a range of keys; errors of a read (see
+// something else; *fs.PathError, or [ErrContainerNotFound]; *table.LimitError for too large chunks; table.ErrRanged for a client whose signature is for a range of keys; errors of a read (see
 // package table). The report counts what is stored, also beside an error.
 //
-// Requests: 1 for each 1,000 rows, 1 more for each part of the table that is read by itself, up to 64 to find a part, and 1 for the definitions. Into a container, 2
-// for each chunk, 2 at the beginning, and 1 to read the manifest. Idempotent.
+// Requests: 1 for each 1,000 rows and 1 for the definitions. To share a large table, 1 or 2 for each part that is read by itself, and some to find it, at most 66. Into
+// a container, 2 for each chunk, 2 for the beginning of the manifest, and 2 to read it. Idempotent.
 func Export(ctx context.Context, t table.AnyTable, to Place, o *ExportOptions) (report ExportReport, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
@@ -145,13 +148,28 @@ func (x *export) run(ctx context.Context) error {
 	for i := range m.chunks {
 		x.report.add(&m.chunks[i])
 	}
-	x.number = len(m.chunks)
+	x.number = m.lastNumber()
 	x.open, x.changed = gaps(whole, m.spans()), make(chan struct{})
-	g, ctx := errgroup.WithContext(ctx)
+	g, gctx := errgroup.WithContext(ctx)
 	for range x.opt.Concurrency {
-		g.Go(func() error { return x.work(ctx) })
+		g.Go(func() error { return x.work(gctx) })
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return x.checkComplete(ctx, whole)
+}
+
+// checkComplete reads the manifest again, and fails if rows are missing in it: an export is not to be found incomplete when it is needed.
+func (x *export) checkComplete(ctx context.Context, whole span) error {
+	m, err := readManifest(ctx, x.to)
+	if err == nil && m == nil {
+		err = errNoFile(x.to, ManifestName)
+	}
+	if err == nil {
+		_, err = m.pieces()
+	}
+	return err
 }
 
 // begin returns the manifest of the place, and writes its first line if there is none.
@@ -166,11 +184,7 @@ func (x *export) begin(ctx context.Context, whole span) (*manifest, error) {
 	case m != nil:
 		return m, nil
 	}
-	var c *row
-	err = readSpan(ctx, x.table, span{place{pk: reserved.Catalogue}, &place{pk: reserved.Catalogue + " "}}, func(r *row) bool {
-		c = r
-		return false
-	}, nil)
+	c, err := catalogueOf(ctx, x.table)
 	if err != nil {
 		return nil, err
 	}
@@ -365,6 +379,9 @@ func (x *export) first(ctx context.Context, of split.Span) (key string, found bo
 		}
 	case of.To != "":
 		s.To = &place{pk: of.To}
+	}
+	if s.isEmpty() {
+		return "", false, nil
 	}
 	k, found, err := x.table.FirstKey(ctx, s.filters()[0])
 	if of.Within != nil {

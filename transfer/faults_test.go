@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/transfer"
@@ -305,6 +306,9 @@ func TestChangingTable(t *testing.T) {
 	cancel()
 	testkit.NoError(t, err)
 	testkit.NoError(t, g.Wait())
+	if len(s.Rows("staff")) == 6000 {
+		t.Error("got no row that was written meanwhile; want some")
+	}
 	for d, err := range transfer.Compare(t.Context(), transfer.Exported(at), transfer.Of(tableOf(t, s, "staff")), nil) {
 		testkit.NoError(t, err)
 		if d.Kind == transfer.OnlyFirst {
@@ -360,4 +364,82 @@ func TestOverlap(t *testing.T) {
 	testkit.NoError(t, err)
 	testkit.Expect(t, "report", report, transfer.ImportReport{Rows: 5000, Stored: 5000})
 	expectSame(t, s, "staff", other, "staff")
+}
+
+// TestNeighbours: spans whose ends are close together, and keys that begin with other keys, are divided, also if there is nothing between them.
+func TestNeighbours(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for _, pk := range []string{"J", "John", "John Smith", "John!", "K"} {
+		for i := range 3500 {
+			rows = append(rows, jsonRow(pk, fmt.Sprintf("%05d", i), ""))
+		}
+	}
+	s := filled(t, "staff", rows...)
+	for _, end := range []string{"John ", "John Smith", "John!", "John!!", "K"} {
+		at, other := transfer.Folder(t.TempDir()), storagetest.New(nil)
+		in := keys.RawPartitions("J", end)
+		report, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{Partitions: in})
+		testkit.NoError(t, err)
+		_, err = transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, other, "staff"), nil)
+		testkit.NoError(t, err)
+		want := 0
+		for _, r := range s.Rows("staff") {
+			if in.Contains(r.PartitionKey) {
+				want++
+			}
+		}
+		testkit.Expect(t, "rows before "+end, len(other.Rows("staff")), want)
+		testkit.Expect(t, "rows in the report", report.Rows, want)
+	}
+}
+
+// TestOtherNames: a line of the manifest with a name that no chunk has, such as one of a file elsewhere, is refused.
+func TestOtherNames(t *testing.T) {
+	t.Parallel()
+	s, dir := filled(t, "staff", manyRows(1, 3)...), t.TempDir()
+	at := transfer.Folder(dir)
+	_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, nil)
+	testkit.NoError(t, err)
+	name := filepath.Join(dir, transfer.ManifestName)
+	b, err := os.ReadFile(name)
+	testkit.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	line := lines[len(lines)-1]
+	line = line[:strings.LastIndex(line, `,"crc"`)] + "}"
+	line = strings.Replace(line, `"chunk":"`, `"chunk":"../`, 1)
+	line = fmt.Sprintf("%s,\"crc\":\"%08x\"}\n", line[:len(line)-1], crc32.ChecksumIEEE([]byte(line)))
+	testkit.NoError(t, os.WriteFile(name, []byte(lines[0]+"\n"+line), 0o666))
+	_, err = transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, storagetest.New(nil), "staff"), nil)
+	if !errors.As(err, new(*transfer.ChunkError)) || !strings.Contains(err.Error(), "no chunk has") {
+		t.Errorf("got error %v; want a *ChunkError about the name", err)
+	}
+}
+
+// TestEmptyRanges: chunks of equal content, such as those of ranges without rows, each count for their own range.
+func TestEmptyRanges(t *testing.T) {
+	t.Parallel()
+	s, dir := filled(t, "staff", manyRows(1, 3)...), t.TempDir()
+	at := transfer.Folder(dir)
+	_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, nil)
+	testkit.NoError(t, err)
+	name := filepath.Join(dir, transfer.ManifestName)
+	b, err := os.ReadFile(name)
+	testkit.NoError(t, err)
+	head, rest, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	rest = strings.TrimSpace(rest)
+	part := func(from, to string) string {
+		line := rest[:strings.LastIndex(rest, `,"crc"`)] + "}"
+		line = strings.Replace(line, `"from":["",""]`, from+to, 1)
+		return fmt.Sprintf("%s,\"crc\":\"%08x\"}\n", line[:len(line)-1], crc32.ChecksumIEEE([]byte(line)))
+	}
+	// Two lines of one chunk: that of the rows, and one of the same name for what is behind.
+	lines := part(`"from":["",""]`, `,"to":["p0001",""]`) + part(`"from":["p0001",""]`, "")
+	testkit.NoError(t, os.WriteFile(name, []byte(head+"\n"+lines), 0o666))
+	report, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, nil)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "chunks", report.Chunks, 2)
+	files, err := os.ReadDir(dir)
+	testkit.NoError(t, err)
+	testkit.Expect(t, "files: the manifest, and one chunk", len(files), 2)
 }

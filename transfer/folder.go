@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -25,11 +27,11 @@ type Place interface {
 	get(ctx context.Context, name string, most int64) ([]byte, error)
 }
 
-// isChunkName are the names of chunks. Other names in a manifest, such as those of files elsewhere, are refused.
+// isChunkName matches the names of chunks. Other names in a manifest, such as those of files elsewhere, are refused.
 var isChunkName = regexp.MustCompile(`^[0-9]{6,12}-[0-9a-f]{16}\.ndjson\.gz$`)
 
 // Folder returns a folder of the file system, which Export creates if need be. Processes of one machine, or of several with a shared
-// file system that appends to files at their ends, may export into it at the same time.
+// file system that appends to files at their ends, may export into it at the same time. A process that is killed may leave a file .part-…, which means nothing.
 func Folder(path string) Place { return folder(path) }
 
 type folder string
@@ -41,7 +43,7 @@ func (f folder) put(_ context.Context, name string, content []byte) (err error) 
 	if err := os.MkdirAll(string(f), 0o777); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(string(f), name+".part-*")
+	file, err := os.OpenFile(filepath.Join(string(f), name+".part-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
@@ -64,6 +66,9 @@ func syncAndClose(file *os.File) error { return errors.Join(file.Sync(), file.Cl
 
 // sync makes the names in the folder durable.
 func (f folder) sync() error {
+	if runtime.GOOS == "windows" { // which has no such call
+		return nil
+	}
 	d, err := os.Open(string(f))
 	if err != nil {
 		return err

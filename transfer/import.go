@@ -50,7 +50,7 @@ type ImportOptions struct {
 	OtherDefinitions bool
 
 	// Kept is called for each stored row that differs from the imported one and stays as it is. Progress is called after each chunk, and each 10,000 rows
-	// of a table. No two of these calls overlap.
+	// of a table. No two of these calls overlap, and work waits for them.
 	Kept     func(keys.Key)
 	Progress func(ImportReport)
 }
@@ -71,8 +71,8 @@ func (o *ImportOptions) check() error {
 type ImportReport struct {
 	Rows   int // that were read
 	Stored int // of these, that were written
-	Same   int // that were stored already, perhaps by an earlier import, or by this one before a response was lost
-	Kept   int // stored rows that differ, and stay as they are
+	Same   int // that were stored already: by an earlier import, or by a request of this one whose response was lost
+	Kept   int // stored rows that differ, and stay as they are; in any mode the row of the table's definitions (~c), if there is one
 }
 
 // ErrOtherDefinitions: the table has other definitions than the export, so that its derived rows would not be those of its entities. Import into
@@ -87,14 +87,15 @@ var ErrOtherDefinitions = errors.New("the table has other definitions than the r
 // All chunks that are read are compared with the manifest, and a chunk that was altered or cut ends the import before its first row is stored. An import that
 // ended early is repeated as a whole: rows that are stored already cost 1 request for each 100, and 1 to compare them.
 //
-// Import while no program writes the table, and before one ensures it, or call aztablekit.Store.Verify with Repair afterwards. Call aztablekit.Store.NotifyPending,
+// Import while no program writes the table, and before a program calls Ensure, or call aztablekit.Store.Verify with Repair afterwards. Call aztablekit.Store.NotifyPending,
 // if the export has pending effects (ExportReport.Pending), and Verify with Repair also ends the writes over several partitions that it has.
 //
-// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export; [ErrOtherDefinitions]; errors of a
-// read and of a write (see package table). The report counts what is done, also beside an error.
+// Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
+// none; [ErrOtherDefinitions]; table.ErrRanged for a client whose signature is for a range of keys; errors of a read and of a write (see package table). The report counts what is done, also beside an error.
 //
-// Requests: 2 at the beginning, those that read the rows, and 1 for each 100 rows or 4 MiB of a partition; for such rows of which some are stored already, 1 more
-// for each 1,000 rows between them, and 1 for the others. Idempotent, but that rows which programs have deleted meanwhile are inserted again.
+// Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows (the manifest twice); 1 for each 100 rows or 3 MiB of a
+// partition. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
+// newer. Idempotent, except that rows deleted in the meantime are inserted again.
 func Import(ctx context.Context, from Source, t table.AnyTable, o *ImportOptions) (report ImportReport, err error) {
 	e := door.Table(t)
 	if err := engine.CheckHandle("t", e); err != nil {
@@ -119,7 +120,7 @@ type importing struct {
 	opt   ImportOptions
 	pacer *pace.Limit
 
-	described bool // the table has a row of definitions, which stays
+	own *row // the row of the table's definitions, which stays; nil if there is none
 
 	mu     sync.Mutex
 	report ImportReport
@@ -158,13 +159,16 @@ func (m *importing) checkDefinitions(ctx context.Context, from Source) error {
 		return err
 	}
 	own, err := catalogueOf(ctx, m.table)
+	if err == nil && m.table.Ranged() {
+		err = table.ErrRanged
+	}
 	switch {
 	case errors.Is(err, table.ErrTableNotFound), err == nil && own == nil:
 		return nil
 	case err != nil:
 		return err
 	}
-	m.described = true
+	m.own = own
 	if m.opt.OtherDefinitions {
 		return nil
 	}
@@ -177,7 +181,9 @@ func (m *importing) checkDefinitions(ctx context.Context, from Source) error {
 
 // catalogueOf returns the row of a table's definitions, nil if there is none.
 func catalogueOf(ctx context.Context, t *engine.Table) (found *row, err error) {
-	err = readSpan(ctx, t, span{place{pk: reserved.Catalogue}, &place{pk: reserved.Catalogue + " "}}, func(r *row) bool {
+	k := keys.Stored(reserved.Catalogue, reserved.Catalogue)
+	end := behind(k)
+	err = readSpan(ctx, t, span{place{k.PartitionKey(), k.RowKey()}, &end}, func(r *row) bool {
 		found = r
 		return false
 	}, nil)
@@ -201,8 +207,8 @@ func (m *importing) importPart(ctx context.Context, rows iter.Seq2[*row, error])
 		if err != nil {
 			return cmp.Or(g.Wait(), err)
 		}
-		if m.described && r.key.PartitionKey() == reserved.Catalogue {
-			m.count(ImportReport{Rows: 1, Same: 1})
+		if m.own != nil && r.key == m.own.key {
+			m.countDefinitions(r)
 			continue
 		}
 		fits, err := b.add(r)
@@ -218,6 +224,16 @@ func (m *importing) importPart(ctx context.Context, rows iter.Seq2[*row, error])
 		send()
 	}
 	return g.Wait()
+}
+
+// countDefinitions counts the row of definitions, which stays as it is in the table.
+func (m *importing) countDefinitions(r *row) {
+	if sameColumns(r.columns, m.own.columns) {
+		m.count(ImportReport{Rows: 1, Same: 1})
+		return
+	}
+	m.count(ImportReport{Rows: 1, Kept: 1})
+	m.noteKept(r.key)
 }
 
 func (m *importing) noteProgress() {
@@ -309,40 +325,38 @@ func (m *importing) send(ctx context.Context, b batch) error {
 	return err
 }
 
-// storeOthers looks which rows of a batch are stored, and returns the others.
+// storeOthers looks which rows of a batch are stored, and returns those that are still to be sent.
 func (m *importing) storeOthers(ctx context.Context, b batch, done *ImportReport) (left batch, err error) {
 	is, err := m.storedRows(ctx, b)
 	if err != nil {
 		return b, err
 	}
+	var newer []engine.RawRow
+	replaced := map[int]bool{}
 	for i, r := range b.rows {
 		was := is[r.key.RowKey()]
-		if was == nil {
-			continue
-		}
 		switch {
+		case was == nil:
 		case sameColumns(was.columns, r.columns):
 			done.Same++
 		case m.opt.Mode == Newer && r.timestamp.After(was.timestamp):
-			err := m.replace(ctx, b.bodies[i], was.etag)
-			if errors.Is(err, errs.ErrChanged) {
-				return b.rest(func(j int) bool { return j < i && is[b.rows[j].key.RowKey()] != nil }), nil // it is looked at again
-			}
-			if err != nil {
-				return b, fmt.Errorf("row %v: %w", r.key, err)
-			}
-			done.Stored++
+			replaced[i] = true
+			newer = append(newer, engine.RawRow{Kind: aztables.TransactionTypeUpdateReplace, Body: b.bodies[i], Match: was.etag})
 		default:
 			done.Kept++
 			m.noteKept(r.key)
 		}
 	}
-	return b.rest(func(i int) bool { return is[b.rows[i].key.RowKey()] != nil }), nil
-}
-
-func (m *importing) replace(ctx context.Context, body edm.Body, etag azcore.ETag) error {
-	_, err := m.table.StoreRaw(ctx, "Import", []engine.RawRow{{Kind: aztables.TransactionTypeUpdateReplace, Body: body, Match: etag}})
-	return err
+	_, err = m.table.StoreRaw(ctx, "Import", newer)
+	switch {
+	case err == nil:
+		done.Stored += len(newer)
+		clear(replaced)
+	case errors.Is(err, errs.ErrChanged), errors.Is(err, errs.ErrNotFound) && !errors.Is(err, errs.ErrTableNotFound): // these rows are looked at again
+	default:
+		return b, err
+	}
+	return b.rest(func(i int) bool { return is[b.rows[i].key.RowKey()] != nil && !replaced[i] }), nil
 }
 
 // storedRow is a row of the table.

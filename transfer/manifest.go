@@ -9,6 +9,8 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -18,7 +20,7 @@ const ManifestName = "manifest.ndjson"
 // format is the form of manifests and chunks.
 const format = "aztablekit-export/1"
 
-// mostManifest is the most bytes of a manifest that are read: a chunk has a line of about 400.
+// mostManifest is the most bytes of a manifest that are read: a line has 400 to 200,000.
 const mostManifest = 1 << 30
 
 // header is the first line of a manifest.
@@ -50,8 +52,11 @@ type chunk struct {
 
 	// What the rows of the library mean to a restore.
 	Library  map[string]int `json:"library,omitempty"`  // rows of the library, by the beginning of their RowKeys
-	Pending  []place        `json:"pending,omitempty"`  // commit records with effects that are not executed
-	Prepared []place        `json:"prepared,omitempty"` // rows of writes over several partitions that are under way
+	Pending  []place        `json:"pending,omitempty"`  // commit records with effects that are not executed, the first of them
+	Prepared []place        `json:"prepared,omitempty"` // rows of writes over several partitions that are under way, the first of them
+
+	PendingRows  int `json:"pendingRows,omitempty"` // all of these
+	PreparedRows int `json:"preparedRows,omitempty"`
 }
 
 // ManifestError is the error of a manifest that is no export's, or not of this one.
@@ -102,7 +107,7 @@ func readManifest(ctx context.Context, from Place) (*manifest, error) {
 
 func parseManifest(b []byte) (*manifest, error) {
 	var m *manifest
-	names := map[string]bool{}
+	lines := map[string]bool{}
 	torn, strange := 0, false
 	for line := range bytes.Lines(b) {
 		line = bytes.TrimSpace(line)
@@ -129,8 +134,8 @@ func parseManifest(b []byte) (*manifest, error) {
 			if m == nil {
 				return nil, &ManifestError{"has no first line; it was cut"}
 			}
-			if !names[c.Name] {
-				names[c.Name] = true
+			if !lines[string(content)] { // else the line was added twice, because a response was lost
+				lines[string(content)] = true
 				m.chunks = append(m.chunks, c)
 			}
 			continue
@@ -161,6 +166,17 @@ func parseManifest(b []byte) (*manifest, error) {
 // sameWork reports whether two headers are of one export.
 func (h header) sameWork(o header) bool {
 	return h.Table == o.Table && h.Whole.From == o.Whole.From && h.Whole.sameEnd(o.Whole)
+}
+
+// lastNumber returns the highest number of a chunk.
+func (m *manifest) lastNumber() (last int) {
+	for _, c := range m.chunks {
+		digits, _, _ := strings.Cut(c.Name, "-")
+		if n, err := strconv.Atoi(digits); err == nil {
+			last = max(last, n)
+		}
+	}
+	return last
 }
 
 // spans returns the spans of the chunks.

@@ -90,6 +90,10 @@ func newChunkWriter(from place, now time.Time) *chunkWriter {
 
 // add adds a row behind those before it.
 func (w *chunkWriter) add(r *row) (err error) {
+	at := r.place()
+	if at.compare(w.From) < 0 || w.Last != nil && at.compare(*w.Last) <= 0 {
+		return fmt.Errorf("row %v is not behind the row before it: the service does not sort its rows as the Table service does", r.key)
+	}
 	if w.line, err = r.line(w.line[:0]); err != nil {
 		return fmt.Errorf("row %v: %w", r.key, err)
 	}
@@ -97,7 +101,6 @@ func (w *chunkWriter) add(r *row) (err error) {
 		return err
 	}
 	w.plain += len(w.line)
-	at := r.place()
 	if w.Rows == 0 {
 		w.First = &at
 	}
@@ -110,7 +113,8 @@ func (w *chunkWriter) add(r *row) (err error) {
 // note counts what a restore has to know of.
 func (w *chunkWriter) note(r *row, at place) {
 	if stored.Find(r.columns, reserved.Mark).Kind != edm.Absent || strings.HasPrefix(at.rk, reserved.Prepared) {
-		w.Prepared = append(w.Prepared, at)
+		w.PreparedRows++
+		w.Prepared = first(w.Prepared, at)
 	}
 	if !strings.HasPrefix(at.rk, reserved.First) {
 		return
@@ -121,8 +125,17 @@ func (w *chunkWriter) note(r *row, at place) {
 	}
 	w.Library[kind]++
 	if strings.HasPrefix(at.rk, reserved.CommitRecord) && stored.Find(r.columns, "State").S == "pending" {
-		w.Pending = append(w.Pending, at)
+		w.PendingRows++
+		w.Pending = first(w.Pending, at)
 	}
+}
+
+// first adds a place to a list of the first 100.
+func first(all []place, p place) []place {
+	if len(all) < 100 {
+		all = append(all, p)
+	}
+	return all
 }
 
 // finish ends the chunk before a place, the end of the table if it is nil.
@@ -196,7 +209,9 @@ func (p *piece) each(ctx context.Context, from Place, f func(*row) bool) error {
 	n := 0
 	last := place{}
 	for lines.Scan() {
-		n++
+		if n++; n > p.Rows {
+			return fail(n, "is one more than the manifest says", nil)
+		}
 		r, err := rowOf(bytes.Clone(lines.Bytes()))
 		if err != nil {
 			return fail(n, "cannot be read", err)

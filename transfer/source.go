@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/engine"
@@ -81,7 +80,30 @@ func (s ofTable) parts(ctx context.Context) (iter.Seq[iter.Seq2[*row, error]], e
 	if err := engine.CheckHandle("t", s.table); err != nil {
 		return nil, err
 	}
-	return slices.Values([]iter.Seq2[*row, error]{s.rows(ctx)}), nil
+	return inParts(s.rows(ctx), 10_000), nil
+}
+
+// inParts cuts rows into parts of n. Each part is read to its end before the next.
+func inParts(rows iter.Seq2[*row, error], n int) iter.Seq[iter.Seq2[*row, error]] {
+	return func(yield func(iter.Seq2[*row, error]) bool) {
+		next, stop := iter.Pull2(rows)
+		defer stop()
+		r, err, more := next()
+		part := func(yield func(*row, error) bool) {
+			for i := 0; more && i < n; i++ {
+				if !yield(r, err) {
+					more = false
+					return
+				}
+				r, err, more = next()
+			}
+		}
+		for more {
+			if !yield(part) {
+				return
+			}
+		}
+	}
 }
 
 func (s ofTable) rows(ctx context.Context) iter.Seq2[*row, error] {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/transfer"
 )
@@ -83,7 +84,16 @@ func TestParallel(t *testing.T) {
 			s.Count()
 			report, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, &transfer.ExportOptions{ChunkBytes: 50_000})
 			testkit.NoError(t, err)
-			t.Logf("%d chunks, %s", report.Chunks, s.Count())
+			sent := s.Count()
+			t.Logf("%d chunks, %s", report.Chunks, sent)
+			if n := sent[requests.Query]; n > 60 {
+				t.Errorf("got %d queries; want less than 60", n)
+			}
+			shared, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), transfer.Folder(t.TempDir()), nil)
+			testkit.NoError(t, err)
+			if shared.Chunks < 2 || shared.Rows != 6000 {
+				t.Errorf("got %+v; want 6,000 rows in several chunks, one for each range that was given away", shared)
+			}
 			if report.Rows != 6000 || report.Chunks < 6 {
 				t.Errorf("got %+v; want 6,000 rows in more than 5 chunks", report)
 			}
