@@ -211,10 +211,7 @@ func TestAltered(t *testing.T) {
 			manifest(dir, func(b []byte) []byte { _, rest, _ := bytes.Cut(b, []byte("}\n")); return rest })
 		}, func(err error) bool { return errors.As(err, &me) }},
 		"another version": {func(dir string) {
-			line := `{"format":"aztablekit-export/2"}`
-			manifest(dir, func([]byte) []byte {
-				return fmt.Appendf(nil, "%s,\"crc\":\"%08x\"}\n", line[:len(line)-1], crc32.ChecksumIEEE([]byte(line)))
-			})
+			writeManifest(t, dir, `{"format":"aztablekit-export/2"}`)
 		}, func(err error) bool { return errors.As(err, &me) && strings.Contains(err.Error(), "export/2") }},
 		"another file":   {func(dir string) { manifest(dir, func([]byte) []byte { return []byte("PK,RK\n1,2\n") }) }, func(err error) bool { return errors.As(err, &me) }},
 		"an empty file":  {func(dir string) { manifest(dir, func([]byte) []byte { return nil }) }, func(err error) bool { return errors.As(err, &me) }},
@@ -238,6 +235,29 @@ func TestAltered(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manifestLines returns the lines of a manifest without their checksums.
+func manifestLines(t testing.TB, dir string) (lines []string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, transfer.ManifestName))
+	testkit.NoError(t, err)
+	for line := range strings.Lines(string(b)) {
+		if i := strings.LastIndex(line, `,"crc"`); i > 0 {
+			lines = append(lines, line[:i]+"}")
+		}
+	}
+	return lines
+}
+
+// writeManifest writes lines with their checksums.
+func writeManifest(t testing.TB, dir string, lines ...string) {
+	t.Helper()
+	var b []byte
+	for _, line := range lines {
+		b = fmt.Appendf(b, "%s,\"crc\":\"%08x\"}\n", line[:len(line)-1], crc32.ChecksumIEEE([]byte(line)))
+	}
+	testkit.NoError(t, os.WriteFile(filepath.Join(dir, transfer.ManifestName), b, 0o666))
 }
 
 func unzipped(t testing.TB, b []byte) []byte {
@@ -401,15 +421,8 @@ func TestOtherNames(t *testing.T) {
 	at := transfer.Folder(dir)
 	_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, nil)
 	testkit.NoError(t, err)
-	name := filepath.Join(dir, transfer.ManifestName)
-	b, err := os.ReadFile(name)
-	testkit.NoError(t, err)
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	line := lines[len(lines)-1]
-	line = line[:strings.LastIndex(line, `,"crc"`)] + "}"
-	line = strings.Replace(line, `"chunk":"`, `"chunk":"../`, 1)
-	line = fmt.Sprintf("%s,\"crc\":\"%08x\"}\n", line[:len(line)-1], crc32.ChecksumIEEE([]byte(line)))
-	testkit.NoError(t, os.WriteFile(name, []byte(lines[0]+"\n"+line), 0o666))
+	lines := manifestLines(t, dir)
+	writeManifest(t, dir, lines[0], strings.Replace(lines[1], `"chunk":"`, `"chunk":"../`, 1))
 	_, err = transfer.Import(t.Context(), transfer.Exported(at), tableOf(t, storagetest.New(nil), "staff"), nil)
 	if !errors.As(err, new(*transfer.ChunkError)) || !strings.Contains(err.Error(), "no chunk has") {
 		t.Errorf("got error %v; want a *ChunkError about the name", err)
@@ -423,19 +436,10 @@ func TestEmptyRanges(t *testing.T) {
 	at := transfer.Folder(dir)
 	_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, nil)
 	testkit.NoError(t, err)
-	name := filepath.Join(dir, transfer.ManifestName)
-	b, err := os.ReadFile(name)
-	testkit.NoError(t, err)
-	head, rest, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
-	rest = strings.TrimSpace(rest)
-	part := func(from, to string) string {
-		line := rest[:strings.LastIndex(rest, `,"crc"`)] + "}"
-		line = strings.Replace(line, `"from":["",""]`, from+to, 1)
-		return fmt.Sprintf("%s,\"crc\":\"%08x\"}\n", line[:len(line)-1], crc32.ChecksumIEEE([]byte(line)))
-	}
+	lines := manifestLines(t, dir)
+	part := func(span string) string { return strings.Replace(lines[1], `"from":["",""]`, span, 1) }
 	// Two lines of one chunk: that of the rows, and one of the same name for what is behind.
-	lines := part(`"from":["",""]`, `,"to":["p0001",""]`) + part(`"from":["p0001",""]`, "")
-	testkit.NoError(t, os.WriteFile(name, []byte(head+"\n"+lines), 0o666))
+	writeManifest(t, dir, lines[0], part(`"from":["",""],"to":["p0001",""]`), part(`"from":["p0001",""]`))
 	report, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, nil)
 	testkit.NoError(t, err)
 	testkit.Expect(t, "chunks", report.Chunks, 2)
