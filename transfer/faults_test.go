@@ -97,7 +97,7 @@ func TestImportCrashes(t *testing.T) {
 	_, err := transfer.Export(t.Context(), tableOf(t, s, "staff"), at, smallChunks)
 	testkit.NoError(t, err)
 	for _, mode := range []transfer.Mode{transfer.Insert, transfer.Replace, transfer.Newer} {
-		for _, fault := range []storagetest.Fault{storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Refuse(403, "AuthorizationFailure"), storagetest.Twice()} {
+		for _, fault := range testkit.Some([]storagetest.Fault{storagetest.LostRequest(), storagetest.LostResponse(), storagetest.Refuse(403, "AuthorizationFailure"), storagetest.Twice()}) {
 			for _, from := range testkit.Some([]int{1, 2, 3, 5, 9, 13}) {
 				other := storagetest.New(nil)
 				ctx, cancel := context.WithCancel(t.Context())
