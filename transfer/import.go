@@ -93,7 +93,7 @@ var ErrOtherDefinitions = errors.New("the table has other definitions than the r
 // Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
 // none; [ErrOtherDefinitions]; table.ErrRanged for a client whose signature is for a range of keys; errors of a read and of a write (see package table). The report counts what is done, also beside an error.
 //
-// Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows (the manifest twice); 1 for each 100 rows or 3 MiB of a
+// Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows; 1 for each 100 rows or 3 MiB of a
 // partition. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
 // newer. Idempotent, except that rows deleted in the meantime are inserted again.
 func Import(ctx context.Context, from Source, t table.AnyTable, o *ImportOptions) (report ImportReport, err error) {
@@ -133,17 +133,17 @@ func (m *importing) run(ctx context.Context, from Source) error {
 	if err := m.opt.check(); err != nil {
 		return err
 	}
-	if err := m.checkDefinitions(ctx, from); err != nil {
+	opened, err := from.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err := m.checkDefinitions(ctx, opened); err != nil {
 		return err
 	}
 	if err := m.table.Ensure(ctx); err != nil {
 		return err
 	}
-	parts, err := from.parts(ctx)
-	if err != nil {
-		return err
-	}
-	for part := range parts {
+	for part := range opened.parts(ctx) {
 		if err := m.importPart(ctx, part); err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (m *importing) run(ctx context.Context, from Source) error {
 }
 
 // checkDefinitions fails if the table has definitions that are not those of the source.
-func (m *importing) checkDefinitions(ctx context.Context, from Source) error {
+func (m *importing) checkDefinitions(ctx context.Context, from rowSource) error {
 	theirs, err := from.catalogue(ctx)
 	if err != nil {
 		return err

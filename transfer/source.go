@@ -12,10 +12,15 @@ import (
 
 // Source is where rows come from: an export ([Exported]), or a table ([Of]).
 type Source interface {
+	open(context.Context) (rowSource, error)
+}
+
+// rowSource is a source that was opened.
+type rowSource interface {
 	// catalogue returns the row of the table's definitions, nil if there is none.
 	catalogue(context.Context) (*row, error)
 	// parts returns the rows, in order, in parts.
-	parts(context.Context) (iter.Seq[iter.Seq2[*row, error]], error)
+	parts(context.Context) iter.Seq[iter.Seq2[*row, error]]
 }
 
 // Exported returns the rows of an export.
@@ -23,7 +28,8 @@ func Exported(at Place) Source { return exported{at} }
 
 type exported struct{ at Place }
 
-func (s exported) manifest(ctx context.Context) (*manifest, error) {
+// open reads the manifest.
+func (s exported) open(ctx context.Context) (rowSource, error) {
 	if s.at == nil {
 		return nil, &table.ValueError{Field: "at", Reason: "is nil; give a Folder or a Container"}
 	}
@@ -31,37 +37,38 @@ func (s exported) manifest(ctx context.Context) (*manifest, error) {
 	if err == nil && m == nil {
 		err = errNoFile(s.at, ManifestName)
 	}
-	return m, err
-}
-
-func (s exported) catalogue(ctx context.Context) (*row, error) {
-	m, err := s.manifest(ctx)
-	if err != nil || m.header.Catalogue == nil {
+	if err != nil {
 		return nil, err
 	}
-	r, err := rowOf(m.header.Catalogue)
+	pieces, err := m.pieces()
+	return openExport{s.at, m.header.Catalogue, pieces}, err
+}
+
+type openExport struct {
+	at          Place
+	definitions []byte
+	pieces      []piece
+}
+
+func (s openExport) catalogue(context.Context) (*row, error) {
+	if s.definitions == nil {
+		return nil, nil
+	}
+	r, err := rowOf(s.definitions)
 	if err != nil {
 		return nil, &ManifestError{"has definitions that cannot be read: " + err.Error()}
 	}
 	return &r, nil
 }
 
-func (s exported) parts(ctx context.Context) (iter.Seq[iter.Seq2[*row, error]], error) {
-	m, err := s.manifest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	pieces, err := m.pieces()
-	if err != nil {
-		return nil, err
-	}
+func (s openExport) parts(ctx context.Context) iter.Seq[iter.Seq2[*row, error]] {
 	return func(yield func(iter.Seq2[*row, error]) bool) {
-		for i := range pieces {
-			if !yield(pieces[i].rows(ctx, s.at)) {
+		for i := range s.pieces {
+			if !yield(s.pieces[i].rows(ctx, s.at)) {
 				return
 			}
 		}
-	}, nil
+	}
 }
 
 // Of returns the rows of a table as they are stored. Requests: 1 for each 1,000.
@@ -69,18 +76,14 @@ func Of(t table.AnyTable) Source { return ofTable{door.Table(t)} }
 
 type ofTable struct{ table *engine.Table }
 
-func (s ofTable) catalogue(ctx context.Context) (*row, error) {
-	if err := engine.CheckHandle("t", s.table); err != nil {
-		return nil, err
-	}
-	return catalogueOf(ctx, s.table)
+func (s ofTable) open(context.Context) (rowSource, error) {
+	return s, engine.CheckHandle("t", s.table)
 }
 
-func (s ofTable) parts(ctx context.Context) (iter.Seq[iter.Seq2[*row, error]], error) {
-	if err := engine.CheckHandle("t", s.table); err != nil {
-		return nil, err
-	}
-	return inParts(s.rows(ctx), 10_000), nil
+func (s ofTable) catalogue(ctx context.Context) (*row, error) { return catalogueOf(ctx, s.table) }
+
+func (s ofTable) parts(ctx context.Context) iter.Seq[iter.Seq2[*row, error]] {
+	return inParts(s.rows(ctx), 10_000)
 }
 
 // inParts cuts rows into parts of n. Each part is read to its end before the next.
@@ -125,12 +128,12 @@ func (s ofTable) rows(ctx context.Context) iter.Seq2[*row, error] {
 // rowsOf returns the rows of all parts.
 func rowsOf(ctx context.Context, s Source) iter.Seq2[*row, error] {
 	return func(yield func(*row, error) bool) {
-		parts, err := s.parts(ctx)
+		opened, err := s.open(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for part := range parts {
+		for part := range opened.parts(ctx) {
 			for r, err := range part {
 				if !yield(r, err) || err != nil {
 					return

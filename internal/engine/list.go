@@ -195,6 +195,11 @@ func (t *Table) eachPhysical(ctx context.Context, filter, choice string, f func(
 
 // eachStored is eachPhysical for the rows as they are stored, unless committed is set.
 func (t *Table) eachStored(ctx context.Context, filter, choice string, committed bool, f func(edm.Entity, []edm.Column) bool) error {
+	return t.eachPage(ctx, filter, choice, committed, f, nil)
+}
+
+// eachPage is eachStored that calls turn behind each page; see Physical.
+func (t *Table) eachPage(ctx context.Context, filter, choice string, committed bool, f func(edm.Entity, []edm.Column) bool, turn func(more bool) bool) error {
 	for p := t.pages(filter, choice); !p.at.Done; {
 		body, err := p.next(ctx, 0)
 		if err != nil {
@@ -224,6 +229,9 @@ func (t *Table) eachStored(ctx context.Context, filter, choice string, committed
 			return err
 		}
 		p.turn()
+		if turn != nil && !turn(!p.at.Done) {
+			return nil
+		}
 	}
 	return nil
 }
@@ -488,46 +496,11 @@ func rowsFilter(partition, from, to string) string {
 // behind each page with whether more may follow. Either ends the list by false. 1 request for each 1,000 rows. Errors: errors of a read (see package table), without
 // an OpError.
 func (t *Table) Physical(ctx context.Context, filter string, f func(edm.Entity, []edm.Column) bool, turn func(more bool) bool) error {
-	for p := t.pages(filter, ""); !p.at.Done; {
-		body, err := p.next(ctx, 0)
-		if err != nil {
-			return t.conditioned(ctx, err)
-		}
-		on, bad := true, error(nil)
-		r := edm.NewReader(body)
-		err = r.Page(func(in edm.Entity) bool {
-			var columns []edm.Column
-			columns, bad = r.Columns()
-			on = bad == nil && f(in, columns)
-			return on
-		})
-		if err = cmp.Or(bad, err); err != nil || !on {
-			return err
-		}
-		p.turn()
-		if turn != nil && !turn(!p.at.Done) {
-			return nil
-		}
-	}
-	return nil
+	return t.eachPage(ctx, filter, "", false, f, turn)
 }
 
-// FirstKey returns the key of the first row of a filter. 1 request.
+// FirstKey returns the key of the first row of a filter. 1 request, and 1 for each empty page.
 func (t *Table) FirstKey(ctx context.Context, filter string) (k keys.Key, found bool, err error) {
-	p := t.pages(filter, edm.PartitionKey+","+edm.RowKey)
-	for !p.at.Done && !found {
-		body, err := p.page(ctx, 1)
-		if err != nil {
-			return k, false, t.conditioned(ctx, err)
-		}
-		err = edm.NewReader(body).Page(func(in edm.Entity) bool {
-			k, found = keys.Stored(in.PartitionKey, in.RowKey), true
-			return false
-		})
-		if err != nil {
-			return k, false, err
-		}
-		p.turn()
-	}
-	return k, found, nil
+	k, found, err = t.pages(filter, edm.PartitionKey+","+edm.RowKey).firstKey(ctx)
+	return k, found, t.conditioned(ctx, err)
 }

@@ -292,34 +292,38 @@ func (t *Table) Partitions(ctx context.Context, all keys.PartitionRange, f func(
 	for last := (*string)(nil); ; {
 		var filter query.Filter
 		filter.Behind(edm.PartitionKey, query.BoundsOf(all), last)
-		before := last
-		last, err = t.pages(filter.String(), edm.PartitionKey+","+edm.RowKey).firstPartition(ctx)
-		if err == nil && last != nil && before != nil && keys.Compare(*last, *before) <= 0 {
+		first, found, err := t.pages(filter.String(), edm.PartitionKey+","+edm.RowKey).firstKey(ctx)
+		pk := first.PartitionKey()
+		if err == nil && found && last != nil && keys.Compare(pk, *last) <= 0 {
 			err = errBackwards
 		}
 		if err != nil {
 			return t.readError(ctx, "Partitions", keys.Key{}, err)
 		}
-		if last == nil || !f(*last) {
+		if !found || !f(pk) {
 			return nil
 		}
+		last = &pk
 	}
 }
 
 var errBackwards = &errs.DecodeError{Field: edm.PartitionKey, Reason: "is not behind the one that the request begins behind, so the list would never end"}
 
-// firstPartition returns the PartitionKey of the first row that comes, nil if none does. Empty pages are followed by the next.
-func (p *pager) firstPartition(ctx context.Context) (pk *string, err error) {
+// firstKey returns the key of the first row that comes, if one does. Empty pages are followed by the next.
+func (p *pager) firstKey(ctx context.Context) (k keys.Key, found bool, err error) {
 	for !p.at.Done {
 		body, err := p.page(ctx, 1)
 		if err != nil {
-			return nil, err
+			return k, false, err
 		}
-		r := edm.NewReader(body)
-		if err := r.Page(func(in edm.Entity) bool { pk = &in.PartitionKey; return false }); err != nil || pk != nil {
-			return pk, err
+		err = edm.NewReader(body).Page(func(in edm.Entity) bool {
+			k, found = keys.Stored(in.PartitionKey, in.RowKey), true
+			return false
+		})
+		if err != nil || found {
+			return k, found, err
 		}
 		p.turn()
 	}
-	return nil, nil
+	return k, false, nil
 }
