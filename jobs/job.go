@@ -246,18 +246,26 @@ func firstSpan(in keys.PartitionRange, rows bool) (split.Span, error) {
 func (j *Job[T, P]) Cancel(ctx context.Context, name string) error {
 	err := j.err()
 	if err == nil {
-		_, err = j.ledger.heads.Update(ctx, keys.At(j.ledger.job(name), keys.RawRow(headRow)), func(h *head) error {
-			if h.State != Running {
-				return errNothing
-			}
-			h.State, h.Ended = Canceled, time.Now().UTC()
-			return nil
-		})
+		err = j.ledger.cancel(ctx, name)
 	}
-	if err != nil && !errors.Is(err, errNothing) {
+	if err != nil {
 		return fmt.Errorf("jobs: Cancel %s %s: %w", j.kind, name, err)
 	}
 	return nil
+}
+
+func (l *ledger) cancel(ctx context.Context, name string) error {
+	_, err := l.heads.Update(ctx, keys.At(l.job(name), keys.RawRow(headRow)), func(h *head) error {
+		if h.State != Running {
+			return errNothing
+		}
+		h.State, h.Ended = Canceled, time.Now().UTC()
+		return nil
+	})
+	if errors.Is(err, errNothing) {
+		return nil
+	}
+	return err
 }
 
 // Delete deletes the rows of a job that is finished or canceled; it may then be started anew under its name. Errors: the mistakes of the declaration;

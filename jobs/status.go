@@ -3,8 +3,10 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
+	"github.com/aztablekit/aztablekit/extend"
 	"github.com/aztablekit/aztablekit/table"
 )
 
@@ -22,6 +24,7 @@ const (
 
 // Status is how far a job has come.
 type Status struct {
+	Kind  string
 	Name  string
 	State State
 	Began time.Time
@@ -39,6 +42,8 @@ type Status struct {
 	Left time.Duration
 
 	Failures []Failure // of ranges whose last slice has failed
+
+	weight float64 // of what is left
 }
 
 // Failure is why the last slice of a range has failed. After eventual.WorkerOptions.Attempts, the message of the range is in the poison queue: replay it,
@@ -72,25 +77,32 @@ func (j *Job[T, P]) status(ctx context.Context, name string) (s Status, err erro
 	if h.Value.State == deleting {
 		return s, fmt.Errorf("it is being deleted: %w", table.ErrNotFound)
 	}
-	s = Status{Name: name, State: h.Value.State, Began: h.Value.Began, Ended: h.Value.Ended}
-	left := 0.0
+	s = newStatus(&h.Value)
 	for r, err := range j.ledger.parts.List(ctx, table.Query[part]{Partition: j.ledger.job(name)}) {
 		if err != nil {
 			return s, err
 		}
 		s.add(&r.Value)
-		left += r.Value.Weight
 	}
+	s.estimate()
+	return s, nil
+}
+
+func newStatus(h *head) Status {
+	return Status{Kind: h.Kind, Name: h.Name, State: h.State, Began: h.Began, Ended: h.Ended}
+}
+
+// estimate makes Part and Left of the sums of the ranges.
+func (s *Status) estimate() {
 	switch {
 	case s.State == Finished:
 		s.Part = 1
-	case s.Part+left > 0:
-		s.Part /= s.Part + left
+	case s.Part+s.weight > 0:
+		s.Part /= s.Part + s.weight
 	}
 	if s.State == Running && s.Part > 0 {
 		s.Left = time.Duration(float64(time.Since(s.Began)) * (1 - s.Part) / s.Part)
 	}
-	return s, nil
 }
 
 func (s *Status) add(r *part) {
@@ -99,6 +111,7 @@ func (s *Status) add(r *part) {
 	s.Changed += r.Changed
 	s.Faults += r.Faults
 	s.Part += r.Passed
+	s.weight += r.Weight
 	if r.Done {
 		return
 	}
@@ -110,4 +123,62 @@ func (s *Status) add(r *part) {
 		}
 		s.Failures = append(s.Failures, f)
 	}
+}
+
+// List yields the jobs of a table, of all kinds, in the order of their kinds and names, also to a program that does not declare them. The name of the
+// table is that of the store. Errors: *table.ValueError for a store or name that cannot be used; table.ErrTableNotFound for a table that never had jobs;
+// the other errors of a read (see package table). Requests: 1 for each 1,000 jobs and ranges.
+func List(ctx context.Context, s extend.Store, tableName string) iter.Seq2[Status, error] {
+	return func(yield func(Status, error) bool) {
+		fail := func(err error) { yield(Status{}, fmt.Errorf("jobs: List %s: %w", tableName, err)) }
+		l, err := newLedger(s, tableName+"jobs", "list")
+		if err != nil {
+			fail(err)
+			return
+		}
+		rows, err := table.NewMixed(l.heads, l.parts)
+		if err != nil {
+			fail(err)
+			return
+		}
+		var at *Status // its ranges follow it
+		give := func() bool {
+			if at == nil || at.State == deleting {
+				return true
+			}
+			at.estimate()
+			return yield(*at, nil)
+		}
+		for r, err := range rows.List(ctx, table.Query[table.Row]{TableScan: true}) {
+			if err != nil {
+				fail(err)
+				return
+			}
+			switch e := r.(type) {
+			case *table.Entity[head]:
+				if !give() {
+					return
+				}
+				s := newStatus(&e.Value)
+				at = &s
+			case *table.Entity[part]:
+				if at != nil && at.Kind == e.Value.Kind && at.Name == e.Value.Name { // else what a crash has left of a deleted job
+					at.add(&e.Value)
+				}
+			}
+		}
+		give()
+	}
+}
+
+// Cancel is [Job.Cancel] for a program that does not declare the job. The name of the table is that of the store.
+func Cancel(ctx context.Context, s extend.Store, tableName, kind, name string) error {
+	l, err := newLedger(s, tableName+"jobs", kind)
+	if err == nil {
+		err = l.cancel(ctx, name)
+	}
+	if err != nil {
+		return fmt.Errorf("jobs: Cancel %s %s: %w", kind, name, err)
+	}
+	return nil
 }

@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/requests"
+	"github.com/aztablekit/aztablekit/storagetest"
 )
 
 var update = flag.Bool("update", false, "write the output of the catalogue to testdata/catalogue.txt")
@@ -217,7 +219,6 @@ func TestWrongArguments(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"nonsense", "unknown command"}, {"run", "unknown command"}, {"list more", "unknown command"}, {"run nonsense", `"nonsense"`},
 		{"-on mars", "-on mars"}, {"-on env", "AZURE_STORAGE_CONNECTION_STRING"},
-		{"poison", "want list"}, {"poison list", "want list"}, {"poison bury moves", "want list"}, {"poison replay moves", "want list"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var out bytes.Buffer
@@ -242,4 +243,21 @@ func TestOnEnv(t *testing.T) {
 	if server.Count().Total() == 0 {
 		t.Error("got no requests, want those of the recipe")
 	}
+}
+
+// onEnv starts a service in memory at a port, and makes it the account of the environment.
+func onEnv(t *testing.T) (*storagetest.Service, *account.Account) {
+	t.Helper()
+	server := storagetest.New(nil)
+	cs, err := server.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", cs)
+	acc, err := account.FromConnectionString(cs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, acc
 }

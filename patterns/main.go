@@ -11,9 +11,6 @@
 //	go run ./patterns -html FILE             write a page: the recipes with their requests and their code
 //	go run ./patterns copy NAME DIR          write a recipe as a program of its own
 //	go run ./patterns serve                  run an account in memory, at UseDevelopmentStorage=true, for other programs
-//	go run ./patterns -on env poison list POISON_QUEUE
-//	go run ./patterns -on env poison replay POISON_QUEUE QUEUE [OPERATION_ID…]
-//	go run ./patterns -on env poison drop POISON_QUEUE [OPERATION_ID…]
 //
 // The service in memory is package storagetest; it needs nothing but this program. With -on azurite, the program starts the
 // emulator Azurite from npm or Docker, and stops it at the end. On an account, the names of tables and queues begin with a random
@@ -57,7 +54,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	asJSON := flags.Bool("json", false, "print JSON")
 	page := flags.String("html", "", "write the page to this `file`")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|adverse|azurite|env] [-json | -html FILE] [list | run NAME… | copy NAME DIR | serve | poison list|replay|drop POISON_QUEUE …]")
+		fmt.Fprintln(flags.Output(), "usage: patterns [-on memory|adverse|azurite|env] [-json | -html FILE] [list | run NAME… | copy NAME DIR | serve]")
 		flags.PrintDefaults()
 	}
 	var words []string
@@ -73,13 +70,6 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	chosen := catalogue
 	switch {
 	case len(words) == 0:
-	case words[0] == "poison":
-		s, err := open(ctx, *on)
-		if err != nil {
-			return err
-		}
-		defer s.close()
-		return poison(ctx, s, words[1:], out)
 	case words[0] == "serve" && len(words) == 1:
 		return serve(ctx, storagetest.DevelopmentStorage(), out)
 	case words[0] == "list" && len(words) == 1:
@@ -96,7 +86,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 			chosen = append(chosen, r)
 		}
 	default:
-		return fmt.Errorf("unknown command %q; want list, run NAME…, copy NAME DIR, serve, or poison", strings.Join(words, " "))
+		return fmt.Errorf("unknown command %q; want list, run NAME…, copy NAME DIR, or serve", strings.Join(words, " "))
 	}
 	s, err := open(ctx, *on)
 	if err != nil {

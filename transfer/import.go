@@ -373,7 +373,7 @@ func (m *importing) storedRows(ctx context.Context, b batch) (map[string]*stored
 	}
 	first, last := b.rows[0].place(), behind(b.rows[len(b.rows)-1].key)
 	found := map[string]*storedRow{}
-	err := m.table.Physical(ctx, (span{first, &last}).filters()[0], func(in edm.Entity, columns []edm.Column) bool {
+	err := m.table.Physical(ctx, (span{first, &last}).filters()[0], "", func(in edm.Entity, columns []edm.Column) bool {
 		if wanted[in.RowKey] {
 			found[in.RowKey] = &storedRow{row{keys.Stored(in.PartitionKey, in.RowKey), in.Timestamp, columns}, azcore.ETag(in.ETag)}
 		}

@@ -240,7 +240,7 @@ func readSpan(ctx context.Context, t *engine.Table, s span, f func(*row) bool, t
 	filters := s.filters()
 	for i, filter := range filters {
 		on := true
-		err := t.Physical(ctx, filter, func(in edm.Entity, columns []edm.Column) bool {
+		err := t.Physical(ctx, filter, "", func(in edm.Entity, columns []edm.Column) bool {
 			on = f(&row{keys.Stored(in.PartitionKey, in.RowKey), in.Timestamp, columns})
 			return on
 		}, func(more bool) bool {

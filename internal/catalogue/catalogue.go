@@ -159,7 +159,7 @@ func (c *Catalogue) fetch(ctx context.Context) (*reading, error) {
 		return nil, err
 	case row != nil:
 		r.etag = row.ETag
-		r.row, r.broken = decode(row)
+		r.row, r.broken = Decode(row)
 		if r.broken == nil {
 			r.lasts = r.row.Lease
 			c.lasts.Store(int64(r.lasts))

@@ -136,8 +136,8 @@ func (r *Row) encode() (*stored.Row, error) {
 	return stored.New(key, []edm.Column{{Name: property, Value: edm.Value{Kind: edm.String, S: string(text)}}}), nil
 }
 
-// decode reads a row, which is not trusted.
-func decode(row *stored.Row) (*Row, error) {
+// Decode reads a row, which is not trusted.
+func Decode(row *stored.Row) (*Row, error) {
 	v := stored.Find(row.Columns(), property)
 	if v.Kind != edm.String {
 		return nil, fmt.Errorf("it has no text in the property %s", property)
@@ -201,7 +201,7 @@ func definitionsOf(row *stored.Row) (all []string, err error) {
 	if row == nil {
 		return nil, nil
 	}
-	r, err := decode(row)
+	r, err := Decode(row)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@
 package commit
 
 import (
+	"encoding/binary"
 	"context"
 	"fmt"
 	"log/slog"
@@ -217,6 +218,17 @@ func GUID(id string) (g [16]byte) {
 		}
 	}
 	return g
+}
+
+// IDOf returns the operation ID of a GUID, of the digits that NewID makes.
+func IDOf(g [16]byte) string {
+	var id [IDLength]byte
+	hi, lo := binary.BigEndian.Uint64(g[:8]), binary.BigEndian.Uint64(g[8:])
+	for i := IDLength - 1; i >= 0; i-- {
+		id[i] = Digits[lo&31]
+		hi, lo = hi>>5, lo>>5|hi<<59
+	}
+	return string(id[:])
 }
 
 func digit(c byte) uint64 {

@@ -448,3 +448,12 @@ func IsSystemTable(name string) bool {
 }
 
 func tableName(name string) string { return fmt.Sprintf("table name %.80q", name) }
+
+// Size returns how many bytes a row takes, by the service's formula for the size of an entity.
+func Size(partitionKey, rowKey string, columns []Column) int {
+	n := 4 + 2*(utf16Units(partitionKey)+utf16Units(rowKey))
+	for i := range columns {
+		n += 8 + 2*utf16Units(columns[i].Name) + storedSize(&columns[i].Value)
+	}
+	return n
+}

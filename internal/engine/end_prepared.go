@@ -321,7 +321,7 @@ func (t *Table) FinishPrepared(ctx context.Context, in keys.PartitionRange, befo
 // sweepRemotes deletes what the write of a commit record that is to be swept has prepared in other partitions. 1 request for each, and 2
 // for those of an abort record, which a forged message may have stored for a write that has another home.
 func (t *Table) sweepRemotes(ctx context.Context, r *stored.Row) error {
-	rec, err := recordOf(r)
+	rec, err := RecordOf(r)
 	if err != nil {
 		return nil // the row is no commit record
 	}

@@ -492,11 +492,11 @@ func rowsFilter(partition, from, to string) string {
 	return f.String()
 }
 
-// Physical calls f for the rows of a filter as they are stored, of any type, the library's and those with a mark included. turn, if it is not nil, is called
-// behind each page with whether more may follow. Either ends the list by false. 1 request for each 1,000 rows. Errors: errors of a read (see package table), without
+// Physical calls f for the rows of a filter as they are stored, of any type, the library's and those with a mark included, with the properties in choice, all if
+// it is "". turn, if it is not nil, is called behind each page with whether more may follow. Either ends the list by false. 1 request for each 1,000 rows. Errors: errors of a read (see package table), without
 // an OpError.
-func (t *Table) Physical(ctx context.Context, filter string, f func(edm.Entity, []edm.Column) bool, turn func(more bool) bool) error {
-	return t.eachPage(ctx, filter, "", false, f, turn)
+func (t *Table) Physical(ctx context.Context, filter, choice string, f func(edm.Entity, []edm.Column) bool, turn func(more bool) bool) error {
+	return t.eachPage(ctx, filter, choice, false, f, turn)
 }
 
 // FirstKey returns the key of the first row of a filter. 1 request, and 1 for each empty page.

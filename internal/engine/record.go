@@ -98,8 +98,8 @@ func chunks(s string, most int) (all []string) {
 	return append(all, s)
 }
 
-// recordOf reads a commit record from its row.
-func recordOf(r *stored.Row) (*commit.Record, error) {
+// RecordOf reads a commit record from its row.
+func RecordOf(r *stored.Row) (*commit.Record, error) {
 	rec := &commit.Record{Partition: r.Key.Partition(), OperationID: strings.TrimPrefix(r.Key.RowKey(), reserved.CommitRecord)}
 	commit.SetETag(rec, r.ETag)
 	if err := checkVersion(r, "commit record", recordVersion); err != nil {
@@ -174,7 +174,7 @@ func (t *Table) Record(ctx context.Context, partition, id string) (*commit.Recor
 	if err != nil || f.row == nil {
 		return nil, err
 	}
-	return recordOf(f.row)
+	return RecordOf(f.row)
 }
 
 // Resolve reads a commit record, or stores an abort record if there is none; see extend.Records.Resolve.
@@ -293,7 +293,7 @@ func recordFilter(partition, from string, before time.Time) string {
 // extend.Records.List. A record that cannot be read comes as an error, with its key.
 func (t *Table) Records(ctx context.Context, partition string, before time.Time, f func(*commit.Record, keys.Key, error) bool) error {
 	return t.each(ctx, recordFilter(partition, "ge '"+reserved.CommitRecord+"'", before), "", func(r *stored.Row) bool {
-		rec, err := recordOf(r)
+		rec, err := RecordOf(r)
 		return f(rec, r.Key, err)
 	})
 }
@@ -381,7 +381,7 @@ func swept(r *stored.Row, before time.Time) bool {
 	}
 	// A record whose effects were executed late is left to a later sweep: it names rows that were written then, and that must be swept
 	// with it.
-	rec, err := recordOf(r)
+	rec, err := RecordOf(r)
 	return err == nil && rec.State != commit.Pending && (len(rec.Effects) == 0 || r.Timestamp.Before(before))
 }
 

@@ -114,14 +114,11 @@ func (q *Query) Explain() (ex Explanation, err error) {
 		f.Keys(edm.PartitionKey, BoundsOf(q.Partitions))
 	}
 	f.Keys(edm.RowKey, BoundsOf(q.Rows))
-	if err := f.cond(q.Codec, q.Where); err != nil {
+	if err := f.Where(q.Codec, q.Where); err != nil {
 		return ex, err
 	}
 	ex.Filter, ex.Comparisons = f.b.String(), f.n
-	if f.n > maxComparisons {
-		return ex, &errs.LimitError{Field: "Query.Where", Limit: "comparisons, those of the keys included", Got: f.n, Max: maxComparisons}
-	}
-	return ex, nil
+	return ex, f.Check()
 }
 
 // Complete checks a query's keys and numbers, and fills in what the schema knows: the only partition, the range of rows.
@@ -287,8 +284,16 @@ func (f *Filter) below(name string, r Bounds) {
 	}
 }
 
-// cond adds a condition on properties.
-func (f *Filter) cond(p *edm.Codec, c Cond) error {
+// Check returns an error for more comparisons than the service takes.
+func (f *Filter) Check() error {
+	if f.n > maxComparisons {
+		return &errs.LimitError{Field: "Query.Where", Limit: "comparisons, those of the keys included", Got: f.n, Max: maxComparisons}
+	}
+	return nil
+}
+
+// Where adds a condition on properties.
+func (f *Filter) Where(p *edm.Codec, c Cond) error {
 	if c.Op == "" {
 		return nil
 	}

@@ -27,6 +27,8 @@ const module = "github.com/aztablekit/aztablekit"
 // reach the engine of a table by package door.
 var arrows = map[string][]string{
 	"":                         {"internal/bare", "internal/bareworker", "eventual", "extend", "internal/catalogue", "internal/derived", "internal/door", "internal/engine", "internal/errs", "internal/pace", "internal/reserved", "internal/stored", "internal/wire", "jobs", "keys", "table", "verify"},
+	"azt":                      {"", "account", "eventual", "internal/bare", "internal/catalogue", "internal/commit", "internal/door", "internal/edm", "internal/engine", "internal/query", "internal/reserved", "internal/stored", "jobs", "keys", "table", "transfer", "verify"},
+	"cmd/azt":                  {"azt"},
 	"jobs":                     {"archive", "eventual", "extend", "internal/bare", "internal/derived", "internal/door", "internal/engine", "internal/pace", "internal/split", "keys", "table", "verify"},
 	"internal/catalogue":       {"internal/edm", "internal/engine", "internal/errs", "internal/reserved", "internal/stored", "keys"},
 	"keys":                     {"internal/reserved", "internal/keydoor"},
@@ -90,7 +92,7 @@ var arrows = map[string][]string{
 }
 
 // programs are the folders of public programs and tests.
-var programs = []string{"integration", "integration/peers", "integration/processes", "integration/whole", "patterns", "patterns/hr", "patterns/quickstart", "storagetest/conformance"}
+var programs = []string{"azt", "integration", "integration/peers", "integration/processes", "integration/whole", "patterns", "patterns/hr", "patterns/quickstart", "storagetest/conformance"}
 
 // recipeOf returns the name of the recipe whose package, or whose main, is in a folder; "" for none.
 func recipeOf(folder string) string {

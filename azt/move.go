@@ -1,0 +1,186 @@
+package azt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/transfer"
+)
+
+// isPlace reports whether an argument is the place of an export, and not a table, whose name has letters and digits only.
+func isPlace(arg string) bool { return strings.ContainsAny(arg, "/.:\\") }
+
+// place returns a place: ./folder, or blob:container/prefix.
+func place(acc *account.Account, arg string) (transfer.Place, error) {
+	if !isPlace(arg) {
+		return nil, usage("%s is no place of an export; write a folder as ./%s, and a container as blob:%s", shown(arg), arg, arg)
+	}
+	at, is := strings.CutPrefix(arg, "blob:")
+	if !is {
+		return transfer.Folder(arg), nil
+	}
+	container, prefix, _ := strings.Cut(at, "/")
+	if container == "" {
+		return nil, usage("%s names no container; write blob:CONTAINER/PREFIX", shown(arg))
+	}
+	return transfer.Container(acc.Container(container), prefix, nil), nil
+}
+
+// source returns the rows of a table, or of an export.
+func source(acc *account.Account, arg string) (transfer.Source, error) {
+	if isPlace(arg) {
+		at, err := place(acc, arg)
+		return transfer.Exported(at), err
+	}
+	t, err := tableOf(acc, arg)
+	if err != nil {
+		return nil, err
+	}
+	return transfer.Of(t), nil
+}
+
+func export(ctx context.Context, c *call) error {
+	acc, err := c.open()
+	if err != nil {
+		return err
+	}
+	t, err := tableOf(acc, c.args[0])
+	if err != nil {
+		return err
+	}
+	at, err := place(acc, c.args[1])
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(c.args[1], "blob:") {
+		if err := c.willWrite("store an export in a container"); err != nil {
+			return err
+		}
+	}
+	in, err := c.flags.partitions()
+	if err != nil {
+		return err
+	}
+	report, err := transfer.Export(ctx, t, at, &transfer.ExportOptions{
+		Partitions: in, Rate: c.flags.rate, Concurrency: c.flags.concurrency,
+		Progress: func(r transfer.ExportReport) { c.notes.progress("%d rows in %d chunks", r.Rows, r.Chunks) },
+	})
+	if err != nil {
+		c.notes.line("%d rows in %d chunks are stored; the same command goes on", report.Rows, report.Chunks)
+		return err
+	}
+	c.out.columns("table", "to", "rows", "chunks", "bytes", "pending", "prepared")
+	c.out.add(key(t.Name()), at.String(), report.Rows, report.Chunks, report.Bytes, report.Pending, report.Prepared)
+	if report.Pending > 0 {
+		c.out.say("pending: %s with effects that are due; after a restore, azt pending TABLE --notify STORE gives them to the workers", counted(report.Pending, "write"))
+	}
+	if report.Prepared > 0 {
+		c.out.say("prepared: %s of writes that were under way; after a restore, azt verify --repair --write ends them", counted(report.Prepared, "row"))
+	}
+	return nil
+}
+
+// modes are the modes of an import.
+var modes = map[string]transfer.Mode{"insert": transfer.Insert, "replace": transfer.Replace, "newer": transfer.Newer}
+
+// importRows is import and copy: the rows of the first argument into the table of the second.
+func importRows(ctx context.Context, c *call) error {
+	mode, is := modes[c.flags.mode]
+	if !is {
+		return usage("--mode %s is none of insert, replace and newer", shown(c.flags.mode))
+	}
+	if isPlace(c.args[1]) {
+		return usage("%s is no table; azt export stores a table in a folder or a container", shown(c.args[1]))
+	}
+	if c.command.name == "copy" && isPlace(c.args[0]) {
+		return usage("%s is no table; azt import stores the rows of an export", shown(c.args[0]))
+	}
+	acc, err := c.open()
+	if err != nil {
+		return err
+	}
+	from, err := source(acc, c.args[0])
+	if err != nil {
+		return err
+	}
+	other, err := c.openOther()
+	if err != nil {
+		return err
+	}
+	to, err := tableOf(other, c.args[1])
+	if err != nil {
+		return err
+	}
+	if err := c.willWrite(fmt.Sprintf("store the rows of %s in table %s", c.args[0], c.args[1])); err != nil {
+		return err
+	}
+	kept := 0
+	report, err := transfer.Import(ctx, from, to, &transfer.ImportOptions{
+		Mode: mode, Rate: c.flags.rate, Concurrency: c.flags.concurrency, OtherDefinitions: c.flags.other,
+		Progress: func(r transfer.ImportReport) { c.notes.progress("%d rows read, %d stored", r.Rows, r.Stored) },
+		Kept: func(k keys.Key) {
+			if kept++; kept <= 10 {
+				c.notes.line("kept: %s %s", shown(k.PartitionKey()), shown(k.RowKey()))
+			}
+		},
+	})
+	if err != nil {
+		c.notes.line("%d rows are stored, and %d were; the same command does the rest", report.Stored, report.Same)
+		if errors.Is(err, transfer.ErrOtherDefinitions) {
+			c.notes.line("azt describe shows the definitions of a table. Import into a table that does not exist, or see --other-definitions.")
+		}
+		return err
+	}
+	c.out.columns("from", "table", "rows", "stored", "same", "kept")
+	c.out.add(c.args[0], key(to.Name()), report.Rows, report.Stored, report.Same, report.Kept)
+	return nil
+}
+
+// mostProperties is how many names of a difference are shown.
+const mostProperties = 10
+
+func compare(ctx context.Context, c *call) error {
+	acc, err := c.open()
+	if err != nil {
+		return err
+	}
+	first, err := source(acc, c.args[0])
+	if err != nil {
+		return err
+	}
+	other, err := c.openOther()
+	if err != nil {
+		return err
+	}
+	second, err := source(other, c.args[1])
+	if err != nil {
+		return err
+	}
+	c.out.columns("difference", "PartitionKey", "RowKey", "properties")
+	n := 0
+	for d, err := range transfer.Compare(ctx, first, second, &transfer.CompareOptions{EntitiesOnly: c.flags.entities}) {
+		if err != nil {
+			return err
+		}
+		if n++; c.flags.limit > 0 && n > c.flags.limit {
+			c.out.say("… and more; --limit %d shows more", 10*c.flags.limit)
+			return errFound
+		}
+		names := d.Properties
+		if !c.out.json && len(names) > mostProperties {
+			names = append(names[:mostProperties:mostProperties], "…")
+		}
+		what := map[transfer.DifferenceKind]string{transfer.OnlyFirst: "only in the first", transfer.OnlySecond: "only in the second", transfer.Different: "different"}[d.Kind]
+		c.out.add(what, key(d.Key.PartitionKey()), key(d.Key.RowKey()), strings.Join(names, " "))
+	}
+	if n > 0 {
+		c.out.say("%s", counted(n, "difference"))
+		return errFound
+	}
+	c.out.say("no differences")
+	return nil
+}

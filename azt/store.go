@@ -1,0 +1,180 @@
+package azt
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/verify"
+)
+
+// ownProgram says how to get the commands that need the declarations of a program.
+const ownProgram = `This command needs the definitions of your program, whose functions make the keys of derived rows. Make an azt of your own:
+
+	package main
+
+	import "github.com/aztablekit/aztablekit/azt"
+
+	func main() { azt.Main(&azt.Program{Open: company.Open}) } // your function: func(*account.Account) *aztablekit.Store
+`
+
+// declared opens the account and the store of the program.
+func (c *call) declared() (*aztablekit.Store, error) {
+	if c.program.Open == nil {
+		c.notes.text(ownProgram)
+		return nil, usage("%s is a command of your own azt", c.command.name)
+	}
+	acc, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	return c.store(acc)
+}
+
+func (c *call) store(acc *account.Account) (*aztablekit.Store, error) {
+	s := c.program.Open(acc)
+	if s == nil {
+		return nil, errors.New("Program.Open has returned no store")
+	}
+	return s, s.Err()
+}
+
+// checkDefinitions compares the derived rows of all tables with their entities, and repairs them with --repair.
+func checkDefinitions(ctx context.Context, c *call) error {
+	s, err := c.declared()
+	if err != nil {
+		return err
+	}
+	if c.flags.repair {
+		if err := c.willWrite("repair faults"); err != nil {
+			return err
+		}
+	}
+	c.faults()
+	report, err := s.Verify(ctx, &verify.Options{
+		Repair: c.flags.repair, RecordsOnly: c.flags.recordsOnly, Rate: c.flags.rate, Concurrency: c.flags.concurrency,
+		Fault: c.fault,
+		Progress: func(r verify.Report) {
+			c.notes.progress("%d entities and %d derived rows of %d partitions", r.Entities, r.Rows, r.Partitions)
+		},
+	})
+	c.verified(report)
+	if err == nil && !report.Sound() {
+		return errFound
+	}
+	return err
+}
+
+// faults begins a table of faults.
+func (c *call) faults() {
+	c.out.columns("fault", "table", "definition", "row partition", "row", "entity partition", "entity", "repaired", "error")
+}
+
+func (c *call) fault(f verify.Fault) {
+	text := ""
+	if f.Err != nil {
+		text = f.Err.Error()
+	}
+	if f.Blob != "" {
+		text = strings.TrimSpace("blob " + f.Blob + " " + text)
+	}
+	c.out.add(f.Kind.String(), key(f.Table), f.Definition, key(f.Row.PartitionKey()), key(f.Row.RowKey()), key(f.Entity.PartitionKey()), key(f.Entity.RowKey()), f.Repaired, text)
+}
+
+// verified prints the numbers of a report.
+func (c *call) verified(r verify.Report) {
+	found := 0
+	for _, n := range r.Faults {
+		found += n
+	}
+	c.out.columns("entities", "derived rows", "faults", "repaired", "failed", "unconfirmed", "pending")
+	c.out.add(r.Entities, r.Rows, found, r.Repaired, r.Failed, r.Unconfirmed, r.Pending)
+	switch {
+	case r.Sound() && found == 0:
+		c.out.say("sound")
+	case r.Sound():
+		c.out.say("sound: all faults are repaired")
+	case r.Unconfirmed > 0:
+		c.out.say("not sound; what is unconfirmed changed at every attempt: verify again at a quiet time")
+	default:
+		c.out.say("not sound; azt verify --repair --write repairs what it can")
+	}
+}
+
+// fill makes the definitions readable that a release has added.
+func fill(ctx context.Context, c *call) error {
+	s, err := c.declared()
+	if err != nil {
+		return err
+	}
+	if !c.flags.dryRun {
+		if err := c.willWrite("fill the new definitions (first see what --dry-run finds)"); err != nil {
+			return err
+		}
+	}
+	c.faults()
+	report, err := s.Fill(ctx, &aztablekit.FillOptions{
+		Table: c.flags.table, Workers: c.flags.workers, DryRun: c.flags.dryRun, Rate: c.flags.rate, Concurrency: c.flags.concurrency,
+		Fault: c.fault, Progress: c.filling,
+	})
+	if errors.Is(err, aztablekit.ErrUnfilled) {
+		c.verified(report)
+		c.out.say("some entities cannot have their rows: change them, and fill again")
+		return errFound
+	}
+	if err != nil {
+		return err
+	}
+	c.verified(report)
+	if c.flags.dryRun && !report.Sound() {
+		return errFound
+	}
+	return nil
+}
+
+// filling shows how far Fill or Retire has come.
+func (c *call) filling(p aztablekit.Progress) {
+	names := strings.Join(p.Definitions, " ")
+	switch {
+	case p.Wait > 0:
+		c.notes.progress("table %s, %s: %s; waiting %v until all programs go by it", p.Table, names, p.State, p.Wait)
+	case p.Swept > 0:
+		c.notes.progress("table %s, %s: %s; %d rows swept", p.Table, names, p.State, p.Swept)
+	default:
+		c.notes.progress("table %s, %s: %s; %d entities", p.Table, names, p.State, p.Report.Entities)
+	}
+}
+
+// retire takes a definition out of use, and deletes its rows.
+func retire(ctx context.Context, c *call) error {
+	s, err := c.declared()
+	if err != nil {
+		return err
+	}
+	if err := c.willWrite("take definition " + c.args[1] + " of table " + c.args[0] + " out of use, and delete its rows"); err != nil {
+		return err
+	}
+	if err := s.Retire(ctx, c.args[0], c.args[1], &aztablekit.FillOptions{Rate: c.flags.rate, Progress: c.filling}); err != nil {
+		return err
+	}
+	c.out.say("definition %s of table %s is out of use; its rows are deleted", shown(c.args[1]), shown(c.args[0]))
+	return nil
+}
+
+// sweep does the work of a day now.
+func sweep(ctx context.Context, c *call) error {
+	s, err := c.declared()
+	if err != nil {
+		return err
+	}
+	if err := c.willWrite("delete blobs without entities, notify workers of what is due, and do the other work of a day"); err != nil {
+		return err
+	}
+	if err := s.RunDaily(ctx); err != nil {
+		return err
+	}
+	c.out.say("the work of a day is done")
+	return nil
+}

@@ -1,0 +1,228 @@
+package azt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aztablekit/aztablekit"
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/internal/commit"
+	"github.com/aztablekit/aztablekit/internal/engine"
+	"github.com/aztablekit/aztablekit/internal/query"
+	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
+	"github.com/aztablekit/aztablekit/jobs"
+	"github.com/aztablekit/aztablekit/table"
+)
+
+// poison lists, replays or drops the poison messages of a store: all, or those of the writes whose operation IDs are given.
+func poison(ctx context.Context, c *call) error {
+	acc, err := c.open()
+	if err != nil {
+		return err
+	}
+	what, store, ids := c.args[0], c.args[1], c.args[2:]
+	messages := acc.Queue(store + "-poison")
+	q, err := eventual.NewPoisonQueue(messages, nil)
+	if err != nil {
+		return usage("%v", err)
+	}
+	chosen := func(p eventual.PoisonMessage) bool { return len(ids) == 0 || slices.Contains(ids, p.OperationID) }
+	switch what {
+	case "list":
+		c.out.columns("poisoned", "table", "PartitionKey", "write", "kind", "class", "attempts", "text")
+		if !c.out.json {
+			c.out.columns("poisoned", "table", "PartitionKey", "write", "kind", "class", "attempts")
+		}
+		n := 0
+		for p, err := range q.List(ctx) {
+			if err != nil {
+				return err
+			}
+			if !chosen(p) {
+				continue
+			}
+			n++
+			cells := []any{p.Time, key(p.Table), key(p.Partition), p.OperationID, p.Kind, p.Class, p.Attempts}
+			switch {
+			case c.out.json:
+				cells = append(cells, p.Text)
+			case p.OperationID == "":
+				cells[1], cells[2] = "(no message of the library)", fmt.Sprintf("%.40q", p.Text)
+			}
+			c.out.add(cells...)
+		}
+		c.out.say("%s in %s-poison", counted(n, "message"), store)
+		return nil
+	case "replay":
+		if err := c.willWrite("give the messages to the workers again"); err != nil {
+			return err
+		}
+		n, err := q.Replay(ctx, acc.Queue(store+"-writes"), chosen)
+		c.out.columns("replayed")
+		c.outcome(n, "%s replayed from %s-poison to %s-writes", counted(n, "message"), store, store)
+		return err
+	case "drop":
+		if err := c.willWrite("delete the messages"); err != nil {
+			return err
+		}
+		n, err := q.Drop(ctx, chosen)
+		c.out.columns("dropped")
+		c.outcome(n, "%s dropped from %s-poison", counted(n, "message"), store)
+		if n > 0 {
+			c.notes.line("The effects of these writes are still due: azt pending TABLE --notify %s gives them to the workers again.", store)
+		}
+		return err
+	}
+	return usage("poison %s: want list, replay or drop", shown(what))
+}
+
+// outcome prints a number: as JSON, or as a sentence.
+func (c *call) outcome(n int, format string, args ...any) {
+	if c.out.json {
+		c.out.add(n)
+		return
+	}
+	c.out.say(format, args...)
+}
+
+// pending lists the writes of a table whose effects are not executed, and the rows of writes over several partitions that are not finished.
+func pending(ctx context.Context, c *call) error {
+	c.flags.scan = true
+	if c.flags.store != "" {
+		return c.notify(ctx)
+	}
+	c.flags.also = due()
+	t, r, err := c.reads(true)
+	if err != nil || t == nil {
+		return err
+	}
+	c.out.columns("PartitionKey", "write", "began", "state", "effects")
+	n := 0
+	for row, err := range rowsOf(ctx, t, r.filter, "") {
+		if err != nil {
+			return err
+		}
+		if mark, marked := stored.MarkIn(row.Columns()); marked {
+			n++
+			at, _ := commit.TimeOf(mark.ID)
+			c.out.add(key(row.Key.PartitionKey()), mark.ID, at, "prepared", "row "+shown(row.Key.RowKey()))
+		}
+		if !strings.HasPrefix(row.Key.RowKey(), reserved.CommitRecord) {
+			continue
+		}
+		n++
+		r, err := engine.RecordOf(row)
+		if err != nil {
+			c.out.add(key(row.Key.PartitionKey()), key(row.Key.RowKey()), nil, "unreadable", err.Error())
+			continue
+		}
+		c.out.add(key(row.Key.PartitionKey()), r.OperationID, r.Time(), "effects are due", kindsOf(r))
+	}
+	if n == 0 {
+		c.out.say("nothing is pending")
+		return nil
+	}
+	c.out.say("%s; workers execute effects within seconds, and what is older than some minutes waits for a worker or a notification (--notify STORE)", counted(n, "line"))
+	return nil
+}
+
+// notify sends notifications of the pending writes of a table.
+func (c *call) notify(ctx context.Context) error {
+	in, err := c.flags.partitions()
+	if err != nil {
+		return err
+	}
+	acc, err := c.open()
+	if err != nil {
+		return err
+	}
+	if err := c.willWrite("notify the workers of store " + c.flags.store); err != nil {
+		return err
+	}
+	store := aztablekit.Open(acc, c.flags.store, nil)
+	aztablekit.Table[table.Row](store, c.args[0], nil, nil)
+	sent := 0
+	for token := ""; ; {
+		r, err := store.NotifyPending(ctx, c.args[0], &eventual.NotifyOptions{Partitions: in, Grace: c.flags.grace, Token: token})
+		sent += r.Sent
+		c.notes.progress("%d notifications of %d partitions", sent, r.Partitions)
+		if err != nil {
+			c.notes.line("%d notifications were sent", sent)
+			return err
+		}
+		if token = r.Token; token == "" {
+			break
+		}
+	}
+	c.out.columns("notifications")
+	c.outcome(sent, "%s sent to %s-writes", counted(sent, "notification"), c.flags.store)
+	return nil
+}
+
+// showJobs lists the jobs of a table, or cancels one.
+func showJobs(ctx context.Context, c *call) error {
+	acc, err := c.open()
+	if err != nil {
+		return err
+	}
+	name := c.args[0]
+	store := aztablekit.Open(acc, "azt", nil)
+	if len(c.args) > 1 {
+		if len(c.args) != 4 || c.args[1] != "cancel" {
+			return usage("jobs: want TABLE, or TABLE cancel KIND NAME")
+		}
+		if err := c.willWrite("cancel the job"); err != nil {
+			return err
+		}
+		if err := jobs.Cancel(ctx, store, name, c.args[2], c.args[3]); err != nil {
+			return err
+		}
+		c.out.say("job %s %s is canceled; what it has done stays done", shown(c.args[2]), shown(c.args[3]))
+		return nil
+	}
+	c.out.columns("kind", "job", "state", "began", "done %", "left", "rows", "changed", "faults", "ranges", "open", "failing")
+	var failures []string
+	n := 0
+	for s, err := range jobs.List(ctx, store, name) {
+		if err != nil {
+			return err
+		}
+		n++
+		c.out.add(key(s.Kind), key(s.Name), string(s.State), s.Began, 100*s.Part, s.Left, s.Rows, s.Changed, s.Faults, s.Ranges, s.Open, len(s.Failures))
+		for _, f := range s.Failures {
+			failures = append(failures, fmt.Sprintf("%s %s, from %s: %d attempts, the last at %s: %s", shown(s.Kind), shown(s.Name), shown(f.From), f.Attempts, f.Time.UTC().Format(time.DateTime), plain(f.Error)))
+		}
+	}
+	for _, f := range failures {
+		c.out.say("%s", f)
+	}
+	if n == 0 {
+		c.out.say("no jobs")
+	}
+	return nil
+}
+
+// due finds commit records whose effects are due, and rows that a write over several partitions has prepared.
+func due() *query.Cond {
+	return &query.Cond{Op: "or", Conds: []query.Cond{
+		{Op: "eq", Name: stateProperty, Value: operand(commit.Pending.String())},
+		{Op: "gt", Name: reserved.Mark, Value: operand("")},
+	}}
+}
+
+// kindsOf returns the kinds of the effects of a commit record.
+func kindsOf(r *commit.Record) string {
+	var kinds []string
+	for _, e := range r.Effects {
+		kind := shown(e.Kind)
+		if e.Kind == reserved.Prepared {
+			kind = "(end of a write over several partitions)"
+		}
+		kinds = append(kinds, kind)
+	}
+	return strings.Join(kinds, " ")
+}
