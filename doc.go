@@ -43,6 +43,7 @@
 //   - logtail: logs whose newest records come first, also with a table for each day
 //   - logtail/bloblog: logs as lines in append blobs
 //   - transfer: exports, imports and comparisons of tables
+//   - azt: the command azt, for operators
 //   - account: the SDK's clients for a storage account
 //   - storagetest: the Table, Queue and Blob services in memory, for tests
 //   - storagetest/crashtest: tests of programs that crash at any request

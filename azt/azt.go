@@ -45,9 +45,6 @@ const (
 // Main runs azt with the arguments of the process, and exits. An interrupt ends the command; see Run. p may be nil.
 func Main(p *Program) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	if p == nil {
-		p = &Program{}
-	}
 	code := p.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -56,6 +53,15 @@ func Main(p *Program) {
 // Run runs a command, and returns its exit code. The answer goes to out; progress, notes and errors go to errs. If one of them is a terminal, lines are as wide as
 // that, or as --width says.
 func (p *Program) Run(ctx context.Context, args []string, out, errs io.Writer) int {
+	if p == nil {
+		p = &Program{}
+	}
+	if out == nil {
+		out = io.Discard
+	}
+	if errs == nil {
+		errs = io.Discard
+	}
 	c := &call{program: p, out: newPrinter(out), notes: newNotes(errs)}
 	err := c.run(ctx, args)
 	c.out.end()

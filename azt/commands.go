@@ -18,7 +18,7 @@ var groups = []struct{ name, title string }{
 
 const aboutKeys = `Keys are typed as they are printed: as they are, or in double quotes as in Go, such as "a\u0001b", and "" for the empty key.`
 
-const aboutPlaces = `The place of an export is a folder with a slash or a dot in its name, such as ./staff, or blob:CONTAINER/PREFIX.`
+const aboutPlaces = `The place of an export is a folder with a slash or a dot in its name, such as ./staff, or blob:CONTAINER/PREFIX. {date} in it stands for today, as in ./{date}/staff.`
 
 // commands returns all commands.
 func commands() []command {

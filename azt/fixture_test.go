@@ -41,11 +41,11 @@ type company struct {
 }
 
 // open declares the store. Effects of employees whose FirstName is Bad fail.
-func open(acc aztablekit.Account) *company { return openWith(acc, false) }
+func open(acc aztablekit.Account) *company { return openWith(acc, 0, false) }
 
-// openWith declares the store of a release with an index of ages, or of the one before.
-func openWith(acc aztablekit.Account, ages bool) *company {
-	s := aztablekit.Open(acc, "company", &aztablekit.Options{Lease: 10 * time.Millisecond})
+// openWith declares the store with a lease, of a release with an index of ages or of the one before.
+func openWith(acc aztablekit.Account, lease time.Duration, ages bool) *company {
+	s := aztablekit.Open(acc, "company", &aztablekit.Options{Lease: lease})
 	email := index.NewUnique("email", keys.Fold(keys.Text()), func(e *employee) (string, bool) { return e.Email, e.Email != "" }, nil)
 	name := index.New("name", keys.Text(), func(e *employee) (string, bool) { return e.LastName, true }, nil)
 	payroll := eventual.On("payroll", func(c *eventual.Change[employee]) (bool, bool) { return c.New != nil && c.New.FirstName == "Bad", true },
@@ -73,13 +73,16 @@ type shell struct {
 	width   int
 }
 
-func newShell(t *testing.T, n int) *shell {
+func newShell(t *testing.T, n int) *shell { return newShellOf(t, n, 0) }
+
+// newShellOf is newShell with a lease of the catalogues.
+func newShellOf(t *testing.T, n int, lease time.Duration) *shell {
 	t.Helper()
 	s := &shell{t: t, service: storagetest.New(nil), width: 140}
 	acc, err := account.FromTransport(s.service, nil)
 	testkit.NoError(t, err)
 	s.acc = acc
-	s.company = open(s.acc)
+	s.company = openWith(s.acc, lease, false)
 	testkit.NoError(t, s.company.Ensure(t.Context()))
 	for i := range n {
 		_, err := s.company.staff.Insert(t.Context(), &employee{Department: []string{"Sales", "Marketing"}[i%2], ID: i, FirstName: "Ann", LastName: fmt.Sprintf("Jones%d", i%3), Email: fmt.Sprintf("a%d@contoso.com", i), Age: int32(20 + i), Salary: 1 << 60})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
@@ -14,8 +15,9 @@ import (
 // isPlace reports whether an argument is the place of an export, and not a table, whose name has letters and digits only.
 func isPlace(arg string) bool { return strings.ContainsAny(arg, "/.:\\") }
 
-// place returns a place: ./folder, or blob:container/prefix.
+// place returns a place: ./folder, or blob:container/prefix. {date} in it stands for the day in UTC.
 func place(acc *account.Account, arg string) (transfer.Place, error) {
+	arg = strings.ReplaceAll(arg, "{date}", time.Now().UTC().Format(time.DateOnly))
 	if !isPlace(arg) {
 		return nil, usage("%s is no place of an export; write a folder as ./%s, and a container as blob:%s", shown(arg), arg, arg)
 	}

@@ -17,7 +17,9 @@ const ownProgram = `This command needs the definitions of your program, whose fu
 
 	import "github.com/aztablekit/aztablekit/azt"
 
-	func main() { azt.Main(&azt.Program{Open: company.Open}) } // your function: func(*account.Account) *aztablekit.Store
+	func main() {
+		azt.Main(&azt.Program{Open: company.Open}) // func(*account.Account) *aztablekit.Store
+	}
 `
 
 // declared opens the account and the store of the program.

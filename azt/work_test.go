@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
@@ -114,7 +115,8 @@ func TestJobs(t *testing.T) {
 // TestDefinitions: an azt of a program verifies, fills and retires its definitions.
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
-	s := newShell(t, 6)
+	const lease = 100 * time.Millisecond
+	s := newShellOf(t, 6, lease)
 	testkit.NoError(t, s.company.Drain(t.Context()))
 	s.want(0, "verify", "sound")
 	_, err := s.service.Tables().NewClient("staff").DeleteEntity(t.Context(), "Sales", "name_Jones2_empid_000002", nil)
@@ -125,7 +127,7 @@ func TestDefinitions(t *testing.T) {
 	s.want(0, "verify", "sound", "!missing")
 
 	before := s.program.Open
-	s.program.Open = func(acc *account.Account) *aztablekit.Store { return openWith(acc, true).Store }
+	s.program.Open = func(acc *account.Account) *aztablekit.Store { return openWith(acc, lease, true).Store }
 	testkit.NoError(t, s.program.Open(s.acc).Ensure(t.Context()))
 	s.want(0, "describe staff", "unfilled", "age")
 	s.want(3, "fill --dry-run", "missing")
@@ -155,6 +157,7 @@ func TestTransfers(t *testing.T) {
 	testkit.NoError(t, err)
 	s.want(0, "export staff blob:backup/2026 --write", "backup/2026")
 	s.want(0, "compare "+dir+" blob:backup/2026", "no differences")
+	s.want(0, "export staff blob:backup/{date}/staff --write", "backup/20", "!{date}")
 	s.want(1, "export staff blob:nothing/2026 --write", "no such container")
 	s.want(1, "import "+dir+"/nothing restored --write", "manifest")
 

@@ -200,3 +200,29 @@ func ExampleJob_Cancel() {
 	// canceled 0 <nil>
 	// <nil>
 }
+
+// A tool shows and cancels the jobs of a table without their declaration.
+func ExampleList() {
+	ctx := context.Background()
+	acc := storagetest.New(nil)
+	raise := jobs.Rows("raise", nil, func(context.Context, *jobs.Slice[Employee], []*table.Entity[Employee], int) error { return nil })
+	company := aztablekit.Open(acc, "company", nil)
+	aztablekit.Table(company, "staff", department, employeeID, raise)
+	if err := company.Ensure(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := raise.Start(ctx, "2026", 100, nil); err != nil {
+		fmt.Println(err)
+		return
+	}
+	tool := aztablekit.Open(acc, "tool", nil) // declares nothing
+	if err := jobs.Cancel(ctx, tool, "staff", "raise", "2026"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for s, err := range jobs.List(ctx, tool, "staff") {
+		fmt.Println(s.Kind, s.Name, s.State, err)
+	}
+	// Output: raise 2026 canceled <nil>
+}

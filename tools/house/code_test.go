@@ -67,6 +67,8 @@ var readersCode = map[string]string{
 		var w *eventual.Worker
 		var company *aztablekit.Store
 		var payroll *index.Summary[Employee, string]`,
+	"azt": `
+		func openCompany(*account.Account) *aztablekit.Store { panic(0) }`,
 	"extend": `
 		var names keys.Component[string]
 		var errTaken error
@@ -148,7 +150,7 @@ type snippet struct {
 func TestCode(t *testing.T) {
 	t.Parallel()
 	c := newCompiler(t)
-	commands := regexp.MustCompile(`^((go run|cd) .*\n)+$`)
+	commands := regexp.MustCompile(`^((go run|go install|azt|cd) .*\n)+$`)
 	found := map[string]bool{}
 	for _, s := range append(commentedCode(t), pageCode(t)...) {
 		entry := ""
