@@ -15,7 +15,7 @@
 // and stores what is left as two halves, each with a message of its own. So all workers have something to do after some seconds, and a
 // range that turns out to be large is divided further.
 //
-// [Rows] calls a function of yours for pages of entities. [Delete], [Upgrade], [Archive] and [Verify] are the work of this library
+// [Rows] calls a function of yours for pages of entities. [Delete], [Upgrade], [Archive], [Export] and [Verify] are the work of this library
 // on a whole table, and [New] is for other work that goes by partitions.
 //
 // # Guarantees

@@ -3,6 +3,8 @@ package jobs_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/aztablekit/aztablekit/largeentity"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/transfer"
 )
 
 // Employee is what the examples store.
@@ -225,4 +228,29 @@ func ExampleList() {
 		fmt.Println(s.Kind, s.Name, s.State, err)
 	}
 	// Output: raise 2026 canceled <nil>
+}
+
+// Workers share a backup of a large table. On several machines, its place is a container.
+func ExampleExport() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "backup")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	at := func(job string) transfer.Place { return transfer.Folder(filepath.Join(folder, job)) }
+	backup := jobs.Export[Employee]("backup", at)
+	s, staff := company(ctx, backup)
+	if err := backup.Start(ctx, "2026-11-28", struct{}{}, nil); err != nil {
+		fmt.Println(err)
+		return
+	}
+	work(ctx, s)
+	status, err := backup.Status(ctx, "2026-11-28")
+	fmt.Println(status.State, status.Rows, err)
+	for d, err := range transfer.Compare(ctx, transfer.Exported(at("2026-11-28")), transfer.Of(staff), nil) {
+		fmt.Println(d, err) // none
+	}
+	// Output: finished 4 <nil>
 }

@@ -59,6 +59,7 @@ type Job[T, P any] struct {
 	rows   func(arg P) bool // whether slices may be rows of one partition
 	byRows bool             // work passes its rows itself
 	check  func(arg P) error
+	last   func(ctx context.Context, job string) error // what is done before a job is finished; such a job is of all partitions
 
 	ledger *ledger
 	table  *table.Table[T] // nil until the declaration is complete
@@ -105,6 +106,7 @@ func (j *Job[T, P]) Define(d *extend.Declaration[T]) error {
 		if err != nil {
 			return parts, err
 		}
+		j.ledger.last = j.last
 		rows := j.ledger.parts
 		handler := bare.NewHandler(j.kind, rows, j.execute)
 		parts.Handlers = []extend.Handler{handler}
@@ -174,6 +176,9 @@ func (j *Job[T, P]) start(ctx context.Context, name string, arg P, o *Options) e
 	}
 	if err := j.check(arg); err != nil {
 		return err
+	}
+	if j.last != nil && o.Partitions.IsSet() {
+		return &table.ValueError{Field: "Options.Partitions", Reason: "is set; a job of this kind is of the whole table, and transfer.Export takes a range"}
 	}
 	h := &head{Kind: j.kind, Name: name, State: Running, Arg: string(text), In: o.Partitions.String(), Began: time.Now().UTC()}
 	h.set(o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/transfer"
 )
 
 type clerk struct {
@@ -46,6 +48,9 @@ type office struct {
 	check *jobs.Job[clerk, jobs.Verification]
 	whole *jobs.Job[clerk, struct{}] // work on whole partitions
 	mover *archive.Mover[clerk]
+
+	export *jobs.Job[clerk, struct{}]
+	folder string
 
 	limited *jobs.Job[clerk, struct{}] // a mistake
 
@@ -116,9 +121,10 @@ func newOffice(acc aztablekit.Account, c *table.Common) *office {
 		}
 		return nil
 	})
+	o.export = jobs.Export[clerk]("export", func(name string) transfer.Place { return transfer.Folder(filepath.Join(o.folder, name)) })
 	o.limited = jobs.Delete("limited", func(struct{}) table.Query[clerk] { return table.Query[clerk]{Limit: 1} })
 	byLast := index.New("last", keys.Text(), func(c *clerk) (string, bool) { return c.Last, c.Last != "" }, nil)
-	o.staff = aztablekit.Table(o.store, "staff", dept, empid, byLast, o.raise, o.purge, o.mover, o.moves, o.check, o.whole, o.limited)
+	o.staff = aztablekit.Table(o.store, "staff", dept, empid, byLast, o.raise, o.purge, o.mover, o.moves, o.check, o.whole, o.export, o.limited)
 	return o
 }
 

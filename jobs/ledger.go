@@ -95,6 +95,8 @@ type ledger struct {
 	heads *table.Table[head]
 	parts *table.Table[part]
 	paids *table.Table[paid]
+
+	last func(ctx context.Context, job string) error // what is done before a job is finished; may be nil
 }
 
 // newLedger returns the ledger of a kind in a table.
@@ -125,7 +127,7 @@ func newLedger(s extend.Store, tableName, kind string) (*ledger, error) {
 			return due{c.New.ID, c.New.Version}, true
 		}))
 	}
-	return &ledger{kind, heads, parts, paids}, err
+	return &ledger{kind: kind, heads: heads, parts: parts, paids: paids}, err
 }
 
 // newID returns the ID of a new range. It sorts behind that of the range that was halved, which has fewer slices before it: so a list, which may take
@@ -202,6 +204,11 @@ func (l *ledger) finish(ctx context.Context, name string) error {
 	n, err := l.countOpen(ctx, name)
 	if err != nil || n > 0 {
 		return err
+	}
+	if l.last != nil {
+		if err := l.last(ctx, name); err != nil {
+			return err
+		}
 	}
 	_, err = l.heads.Update(ctx, keys.At(l.job(name), keys.RawRow(headRow)), func(h *head) error {
 		if h.State != Running {

@@ -23,9 +23,16 @@ type ExportOptions struct {
 	// Partitions is the range of partitions to export. Unset means all.
 	Partitions keys.PartitionRange
 
+	// Part is the part of Partitions that this call exports: several machines share a large table, a part each, and jobs.Export does so by itself. A last call
+	// without Part exports what no part contains, and fails if rows are missing. Unset means all.
+	Part keys.PartitionRange
+
 	// ChunkBytes is about how many bytes of a chunk there are before it is compressed. A chunk is kept in memory, compressed, until it is
 	// stored. Defaults to 16 MiB, and may be 256 MiB.
 	ChunkBytes int
+
+	// ChunkTime is for how long a chunk is read at most, before it is stored: what a crash loses. 0 means no limit.
+	ChunkTime time.Duration
 
 	// Concurrency is how many ranges of the table are read at the same time. Defaults to 4.
 	Concurrency int
@@ -45,24 +52,30 @@ func (o *ExportOptions) check() error {
 		return &table.ValueError{Field: "ExportOptions.ChunkBytes", Reason: "is negative; 0 means 16 MiB"}
 	case o.ChunkBytes > mostChunkBytes:
 		return &table.LimitError{Field: "ExportOptions.ChunkBytes", Limit: "bytes of a chunk, which is kept in memory", Got: o.ChunkBytes, Max: mostChunkBytes}
+	case o.ChunkTime < 0:
+		return &table.ValueError{Field: "ExportOptions.ChunkTime", Reason: "is negative; 0 means no limit"}
 	case o.Concurrency < 0:
 		return &table.ValueError{Field: "ExportOptions.Concurrency", Reason: "is negative; 0 means 4"}
 	case o.Rate < 0:
 		return &table.ValueError{Field: "ExportOptions.Rate", Reason: "is negative; 0 means no limit"}
 	}
-	return o.Partitions.Err()
+	return cmp.Or(o.Partitions.Err(), o.Part.Err())
 }
 
 // ExportReport says what an export contains, chunks of earlier calls included.
 type ExportReport struct {
 	Chunks int
 	Rows   int
+	Added  int   // of Rows, those that this call has stored
 	Bytes  int64 // of the chunks, compressed
 
 	// Library are the rows of the library by their kind, such as "~i" for commit records. Pending are the commit records with effects that were not
 	// executed, and Prepared the rows of writes over several partitions that were under way. The manifest lists the first 100 of each chunk.
 	Library           map[string]int
 	Pending, Prepared int
+
+	// Through is the last partition that is exported with all before it of the part. It is set if Concurrency is 1, when a chunk ends with a partition.
+	Through keys.PartitionKey
 }
 
 func (r *ExportReport) add(c *chunk) {
@@ -145,11 +158,16 @@ func (x *export) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	part, err := spanOf(x.opt.Part)
+	if err != nil {
+		return err
+	}
+	part = part.intersect(whole)
 	for i := range m.chunks {
 		x.report.add(&m.chunks[i])
 	}
 	x.number = m.lastNumber()
-	x.open, x.changed = gaps(whole, m.spans()), make(chan struct{})
+	x.open, x.changed = gaps(part, m.spans()), make(chan struct{})
 	g, gctx := errgroup.WithContext(ctx)
 	for range x.opt.Concurrency {
 		g.Go(func() error { return x.work(gctx) })
@@ -157,11 +175,14 @@ func (x *export) run(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	return x.checkComplete(ctx, whole)
+	if x.opt.Part.IsSet() {
+		return nil
+	}
+	return x.checkComplete(ctx)
 }
 
 // checkComplete reads the manifest again, and fails if rows are missing in it: an export is not to be found incomplete when it is needed.
-func (x *export) checkComplete(ctx context.Context, whole span) error {
+func (x *export) checkComplete(ctx context.Context) error {
 	m, err := readManifest(ctx, x.to)
 	if err == nil && m == nil {
 		err = errNoFile(x.to, ManifestName)
@@ -219,9 +240,8 @@ func (x *export) work(ctx context.Context) error {
 func (x *export) take(ctx context.Context) (s span, any bool, err error) {
 	for {
 		x.mu.Lock()
-		if n := len(x.open); n > 0 {
-			s = x.open[n-1]
-			x.open = x.open[:n-1]
+		if len(x.open) > 0 {
+			s, x.open = x.open[0], x.open[1:]
 			x.working++
 			x.mu.Unlock()
 			return s, true, nil
@@ -275,7 +295,7 @@ func (x *export) exportSpan(ctx context.Context, s span) error {
 			return x.store(ctx, w, s.To)
 		}
 		at.From = behind(w.last)
-		if w.plain >= x.opt.ChunkBytes {
+		if x.isFull(w) {
 			if err := x.store(ctx, w, &at.From); err != nil {
 				return err
 			}
@@ -290,6 +310,11 @@ func (x *export) exportSpan(ctx context.Context, s span) error {
 			s.To, at.To = lower.To, lower.To
 		}
 	}
+}
+
+// isFull reports whether a chunk is to be stored before it goes on.
+func (x *export) isFull(w *chunkWriter) bool {
+	return w.plain >= x.opt.ChunkBytes || x.opt.ChunkTime > 0 && x.now().Sub(w.Begun) >= x.opt.ChunkTime
 }
 
 // fewPages is how many pages of a span are read before it is divided: to divide costs some requests, and what is left of a small one is read sooner.
@@ -308,7 +333,7 @@ func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divide fu
 		bad = x.pacer.Spend(ctx, rows)
 		rows = 0
 		divides := divide()
-		again = more && bad == nil && w.Rows > 0 && (w.plain >= x.opt.ChunkBytes || divides)
+		again = more && bad == nil && w.Rows > 0 && (x.isFull(w) || divides)
 		return bad == nil && !again
 	})
 	if err == nil && x.table.Ranged() {
@@ -415,6 +440,10 @@ func (x *export) store(ctx context.Context, w *chunkWriter, end *place) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.report.add(&w.chunk)
+	x.report.Added += w.Rows
+	if x.opt.Concurrency == 1 && w.Last != nil && (end == nil || end.pk != w.Last.pk) {
+		x.report.Through = w.last.Partition()
+	}
 	if x.opt.Progress != nil {
 		r := x.report
 		r.Library = maps.Clone(r.Library)

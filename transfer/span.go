@@ -75,6 +75,17 @@ func (s span) sameEnd(o span) bool {
 	return *s.To == *o.To
 }
 
+// intersect returns what two spans have in common.
+func (s span) intersect(o span) span {
+	if s.From.compare(o.From) < 0 {
+		s.From = o.From
+	}
+	if s.To == nil || o.To != nil && o.To.compare(*s.To) < 0 {
+		s.To = o.To
+	}
+	return s
+}
+
 // filters returns the filters of the queries that read the span, in the order of its rows: of the rest of its first partition, of the partitions
 // between, and of the beginning of its last one. A filter that compared both keys at once would make the service read the whole table.
 func (s span) filters() (all []string) {
@@ -111,6 +122,9 @@ func (s span) filters() (all []string) {
 
 // gaps returns what spans leave out of a whole one.
 func gaps(whole span, covered []span) (left []span) {
+	if whole.isEmpty() {
+		return nil
+	}
 	slices.SortFunc(covered, func(a, b span) int { return a.From.compare(b.From) })
 	at := whole.From
 	for _, s := range covered {

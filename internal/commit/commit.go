@@ -3,8 +3,8 @@
 package commit
 
 import (
-	"encoding/binary"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"strings"

@@ -455,7 +455,7 @@ func newCaller(t *testing.T) *caller {
 		"largeentity/series.Days": series.Days, "largeentity/series.Every": series.Every, "largeentity/series.Hours": series.Hours, "largeentity/series.New": series.New[int64], "largeentity/series.Named": series.Named,
 
 		"jobs.Archive": jobs.Archive[item, int], "jobs.Delete": jobs.Delete[item, int], "jobs.New": jobs.New[item, int], "jobs.Rows": jobs.Rows[item, int],
-		"jobs.Upgrade": jobs.Upgrade[item], "jobs.Verify": jobs.Verify[item], "jobs.List": jobs.List, "jobs.Cancel": jobs.Cancel,
+		"jobs.Upgrade": jobs.Upgrade[item], "jobs.Verify": jobs.Verify[item], "jobs.List": jobs.List, "jobs.Export": jobs.Export[item], "jobs.Cancel": jobs.Cancel,
 		"logtail/bloblog.New": bloblog.New[item], "logtail.NewByPeriod": logtail.NewByPeriod[item], "logtail.NewCursor": logtail.NewCursor, "logtail.NewCursorAt": logtail.NewCursorAt,
 		"logtail.New":      logtail.New[item],
 		"extend.With":      extend.With[item],

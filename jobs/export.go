@@ -1,0 +1,66 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/aztablekit/aztablekit/eventual"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/transfer"
+)
+
+// Export is a kind that exports the table; see [transfer.Export]. place returns where the export of a job is stored, by the name of the job: a container, or
+// a folder that all workers share.
+//
+//	backup := jobs.Export[Employee]("backup", func(job string) transfer.Place { return transfer.Container(backups, job+"/staff", nil) })
+//	…
+//	err := backup.Start(ctx, "2026-11-28", struct{}{}, nil)
+//
+// Status counts the rows of all partitions but the library's own. When the job is finished, the export is complete. The rows of one partition are exported by one
+// worker at a time. Such a job is of the whole table: Options.Partitions is refused.
+//
+// Requests: those of transfer.Export, for each slice 2 to read the manifest, and at the end 1 for each range; see also [Rows].
+func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, struct{}] {
+	if place == nil {
+		return New[T, struct{}](kind, nil)
+	}
+	to := func(job string) (transfer.Place, error) {
+		if at := place(job); at != nil {
+			return at, nil
+		}
+		return nil, eventual.Poison(&table.ValueError{Field: "place", Reason: "has returned no place for the job " + job})
+	}
+	j := New(kind, func(ctx context.Context, s *Slice[T], _ struct{}) error {
+		at, err := to(s.Job)
+		if err != nil {
+			return err
+		}
+		return s.export(ctx, at)
+	})
+	j.last = func(ctx context.Context, job string) error { // what lies between the ranges of the job, where there were no rows
+		at, err := to(job)
+		if err == nil {
+			_, err = transfer.Export(ctx, j.table, at, nil)
+		}
+		return err
+	}
+	return j
+}
+
+// export exports what is left of the partitions of a slice.
+func (s *Slice[T]) export(ctx context.Context, to transfer.Place) error {
+	p := newPieces(ctx, s)
+	rows := 0
+	o := &transfer.ExportOptions{Part: s.Partitions, Concurrency: 1, ChunkTime: lookEvery, Rate: s.rate}
+	o.Progress = func(r transfer.ExportReport) {
+		s.Count(r.Added-rows, 0, 0)
+		s.addCounts() // the chunk is stored, also if no partition ends with it
+		rows = r.Added
+		if r.Through.IsSet() && s.Partitions.Contains(r.Through.String()) {
+			p.passed(s.passPartition(p.ctx, r.Through))
+			return
+		}
+		p.passed(s.Check(p.ctx))
+	}
+	_, err := transfer.Export(p.ctx, s.Table, to, o)
+	return p.end(err)
+}

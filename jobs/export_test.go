@@ -1,0 +1,42 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/jobs"
+	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/transfer"
+)
+
+// TestExport: workers share the export of a table, and all rows are in it.
+func TestExport(t *testing.T) {
+	inOffice(t, 40, 50, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		all := []*office{o, newOffice(s, nil), newOffice(s, nil)}
+		folder := t.TempDir()
+		for _, o := range all {
+			o.folder = folder
+		}
+		testkit.NoError(t, o.store.Drain(ctx))
+		testkit.NoError(t, o.export.Start(ctx, "2026-11-28", struct{}{}, &jobs.Options{Rate: 50}))
+		status := run(t, ctx, o.export, "2026-11-28", all...)
+		at := transfer.Folder(folder + "/2026-11-28")
+		for d, err := range transfer.Compare(ctx, transfer.Exported(at), transfer.Of(o.staff), nil) {
+			t.Fatalf("got %+v, %v; want no difference", d, err)
+		}
+		report, err := transfer.Export(ctx, o.staff, at, nil)
+		testkit.NoError(t, err)
+		if rows := len(s.Rows("staff")); status.State != jobs.Finished || status.Rows != rows-1 || report.Rows != rows || report.Added != 0 || status.Ranges < 3 {
+			t.Errorf("got %+v and %+v; want %d rows in several ranges, that of the definitions not counted, and nothing left to export", status, report, rows)
+		}
+		var bad *table.ValueError
+		if err := o.export.Start(ctx, "part", struct{}{}, &jobs.Options{Partitions: keys.RawPartitions("a", "b")}); !errors.As(err, &bad) {
+			t.Errorf("a job of a range: got %v, want a ValueError", err)
+		}
+		t.Logf("%d ranges, %d chunks", status.Ranges, report.Chunks)
+	})
+}
