@@ -11,11 +11,11 @@ import (
 // Export is a kind that exports the table; see [transfer.Export]. place returns where the export of a job is stored, by the name of the job: a container, or
 // a folder that all workers share.
 //
-//	backup := jobs.Export[Employee]("backup", func(job string) transfer.Place { return transfer.Container(backups, job+"/staff", nil) })
-//	…
-//	err := backup.Start(ctx, "2026-11-28", struct{}{}, nil)
+//	backup := jobs.Export[Employee]("backup", func(job string) transfer.Place {
+//		return transfer.Container(backups, job+"/staff", nil)
+//	})
 //
-// Status counts the rows of all partitions but the library's own. When the job is finished, the export is complete. The rows of one partition are exported by one
+// Status counts the rows, those of the definitions perhaps left out. When the job is finished, the export is complete. The rows of one partition are exported by one
 // worker at a time. Such a job is of the whole table: Options.Partitions is refused.
 //
 // Requests: those of transfer.Export, for each slice 2 to read the manifest, and at the end 1 for each range; see also [Rows].

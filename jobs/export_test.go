@@ -30,8 +30,8 @@ func TestExport(t *testing.T) {
 		}
 		report, err := transfer.Export(ctx, o.staff, at, nil)
 		testkit.NoError(t, err)
-		if rows := len(s.Rows("staff")); status.State != jobs.Finished || status.Rows != rows-1 || report.Rows != rows || report.Added != 0 || status.Ranges < 3 {
-			t.Errorf("got %+v and %+v; want %d rows in several ranges, that of the definitions not counted, and nothing left to export", status, report, rows)
+		if rows := len(s.Rows("staff")); status.State != jobs.Finished || status.Rows < rows-1 || status.Rows > rows || report.Rows != rows || report.Added != 0 || status.Ranges < 3 {
+			t.Errorf("got %+v and %+v; want %d rows in several ranges, that of the definitions perhaps not counted, and nothing left to export", status, report, rows)
 		}
 		var bad *table.ValueError
 		if err := o.export.Start(ctx, "part", struct{}{}, &jobs.Options{Partitions: keys.RawPartitions("a", "b")}); !errors.As(err, &bad) {

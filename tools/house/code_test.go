@@ -88,6 +88,8 @@ var readersCode = map[string]string{
 		type Review struct { Employee, Year int }`,
 	"keys Struct2": `
 		type hired struct { Title string; On time.Time }`,
+	"jobs Export": `
+		var backups *container.Client`,
 	"largeentity": `
 		var photos *largeentity.Values[Employee]
 		var file io.Reader
@@ -278,7 +280,7 @@ type compiler struct {
 func newCompiler(t *testing.T) *compiler {
 	t.Helper()
 	packages := []string{"context", "fmt", "io", "log", "log/slog", "maps", "net/http", "os", "os/signal", "syscall", "testing", "time",
-		"github.com/Azure/azure-sdk-for-go/sdk/azcore", "github.com/Azure/azure-sdk-for-go/sdk/data/aztables", "github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"}
+		"github.com/Azure/azure-sdk-for-go/sdk/azcore", "github.com/Azure/azure-sdk-for-go/sdk/data/aztables", "github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container", "github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"}
 	for dir := range arrows {
 		if isPublic(dir) {
 			packages = append(packages, strings.TrimSuffix(module+"/"+dir, "/"))
