@@ -136,7 +136,7 @@ func (m *entityImport[T]) leftOut(k keys.Key, err error) bool {
 // ops yields an operation for each entity.
 func (m *entityImport[T]) ops(ctx context.Context, from Source) iter.Seq2[table.Op, error] {
 	return func(yield func(table.Op, error) bool) {
-		for r, err := range engine.Joined(entitiesOf(rowsOf(ctx, from))) {
+		for r, err := range joinedEntities(ctx, from) {
 			if r == nil {
 				yield(table.Op{}, err)
 				return
@@ -181,6 +181,11 @@ func (m *entityImport[T]) op(r *stored.Row, unreadable error) (op table.Op, due 
 		return op, false, nil
 	}
 	return door.InsertRowOp[table.Op](m.table, r.Key, r), true, nil
+}
+
+// joinedEntities yields entities, wide ones with their parts.
+func joinedEntities(ctx context.Context, from Source) iter.Seq2[*stored.Row, error] {
+	return engine.Joined(entitiesOf(rowsOf(ctx, from)))
 }
 
 // entitiesOf yields the rows that are entities, or parts of these.

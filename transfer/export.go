@@ -23,6 +23,10 @@ type ExportOptions struct {
 	// Partitions is the range of partitions to export. Unset means all.
 	Partitions keys.PartitionRange
 
+	// Entities leaves out derived rows and the rows of the library: for tables whose derived rows are rebuilt, by ImportEntities, or by Import into a table that does not
+	// exist and aztablekit.Store.Fill. Effects that are due, and the rows of blobs, are lost then.
+	Entities bool
+
 	// Part is the part of Partitions that this call exports: several machines share a large table, a part each, and jobs.Export does so by itself. A last call
 	// without Part exports what no part contains, and fails if rows are missing. Unset means all.
 	Part keys.PartitionRange
@@ -195,13 +199,13 @@ func (x *export) checkComplete(ctx context.Context) error {
 
 // begin returns the manifest of the place, and writes its first line if there is none.
 func (x *export) begin(ctx context.Context, whole span) (*manifest, error) {
-	h := header{Format: format, Table: x.table.Name, Begun: x.table.Options.Now().UTC(), Whole: whole, Consistency: "page"}
+	h := header{Format: format, Table: x.table.Name, Begun: x.table.Options.Now().UTC(), Whole: whole, Entities: x.opt.Entities, Consistency: "page"}
 	m, err := readManifest(ctx, x.to)
 	switch {
 	case err != nil && err != error(errTorn):
 		return nil, err
 	case m != nil && !m.header.sameWork(h):
-		return nil, &ManifestError{fmt.Sprintf("is of an export of table %q and another range, or of another table; export to another place", m.header.Table)}
+		return nil, &ManifestError{fmt.Sprintf("is of an export of table %q and another range or other rows, or of another table; export to another place", m.header.Table)}
 	case m != nil:
 		return m, nil
 	}
@@ -209,7 +213,7 @@ func (x *export) begin(ctx context.Context, whole span) (*manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c != nil {
+	if c != nil && !x.opt.Entities { // whose derived rows are not there
 		if h.Catalogue, err = c.line(nil); err != nil {
 			return nil, err
 		}
@@ -327,6 +331,10 @@ func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divide fu
 	var bad error
 	err = readSpan(ctx, x.table, s, func(r *row) bool {
 		rows++
+		if x.opt.Entities && !isEntity(r) {
+			w.last = r.key // where to go on
+			return true
+		}
 		bad = w.add(r)
 		return bad == nil
 	}, func(more bool) bool {
@@ -442,7 +450,7 @@ func (x *export) store(ctx context.Context, w *chunkWriter, end *place) error {
 	x.report.add(&w.chunk)
 	x.report.Added += w.Rows
 	if x.opt.Concurrency == 1 && w.Last != nil && (end == nil || end.pk != w.Last.pk) {
-		x.report.Through = w.last.Partition()
+		x.report.Through = keys.Stored(w.Last.pk, "").Partition()
 	}
 	if x.opt.Progress != nil {
 		r := x.report

@@ -257,14 +257,14 @@ const (
 	mostBytes = 3 << 20
 )
 
-// add adds a row, if it fits.
+// add adds a row, if it fits: behind those before it, since a batch is compared with a range of the table, and files have any order.
 func (b *batch) add(r *row) (fits bool, err error) {
 	body, err := r.body()
 	if err != nil {
 		return false, err
 	}
 	n := len(b.rows)
-	if n > 0 && (n == mostRows || b.size+body.Length > mostBytes || b.rows[0].key.PartitionKey() != r.key.PartitionKey()) {
+	if n > 0 && (n == mostRows || b.size+body.Length > mostBytes || b.rows[0].key.PartitionKey() != r.key.PartitionKey() || b.rows[n-1].place().compare(r.place()) >= 0) {
 		return false, nil
 	}
 	b.rows, b.bodies, b.size = append(b.rows, r), append(b.bodies, body), b.size+body.Length

@@ -30,6 +30,9 @@ type header struct {
 	Begun  time.Time `json:"begun"`
 	Whole  span      `json:"range"`
 
+	// Entities says that derived rows and the rows of the library were left out.
+	Entities bool `json:"entities,omitempty"`
+
 	// Consistency says what belongs together: rows of one page were read at one time.
 	Consistency string `json:"consistency"`
 
@@ -165,7 +168,7 @@ func parseManifest(b []byte) (*manifest, error) {
 
 // sameWork reports whether two headers are of one export.
 func (h header) sameWork(o header) bool {
-	return h.Table == o.Table && h.Whole.From == o.Whole.From && h.Whole.sameEnd(o.Whole)
+	return h.Table == o.Table && h.Entities == o.Entities && h.Whole.From == o.Whole.From && h.Whole.sameEnd(o.Whole)
 }
 
 // lastNumber returns the highest number of a chunk.
