@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/keys"
+	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
@@ -32,8 +35,25 @@ func place(acc *account.Account, arg string) (transfer.Place, error) {
 	return transfer.Container(acc.Container(container), prefix, nil), nil
 }
 
-// source returns the rows of a table, or of an export.
+// isFile reports whether a place is a file of rows, by the end of its name, and which form it has.
+func isFile(arg string) (form string, is bool) {
+	for _, form := range []string{"csv", "json", "jsonl", "ndjson"} {
+		if strings.HasSuffix(strings.ToLower(arg), "."+form) && !strings.HasPrefix(arg, "blob:") {
+			return form, true
+		}
+	}
+	return "", false
+}
+
+// source returns the rows of a table, of an export or of a file.
 func source(acc *account.Account, arg string) (transfer.Source, error) {
+	if form, is := isFile(arg); is {
+		open := func() (io.ReadCloser, error) { return os.Open(arg) }
+		if form == "csv" {
+			return transfer.CSV(open, nil), nil
+		}
+		return transfer.JSON(open), nil
+	}
 	if isPlace(arg) {
 		at, err := place(acc, arg)
 		return transfer.Exported(at), err
@@ -54,6 +74,9 @@ func export(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	if form, is := isFile(c.args[1]); is {
+		return c.exportFile(ctx, t, c.args[1], form)
+	}
 	at, err := place(acc, c.args[1])
 	if err != nil {
 		return err
@@ -68,7 +91,7 @@ func export(ctx context.Context, c *call) error {
 		return err
 	}
 	report, err := transfer.Export(ctx, t, at, &transfer.ExportOptions{
-		Partitions: in, Rate: c.flags.rate, Concurrency: c.flags.concurrency,
+		Partitions: in, Entities: c.flags.entities, Rate: c.flags.rate, Concurrency: c.flags.concurrency,
 		Progress: func(r transfer.ExportReport) { c.notes.progress("%d rows in %d chunks", r.Rows, r.Chunks) },
 	})
 	if err != nil {
@@ -83,6 +106,28 @@ func export(ctx context.Context, c *call) error {
 	if report.Prepared > 0 {
 		c.out.say("prepared: %s of writes that were under way; after a restore, azt verify --repair --write ends them", counted(report.Prepared, "row"))
 	}
+	return nil
+}
+
+// exportFile writes the entities of a table, or all rows, to a file that does not exist.
+func (c *call) exportFile(ctx context.Context, t table.AnyTable, name, form string) (err error) {
+	if c.flags.partition.set || c.flags.from.set || c.flags.to.set || c.flags.rate > 0 || c.flags.concurrency > 0 {
+		return usage("a file has the rows of the whole table; a folder takes ranges, --rate and --concurrency")
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	write := transfer.WriteJSON
+	if form == "csv" {
+		write = transfer.WriteCSV
+	}
+	n, err := write(ctx, f, transfer.Of(t), &transfer.FileOptions{All: c.flags.all})
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(name)) // half a file would be taken for a whole one
+	}
+	c.out.columns("table", "to", "rows")
+	c.out.add(key(t.Name()), name, n)
 	return nil
 }
 

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -134,27 +132,8 @@ func valueText(v edm.Value) string {
 		return "0x" + hex.EncodeToString(v.B)
 	case edm.DateTime:
 		return v.T.UTC().Format("2006-01-02T15:04:05.9999999Z")
-	case edm.Guid:
-		g := hex.EncodeToString(v.G[:])
-		return g[:8] + "-" + g[8:12] + "-" + g[12:16] + "-" + g[16:20] + "-" + g[20:]
-	case edm.Double:
-		switch {
-		case math.IsNaN(v.F):
-			return "NaN"
-		case math.IsInf(v.F, 1):
-			return "Infinity"
-		case math.IsInf(v.F, -1):
-			return "-Infinity"
-		}
-		s := strconv.FormatFloat(v.F, 'g', -1, 64)
-		if !strings.ContainsAny(s, ".e") {
-			s += ".0"
-		}
-		return s
-	case edm.Bool:
-		return strconv.FormatBool(v.I != 0)
 	}
-	return strconv.FormatInt(v.I, 10)
+	return edm.Plain(v)
 }
 
 // typeName returns the name of a type without Edm.

@@ -161,6 +161,20 @@ func TestTransfers(t *testing.T) {
 	s.want(1, "export staff blob:nothing/2026 --write", "no such container")
 	s.want(1, "import "+dir+"/nothing restored --write", "manifest")
 
+	for _, form := range []string{"csv", "json", "ndjson"} {
+		file := t.TempDir() + "/staff." + form
+		s.want(0, "export staff "+file, "50")
+		s.want(0, "compare staff "+file+" --entities", "no differences")
+		s.want(0, "import "+file+" of"+form+" --write", "50")
+		s.want(1, "export staff "+file, "exists")
+		s.want(2, "export staff "+file+" --partition Sales", "whole table")
+	}
+	file := t.TempDir() + "/all.csv"
+	s.want(0, "export staff "+file+" --all", "all.csv")
+	s.want(0, "compare staff "+file, "no differences")
+	s.want(0, "export staff "+dir+"-entities --entities", "50")
+	s.want(0, "compare staff "+dir+"-entities --entities", "no differences")
+
 	other := storagetest.New(nil)
 	cs, err := other.Listen()
 	testkit.NoError(t, err)

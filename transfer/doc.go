@@ -10,6 +10,8 @@
 // say what is due and which blobs entities link. So a table that is brought back needs no repair, if nothing was written during the export. A store has
 // several tables; export all of them, and its containers by the means of the Blob service.
 //
+// [CSV] and [JSON] read files of other tools, and [WriteCSV] and [WriteJSON] write them.
+//
 // # Form
 //
 // A chunk is lines of JSON, compressed by gzip: a row each, as the service has it, with its Timestamp. A line of the manifest names each chunk, with its

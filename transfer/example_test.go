@@ -1,10 +1,13 @@
 package transfer_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log"
 	"os"
+	"strings"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/index"
@@ -149,4 +152,33 @@ func ExampleImportEntities() {
 	// 3 3
 	// Oslo 2
 	// Rome 1
+}
+
+// A file of Storage Explorer, or of a spreadsheet, becomes entities with all that follows from them.
+func ExampleCSV() {
+	ctx := context.Background()
+	_, staff := exampleStaff()
+	file := "PartitionKey,RowKey,City,City@type\nSales,000901,Oslo,Edm.String\n"
+	from := transfer.CSV(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(file)), nil }, nil)
+	report, err := transfer.ImportEntities(ctx, from, staff, nil)
+	fmt.Println(report.Stored, err)
+	// Output: 1 <nil>
+}
+
+// A table as a file that spreadsheets read, and as lines of JSON.
+func ExampleWriteCSV() {
+	ctx := context.Background()
+	_, staff := exampleStaff()
+	n, err := transfer.WriteCSV(ctx, io.Discard, transfer.Of(staff), nil)
+	fmt.Println(n, err)
+	var lines bytes.Buffer
+	n, err = transfer.WriteJSON(ctx, &lines, transfer.Of(staff), nil)
+	fmt.Println(n, err)
+	again := transfer.JSON(func() (io.ReadCloser, error) { return io.NopCloser(&lines), nil })
+	for d, err := range transfer.Compare(ctx, again, transfer.Of(staff), &transfer.CompareOptions{EntitiesOnly: true}) {
+		fmt.Println(d, err) // none
+	}
+	// Output:
+	// 3 <nil>
+	// 3 <nil>
 }

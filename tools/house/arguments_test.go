@@ -434,7 +434,7 @@ func newCaller(t *testing.T) *caller {
 		"table.BulkDelete": table.BulkDelete[item], "table.Upgrade": table.Upgrade[item], "table.Bulk": table.Bulk,
 		"extend.Completing": extend.Completing[item], "extend.RecordsOf": extend.RecordsOf, "extend.SweepAll": extend.SweepAll[item],
 		"transfer.Compare": transfer.Compare, "transfer.Container": transfer.Container, "transfer.Copy": transfer.Copy, "transfer.Export": transfer.Export, "transfer.Exported": transfer.Exported,
-		"transfer.Folder": transfer.Folder, "transfer.Import": transfer.Import, "transfer.ImportEntities": transfer.ImportEntities[item], "transfer.Of": transfer.Of,
+		"transfer.Folder": transfer.Folder, "transfer.Import": transfer.Import, "transfer.ImportEntities": transfer.ImportEntities[item], "transfer.Of": transfer.Of, "transfer.CSV": transfer.CSV, "transfer.JSON": transfer.JSON, "transfer.WriteCSV": transfer.WriteCSV, "transfer.WriteJSON": transfer.WriteJSON,
 		"eventual.NewPoisonQueue": eventual.NewPoisonQueue,
 		"eventual.Poison":         eventual.Poison,
 		"eventual.RetryAfter":     eventual.RetryAfter,
