@@ -114,7 +114,7 @@ func TestRequests(t *testing.T) {
 	s := newShell(t, 6)
 	for args, want := range map[string]int{
 		"ls": 1, "get staff Sales empid_000002": 1, "query staff --partition Sales": 1, "query staff --partition Sales --all": 1, "query staff --partition Sales --where Age>3": 1, "query staff --scan --explain": 0,
-		"count staff --partition Sales": 1, "count staff --scan": 1, "hot staff": 1, "hot staff --explain": 0, "describe staff": 1, "describe": 4, "pending staff": 1, "pending staff --partition Sales": 1, "jobs staff": 1,
+		"count staff --partition Sales": 1, "count staff --scan": 1, "hot staff": 1, "hot staff --explain": 0, "describe staff": 1, "describe": 4, "cost staff --prices testdata/prices.json": 1, "pending staff": 1, "pending staff --partition Sales": 1, "jobs staff": 1,
 		"compare staff staff": 2, "doctor": 9, "doctor --store company": 12, "copy staff other": 0, "poison list company": 1,
 	} {
 		s.service.Count() // from now on
@@ -208,7 +208,9 @@ func TestWide(t *testing.T) {
 	s.want(0, "get years Rome year_2026", "Note", "Day364", "entity year")
 	s.want(0, "query years --partition Rome", "Note=wet", "Day364=0", "1 entity")
 	s.want(0, "query years --partition Rome --all", "part year", "3 rows")
-	if got := s.service.Count(); got[requests.Query] != 4 || got.Total() != 4 {
+	s.want(0, "query years --partition Rome --select Day364", "Day364=0", "!Day363", "1 entity")
+	s.want(0, "query years --partition Rome --where Note=wet", "its parts not read", "1 entity", "!damaged")
+	if got := s.service.Count(); got[requests.Query] != 6 || got.Total() != 6 {
 		t.Errorf("got requests %v; want 2 queries for get, and 1 for each query", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,15 +110,22 @@ func (secondLocation) Do(r *policy.Request) (*http.Response, error) {
 		return r.Next()
 	}
 	at := r.Raw().URL
-	if name, path, _ := strings.Cut(strings.TrimPrefix(at.Path, "/"), "/"); net.ParseIP(at.Hostname()) != nil {
+	switch host := at.Hostname(); {
+	case net.ParseIP(host) != nil || host == "localhost":
+		name, path, _ := strings.Cut(strings.TrimPrefix(at.Path, "/"), "/")
 		at.Path = "/" + name + second + "/" + path
-	} else {
+	case slices.ContainsFunc(clouds, func(s string) bool { return strings.HasSuffix(host, s) }):
 		name, rest, _ := strings.Cut(at.Host, ".")
 		at.Host = name + second + "." + rest
 		r.Raw().Host = at.Host
+	default:
+		return nil, errors.New("the endpoint is none of Azure's, so the second location is not known")
 	}
 	return r.Next()
 }
+
+// clouds are the domains in which the second location of an account has the name of the account with -secondary. No token goes to another host.
+var clouds = []string{".core.windows.net", ".core.chinacloudapi.cn", ".core.usgovcloudapi.net", ".storage.azure.net"}
 
 const second = "-secondary"
 

@@ -2,18 +2,21 @@ package azt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/catalogue"
 	"github.com/aztablekit/aztablekit/internal/commit"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
+	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/query"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
@@ -187,7 +190,7 @@ func find(ctx context.Context, c *call) error {
 	}
 	choice := ""
 	if c.flags.selected != "" {
-		choice = propertiesOfKind + "," + c.flags.selected
+		choice = propertiesOfKind + "," + reserved.Parts + "," + c.flags.selected
 	}
 	c.out.columns("PartitionKey", "RowKey", "what", "row")
 	if !c.out.json {
@@ -195,7 +198,7 @@ func find(ctx context.Context, c *call) error {
 	}
 	c.out.free = true
 	rows := rowsOf(ctx, t, r.filter, choice)
-	if !c.flags.all {
+	if !c.flags.all && !r.where { // a condition is on the properties of a row, and leaves out parts
 		rows = joined(rows)
 	}
 	n, others := 0, 0
@@ -216,11 +219,12 @@ func find(ctx context.Context, c *call) error {
 		}
 		n++
 		pk, rk := key(row.Key.PartitionKey()), key(row.Key.RowKey())
+		what := described(row) + withoutParts(row, !c.flags.all && !r.where)
 		if c.out.json {
-			c.out.add(string(pk), string(rk), described(row), jsonOf(row))
+			c.out.add(string(pk), string(rk), what, jsonOf(row))
 			continue
 		}
-		c.out.add(pk, rk, described(row), oneLine(row.Columns()))
+		c.out.add(pk, rk, what, oneLine(row.Columns()))
 	}
 	c.out.say("%s", leftOut(n, others, c.flags.all))
 	return nil
@@ -281,7 +285,7 @@ func count(ctx context.Context, c *call) error {
 			return err
 		}
 		n++
-		all[described(row)]++
+		all[kindIn(all, row)]++
 		c.notes.progress("%d rows, at %s", n, shown(row.Key.PartitionKey()))
 	}
 	c.out.columns("what", "rows")
@@ -290,6 +294,18 @@ func count(ctx context.Context, c *call) error {
 	}
 	c.out.say("%s", counted(n, "row"))
 	return nil
+}
+
+// mostKinds bounds what count and hot keep apart: keys such as 8f3a_17 look as if each were of a type of its own.
+const mostKinds = 100
+
+// kindIn describes a row for a map of kinds, by less if the map has too many.
+func kindIn[V any](all map[string]V, row *stored.Row) string {
+	text := described(row)
+	if _, known := all[text]; !known && len(all) >= mostKinds {
+		text, _ = whatItIs(row)
+	}
+	return text
 }
 
 // sorted returns the names of a map, entities first.
@@ -353,7 +369,7 @@ func hot(ctx context.Context, c *call) error {
 		}
 		at.add(row)
 		whole.add(row)
-		what := described(row)
+		what := kindIn(kinds, row)
 		if kinds[what] == nil {
 			kinds[what] = &size{}
 		}
@@ -392,22 +408,36 @@ func describe(ctx context.Context, c *call) error {
 			return err
 		}
 	}
+	rows := make([]*stored.Row, len(names))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(engine.FanOut)
+	for i, name := range names {
+		g.Go(func() error {
+			t, err := tableOf(acc, name)
+			if err != nil {
+				return err
+			}
+			rows[i], _, err = door.Table(t).GetReserved(gctx, "Describe", keys.Stored(reserved.Catalogue, reserved.Catalogue))
+			if errors.Is(err, table.ErrTableNotFound) && len(c.args) == 0 { // it was deleted meanwhile
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("table %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
 	c.out.columns("table", "type", "rows", "definition", "state", "since", "form")
 	bare := []string{}
-	for _, name := range names {
-		t, err := tableOf(acc, name)
-		if err != nil {
-			return err
-		}
-		row, _, err := door.Table(t).GetReserved(ctx, "Describe", keys.Stored(reserved.Catalogue, reserved.Catalogue))
-		if err != nil {
-			return fmt.Errorf("table %s: %w", name, err)
-		}
-		if row == nil {
+	for i, name := range names {
+		if rows[i] == nil {
 			bare = append(bare, name)
 			continue
 		}
-		all, err := catalogue.Decode(row)
+		all, err := catalogue.Decode(rows[i])
 		if err != nil {
 			return fmt.Errorf("the definitions of table %s, in the row (~c, ~c), cannot be read: %w", name, err)
 		}

@@ -77,6 +77,9 @@ func export(ctx context.Context, c *call) error {
 	if form, is := isFile(c.args[1]); is {
 		return c.exportFile(ctx, t, c.args[1], form)
 	}
+	if c.flags.all {
+		return usage("--all is for files; a folder or container has all rows, but with --entities")
+	}
 	at, err := place(acc, c.args[1])
 	if err != nil {
 		return err

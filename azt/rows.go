@@ -123,6 +123,14 @@ func described(r *stored.Row) string {
 	return what
 }
 
+// withoutParts says that a wide entity was read without its parts.
+func withoutParts(r *stored.Row, joined bool) string {
+	if joined || !r.Has(reserved.Parts) {
+		return ""
+	}
+	return ", its parts not read"
+}
+
 // valueText returns a value as it is shown.
 func valueText(v edm.Value) string {
 	switch v.Kind {

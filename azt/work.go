@@ -95,6 +95,9 @@ func pending(ctx context.Context, c *call) error {
 	if c.flags.store != "" {
 		return c.notify(ctx)
 	}
+	if c.flags.grace != 0 {
+		return usage("--grace is for --notify STORE")
+	}
 	c.flags.also = due()
 	t, r, err := c.reads(true)
 	if err != nil || t == nil {

@@ -84,11 +84,11 @@ func (s file) open(context.Context) (rowSource, error) {
 
 func (s file) catalogue(context.Context) (*row, error) { return nil, nil }
 
-func (s file) parts(ctx context.Context) iter.Seq[iter.Seq2[*row, error]] {
-	return inParts(s.rows(ctx), 10_000)
+func (s file) parts(ctx context.Context, in span) iter.Seq[iter.Seq2[*row, error]] {
+	return inParts(s.rows(ctx, in), 10_000)
 }
 
-func (s file) rows(ctx context.Context) iter.Seq2[*row, error] {
+func (s file) rows(ctx context.Context, in span) iter.Seq2[*row, error] {
 	return func(yield func(*row, error) bool) {
 		r, err := s.opens()
 		if err != nil {
@@ -99,6 +99,9 @@ func (s file) rows(ctx context.Context) iter.Seq2[*row, error] {
 		for row, err := range s.read(bufio.NewReaderSize(r, 64<<10)) {
 			if err == nil {
 				err = ctx.Err()
+			}
+			if err == nil && !in.contains(row.place()) {
+				continue
 			}
 			if !yield(row, err) || err != nil {
 				return

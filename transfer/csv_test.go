@@ -199,9 +199,15 @@ func TestExportPart(t *testing.T) {
 	if report.Added != 1000 || report.Rows != 3000 {
 		t.Errorf("the rest: got %+v, want 1000 of 3000 rows", report)
 	}
-	got, err := importedRows(t, transfer.Exported(at))
-	testkit.NoError(t, err)
-	if len(got) != 3000 {
-		t.Errorf("got %d rows, want 3000", len(got))
+	to := storagetest.New(nil)
+	for _, source := range []transfer.Source{transfer.Exported(at), transfer.Of(from)} {
+		for _, part := range []keys.PartitionRange{keys.RawPartitions("p0002", "p0004"), keys.RawPartitions("p0004", ""), keys.RawPartitions("", "p0002")} {
+			imported, err := transfer.Import(t.Context(), source, tableOf(t, to, "target"), &transfer.ImportOptions{Partitions: part})
+			testkit.NoError(t, err)
+			if imported.Rows != 1000 {
+				t.Errorf("import of %v: got %+v, want 1000 rows", part, imported)
+			}
+		}
 	}
+	expectSame(t, s, "source", to, "target")
 }

@@ -36,6 +36,9 @@ const (
 
 // ImportOptions are the options of [Import]. The zero value inserts all rows.
 type ImportOptions struct {
+	// Partitions is the range of partitions to import: several machines share a large import, a range each. Unset means all.
+	Partitions keys.PartitionRange
+
 	// Mode says what to do with a row whose key another row has.
 	Mode Mode
 
@@ -64,7 +67,7 @@ func (o *ImportOptions) check() error {
 	case o.Rate < 0:
 		return &table.ValueError{Field: "ImportOptions.Rate", Reason: "is negative; 0 means no limit"}
 	}
-	return nil
+	return o.Partitions.Err()
 }
 
 // ImportReport counts the rows of an import.
@@ -133,6 +136,10 @@ func (m *importing) run(ctx context.Context, from Source) error {
 	if err := m.opt.check(); err != nil {
 		return err
 	}
+	in, err := spanOf(m.opt.Partitions)
+	if err != nil {
+		return err
+	}
 	opened, err := from.open(ctx)
 	if err != nil {
 		return err
@@ -143,7 +150,7 @@ func (m *importing) run(ctx context.Context, from Source) error {
 	if err := m.table.Ensure(ctx); err != nil {
 		return err
 	}
-	for part := range opened.parts(ctx) {
+	for part := range opened.parts(ctx, in) {
 		if err := m.importPart(ctx, part); err != nil {
 			return err
 		}

@@ -19,8 +19,8 @@ type Source interface {
 type rowSource interface {
 	// catalogue returns the row of the table's definitions, nil if there is none.
 	catalogue(context.Context) (*row, error)
-	// parts returns the rows, in order, in parts.
-	parts(context.Context) iter.Seq[iter.Seq2[*row, error]]
+	// parts returns the rows of a span, in order, in parts.
+	parts(context.Context, span) iter.Seq[iter.Seq2[*row, error]]
 }
 
 // Exported returns the rows of an export.
@@ -61,10 +61,13 @@ func (s openExport) catalogue(context.Context) (*row, error) {
 	return &r, nil
 }
 
-func (s openExport) parts(ctx context.Context) iter.Seq[iter.Seq2[*row, error]] {
+func (s openExport) parts(ctx context.Context, in span) iter.Seq[iter.Seq2[*row, error]] {
 	return func(yield func(iter.Seq2[*row, error]) bool) {
-		for i := range s.pieces {
-			if !yield(s.pieces[i].rows(ctx, s.at)) {
+		for _, p := range s.pieces {
+			if p.read = p.read.intersect(in); p.read.isEmpty() {
+				continue
+			}
+			if !yield(p.rows(ctx, s.at)) {
 				return
 			}
 		}
@@ -82,8 +85,8 @@ func (s ofTable) open(context.Context) (rowSource, error) {
 
 func (s ofTable) catalogue(ctx context.Context) (*row, error) { return catalogueOf(ctx, s.table) }
 
-func (s ofTable) parts(ctx context.Context) iter.Seq[iter.Seq2[*row, error]] {
-	return inParts(s.rows(ctx), 10_000)
+func (s ofTable) parts(ctx context.Context, in span) iter.Seq[iter.Seq2[*row, error]] {
+	return inParts(s.rows(ctx, in), 10_000)
 }
 
 // inParts cuts rows into parts of n. Each part is read to its end before the next.
@@ -109,10 +112,10 @@ func inParts(rows iter.Seq2[*row, error], n int) iter.Seq[iter.Seq2[*row, error]
 	}
 }
 
-func (s ofTable) rows(ctx context.Context) iter.Seq2[*row, error] {
+func (s ofTable) rows(ctx context.Context, in span) iter.Seq2[*row, error] {
 	return func(yield func(*row, error) bool) {
 		on := true
-		err := readSpan(ctx, s.table, span{}, func(r *row) bool {
+		err := readSpan(ctx, s.table, in, func(r *row) bool {
 			on = yield(r, nil)
 			return on
 		}, nil)
@@ -133,7 +136,7 @@ func rowsOf(ctx context.Context, s Source) iter.Seq2[*row, error] {
 			yield(nil, err)
 			return
 		}
-		for part := range opened.parts(ctx) {
+		for part := range opened.parts(ctx, span{}) {
 			for r, err := range part {
 				if !yield(r, err) || err != nil {
 					return
