@@ -87,7 +87,7 @@ func commonFlags(s *flag.FlagSet, f *flags) {
 	s.BoolVar(&f.json, "json", false, "print a JSON object for each line of the answer")
 	s.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	s.IntVar(&f.width, "width", 0, "cut lines to this `width`; by default to that of the terminal")
-	s.StringVar(&f.account, "account", "", "the `name` of the account, for token credentials; by default the account of the environment")
+	s.StringVar(&f.account, "account", "", "the `name` of an account of the public cloud, for token credentials; by default the account of the environment")
 	s.StringVar(&f.connection, "connection", "", "the environment `variable` with the account's connection string")
 }
 
@@ -161,6 +161,8 @@ func (c *call) parse(rest []string) error {
 	}
 	c.args = append(c.args, behind...)
 	switch n := len(c.args); {
+	case c.flags.top < 0 || c.flags.limit < 0 || c.flags.width < 0 || c.flags.rate < 0 || c.flags.concurrency < 0:
+		return usage("--top, --limit, --width, --rate and --concurrency cannot be negative")
 	case n < c.command.least:
 		return usage("%s needs %s", c.command.name, c.command.args)
 	case c.command.most >= 0 && n > c.command.most:
@@ -178,11 +180,11 @@ func (c *call) parse(rest []string) error {
 // partitions returns the range of partitions of the flags, unset for the whole table.
 func (f *flags) partitions() (r keys.PartitionRange, err error) {
 	switch {
-	case f.partition.set && (f.from.set || f.to.set):
+	case f.partition.set && (f.from.text != "" || f.to.text != ""):
 		return r, usage("--partition is one partition; --from and --to are several")
 	case f.partition.set:
 		return keys.RawPartition(f.partition.text).Point(), nil
-	case f.from.set || f.to.set:
+	case f.from.text != "" || f.to.text != "":
 		r = keys.RawPartitions(f.from.text, f.to.text)
 	}
 	if err := r.Err(); err != nil {
@@ -205,7 +207,7 @@ func typed(arg string) (string, error) {
 
 // shown returns a text as it can be typed: as it is, or as a text in quotes if a terminal would not show it as one word.
 func shown(s string) string {
-	if s == "" || s[0] == '"' || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) || r == ' ' || r == utf8.RuneError }) {
+	if s == "" || s[0] == '"' || s[0] == '-' || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) || r == ' ' || r == utf8.RuneError }) {
 		return strconv.Quote(s)
 	}
 	return s

@@ -38,19 +38,21 @@ func TestConditions(t *testing.T) {
 	t.Parallel()
 	const all = "(RowKey lt '~' or RowKey ge '\u00a0')"
 	for where, want := range map[string]string{
-		"Age >= 30":                        "(Age ge 30 or Age ge 30L)",
-		"Age>=30":                          "(Age ge 30 or Age ge 30L)",
-		"Age != 30":                        "(Age lt 30 or Age gt 30 or Age lt 30L or Age gt 30L)",
-		"Age = text:30":                    "(Age eq '30')",
-		`Age = "30"`:                       "(Age eq '30')",
-		"Big = 9007199254740993":           "(Big eq 9007199254740993L)",
-		"Name = O'Brien":                   "(Name eq 'O''Brien')",
-		`Name = "a or b"`:                  "(Name eq 'a or b')",
-		"Name = Ann or Name = Bob":         "((Name eq 'Ann') or (Name eq 'Bob'))",
-		`Name == "x\u0001"`:                "(Name eq 'x\u0001')",
-		"Done = true":                      "(Done eq true)",
-		"At < 2026-01-02T03:04:05Z":        "(At lt datetime'2026-01-02T03:04:05Z')",
-		"Timestamp > 2026-01-02T00:00:00Z": "(Timestamp gt datetime'2026-01-02T00:00:00Z')",
+		"Age >= 30":   "(Age ge 30.0 or Age ge 30)",
+		"Age>=30":     "(Age ge 30.0 or Age ge 30)",
+		"Age != 30":   "(Age ne 30.0 or Age lt 30 or Age gt 30)",
+		"Zip = 01234": "(Zip eq '01234')", "N = Nan": "(N eq 'Nan')", "Phone = +49": "(Phone eq '+49')", "Day >= 2026-01-02": "(Day ge datetime'2026-01-02T00:00:00Z')",
+		"ID = 5f3c0000-0000-0000-0000-000000000001": "(ID eq guid'5f3c0000-0000-0000-0000-000000000001')", "N = 1e3": "(N eq 1000.0 or N eq 1000)",
+		"Age = text:30":                                 "(Age eq '30')",
+		`Age = "30"`:                                    "(Age eq '30')",
+		"Big = 9007199254740993":                        "(Big eq 9007199254740993L)",
+		"Name = O'Brien":                                "(Name eq 'O''Brien')",
+		`Name = "a or b"`:                               "(Name eq 'a or b')",
+		"Name = Ann or Name = Bob":                      "((Name eq 'Ann') or (Name eq 'Bob'))",
+		`Name == "x\u0001"`:                             "(Name eq 'x\u0001')",
+		"Done = true":                                   "(Done eq true)",
+		"At < 2026-01-02T03:04:05Z":                     "(At lt datetime'2026-01-02T03:04:05Z')",
+		"Timestamp > 2026-01-02T00:00:00Z":              "(Timestamp gt datetime'2026-01-02T00:00:00Z')",
 		"G = guid:00000000-0000-0000-0000-000000000001": "(G eq guid'00000000-0000-0000-0000-000000000001')",
 		"B = binary:0x01ff":                             "(B eq X'01ff')",
 		"Ünit <> x":                                     "(Ünit ne 'x')",
@@ -61,7 +63,7 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%s: got filter %s, %v; want %s", where, r.filter, err, want)
 		}
 	}
-	for _, bad := range []string{"", "Age", "Age >", "> 3", "Age ! 3", "PartitionKey = x", "RowKey = x", "A B = 3", "Age = int64:x", "Age = double:x", "Age = time:x", "Age = guid:x", "Age = binary:x", `Age = "x`, "A = 1 or ", "A=1 or A=2 or A=3 or A=4 or A=5 or A=6 or A=7 or A=8"} {
+	for _, bad := range []string{"", "Age", "Age >", "> 3", "Age ! 3", "PartitionKey = x", "RowKey = x", "A B = 3", "Age = int64:x", "Age = double:x", "Age = time:x", "Age = guid:x", "Age = binary:x", `Age = "x`, "A = 1 or ", "Age >= 30 and Name = Ann", "City = Rome OR City = Oslo", "Age => 30", "Name = 'Ann'", "A=1 or A=2 or A=3 or A=4 or A=5 or A=6 or A=7 or A=8 or A=9"} {
 		f := flags{where: list{bad}}
 		if r, err := f.reading(false); err == nil {
 			t.Errorf("%s: got filter %s, want an error", bad, r.filter)

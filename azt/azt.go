@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
@@ -45,26 +47,29 @@ const (
 // Main runs azt with the arguments of the process, and exits. An interrupt ends the command; see Run. p may be nil.
 func Main(p *Program) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process
 	code := p.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// Run runs a command, and returns its exit code. The answer goes to out; progress, notes and errors go to errs. If one of them is a terminal, lines are as wide as
+// Run runs a command, and returns its exit code. The answer goes to out; progress, notes and errors go to notes. If one of them is a terminal, lines are as wide as
 // that, or as --width says.
-func (p *Program) Run(ctx context.Context, args []string, out, errs io.Writer) int {
+func (p *Program) Run(ctx context.Context, args []string, out, notes io.Writer) int {
 	if p == nil {
 		p = &Program{}
 	}
 	if out == nil {
 		out = io.Discard
 	}
-	if errs == nil {
-		errs = io.Discard
+	if notes == nil {
+		notes = io.Discard
 	}
-	c := &call{program: p, out: newPrinter(out), notes: newNotes(errs)}
+	c := &call{program: p, out: newPrinter(out), notes: newNotes(notes)}
 	err := c.run(ctx, args)
-	c.out.end()
+	if lost := c.out.end(); lost != nil && (err == nil || errors.Is(err, errFound)) {
+		err = fmt.Errorf("the answer could not be written: %w", lost)
+	}
 	c.notes.end()
 	var wrong *usageError
 	switch {
@@ -82,11 +87,19 @@ func (p *Program) Run(ctx context.Context, args []string, out, errs io.Writer) i
 		c.notes.line("azt: interrupted; what is done stays done")
 		return exitInterrupted
 	}
-	c.notes.line("azt: %s", plain(err.Error()))
-	if advice := adviceOn(err); advice != "" {
+	c.notes.line("azt: %s", brief(err))
+	if advice := c.adviceOn(err); advice != "" {
 		c.notes.line("%s", advice)
 	}
 	return exitFailed
+}
+
+// brief returns the text of an error, on one line also for an error of the SDK.
+func brief(err error) string {
+	if text := err.Error(); !strings.Contains(text, "\n") {
+		return text
+	}
+	return errs.Brief(err)
 }
 
 // errFound is the error of a command that has found something that is not as it should be, and has said so.
@@ -103,14 +116,14 @@ func (e *usageError) Error() string { return e.text }
 func usage(format string, args ...any) error { return &usageError{text: fmt.Sprintf(format, args...)} }
 
 // adviceOn returns what to do about an error, a sentence, or "".
-func adviceOn(err error) string {
+func (c *call) adviceOn(err error) string {
 	var re *azcore.ResponseError
 	switch {
 	case errors.Is(err, table.ErrTableNotFound):
 		return "azt ls lists the tables."
 	case errors.Is(err, transfer.ErrIncomplete):
 		return "The same azt export finishes it."
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && (c.command.name == "import" || c.command.name == "compare"):
 		return "A folder or a container of an export contains " + transfer.ManifestName + "."
 	case errors.Is(err, table.ErrUnreachable), errors.As(err, &re) && (re.StatusCode == 401 || re.StatusCode == 403):
 		return "azt doctor says what the account permits, and what is in the way."
@@ -182,17 +195,20 @@ func (c *call) openOther() (*account.Account, error) {
 func (c *call) openAs(name, variable string) (*account.Account, error) {
 	credential := func() (azcore.TokenCredential, error) {
 		if c.program.Credential == nil {
-			return nil, errors.New("this azt has no token credential; set AZURE_STORAGE_CONNECTION_STRING")
+			return nil, errors.New("this azt has no token credential: set Program.Credential, or leave out the name of the account and set AZURE_STORAGE_CONNECTION_STRING")
 		}
 		return c.program.Credential()
 	}
 	switch {
 	case name != "" && variable != "":
-		return nil, usage("two accounts are named; give --account or --connection")
+		return nil, usage("two accounts are named; give a name, or the variable of a connection string")
 	case variable != "":
+		if !isVariable.MatchString(variable) { // perhaps a connection string, which contains a key
+			return nil, usage("--connection and --to-connection take the name of an environment variable that contains the connection string")
+		}
 		cs := os.Getenv(variable)
 		if cs == "" {
-			return nil, usage("the environment variable %s is not set", shown(variable))
+			return nil, usage("the environment variable %s is not set", variable)
 		}
 		return account.FromConnectionString(cs, options())
 	case name != "":
@@ -225,6 +241,8 @@ func (c *call) openAs(name, variable string) (*account.Account, error) {
 func options() *account.Options {
 	return &account.Options{Client: azcore.ClientOptions{PerCallPolicies: []policy.Policy{secondLocation{}}}}
 }
+
+var isVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func isAccountName(name string) bool {
 	return len(name) >= 3 && len(name) <= 24 && !strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })

@@ -53,7 +53,9 @@ func TestUsage(t *testing.T) {
 		"query staff": "--scan", "query staff --partition": "-partition", "query st --partition x --prefix y --rows-to z": "--prefix", "export staff backup": "./backup",
 		"export staff blob:/x --write": "container", "import ./x other": "--write", "import staff ./x --write": "no table", "copy ./x other --write": "azt import", "import ./x other --mode z --write": "--mode z",
 		"poison bury company": "list, replay or drop", "jobs staff stop": "cancel KIND NAME", "cost staff": "--prices", `get staff '"a' b`: "quote", "ls --account X --connection Y": "two accounts",
-		"ls --connection AZT_UNSET": "AZT_UNSET is not set", "ls --account UPPER": "no name of a storage account", "query no-table --scan": "no-table", "get staff '' ''": "no row \"\" \"\"",
+		"ls --connection AZT_UNSET": "AZT_UNSET is not set", "ls --connection AccountName=x;AccountKey=SECRET": "!SECRET", "query staff --from '' --to ''": "--scan", "query staff --scan --limit -1": "negative", "hot staff --top 0": "at least 1", "verify --write": "--repair",
+		"pending staff --write": "--notify", "pending staff --notify company --explain --write": "--explain", "query staff --scan --where 'Age >= 30 and Name = Ann'": "double quotes", "query staff --scan --where 'Age => 30'": "double quotes", "export staff ./x --all": "--entities",
+		"cost staff no-table --prices testdata/prices.json": "no-table", "ls --account UPPER": "no name of a storage account", "query no-table --scan": "no-table", "get staff '' ''": "no row \"\" \"\"",
 	} {
 		code := 2
 		if strings.HasPrefix(args, "get staff ''") {
@@ -115,7 +117,7 @@ func TestRequests(t *testing.T) {
 	for args, want := range map[string]int{
 		"ls": 1, "get staff Sales empid_000002": 1, "query staff --partition Sales": 1, "query staff --partition Sales --all": 1, "query staff --partition Sales --where Age>3": 1, "query staff --scan --explain": 0,
 		"count staff --partition Sales": 1, "count staff --scan": 1, "hot staff": 1, "hot staff --explain": 0, "describe staff": 1, "describe": 4, "cost staff --prices testdata/prices.json": 1, "pending staff": 1, "pending staff --partition Sales": 1, "jobs staff": 1,
-		"compare staff staff": 2, "doctor": 9, "doctor --store company": 12, "copy staff other": 0, "poison list company": 1,
+		"compare staff staff": 2, "doctor": 8, "doctor --store company": 11, "copy staff other": 0, "poison list company": 1,
 	} {
 		s.service.Count() // from now on
 		s.want(writes(args), args)
@@ -143,7 +145,7 @@ func TestJSON(t *testing.T) {
 	s := newShell(t, 4)
 	s.trouble()
 	for _, args := range []string{"ls", "get staff Sales empid_000002", "query staff --scan --all", "query staff --scan --explain", "count staff --scan", "hot staff", "describe", "poison list company", "pending staff", "jobs staff",
-		"compare staff staffemail", "verify", "doctor --store company", "export staff " + t.TempDir(), "copy staff other --write", "pending staff --notify company --write", "poison drop company --write"} {
+		"compare staff staffemail", "verify", "doctor --store company", "export staff " + t.TempDir(), "copy staff other --write", "pending staff --notify company --write", "poison drop company --all --write"} {
 		out, _, code := s.run(append(fields(args), "--json", "--quiet")...)
 		lines := 0
 		for line := range strings.Lines(out) {

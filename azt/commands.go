@@ -16,7 +16,7 @@ var groups = []struct{ name, title string }{
 	{"account", "The account"},
 }
 
-const aboutKeys = `Keys are typed as they are printed: as they are, or in double quotes as in Go, such as "a\u0001b", and "" for the empty key.`
+const aboutKeys = `Keys are typed as they are printed: as they are, or in double quotes as in Go, such as "a\u0001b", and "" for the empty key. In a shell, put single quotes around a key with quotes or other special characters.`
 
 const aboutPlaces = `The place of an export is a folder with a slash or a dot in its name, such as ./staff, or blob:CONTAINER/PREFIX. {date} in it stands for today, as in ./{date}/staff.`
 
@@ -33,7 +33,7 @@ func commands() []command {
 				s.StringVar(&f.selected, "select", "", "show these `properties`, separated by commas")
 				s.IntVar(&f.limit, "limit", 100, "end after so many rows; 0 means no limit")
 			}},
-			long: aboutKeys + ` A condition compares a property: --where 'Age >= 30', --where 'Name = "O Brien"', --where 'City = Rome or City = Oslo'. A whole number finds Int32 and Int64 properties, and a number with a point or an exponent finds Double ones, too. A word before a colon says the type: text:30, int64:5, double:5, time:2026-01-02T03:04:05Z, guid:…, binary:0x….
+			long: aboutKeys + ` A condition compares a property: --where 'Age >= 30', --where 'Name = "O Brien"', --where 'City = Rome or City = Oslo'. A number finds properties of all types of numbers, and a time such as 2026-01-02 or 2026-01-02T03:04:05Z and a GUID those of their type. Double quotes make a text: '"30"'. A word before a colon says the type: text:30, int64:5, double:5, time:…, guid:…, binary:0x…. A condition sees the properties of the first row of a wide entity only.
 
 --explain says how the service finds the rows, and reads nothing. Requests: 1 for each 1,000 rows that the keys name, whatever a condition leaves.`},
 		{name: "count", args: "TABLE", group: "look", short: "count rows by what they are", least: 1, most: 1, run: count, flags: []flagSet{keyFlags},
@@ -66,17 +66,20 @@ func commands() []command {
 			}},
 			long: aboutPlaces + " Times of the last change are not compared. The exit code is 3 if there are differences. Requests: 1 for each 1,000 rows of a table."},
 
-		{name: "poison", args: "list|replay|drop STORE [WRITE…]", group: "work", short: "list the messages that no attempt could execute, replay or drop them", least: 2, most: -1, run: poison, flags: []flagSet{writeFlag},
-			long: "The queues are STORE-poison and STORE-writes. WRITE is an operation ID, as list shows it; without one, all messages are meant. While list runs, the messages are hidden from other programs. Requests: 1 for each 32 messages, and 1 or 2 for each message."},
+		{name: "poison", args: "list|replay|drop STORE [WRITE…]", group: "work", short: "list the messages that no attempt could execute, replay or drop them", least: 2, most: -1, run: poison,
+			flags: []flagSet{writeFlag, func(s *flag.FlagSet, f *flags) {
+				s.BoolVar(&f.all, "all", false, "with drop, delete all messages")
+			}},
+			long: "The queues are STORE-poison and STORE-writes. WRITE is an operation ID, as list shows it; without one, all messages are meant. List receives the messages, which hides them from other programs while it runs, for 5 minutes at most, and needs the right to change messages. Requests: 1 for each 32 messages, and 1 or 2 for each message."},
 		{name: "pending", args: "TABLE", group: "work", short: "list writes whose effects are due, and writes that are not finished", least: 1, most: 1, run: pending,
 			flags: []flagSet{partitionFlags, writeFlag, func(s *flag.FlagSet, f *flags) {
-				s.StringVar(&f.store, "notify", "", "notify the workers of this `store` of them, after a queue was lost")
-				s.DurationVar(&f.grace, "grace", 0, "with --notify, leave out writes that are younger; 10m by default, and all if it is negative")
+				s.StringVar(&f.store, "notify", "", "tell the workers of this `store` about them, after a queue was lost")
+				s.DurationVar(&f.grace, "grace", 0, "with --notify, leave out writes that are younger; the default is 10m, and a negative value leaves out none")
 				s.BoolVar(&f.explain, "explain", false, "say what would be read, and read nothing")
 			}},
 			long: "The table is read as a whole, or the partitions that the flags name. Requests: 1 for each 1,000 rows; with --notify 1 for each partition, and 1 for each notification."},
 		{name: "jobs", args: "TABLE [cancel KIND NAME]", group: "work", short: "show the jobs of a table, or cancel one", least: 1, most: 4, run: showJobs, flags: []flagSet{writeFlag},
-			long: "TABLE is the table that jobs work on; their own rows are in the table TABLEjobs. Requests: 1 for each 1,000 jobs and ranges; 2 to cancel a job."},
+			long: "TABLE is the table that jobs work on; their own rows are in the table TABLEjobs. Requests: 1 for each 1,000 jobs and ranges; 2 more to cancel a job."},
 
 		{name: "verify", args: "", group: "own", short: "compare derived rows with entities, and repair them", run: checkDefinitions,
 			flags: []flagSet{rateFlag, concurrencyFlag, writeFlag, func(s *flag.FlagSet, f *flags) {
@@ -129,7 +132,7 @@ func (c *call) overview() {
 	c.out.line("")
 	c.paragraph(`The account is that of AZURE_STORAGE_CONNECTION_STRING, or of AZURE_STORAGE_ACCOUNT with the credentials of az login, a managed identity or the environment. --account NAME and --connection VARIABLE name another one.`)
 	c.out.line("")
-	c.paragraph(`Exit codes: 0 done; 1 failed; 2 a wrong command line, and nothing was done; 3 faults, differences or refusals were found; 4 interrupted, and the same command goes on.`)
+	c.paragraph(`Exit codes: 0 done; 1 failed; 2 a wrong command line, and nothing was done; 3 faults, differences or refusals were found; 4 interrupted: export, import, fill and retire go on when they are called again.`)
 }
 
 // help prints what a command does, and its flags.

@@ -11,11 +11,11 @@
 //
 // # Guarantees
 //
-//   - Without --write, a command changes nothing in the account.
+//   - Without --write, a command changes nothing in the account, but that poison list hides messages while it runs.
 //   - Nothing that is stored reaches the terminal unescaped: neither control characters nor characters that change the direction of a text.
 //   - Keys can be typed as they are printed.
-//   - A command that reads a whole table without --scan has that as its purpose: hot, cost, pending, export, copy, compare.
-//   - Long work that was interrupted goes on when the same command is called again.
+//   - A command that reads a whole table without --scan has that as its purpose: hot, cost, pending, export, import, copy, compare, verify, fill.
+//   - An export, import, fill or retire that was interrupted goes on when it is called again.
 //
 // # Exit codes
 //

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A command line in the documentation: a line of code, or a text between backquotes that is more than the name of a command.
-var commandLine = regexp.MustCompile("(?m)`azt ([^`]+)`|^ {4,7}azt (.+)$")
+// A command line in the documentation: a line of code, a text between backquotes, or the arguments of a container.
+var commandLine = regexp.MustCompile("(?m)`azt ([^`]+)`|^ {4,7}azt (.+)$|^ +args: \\[(.+)\\]$")
 
 // TestDocs: azt accepts each command line of the documentation.
 func TestDocs(t *testing.T) {
@@ -25,7 +25,7 @@ func TestDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range commandLine.FindAllStringSubmatch(string(b), -1) {
-			line := m[1] + m[2]
+			line := m[1] + m[2] + strings.NewReplacer(",", "", `"`, "").Replace(m[3])
 			words := words(line)
 			c := &call{}
 			for _, cmd := range commands() {

@@ -17,6 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/aztablekit/aztablekit/account"
+	"github.com/aztablekit/aztablekit/table"
 )
 
 // doctor says what the account permits, and what is in the way.
@@ -33,11 +34,16 @@ func doctor(ctx context.Context, c *call) error {
 	for _, f := range account.Diagnose(ctx, acc, &o) {
 		all = append(all, finding{f.Service, f.Right, verdict(f.Err), f.Advice, f.Err != nil})
 	}
-	all = append(all, secondary(ctx, acc))
+	if c.program.Account == nil { // else its requests cannot be sent elsewhere
+		all = append(all, secondary(ctx, acc))
+	}
 	if c.flags.store != "" {
 		for _, purpose := range []string{"writes", "poison", "cleanup"} {
 			all = append(all, queueOf(ctx, acc, c.flags.store, purpose))
 		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if c.out.json {
 		c.out.columns("service", "right", "finding", "advice")
@@ -86,7 +92,11 @@ func secondary(ctx context.Context, acc *account.Account) finding {
 	f := finding{service: "tables", right: "read the second location", finding: "none, or none that can be read"}
 	ctx = policy.WithRetryOptions(context.WithValue(ctx, inSecond{}, true), policy.RetryOptions{MaxRetries: -1, TryTimeout: 10 * time.Second})
 	r, err := acc.Tables().GetStatistics(ctx, nil)
-	if err != nil || r.GeoReplication == nil || r.GeoReplication.Status == nil {
+	if err != nil {
+		f.finding += " (" + verdict(err) + ")"
+		return f
+	}
+	if r.GeoReplication == nil || r.GeoReplication.Status == nil {
 		return f
 	}
 	f.finding = string(*r.GeoReplication.Status)
@@ -183,12 +193,15 @@ func cost(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	c.out.columns("table", "rows", "bytes", "storage a month", "a scan", "an insert of all", "currency")
-	for _, name := range c.args {
-		t, err := tableOf(acc, name)
-		if err != nil {
+	all := make([]*table.Table[table.Row], len(c.args))
+	for i, name := range c.args {
+		if all[i], err = tableOf(acc, name); err != nil {
 			return err
 		}
+	}
+	c.out.columns("table", "rows", "bytes", "storage a month", "a scan", "an insert of all", "currency")
+	for i, name := range c.args {
+		t := all[i]
 		var s size
 		groups := 0
 		last, run := "", 0
@@ -206,7 +219,7 @@ func cost(ctx context.Context, c *call) error {
 		}
 		c.priced(p, key(name), s, groups)
 	}
-	c.out.say("a scan is an export, a count or a verification of entities; transactions of 100 rows of a partition insert. The service bills bytes of keys and names, as counted here, and metadata besides.")
+	c.out.say("A scan is at least this: an export, a count, a verification. An insert is counted as transactions of 100 rows of one partition, derived rows included. Bytes are those of keys, names and values; the service adds a little for metadata.")
 	return nil
 }
 

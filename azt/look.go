@@ -1,8 +1,8 @@
 package azt
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,21 +72,23 @@ func get(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	k := keys.Stored(c.args[1], c.args[2])
-	f := flags{partition: optional{true, c.args[1]}, rowsFrom: optional{true, c.args[2]}}
-	r, err := f.row(ctx, t, k)
-	if err != nil {
-		return err
+	r, err := rowOf(ctx, t, keys.Stored(c.args[1], c.args[2]))
+	if r == nil && err == nil {
+		err = fmt.Errorf("table %s has no row %s %s", t.Name(), shown(c.args[1]), shown(c.args[2]))
 	}
 	if r == nil {
-		return fmt.Errorf("table %s has no row %s %s", t.Name(), shown(c.args[1]), shown(c.args[2]))
+		return err
 	}
 	c.printRow(r)
+	if err != nil {
+		c.notes.line("the entity is damaged: %s", brief(err))
+		return errFound
+	}
 	return nil
 }
 
-// row reads a row, with its parts if it is a wide entity, nil if there is none. 1 request, 2 for a wide entity.
-func (f *flags) row(ctx context.Context, t *table.Table[table.Row], k keys.Key) (found *stored.Row, err error) {
+// rowOf reads a row, with its parts if it is a wide entity, nil if there is none. A damaged entity comes with an error. 1 request, 2 for a wide entity.
+func rowOf(ctx context.Context, t *table.Table[table.Row], k keys.Key) (found *stored.Row, err error) {
 	var of query.Filter
 	of.Key(edm.PartitionKey, "eq", k.PartitionKey())
 	of.Key(edm.RowKey, "eq", k.RowKey())
@@ -201,23 +203,27 @@ func find(ctx context.Context, c *call) error {
 	if !c.flags.all && !r.where { // a condition is on the properties of a row, and leaves out parts
 		rows = joined(rows)
 	}
-	n, others := 0, 0
+	n, others, damaged := 0, 0, false
 	for row, err := range rows {
 		if err != nil && row == nil {
 			return err
 		}
 		if err != nil {
-			c.notes.line("row %s %s: %v", shown(row.Key.PartitionKey()), shown(row.Key.RowKey()), err)
+			damaged = true
+			c.notes.line("row %s %s is damaged: %s", shown(row.Key.PartitionKey()), shown(row.Key.RowKey()), brief(err))
 		}
+		c.notes.progress("%d entities, and %d other rows; at %s", n, others, shown(row.Key.PartitionKey()))
 		if what, _ := whatItIs(row); what != "entity" && !c.flags.all {
 			others++
 			continue
 		}
 		if n == c.flags.limit && n > 0 {
-			c.out.say("… and more; --limit %d shows more", 10*n)
+			c.out.flush()
+			c.notes.line("… and more; --limit %d shows more, and --limit 0 all", 10*n)
 			return nil
 		}
 		n++
+		row = c.flags.choose(row)
 		pk, rk := key(row.Key.PartitionKey()), key(row.Key.RowKey())
 		what := described(row) + withoutParts(row, !c.flags.all && !r.where)
 		if c.out.json {
@@ -227,7 +233,18 @@ func find(ctx context.Context, c *call) error {
 		c.out.add(pk, rk, what, oneLine(row.Columns()))
 	}
 	c.out.say("%s", leftOut(n, others, c.flags.all))
+	if damaged {
+		return errFound
+	}
 	return nil
+}
+
+// choose returns a row with the properties of --select.
+func (f *flags) choose(r *stored.Row) *stored.Row {
+	if f.selected == "" {
+		return r
+	}
+	return r.With(stored.Only(r.Columns(), append(strings.Split(f.selected, ","), reserved.Properties...)...))
 }
 
 // leftOut says how many rows were shown.
@@ -337,6 +354,9 @@ func (s *size) add(r *stored.Row) {
 // hot counts rows and bytes by partition and by what rows are.
 func hot(ctx context.Context, c *call) error {
 	c.flags.scan = true
+	if c.flags.top == 0 {
+		return usage("--top must be at least 1")
+	}
 	t, r, err := c.reads(true)
 	if err != nil || t == nil {
 		return err
@@ -403,12 +423,17 @@ func describe(ctx context.Context, c *call) error {
 		return err
 	}
 	names := c.args
+	for _, name := range names {
+		if _, err := tableOf(acc, name); err != nil {
+			return err
+		}
+	}
 	if len(names) == 0 {
 		if names, err = tables(ctx, acc, ""); err != nil {
 			return err
 		}
 	}
-	rows := make([]*stored.Row, len(names))
+	rows, failed := make([]*stored.Row, len(names)), make([]error, len(names))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(engine.FanOut)
 	for i, name := range names {
@@ -417,34 +442,39 @@ func describe(ctx context.Context, c *call) error {
 			if err != nil {
 				return err
 			}
-			rows[i], _, err = door.Table(t).GetReserved(gctx, "Describe", keys.Stored(reserved.Catalogue, reserved.Catalogue))
-			if errors.Is(err, table.ErrTableNotFound) && len(c.args) == 0 { // it was deleted meanwhile
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("table %s: %w", name, err)
-			}
+			rows[i], _, failed[i] = door.Table(t).GetReserved(gctx, "Describe", keys.Stored(reserved.Catalogue, reserved.Catalogue))
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
+	if err := cmp.Or(g.Wait(), ctx.Err()); err != nil {
 		return err
 	}
 	c.out.columns("table", "type", "rows", "definition", "state", "since", "form")
 	bare := []string{}
+	bad := false
 	for i, name := range names {
-		if rows[i] == nil {
+		var all *catalogue.Row
+		err := failed[i]
+		if err == nil && rows[i] != nil {
+			all, err = catalogue.Decode(rows[i])
+		}
+		switch {
+		case err != nil:
+			bad = true
+			c.notes.line("table %s: its definitions, in the row (~c, ~c), cannot be read: %s", name, brief(err))
+		case all == nil && c.out.json:
+			c.out.add(name, nil, nil, nil, nil, time.Time{}, nil)
+		case all == nil:
 			bare = append(bare, name)
-			continue
+		default:
+			c.describeTable(name, all)
 		}
-		all, err := catalogue.Decode(rows[i])
-		if err != nil {
-			return fmt.Errorf("the definitions of table %s, in the row (~c, ~c), cannot be read: %w", name, err)
-		}
-		c.describeTable(name, all)
 	}
 	if len(bare) > 0 {
 		c.out.say("without definitions: %s", strings.Join(bare, ", "))
+	}
+	if bad {
+		return errFound
 	}
 	return nil
 }

@@ -45,14 +45,21 @@ func isFile(arg string) (form string, is bool) {
 	return "", false
 }
 
-// source returns the rows of a table, of an export or of a file.
-func source(acc *account.Account, arg string) (transfer.Source, error) {
+// source returns the rows of a table, of an export or of a file. It opens the account if that needs one.
+func source(open func() (*account.Account, error), arg string) (transfer.Source, error) {
 	if form, is := isFile(arg); is {
-		open := func() (io.ReadCloser, error) { return os.Open(arg) }
+		file := func() (io.ReadCloser, error) { return os.Open(arg) }
 		if form == "csv" {
-			return transfer.CSV(open, nil), nil
+			return transfer.CSV(file, nil), nil
 		}
-		return transfer.JSON(open), nil
+		return transfer.JSON(file), nil
+	}
+	var acc *account.Account
+	if !isPlace(arg) || strings.HasPrefix(arg, "blob:") {
+		var err error
+		if acc, err = open(); err != nil {
+			return nil, err
+		}
 	}
 	if isPlace(arg) {
 		at, err := place(acc, arg)
@@ -98,11 +105,16 @@ func export(ctx context.Context, c *call) error {
 		Progress: func(r transfer.ExportReport) { c.notes.progress("%d rows in %d chunks", r.Rows, r.Chunks) },
 	})
 	if err != nil {
-		c.notes.line("%d rows in %d chunks are stored; the same command goes on", report.Rows, report.Chunks)
+		if report.Rows > 0 {
+			c.notes.line("%d rows in %d chunks are stored; the same command goes on", report.Rows, report.Chunks)
+		}
 		return err
 	}
-	c.out.columns("table", "to", "rows", "chunks", "bytes", "pending", "prepared")
-	c.out.add(key(t.Name()), at.String(), report.Rows, report.Chunks, report.Bytes, report.Pending, report.Prepared)
+	c.out.columns("table", "to", "rows", "added", "chunks", "bytes", "pending", "prepared")
+	c.out.add(key(t.Name()), at.String(), report.Rows, report.Added, report.Chunks, report.Bytes, report.Pending, report.Prepared)
+	if report.Added == 0 && report.Rows > 0 {
+		c.notes.line("this export was finished before, and nothing was added: export to another place, such as ./{date}/%s", t.Name())
+	}
 	if report.Pending > 0 {
 		c.out.say("pending: %s with effects that are due; after a restore, azt pending TABLE --notify STORE gives them to the workers", counted(report.Pending, "write"))
 	}
@@ -149,11 +161,7 @@ func importRows(ctx context.Context, c *call) error {
 	if c.command.name == "copy" && isPlace(c.args[0]) {
 		return usage("%s is no table; azt import stores the rows of an export", shown(c.args[0]))
 	}
-	acc, err := c.open()
-	if err != nil {
-		return err
-	}
-	from, err := source(acc, c.args[0])
+	from, err := source(c.open, c.args[0])
 	if err != nil {
 		return err
 	}
@@ -194,19 +202,11 @@ func importRows(ctx context.Context, c *call) error {
 const mostProperties = 10
 
 func compare(ctx context.Context, c *call) error {
-	acc, err := c.open()
+	first, err := source(c.open, c.args[0])
 	if err != nil {
 		return err
 	}
-	first, err := source(acc, c.args[0])
-	if err != nil {
-		return err
-	}
-	other, err := c.openOther()
-	if err != nil {
-		return err
-	}
-	second, err := source(other, c.args[1])
+	second, err := source(c.openOther, c.args[1])
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,8 @@ func compare(ctx context.Context, c *call) error {
 			return err
 		}
 		if n++; c.flags.limit > 0 && n > c.flags.limit {
-			c.out.say("… and more; --limit %d shows more", 10*c.flags.limit)
+			c.out.flush()
+			c.notes.line("… and more; --limit %d shows more, and --limit 0 all", 10*c.flags.limit)
 			return errFound
 		}
 		names := d.Properties

@@ -183,6 +183,9 @@ func (p *printer) flush() {
 	}
 	p.headed = true
 	for _, line := range lines {
+		if last := len(line) - 1; p.free && p.width > 0 { // keys are never cut
+			line[last] = cut(line[last], max(p.width-p.whole()+p.widths[last], 10))
+		}
 		if titled {
 			p.line(p.laid(line))
 			continue
@@ -255,12 +258,13 @@ func (p *printer) say(format string, args ...any) {
 	}
 }
 
-// line prints a line, cut to the width.
-func (p *printer) line(s string) { fmt.Fprintln(p.to, cut(s, p.width)) }
+// line prints a line.
+func (p *printer) line(s string) { fmt.Fprintln(p.to, s) }
 
-func (p *printer) end() {
+// end prints what is left, and returns the first error of all writing.
+func (p *printer) end() error {
 	p.flush()
-	p.to.Flush()
+	return p.to.Flush()
 }
 
 // cut cuts a line to a width, 0 for none.

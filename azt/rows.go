@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -161,7 +162,11 @@ func oneLine(columns []edm.Column) string {
 		if c.Value.Kind != edm.String {
 			text = valueText(c.Value)
 		}
-		b.WriteString(plain(c.Name) + "=" + shown(text))
+		text = shown(text)
+		if _, is := ofForm(text); is && c.Value.Kind == edm.String { // such as the text 30
+			text = strconv.Quote(text)
+		}
+		b.WriteString(plain(c.Name) + "=" + text)
 	}
 	return b.String()
 }
@@ -187,6 +192,7 @@ func anyJSON(k keys.Key, columns []edm.Column) json.RawMessage {
 	all := map[string]any{edm.PartitionKey: k.PartitionKey(), edm.RowKey: k.RowKey()}
 	for _, c := range columns {
 		switch v := c.Value; v.Kind {
+		case edm.Absent:
 		case edm.String, edm.Int32, edm.Bool:
 			all[c.Name] = v.Any()
 		case edm.Binary:

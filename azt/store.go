@@ -3,6 +3,7 @@ package azt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/aztablekit/aztablekit"
@@ -49,6 +50,9 @@ func checkDefinitions(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.flags.write && !c.flags.repair {
+		return usage("verify --write repairs with --repair only; add it")
+	}
 	if c.flags.repair {
 		if err := c.willWrite("repair faults"); err != nil {
 			return err
@@ -62,11 +66,15 @@ func checkDefinitions(ctx context.Context, c *call) error {
 			c.notes.progress("%d entities and %d derived rows of %d partitions", r.Entities, r.Rows, r.Partitions)
 		},
 	})
+	if err != nil {
+		c.notes.line("not finished: %d entities and %d derived rows were compared, and %d faults repaired", report.Entities, report.Rows, report.Repaired)
+		return err
+	}
 	c.verified(report)
-	if err == nil && !report.Sound() {
+	if !report.Sound() {
 		return errFound
 	}
-	return err
+	return nil
 }
 
 // faults begins a table of faults.
@@ -161,7 +169,7 @@ func retire(ctx context.Context, c *call) error {
 	if err := s.Retire(ctx, c.args[0], c.args[1], &aztablekit.FillOptions{Rate: c.flags.rate, Progress: c.filling}); err != nil {
 		return err
 	}
-	c.out.say("definition %s of table %s is out of use; its rows are deleted", shown(c.args[1]), shown(c.args[0]))
+	c.done("definition %s of table %s is out of use; its rows are deleted", shown(c.args[1]), shown(c.args[0]))
 	return nil
 }
 
@@ -177,6 +185,16 @@ func sweep(ctx context.Context, c *call) error {
 	if err := s.RunDaily(ctx); err != nil {
 		return err
 	}
-	c.out.say("the work of a day is done")
+	c.done("the work of a day is done")
 	return nil
+}
+
+// done says that a command has done its work.
+func (c *call) done(format string, args ...any) {
+	if c.out.json {
+		c.out.columns("done")
+		c.out.add(fmt.Sprintf(format, args...))
+		return
+	}
+	c.out.say(format, args...)
 }

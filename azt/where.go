@@ -10,6 +10,7 @@ import (
 
 	"github.com/aztablekit/aztablekit/internal/edm"
 	"github.com/aztablekit/aztablekit/internal/query"
+	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/keys"
 )
 
@@ -130,22 +131,49 @@ func value(s string) (any, error) {
 	if strings.HasPrefix(s, `"`) {
 		return typed(s)
 	}
-	if s == "true" || s == "false" {
-		return s == "true", nil
-	}
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return n, nil
-	}
-	if f, err := strconv.ParseFloat(s, 64); err == nil {
-		return f, nil
-	}
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t, nil
-	}
 	if s == "" {
 		return nil, usage(`--where has a comparison without a value; an empty text is ""`)
 	}
+	if v, is := ofForm(s); is {
+		return v, nil
+	}
+	if strings.ContainsAny(s, "<>=!") || s[0] == '\'' || isJoined.MatchString(s) {
+		return nil, usage(`--where: put the text %s in double quotes, as in 'Name = "O Brien"'; conditions are joined by or in small letters, and several --where must all hold`, s)
+	}
 	return s, nil
+}
+
+// Numbers as people write them: 007 and +49123 are texts, and so is Inf. isJoined finds what looks like a second condition.
+var (
+	isNumber = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$`)
+	isJoined = regexp.MustCompile(`(?i)\s(and|or)(\s|$)`)
+)
+
+// mostWhole is up to where a Double has each whole number.
+const mostWhole = 1 << 53
+
+// ofForm reads a value whose form says its type. Numbers are compared with all numbers.
+func ofForm(s string) (v any, is bool) {
+	if s == "true" || s == "false" {
+		return s == "true", true
+	}
+	if isNumber.MatchString(s) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err == nil && (n > mostWhole || n < -mostWhole) {
+			return n, true
+		}
+		f, err := strconv.ParseFloat(s, 64)
+		return f, err == nil
+	}
+	for _, form := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(form, s); err == nil {
+			return t, true
+		}
+	}
+	if g, err := edm.GUIDValue(s); err == nil && g.Kind == edm.Guid {
+		return g.G, true
+	}
+	return nil, false
 }
 
 // reading is what a command reads: a filter, and how the service finds its rows.
@@ -161,13 +189,17 @@ func (f *flags) reading(all bool) (r reading, err error) {
 	if err != nil {
 		return r, err
 	}
-	if f.prefix.set {
-		if f.rowsFrom.set || f.rowsTo.set {
+	if f.prefix.text != "" {
+		if f.rowsFrom.text != "" || f.rowsTo.text != "" {
 			return r, usage("--prefix is a range of rows; --rows-from and --rows-to are another one")
 		}
 		f.rowsFrom.text, f.rowsTo.text = f.prefix.text, f.prefix.text+"\uFFFD" // the last character that a key may have
 	}
-	named := f.prefix.set || f.rowsFrom.set || f.rowsTo.set
+	from, to := f.rowsFrom.text, f.rowsTo.text
+	named := from != "" || to != ""
+	if to != "" && keys.Compare(from, to) > 0 {
+		return r, usage("--rows-from sorts after --rows-to: they are swapped")
+	}
 	switch {
 	case f.partition.set && named:
 		r.class = query.RangeQuery
@@ -183,14 +215,9 @@ func (f *flags) reading(all bool) (r reading, err error) {
 		of.Key(edm.PartitionKey, "eq", f.partition.text)
 	}
 	between(&of, edm.PartitionKey, f.from.text, f.to.text)
-	if all {
-		between(&of, edm.RowKey, f.rowsFrom.text, f.rowsTo.text)
-	} else {
-		rows := keys.RawRows(f.rowsFrom.text, f.rowsTo.text)
-		if err := rows.Err(); err != nil {
-			return r, usage("--rows-from, --rows-to: %v", err)
-		}
-		of.Keys(edm.RowKey, query.BoundsOf(rows))
+	between(&of, edm.RowKey, from, to)
+	if !all && keys.Compare(from, reserved.FirstAbove) < 0 && (to == "" || keys.Compare(to, reserved.First) > 0) {
+		of.Keys(edm.RowKey, query.BoundsOf(query.EveryKey)) // the library's rows are left out
 	}
 	for _, text := range f.where {
 		c, err := condition(text)
@@ -202,15 +229,15 @@ func (f *flags) reading(all bool) (r reading, err error) {
 		}
 		r.where = true
 	}
+	if of.Check() != nil {
+		return r, usage("--where has too many comparisons: the service takes 15, those of the keys included, and a number takes 2 or more")
+	}
 	if f.also != nil {
 		r.where = true
 		err = of.Where(nil, *f.also)
 	}
-	if err == nil {
-		err = of.Check()
-	}
 	if err != nil {
-		return r, usage("%v", err)
+		return r, err
 	}
 	r.filter = of.String()
 	return r, nil
@@ -249,7 +276,7 @@ func (r reading) explain(c *call, name string) {
 		costs = "1 for each 1,000 rows of it"
 	}
 	if r.where {
-		costs += "; the service reads the rows, too, that the condition leaves out"
+		costs += "; the service also reads the rows that the condition leaves out"
 	}
 	c.out.columns("table", "reads", "requests", "filter")
 	if c.out.json {

@@ -2,6 +2,7 @@ package azt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,10 +67,22 @@ func poison(ctx context.Context, c *call) error {
 		c.outcome(n, "%s replayed from %s-poison to %s-writes", counted(n, "message"), store, store)
 		return err
 	case "drop":
+		if len(ids) == 0 && !c.flags.all {
+			return usage("poison drop needs the operation IDs of the writes, as poison list shows them, or --all")
+		}
 		if err := c.willWrite("delete the messages"); err != nil {
 			return err
 		}
-		n, err := q.Drop(ctx, chosen)
+		dropped := map[string]bool{}
+		n, err := q.Drop(ctx, func(p eventual.PoisonMessage) bool {
+			dropped[p.OperationID] = true
+			return chosen(p)
+		})
+		for _, id := range ids {
+			if !dropped[id] {
+				c.notes.line("no message is of the write %s", shown(id))
+			}
+		}
 		c.out.columns("dropped")
 		c.outcome(n, "%s dropped from %s-poison", counted(n, "message"), store)
 		if n > 0 {
@@ -93,10 +106,13 @@ func (c *call) outcome(n int, format string, args ...any) {
 func pending(ctx context.Context, c *call) error {
 	c.flags.scan = true
 	if c.flags.store != "" {
+		if c.flags.explain {
+			return usage("--explain is for a list; --notify sends notifications")
+		}
 		return c.notify(ctx)
 	}
-	if c.flags.grace != 0 {
-		return usage("--grace is for --notify STORE")
+	if c.flags.grace != 0 || c.flags.write {
+		return usage("--grace and --write are for --notify STORE")
 	}
 	c.flags.also = due()
 	t, r, err := c.reads(true)
@@ -129,7 +145,7 @@ func pending(ctx context.Context, c *call) error {
 		c.out.say("nothing is pending")
 		return nil
 	}
-	c.out.say("%s; workers execute effects within seconds, and what is older than some minutes waits for a worker or a notification (--notify STORE)", counted(n, "line"))
+	c.out.say("%s. Workers execute effects within seconds. What is older than some minutes waits for a worker; --notify STORE wakes one.", counted(n, "line"))
 	return nil
 }
 
@@ -184,20 +200,36 @@ func showJobs(ctx context.Context, c *call) error {
 		if err := jobs.Cancel(ctx, store, name, c.args[2], c.args[3]); err != nil {
 			return err
 		}
-		c.out.say("job %s %s is canceled; what it has done stays done", shown(c.args[2]), shown(c.args[3]))
-		return nil
 	}
-	c.out.columns("kind", "job", "state", "began", "done %", "left", "rows", "changed", "faults", "ranges", "open", "failing")
+	names := []string{"kind", "job", "state", "began", "done %", "left", "rows", "changed", "faults", "ranges", "open", "failing"}
+	if c.out.json {
+		names = append(names, "failures")
+	}
+	c.out.columns(names...)
 	var failures []string
 	n := 0
 	for s, err := range jobs.List(ctx, store, name) {
+		if errors.Is(err, table.ErrTableNotFound) {
+			break // no job was ever started
+		}
 		if err != nil {
 			return err
 		}
+		if len(c.args) > 1 && (s.Kind != c.args[2] || s.Name != c.args[3]) {
+			continue
+		}
 		n++
-		c.out.add(key(s.Kind), key(s.Name), string(s.State), s.Began, 100*s.Part, s.Left, s.Rows, s.Changed, s.Faults, s.Ranges, s.Open, len(s.Failures))
+		cells := []any{key(s.Kind), key(s.Name), string(s.State), s.Began, 100 * s.Part, s.Left, s.Rows, s.Changed, s.Faults, s.Ranges, s.Open, len(s.Failures)}
+		if c.out.json {
+			cells = append(cells, s.Failures)
+		}
+		c.out.add(cells...)
 		for _, f := range s.Failures {
-			failures = append(failures, fmt.Sprintf("%s %s, from %s: %d attempts, the last at %s: %s", shown(s.Kind), shown(s.Name), shown(f.From), f.Attempts, f.Time.UTC().Format(time.DateTime), plain(f.Error)))
+			at := shown(f.From)
+			if f.Within != "" {
+				at = shown(f.Within) + " " + at
+			}
+			failures = append(failures, fmt.Sprintf("%s %s, from %s: %d attempts, the last at %s: %s", shown(s.Kind), shown(s.Name), at, f.Attempts, f.Time.UTC().Format(time.DateTime), plain(f.Error)))
 		}
 	}
 	for _, f := range failures {

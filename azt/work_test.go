@@ -31,10 +31,12 @@ func TestPoison(t *testing.T) {
 		t.Fatalf("list: got\n%s\nwant three operation IDs", list)
 	}
 	s.want(0, "poison list company "+writes[2], "1 message in company-poison", "!"+writes[0])
+	s.want(2, "poison drop company --write", "--all")
+	s.want(0, "poison drop company --write 01K00000000000000000000000", "0 messages dropped", "no message is of the write")
 	s.want(0, "poison drop company --write "+writes[0], "1 message dropped", "azt pending TABLE --notify company")
 	s.want(0, "poison replay company --write "+writes[1], "1 message replayed")
 	s.want(0, "poison replay company --write", "1 message replayed")
-	s.want(0, "poison drop company --write", "0 messages dropped")
+	s.want(0, "poison drop company --all --write", "0 messages dropped")
 	if n := len(s.service.Messages("company-writes")); n != 2 {
 		t.Errorf("got %d notifications, want the 2 that were replayed", n)
 	}
@@ -97,7 +99,7 @@ func TestJobs(t *testing.T) {
 	testkit.NoError(t, s.company.raise.Start(t.Context(), "2026", 3, nil))
 	testkit.NoError(t, s.company.raise.Start(t.Context(), "2027", 3, nil))
 	s.want(0, "jobs staff", "2026", "2027", "running")
-	s.want(0, "jobs staff cancel raise 2027 --write", "raise 2027 is canceled")
+	s.want(0, "jobs staff cancel raise 2027 --write", "raise  2027  canceled")
 	s.want(1, "jobs staff cancel raise 2028 --write", "no such row")
 	testkit.NoError(t, s.company.Drain(t.Context()))
 	s.want(0, "jobs staff", "finished", "canceled", "!running")
@@ -109,7 +111,7 @@ func TestJobs(t *testing.T) {
 			t.Errorf("List: got %+v, want that of Status, %+v", got, want)
 		}
 	}
-	s.want(1, "jobs staffemail", "no such table")
+	s.want(0, "jobs staffemail", "no jobs")
 }
 
 // TestDefinitions: an azt of a program verifies, fills and retires its definitions.

@@ -38,6 +38,7 @@ var notAdverse = map[string]string{
 
 // suite is the behaviour suite, by story.
 var suite = map[string]func(*env){
+	"commands":                  commands,
 	"entity lifecycle":          entityLifecycle,
 	"exports":                   exports,
 	"logs":                      logs,

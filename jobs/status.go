@@ -94,14 +94,17 @@ func newStatus(h *head) Status {
 
 // estimate makes Part and Left of the sums of the ranges.
 func (s *Status) estimate() {
-	switch {
+	switch all := s.Part + s.weight; {
 	case s.State == Finished:
 		s.Part = 1
-	case s.Part+s.weight > 0:
-		s.Part /= s.Part + s.weight
+	case all > 0 && s.Part >= 0 && s.weight >= 0:
+		s.Part /= all
+	default:
+		s.Part = 0
 	}
-	if s.State == Running && s.Part > 0 {
-		s.Left = time.Duration(float64(time.Since(s.Began)) * (1 - s.Part) / s.Part)
+	left := float64(max(time.Since(s.Began), 0)) * (1 - s.Part) / s.Part
+	if s.State == Running && left < float64(100*365*24*time.Hour) { // else nothing is known yet
+		s.Left = time.Duration(left)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,13 +92,15 @@ func TestManifests(t *testing.T) {
 	if kinds["CronJob"] < 2 || kinds["ScaledObject"] < 1 || kinds["TriggerAuthentication"] < 1 {
 		t.Errorf("got objects %v; want two CronJobs, a ScaledObject and its TriggerAuthentication", kinds)
 	}
-	for _, bad := range []string{"a: [", "kind: CronJob\napiVersion: batch/v1\nmetadata: {name: x}\nspec: {schdule: x}", "kind: CronJob\napiVersion: batch/v1\nmetadata: {name: x}\nspec: {schedule: '* * *'}",
+	for _, bad := range []string{"a: [", "kind: CronJob\napiVersion: batch/v1\nmetadata: {name: x}\nspec: {schdule: x}", "kind: CronJob\napiVersion: batch/v1\nmetadata: {name: x}\nspec: {schedule: '* * *'}", "kind: CronJob\napiVersion: batch/v1\nmetadata: {name: x}\nspec: {schedule: a b c d e}",
 		"kind: ScaledObject\napiVersion: keda.sh/v1alpha1\nmetadata: {name: x}\nspec: {minReplicaCount: many}", "kind: Pod"} {
 		if _, err := checkManifest(bad); err == nil {
 			t.Errorf("got no error for\n%s", bad)
 		}
 	}
 }
+
+var isSchedule = regexp.MustCompile(`^([0-9*/,-]+ ){4}[0-9*/,-]+$`)
 
 // checkManifest returns the kind of an object, and what is wrong with it.
 func checkManifest(text string) (kind string, err error) {
@@ -125,7 +128,7 @@ func checkManifest(text string) (kind string, err error) {
 			return m.Kind, err
 		}
 		pod := c.Spec.JobTemplate.Spec.Template.Spec
-		if len(strings.Fields(c.Spec.Schedule)) != 5 || len(pod.Containers) == 0 || pod.RestartPolicy != "OnFailure" && pod.RestartPolicy != "Never" {
+		if !isSchedule.MatchString(c.Spec.Schedule) || !slices.Contains([]string{"Allow", "Forbid", "Replace"}, c.Spec.ConcurrencyPolicy) || len(pod.Containers) == 0 || pod.RestartPolicy != "OnFailure" && pod.RestartPolicy != "Never" {
 			return m.Kind, errors.New("a CronJob needs a schedule of five fields, a container and a restartPolicy of jobs")
 		}
 	case m.Kind == "ScaledObject" && m.APIVersion == "keda.sh/v1alpha1":
@@ -134,7 +137,10 @@ func checkManifest(text string) (kind string, err error) {
 			return m.Kind, err
 		}
 		for _, trigger := range s.Spec.Triggers {
-			if trigger.Type == "azure-queue" && (trigger.Metadata["queueName"] == "" || trigger.Metadata["accountName"] == "") {
+			if trigger.Type != "azure-queue" {
+				return m.Kind, errors.New("the trigger " + trigger.Type + " is not known here")
+			}
+			if trigger.Metadata["queueName"] == "" || trigger.Metadata["accountName"] == "" {
 				return m.Kind, errors.New("the scaler azure-queue needs queueName and accountName")
 			}
 		}
