@@ -183,14 +183,15 @@ func (p *printer) flush() {
 	}
 	p.headed = true
 	for _, line := range lines {
-		if last := len(line) - 1; p.free && p.width > 0 { // keys are never cut
+		last := len(line) - 1
+		if p.free && p.width > 0 { // keys are never cut
 			line[last] = cut(line[last], max(p.width-p.whole()+p.widths[last], 10))
 		}
 		if titled {
 			p.line(p.laid(line))
 			continue
 		}
-		for _, l := range wrap(p.laid(line), strings.Repeat(" ", p.whole()-p.widths[len(line)-1]), p.width) {
+		for _, l := range wrap(p.laid(line), strings.Repeat(" ", p.whole()-p.widths[last]), p.width) {
 			p.line(l)
 		}
 	}

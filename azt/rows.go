@@ -8,7 +8,6 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/aztablekit/aztablekit/account"
 	"github.com/aztablekit/aztablekit/internal/bare"
@@ -209,6 +208,3 @@ func anyJSON(k keys.Key, columns []edm.Column) json.RawMessage {
 func joined(rows iter.Seq2[*stored.Row, error]) iter.Seq2[*stored.Row, error] {
 	return engine.Joined(rows)
 }
-
-// ago returns how long ago a time was, for people.
-func ago(t time.Time) time.Duration { return time.Since(t).Round(time.Second) }
