@@ -142,7 +142,7 @@ const shortSlices = 5
 
 func newSlice[T any](ctx context.Context, t *table.Table[T], l *ledger, h *head, r *part) (*Slice[T], error) {
 	counted := *r
-	s := &Slice[T]{Table: t, Job: h.Name, rate: h.Rate, ledger: l, part: &counted, looks: time.Now().Add(lookEvery)}
+	s := &Slice[T]{Table: t, Job: h.Name, began: h.Began, rate: h.Rate, ledger: l, part: &counted, looks: time.Now().Add(lookEvery)}
 	of := r.span()
 	if of.Within == nil {
 		s.Partitions = keys.RawPartitions(of.From, of.To)
@@ -154,7 +154,7 @@ func newSlice[T any](ctx context.Context, t *table.Table[T], l *ledger, h *head,
 		return nil, err
 	}
 	length := min(h.Slice, time.Second<<min(max(r.Depth-shortSlices, 0), 20))
-	if r.Whole {
+	if r.Whole && l.last == nil { // else what is done of a partition is not done again
 		return s, nil
 	}
 	s.ends = time.Now().Add(length)
@@ -321,7 +321,11 @@ func (s *Slice[T]) halveRows(ctx context.Context, pk string) (left []split.Span,
 // first returns the first PartitionKey of a span, or the first RowKey of an entity in a span of rows, and whether there is one. 1 request.
 func (s *Slice[T]) first(ctx context.Context, of split.Span) (string, bool, error) {
 	if of.Within == nil {
-		for pk, err := range s.Table.PartitionsIn(ctx, keys.RawPartitions(of.From, of.To)) {
+		list := s.Table.PartitionsIn(ctx, keys.RawPartitions(of.From, of.To))
+		if s.ledger.last != nil { // work on rows of all types
+			list = door.Rows[table.Table[table.Row]](door.Table(s.Table), false).PartitionsIn(ctx, keys.RawPartitions(of.From, of.To))
+		}
+		for pk, err := range list {
 			return pk.String(), err == nil, err
 		}
 		return "", false, nil

@@ -1,7 +1,10 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/aztablekit/aztablekit/eventual"
 	"github.com/aztablekit/aztablekit/table"
@@ -15,10 +18,11 @@ import (
 //		return transfer.Container(backups, job+"/staff", nil)
 //	})
 //
-// Status counts the rows, those of the definitions perhaps left out. When the job is finished, the export is complete. The rows of one partition are exported by one
-// worker at a time. Such a job is of the whole table: Options.Partitions is refused.
+// Status counts the rows of slices that have ended in order, which may be fewer than the export has. When the job is finished, the export is complete. The rows of one
+// partition are exported by one worker at a time. A slice ends behind a chunk, so short slices last some seconds. Such a job is of the whole table: Options.Partitions is
+// refused. An export that is older than its job, as after Delete and another Start of one name, makes the messages poison: take a name, and a place, for each export.
 //
-// Requests: those of transfer.Export, for each slice 2 to read the manifest, and at the end 1 for each range; see also [Rows].
+// Requests: those of transfer.Export, for each slice 2 to read the manifest, and at the end 1 for each range, and 2 for its chunk; see also [Rows].
 func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, struct{}] {
 	if place == nil {
 		return New[T, struct{}](kind, nil)
@@ -36,10 +40,10 @@ func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, s
 		}
 		return s.export(ctx, at)
 	})
-	j.last = func(ctx context.Context, job string) error { // what lies between the ranges of the job, where there were no rows
+	j.last = func(ctx context.Context, job string) error { // what lies between the ranges of the job, where there were hardly any rows
 		at, err := to(job)
 		if err == nil {
-			_, err = transfer.Export(ctx, j.table, at, nil)
+			_, err = transfer.Export(ctx, j.table, at, &transfer.ExportOptions{ChunkTime: chunkTime})
 		}
 		return err
 	}
@@ -50,7 +54,7 @@ func Export[T any](kind string, place func(job string) transfer.Place) *Job[T, s
 func (s *Slice[T]) export(ctx context.Context, to transfer.Place) error {
 	p := newPieces(ctx, s)
 	rows := 0
-	o := &transfer.ExportOptions{Part: s.Partitions, Concurrency: 1, ChunkTime: lookEvery, Rate: s.rate}
+	o := &transfer.ExportOptions{Part: s.Partitions, Concurrency: 1, ChunkTime: chunkTime, Rate: s.rate}
 	o.Progress = func(r transfer.ExportReport) {
 		s.Count(r.Added-rows, 0, 0)
 		s.addCounts() // the chunk is stored, also if no partition ends with it
@@ -59,8 +63,17 @@ func (s *Slice[T]) export(ctx context.Context, to transfer.Place) error {
 			p.passed(s.passPartition(p.ctx, r.Through))
 			return
 		}
-		p.passed(s.Check(p.ctx))
+		p.passed(cmp.Or(s.pay(p.ctx), s.Check(p.ctx)))
 	}
-	_, err := transfer.Export(p.ctx, s.Table, to, o)
+	report, err := transfer.Export(p.ctx, s.Table, to, o)
+	if report.Begun.Add(clocks).Before(s.began) && !report.Begun.IsZero() {
+		return eventual.Poison(&table.ValueError{Field: "place", Reason: fmt.Sprintf("%v has an export of %v, from before the job; choose another name for the job", to, report.Begun.Format(time.DateTime))})
+	}
 	return p.end(err)
 }
+
+// chunkTime is how long the chunks of a slice last, and clocks by how much those of machines may differ.
+const (
+	chunkTime = 10 * time.Second
+	clocks    = time.Hour
+)

@@ -3,7 +3,9 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
 	"github.com/aztablekit/aztablekit/jobs"
@@ -12,6 +14,20 @@ import (
 	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
+
+// TestExportOnePartition: the export of one large partition takes many slices, and each goes on behind the one before.
+func TestExportOnePartition(t *testing.T) {
+	inOffice(t, 1, 3000, func(t *testing.T, ctx context.Context, s *storagetest.Service, o *office) {
+		o.folder = t.TempDir()
+		testkit.NoError(t, o.export.Start(ctx, "1", struct{}{}, &jobs.Options{Rate: 100, Slice: 20 * time.Second}))
+		status := run(t, ctx, o.export, "1", o)
+		report, err := transfer.Export(ctx, o.staff, transfer.Folder(o.folder+"/1"), nil)
+		testkit.NoError(t, err)
+		if rows := len(s.Rows("staff")); status.State != jobs.Finished || report.Rows != rows || report.Added != 0 || report.Chunks < 5 {
+			t.Errorf("got %+v and %+v; want %d rows in several chunks", status, report, rows)
+		}
+	})
+}
 
 // TestExport: workers share the export of a table, and all rows are in it.
 func TestExport(t *testing.T) {
@@ -32,6 +48,16 @@ func TestExport(t *testing.T) {
 		testkit.NoError(t, err)
 		if rows := len(s.Rows("staff")); status.State != jobs.Finished || status.Rows < rows-1 || status.Rows > rows || report.Rows != rows || report.Added != 0 || status.Ranges < 3 {
 			t.Errorf("got %+v and %+v; want %d rows in several ranges, that of the definitions perhaps not counted, and nothing left to export", status, report, rows)
+		}
+		// Another job to the same place has an export from before it, which is no backup of now.
+		time.Sleep(48 * time.Hour)
+		testkit.NoError(t, o.export.Delete(ctx, "2026-11-28"))
+		testkit.NoError(t, o.export.Start(ctx, "2026-11-28", struct{}{}, nil))
+		testkit.NoError(t, o.store.Drain(ctx))
+		status, err = o.export.Status(ctx, "2026-11-28")
+		testkit.NoError(t, err)
+		if status.State != jobs.Running || len(status.Failures) != 1 || !strings.Contains(status.Failures[0].Error, "from before the job") {
+			t.Errorf("a second job to one place: got %+v, want a failure that says so", status)
 		}
 		var bad *table.ValueError
 		if err := o.export.Start(ctx, "part", struct{}{}, &jobs.Options{Partitions: keys.RawPartitions("a", "b")}); !errors.As(err, &bad) {

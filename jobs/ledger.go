@@ -96,7 +96,9 @@ type ledger struct {
 	parts *table.Table[part]
 	paids *table.Table[paid]
 
-	last func(ctx context.Context, job string) error // what is done before a job is finished; may be nil
+	// last is what is done before a job is finished; nil for most kinds. The work of such a kind is on rows of all types, and what it has done of a partition it
+	// does not do again.
+	last func(ctx context.Context, job string) error
 }
 
 // newLedger returns the ledger of a kind in a table.

@@ -25,6 +25,7 @@ type Slice[T any] struct {
 	Job        string
 
 	rows    keys.RowRange // of the only partition; unset for all
+	began   time.Time     // of the job
 	rate    int
 	ends    time.Time // zero for a slice without an end
 	looks   time.Time // when to look next whether the job is canceled

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
@@ -57,7 +58,7 @@ const typeSuffix = "@type"
 // The order of the lines does not matter to an import, which takes the fewest requests if they are sorted by PartitionKey and RowKey; of two lines with one key, either
 // is stored. Compare needs the order of the keys.
 //
-// Errors of the functions that read it: those of open; *FileError; *table.ValueError for wrong options and a missing column.
+// Errors of the functions that read it: those of open and of reading; *FileError; *table.ValueError for wrong options.
 func CSV(open func() (io.ReadCloser, error), o *CSVOptions) Source {
 	if o == nil {
 		o = &CSVOptions{}
@@ -128,6 +129,10 @@ func csvRows(r io.Reader, o CSVOptions) iter.Seq2[*row, error] {
 	return func(yield func(*row, error) bool) {
 		in := &csvReader{in: bufio.NewReader(r), comma: cmp.Or(o.Comma, ',')}
 		fail := func(err error) { yield(nil, err) }
+		if strings.ContainsRune("\"\r\n\ufffd", in.comma) {
+			fail(&table.ValueError{Field: "CSVOptions.Comma", Reason: fmt.Sprintf("is %q, which has another meaning in CSV", in.comma)})
+			return
+		}
 		names, err := in.read()
 		if err == io.EOF {
 			err = &FileError{1, "", "is missing: it has the names of the columns"}
@@ -165,7 +170,7 @@ func csvRows(r io.Reader, o CSVOptions) iter.Seq2[*row, error] {
 // csvHead reads the first line.
 func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 	h := &csvTable{pk: -1, rk: -1, timestamp: -1}
-	seen := map[string]int{}
+	seen, typesOf, used := map[string]int{}, map[string]int{}, map[string]bool{}
 	for i, name := range names {
 		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")) // of spreadsheets
 		names[i] = name
@@ -175,10 +180,17 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 		seen[name] = i
 	}
 	for i, header := range names {
-		if of, is := strings.CutSuffix(header, typeSuffix); is {
-			if _, is := seen[strings.TrimSpace(of)]; is {
-				continue
+		of, is := strings.CutSuffix(header, typeSuffix)
+		if of = strings.TrimSpace(of); is && has(seen, of) {
+			if has(typesOf, of) {
+				return nil, &FileError{1, header, "is a second column of types of " + of}
 			}
+			typesOf[of] = i
+		}
+	}
+	for i, header := range names {
+		if of, is := strings.CutSuffix(header, typeSuffix); is && has(seen, strings.TrimSpace(of)) {
+			continue
 		}
 		name, mapped := o.Columns[header]
 		if !mapped {
@@ -190,6 +202,12 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 				return nil, &FileError{1, header, "has no name; leave it out by CSVOptions.Columns"}
 			}
 			continue
+		}
+		if used[name] {
+			return nil, &FileError{1, header, "is a second column of " + name}
+		}
+		used[name] = true
+		switch name {
 		case edm.PartitionKey:
 			h.pk = i
 			continue
@@ -204,10 +222,8 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 			return nil, &FileError{1, header, "is no name of a property: " + err.Error()}
 		}
 		c := csvColumn{header: header, name: name, types: -1, kind: edm.String}
-		for _, suffix := range []string{typeSuffix, " " + typeSuffix} {
-			if at, is := seen[header+suffix]; is {
-				c.types = at
-			}
+		if at, is := typesOf[header]; is {
+			c.types = at
 		}
 		if typ, is := o.Types[header]; is {
 			if c.kind = edm.KindNamed(typ); c.kind == edm.Absent {
@@ -217,14 +233,24 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 		h.properties, h.at = append(h.properties, c), append(h.at, i)
 	}
 	for header := range o.Types {
-		if _, is := seen[header]; !is {
+		if !has(seen, header) {
 			return nil, &table.ValueError{Field: "CSVOptions.Types", Reason: fmt.Sprintf("names the column %q, which the file does not have", header)}
+		}
+	}
+	for header := range o.Columns {
+		if !has(seen, header) {
+			return nil, &table.ValueError{Field: "CSVOptions.Columns", Reason: fmt.Sprintf("names the column %q, which the file does not have", header)}
 		}
 	}
 	if h.pk < 0 || h.rk < 0 {
 		return nil, &FileError{1, "", "has no columns PartitionKey and RowKey; see CSVOptions.Columns for other names"}
 	}
 	return h, nil
+}
+
+func has(columns map[string]int, name string) bool {
+	_, is := columns[name]
+	return is
 }
 
 // row reads a line.
@@ -268,13 +294,14 @@ func jsonRows(in io.Reader) iter.Seq2[*row, error] {
 		for line := 1; ; line++ {
 			text, err := readLine(r)
 			if err != nil && err != io.EOF {
-				yield(nil, &FileError{line, "", err.Error()})
+				yield(nil, err)
 				return
 			}
-			switch trimmed := strings.TrimSpace(string(text)); {
-			case trimmed == "" || trimmed == "[" || trimmed == "]":
+			text = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff")))
+			switch string(text) {
+			case "", "[", "]":
 			default:
-				stopped, bad := jsonLine([]byte(strings.TrimSuffix(strings.TrimPrefix(trimmed, "\ufeff"), ",")), yield)
+				stopped, bad := jsonLine(bytes.TrimSuffix(text, []byte(",")), yield)
 				if bad != nil {
 					yield(nil, &FileError{line, "", "is no row: " + bad.Error()})
 				}
@@ -298,7 +325,7 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 		part, err := r.ReadSlice('\n')
 		line = append(line, part...)
 		if len(line) > mostFile {
-			return nil, fmt.Errorf("is longer than %d bytes", mostFile)
+			return nil, fmt.Errorf("a line is longer than %d bytes", mostFile)
 		}
 		if err != bufio.ErrBufferFull {
 			return line, err

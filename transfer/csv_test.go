@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/testkit"
@@ -50,6 +51,7 @@ func TestCSV(t *testing.T) {
 			nil, []string{`"Sales" "1" Age Edm.Int32=30 Name Edm.String=Ann`}},
 		"types without Edm, and only in the first line": {"PartitionKey,RowKey,Big,Big@type,At,At@type\np,1,9007199254740993,Int64,2026-01-02T03:04:05.1234567Z,DateTime\np,2,9007199254740995,,,\n",
 			nil, []string{`"p" "1" At Edm.DateTime=2026-01-02 03:04:05.1234567 +0000 UTC Big Edm.Int64=9007199254740993`, `"p" "2" Big Edm.Int64=9007199254740995`}},
+		"two spaces before @type":     {"PartitionKey,RowKey,V,V  @type\np,1,1,Edm.Int64\n", nil, []string{`"p" "1" V Edm.Int64=1`}},
 		"a space before @type":        {"PartitionKey,RowKey,V,V @type\np,1,1,Edm.Int64\n", nil, []string{`"p" "1" V Edm.Int64=1`}},
 		"no types: text":              {"PartitionKey,RowKey,Code\np,1,007\n", nil, []string{`"p" "1" Code Edm.String=007`}},
 		"types by a schema":           {"PartitionKey;RowKey;N;F\np;1;5;0.5\n", &transfer.CSVOptions{Comma: ';', Types: map[string]string{"N": "Edm.Int64", "F": "Double"}}, []string{`"p" "1" F Edm.Double=0.5 N Edm.Int64=5`}},
@@ -69,6 +71,7 @@ func TestCSV(t *testing.T) {
 		"": "line 1", "PartitionKey,X\n": "no columns", "PartitionKey,RowKey,A,A\n": "twice", "PartitionKey,RowKey,a b\n": "no name of a property", "PartitionKey,RowKey,\n": "has no name",
 		"PartitionKey,RowKey,A\np,1\n": "line 2", "PartitionKey,RowKey,A,A@type\np,1,x,Edm.Int32\n": `line 2, column "A"`, "PartitionKey,RowKey,A,A@type\np,1,x,Edm.Int16\n": "no type",
 		"PartitionKey,RowKey,A,A@type\np,1,2147483648,Edm.Int32\n": "no Edm.Int32", "PartitionKey,RowKey,A\np,1,\"x\n": "line 2", "PartitionKey,RowKey\np,\xff\n": "UTF-8", "PartitionKey,RowKey,Timestamp\np,1,today\n": "no time",
+		"PartitionKey,RowKey,A\np,1,\"x\"\ry\n": "behind the quote", "PartitionKey,RowKey\np,1,2,3": "more than 2 fields", "PartitionKey,RowKey,A,A@type,A @type\n": "second column of types", strings.Repeat(",", 2000): "more than 1000 fields",
 	} {
 		_, err := importedRows(t, transfer.CSV(text(content), nil))
 		var bad *transfer.FileError
@@ -77,9 +80,22 @@ func TestCSV(t *testing.T) {
 		}
 	}
 	var ve *table.ValueError
-	for _, o := range []*transfer.CSVOptions{{Types: map[string]string{"A": "Int16"}}, {Types: map[string]string{"B": "Edm.Int32"}}} {
+	for _, o := range []*transfer.CSVOptions{{Types: map[string]string{"A": "Int16"}}, {Types: map[string]string{"B": "Edm.Int32"}}, {Columns: map[string]string{"B": "C"}}, {Comma: '"'}, {Comma: '\n'}} {
 		if _, err := importedRows(t, transfer.CSV(text("PartitionKey,RowKey,A\n"), o)); !errors.As(err, &ve) {
 			t.Errorf("%v: got error %v, want a ValueError", o, err)
+		}
+	}
+	var twice *transfer.FileError
+	if _, err := importedRows(t, transfer.CSV(text("PartitionKey,RowKey,A,B\n"), &transfer.CSVOptions{Columns: map[string]string{"A": "X", "B": "X"}})); !errors.As(err, &twice) {
+		t.Errorf("two columns of one property: got error %v, want a FileError", err)
+	}
+	lost := errors.New("connection lost")
+	broken := func() (io.ReadCloser, error) {
+		return io.NopCloser(io.MultiReader(strings.NewReader("PartitionKey,RowKey\np,1\n"), iotest.ErrReader(lost))), nil
+	}
+	for name, source := range map[string]transfer.Source{"CSV": transfer.CSV(broken, nil), "JSON": transfer.JSON(func() (io.ReadCloser, error) { return io.NopCloser(iotest.ErrReader(lost)), nil })} {
+		if _, err := importedRows(t, source); !errors.Is(err, lost) {
+			t.Errorf("%s that breaks off: got error %v, want %v", name, err, lost)
 		}
 	}
 	if _, err := importedRows(t, transfer.CSV(nil, nil)); !errors.As(err, &ve) {
@@ -96,6 +112,7 @@ func TestJSON(t *testing.T) {
 		"lines":         one + "\n" + two + "\n",
 		"no last break": one + "\n" + two,
 		"windows":       "\ufeff" + one + "\r\n\r\n" + two + "\r\n",
+		"a marked list": "\ufeff[\n" + one + ",\n" + two + "\n]\n",
 		"a list":        "[\n" + one + ",\n" + two + "\n]\n",
 		"a response":    `{"odata.metadata":"https://x/$metadata#staff","value":[` + one + "," + two + "]}",
 		"two responses": `{"value":[` + one + "]}\n" + `{"value":[` + two + "]}\n",
@@ -183,6 +200,29 @@ func TestExportEntities(t *testing.T) {
 	if _, err := transfer.Export(t.Context(), tableOf(t, s, "source"), at, nil); !errors.As(err, &bad) {
 		t.Errorf("export of all rows to the same place: got error %v, want a ManifestError", err)
 	}
+}
+
+// TestClosedRange: the range of all keys of a layout contains its last one.
+func TestClosedRange(t *testing.T) {
+	t.Parallel()
+	s := filled(t, "source", jsonRow("000000", "1", ""), jsonRow("500000", "1", ""), jsonRow("999999", "1", ""), jsonRow("x", "1", ""))
+	numbers := keys.Partition(keys.Digits[int](6), func(n *struct{ N int }) *int { return &n.N })
+	at := transfer.Folder(t.TempDir())
+	report, err := transfer.Export(t.Context(), tableOf(t, s, "source"), at, &transfer.ExportOptions{Partitions: numbers.All()})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "rows", report.Rows, 3)
+}
+
+// TestThrough: with one range at a time, the report says which partitions are finished, also inside the range.
+func TestThrough(t *testing.T) {
+	t.Parallel()
+	s := filled(t, "source", manyRows(10, 400)...)
+	var through []string
+	_, err := transfer.Export(t.Context(), tableOf(t, s, "source"), transfer.Folder(t.TempDir()), &transfer.ExportOptions{Concurrency: 1, ChunkBytes: 1, Progress: func(r transfer.ExportReport) {
+		through = append(through, r.Through.String())
+	}})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "finished partitions", fmt.Sprint(through), "[p0001 p0001 p0004 p0004 p0007 p0007 p0009]")
 }
 
 // TestExportPart: machines share an export, a part each.

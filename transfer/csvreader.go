@@ -20,6 +20,20 @@ type csvReader struct {
 	fields []string
 }
 
+// csvFault is what is wrong with a line.
+type csvFault string
+
+func (f csvFault) Error() string { return string(f) }
+
+// mostFields is how many fields a line has at most: properties, and their types.
+const mostFields = 1000
+
+// breaks reports whether a carriage return that was read belongs to the end of the line.
+func (r *csvReader) breaks() bool {
+	b, _ := r.in.Peek(1)
+	return len(b) == 0 || b[0] == '\n'
+}
+
 // read returns the fields of the next line, valid until the next call; io.EOF behind the last. Empty lines are left out.
 func (r *csvReader) read() ([]string, error) {
 	for {
@@ -28,8 +42,10 @@ func (r *csvReader) read() ([]string, error) {
 		switch {
 		case err == io.EOF && len(r.fields) == 0:
 			return nil, io.EOF
-		case err != nil && err != io.EOF:
+		case errors.As(err, new(csvFault)):
 			return nil, &FileError{r.line, "", err.Error()}
+		case err != nil && err != io.EOF:
+			return nil, err
 		case len(r.fields) == 1 && r.fields[0] == "" && r.want != 1 && err == nil:
 			continue
 		case r.want > 0 && len(r.fields) != r.want:
@@ -51,6 +67,9 @@ func (r *csvReader) readLine() error {
 			return io.EOF
 		}
 		r.fields = append(r.fields, string(r.field))
+		if n := len(r.fields); n > mostFields || r.want > 0 && n > r.want {
+			return csvFault(fmt.Sprintf("has more than %d fields", n-1))
+		}
 		if !more {
 			return err
 		}
@@ -66,8 +85,9 @@ func (r *csvReader) readField() (more bool, err error) {
 			return false, err
 		}
 		c, _, err = r.in.ReadRune()
-		if err == nil && c != r.comma && c != '\r' && c != '\n' {
-			return false, errors.New(`has a text behind the quote at the end of a field; a quote within a field is written as ""`)
+		ends := c == r.comma || c == '\n' || c == '\r' && r.breaks()
+		if err == nil && !ends {
+			return false, csvFault(`has a text behind the quote at the end of a field; a quote within a field is written as ""`)
 		}
 	}
 	for ; err == nil; c, _, err = r.in.ReadRune() {
@@ -78,11 +98,11 @@ func (r *csvReader) readField() (more bool, err error) {
 			r.next++
 			return false, nil
 		case '\r':
-			if b, _ := r.in.Peek(1); len(b) == 0 || b[0] == '\n' {
+			if r.breaks() {
 				continue
 			}
 		case '"':
-			return false, errors.New("has a quote within a field that does not begin with one")
+			return false, csvFault("has a quote within a field that does not begin with one")
 		}
 		if err := r.put(c); err != nil {
 			return false, err
@@ -97,7 +117,7 @@ func (r *csvReader) readQuoted() error {
 		c, _, err := r.in.ReadRune()
 		switch {
 		case err == io.EOF:
-			return errors.New("has a field without the quote at its end")
+			return csvFault("has a field without the quote at its end")
 		case err != nil:
 			return err
 		case c == '\n':
@@ -121,13 +141,13 @@ func (r *csvReader) put(c rune) error {
 	if c == '\ufffd' { // perhaps a byte that is no UTF-8
 		if err := r.in.UnreadRune(); err == nil {
 			if b, _ := r.in.Peek(3); string(b) != "\ufffd" {
-				return errors.New("is not valid UTF-8")
+				return csvFault("is not valid UTF-8")
 			}
 			_, _, _ = r.in.ReadRune()
 		}
 	}
 	if len(r.field) > mostLine {
-		return fmt.Errorf("has a field of more than %d bytes", mostLine)
+		return csvFault(fmt.Sprintf("has a field of more than %d bytes", mostLine))
 	}
 	r.field = utf8.AppendRune(r.field, c)
 	return nil

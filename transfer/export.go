@@ -35,7 +35,7 @@ type ExportOptions struct {
 	// stored. Defaults to 16 MiB, and may be 256 MiB.
 	ChunkBytes int
 
-	// ChunkTime is for how long a chunk is read at most, before it is stored: what a crash loses. 0 means no limit.
+	// ChunkTime is for how long a chunk is read, and the page that is under way then, before it is stored: what a crash loses. 0 means no limit.
 	ChunkTime time.Duration
 
 	// Concurrency is how many ranges of the table are read at the same time. Defaults to 4.
@@ -70,15 +70,16 @@ func (o *ExportOptions) check() error {
 type ExportReport struct {
 	Chunks int
 	Rows   int
-	Added  int   // of Rows, those that this call has stored
-	Bytes  int64 // of the chunks, compressed
+	Added  int       // of Rows, those that this call has stored
+	Bytes  int64     // of the chunks, compressed
+	Begun  time.Time // when the first call for this place has begun, by its clock
 
 	// Library are the rows of the library by their kind, such as "~i" for commit records. Pending are the commit records with effects that were not
 	// executed, and Prepared the rows of writes over several partitions that were under way. The manifest lists the first 100 of each chunk.
 	Library           map[string]int
 	Pending, Prepared int
 
-	// Through is the last partition that is exported with all before it of the part. It is set if Concurrency is 1, when a chunk ends with a partition.
+	// Through is the last partition that is exported with all before it of the part. It is set if Concurrency is 1, when a chunk is stored behind it.
 	Through keys.PartitionKey
 }
 
@@ -170,7 +171,7 @@ func (x *export) run(ctx context.Context) error {
 	for i := range m.chunks {
 		x.report.add(&m.chunks[i])
 	}
-	x.number = m.lastNumber()
+	x.number, x.report.Begun = m.lastNumber(), m.header.Begun
 	x.open, x.changed = gaps(part, m.spans()), make(chan struct{})
 	g, gctx := errgroup.WithContext(ctx)
 	for range x.opt.Concurrency {
@@ -303,7 +304,9 @@ func (x *export) exportSpan(ctx context.Context, s span) error {
 			if err := x.store(ctx, w, &at.From); err != nil {
 				return err
 			}
+			last := w.last
 			w = newChunkWriter(at.From, x.now())
+			w.last = last
 		}
 		if divides && pages >= fewPages && x.wanted() {
 			lower, err := x.divide(ctx, at)
@@ -332,7 +335,7 @@ func (x *export) readInto(ctx context.Context, s span, w *chunkWriter, divide fu
 	err = readSpan(ctx, x.table, s, func(r *row) bool {
 		rows++
 		if x.opt.Entities && !isEntity(r) {
-			w.last = r.key // where to go on
+			w.pass(r.key) // where to go on
 			return true
 		}
 		bad = w.add(r)
@@ -449,8 +452,12 @@ func (x *export) store(ctx context.Context, w *chunkWriter, end *place) error {
 	defer x.mu.Unlock()
 	x.report.add(&w.chunk)
 	x.report.Added += w.Rows
-	if x.opt.Concurrency == 1 && w.Last != nil && (end == nil || end.pk != w.Last.pk) {
-		x.report.Through = keys.Stored(w.Last.pk, "").Partition()
+	through := w.through
+	if w.Last != nil && (end == nil || end.pk != w.Last.pk) {
+		through = &w.Last.pk
+	}
+	if x.opt.Concurrency == 1 && through != nil {
+		x.report.Through = keys.Stored(*through, "").Partition()
 	}
 	if x.opt.Progress != nil {
 		r := x.report

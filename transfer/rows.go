@@ -80,6 +80,16 @@ type chunkWriter struct {
 	plain   int // bytes before they were compressed
 	last    keys.Key
 	line    []byte
+
+	through *string // the last partition that is complete, as far as the rows tell; nil for none
+}
+
+// pass notes the key of a row that is written or left out.
+func (w *chunkWriter) pass(k keys.Key) {
+	if pk := w.last.PartitionKey(); w.last != (keys.Key{}) && pk != k.PartitionKey() {
+		w.through = &pk
+	}
+	w.last = k
 }
 
 func newChunkWriter(from place, now time.Time) *chunkWriter {
@@ -104,7 +114,8 @@ func (w *chunkWriter) add(r *row) (err error) {
 	if w.Rows == 0 {
 		w.First = &at
 	}
-	w.Last, w.last = &at, r.key
+	w.Last = &at
+	w.pass(r.key)
 	w.Rows++
 	w.note(r, at)
 	return nil

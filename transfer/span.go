@@ -48,11 +48,11 @@ func spanOf(in keys.PartitionRange) (s span, err error) {
 	if !in.IsSet() || in.Err() != nil {
 		return s, in.Err()
 	}
-	from, to, _ := in.Bounds()
+	from, to, closed := in.Bounds()
 	s.From = place{pk: from}
 	switch {
-	case in.IsPoint():
-		s.To = &place{pk: from + " "}
+	case closed: // a point, too
+		s.To = &place{pk: to + " "}
 	case to != "":
 		s.To = &place{pk: to}
 	}
