@@ -80,7 +80,7 @@ func (p *Program) Run(ctx context.Context, args []string, out, notes io.Writer) 
 	case errors.As(err, &wrong):
 		c.notes.line("azt: %s", plain(wrong.text))
 		if c.command != nil && !wrong.unasked {
-			c.notes.line("usage: azt %s %s   (azt help %s says more)", c.command.name, c.command.args, c.command.name)
+			c.notes.line("usage: %s   (azt help %s says more)", strings.TrimSpace("azt "+c.command.name+" "+c.command.args), c.command.name)
 		}
 		return exitUsage
 	case ctx.Err() != nil:

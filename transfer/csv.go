@@ -401,7 +401,10 @@ func WriteCSV(ctx context.Context, w io.Writer, from Source, o *FileOptions) (n 
 			return n, fmt.Errorf("transfer: WriteCSV: %w", err)
 		}
 		clear(fields)
-		fields[0], fields[1], fields[2] = r.key.PartitionKey(), r.key.RowKey(), r.timestamp.UTC().Format("2006-01-02T15:04:05.9999999Z")
+		fields[0], fields[1] = r.key.PartitionKey(), r.key.RowKey()
+		if !r.timestamp.IsZero() { // else it is not known
+			fields[2] = r.timestamp.UTC().Format("2006-01-02T15:04:05.9999999Z")
+		}
 		for _, c := range r.columns {
 			i, is := at[c.Name]
 			if !is { // the row has changed since the names were read

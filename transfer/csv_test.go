@@ -150,8 +150,9 @@ func TestFilesRoundTrip(t *testing.T) {
 			for d, err := range transfer.Compare(t.Context(), transfer.Of(from), c.read(text(b.String())), &transfer.CompareOptions{EntitiesOnly: !all}) {
 				t.Errorf("%s, all %v: got %+v, %v; want no difference", name, all, d, err)
 			}
-			if n == 0 {
-				t.Errorf("%s: got no rows", name)
+			changed := s.Rows("source")[0].Timestamp.UTC().Format("2006-01-02T15:04:05.")
+			if n == 0 || !strings.Contains(b.String(), changed) || strings.Contains(b.String(), "0001-01-01") {
+				t.Errorf("%s: got\n%.2000s\nwant rows with the times of their last changes, such as %s", name, b.String(), changed)
 			}
 		}
 		if _, err := c.write(t.Context(), nil, transfer.Of(from), nil); !errors.As(err, new(*table.ValueError)) {

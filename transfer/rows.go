@@ -35,7 +35,9 @@ func (r *row) stored() *stored.Row {
 	if r == nil {
 		return nil
 	}
-	return stored.New(r.key, r.columns)
+	s := stored.New(r.key, r.columns)
+	s.Timestamp = r.timestamp
+	return s
 }
 
 // body returns the row as the service takes it.
@@ -53,6 +55,9 @@ func (r *row) line(to []byte) ([]byte, error) {
 	b, err := r.body()
 	if err != nil {
 		return to, err
+	}
+	if r.timestamp.IsZero() { // it is not known, of a row of a file
+		return append(b.Append(to, nil), '\n'), nil
 	}
 	at := edm.Column{Name: edm.Timestamp, Value: edm.Value{Kind: edm.DateTime, T: r.timestamp}}
 	return append(b.Append(to, at.Ending()), '\n'), nil
