@@ -41,7 +41,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2 // the command line is wrong; nothing was done
 	exitFound       = 3 // the command has worked, and found faults, differences or refusals
-	exitInterrupted = 4 // what is done stays done, and the same command goes on
+	exitInterrupted = 4 // what is done stays done
 )
 
 // Main runs azt with the arguments of the process, and exits. An interrupt ends the command; see Run. p may be nil.
@@ -190,6 +190,16 @@ func (c *call) openOther() (*account.Account, error) {
 		return c.open()
 	}
 	return c.openAs(c.flags.toAccount, c.flags.toConnection)
+}
+
+// openTable opens the account, and returns the table of an argument in it.
+func (c *call) openTable(name string) (*account.Account, *table.Table[table.Row], error) {
+	acc, err := c.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := tableOf(acc, name)
+	return acc, t, err
 }
 
 func (c *call) openAs(name, variable string) (*account.Account, error) {

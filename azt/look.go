@@ -64,11 +64,7 @@ func ls(ctx context.Context, c *call) error {
 }
 
 func get(ctx context.Context, c *call) error {
-	acc, err := c.open()
-	if err != nil {
-		return err
-	}
-	t, err := tableOf(acc, c.args[0])
+	_, t, err := c.openTable(c.args[0])
 	if err != nil {
 		return err
 	}
@@ -115,7 +111,7 @@ func rowOf(ctx context.Context, t *table.Table[table.Row], k keys.Key) (found *s
 			}
 		}
 	}
-	for r, err := range joined(parts) {
+	for r, err := range engine.Joined(parts) {
 		return r, err
 	}
 	return found, nil
@@ -201,7 +197,7 @@ func find(ctx context.Context, c *call) error {
 	c.out.free = true
 	rows := rowsOf(ctx, t, r.filter, choice)
 	if !c.flags.all && !r.where { // a condition is on the properties of a row, and leaves out parts
-		rows = joined(rows)
+		rows = engine.Joined(rows)
 	}
 	n, others, damaged := 0, 0, false
 	for row, err := range rows {
@@ -282,11 +278,7 @@ func (c *call) reads(all bool) (*table.Table[table.Row], reading, error) {
 		r.explain(c, c.args[0])
 		return nil, r, nil
 	}
-	acc, err := c.open()
-	if err != nil {
-		return nil, r, err
-	}
-	t, err := tableOf(acc, c.args[0])
+	_, t, err := c.openTable(c.args[0])
 	return t, r, err
 }
 

@@ -73,11 +73,7 @@ func source(open func() (*account.Account, error), arg string) (transfer.Source,
 }
 
 func export(ctx context.Context, c *call) error {
-	acc, err := c.open()
-	if err != nil {
-		return err
-	}
-	t, err := tableOf(acc, c.args[0])
+	acc, t, err := c.openTable(c.args[0])
 	if err != nil {
 		return err
 	}

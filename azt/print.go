@@ -275,7 +275,8 @@ func cut(s string, most int) string {
 	}
 	n := 0
 	for i, r := range s {
-		if n += columnsOfRune(r); n > most-1 {
+		n += columnsOfRune(r)
+		if n > most-1 {
 			return s[:i] + "…"
 		}
 	}
@@ -287,7 +288,8 @@ func wrap(text, indent string, most int) (lines []string) {
 	for most > 0 && columnsOf(text) > most {
 		at, n := 0, 0
 		for i, r := range text {
-			if n += columnsOfRune(r); n > most+1 {
+			n += columnsOfRune(r)
+			if n > most+1 {
 				break
 			}
 			if r == ' ' && i > len(indent) {

@@ -13,7 +13,6 @@ import (
 	"github.com/aztablekit/aztablekit/internal/bare"
 	"github.com/aztablekit/aztablekit/internal/door"
 	"github.com/aztablekit/aztablekit/internal/edm"
-	"github.com/aztablekit/aztablekit/internal/engine"
 	"github.com/aztablekit/aztablekit/internal/reserved"
 	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
@@ -202,9 +201,4 @@ func anyJSON(k keys.Key, columns []edm.Column) json.RawMessage {
 	}
 	b, _ := json.Marshal(all)
 	return b
-}
-
-// joined yields entities with their parts, and tells the rows that are none apart.
-func joined(rows iter.Seq2[*stored.Row, error]) iter.Seq2[*stored.Row, error] {
-	return engine.Joined(rows)
 }

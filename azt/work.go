@@ -173,7 +173,8 @@ func (c *call) notify(ctx context.Context) error {
 			c.notes.line("%d notifications were sent", sent)
 			return err
 		}
-		if token = r.Token; token == "" {
+		token = r.Token
+		if token == "" {
 			break
 		}
 	}

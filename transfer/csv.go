@@ -181,7 +181,8 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 	}
 	for i, header := range names {
 		of, is := strings.CutSuffix(header, typeSuffix)
-		if of = strings.TrimSpace(of); is && has(seen, of) {
+		of = strings.TrimSpace(of)
+		if is && has(seen, of) {
 			if has(typesOf, of) {
 				return nil, &FileError{1, header, "is a second column of types of " + of}
 			}
@@ -226,7 +227,8 @@ func csvHead(names []string, o CSVOptions) (*csvTable, error) {
 			c.types = at
 		}
 		if typ, is := o.Types[header]; is {
-			if c.kind = edm.KindNamed(typ); c.kind == edm.Absent {
+			c.kind = edm.KindNamed(typ)
+			if c.kind == edm.Absent {
 				return nil, &table.ValueError{Field: "CSVOptions.Types", Reason: fmt.Sprintf("has the type %q for column %s; use one such as Edm.Int32", typ, header)}
 			}
 		}
@@ -271,7 +273,8 @@ func (h *csvTable) row(fields []string, line int) (*row, error) {
 			own = strings.TrimSpace(fields[c.types])
 		}
 		if own != "" {
-			if c.kind = edm.KindNamed(own); c.kind == edm.Absent {
+			c.kind = edm.KindNamed(own)
+			if c.kind == edm.Absent {
 				return fail(c.header+typeSuffix, fmt.Sprintf("has %q, which is no type; use one such as Edm.Int32", own))
 			}
 		}
@@ -345,7 +348,8 @@ func jsonLine(text []byte, yield func(*row, error) bool) (stopped bool, err erro
 	list := in.Page(func(e edm.Entity) bool {
 		n++
 		var r row
-		if r.columns, bad = in.Columns(); bad != nil {
+		r.columns, bad = in.Columns()
+		if bad != nil {
 			return false
 		}
 		r.key, r.timestamp = keys.Stored(e.PartitionKey, e.RowKey), e.Timestamp

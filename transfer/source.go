@@ -64,7 +64,8 @@ func (s openExport) catalogue(context.Context) (*row, error) {
 func (s openExport) parts(ctx context.Context, in span) iter.Seq[iter.Seq2[*row, error]] {
 	return func(yield func(iter.Seq2[*row, error]) bool) {
 		for _, p := range s.pieces {
-			if p.read = p.read.intersect(in); p.read.isEmpty() {
+			p.read = p.read.intersect(in)
+			if p.read.isEmpty() {
 				continue
 			}
 			if !yield(p.rows(ctx, s.at)) {

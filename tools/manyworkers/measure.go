@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/aztablekit/aztablekit"
 	"github.com/aztablekit/aztablekit/storagetest"
 	"github.com/aztablekit/aztablekit/table"
+	"github.com/aztablekit/aztablekit/tools/workers"
 )
 
 // measurement is what is measured.
@@ -21,9 +20,7 @@ type measurement struct {
 	delay                                    time.Duration
 	index                                    string
 
-	connection string
-	running    []*exec.Cmd
-	most       int64 // memory of a worker that has ended, in KiB
+	crew workers.Crew
 }
 
 // run fills an index of a table by worker processes, and verifies it.
@@ -41,8 +38,8 @@ func (m measurement) run(ctx context.Context) error {
 	if err := store.Ensure(ctx); err != nil {
 		return err
 	}
-	var err error
-	if m.connection, err = service.Listen(); err != nil {
+	connection, err := service.Listen()
+	if err != nil {
 		return err
 	}
 	defer service.Close()
@@ -54,8 +51,9 @@ func (m measurement) run(ctx context.Context) error {
 			fills = time.Now().Add(-time.Second / 4) // the first look
 		}
 	}}
-	for range m.workers {
-		if err := m.start(); err != nil {
+	m.crew.Env = []string{connectionEnv + "=" + connection}
+	for i := range m.workers {
+		if err := m.crew.Start(i); err != nil {
 			return err
 		}
 	}
@@ -68,8 +66,8 @@ func (m measurement) run(ctx context.Context) error {
 	if failed := <-killed; err == nil {
 		err = failed
 	}
-	for len(m.running) > 0 {
-		m.end(0, os.Interrupt)
+	for _, i := range m.crew.Running() {
+		_ = m.crew.End(i, os.Interrupt) // it may have ended
 	}
 	if err != nil {
 		return err
@@ -77,7 +75,7 @@ func (m measurement) run(ctx context.Context) error {
 	sent := service.Count()
 	service.SetFaults(nil)
 	fmt.Printf("%s, %d workers, %d kills: %v, %d requests, %.3f an entity; most memory of a worker %d MiB; %d entities compared, %d repaired\n",
-		m.index, m.workers, m.kills, took.Round(100*time.Millisecond), sent.Total(), float64(sent.Total())/float64(m.partitions*m.each), m.most>>10, report.Entities, report.Repaired)
+		m.index, m.workers, m.kills, took.Round(100*time.Millisecond), sent.Total(), float64(sent.Total())/float64(m.partitions*m.each), m.crew.MostKiB>>10, report.Entities, report.Repaired)
 	sound, err := store.Verify(ctx, nil)
 	if err == nil && (!sound.Sound() || sound.Rows < m.partitions*m.each) {
 		err = fmt.Errorf("the index is not sound: %+v", sound)
@@ -99,18 +97,6 @@ func (m *measurement) load(ctx context.Context, staff *table.Table[employee]) er
 	return err
 }
 
-// start starts a worker process.
-func (m *measurement) start() error {
-	cmd := exec.Command(os.Args[0], os.Args[1:]...)
-	cmd.Env = append(os.Environ(), connectionEnv+"="+m.connection)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	m.running = append(m.running, cmd)
-	return nil
-}
-
 // kill kills workers from time to time, and replaces them.
 func (m *measurement) kill(ctx context.Context, began *time.Time) error {
 	const pause = 3 * time.Second
@@ -124,25 +110,9 @@ func (m *measurement) kill(ctx context.Context, began *time.Time) error {
 			continue
 		}
 		n++
-		m.end(rand.IntN(len(m.running)), os.Kill)
-		if err := m.start(); err != nil {
+		if err := m.crew.Replace(rand.IntN(m.workers)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// end sends a signal to a worker, and waits for it. Before, it notes the worker's memory, as Linux shows it.
-func (m *measurement) end(i int, signal os.Signal) {
-	cmd := m.running[i]
-	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)); err == nil {
-		_, line, _ := strings.Cut(string(status), "VmHWM:")
-		var kib int64
-		if _, err := fmt.Sscan(line, &kib); err == nil {
-			m.most = max(m.most, kib)
-		}
-	}
-	_ = cmd.Process.Signal(signal) // it may have ended
-	_ = cmd.Wait()                 // a killed process is no error
-	m.running = append(m.running[:i], m.running[i+1:]...)
 }

@@ -61,7 +61,7 @@ func TestTransfer(t *testing.T) {
 		{Name: "a part is the whole table", File: "transfer/export.go",
 			Old: "	part = part.intersect(whole)\n", New: "	part = whole\n", Test: "TestExportPart"},
 		{Name: "an import of a range reads all", File: "transfer/source.go",
-			Old: "if p.read = p.read.intersect(in); p.read.isEmpty() {", New: "if p.read = p.read.intersect(span{}); p.read.isEmpty() {", Test: "TestExportPart"},
+			Old: "p.read = p.read.intersect(in)\n", New: "_ = in\n", Test: "TestExportPart"},
 	})
 }
 
@@ -81,7 +81,7 @@ func TestAzt(t *testing.T) {
 		{Name: "faults are no finding", File: "azt/store.go",
 			Old: "	if !report.Sound() {\n		return errFound\n", New: "	if !report.Sound() {\n		return nil\n", Test: "TestDefinitions"},
 		{Name: "parts are not joined", File: "azt/look.go",
-			Old: "		rows = joined(rows)\n", New: "", Test: "TestWide"},
+			Old: "		rows = engine.Joined(rows)\n", New: "", Test: "TestWide"},
 		{Name: "numbers are texts", File: "azt/where.go",
 			Old: "if isNumber.MatchString(s) {", New: "if isNumber.MatchString(s) && false {", Test: "TestConditions"},
 	})
