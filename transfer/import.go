@@ -20,6 +20,7 @@ import (
 	"github.com/aztablekit/aztablekit/internal/errs"
 	"github.com/aztablekit/aztablekit/internal/pace"
 	"github.com/aztablekit/aztablekit/internal/reserved"
+	"github.com/aztablekit/aztablekit/internal/stored"
 	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/table"
 )
@@ -41,6 +42,11 @@ type ImportOptions struct {
 
 	// Mode says what to do with a row whose key another row has.
 	Mode Mode
+
+	// Map returns the row to store in the place of one: with another key ([table.Row.At]), other properties, or nil for none. It may change the row. It gets
+	// the rows as they are stored, derived rows and the library's too, except the row of the definitions. Entities with other keys need other derived
+	// rows: export Entities alone, or run aztablekit.Store.Verify with Repair. One goroutine calls it.
+	Map func(r *table.Row) (*table.Row, error)
 
 	// Concurrency is how many transactions are sent at the same time. Defaults to 10.
 	Concurrency int
@@ -76,6 +82,8 @@ type ImportReport struct {
 	Stored int // of these, that were written
 	Same   int // that were stored already: by an earlier import, or by a request of this one whose response was lost
 	Kept   int // stored rows that differ, and stay as they are; in any mode the row of the table's definitions (~c), if there is one
+
+	Skipped int // for which Map has returned nil
 }
 
 // ErrOtherDefinitions: the table has other definitions than the export, so that its derived rows would not be those of its entities. Import into
@@ -94,7 +102,7 @@ var ErrOtherDefinitions = errors.New("the table has other definitions than the r
 // if the export has pending effects (ExportReport.Pending), and Verify with Repair also ends the writes over several partitions that it has.
 //
 // Errors: *table.ValueError for wrong options; *ManifestError, [ErrIncomplete] and *ChunkError for an export, *fs.PathError or [ErrContainerNotFound] if there is
-// none; [ErrOtherDefinitions]; table.ErrRanged for a client whose signature is for a range of keys; errors of a read and of a write (see package table). The report counts what is done, also beside an error.
+// none; [ErrOtherDefinitions]; the error of Map, with the row, and *keys.KeyError for a key that it makes and no row can have; table.ErrRanged for a client whose signature is for a range of keys; errors of a read and of a write (see package table). The report counts what is done, also beside an error.
 //
 // Requests: 2 at the beginning, 1 more for the definitions of a source table, and those that read the rows; 1 for each 100 rows or 3 MiB of a
 // partition. If some of these are stored already, 1 more for each 1,000 stored rows from the first to the last of them, 1 for the others, and 1 for those that are
@@ -186,11 +194,13 @@ func (m *importing) checkDefinitions(ctx context.Context, from rowSource) error 
 	return err
 }
 
+// catalogueKey is the key of the row of a table's definitions.
+var catalogueKey = keys.Stored(reserved.Catalogue, reserved.Catalogue)
+
 // catalogueOf returns the row of a table's definitions, nil if there is none.
 func catalogueOf(ctx context.Context, t *engine.Table) (found *row, err error) {
-	k := keys.Stored(reserved.Catalogue, reserved.Catalogue)
-	end := behind(k)
-	err = readSpan(ctx, t, span{place{k.PartitionKey(), k.RowKey()}, &end}, func(r *row) bool {
+	end := behind(catalogueKey)
+	err = readSpan(ctx, t, span{place{catalogueKey.PartitionKey(), catalogueKey.RowKey()}, &end}, func(r *row) bool {
 		found = r
 		return false
 	}, nil)
@@ -218,6 +228,13 @@ func (m *importing) importPart(ctx context.Context, rows iter.Seq2[*row, error])
 			m.countDefinitions(r)
 			continue
 		}
+		mapped, err := m.mapped(r)
+		if err != nil {
+			return cmp.Or(g.Wait(), fmt.Errorf("row %v: %w", r.key, err))
+		}
+		if r = mapped; r == nil {
+			continue
+		}
 		fits, err := b.add(r)
 		if err == nil && !fits {
 			send()
@@ -231,6 +248,25 @@ func (m *importing) importPart(ctx context.Context, rows iter.Seq2[*row, error])
 		send()
 	}
 	return g.Wait()
+}
+
+// mapped returns the row to store in the place of one, nil for none.
+func (m *importing) mapped(r *row) (*row, error) {
+	if m.opt.Map == nil || r.key == catalogueKey {
+		return r, nil
+	}
+	to, err := m.opt.Map((*table.Row)(r.stored()))
+	if err != nil {
+		return nil, err
+	}
+	if to == nil {
+		m.count(ImportReport{Rows: 1, Skipped: 1})
+		return nil, nil
+	}
+	if err := engine.QueryErr(to.Key); err != nil {
+		return nil, fmt.Errorf("ImportOptions.Map: %w", err)
+	}
+	return &row{to.Key, r.timestamp, (*stored.Row)(to).Columns()}, nil
 }
 
 // countDefinitions counts the row of definitions, which stays as it is in the table.
@@ -396,6 +432,7 @@ func (m *importing) count(n ImportReport) {
 	m.report.Stored += n.Stored
 	m.report.Same += n.Same
 	m.report.Kept += n.Kept
+	m.report.Skipped += n.Skipped
 }
 
 func (m *importing) noteKept(k keys.Key) {

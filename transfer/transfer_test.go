@@ -1,13 +1,17 @@
 package transfer_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/aztablekit/aztablekit/internal/testkit"
+	"github.com/aztablekit/aztablekit/keys"
 	"github.com/aztablekit/aztablekit/requests"
 	"github.com/aztablekit/aztablekit/storagetest"
+	"github.com/aztablekit/aztablekit/table"
 	"github.com/aztablekit/aztablekit/transfer"
 )
 
@@ -105,4 +109,43 @@ func TestParallel(t *testing.T) {
 			expectSame(t, s, "staff", other, "staff")
 		})
 	}
+}
+
+// TestImportMap: a function gives rows other keys and properties, or leaves them out; the definitions stay, and its error names the row.
+func TestImportMap(t *testing.T) {
+	t.Parallel()
+	s, other := filled(t, "old", jsonRow("Sales", "1", `"A":1`), jsonRow("Sales", "2", `"A":2`), jsonRow("Sales", "3", `"A":3`), jsonRow("~c", "~c", `"X":1`)), storagetest.New(nil)
+	wrong := errors.New("wrong")
+	for _, c := range []struct {
+		name string
+		to   func(*table.Row) (*table.Row, error)
+		err  error
+		as   any
+		text string
+	}{
+		{"an error", func(*table.Row) (*table.Row, error) { return nil, wrong }, wrong, nil, "row ('Sales','1')"},
+		{"a key that no row has", func(r *table.Row) (*table.Row, error) { return r.At(keys.Stored("a/b", "c")), nil }, nil, new(*keys.KeyError), "ImportOptions.Map"},
+	} {
+		_, err := transfer.Import(t.Context(), transfer.Of(tableOf(t, s, "old")), tableOf(t, other, "new"), &transfer.ImportOptions{Map: c.to})
+		if c.err != nil && !errors.Is(err, c.err) || c.as != nil && !errors.As(err, c.as) || err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: got %v; want an error with %q", c.name, err, c.text)
+		}
+	}
+	report, err := transfer.Import(t.Context(), transfer.Of(tableOf(t, s, "old")), tableOf(t, other, "new"), &transfer.ImportOptions{Map: func(r *table.Row) (*table.Row, error) {
+		if r.Key.RowKey() == "2" {
+			return nil, nil
+		}
+		if err := r.Set("B", true); err != nil {
+			return nil, err
+		}
+		return r.At(keys.Stored("Paris", "9"+r.Key.RowKey())), nil
+	}})
+	testkit.NoError(t, err)
+	testkit.Expect(t, "report", report, transfer.ImportReport{Rows: 4, Stored: 3, Skipped: 1})
+	expectRows(t, contentOf(other, "new"), `"Paris" "91" A Edm.Int32=1 B Edm.Boolean=true`, `"Paris" "93" A Edm.Int32=3 B Edm.Boolean=true`, `"~c" "~c" X Edm.Int32=1`)
+}
+
+func expectRows(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	testkit.Expect(t, "rows", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }
